@@ -1,6 +1,7 @@
 // Package transport is the contract between hosts and flows: an Endpoint is one
 // half of a flow, a pure state machine that takes packets, emits packets and says
-// when it wants to go on. Each transport has a folder.
+// when it wants to go on. Each transport has a folder. It also has what the senders and receivers of all transports are
+// made of.
 //
 //	draft-miao §6, §7.2: who asks for telemetry, and when  Asker.Ask      TestAsking, TestAskingErrors
 //	… what comes back, and what is kept for a later ACK    Asker, Answerer TestReadUnwraps, TestAnswererKeeps
@@ -11,4 +12,28 @@
 //	NICs that take a time to answer                        NIC            TestNICDelays, TestNICAllocates
 //	RFC 8985 §7, RFC 9002 §6.2: probes before data          LossTimer      TestLossTimer, TestLossLimit
 //	… cost Answerer.Seal TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
+//
+// # The sender kernel
+//
+// The parts of a sender are values without interfaces. A transport stores them and adds its policy: when it takes a
+// packet for lost, what it sends next, what it allows in flight.
+//
+//	packets of a window, by number             Ring               TestRing_KeepsEntriesWhileItGrows, TestRing_Renew
+//	their transmissions, by time               Flights            TestFlights_InOrderOfTime
+//	packets that have arrived, SACK            Arrivals, Bitmap   TestArrivals_MatchesMap, TestBitmap_Remove
+//	RFC 6298 timeout, floors, backoff          RTO, RoundTrip     TestRTO_Timeout, TestRoundTrip, TestBackOff
+//	pacing, HPCC simulator: a new rate         Pacer, Control     TestControl_NewRateMovesPendingSend, TestPacer_Limits
+//	state of recovery, one reduction a trip    Control, NackGate  TestControl_ReductionsByNacks, TestNackGate
+//	hold-off after NACKs                       HoldOff            TestHoldOffConserves, TestHoldOffGap
+//	draft-cheng-iccrg-delivery-rate-estimation Deliveries         TestDeliveries_Sample
+//
+//	part              rdma  udp_controlled  ndp  uet  window  tcp
+//	Ring              yes   notices only    yes  yes  no      a list of segments, which may be cut
+//	Flights           yes   no              yes  yes  no      a list by time, from which SACK removes
+//	Arrivals          yes   no              yes  yes  no      ranges of bytes
+//	RTO, RoundTrip    yes   yes             yes  yes  yes     BackOff only: Linux estimates with a maximum of deviations
+//	LossTimer         yes   yes             yes  no   no      tail loss probes of RFC 8985
+//	Control, Pacer    yes   yes             no   no   no      rates in float64, as Linux rounds them
+//	NackGate, HoldOff yes   yes             no   no   no      yes
+//	Deliveries        yes   no              no   no   no      yes
 package transport

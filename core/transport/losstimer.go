@@ -17,7 +17,10 @@ import (
 //     queue that has no limit has no LossLimit: then the sender only probes. The limit doubles for each time that it
 //     was over since the latest answer (RFC 6298 §5.5): behind a dead link data is not sent again all the time.
 type LossTimer struct {
-	Limit unit.Time `state:"span"` // LossLimit of the path
+	Limit  unit.Time `state:"span"` // LossLimit of the path
+	Proves bool      // the path keeps packets in order: the answer to a probe proves losses
+	Used   bool      // the sender has no timeout of its own
+	Due    bool      // a probe is to be sent
 
 	current  unit.Time `state:"span"`    // Limit, doubled for each Expire since the latest Answered
 	probedAt unit.Time `state:"instant"` // when the latest probe was sent
@@ -25,8 +28,14 @@ type LossTimer struct {
 	out      bool      // the latest probe is not answered
 }
 
-// NewLossTimer returns the LossTimer of a path with a LossLimit.
-func NewLossTimer(limit unit.Time) LossTimer { return LossTimer{Limit: limit, current: limit} }
+// NewLossTimer returns the LossTimer of a path whose ends delay answers by adds.
+func NewLossTimer(p *cc.Path, adds unit.Time) LossTimer {
+	limit := LossLimit(p, adds)
+	return LossTimer{Limit: limit, current: limit, Proves: !p.Reorders}
+}
+
+// FindsLosses reports whether the timer finds each loss: by a probe, or because the path has a limit.
+func (t *LossTimer) FindsLosses() bool { return t.Proves || t.Limit < unit.Never }
 
 // Expire notes that packets were taken for lost because the limit was over. The limit doubles up to 64 times itself or
 // MinProbeWait, like the wait before a probe.

@@ -31,7 +31,7 @@ func TestLossLimit(t *testing.T) {
 // after the wait began or after the packet was sent.
 func TestLossTimer(t *testing.T) {
 	const us = unit.Microsecond
-	l := NewLossTimer(100 * us)
+	l := NewLossTimer(&cc.Path{BaseRTT: 10 * us, Queueing: 70 * us}, 0)
 	if l.Number() != 0 {
 		t.Error("a number without a probe")
 	}
@@ -61,7 +61,7 @@ func TestLossTimer(t *testing.T) {
 	if l.Answered(); l.After(us) != 101*us {
 		t.Errorf("after an answer the limit is %v", l.After(us)-us)
 	}
-	if l = NewLossTimer(unit.Never); l.Earlier(500*us, 0, 0) != 500*us || l.Expired(unit.Second, 0) {
+	if l = NewLossTimer(&cc.Path{BaseRTT: 10 * us}, 0); l.Earlier(500*us, 0, 0) != 500*us || l.Expired(unit.Second, 0) {
 		t.Error("without a limit it has one")
 	}
 }

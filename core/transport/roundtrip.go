@@ -39,3 +39,11 @@ func (r *RoundTrip) Measure(rtt unit.Time) {
 	r.Variation += (d - r.Variation) / 4
 	r.Smoothed = max(r.Smoothed+(rtt-r.Smoothed)/8, 1)
 }
+
+// MeasureProbe takes the RTT sample of a probe in, unless it is the shortest one: a probe is shorter than data, and may
+// be faster.
+func (r *RoundTrip) MeasureProbe(rtt unit.Time) {
+	if rtt > r.Min {
+		r.Measure(rtt)
+	}
+}

@@ -24,6 +24,12 @@ func TestSizes(t *testing.T) {
 	report(t, found, err)
 }
 
+// TestTypes holds this module to the limits of methods and fields.
+func TestTypes(t *testing.T) {
+	found, err := Types(testutil.TrackedFiles(t, root), TypeExceptions)
+	report(t, found, err)
+}
+
 // TestExamples checks that every public package of this module has an Example.
 func TestExamples(t *testing.T) {
 	found, err := Examples(testutil.TrackedFiles(t, root))

@@ -17,25 +17,21 @@ type probe struct {
 const pullWait = 5 * unit.Millisecond
 
 // lossTimeout returns when flight f, the first of those without an answer, is lost, or a probe is due.
-func (s *Sender) lossTimeout(f *flight) unit.Time {
-	if !s.proves {
-		return s.loss.After(f.at)
+func (s *Sender) lossTimeout(f *transport.Flight) unit.Time {
+	if !s.loss.Proves {
+		return s.loss.After(f.At)
 	}
-	wait := max(transport.MinProbeWait, s.round.Timeout())
-	if s.round.Smoothed == 0 {
-		wait = max(wait, 3*s.base) // as if it was the first sample (RFC 6298 §2.2)
-	}
-	began := max(f.at, s.dueAt)
-	return s.loss.Earlier(began+wait<<min(s.backoff, 6), began, f.at)
+	began := max(f.At, s.dueAt)
+	return s.loss.Earlier(began+s.timer.Timeout(), began, f.At)
 }
 
 // probesFirst reports whether the flights are younger than the path can hold them. Then a probe is due, of the first.
 func (s *Sender) probesFirst(now unit.Time) bool {
-	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.Expired(now, s.flights.Head().at) {
+	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.Expired(now, s.flights.Oldest().At) {
 		return false
 	}
-	s.backoff++
-	s.dueAt, s.probeDue = now, true
+	s.timer.Backoff++
+	s.dueAt, s.loss.Due = now, true
 	return true
 }
 
@@ -52,10 +48,10 @@ func probeNumber(p *packet.Packet) uint8 { return p.TCP.Flags >> probeShift & ma
 // emitProbe sends the header of the first packet without an answer: the receiver acknowledges the packet, if it has
 // arrived, or else NACKs it.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
-	s.probeDue = false
+	s.loss.Due = false
 	n := s.una
 	if s.flights.Len() > 0 {
-		n = s.flights.Head().n
+		n = s.flights.Oldest().Packet
 	}
 	s.lastProbe = s.lastProbe%maxProbe + 1
 	s.asked.Push(probe{s.lastProbe, now})
@@ -78,27 +74,19 @@ func (s *Sender) receiveProbeReply(now unit.Time, about int64, p *packet.Packet)
 		return false
 	}
 	lost := false
-	for s.flights.Len() > 0 {
-		f := *s.flights.Head()
-		live := f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at
-		if live && f.at >= sent {
-			break
-		}
-		if s.flights.Pop(); !live {
-			continue
-		}
+	for f := s.oldest(); f != nil && f.At < sent; f = s.oldest() {
 		lost = true
 		s.inFlight--
-		if f.n == about {
+		if f.Packet == about {
 			s.refused++
-			s.again(now, f.n, nacked|proven)
+			s.again(now, f.Packet, nacked|proven)
 			continue
 		}
 		s.credit++
-		s.again(now, f.n, proven)
+		s.again(now, f.Packet, proven)
 	}
 	if lost {
-		s.timeouts++
+		s.timer.Timeouts++
 	}
 	return true
 }

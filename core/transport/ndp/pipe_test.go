@@ -270,12 +270,12 @@ func (w *pipe) check() {
 		}
 		r := w.r[i]
 		refusals = 0
-		for n := r.expected; n < r.expected+int64(len(r.state)); n++ {
-			if *r.at(n)&refused != 0 {
+		for n := r.arrived.Expected; n < r.arrived.Expected+int64(64*len(r.trimmed)); n++ {
+			if r.trimmed.Has(n, r.arrived.Expected) {
 				refusals++
 			}
 		}
-		if refusals != r.refused || r.member.wants < 0 || r.expected == r.packets && r.member.wants > 0 {
+		if refusals != r.refused || r.member.wants < 0 || r.arrived.Expected == r.packets && r.member.wants > 0 {
 			w.t.Fatalf("%v: flow %d: %d packets without payload, noted %d; %d PULLs wanted", w.now, i, refusals, r.refused,
 				r.member.wants)
 		}

@@ -12,11 +12,11 @@ type Receiver struct {
 	ends
 	counters transport.Counters
 
-	expected int64   // first packet that has not come
-	state    []uint8 // of packets from expected on, a ring
-	refused  int64   // packets whose header has come, and nothing else
-	returned int64   // packets of the first window that switches sent back, as the sender tells
-	drained  bool    // what is new to the sender needs no PULL any more
+	arrived  transport.Arrivals
+	trimmed  transport.Bitmap // packets whose header has arrived, and nothing else
+	refused  int64            // how many these are
+	returned int64            // packets of the first window that switches sent back, as the sender reports
+	drained  bool             // what is new to the sender needs no PULL any more
 
 	nic    *transport.NIC[reply] // what it is making; nil: it takes no time
 	queue  *pulls
@@ -33,14 +33,8 @@ type reply struct {
 	seq, ack int64
 }
 
-// States of a packet, as bits.
-const (
-	come uint8 = 1 << iota
-	refused
-)
-
 func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), state: make([]uint8, 64), queue: q, gap: gap,
+	r := &Receiver{ends: newEnds(&f, true), queue: q, gap: gap,
 		nic: transport.NewNIC[reply](c.NIC), member: member{flow: f.ID, ring: 1}}
 	if c.Priority {
 		r.member.ring = 0
@@ -54,10 +48,8 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected is the first byte that has not come. Nacks is how many were sent.
-func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
+func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
 func (r *Receiver) Nacks() int64    { return r.nacks }
-
-func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)] }
 
 // Receive takes a data packet or what is left of it, and makes its ACK or NACK of it.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
@@ -67,40 +59,34 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if probe {
 		c.ReceivedPackets--
 	}
-	n := r.number(p.Seq, r.expected)
-	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut ||
+	n := r.number(p.Seq, r.arrived.Expected)
+	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut ||
 		p.Payload != 0 && int64(p.Payload) != r.bytes(n) {
 		return false
 	}
-	for n-r.expected >= int64(len(r.state)) {
-		r.grow()
-	}
 	kind := packet.Ack
-	x := r.at(n)
 	switch {
-	case n < r.expected || *x&come != 0:
+	case r.arrived.Has(n):
 		if !probe { // which is no copy
 			c.CountDuplicate(p)
 		} // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
 		kind = packet.Nack
 		r.nacks++
-		if *x&refused == 0 {
-			*x |= refused
+		if !r.trimmed.Has(n, r.arrived.Expected) {
+			r.trimmed.Add(n, r.arrived.Expected)
 			r.refused++
 		}
 		r.queue.add(now, &r.member, 1)
 	default:
-		if *x&refused != 0 {
+		if r.trimmed.Has(n, r.arrived.Expected) {
+			r.trimmed.Remove(n)
 			r.refused--
 		}
-		*x = come
+		r.arrived.Add(n)
 		c.ReceivedBytes += unit.Bytes(p.Payload)
 		c.Delay(now - p.Sent)
-		for ; r.expected < r.packets && *r.at(r.expected)&come != 0; r.expected++ {
-			*r.at(r.expected) = 0
-		}
-		if r.expected == r.packets {
+		if r.arrived.Expected == r.packets {
 			c.Finished = now
 		}
 		r.queue.add(now, &r.member, 1)
@@ -114,7 +100,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.drained = true
 	}
 	switch {
-	case r.expected == r.packets:
+	case r.arrived.Expected == r.packets:
 		r.queue.cut(&r.member, 0)
 	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
 		r.queue.cut(&r.member, r.refused+r.returned)
@@ -124,24 +110,15 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
 	if r.nic != nil && r.nic.Takes(pipeline) {
-		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.seq(r.expected)}
+		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.seq(r.arrived.Expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	if p.Extended() {
 		p.ClearExtensions()
 	}
-	r.fill(p, kind, p.Seq, r.seq(r.expected), 0, flags)
+	r.fill(p, kind, p.Seq, r.seq(r.arrived.Expected), 0, flags)
 	return true
-}
-
-// grow doubles the ring.
-func (r *Receiver) grow() {
-	state := make([]uint8, 2*len(r.state))
-	for n := r.expected; n < r.expected+int64(len(r.state)); n++ {
-		state[n&int64(len(state)-1)] = *r.at(n)
-	}
-	r.state = state
 }
 
 // Replies reports whether a NIC delays replies (transport.Replier).
@@ -169,7 +146,7 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	}
 	r.queue.send(now, r.gap)
 	r.pulled++
-	r.fill(p, packet.Notice, r.pulled, r.seq(r.expected), 0, 0)
+	r.fill(p, packet.Notice, r.pulled, r.seq(r.arrived.Expected), 0, 0)
 }
 
 // Rescheduled names the flow whose turn it is, when that has changed.

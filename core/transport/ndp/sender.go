@@ -13,41 +13,51 @@ type Sender struct {
 	config Config
 	start  unit.Time
 	stop   unit.Time
+	outstanding
+	pulling
+	prober
+	timer transport.RTO // how long the receiver may be silent
+	planned
+	counters transport.Counters
+}
 
-	una      int64                   // first packet that is not acknowledged
-	next     int64                   // first packet never sent
-	ring     []sent                  // of packets from una to next
-	flights  transport.Queue[flight] // transmissions by time; stale ones among them
-	repairs  transport.Queue[int64]  // packets to be sent again; stale ones among them
-	inFlight int64                   // packets of which nothing was heard since they were sent
-	refused  int64                   // packets that a NACK was for and that are not sent again yet
-	free     int64                   // new packets that need no PULL
-	credit   int64                   // packets that PULLs have asked for and that were not sent yet; below 0: sent without
-	pulled   int64                   // highest PULL
-	answered int64                   // ACKs and NACKs, for each of which there will be a PULL
-	returned int64                   // packets of the first window whose headers switches have sent back
-	bounced  int64                   // all whose headers switches have sent back
-	probing  bool                    // a PULL may be lost: one packet goes without
-	quiet    unit.Time               // when something was last heard or sent
-	backoff  int                     // timeouts since something was heard
-	helpedAt unit.Time               // when the timer last helped
-	base     unit.Time               // round trip without queues
-	round    transport.RoundTrip
+// outstanding are the packets that are sent and not acknowledged.
+type outstanding struct {
+	una      int64                  // first packet that is not acknowledged
+	next     int64                  // first packet never sent
+	ring     transport.Ring[sent]   // of packets from una to next
+	flights  transport.Flights      // stale ones among them
+	repairs  transport.Queue[int64] // packets to be sent again; stale ones among them
+	inFlight int64                  // packets of which nothing was heard since they were sent
+	refused  int64                  // packets that a NACK was for and that are not sent again yet
+}
+
+// pulling is what the sender may send, and what it waits for.
+type pulling struct {
+	free     int64               // new packets that need no PULL
+	credit   int64               // packets that PULLs have asked for and that were not sent yet; below 0: sent without
+	pulled   int64               // highest PULL
+	answered int64               // ACKs and NACKs, for each of which there will be a PULL
+	returned int64               // packets of the first window whose headers switches have sent back
+	bounced  int64               // all whose headers switches have sent back
+	probing  bool                // a PULL may be lost: one packet goes without
+	helpedAt unit.Time           // when the timer last helped
 	wait     transport.RoundTrip // from NACKs to the PULLs that send their packets again
+}
 
+// prober has the probes of a sender without a timeout of its own.
+type prober struct {
 	loss      transport.LossTimer
-	probes    bool                   // no timeout of its own: it has loss
-	proves    bool                   // a probe's answer proves losses: the path keeps the order
-	probeDue  bool                   // loss asks for a probe
-	dueAt     unit.Time              // when it last did
+	dueAt     unit.Time              // when loss last asked for a probe
 	asked     transport.Queue[probe] // by time
 	lastProbe uint8                  // number of the latest probe
+}
 
-	plan     int64 // what is sent next, −1: nothing
-	repair   bool  // plan is at the head of repairs
-	timerAt  unit.Time
-	timeouts int64
-	counters transport.Counters
+// planned is what is sent next, and when the retransmission timer expires.
+type planned struct {
+	plan    int64 // −1: nothing
+	repair  bool  // plan is at the head of repairs
+	timerAt unit.Time
 }
 
 // sent is a packet that is not acknowledged.
@@ -68,26 +78,27 @@ const (
 	proven                     // waiting because a probe that was sent later was answered
 )
 
-// flight is a transmission.
-type flight struct {
-	n  int64
-	at unit.Time
-}
-
 func newSender(f transport.Flow, c Config, e ends) *Sender {
-	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, free: int64(c.Window), ring: make([]sent, 64),
-		quiet: f.Start, timerAt: unit.Never}
+	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, pulling: pulling{free: int64(c.Window)},
+		outstanding: outstanding{ring: transport.NewRing[sent](firstRing)}, planned: planned{timerAt: unit.Never},
+		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.shortestRTO(), From: f.Start}}
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
-	s.loss = transport.NewLossTimer(transport.LossLimit(&f.Path, max(c.NIC.Ack, c.NIC.Nack)))
-	s.proves = !f.Path.Reorders
-	s.probes = c.RTOMin == 0 && (s.proves || s.loss.Limit < unit.Never)
-	s.base = f.Path.BaseRTT
+	if c.RTOMin == 0 {
+		s.timer.First = transport.FirstTimeout(f.Path.BaseRTT)
+	}
+	s.loss = transport.NewLossTimer(&f.Path, max(c.NIC.Ack, c.NIC.Nack))
+	if s.loss.Used = c.RTOMin == 0 && s.loss.FindsLosses(); s.loss.Used {
+		s.timer.Floor = transport.MinProbeWait
+	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.schedule(f.Start)
 	return s
 }
+
+// firstRing is for how many packets there is room before any is sent.
+const firstRing = 64
 
 // Counters returns what was counted. SentBytes is what was sent for the first time;
 // Finished is when the last byte was acknowledged.
@@ -95,7 +106,7 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // Timeouts is how often a timer had to help. Returned is how many headers switches have
 // sent back.
-func (s *Sender) Timeouts() int64 { return s.timeouts }
+func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 func (s *Sender) Returned() int64 { return s.bounced }
 
 // Gauge is the first window, in payload, and what is in flight: there is no other window,
@@ -105,13 +116,32 @@ func (s *Sender) Gauge() transport.Gauge {
 		InFlight: unit.Bytes(s.inFlight * s.payload)}
 }
 
-func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
+func (o *outstanding) at(n int64) *sent { return o.ring.At(n) }
+
+// isLive reports whether nothing was heard of a transmission.
+func (o *outstanding) isLive(f *transport.Flight) bool {
+	if f.Packet < o.una {
+		return false
+	}
+	x := o.at(f.Packet)
+	return x.flags&flying != 0 && x.at == f.At
+}
+
+// oldest returns the first transmission of which nothing was heard; nil: there is none. It removes stale ones before.
+func (o *outstanding) oldest() *transport.Flight {
+	for ; o.flights.Len() > 0; o.flights.RemoveOldest() {
+		if f := o.flights.Oldest(); o.isLive(f) {
+			return f
+		}
+	}
+	return nil
+}
 
 // schedule decides what is sent next, and when the retransmission timer expires. It is
 // called after everything that happens.
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
-	s.probeDue = s.probeDue && s.inFlight > 0
+	s.loss.Due = s.loss.Due && s.inFlight > 0
 	if s.una == s.packets {
 		return
 	}
@@ -129,18 +159,13 @@ func (s *Sender) schedule(now unit.Time) {
 	case fresh && (s.free > 0 || s.credit > 0 || s.probing):
 		s.plan = s.next
 	}
-	for s.flights.Len() > 0 {
-		f := s.flights.Head()
-		if f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at {
-			if s.timerAt = f.at + s.rto(0); s.probes {
-				s.timerAt = s.lossTimeout(f)
-			}
-			break
+	if f := s.oldest(); f != nil {
+		if s.timerAt = f.At + s.timer.Timeout(); s.loss.Used {
+			s.timerAt = s.lossTimeout(f)
 		}
-		s.flights.Pop()
 	}
 	if s.plan < 0 && s.inFlight == 0 && (s.repairs.Len() > 0 || fresh) {
-		s.timerAt = s.quiet + s.rto(s.wait.Timeout())
+		s.timerAt = s.timer.From + s.pullTimeout()
 	}
 	s.timerAt = max(s.timerAt, now)
 }
@@ -156,14 +181,9 @@ func (s *Sender) expecting() bool {
 	return s.refused > 0
 }
 
-// rto is how long the receiver may be silent: at least RTOMin, the timeout of the measured round trips
-// (transport.RoundTrip) and least, doubled for each timeout since its last packet. Before the first sample of a flow
-// without a timeout of its own the round trip without queues counts as it (RFC 6298 §2.2).
-func (s *Sender) rto(least unit.Time) unit.Time {
-	if s.config.RTOMin == 0 && s.round.Smoothed == 0 {
-		least = max(least, 3*s.base)
-	}
-	return max(s.config.shortestRTO(), s.round.Timeout(), least) << min(s.backoff, 6)
+// pullTimeout is for how long a sender that waits for a PULL may hear nothing: it has waited longer for others.
+func (s *Sender) pullTimeout() unit.Time {
+	return s.timer.After(max(s.config.shortestRTO(), s.wait.Timeout()), s.timer.Backoff)
 }
 
 // measureWait takes in how long a packet has waited for a PULL since it was NACKed. A wait in which the timer has
@@ -171,14 +191,14 @@ func (s *Sender) rto(least unit.Time) unit.Time {
 func (s *Sender) measureWait(now, nacked unit.Time) {
 	wait := now - nacked
 	if nacked <= s.helpedAt {
-		wait = min(wait, max(s.config.shortestRTO(), s.round.Timeout(), s.wait.Timeout()))
+		wait = min(wait, max(s.config.shortestRTO(), s.timer.Trip.Timeout(), s.wait.Timeout()))
 	}
 	s.wait.Measure(max(wait, 1))
 }
 
 // NextSend is when Emit has something to send.
 func (s *Sender) NextSend() unit.Time {
-	if s.plan < 0 && !s.probeDue {
+	if s.plan < 0 && !s.loss.Due {
 		return unit.Never
 	}
 	return s.start
@@ -187,7 +207,7 @@ func (s *Sender) NextSend() unit.Time {
 // Emit sends what was planned. The acknowledgement field of data counts the
 // packets of the first window that came back; FIN says that what is new needs no further PULL.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
-	if s.probeDue {
+	if s.loss.Due {
 		s.emitProbe(now, p)
 		return
 	}
@@ -212,9 +232,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		s.credit--
 		s.counters.Retransmitted++
 	} else {
-		if s.next-s.una == int64(len(s.ring)) {
-			s.grow()
-		}
+		s.ring.Reserve(s.una, s.next)
 		s.next++
 		*s.at(n) = sent{now, flying}
 		if s.free > 0 {
@@ -225,25 +243,16 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		s.counters.SentBytes += unit.Bytes(s.bytes(n))
 	}
-	s.flights.Push(flight{n, now})
+	s.flights.Record(n, now)
 	s.inFlight++
 	s.counters.SentPackets++
-	s.quiet, s.probing = now, false
+	s.timer.From, s.probing = now, false
 	flags := packet.Trimmable
 	if s.packets-s.next <= s.free {
 		flags |= packet.FIN
 	}
 	s.fill(p, packet.Data, s.seq(n), s.returned, s.bytes(n), flags)
 	s.schedule(now)
-}
-
-// grow doubles the ring.
-func (s *Sender) grow() {
-	ring := make([]sent, 2*len(s.ring))
-	for n := s.una; n < s.next; n++ {
-		ring[n&int64(len(ring)-1)] = *s.at(n)
-	}
-	s.ring = ring
 }
 
 // Receive takes an ACK, a NACK, a PULL, or a header that a switch has sent back. What is of
@@ -303,14 +312,14 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 }
 
 func (s *Sender) heard(now unit.Time) {
-	s.quiet, s.backoff = now, 0
+	s.timer.Restart(now)
 	s.loss.Answered()
 }
 
 // sample measures the round trip by packet x, which p answers, unless p answers a probe for it.
 func (s *Sender) sample(now unit.Time, x *sent, p *packet.Packet) {
 	if x.flags&(flying|repeated) == flying && probeNumber(p) == 0 {
-		s.round.Measure(max(now-x.at, 1))
+		s.timer.Trip.Measure(max(now-x.at, 1))
 	}
 }
 
@@ -370,30 +379,23 @@ func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
 	}
-	if s.probes && s.probesFirst(now) {
+	if s.loss.Used && s.probesFirst(now) {
 		s.schedule(now)
 		return
 	}
-	s.timeouts++
-	due := now - s.rto(0)
-	if s.probes {
+	s.timer.Timeouts++
+	due := now - s.timer.Timeout()
+	if s.loss.Used {
 		due = now - s.loss.Limit
 		s.loss.Expire()
 	}
 	s.probing = s.inFlight == 0
-	for s.flights.Len() > 0 {
-		f := *s.flights.Head()
-		live := f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at
-		if live && f.at > due {
-			break
-		}
-		if s.flights.Pop(); live {
-			s.inFlight--
-			s.credit++
-			s.again(now, f.n, expired)
-		}
+	for f := s.oldest(); f != nil && f.At <= due; f = s.oldest() {
+		s.inFlight--
+		s.credit++
+		s.again(now, f.Packet, expired)
 	}
-	s.backoff++
-	s.quiet, s.helpedAt = now, now
+	s.timer.Expire(now)
+	s.helpedAt = now
 	s.schedule(now)
 }

@@ -18,8 +18,8 @@ func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
 	}
 	s.report.Packets++
 	s.report.Bytes += unit.Bytes(s.bytes(n))
-	s.delivered++
-	if !e.has || x.delivered > e.delivered || x.delivered == e.delivered && x.at >= e.at {
+	s.rate.Delivered++
+	if !e.has || x.Delivered > e.Delivered || x.Delivered == e.Delivered && x.at >= e.at {
 		e.sent, e.has = *x, true
 	}
 }
@@ -34,7 +34,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		s.paths.alive(now, s.paths.now)
 	}
 	if s.orders != nil {
-		s.heard(now, about)
+		s.heard(now, about, s.payload)
 	}
 	prior := s.inFlight()
 	full := s.full(prior)
@@ -58,7 +58,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		}
 		s.una = ack
 		s.next = max(s.next, ack)
-		s.backoff, s.timerFrom = 0, now
+		s.timer.Restart(now)
 		s.report.Advanced = true
 		if ack == s.packets && s.counters.Finished == unit.Never {
 			s.counters.Finished = now
@@ -83,11 +83,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	}
 	s.asker.Answered(p, &s.report.Telemetry)
 	if rtt > 0 {
-		s.roundTrip.Measure(rtt)
+		s.timer.Trip.Measure(rtt)
 	}
-	if s.delivered > s.appLimited {
-		s.appLimited = 0
-	}
+	s.rate.EndLimit()
 	s.lostTotal += int64(lost)
 	s.updateState(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
 	s.conclude(now, p, lost, rtt, prior, full, &e)
@@ -98,7 +96,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
 		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // HPCC simulator
-			s.next, s.goBack = s.una, packet.ResentReceiver
+			s.goBackTo(s.una, packet.ResentReceiver)
 			return 1
 		}
 		return 0
@@ -124,25 +122,25 @@ func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost in
 }
 
 // judge takes packet n for lost, unless it is known to be there, or to be sent again.
-func (s *Sender) judge(n int64) int {
-	x := s.at(n)
+func (r *recovery) judge(n int64) int {
+	x := r.at(n)
 	if x.flags&(sacked|gone|resent) != 0 {
 		return 0
 	}
 	x.flags |= gone
-	s.goneOut++
-	if s.paths != nil {
-		s.paths.each[x.path].out--
+	r.goneOut++
+	if r.paths != nil {
+		r.paths.each[x.path].out--
 	}
-	s.hint = min(s.hint, n)
+	r.hint = min(r.hint, n)
 	return 1
 }
 
 // expire takes packet n for lost as judge does, because no answer arrived in time.
-func (s *Sender) expire(n int64) int {
-	lost := s.judge(n)
+func (r *recovery) expire(n int64) int {
+	lost := r.judge(n)
 	if lost > 0 {
-		s.at(n).flags |= expired
+		r.at(n).flags |= expired
 	}
 	return lost
 }
@@ -150,9 +148,8 @@ func (s *Sender) expire(n int64) int {
 // updateState changes the state of recovery after an acknowledgement. An echo of a mark is a
 // reduction once per window of data (RFC 8257 §3.3), unless CNPs stand for it.
 func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
-	if s.state != cc.Open && s.una >= s.recover {
-		s.state = cc.Open
-		s.changeState(now, cc.Loss{Kind: cc.Recovered})
+	if s.control.State != cc.Open && s.una >= s.control.Recover {
+		s.enter(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 		if t := &s.tolerance; t.steps > 1 {
 			if t.recovered--; t.recovered <= 0 {
 				t.steps = 1
@@ -161,26 +158,19 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
 	}
 	switch {
-	case lost > 0 && s.state == cc.Open:
-		s.state, s.recover = cc.Recovery, s.top
-		s.changeState(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
-	case lost > 0 && s.state == cc.Reduced:
-		s.state, s.recover = cc.Recovery, s.top
-		s.changeState(now, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
-	case echoed && s.state == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
-		s.state, s.recover = cc.Reduced, s.top
-		s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
+	case lost > 0 && s.control.State == cc.Open:
+		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+	case lost > 0 && s.control.State == cc.Reduced:
+		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
+	case echoed && s.control.State == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
+		s.enter(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-// changeState tells the controller of a change of state.
-func (s *Sender) changeState(now unit.Time, l cc.Loss) {
-	if l.Kind != cc.Recovered {
-		s.gate.Note(now) // NACKs count what else reduces
-	}
+// enter changes the state of recovery until what is sent so far is acknowledged.
+func (s *Sender) enter(now unit.Time, state cc.State, l cc.Loss) {
 	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
-	s.control.OnLoss(now, l)
-	s.decide()
+	s.control.Enter(now, state, s.top, l)
 }
 
 // conclude lets the controller decide about an acknowledgement.
@@ -189,33 +179,32 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	a := &s.report
 	a.ECN.Echo = p.TCP.Flags&packet.ECE != 0
 	if a.ECN.Echo {
-		s.deliveredCE += int64(a.Packets)
+		s.rate.DeliveredCE += int64(a.Packets)
 	}
 	a.Una, a.Next, a.Losses.New = s.seq(s.una), s.seq(s.top), lost
-	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.delivered, s.deliveredCE, s.lostTotal
-	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.roundTrip.Smoothed, s.roundTrip.Min
+	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.rate.Delivered, s.rate.DeliveredCE, s.lostTotal
+	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery && (!e.has || e.flags&unasked != 0)
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
-	a.Limited, a.Losses.State = full, s.state
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.control.Pacer.Next())
+	a.Limited, a.Losses.State = full, s.control.State
 	if e.has {
-		s.firstSent, s.deliveredAt = e.at, now
-		d := cc.Delivery{Packets: int(s.delivered - e.delivered), Interval: max(e.at-e.first, now-e.deliveredAt),
-			PriorDelivered: e.delivered, AppLimited: e.flags&limited != 0, Retransmitted: e.flags&everSent != 0}
-		if d.Interval >= s.roundTrip.Min && d.Interval > 0 { // a shorter one is of a spurious retransmission
+		s.rate.FirstSent, s.rate.DeliveredAt = e.at, now
+		if d, ok := s.rate.Sample(now, e.at, &e.Departure, s.timer.Trip.Min); ok {
+			d.AppLimited, d.Retransmitted = e.flags&limited != 0, e.flags&everSent != 0
 			a.Delivery = d
 		}
 	}
-	s.control.OnAck(now, a)
-	s.decide()
-	if s.decision.AppLimited {
-		s.appLimited = max(s.delivered+s.inFlight(), 1)
+	s.control.Controller.OnAck(now, a)
+	s.control.Decide()
+	if s.control.Decision.AppLimited {
+		s.rate.LimitByApplication(s.inFlight())
 	}
 }
 
 // full reports whether the window limits the sender with so many packets in flight. A flow with several paths has a
 // window on each: then it is the window of the path of the acknowledgement.
 func (s *Sender) full(inFlight int64) bool {
-	d := &s.decision
+	d := &s.control.Decision
 	if s.paths != nil {
 		p := &s.paths.each[s.paths.now]
 		d, inFlight = &p.decision, p.out

@@ -371,7 +371,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	s, r := endsFor(&c, &old)
 	controls, err := newControls(&f, &c, known)
 	if err == nil && controls == nil {
-		s.control, err = newControl(&f, &c, known, s.control)
+		s.control.Controller, err = newControl(&f, &c, known, s.control.Controller)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -573,4 +573,12 @@ func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64,
 	p.Size = e.framing.Frame(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
+}
+
+// gap returns the bytes that make the gap after a packet with a payload.
+func (c *Config) gap(payload int64) unit.Bytes {
+	if !c.Pacing {
+		return 0
+	}
+	return unit.Bytes(payload)
 }

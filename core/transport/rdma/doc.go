@@ -12,17 +12,17 @@
 //	HPCC simulator: go-back-N, NACKs           Receiver.refuse           TestTraces, TestNackInterval
 //	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
-//	RFC 8985 §6.2 a reordering window          Sender.overdue, window    TestReordering, TestReorderTimer
-//	RFC 8985 §6.2 … that adapts; RFC 3522      Sender.heard              TestReorderWindow, TestReorderDuplicates
-//	… but for what waits in a slow path        Sender.overdueWaiting      TestSpreadWaits, TestSpreadLosses
+//	RFC 8985 §6.2 a reordering window          recovery.overdue, window  TestReordering, TestReorderTimer
+//	RFC 8985 §6.2 … that adapts; RFC 3522      recovery.heard            TestReorderWindow, TestReorderDuplicates
+//	… but for what waits in a slow path        recovery.overdueWaiting    TestSpreadWaits, TestSpreadLosses
 //	… and counts while it may still wait       waits.inNetwork           TestWindowBoundsNetwork, TestSpreadChanges
 //	… until losses are confirmed               waits.expire              TestConfirmedLosses, TestPathFailsUnderWay
 //	MRC, UET: entropy values                   paths, Sender.planPaths   TestPaths, TestPathsTogether, TestPathPorts
-//	a loss is of its path                      Sender.heard, overdueOn   TestPathLoss
+//	a loss is of its path                      recovery.heard, overdueOn TestPathLoss
 //	MRC: a path that fails is retired, probed  Sender.silence, probePath TestPathFails, TestPathsAllFail
-//	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
+//	IRN §3.1 timeouts, RTO_low and RTO_high    recovery.rto, timeout     TestRTO, TestTailLoss
 //	IRN §3.2 BDP-FC                            Sender.schedule           TestBound
-//	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
+//	RFC 6298 §2, §5 RTO, doubling              recovery.rto, measure     TestRTO, TestMeasuredRTO, TestEverythingLost
 //	… longer than a round trip, by a quarter   RoundTrip.Timeout         TestLeastMargin
 //	… of what is out, not of what waits to go  Sender.schedule           TestNoTimeoutWhilePaced, TestNoTimeoutWhileHeld
 //	… of a path, from its last answer on       paths.alive               TestPathAnswers
@@ -31,7 +31,7 @@
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
 //	BS'19 §4.3 NACKs of the network: checks    Sender.nack               TestNackChecks, TestTransmissionNumbers
-//	BS'19 §4.3 what did not arrive goes again  Sender.name, lost         TestNackTraces, TestNackGoBackN
+//	BS'19 §4.3 what did not arrive goes again  recovery.name, lost       TestNackTraces, TestNackGoBackN
 //	BS'19 §4.3, §5 a reduction a round trip    Sender.nack               TestNackReactions, TestNackOncePerRoundTrip
 //	BS'19 §4.3, §5 … in every state            Sender.nack               TestNackStates
 //	BS'19 §4.3 incast without timeouts         transport.HoldOff         TestNackIncast, TestNackHold, TestNackHoldIncast
@@ -43,7 +43,7 @@
 //	RFC 8257 §3.3 one reduction a window       Sender.updateState        TestEchoReduces
 //	NICs that take a time to answer            transport.NIC             TestNICDelays, TestNICDelaysProbes
 //	… longer than timeouts                     Receiver.later            TestNICDelaysAndTimeouts
-//	… for a CNP than for its packet's ACK      Sender.late               TestLateCNPs
+//	… for a CNP than for its packet's ACK      Sender.notice             TestLateCNPs
 //	coalesced and delayed ACKs                 Receiver.data             TestCoalescing
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.conclude           TestDeliveryRate
 //	RoCEv2 (InfiniBand Annex A17): frames      packet.Packet.Emit        TestFrames

@@ -149,7 +149,7 @@ func TestForged(t *testing.T) {
 	}
 	w.s.Receive(us, answer(packet.Nack, 1000, 3000))
 	before, losses := *w.s, w.c.losses
-	ring := append([]sent(nil), w.s.ring...)
+	ring := records(w.s)
 	other := answer(packet.Ack, 4000, 3000)
 	other.DstPort++
 	tcp := answer(packet.Ack, 4000, 3000)
@@ -162,14 +162,14 @@ func TestForged(t *testing.T) {
 		w.s.Receive(2*us, p)
 		after := *w.s
 		after.counters, after.report = before.counters, before.report
-		after.ring = nil
+		after.ring = transport.Ring[sent]{}
 		b := before
-		b.ring = nil
+		b.ring = transport.Ring[sent]{}
 		if !same(&after, &b) || w.c.losses != losses {
 			t.Errorf("%s changes the sender:\n%+v\n%+v", describe(p), after, b)
 		}
-		for i := range ring {
-			if ring[i] != w.s.ring[i] {
+		for i, x := range records(w.s) {
+			if ring[i] != x {
 				t.Errorf("%s changes packet %d", describe(p), i)
 			}
 		}
@@ -187,7 +187,8 @@ func TestForged(t *testing.T) {
 func same(a, b *Sender) bool {
 	return a.una == b.una && a.next == b.next && a.top == b.top && a.plan == b.plan && a.planAt == b.planAt &&
 		a.sackedOut == b.sackedOut &&
-		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.roundTrip == b.roundTrip &&
+		a.goneOut == b.goneOut && a.control.State == b.control.State && a.rate.Delivered == b.rate.Delivered &&
+		a.timer.Trip == b.timer.Trip &&
 		a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
 }
 

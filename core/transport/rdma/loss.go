@@ -10,40 +10,22 @@ import (
 // rto is the retransmission timeout: a floor, which is lower when few packets are in
 // flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), at least 1¼ SRTT, doubled for each
 // timeout since there was progress (RFC 6298 §5.5).
-func (s *Sender) rto() unit.Time { return s.timeoutAfter(s.inFlight(), s.backoff) }
+func (r *recovery) rto() unit.Time { return r.timeoutAfter(r.inFlight(), r.timer.Backoff) }
 
 // timeoutAfter is it with so many packets in flight, doubled so often.
-func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
-	t := s.config.shortestRTO()
-	if s.config.RTOLow > 0 && inFlight <= int64(s.config.RTOLowPackets) {
-		t = s.config.RTOLow
+func (r *recovery) timeoutAfter(inFlight int64, backoff int) unit.Time {
+	floor := r.timer.Floor
+	if r.config.RTOLow > 0 && inFlight <= int64(r.config.RTOLowPackets) {
+		floor = r.config.RTOLow
 	}
-	if s.config.RTO != FixedRTO {
-		if s.roundTrip.Smoothed > 0 {
-			t = max(t, s.roundTrip.Timeout())
-		} else {
-			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
-		}
-	}
-	if backoff == 0 { // no bound is below it
-		return t
-	}
-	most := max(t, s.config.RTOMax)
-	if s.config.RTOMax == 0 {
-		most = 64 * max(t, s.config.shortestRTO())
-	}
-	for i := 0; i < backoff && t < most; i++ {
-		t *= 2
-	}
-	return min(t, most)
+	return r.timer.After(floor, backoff)
 }
 
 // timeout takes all that is in flight for lost. With go-back-N it is sent again from the
 // first byte that is not acknowledged on; with selective repeat the first packet is
 // (IRN §3.1), and either all others or those that SACKs show to be lost.
 func (s *Sender) timeout(now unit.Time) {
-	s.backoff++
-	s.timerFrom = now
+	s.timer.Expire(now)
 	lost := int(s.inFlight())
 	if s.repeats {
 		for n := s.una; n < s.top; n++ {
@@ -56,16 +38,16 @@ func (s *Sender) timeout(now unit.Time) {
 		}
 		s.judged = max(s.judged, s.top)
 	} else {
-		s.next, s.goBack = s.una, packet.ResentTimeout
+		s.goBackTo(s.una, packet.ResentTimeout)
 	}
 	s.timedOut(now, lost)
 }
 
 // resendCause returns why packet x is sent again.
-func (s *Sender) resendCause(x *sent) packet.ResendCause {
+func (r *recovery) resendCause(x *sent) packet.ResendCause {
 	switch {
-	case !s.repeats && s.config.Recovery == GoBackN:
-		return s.goBack
+	case !r.repeats && r.config.Recovery == GoBackN:
+		return r.goBack
 	case x.flags&nacked != 0:
 		return packet.ResentSwitch
 	case x.flags&expired != 0:
@@ -78,15 +60,14 @@ func (s *Sender) resendCause(x *sent) packet.ResendCause {
 
 // unaTime returns when the first packet that is not acknowledged was sent, or the limit of the LossTimer was over
 // later.
-func (s *Sender) unaTime() unit.Time { return max(s.at(s.una).at, s.limitedAt) }
+func (r *recovery) unaTime() unit.Time { return max(r.at(r.una).at, r.limitedAt) }
 
 // lossTimeout sends a probe, or, when the path cannot hold the first packet any more, takes for lost what was sent as
 // long ago.
 func (s *Sender) lossTimeout(now unit.Time) {
-	s.backoff++
-	s.timerFrom = now
+	s.timer.Expire(now)
 	if !s.loss.Expired(now, s.unaTime()) {
-		s.probeDue = true
+		s.loss.Due = true
 		return
 	}
 	s.limitedAt = now
@@ -96,65 +77,56 @@ func (s *Sender) lossTimeout(now unit.Time) {
 
 // timedOut notes a retransmission timeout that found so many packets lost.
 func (s *Sender) timedOut(now unit.Time, lost int) {
-	s.timeouts++
+	s.timer.Timeouts++
 	s.lostTotal += int64(lost)
-	again := s.state != cc.Open
-	s.state, s.recover = cc.Timeout, s.top
-	s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
+	s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State != cc.Open})
 }
 
 // lose takes for lost what was sent before a time and is not acknowledged. why is the flag of the reason. It returns
 // how many packets are found lost.
-func (s *Sender) lose(before unit.Time, why uint16) (lost int) {
-	if !s.repeats {
-		if s.next == s.una || s.at(s.una).at >= before {
+func (r *recovery) lose(before unit.Time, why uint16) (lost int) {
+	if !r.repeats {
+		if r.next == r.una || r.at(r.una).at >= before {
 			return 0
 		}
-		if s.next, s.goBack = s.una, packet.ResentTimeout; why == proven {
-			s.goBack = packet.ResentProbe
+		if r.goBackTo(r.una, packet.ResentTimeout); why == proven {
+			r.goBack = packet.ResentProbe
 		}
 		return 1
 	}
-	for n := s.una; n < s.top; n++ {
-		if x := s.at(n); x.at < before && x.flags&sacked == 0 {
+	for n := r.una; n < r.top; n++ {
+		if x := r.at(n); x.at < before && x.flags&sacked == 0 {
 			x.flags &^= resent
-			if s.judge(n) > 0 {
+			if r.judge(n) > 0 {
 				x.flags |= why
 				lost++
 			}
-			s.judged, s.eligible = max(s.judged, n+1), max(s.eligible, n+1)
+			r.judged, r.eligible = max(r.judged, n+1), max(r.eligible, n+1)
 		}
 	}
 	return lost
 }
 
-// planProbe has a probe of the LossTimer sent as soon as the NIC has room, unless all that was sent is acknowledged.
-func (s *Sender) planProbe() {
-	if s.probeDue = s.una < s.top && s.una < s.packets; s.probeDue {
-		s.probe = s.start
-	}
-}
-
 // lossProbe returns the timer that asks for a probe on path k; nil: the telemetry does.
-func (s *Sender) lossProbe(k int) *transport.LossTimer {
+func (r *recovery) lossProbe(k int) *transport.LossTimer {
 	switch {
-	case s.paths != nil && s.probes && s.paths.each[k].silent:
-		return &s.paths.each[k].loss
-	case s.probeDue:
-		return &s.loss
+	case r.paths != nil && r.loss.Used && r.paths.each[k].silent:
+		return &r.paths.each[k].loss
+	case r.loss.Due:
+		return &r.loss
 	}
 	return nil
 }
 
 // number24 returns the sequence number of a LossTimer's probe on path k, by which its answer is known. It is beyond
 // all packets that can be in flight.
-func (s *Sender) number24(number int64, k int) int64 {
+func (r *recovery) number24(number int64, k int) int64 {
 	const numbers = 1 << 14
-	n := (s.una + 2*mostOut + number%numbers*MostPaths + int64(k)) & packet.PSNMask
-	if s.paths != nil {
-		s.paths.each[k].probeSeq = n
+	n := (r.una + 2*mostOut + number%numbers*MostPaths + int64(k)) & packet.PSNMask
+	if r.paths != nil {
+		r.paths.each[k].probeSeq = n
 	} else {
-		s.probeSeq = n
+		r.probeSeq = n
 	}
 	return n
 }
@@ -179,9 +151,7 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	if ack < 0 || ack > s.top {
 		return true
 	}
-	if rtt := max(now-sent, 1); rtt > s.roundTrip.Min { // a probe is shorter than data, and may be faster
-		s.roundTrip.Measure(rtt)
-	}
+	s.timer.Trip.MeasureProbe(max(now-sent, 1))
 	if ack > s.una { // acknowledgements were lost, or wait
 		p.Kind, p.Seq = packet.Ack, s.top&packet.PSNMask
 		s.acknowledged(now, p)
@@ -197,11 +167,11 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	case s.orders != nil: // within the reordering window
 		s.orders[0].delivered(now, sent)
 		lost = s.overdue(now)
-	case !s.reorders:
+	case s.loss.Proves:
 		lost = s.lose(sent, proven)
 	}
 	if lost > 0 {
-		s.timerFrom = now
+		s.timer.From = now
 		s.timedOut(now, lost)
 	}
 	return true

@@ -34,25 +34,13 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// out is the packet of this sequence number, if it is out and not SACKed, and its state; nil
-// if it is not.
-func (s *Sender) out(seq int64) (int64, *sent) {
-	n := s.number(seq, s.una)
-	if n < s.una || n >= s.top {
-		return n, nil
-	}
-	if x := s.at(n); x.flags&sacked == 0 {
-		return n, x
-	}
-	return n, nil
-}
-
 // nack takes a NACK in. It is refused, and changes nothing, unless it is about a whole packet
 // that is out, in its last transmission, of which no such NACK has come: one of an
 // earlier transmission is late or replayed. Further packets that it names have no
 // numbers; of these the ones count that are out and have not been named.
 func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
-	first, x := s.out(p.Seq)
+	first := s.number(p.Seq, s.una)
+	x := s.out(first)
 	if x == nil || p.Ack != int64(x.number) {
 		return false
 	}
@@ -62,14 +50,12 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 			return false
 		}
 		x.flags |= throttled
-		s.control.OnNotice(now, told)
-		s.decide()
-		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, x.at, s.rtt()) {
-			before := s.decision
-			s.state, s.recover = cc.Reduced, s.top
-			s.changeState(now, cc.Loss{Kind: cc.Warned})
-			if s.decision.Window >= before.Window && s.decision.Rate >= before.Rate {
-				s.gate.Vain() // DCTCP without a history of marks, or without an answer to them: losses still reduce
+		s.control.Notify(now, told)
+		if s.control.State == cc.Open && s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
+			before := s.control.Decision
+			s.enter(now, cc.Reduced, cc.Loss{Kind: cc.Warned})
+			if s.control.Decision.Window >= before.Window && s.control.Decision.Rate >= before.Rate {
+				s.control.Gate.Vain() // DCTCP without a history of marks, or without an answer to them: losses still reduce
 			}
 		}
 		return true
@@ -84,70 +70,53 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	lost := s.name(first, x)
 	told.Lost = unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {
-		if m, y := s.out(p.Seq + int64(span.Offset)); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
+		m := s.number(p.Seq+int64(span.Offset), s.una)
+		if y := s.out(m); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
 			again = again || y.flags&resent != 0
 			lost += s.name(m, y)
 			told.Lost += unit.Bytes(span.Lost)
 		}
 	}
 	s.lostTotal += int64(lost)
-	s.control.OnNotice(now, told)
-	s.decide()
-	if s.reduces() && s.gate.Reduce(now, x.at, s.rtt()) {
-		kind := cc.FastRecovery
-		if s.state == cc.Reduced {
-			kind = cc.LossInReduction
-		}
-		s.state, s.recover = cc.Recovery, s.top
-		s.changeState(now, cc.Loss{Kind: kind, Lost: lost})
+	s.control.Notify(now, told)
+	if s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
+		s.enter(now, cc.Recovery, cc.Loss{Kind: s.control.NackLoss(), Lost: lost})
 	}
 	s.hold.Nacked(now, s.trip(), again, n.Supply, s.payload)
 	return true
-}
-
-// reduces reports whether NACKs are losses to the controller, once a round trip. With nacks: supply
-// the notice is all that reduces.
-func (s *Sender) reduces() bool { return s.config.Nacks == transport.NacksLoss }
-
-// rtt is the round-trip time: smoothed, or before there is a sample without queues.
-func (s *Sender) rtt() unit.Time {
-	if s.roundTrip.Smoothed > 0 {
-		return s.roundTrip.Smoothed
-	}
-	return s.config.BaseRTT
 }
 
 // name takes packet n for lost on the network's word, which holds for its last transmission
 // and needs no packet that overtook it: it is sent again next, and nothing else is. A
 // receiver of go-back-N, however, has dropped what came behind it, and so all from n on
 // is sent again, unless it is to be anyway. It returns how many packets are found lost.
-func (s *Sender) name(n int64, x *sent) int {
+func (r *recovery) name(n int64, x *sent) int {
 	if x.flags&waited != 0 { // the NACK proves the loss
 		x.flags &^= waited
-		s.waits.unproven--
+		r.waits.unproven--
 	}
 	x.flags |= nacked
-	if s.config.Recovery == GoBackN {
-		s.next, s.goBack = min(s.next, n), packet.ResentSwitch
+	if r.config.Recovery == GoBackN {
+		r.goBackTo(min(r.next, n), packet.ResentSwitch)
 		return 1
 	}
 	x.flags &^= resent
-	lost := s.judge(n)
-	if s.namedOut++; s.namedOut == 1 || n < s.namedHint {
-		s.namedHint = n
+	lost := r.judge(n)
+	if r.namedOut++; r.namedOut == 1 || n < r.namedHint {
+		r.namedHint = n
 	}
 	return lost
 }
 
 // remain takes packet x, which was taken for lost, out of the books of those: it is sent
 // again, or there.
-func (s *Sender) remain(x *sent) {
-	s.goneOut--
+func (r *recovery) remain(x *sent) {
+	r.goneOut--
 	if x.flags&nacked != 0 {
-		s.namedOut--
+		r.namedOut--
 	}
 	if x.flags&waited != 0 {
-		s.waits.unproven--
+		r.waits.unproven--
 	}
 	x.flags &^= gone
 }
@@ -155,16 +124,10 @@ func (s *Sender) remain(x *sent) {
 // repaired tells, with go-back-N, whether the first packet that is out was sent again on
 // the network's word less than a round trip ago: that transmission
 // cannot have reached the receiver, which now asks for it.
-func (s *Sender) repaired(now unit.Time) bool {
-	x := s.at(s.una)
-	return x.flags&resent != 0 && now-x.at < s.rtt()
+func (r *recovery) repaired(now unit.Time) bool {
+	x := r.at(r.una)
+	return x.flags&resent != 0 && now-x.at < r.timer.RTT()
 }
 
 // trip is the round-trip time for the hold-off; before there is one, a retransmission timeout.
-func (s *Sender) trip() unit.Time {
-	limit := s.rto()
-	if rtt := s.rtt(); rtt > 0 {
-		return min(rtt, limit)
-	}
-	return limit
-}
+func (r *recovery) trip() unit.Time { return r.timer.RTTWithin(r.rto()) }

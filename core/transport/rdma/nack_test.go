@@ -92,11 +92,20 @@ func out5(t testing.TB, recovery, nacks string) (*pipe, []*packet.Packet) {
 	return w, sent
 }
 
+// records returns copies of the records of all outstanding packets.
+func records(s *Sender) (all []sent) {
+	for n := s.una; n < s.top; n++ {
+		all = append(all, *s.at(n))
+	}
+	return all
+}
+
 // snapshot is all of a sender that a notice could change, but what it counts.
 func snapshot(w *pipe) string {
 	s := *w.s
-	ring := append([]sent(nil), s.ring...)
-	s.counters, s.report, s.ring, s.control, s.asker = transport.Counters{}, cc.Ack{}, nil, nil, transport.Asker{}
+	ring := records(&s)
+	s.counters, s.report, s.asker = transport.Counters{}, cc.Ack{}, transport.Asker{}
+	s.ring, s.control.Controller = transport.Ring[sent]{}, nil
 	return fmt.Sprintf("%+v %+v %+v %v", s, ring, w.c.told, w.c.log)
 }
 

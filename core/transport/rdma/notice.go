@@ -9,8 +9,13 @@ import (
 // notice passes a CNP, or a switch's word of a queue, on if it is about a packet that is out, and the first for
 // this transmission of it.
 func (s *Sender) notice(now unit.Time, p *packet.Packet) {
-	n, x := s.out(p.Seq)
-	if x == nil && !s.late(n) || x != nil && x.flags&noticed != 0 {
+	n := s.number(p.Seq, s.una)
+	x := s.out(n)
+	// A NIC that takes longer to make CNPs than ACKs is late with all of them: then a CNP about a packet that has been
+	// acknowledged reports something new. They arrive in the order of their packets, so that one about a packet before the
+	// last such one's is old, or about a retransmission that arrived twice.
+	late := s.config.NIC.CNP > 0 && !s.asker.Requests() && n >= s.noticed && n < s.top && s.una < s.packets
+	if x == nil && !late || x != nil && x.flags&noticed != 0 {
 		return
 	}
 	told := cc.Notice{Kind: cc.CNPNotice}
@@ -26,13 +31,5 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	s.noticed = max(s.noticed, n+1)
 	s.notices++
 	told.Seq = s.seq(n)
-	s.control.OnNotice(now, told)
-	s.decide()
-}
-
-// late reports whether a CNP about packet n, of which an acknowledgement has come already, tells something new: a NIC
-// that takes longer to make CNPs than ACKs is late with all of them. They come in the order of their packets, so one of
-// a packet before the last such one's is old, or of a retransmission that came twice.
-func (s *Sender) late(n int64) bool {
-	return s.config.NIC.CNP > 0 && !s.asker.Requests() && n >= s.noticed && n < s.top && s.una < s.packets
+	s.control.Notify(now, told)
 }

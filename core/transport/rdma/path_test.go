@@ -83,7 +83,7 @@ func TestRandomPaths(t *testing.T) {
 			if w.s.NextTimer() != unit.Never || w.s.NextSend() != unit.Never || w.s.State() != cc.Open {
 				t.Errorf("it is finished, and yet: timer %v, next %v, %v", w.s.NextTimer(), w.s.NextSend(), w.s.State())
 			}
-			if d := w.s.delivered; d != w.s.packets {
+			if d := w.s.rate.Delivered; d != w.s.packets {
 				t.Errorf("%d packets delivered of %d", d, w.s.packets)
 			}
 			ran++

@@ -81,8 +81,8 @@ func TestPathNewRateWaits(t *testing.T) {
 		w.s.paths.Decision()
 		want := map[bool]unit.Time{true: 8 * us, false: 4 * us}[keeps]
 		for k, p := range w.s.paths.each {
-			if p.pacedUntil != want {
-				t.Errorf("keeps %v: path %d sends again at %v, want %v", keeps, k, p.pacedUntil, want)
+			if p.pacer.Next() != want {
+				t.Errorf("keeps %v: path %d sends again at %v, want %v", keeps, k, p.pacer.Next(), want)
 			}
 		}
 	}

@@ -53,9 +53,7 @@ type path struct {
 
 	sinceAsked int64 // Sender.sinceAsked
 
-	lastSend   unit.Time
-	lastBytes  unit.Bytes
-	pacedUntil unit.Time
+	pacer transport.Pacer
 
 	timerFrom unit.Time
 	backoff   int
@@ -144,7 +142,7 @@ func (x *paths) read(p *path) {
 	x.sum.Window += d.Window - old.Window
 	x.sum.Rate += d.Rate - old.Rate
 	if d.Rate != old.Rate && !x.keeps {
-		p.pacedUntil = paced(p.lastSend, p.lastBytes, d.Rate)
+		p.pacer.SetRate(d.Rate)
 	}
 	if d.NextTimer != old.NextTimer {
 		x.sum.NextTimer = unit.Never
@@ -160,8 +158,8 @@ func (x *paths) sent(now unit.Time, k int, bytes unit.Bytes) {
 	if p.out++; p.out == 1 {
 		p.timerFrom = now
 	}
-	p.lastSend, p.lastBytes = now, bytes
-	p.pacedUntil = paced(now, bytes, p.decision.Rate)
+	p.pacer.Record(now, bytes)
+	p.pacer.SetRate(p.decision.Rate)
 }
 
 // alive notes that something sent on path k was answered.
@@ -186,7 +184,7 @@ func (x *paths) choose(inFlight, payload, bytes int64) (k int) {
 		if p.silent || p.out > 0 && p.out*payload+bytes > int64(p.decision.Window) {
 			continue
 		}
-		if k < 0 || p.pacedUntil < x.each[k].pacedUntil {
+		if k < 0 || p.pacer.Next() < x.each[k].pacer.Next() {
 			k = at
 		}
 	}
@@ -204,14 +202,14 @@ func (s *Sender) planPaths(now unit.Time) {
 	}
 	if n >= 0 {
 		if k := x.choose(s.inFlight(), s.payload, s.room(n)); k >= 0 {
-			at := max(s.start, s.hold.Ready(), x.each[k].pacedUntil)
+			at := max(s.start, s.hold.Ready(), x.each[k].pacer.Next())
 			if n < s.top || max(at, now) < s.stop {
 				x.next, s.plan, s.planAt = k, n, at
 			}
 		}
 	}
 	if s.plan < 0 && s.next == s.packets && x.choose(s.inFlight(), s.payload, s.payload) >= 0 {
-		s.appLimited = max(s.delivered+s.inFlight(), 1)
+		s.rate.LimitByApplication(s.inFlight())
 	}
 }
 
@@ -230,11 +228,11 @@ func (s *Sender) schedulePaths() {
 
 // probePath chooses the path of a probe: one that was given up, and whose time has come, or else the next one in turn,
 // for the controllers.
-func (s *Sender) probePath(now unit.Time) (k int) {
-	x := s.paths
+func (r *recovery) probePath(now unit.Time) (k int) {
+	x := r.paths
 	for k := range x.each {
 		if p := &x.each[k]; p.silent && p.probeAt <= now {
-			p.probeAt = now + s.timeoutAfter(1, p.backoff)
+			p.probeAt = now + r.timeoutAfter(1, p.backoff)
 			p.backoff++
 			return k
 		}
@@ -259,16 +257,14 @@ func (s *Sender) silence(now unit.Time) {
 		}
 		p.timerFrom = now
 		lost := s.abandon(k, now-min(s.deadAfter(p), now+1))
-		if lost == 0 && s.probes { // the answer to the probe shows what is lost
+		if lost == 0 && s.loss.Used { // the answer to the probe shows what is lost
 			continue
 		}
 		repeated = true
-		s.timeouts++
+		s.timer.Timeouts++
 		s.lostTotal += int64(lost)
-		again := s.state == cc.Timeout
-		s.state, s.recover = cc.Timeout, s.top
 		x.now = k
-		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
+		s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State == cc.Timeout})
 	}
 	if repeated {
 		s.loss.Expire()
@@ -277,14 +273,14 @@ func (s *Sender) silence(now unit.Time) {
 
 // pathTimer returns when path k is to be looked at next, while something is out on it: after a timeout
 // without an answer, or when the first packet out on it must be lost.
-func (s *Sender) pathTimer(k int) unit.Time {
-	p := &s.paths.each[k]
-	at := p.timerFrom + s.timeoutAfter(p.out, p.backoff)
-	if !s.probes {
+func (r *recovery) pathTimer(k int) unit.Time {
+	p := &r.paths.each[k]
+	at := p.timerFrom + r.timeoutAfter(p.out, p.backoff)
+	if !r.loss.Used {
 		return at
 	}
-	if dead := s.deadAfter(p); dead < unit.Never {
-		at = min(at, s.oldestOn(k)+dead)
+	if dead := r.deadAfter(p); dead < unit.Never {
+		at = min(at, r.oldestOn(k)+dead)
 	}
 	return at
 }
@@ -295,30 +291,30 @@ const pathProbes = 64
 
 // deadAfter returns how long a packet can be out on path p until it must be lost; unit.Never: for any time. With a
 // timeout of the sender's own it is no time: then a silent path has lost all packets.
-func (s *Sender) deadAfter(p *path) unit.Time {
-	if !s.probes {
+func (r *recovery) deadAfter(p *path) unit.Time {
+	if !r.loss.Used {
 		return 0
 	}
-	if s.loss.Limit < unit.Never {
-		return s.loss.After(0)
+	if r.loss.Limit < unit.Never {
+		return r.loss.After(0)
 	}
-	for k := range s.paths.each {
-		if !s.paths.each[k].silent {
-			return pathProbes * s.timeoutAfter(p.out, 0)
+	for k := range r.paths.each {
+		if !r.paths.each[k].silent {
+			return pathProbes * r.timeoutAfter(p.out, 0)
 		}
 	}
 	return unit.Never
 }
 
 // oldestOn returns when the first packet was sent that is out on path k.
-func (s *Sender) oldestOn(k int) unit.Time {
-	for o := &s.orders[k]; o.head < o.tail; o.head++ {
-		e := &o.ring[o.head&int64(len(o.ring)-1)]
-		if e.n < s.una {
+func (r *recovery) oldestOn(k int) unit.Time {
+	for o := &r.orders[k]; o.First < o.Last; o.RemoveOldest() {
+		e := o.Oldest()
+		if e.Packet < r.una {
 			continue
 		}
-		if y := s.at(e.n); y.at == e.at && int(y.path) == k && y.flags&(sacked|gone) == 0 {
-			return e.at
+		if y := r.at(e.Packet); y.at == e.At && int(y.path) == k && y.flags&(sacked|gone) == 0 {
+			return e.At
 		}
 	}
 	return unit.Never / 2
@@ -326,12 +322,12 @@ func (s *Sender) oldestOn(k int) unit.Time {
 
 // abandon takes for lost what was sent on path k up to a time and is not acknowledged, and returns how many packets
 // are found lost.
-func (s *Sender) abandon(k int, upTo unit.Time) (lost int) {
-	for o := &s.orders[k]; s.oldestOn(k) <= upTo; o.head++ {
-		n := o.ring[o.head&int64(len(o.ring)-1)].n
-		s.at(n).flags &^= resent
-		lost += s.expire(n)
-		s.eligible = max(s.eligible, n+1)
+func (r *recovery) abandon(k int, upTo unit.Time) (lost int) {
+	for o := &r.orders[k]; r.oldestOn(k) <= upTo; o.RemoveOldest() {
+		n := o.Oldest().Packet
+		r.at(n).flags &^= resent
+		lost += r.expire(n)
+		r.eligible = max(r.eligible, n+1)
 	}
 	return lost
 }
@@ -348,7 +344,7 @@ func (r *Receiver) Ports() (ports []uint16) {
 
 // PathGauge is the window and the packets in flight of path k, and whether it was given up, for tests and
 // traces.
-func (s *Sender) PathGauge(k int) (window unit.Bytes, out int, silent bool) {
-	p := &s.paths.each[k]
+func (r *recovery) PathGauge(k int) (window unit.Bytes, out int, silent bool) {
+	p := &r.paths.each[k]
 	return p.decision.Window, int(p.out), p.silent
 }

@@ -250,7 +250,7 @@ func (w *pipe) step(until unit.Time) bool {
 // emit lets the sender send, within its window.
 func (w *pipe) emit() {
 	p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
-	window := int64(w.s.decision.Window)
+	window := int64(w.s.control.Decision.Window)
 	var on *path
 	if w.s.paths != nil {
 		on = &w.s.paths.each[w.s.paths.next]

@@ -253,7 +253,7 @@ func TestNewRate(t *testing.T) {
 		want unit.Time
 	}{{2 * unit.Gbps, 4 * us}, {500 * unit.Mbps, 16 * us}, {0, 0}, {unit.Gbps, 8 * us}} {
 		w.c.rate, w.c.timer = x.rate, us
-		w.s.decision.NextTimer = us
+		w.s.control.Decision.NextTimer = us
 		w.s.Advance(us)
 		if w.s.NextSend() != x.want {
 			t.Errorf("step %d: at %v the next goes at %v, want %v", i, x.rate, w.s.NextSend(), x.want)

@@ -13,19 +13,8 @@ type Receiver struct {
 	config   answering
 	src, dst packet.Addr // of what it sends
 	counters transport.Counters
-	class    uint8
-	selects  bool // it takes packets out of order
-	notifies bool // it makes CNPs
-
-	expected int64  // first packet not received
-	held     bitmap // of those received beyond it
-	heldBack int    // how many
-
-	pending     int    // packets in order that are not acknowledged yet
-	pendingSeq  int64  // sequence number of the newest of them
-	pendingPort uint16 // where that came from, as port
-	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
-	ackAt       unit.Time
+	arrived  transport.Arrivals
+	coalescing
 
 	nacked   int64 // expected when the last NACK was sent, −1: none
 	nackedAt unit.Time
@@ -42,6 +31,15 @@ type Receiver struct {
 	nacks int64
 }
 
+// coalescing is an acknowledgement of several packets that waits for more of them.
+type coalescing struct {
+	pending     int    // packets in order that are not acknowledged yet
+	pendingSeq  int64  // sequence number of the newest of them
+	pendingPort uint16 // where that came from, as port
+	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
+	ackAt       unit.Time
+}
+
 // reply is a packet that is to be sent.
 type reply struct {
 	kind     packet.Kind
@@ -53,8 +51,11 @@ type reply struct {
 
 // answering is what matters of a configuration to a receiver.
 type answering struct {
-	recovery                            string
+	class                               uint8
+	selects                             bool // it takes packets out of order
+	notifies                            bool // it makes CNPs
 	trimmable                           bool
+	recovery                            string
 	paths, ackEvery                     int
 	ackDelay, nackInterval, cnpInterval unit.Time `state:"span"`
 }
@@ -68,11 +69,12 @@ type making struct {
 
 // begin makes it the receiver of a flow, whatever it was.
 func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) {
-	*r = Receiver{ends: newEnds(f, true), class: uint8(c.Class), selects: c.Recovery != GoBackN,
-		notifies: c.ECN == ECNNotify,
-		config:   answering{c.Recovery, c.Trimmable, c.Paths, c.AckEvery, c.AckDelay, c.NackInterval, c.CNPInterval},
-		nic:      transport.NewNIC[making](c.NIC),
-		tele:     tele, ackAt: unit.Never, nacked: -1}
+	*r = Receiver{ends: newEnds(f, true),
+		config: answering{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
+			trimmable: c.Trimmable, recovery: c.Recovery, paths: c.Paths, ackEvery: c.AckEvery, ackDelay: c.AckDelay,
+			nackInterval: c.NackInterval, cnpInterval: c.CNPInterval},
+		nic:  transport.NewNIC[making](c.NIC),
+		tele: tele, coalescing: coalescing{ackAt: unit.Never}, nacked: -1}
 	r.src, r.dst = f.Dst, f.Src
 	if r.port = r.dstPort; c.Paths > 1 {
 		r.entropy = entropy(f.SrcPort)
@@ -82,13 +84,13 @@ func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) 
 		r.tos = uint8(c.AckTOS) &^ packet.ECN
 	}
 	if c.AckPriority {
-		r.class = 0
+		r.config.class = 0
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 }
 
 // Class is the priority class of acknowledgements.
-func (r *Receiver) Class() uint8 { return r.class }
+func (r *Receiver) Class() uint8 { return r.config.class }
 
 // Counters returns what was counted. Finished is when the last byte came. ReceivedBytes
 // counts a packet when it comes, in order or not, if it is kept.
@@ -96,7 +98,7 @@ func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected is the first byte that was not received: all before it was delivered, in
 // order. CNPs and Nacks are how many were made.
-func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
+func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
 func (r *Receiver) CNPs() int64     { return r.cnps }
 func (r *Receiver) Nacks() int64    { return r.nacks }
 
@@ -128,13 +130,13 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if x.kind != packet.Notice && x.lost == 0 {
 		r.giveFeedback(p, x.port)
 	}
-	r.write(p, x, r.complete(r.expected))
+	r.write(p, x, r.complete(r.arrived.Expected))
 }
 
 // NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
 // has something to tell.
 func (r *Receiver) NextTimer() unit.Time {
-	if r.expected == r.packets {
+	if r.arrived.Expected == r.packets {
 		return r.ackAt
 	}
 	return min(r.ackAt, r.tele.NextTimer())
@@ -185,7 +187,7 @@ func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 // keep has the NIC make a reply, and gives what is to have its extensions.
 func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
 	m := r.nic.Keep(now, x.kind)
-	m.reply, m.message = x, r.complete(r.expected)
+	m.reply, m.message = x, r.complete(r.arrived.Expected)
 	m.with.ClearExtensions()
 	return &m.with
 }
@@ -204,7 +206,7 @@ func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made
 	}
 	if made {
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, replies[0], r.complete(r.expected))
+		r.write(p, replies[0], r.complete(r.arrived.Expected))
 	}
 	return made
 }
@@ -212,7 +214,7 @@ func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made
 // acknowledgement is an ACK or NACK of all that was received in order.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
-	return reply{kind: kind, seq: seq, ack: r.expected, marked: marked, port: r.port}
+	return reply{kind: kind, seq: seq, ack: r.arrived.Expected, marked: marked, port: r.port}
 }
 
 // pendingAck is the acknowledgement that has waited. It goes by the path of the newest packet that waits for it.
@@ -251,17 +253,17 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if p.Kind == packet.Probe {
 		r.tele.Data(now, p, -1)
-		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.expected, port: r.port}
+		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.arrived.Expected, port: r.port}
 		if r.nic != nil {
 			return r.later(now, p, []reply{x})
 		}
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, x, r.complete(r.expected))
+		r.write(p, x, r.complete(r.arrived.Expected))
 		return true
 	}
-	n := r.number(p.Seq, r.expected)
+	n := r.number(p.Seq, r.arrived.Expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.trimmable
-	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
+	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut || !trimmed &&
 		int64(p.Payload) != r.bytes(n) {
 		return false
 	}
@@ -274,7 +276,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 
 	var answers [3]reply
 	k := 0
-	if r.notifies && marked && now >= r.cnpAt && r.outs == 0 {
+	if r.config.notifies && marked && now >= r.cnpAt && r.outs == 0 {
 		r.cnpAt = now + r.config.cnpInterval
 		r.cnps++
 		answers[k] = reply{kind: packet.Notice, seq: p.Seq, port: r.port}
@@ -310,7 +312,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, answers[0], r.complete(r.expected))
+	r.write(p, answers[0], r.complete(r.arrived.Expected))
 	return true
 }
 
@@ -331,7 +333,7 @@ func (r *Receiver) comes(p *packet.Packet) bool {
 func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {
-	case n < r.expected:
+	case n < r.arrived.Expected:
 		// The HPCC simulator does not answer; with a timer it must be, for the ACK may be
 		// what was lost.
 		c.CountDuplicate(p)
@@ -340,14 +342,13 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		return r.name(n, p), true
 	case trimmed:
 		return r.refuse(now)
-	case n > r.expected && !r.selects:
+	case n > r.arrived.Expected && !r.config.selects:
 		return r.refuse(now)
-	case n > r.expected:
-		if r.held.test(n, r.expected) {
+	case n > r.arrived.Expected:
+		if r.arrived.Has(n) {
 			c.CountDuplicate(p)
 		} else {
-			r.held.set(n, r.expected)
-			r.heldBack++
+			r.arrived.Add(n)
 			r.accept(now, n, p)
 		}
 		if r.config.recovery == NoRecovery {
@@ -359,20 +360,14 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		return r.acknowledgement(packet.Nack, p.Seq, false), true
 	}
 	r.accept(now, n, p)
-	r.expected++
-	r.pending++
-	filled := r.heldBack > 0
-	for r.heldBack > 0 && r.held.test(r.expected, r.expected) {
-		r.held.clear(r.expected)
-		r.heldBack--
-		r.expected++
-		r.pending++
-	}
-	if r.expected == r.packets {
+	filled := r.arrived.Ahead > 0
+	r.arrived.Add(n)
+	r.pending += int(r.arrived.Expected - n)
+	if r.arrived.Expected == r.packets {
 		c.Finished = now
 	}
 	r.pendingSeq, r.pendingPort = p.Seq, r.port
-	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.expected == r.packets ||
+	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.arrived.Expected == r.packets ||
 		p.TCP.Flags&packet.Unasked == 0 {
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	}
@@ -390,51 +385,21 @@ func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
 // refuse answers a packet that is not kept: by a NACK of the expected one, once an
 // interval (HPCC simulator), whose sequence number says that nothing was received beyond.
 func (r *Receiver) refuse(now unit.Time) (reply, bool) {
-	if r.config.recovery == NoRecovery || r.nacked == r.expected && now-r.nackedAt < r.config.nackInterval {
+	if r.config.recovery == NoRecovery || r.nacked == r.arrived.Expected && now-r.nackedAt < r.config.nackInterval {
 		return reply{}, false
 	}
-	r.nacked, r.nackedAt = r.expected, now
+	r.nacked, r.nackedAt = r.arrived.Expected, now
 	r.nacks++
-	return r.acknowledgement(packet.Nack, r.expected, false), true
+	return r.acknowledgement(packet.Nack, r.arrived.Expected, false), true
 }
 
 // name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches
 // make them, or by an ACK if it is there already.
 func (r *Receiver) name(n int64, p *packet.Packet) reply {
-	if r.held.test(n, r.expected) {
+	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)
 		return r.acknowledgement(packet.Ack, p.Seq, false)
 	}
 	r.nacks++
 	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.bytes(n)}
-}
-
-// bitmap is a set of packet numbers less than mostOut apart, as a ring of bits that
-// grows with the distance.
-type bitmap []uint64
-
-// test reports whether n is in the set; nothing in it is below low.
-func (b bitmap) test(n, low int64) bool {
-	size := int64(len(b)) * 64
-	return n-low < size && b[n&(size-1)/64]>>(n&63)&1 != 0
-}
-
-func (b bitmap) clear(n int64) { b[n&(int64(len(b))*64-1)/64] &^= 1 << (n & 63) }
-
-// set adds n; nothing in the set is below low.
-func (b *bitmap) set(n, low int64) {
-	if size := int64(len(*b)) * 64; n-low >= size {
-		size = max(size, 64)
-		for n-low >= size {
-			size *= 2
-		}
-		grown := make(bitmap, size/64)
-		for m := low; m < low+int64(len(*b))*64; m++ {
-			if b.test(m, low) {
-				grown[m&(size-1)/64] |= 1 << (m & 63)
-			}
-		}
-		*b = grown
-	}
-	(*b)[n&(int64(len(*b))*64-1)/64] |= 1 << (n & 63)
 }

@@ -139,8 +139,8 @@ func TestLeastMargin(t *testing.T) {
 		w.s.Receive(now, answer(packet.Ack, 1000*(n+1), 1000*n))
 	}
 	w.s.Emit(now, &packet.Packet{})
-	if got := w.s.NextTimer() - now; got != 500*us || w.s.roundTrip.Variation > us {
-		t.Errorf("RTTVAR %v, timeout after %v", w.s.roundTrip.Variation, got)
+	if got := w.s.NextTimer() - now; got != 500*us || w.s.timer.Trip.Variation > us {
+		t.Errorf("RTTVAR %v, timeout after %v", w.s.timer.Trip.Variation, got)
 	}
 }
 
@@ -158,8 +158,8 @@ func TestMeasuredRTO(t *testing.T) {
 		t.Errorf("SRTT %v, timeout at %v", w.s.SRTT(), w.s.NextTimer())
 	}
 	w.s.Receive(480*us, answer(packet.Ack, 2000, 1000)) // 480: RTTVAR ¾·200+¼·80, SRTT ⅞·400+⅛·480
-	if w.s.SRTT() != 410*us || w.s.roundTrip.Variation != 170*us {
-		t.Errorf("SRTT %v, RTTVAR %v", w.s.SRTT(), w.s.roundTrip.Variation)
+	if w.s.SRTT() != 410*us || w.s.timer.Trip.Variation != 170*us {
+		t.Errorf("SRTT %v, RTTVAR %v", w.s.SRTT(), w.s.timer.Trip.Variation)
 	}
 	w.s.Emit(500*us, &packet.Packet{})
 	w.s.Advance(w.s.NextTimer())

@@ -1,6 +1,9 @@
 package rdma
 
-import "weir/core/unit"
+import (
+	"weir/core/transport"
+	"weir/core/unit"
+)
 
 // Reordering: adaptive where switches spread packets over paths of different rates. There a packet that was sent
 // later proves no loss by its arrival: it may have taken another path, and the packet before it may wait in a slow
@@ -159,38 +162,38 @@ func (w *waits) addWaiting(n int64, now, until unit.Time) {
 }
 
 // patience returns the patience of the flow, and when packets are overdue.
-func (s *Sender) patience() (patience, overdue unit.Time) {
-	overdue = s.orders[0].rtt + max(s.window(), 2*s.waits.late)
-	return s.waits.limit(s.shortestRTT(), overdue, s.loss.Limit), overdue
+func (r *recovery) patience() (patience, overdue unit.Time) {
+	overdue = r.orders[0].rtt + max(r.window(), 2*r.waits.late)
+	return r.waits.limit(r.shortestRTT(), overdue, r.loss.Limit), overdue
 }
 
-// measureLateness notes that packet x has arrived, sent once.
-func (s *Sender) measureLateness(now unit.Time, x *sent) {
+// measureLateness notes that packet x, of so many bytes, has arrived, sent once.
+func (r *recovery) measureLateness(now unit.Time, x *sent, bytes int64) {
 	late := unit.Time(0)
-	if o := &s.orders[0]; x.at < o.newest {
+	if o := &r.orders[0]; x.at < o.newest {
 		late = max(now-x.at-o.rtt, 0)
 	}
-	s.waits.measure(late, s.payload, s.shortestRTT())
+	r.waits.measure(late, bytes, r.shortestRTT())
 }
 
 // overdueWaiting is overdue on paths of different rates.
-func (s *Sender) overdueWaiting(now unit.Time) (lost int) {
-	o, w := &s.orders[0], s.waits
-	if w.expire(now); w.scan < o.head {
-		w.scan = o.head
+func (r *recovery) overdueWaiting(now unit.Time) (lost int) {
+	o, w := &r.orders[0], r.waits
+	if w.expire(now); w.scan < o.First {
+		w.scan = o.First
 	}
 	o.due = unit.Never
-	patience, overdue := s.patience()
+	patience, overdue := r.patience()
 scan:
-	for ; w.scan < o.tail; w.scan++ {
-		e := o.at(w.scan)
+	for ; w.scan < o.Last; w.scan++ {
+		e := o.At(w.scan)
 		switch {
-		case !s.isOut(e):
+		case !r.isOut(e):
 			w.run++
-		case e.at >= o.newest:
+		case e.At >= o.newest:
 			break scan
-		case e.at+overdue > now:
-			o.due = e.at + overdue
+		case e.At+overdue > now:
+			o.due = e.At + overdue
 			break scan
 		default:
 			w.run = 0
@@ -199,23 +202,23 @@ scan:
 			w.proven = w.scan + 1
 		}
 	}
-	for ; o.head < w.scan; o.head++ {
-		e := o.at(o.head)
-		if !s.isOut(e) {
+	for ; o.First < w.scan; o.RemoveOldest() {
+		e := o.At(o.First)
+		if !r.isOut(e) {
 			continue
 		}
 		wait, why := patience, waited
-		if o.head < w.proven {
-			wait, why = min(overdue, s.loss.Limit), 0
+		if o.First < w.proven {
+			wait, why = min(overdue, r.loss.Limit), 0
 		}
-		if at := e.at + wait; at > now {
+		if at := e.At + wait; at > now {
 			o.due = min(o.due, at)
 			break
 		}
-		if wait >= s.loss.Limit {
+		if wait >= r.loss.Limit {
 			why = 0
 		}
-		lost += s.overtaken(e, why)
+		lost += r.overtaken(e, why)
 	}
 	if len(w.waitingCopies) > 0 {
 		o.due = min(o.due, w.waitingCopies[0].until)
@@ -223,27 +226,18 @@ scan:
 	return lost
 }
 
-// isOut reports whether transmission e is its packet's latest one, and not known to be there or lost.
-func (s *Sender) isOut(e *transmission) bool {
-	if e.n < s.una {
-		return false
-	}
-	x := s.at(e.n)
-	return x.at == e.at && x.flags&(sacked|gone) == 0
-}
-
 // overtaken takes transmission e for lost if it is out, and returns how many packets are found lost.
-func (s *Sender) overtaken(e *transmission, why uint16) int {
-	if !s.isOut(e) {
+func (r *recovery) overtaken(e *transport.Flight, why uint16) int {
+	if !r.isOut(e) {
 		return 0
 	}
-	x := s.at(e.n)
+	x := r.at(e.Packet)
 	x.flags &^= resent
-	lost := s.judge(e.n)
+	lost := r.judge(e.Packet)
 	if lost > 0 && why != 0 {
 		x.flags |= why
-		s.waits.unproven++
+		r.waits.unproven++
 	}
-	s.eligible = max(s.eligible, e.n+1)
+	r.eligible = max(r.eligible, e.Packet+1)
 	return lost
 }

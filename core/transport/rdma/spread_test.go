@@ -322,7 +322,7 @@ func TestRunAndLateness(t *testing.T) {
 func TestEarlyAnswers(t *testing.T) {
 	w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
 	base, x := w.s.config.BaseRTT, &sent{flags: everSent}
-	w.s.roundTrip.Measure(30 * base)
+	w.s.timer.Trip.Measure(30 * base)
 	if w.s.early(base, x) || !w.s.early(base-1, x) {
 		t.Errorf("base %v, measured %v", base, 30*base)
 	}

@@ -60,6 +60,12 @@ func (c *Config) shortestRTO() unit.Time {
 	return c.RTOMin
 }
 
+// newRTO returns the retransmission timer of a flow.
+func (c *Config) newRTO() transport.RTO {
+	return transport.RTO{BaseRTT: c.BaseRTT, Floor: c.shortestRTO(), First: transport.FirstTimeout(c.BaseRTT),
+		Longest: c.RTOMax, Fixed: c.RTO == FixedRTO}
+}
+
 // probes reports whether silence makes the sender probe, and not send data again: the file gives no timeout.
 func (c *Config) probes() bool {
 	return c.RTO == MeasuredRTO && c.RTOMin == 0 && c.RTOLow == 0 && c.Recovery != NoRecovery

@@ -52,7 +52,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	if ack < s.una {
 		if t.Blocks > 0 { // old, but its SACK may be new
 			s.tagSACK(now, t, ack, &e)
-			s.alert(now, p, &e, s.delivered)
+			s.alert(now, p, &e, s.rate.Delivered)
 		}
 		return
 	}
@@ -66,7 +66,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	if stamped && seq <= s.peer.next && int32(s.peer.tsRecent-t.TSVal) <= 0 { // RFC 7323 §4.3
 		s.peer.tsRecent = t.TSVal
 	}
-	priorInFlight, delivered, lostBefore := s.inFlight(), s.delivered, s.lostTotal
+	priorInFlight, delivered, lostBefore := s.inFlight(), s.rate.Delivered, s.lostTotal
 	priorSacked := s.sackedOut
 	sackedBefore := max(s.sackedEnd, s.una)
 	if s.sackedOut == 0 {
@@ -97,7 +97,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	}
 	s.clean(now, t, &e, priorSacked, sackedBefore, stamped)
 	if e.rateSample.has { // else a DSACK stays pending
-		s.rack.updateSteps(e.rateSample.priorDelivered, s.delivered)
+		s.rack.updateSteps(e.rateSample.Delivered, s.rate.Delivered)
 	}
 	if s.tlp.outstanding() {
 		s.tlpAcked(now, ack, &e)
@@ -132,8 +132,8 @@ func (s *Sender) receiveProbeReply(now unit.Time) {
 
 // deliver counts a delivery.
 func (s *Sender) deliver(now unit.Time, g *segment, e *event) {
-	s.delivered++
-	e.rateSample.delivered(&s.delivery, g)
+	s.rate.Delivered++
+	e.rateSample.delivered(&s.rate, g)
 }
 
 // clean is tcp_clean_rtx_queue: it drops what is acknowledged and samples the RTT.
@@ -260,32 +260,29 @@ func (s *Sender) spuriouslyResent(g *segment, t *packet.Segment, stamped bool) b
 // (tcp_rate_gen, tcp_cong_control).
 func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64,
 	priorInFlight int) {
-	packets := int(s.delivered - deliveredBefore)
+	packets := int(s.rate.Delivered - deliveredBefore)
 	newlyLost := int(s.lostTotal - lostBefore)
 	if packets > 0 {
-		s.deliveredAt = now
+		s.rate.DeliveredAt = now
 		if e.flags&echoed != 0 {
-			s.deliveredCE += int64(packets)
+			s.rate.DeliveredCE += int64(packets)
 		}
 	}
-	if s.appLimited > 0 && s.delivered > s.appLimited {
-		s.appLimited = 0
-	}
+	s.rate.EndLimit()
 	a := &s.report // kept, so that nothing is allocated
 	// Written in place: to make an Ack and copy it took 0.4 % of the instructions of a run.
 	*a = cc.Ack{}
 	a.Packets, a.Bytes, a.Limited = packets, unit.Bytes(e.bytes), s.isLimited()
 	a.Advanced = e.flags&dataAcked != 0 || s.rack.reordering > reordering && e.flags&dataSacked != 0
-	a.Una, a.Next, a.Delivered = s.una, s.next, s.delivered
+	a.Una, a.Next, a.Delivered = s.una, s.next, s.rate.Delivered
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = e.rtt, s.rtt.srtt/8, s.rtt.min.get()
 	a.RTT.Delayed = e.flags&maybeDelayed != 0
 	a.Flight.Before, a.Flight.After, a.Flight.NextSend = priorInFlight, s.inFlight(), max(now, s.pacedUntil)
 	a.Losses.New, a.Losses.Total, a.Losses.State = newlyLost, s.lostTotal, s.state
-	a.ECN.Echo, a.ECN.Delivered = e.flags&echoed != 0, s.deliveredCE
+	a.ECN.Echo, a.ECN.Delivered = e.flags&echoed != 0, s.rate.DeliveredCE
 	if e.rateSample.has {
-		d := cc.Delivery{Packets: int(s.delivered - e.priorDelivered), Interval: max(e.sendInterval, now-e.priorAt),
-			PriorDelivered: e.priorDelivered, AppLimited: e.rateSample.appLimited, Retransmitted: e.rateSample.resent}
-		if d.Interval >= s.rtt.min.get() && d.Interval > 0 { // a shorter one is of a spurious retransmission
+		if d, ok := s.rate.Sample(now, e.rateSample.sent, &e.Departure, s.rtt.min.get()); ok {
+			d.AppLimited, d.Retransmitted = e.rateSample.appLimited, e.rateSample.resent
 			a.Delivery = d
 			// An application that pauses hides what the path can (tcp_rate_gen).
 			if !d.AppLimited || float64(d.Packets)*float64(s.rated.Interval) >= float64(s.rated.Packets)*float64(d.Interval) {
@@ -297,7 +294,7 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	s.control.OnAck(now, a)
 	s.decide()
 	if s.decision.AppLimited {
-		s.appLimited = max(s.delivered+int64(s.inFlight()), 1)
+		s.rate.LimitByApplication(int64(s.inFlight()))
 	}
 	if s.known { // duplicates are no clock: who forges NACKs makes as many as there are packets
 		packets -= e.again

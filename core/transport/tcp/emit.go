@@ -82,7 +82,7 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		s.usage.since, s.usage.used = now, 0
 	}
 	size := s.plan.bytes
-	sent := cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), AppLimited: s.appLimited > 0}
+	sent := cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), AppLimited: s.rate.AppLimited > 0}
 	if s.queue.len() == 0 {
 		sent.Idle = now - s.lastSend
 	}
@@ -164,7 +164,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	}
 	p.Seq, p.Ack = g.seq, s.peer.next
 	s.control.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
-		AppLimited: s.appLimited > 0})
+		AppLimited: s.rate.AppLimited > 0})
 	s.decide()
 	stamp(t, now, s.peer.tsRecent)
 	s.asker.Ask(now, p, s.SRTT())
@@ -216,12 +216,12 @@ func (s *Sender) resendCause(g *segment) packet.ResendCause {
 func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 	// tcp_rate_skb_sent
 	if s.inFlightSamples() == 0 {
-		s.firstSent, s.deliveredAt = now, now
+		s.rate.Begin(now)
 	}
 	g.sent = now
-	g.first, g.deliveredAt, g.delivered = s.firstSent, s.deliveredAt, s.delivered
+	g.Departure = s.rate.Departure()
 	g.flags = g.flags&^(limited|nacked|notified) | rated
-	if s.appLimited > 0 {
+	if s.rate.AppLimited > 0 {
 		g.flags |= limited
 	}
 	if g.flags&sacked == 0 {

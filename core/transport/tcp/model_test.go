@@ -46,7 +46,7 @@ func underLoss(t *testing.T, points ...float64) {
 		got, w := throughput(t, "reno", p, 2000)
 		want := 1.31 / math.Sqrt(p)
 		t.Logf("p = %g: %.1f packets a round trip, %.1f expected (%+.1f %%), %d timeouts", p, got, want, 100*(got/want-1),
-			w.s.timeouts)
+			w.s.rto.timeouts)
 		if math.Abs(got/want-1) > 0.15 {
 			t.Errorf("p = %g: %.1f packets a round trip, want %.1f ± 15 %%", p, got, want)
 		}
@@ -62,7 +62,7 @@ func TestRenoUnderHeavyLoss(t *testing.T) {
 		rtt, rto := 0.1, 0.3
 		want := rtt / (rtt*math.Sqrt(2*p/3) + rto*min(1, 3*math.Sqrt(3*p/8))*p*(1+32*p*p))
 		t.Logf("p = %g: %.2f packets a round trip, PFTK %.2f, 1.31/√p %.2f, %d timeouts", p, got, want, 1.31/math.Sqrt(p),
-			w.s.timeouts)
+			w.s.rto.timeouts)
 		if math.Abs(got/want-1) > share || got > 1.31/math.Sqrt(p) {
 			t.Errorf("p = %g: %.2f packets a round trip, PFTK %.2f ± %g %%, at most %.2f", p, got, want, 100*share,
 				1.31/math.Sqrt(p))

@@ -215,11 +215,11 @@ func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
 				back := w.goodput(b, from)
 				t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in %d s, %d NACKs taken, %d of %d packets sent "+
 					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, seconds, taken, again, sent,
-					w.s.timeouts, back)
-				if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 ||
+					w.s.rto.timeouts, back)
+				if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.rto.timeouts > 0 || back < 44 ||
 					again > 4*(sent-again) {
 					t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,
-						w.s.timeouts, again, sent, back)
+						w.s.rto.timeouts, again, sent, back)
 				}
 			}
 		})

@@ -38,8 +38,8 @@ func TestNackDelayedACK(t *testing.T) {
 						longest = max(longest, w.now-since)
 					}
 					w.run(5 * unit.Second)
-					if w.s.counters.Finished == unit.Never || w.s.timeouts > 0 || longest > 2*w.delay {
-						t.Errorf("finished at %v, %d timeouts, it waits %v for a delayed ACK", w.s.counters.Finished, w.s.timeouts,
+					if w.s.counters.Finished == unit.Never || w.s.rto.timeouts > 0 || longest > 2*w.delay {
+						t.Errorf("finished at %v, %d timeouts, it waits %v for a delayed ACK", w.s.counters.Finished, w.s.rto.timeouts,
 							longest)
 					}
 				})

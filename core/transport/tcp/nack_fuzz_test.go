@@ -83,7 +83,7 @@ func TestNackRandomPaths(t *testing.T) {
 		w.run(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
 			t.Errorf("seed %d, %s, %s: %d of %d bytes came, finished %v, %d timeouts", seed, name, w.s.config.Nacks,
-				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.timeouts)
+				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.rto.timeouts)
 		}
 		taken, refused = taken+w.s.counters.NacksTaken, refused+w.s.counters.NacksRefused
 	}

@@ -89,10 +89,10 @@ func TestNackRACK(t *testing.T) {
 			w.after = func() { quiet = quiet || w.s.quiet }
 			w.run(300 * ms)
 			if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates() != 0 ||
-				w.s.timeouts != 0 || quiet != (mode == transport.NacksResend) {
+				w.s.rto.timeouts != 0 || quiet != (mode == transport.NacksResend) {
 				t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions,
 					c.Retransmitted,
-					w.r.counters.Duplicates(), w.s.timeouts, quiet)
+					w.r.counters.Duplicates(), w.s.rto.timeouts, quiet)
 			}
 		})
 	}
@@ -125,8 +125,9 @@ func TestNackTLP(t *testing.T) {
 		return n == 9 || n == 10
 	})
 	w.run(5 * unit.Second)
-	if c := w.s.counters; i != 11 || c.NacksTaken != 1 || w.s.timeouts != 0 || c.Finished > 300*ms || w.s.tlp.end >= 0 {
-		t.Errorf("after a TLP: %d packets, %+v, %d timeouts", i+1, c, w.s.timeouts)
+	if c := w.s.counters; i != 11 || c.NacksTaken != 1 || w.s.rto.timeouts != 0 || c.Finished > 300*ms ||
+		w.s.tlp.end >= 0 {
+		t.Errorf("after a TLP: %d packets, %+v, %d timeouts", i+1, c, w.s.rto.timeouts)
 	}
 }
 
@@ -138,7 +139,7 @@ func TestNackFRTO(t *testing.T) {
 	w.run(100 * ms)
 	hold := w.now + 500*ms
 	w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
-	for w.s.timeouts == 0 && w.step(unit.Second) {
+	for w.s.rto.timeouts == 0 && w.step(unit.Second) {
 	}
 	if !w.s.frto.active {
 		t.Fatal("no F-RTO")
@@ -157,8 +158,8 @@ func TestNackFRTO(t *testing.T) {
 	b := w.r.counters.ReceivedBytes
 	w.unchecked = true
 	w.run(w.now + 2*unit.Second)
-	if w.s.state != cc.Open || w.s.timeouts > 1 || w.r.counters.ReceivedBytes-b < 10_000_000 {
-		t.Errorf("%v, %d timeouts, %d bytes", w.s.state, w.s.timeouts, w.r.counters.ReceivedBytes-b)
+	if w.s.state != cc.Open || w.s.rto.timeouts > 1 || w.r.counters.ReceivedBytes-b < 10_000_000 {
+		t.Errorf("%v, %d timeouts, %d bytes", w.s.state, w.s.rto.timeouts, w.r.counters.ReceivedBytes-b)
 	}
 }
 
@@ -176,16 +177,16 @@ func TestNackPRR(t *testing.T) {
 			w.onData = numbered(func(i int, _ *packet.Packet) bool { return i < 5 })
 			for w.s.state != cc.Recovery && w.step(unit.Second) {
 			}
-			before, delivered := w.s.prr.prior, w.s.delivered
+			before, delivered := w.s.prr.prior, w.s.rate.Delivered
 			w.emitted = func(p *packet.Packet) { n++ }
 			for w.s.state == cc.Recovery && w.step(unit.Second) {
 				if w.s.inFlight() > max(w.s.prr.window, before) {
 					t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
 				}
 			}
-			within(t, name+": packets sent in recovery", float64(n), float64(w.s.delivered-delivered)*share, 0.1)
+			within(t, name+": packets sent in recovery", float64(n), float64(w.s.rate.Delivered-delivered)*share, 0.1)
 			within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
-			if w.s.counters.Retransmitted != 5 || w.s.timeouts > 0 {
+			if w.s.counters.Retransmitted != 5 || w.s.rto.timeouts > 0 {
 				t.Errorf("%s: %d sent again", name, w.s.counters.Retransmitted)
 			}
 		})
@@ -216,8 +217,8 @@ func TestNackOnceARoundTrip(t *testing.T) {
 			t.Errorf("reductions at %v, of windows %v", at, windows)
 		}
 	}
-	if len(at) < 3 || w.s.timeouts > 0 || w.s.state != cc.Open {
-		t.Errorf("%d reductions, %d timeouts, %v", len(at), w.s.timeouts, w.s.state)
+	if len(at) < 3 || w.s.rto.timeouts > 0 || w.s.state != cc.Open {
+		t.Errorf("%d reductions, %d timeouts, %v", len(at), w.s.rto.timeouts, w.s.state)
 	}
 }
 
@@ -247,8 +248,8 @@ func TestNackHoldOff(t *testing.T) {
 	}
 	blocked = false
 	w.run(5 * unit.Second)
-	if w.s.counters.Finished == unit.Never || w.s.timeouts != 0 {
-		t.Errorf("finished %v, %d timeouts", w.s.counters.Finished != unit.Never, w.s.timeouts)
+	if w.s.counters.Finished == unit.Never || w.s.rto.timeouts != 0 {
+		t.Errorf("finished %v, %d timeouts", w.s.counters.Finished != unit.Never, w.s.rto.timeouts)
 	}
 }
 
@@ -339,7 +340,7 @@ func TestNackIncast(t *testing.T) {
 			x, without := incast(t, n, size, 64, true), incast(t, n, size, 64, false)
 			timeouts, most := int64(0), int64(0)
 			for _, w := range x.flows {
-				timeouts += w.s.timeouts
+				timeouts += w.s.rto.timeouts
 				most = max(most, w.s.counters.SentPackets)
 				if w.r.counters.Duplicates() > 0 {
 					t.Errorf("%d senders: %d duplicates", n, w.r.counters.Duplicates())

@@ -133,9 +133,9 @@ func TestNackExact(t *testing.T) {
 					}
 					c := w.s.counters
 					if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) ||
-						c.NacksRefused != 0 || w.r.counters.Duplicates() != 0 || w.s.timeouts != 0 {
+						c.NacksRefused != 0 || w.r.counters.Duplicates() != 0 || w.s.rto.timeouts != 0 {
 						t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.Duplicates(),
-							w.s.timeouts)
+							w.s.rto.timeouts)
 					}
 				}
 			}

@@ -27,7 +27,7 @@ func TestPRR(t *testing.T) {
 			}
 			for w.s.state != cc.Recovery && w.step(unit.Second) {
 			}
-			before, delivered, sent := w.s.prr.prior, w.s.delivered, 0
+			before, delivered, sent := w.s.prr.prior, w.s.rate.Delivered, 0
 			most, burst, at := 0, 0, unit.Time(0)
 			w.emitted = func(p *packet.Packet) {
 				if burst++; w.now-at > 100*unit.Microsecond {
@@ -37,11 +37,11 @@ func TestPRR(t *testing.T) {
 				most = max(most, burst)
 			}
 			for w.s.state == cc.Recovery && w.step(unit.Second) {
-				if d := int(w.s.delivered - delivered); d > 10 && w.s.inFlight() > w.s.prr.window+1 {
+				if d := int(w.s.rate.Delivered - delivered); d > 10 && w.s.inFlight() > w.s.prr.window+1 {
 					t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
 				}
 			}
-			d := float64(w.s.delivered - delivered)
+			d := float64(w.s.rate.Delivered - delivered)
 			within(t, name+": packets sent in recovery", float64(sent), d*share, 0.1)
 			within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
 			if most > 5 {

@@ -114,7 +114,7 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 	}
 	s.rto = newRTO(s.config.RTOInitial)
 	s.rtt.seq, s.usage.seq, s.highSeq = s.next, s.next, s.una
-	s.delivered, s.deliveredAt = 1, now
+	s.rate.Delivered, s.rate.DeliveredAt = 1, now
 	s.setTimer(noTimer, unit.Never)
 	s.lastSend = now
 	rtt := now - s.syn.at

@@ -22,6 +22,17 @@ type Receiver struct {
 	dctcp    bool
 	mss      int64
 
+	peerState
+	outOfOrder
+	acking
+	announced
+
+	synSent unit.Time
+	rto     rto
+}
+
+// peerState is what the receiver knows of the connection.
+type peerState struct {
 	established, synReceived bool
 	initial                  int64
 	peerStart                int64 // first byte of data
@@ -32,15 +43,19 @@ type Receiver struct {
 	lastAckSent              int64 // rcv_wup: next when the last ACK went
 	lastAnswer               unit.Time
 	answered                 bool
+}
 
-	// out of order
+// outOfOrder is what has arrived out of order.
+type outOfOrder struct {
 	ranges    []span  // sorted, disjoint
 	held      int64   // bytes in them
 	blocks    [4]span // for SACK, the latest first (RFC 2018 §4)
 	blockN    int
 	duplicate span // for DSACK (RFC 2883); right == 0: none
+}
 
-	// ACKs
+// acking is which ACKs wait.
+type acking struct {
 	due        bool      // an ACK waits to be emitted
 	delayed    bool      // one is delayed
 	quick      int       // ACKs that are not to be delayed
@@ -52,8 +67,10 @@ type Receiver struct {
 	dupAcks    int
 	dupNext    int64
 	segment    int64 // rcv_mss
+}
 
-	// ECN
+// announced is what ACKs announce: congestion marks and the window.
+type announced struct {
 	ecn    bool
 	echo   bool // every ACK has ECE (RFC 3168 §6.1.3)
 	marked bool // DCTCP.CE (RFC 8257 §3.2)
@@ -71,17 +88,14 @@ type Receiver struct {
 	spaceAt   unit.Time // rcvq_space
 	spaceSeq  int64
 	space     int64
-
-	synSent unit.Time
-	rto     rto
 }
 
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, &c, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode,
-		mss:     int64(f.Payload),
-		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: newRTO(c.RTOInitial),
-		segment: 536,
-		finSeq:  math.MaxInt64}
+		mss:       int64(f.Payload),
+		peerState: peerState{initial: int64(c.InitialPeerSeq), finSeq: math.MaxInt64},
+		acking:    acking{timerAt: unit.Never, compressAt: unit.Never, segment: 536},
+		rto:       newRTO(c.RTOInitial)}
 	r.counters.Finished, r.counters.Written, r.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	r.buffer = int64(c.ReceiveBuffer)
 	if c.Autotuning {

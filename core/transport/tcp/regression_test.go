@@ -33,7 +33,7 @@ func TestDSACKOfIdleProbe(t *testing.T) {
 		return true, 0
 	}
 	w.run(4 * unit.Second)
-	t.Log("retransmitted", w.s.counters.Retransmitted, "timeouts", w.s.timeouts, "lost", w.s.lostTotal)
+	t.Log("retransmitted", w.s.counters.Retransmitted, "timeouts", w.s.rto.timeouts, "lost", w.s.lostTotal)
 	if !w.s.decision.SlowStart {
 		t.Errorf("nothing was lost, yet the window was reduced to %d packets", w.s.cwnd())
 	}
@@ -159,12 +159,12 @@ func TestFRTOSmallWindow(t *testing.T) {
 	w.run(300 * ms)
 	from := w.now
 	w.onData = func(p *packet.Packet) (bool, unit.Time) {
-		return p.Payload == 0 || w.s.timeouts > 0, 0
+		return p.Payload == 0 || w.s.rto.timeouts > 0, 0
 	}
 	w.run(60 * unit.Second)
-	t.Log("timeouts", w.s.timeouts, "after", w.s.counters.Finished-from)
-	if w.s.timeouts > 1 {
-		t.Errorf("%d timeouts, finished %v later", w.s.timeouts, w.s.counters.Finished-from)
+	t.Log("timeouts", w.s.rto.timeouts, "after", w.s.counters.Finished-from)
+	if w.s.rto.timeouts > 1 {
+		t.Errorf("%d timeouts, finished %v later", w.s.rto.timeouts, w.s.counters.Finished-from)
 	}
 }
 

@@ -1,14 +1,18 @@
 package tcp
 
-import "weir/core/unit"
+import (
+	"weir/core/transport"
+	"weir/core/unit"
+)
 
 // rto is the retransmission timeout (RFC 6298) with its backoff: how long the timer runs, not
 // the timer itself. Linux has 200 ms for the second of §2.4, and as the least of what the
 // deviation adds to the round trip (rttEstimator), not of the whole.
 type rto struct {
-	value   unit.Time
-	backoff int // doublings since the last sample, and probes of a closed window (icsk_backoff)
-	retries int // timeouts since the cumulative acknowledgement last moved
+	value    unit.Time
+	backoff  int   // doublings since the last sample, and probes of a closed window (icsk_backoff)
+	retries  int   // timeouts since the cumulative acknowledgement last moved
+	timeouts int64 // since the start
 }
 
 // newRTO is §2.1: its initial value, 1 s, until there is a sample.
@@ -19,7 +23,7 @@ func newRTO(initial unit.Time) rto { return rto{value: initial} }
 func (r *rto) follow(e *rttEstimator) { r.value, r.backoff = e.timeout(), 0 }
 
 // double is §5.5, with the bound of §2.5.
-func (r *rto) double() { r.value = min(2*r.value, largestRTO) }
+func (r *rto) double() { r.value = transport.BackOff(r.value, 1, largestRTO) }
 
 // expire is what the timer's expiry does to the timeout (§5.5).
 func (r *rto) expire() {
@@ -50,5 +54,5 @@ func (r *rto) repeatSYN() bool {
 // least (RFC 9293 §3.8.6.1: backed off as the retransmission timeout is).
 func (r *rto) persist(least unit.Time) unit.Time {
 	r.backoff = min(r.backoff+1, 16)
-	return min(max(r.value, least)<<min(r.backoff, 10), largestRTO)
+	return transport.BackOff(max(r.value, least), min(r.backoff, 10), largestRTO)
 }

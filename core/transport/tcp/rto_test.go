@@ -46,7 +46,7 @@ func TestBackoff(t *testing.T) {
 	}
 	w.run(3000 * unit.Second)
 	if w.s.phase != closed {
-		t.Errorf("it has not given up: %d timeouts", w.s.timeouts)
+		t.Errorf("it has not given up: %d timeouts", w.s.rto.timeouts)
 	}
 	n := len(at)
 	for i := n - 12; i < n-8; i++ {
@@ -71,7 +71,7 @@ func TestFRTO(t *testing.T) {
 			hold := w.now + 500*ms // a hand-over: nothing arrives until then
 			w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
 			w.run(w.now + 600*ms)
-			if w.s.timeouts == 0 {
+			if w.s.rto.timeouts == 0 {
 				t.Fatalf("%s: no timeout", name)
 			}
 			if w.s.counters.Retransmitted > 3 {

@@ -74,7 +74,7 @@ func (s *Sender) dsack(b span, e *event) bool {
 		s.rack.dsack = true
 	}
 	e.flags |= dsacked
-	s.delivered += int64(dups) // a spurious retransmission is a delivery too
+	s.rate.Delivered += int64(dups) // a spurious retransmission is a delivery too
 	e.again += dups
 	if b.right <= e.priorUna {
 		s.undo.duplicated(b.right, dups)

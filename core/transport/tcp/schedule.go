@@ -60,7 +60,7 @@ func (s *Sender) schedule(now unit.Time) {
 		// tcp_rate_check_app_limited: what is delivered from here on says what the
 		// application writes.
 		if end < s.app.end && room > 0 && s.lostOut <= s.resentOut {
-			s.appLimited = max(s.delivered+int64(inFlight), 1)
+			s.rate.LimitByApplication(int64(inFlight))
 		}
 		if more != unit.Never && s.next < buffer && room > 0 {
 			if open >= min(s.mss, s.app.end-s.next) {

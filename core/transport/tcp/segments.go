@@ -1,6 +1,9 @@
 package tcp
 
-import "weir/core/unit"
+import (
+	"weir/core/transport"
+	"weir/core/unit"
+)
 
 // Flags of a segment that was sent.
 const (
@@ -21,10 +24,7 @@ const (
 type segment struct {
 	seq, end int64
 	sent     unit.Time // last transmission
-	// What was known when it was sent last, for the delivery rate.
-	first         unit.Time // when the first packet of the sample's flight was sent
-	deliveredAt   unit.Time // time of the last delivery
-	delivered     int64
+	transport.Departure
 	before, after int32 // in the list by time of transmission: slots
 	flags         uint16
 	listed        bool

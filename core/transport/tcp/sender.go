@@ -22,35 +22,52 @@ type Sender struct {
 	header
 	config   Config
 	flow     transport.Flow
-	control  cc.Controller
 	asker    transport.Asker
-	decision cc.Decision
-	report   cc.Ack
-	rated    cc.Delivery // the sample that stands (rate_delivered, rate_interval_us)
 	counters transport.Counters
-	own      bool // the controller has its own recovery
-	exact    bool // its window holds also within a burst that has begun (draft-miao §9.3)
-	keeps    bool // OnSend leaves the decision as it is
-	dctcp    bool
-	ecn      bool // negotiated
-	phase    phase
-	mss      int64
-
-	initial   int64 // sequence numbers, with upper bits
-	una, next int64
-	syn       syn
-	peer      peer
-	app       application
+	controlled
+	connection
+	sequence
 	scoreboard
 	recovery
 	nacks
-	delivery
+	rate  transport.Deliveries
 	rtt   rttEstimator
 	rto   rto
 	timer timer
 	usage usage
+	sending
+}
 
-	// what will be sent
+// controlled is the congestion controller, and how its scheme has the sender use it.
+type controlled struct {
+	control  cc.Controller
+	decision cc.Decision
+	report   cc.Ack
+	rated    cc.Delivery // the sample that stands (rate_delivered, rate_interval_us)
+	own      bool        // the controller has its own recovery
+	exact    bool        // its window holds also within a burst that has begun (draft-miao §9.3)
+	keeps    bool        // OnSend leaves the decision as it is
+	dctcp    bool
+}
+
+// connection is the state of the connection and of its two ends.
+type connection struct {
+	phase phase
+	ecn   bool // negotiated
+	syn   syn
+	peer  peer
+	app   application
+}
+
+// sequence is what is sent and acknowledged, by sequence numbers with upper bits.
+type sequence struct {
+	mss       int64
+	initial   int64
+	una, next int64
+}
+
+// sending is what will be sent.
+type sending struct {
 	plan        plan
 	burst       burst
 	probeWindow bool // a probe of a closed window is due
@@ -80,11 +97,12 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	if f.Stop == 0 {
 		f.Stop = unit.Never
 	}
-	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery,
-		exact: f.CC.Telemetry != telemetry.Nothing, keeps: f.CC.KeepsOnSend,
-		dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
-		initial: int64(c.InitialSeq), scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial),
-		timer: timer{at: unit.Never}, nacks: nacks{hold: transport.HoldOff{Bursts: true}}}
+	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f,
+		controlled: controlled{control: control, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
+			keeps: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
+		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
+		scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial), timer: timer{at: unit.Never},
+		nacks: nacks{hold: transport.HoldOff{Bursts: true}}}
 	s.una, s.next = s.initial, s.initial
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
@@ -163,7 +181,7 @@ func (s *Sender) deliveryRate() unit.Rate {
 	return unit.Rate(float64(s.rated.Packets) * float64(s.mss) * 8 / s.rated.Interval.Seconds())
 }
 
-func (s *Sender) Timeouts() int64 { return s.timeouts }
+func (s *Sender) Timeouts() int64 { return s.rto.timeouts }
 
 // changeState tells the controller of a change of state.
 func (s *Sender) changeState(now unit.Time, l cc.Loss) {

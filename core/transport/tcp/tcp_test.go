@@ -153,8 +153,8 @@ func fillsTheLink(t *testing.T, end unit.Time) {
 			if got := w.goodput(b, 5*unit.Second); got < least*share || got > share*1.0001 {
 				t.Errorf("%s: %.2f of %.2f Mb/s", name, got, share)
 			}
-			if w.s.timeouts > 0 {
-				t.Errorf("%s: %d timeouts", name, w.s.timeouts)
+			if w.s.rto.timeouts > 0 {
+				t.Errorf("%s: %d timeouts", name, w.s.rto.timeouts)
 			}
 			if name == "dctcp" && w.s.counters.Retransmitted > 0 {
 				t.Errorf("dctcp: %d packets sent again", w.s.counters.Retransmitted)
@@ -381,7 +381,7 @@ func TestRandomPaths(t *testing.T) {
 		w.run(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
 			t.Errorf("seed %d, %s, loss %.2f: %d of %d bytes came, finished %v, %d timeouts", seed, name, loss,
-				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.timeouts)
+				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.rto.timeouts)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (s *Sender) timeout(now unit.Time) {
 		s.close()
 		return
 	}
-	s.timeouts++
+	s.rto.timeouts++
 	head := s.queue.at(s.queue.first)
 	newRecovery := s.state < cc.Recovery
 	reneged := head.flags&sacked != 0

@@ -15,8 +15,8 @@ func TestTLP(t *testing.T) {
 	w := newPipe(t, "reno", 14480, nil)
 	w.onData = lose(10, 11)
 	w.run(5 * unit.Second)
-	if fct := w.s.counters.Finished; fct > 100*ms || w.s.timeouts > 0 {
-		t.Errorf("two packets lost at the end: finished at %v, %d timeouts", fct, w.s.timeouts)
+	if fct := w.s.counters.Finished; fct > 100*ms || w.s.rto.timeouts > 0 {
+		t.Errorf("two packets lost at the end: finished at %v, %d timeouts", fct, w.s.rto.timeouts)
 	}
 	if w.s.tlp.end >= 0 {
 		t.Error("the TLP's episode has not ended")
@@ -25,8 +25,8 @@ func TestTLP(t *testing.T) {
 	w = newPipe(t, "reno", 14480, nil)
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { return p.Ack < 14481 || w.now > 50*ms, 0 }
 	w.run(5 * unit.Second)
-	if w.s.counters.Finished > 400*ms || w.s.timeouts > 0 || w.s.decision.SlowStart == false {
-		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.timeouts,
+	if w.s.counters.Finished > 400*ms || w.s.rto.timeouts > 0 || w.s.decision.SlowStart == false {
+		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.rto.timeouts,
 			w.s.decision.SlowStart)
 	}
 }

@@ -161,18 +161,24 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	}
 	c.ReportDelay = c.reportDelay(&f.Path)
 	headers += packet.EthernetHeader
-	s := &ControlledSender{flow: f, config: c, control: control, asker: asker, headers: headers, total: math.MaxInt64,
-		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP), timerAt: unit.Never}
+	s := &ControlledSender{flow: f, config: c, asker: asker, headers: headers,
+		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss},
+		datagrams: datagrams{total: math.MaxInt64}, timerAt: unit.Never,
+		hash:  packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
+		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.RTOMin, First: transport.FirstTimeout(f.Path.BaseRTT)}}
+	if c.RTOMin == 0 {
+		s.timer.Floor = transport.MinProbeWait
+	}
 	if f.Size > 0 {
 		s.total = (int64(f.Size) + int64(f.Payload) - 1) / int64(f.Payload)
 	}
 	if f.CC.ECN != cc.AsConfigured {
 		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
 	}
-	s.loss = transport.NewLossTimer(transport.LossLimit(&f.Path, coalesced(&c)))
-	s.probes = c.RTOMin == 0 && (s.loss.Limit < unit.Never || !f.Path.Reorders)
+	s.loss = transport.NewLossTimer(&f.Path, coalesced(&c))
+	s.loss.Used = c.RTOMin == 0 && s.loss.FindsLosses()
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	s.decide()
+	s.control.Decide()
 	s.schedule(f.Start)
 	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
 		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
@@ -190,57 +196,49 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 type ControlledSender struct {
 	flow     transport.Flow
 	config   ControlledConfig
-	control  cc.Controller
-	decision cc.Decision
+	control  transport.Control
 	asker    transport.Asker
 	report   cc.Ack
 	counters transport.Counters
 	headers  int32
 	hash     uint32
+	datagrams
+	timer   transport.RTO
+	timerAt unit.Time
+	planAt  unit.Time
+	probeAt unit.Time
+	prober
+	hold transport.HoldOff
+}
 
+// datagrams is what is known of the datagrams of a flow, which have numbers from 0.
+type datagrams struct {
 	next, done int64 // number of the next datagram; those below done are not in flight
 	total      int64
 	received   int64 // as last reported
 	marked     int64
 	lost       int64
-	writtenOff int64 // of lost: by timeouts
-	timeouts   int64
-	recover    int64
-	state      cc.State
+	writtenOff int64                 // of lost: by timeouts
+	nacked     int64                 // datagrams from done on that are gone
+	noticed    transport.Ring[uint8] // notices of the network about those from done on; without room: there was none
+}
 
-	planAt     unit.Time
-	probeAt    unit.Time
-	lastSend   unit.Time
-	lastBytes  unit.Bytes
-	pacedUntil unit.Time
-
-	roundTrip transport.RoundTrip
-	heard     unit.Time // when the timer was started anew
-	timerAt   unit.Time
-	backoff   int
-
+// prober has the probes of a sender without a timeout of its own.
+type prober struct {
 	loss        transport.LossTimer
-	probes      bool      // no timeout of its own: it has loss
-	probeDue    bool      // loss asks for a probe
 	probedAt    unit.Time // when its latest probe was sent
 	probeNext   int64     // next then
 	silentFrom  unit.Time // when the first probe since progress was sent; 0: not yet
 	silentBelow int64     // next then
-
-	// notices of the network
-	gate   transport.NackGate
-	hold   transport.HoldOff
-	ring   []uint8 // what has come of datagram n at n mod its length, a power of two, for done ≤ n < next; nil: nothing
-	nacked int64   // datagrams from done on that are gone
 }
 
 // State is the state of recovery; InFlight and Lost count datagrams.
-func (s *ControlledSender) State() cc.State { return s.state }
+func (s *ControlledSender) State() cc.State { return s.control.State }
 func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
 func (s *ControlledSender) Lost() int64     { return s.lost }
 
 // Timeouts counts how often no report came in time.
-func (s *ControlledSender) Timeouts() int64 { return s.timeouts }
+func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }
 
 // Counters returns what was counted. A flow with a size is finished, as the sender sees
 // it, when nothing is in flight any more.
@@ -248,8 +246,7 @@ func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
 
 // Gauge is the controller's window and rate, and what is in flight.
 func (s *ControlledSender) Gauge() transport.Gauge {
-	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload),
-		Rate: s.decision.Rate}
+	return s.control.Status(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
 }
 
 // payload is that of datagram n.
@@ -260,35 +257,20 @@ func (s *ControlledSender) payload(n int64) int32 {
 	return s.flow.Payload
 }
 
-// decide reads the controller's answer; a new rate moves the pending send.
-func (s *ControlledSender) decide() {
-	old := s.decision.Rate
-	if s.decision = s.control.Decision(); s.decision.Rate != old && s.lastBytes > 0 {
-		s.pace()
-	}
-}
-
-func (s *ControlledSender) pace() {
-	s.pacedUntil = s.lastSend
-	if s.decision.Rate > 0 {
-		s.pacedUntil = after(s.lastSend, unit.TransmitTime(s.lastBytes, s.decision.Rate))
-	}
-}
-
 // fits reports whether the window has room for datagram n. One always may go.
 func (s *ControlledSender) fits(n int64) bool {
 	out := s.InFlight()
-	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.decision.Window)
+	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.control.Decision.Window)
 }
 
 // schedule decides when what is sent next.
 func (s *ControlledSender) schedule(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
 	if s.hold.Waits() {
-		s.hold.Update(now, s.trip(), s.rto(), s.InFlight(), s.hash)
+		s.hold.Update(now, s.timer.RTTWithin(s.timer.Timeout()), s.timer.Timeout(), s.InFlight(), s.hash)
 	}
 	if s.next < s.total && s.fits(s.next) {
-		at := max(s.flow.Start, s.pacedUntil, s.hold.Ready())
+		at := max(s.flow.Start, s.control.Pacer.Next(), s.hold.Ready())
 		if s.config.Rate > 0 {
 			at = max(at, after(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
 		}
@@ -297,27 +279,16 @@ func (s *ControlledSender) schedule(now unit.Time) {
 		}
 	}
 	if s.InFlight() > 0 {
-		if s.timerAt = after(s.heard, s.rto()); s.probes {
-			s.timerAt = s.loss.Earlier(s.timerAt, s.lastSend, s.silence())
+		if s.timerAt = after(s.timer.From, s.timer.Timeout()); s.loss.Used {
+			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silence())
 		}
-		if at := s.asker.NextProbe(s.roundTrip.Smoothed); at < unit.Never {
+		if at := s.asker.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
 		}
-		if s.probeDue {
+		if s.loss.Due {
 			s.probeAt = s.flow.Start
 		}
 	}
-}
-
-func (s *ControlledSender) rto() unit.Time {
-	t := max(s.config.RTOMin, s.roundTrip.Timeout())
-	if s.config.RTOMin == 0 {
-		t = max(t, transport.MinProbeWait)
-	}
-	if s.roundTrip.Smoothed == 0 {
-		t = max(t, 3*s.flow.Path.BaseRTT)
-	}
-	return t << min(s.backoff, 6)
 }
 
 // NextSend is when Emit has something to send.
@@ -328,7 +299,7 @@ func (s *ControlledSender) NextTimer() unit.Time {
 	if s.done == s.total {
 		return unit.Never
 	}
-	return min(s.timerAt, s.decision.NextTimer)
+	return min(s.timerAt, s.control.Decision.NextTimer)
 }
 
 // Emit sends a datagram, or a probe: one without payload (draft-miao §9.3).
@@ -336,7 +307,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	if s.probeAt <= now {
-		if s.probeDue {
+		if s.loss.Due {
 			s.probe(now, p)
 		} else {
 			s.asker.Probe(now, p)
@@ -348,25 +319,23 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	n, payload := s.next, s.payload(s.next)
 	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.InFlight())}
 	if s.InFlight() == 0 {
-		if s.lastBytes > 0 {
-			sent.Idle = now - s.lastSend
+		if s.counters.SentPackets > 0 {
+			sent.Idle = now - s.control.Pacer.Last
 		}
-		s.heard, s.silentFrom, s.probeDue = now, 0, false
+		s.timer.From, s.silentFrom, s.loss.Due = now, 0, false
 	}
-	if s.control.OnSend(now, sent); !s.flow.CC.KeepsOnSend {
-		s.decide()
+	if s.control.Controller.OnSend(now, sent); !s.flow.CC.KeepsOnSend {
+		s.control.Decide()
 	}
-	s.asker.Ask(now, p, s.roundTrip.Smoothed)
+	s.asker.Ask(now, p, s.timer.Trip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)
-	if s.ring != nil {
-		s.forget(n)
-	}
+	s.forget(n)
 	s.next++
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
-	s.lastSend, s.lastBytes = now, unit.Bytes(payload)
-	s.pace()
+	s.control.Pacer.Record(now, unit.Bytes(payload))
+	s.control.Pacer.SetRate(s.control.Decision.Rate)
 	s.hold.Sent(now, s.hash)
 	s.schedule(now)
 }
@@ -394,7 +363,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		upTo = s.receiveProbeReply(now, upTo)
 	}
 	prior := s.InFlight()
-	full := transport.IsWindowLimited(&s.decision, prior*int64(s.flow.Payload), int64(s.flow.Payload))
+	full := transport.IsWindowLimited(&s.control.Decision, prior*int64(s.flow.Payload), int64(s.flow.Payload))
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
@@ -405,10 +374,11 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	if fresh := received - s.received; fresh > 0 {
 		a.Packets, a.Bytes = int(fresh), unit.Bytes(fresh)*unit.Bytes(s.flow.Payload)
 		a.RTT.Sample = max(now-sent, 1)
-		s.roundTrip.Measure(a.RTT.Sample)
-		s.hold.Delivered(int(fresh), s.trip())
+		s.timer.Trip.Measure(a.RTT.Sample)
+		s.hold.Delivered(int(fresh), s.timer.RTTWithin(s.timer.Timeout()))
 		s.received = received
-		s.heard, s.backoff, s.silentFrom = now, 0, 0
+		s.timer.Restart(now)
+		s.silentFrom = 0
 		s.loss.Answered()
 	}
 	a.ECN.Echo = marked > s.marked
@@ -424,12 +394,12 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	payload := int64(s.flow.Payload)
 	a.Una, a.Next = s.done*payload, s.next*payload
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.received, s.marked, s.lost+s.writtenOff
-	a.RTT.Smoothed, a.RTT.Min = s.roundTrip.Smoothed, s.roundTrip.Min
+	a.RTT.Smoothed, a.RTT.Min = s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.ReportEvery > 1
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now, s.pacedUntil)
-	a.Limited, a.Losses.State = full, s.state
-	s.control.OnAck(now, a)
-	s.decide()
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now, s.control.Pacer.Next())
+	a.Limited, a.Losses.State = full, s.control.State
+	s.control.Controller.OnAck(now, a)
+	s.control.Decide()
 	s.finish(now)
 	s.schedule(now)
 	return false
@@ -437,57 +407,45 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 
 // updateState changes the state after a report: one reduction a window, of losses or marks.
 func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
-	if s.state != cc.Open && s.done >= s.recover {
-		s.state = cc.Open
-		s.changeState(now, cc.Loss{Kind: cc.Recovered})
+	if s.control.State != cc.Open && s.done >= s.control.Recover {
+		s.enter(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 	}
-	if s.state != cc.Open {
+	if s.control.State != cc.Open {
 		return
 	}
 	switch {
 	case lost > 0:
-		s.state, s.recover = cc.Recovery, s.next
-		s.changeState(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case echoed:
-		s.state, s.recover = cc.Reduced, s.next
-		s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
+		s.enter(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-func (s *ControlledSender) changeState(now unit.Time, l cc.Loss) {
-	if l.Kind != cc.Recovered {
-		s.gate.Note(now) // NACKs count what else reduces
-	}
+// enter changes the state of recovery until what is sent so far is not in flight.
+func (s *ControlledSender) enter(now unit.Time, state cc.State, l cc.Loss) {
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
-	s.control.OnLoss(now, l)
-	s.decide()
+	s.control.Enter(now, state, s.next, l)
 }
 
 // Advance writes off what is out when no report comes.
 func (s *ControlledSender) Advance(now unit.Time) {
-	if s.decision.NextTimer <= now {
-		s.control.OnTimer(now)
-		s.decide()
-	}
+	s.control.Advance(now)
 	if s.timerAt > now {
 		s.schedule(now)
 		return
 	}
 	if upTo := s.lostBelow(now); upTo <= s.done {
-		s.backoff++
-		s.heard, s.probeDue = now, true
+		s.timer.Expire(now)
+		s.loss.Due = true
 	} else {
 		before := s.InFlight()
 		s.pass(upTo)
 		out := before - s.InFlight()
 		s.writtenOff += out
-		s.backoff++
-		s.timeouts++
-		s.heard = now
+		s.timer.Expire(now)
+		s.timer.Timeouts++
 		s.loss.Expire()
-		again := s.state != cc.Open
-		s.state, s.recover = cc.Timeout, s.next
-		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: again})
+		s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: s.control.State != cc.Open})
 		s.finish(now)
 	}
 	s.schedule(now)

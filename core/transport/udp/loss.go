@@ -10,7 +10,7 @@ import (
 // probe makes p a probe of the LossTimer. It has the class and the ECN field of datagrams, so that it stays behind
 // them.
 func (s *ControlledSender) probe(now unit.Time, p *packet.Packet) {
-	s.probeDue = false
+	s.loss.Due = false
 	s.loss.Record(now)
 	s.probedAt, s.probeNext = now, s.next
 	if s.silentFrom == 0 {
@@ -24,14 +24,14 @@ func (s *ControlledSender) silence() unit.Time {
 	if s.silentFrom > 0 {
 		return s.silentFrom
 	}
-	return s.lastSend
+	return s.control.Pacer.Last
 }
 
 // lostBelow returns below which number all datagrams must be lost, since no report arrived in time; 0: no datagram
 // must.
 func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 	switch {
-	case !s.probes || s.loss.Expired(now, s.lastSend):
+	case !s.loss.Used || s.loss.Expired(now, s.control.Pacer.Last):
 		s.silentFrom = 0
 		return s.next
 	case s.silentFrom > 0 && s.loss.Expired(now, s.silentFrom):
@@ -45,13 +45,12 @@ func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 // below which number no datagram is in flight: those that were sent before the probe have arrived, or are lost.
 func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	sent := s.loss.Acknowledge()
-	if rtt := max(now-sent, 1); rtt > s.roundTrip.Min { // a probe is shorter than a datagram, and may be faster
-		s.roundTrip.Measure(rtt)
-	}
-	if s.flow.Path.Reorders {
+	s.timer.Trip.MeasureProbe(max(now-sent, 1))
+	if !s.loss.Proves {
 		return upTo
 	}
-	s.heard, s.backoff, s.silentFrom = now, 0, 0
+	s.timer.Restart(now)
+	s.silentFrom = 0
 	s.schedule(now)
 	return max(upTo, s.probeNext)
 }

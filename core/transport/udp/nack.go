@@ -30,8 +30,7 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 	switch {
 	case marked:
 		if genuine && s.first(p.Seq, noticed) {
-			s.control.OnNotice(now, cc.Notice{Kind: cc.CNPNotice, Seq: p.Seq * int64(s.flow.Payload)})
-			s.decide()
+			s.control.Notify(now, cc.Notice{Kind: cc.CNPNotice, Seq: p.Seq * int64(s.flow.Payload)})
 		}
 	case !genuine || !s.nack(now, p, &n):
 		s.counters.NacksRefused++
@@ -46,20 +45,13 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 // nack takes a NACK in, unless it is refused. Spans count datagrams, as sequence numbers do.
 func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	told := cc.Notice{Kind: cc.NackNotice, Seq: p.Seq * int64(s.flow.Payload), Supply: n.Supply, Demand: n.Demand}
-	reduces := s.config.Nacks == transport.NacksLoss // with nacks: supply the notice is all that reduces
-	rtt := s.roundTrip.Smoothed
-	if rtt == 0 {
-		rtt = s.flow.Path.BaseRTT
-	}
 	if n.Cause == packet.CauseElephant {
 		if n.Lost != 0 || n.Spans != 0 || !s.first(p.Seq, throttled) {
 			return false
 		}
-		s.control.OnNotice(now, told)
-		s.decide()
-		if reduces && s.state == cc.Open && s.gate.Reduce(now, now, rtt) {
-			s.state, s.recover = cc.Reduced, s.next
-			s.changeState(now, cc.Loss{Kind: cc.Warned})
+		s.control.Notify(now, told)
+		if s.control.State == cc.Open && s.control.AllowsReduction(now, now, s.timer.RTT()) {
+			s.enter(now, cc.Reduced, cc.Loss{Kind: cc.Warned})
 		}
 		return true
 	}
@@ -75,31 +67,13 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 		}
 	}
 	// Nothing is sent again, so a datagram that is gone stands for one that was.
-	s.hold.Nacked(now, s.trip(), true, n.Supply, int64(s.flow.Payload))
-	s.control.OnNotice(now, told)
-	s.decide()
-	if reduces && s.gate.Reduce(now, now, rtt) {
-		kind := cc.FastRecovery
-		if s.state == cc.Reduced {
-			kind = cc.LossInReduction
-		}
-		s.state, s.recover = cc.Recovery, s.next
-		s.changeState(now, cc.Loss{Kind: kind, Lost: lost})
+	s.hold.Nacked(now, s.timer.RTTWithin(s.timer.Timeout()), true, n.Supply, int64(s.flow.Payload))
+	s.control.Notify(now, told)
+	if s.control.AllowsReduction(now, now, s.timer.RTT()) {
+		s.enter(now, cc.Recovery, cc.Loss{Kind: s.control.NackLoss(), Lost: lost})
 	}
 	s.pass(s.done)
 	return true
-}
-
-// trip is the round-trip time for the hold-off; before there is one, a timeout.
-func (s *ControlledSender) trip() unit.Time {
-	rtt := s.roundTrip.Smoothed
-	if rtt == 0 {
-		rtt = s.flow.Path.BaseRTT
-	}
-	if limit := s.rto(); rtt <= 0 || rtt > limit {
-		return limit
-	}
-	return rtt
 }
 
 // markNacked takes datagram n, of so many bytes, out of flight, if it is there.
@@ -114,14 +88,12 @@ func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
 
 // first reports whether datagram n is in flight and has had no notice of this kind, and takes
 // note of it if so.
-func (s *ControlledSender) first(n int64, kind uint8) bool {
-	if n < s.done || n >= s.next {
+func (d *datagrams) first(n int64, kind uint8) bool {
+	if n < d.done || n >= d.next {
 		return false
 	}
-	if s.next-s.done > int64(len(s.ring)) {
-		s.grow()
-	}
-	x := &s.ring[n&int64(len(s.ring)-1)]
+	d.noticed.Reserve(d.done, d.next-1)
+	x := d.noticed.At(n)
 	if *x&(kind|nacked) != 0 {
 		return false
 	}
@@ -129,35 +101,20 @@ func (s *ControlledSender) first(n int64, kind uint8) bool {
 	return true
 }
 
-// grow makes room in the ring for all that is out, and the next datagram.
-func (s *ControlledSender) grow() {
-	size := int64(max(len(s.ring), 64))
-	for size <= s.next-s.done {
-		size *= 2
+// forget prepares the entry of datagram n, the next one, unless there was no notice yet.
+func (d *datagrams) forget(n int64) {
+	if d.noticed.Len() > 0 {
+		d.noticed.Reserve(d.done, n)
+		*d.noticed.At(n) = 0
 	}
-	ring := make([]uint8, size)
-	if known := int64(len(s.ring)); known > 0 {
-		for n := s.done; n < min(s.next, s.done+known); n++ {
-			ring[n&(size-1)] = s.ring[n&(known-1)]
-		}
-	}
-	s.ring = ring
-}
-
-// forget makes a place in the ring for datagram n, the next.
-func (s *ControlledSender) forget(n int64) {
-	if n-s.done >= int64(len(s.ring)) {
-		s.grow()
-	}
-	s.ring[n&int64(len(s.ring)-1)] = 0
 }
 
 // pass takes all datagrams below upTo out of flight, and those behind them that are gone.
-func (s *ControlledSender) pass(upTo int64) {
-	for ; s.nacked > 0 && (s.done < upTo || s.ring[s.done&int64(len(s.ring)-1)]&nacked != 0); s.done++ {
-		if s.ring[s.done&int64(len(s.ring)-1)]&nacked != 0 {
-			s.nacked--
+func (d *datagrams) pass(upTo int64) {
+	for ; d.nacked > 0 && (d.done < upTo || *d.noticed.At(d.done)&nacked != 0); d.done++ {
+		if *d.noticed.At(d.done)&nacked != 0 {
+			d.nacked--
 		}
 	}
-	s.done = max(s.done, upTo)
+	d.done = max(d.done, upTo)
 }

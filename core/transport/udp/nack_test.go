@@ -39,9 +39,13 @@ func sent(t *testing.T, window, size unit.Bytes, nacks string) (*line, []*packet
 
 func state(l *line) string {
 	s := *l.s
-	ring := fmt.Sprint(s.ring)
-	s.counters, s.report, s.control, s.asker, s.ring = transport.Counters{}, cc.Ack{}, nil, transport.Asker{}, nil
-	return fmt.Sprintf("%+v %v %v %v", s, ring, l.c.told, l.c.losses)
+	notices := []uint8{}
+	for n := s.done; n < s.next; n++ {
+		notices = append(notices, *s.noticed.At(n))
+	}
+	s.counters, s.report, s.asker = transport.Counters{}, cc.Ack{}, transport.Asker{}
+	s.control.Controller, s.noticed = nil, transport.Ring[uint8]{}
+	return fmt.Sprintf("%+v %v %v %v", s, notices, l.c.told, l.c.losses)
 }
 
 // A NACK counts if it is of this flow, readable, and about a whole datagram in flight, once;
@@ -219,8 +223,8 @@ func FuzzControlledNack(f *testing.F) {
 				c.window = unit.Bytes(1000 + n*2000)
 			}
 			gone := int64(0)
-			for n := s.done; n < s.next && s.ring != nil; n++ {
-				if s.ring[n&int64(len(s.ring)-1)]&nacked != 0 {
+			for n := s.done; n < s.next && s.noticed.Len() > 0; n++ {
+				if *s.noticed.At(n)&nacked != 0 {
 					gone++
 				}
 			}
@@ -255,7 +259,7 @@ func TestControlledNackStorm(t *testing.T) {
 		now += unit.Microsecond
 		notice(now, p)
 	}
-	if most := len(out) + 20 + int(span/l.s.rto()); datagrams > most || datagrams < most/4 {
+	if most := len(out) + 20 + int(span/l.s.timer.Timeout()); datagrams > most || datagrams < most/4 {
 		t.Errorf("%d datagrams in %v, at most %d may be", datagrams, unit.Time(span), most)
 	}
 }

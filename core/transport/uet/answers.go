@@ -112,7 +112,7 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 	newly := max(a.got-s.got, 0)
 	s.got += newly
 	s.inFlight -= newly
-	s.backoff = 0
+	s.timer.Backoff = 0
 	if s.law != nil {
 		s.law.Penalise(newly, a.penalty)
 	}
@@ -148,10 +148,10 @@ func (s *Sender) finish(now unit.Time) {
 	s.done = true
 	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
 	s.counters.Finished = now
-	if len(s.ring) > firstRing {
-		s.ring, s.flights, s.repairs = nil, transport.Queue[flight]{}, nil
+	if s.ring.Len() > firstRing {
+		s.ring, s.flights, s.repairs = transport.Ring[record]{}, transport.Flights{}, nil
 	}
-	s.flights.Clear(0)
+	s.flights.Renew(0)
 	s.una = s.next
 }
 
@@ -179,7 +179,7 @@ func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 	if a.flags&requests != 0 && s.law != nil && rtt < s.law.Base() { // small packets are faster
 		return 0
 	}
-	s.round.Measure(rtt)
+	s.timer.Trip.Measure(rtt)
 	if s.config.RTO != FixedRTO {
 		s.setSlow()
 	}

@@ -57,7 +57,7 @@ func TestWaitsForCredit(t *testing.T) {
 	now := us
 	heard(now)
 	for i := range 4 {
-		want := now + s.fixed<<i
+		want := now + s.timer.Floor<<i
 		if s.NextTimer() != want {
 			t.Fatalf("request %d: at %v, want %v", i, s.NextTimer(), want)
 		}
@@ -68,7 +68,7 @@ func TestWaitsForCredit(t *testing.T) {
 		}
 		heard(now)
 	}
-	gap := 10 * s.fixed
+	gap := 10 * s.timer.Floor
 	for i := range int64(2) {
 		now += gap
 		pull(now, 64*(i+1))

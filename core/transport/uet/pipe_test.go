@@ -306,13 +306,13 @@ func (w *pipe) check() {
 		}
 		r := w.r[i]
 		ahead := int64(0)
-		for n := r.expected + 1; n < r.expected+int64(64*len(r.come))-64; n++ {
-			if r.has(n) {
+		for n := r.arrived.Expected + 1; n < s.next; n++ {
+			if r.arrived.Has(n) {
 				ahead++
 			}
 		}
-		if ahead != r.ahead || r.has(r.expected) {
-			w.t.Fatalf("%v: flow %d: %d packets ahead, noted %d", w.now, i, ahead, r.ahead)
+		if ahead != r.arrived.Ahead || r.arrived.Has(r.arrived.Expected) {
+			w.t.Fatalf("%v: flow %d: %d packets ahead, noted %d", w.now, i, ahead, r.arrived.Ahead)
 		}
 	}
 }

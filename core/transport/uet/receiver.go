@@ -15,10 +15,8 @@ type Receiver struct {
 	own      uint16 // port of the flow's sender, beside those of its paths
 	member   member
 
-	expected int64     // first number that has not come
-	come     []uint64  // a bit for each number from expected on, a ring
-	few      [4]uint64 // the first of these
-	ahead    int64     // of these, how many
+	arrived  transport.Arrivals
+	memory   [4]uint64 // of arrived, until it grows
 	got      int64     // bytes of frames, in all
 	payloads int64     // bytes of payload, in all
 	since    int64     // bytes of frames since the last acknowledgement
@@ -32,7 +30,7 @@ type Receiver struct {
 func (r *Receiver) begin(f *transport.Flow, c *Config, e ends, first uint16, p *pacer) {
 	*r = Receiver{ends: e, config: c, pacer: p, own: f.SrcPort}
 	r.nic = transport.NewNIC[answer](transport.NICDelays{Ack: c.AckDelay, Nack: c.NackDelay})
-	r.come = r.few[:]
+	r.arrived = transport.NewArrivals(r.memory[:])
 	r.first = first
 	r.member = member{flow: f.ID, most: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
 	if p != nil {
@@ -63,72 +61,12 @@ func (r *Receiver) Ports() []uint16 {
 	return ports
 }
 
-// has reports whether packet n has come.
-func (r *Receiver) has(n int64) bool {
-	k := n - r.expected
-	if k < 0 {
-		return true
-	}
-	return k < int64(64*len(r.come)) && r.come[n>>6&int64(len(r.come)-1)]>>(n&63)&1 != 0
-}
-
-// take notes that packet n has come, and moves on over what has come after the expected one.
-func (r *Receiver) take(n int64) {
-	for n-r.expected >= int64(64*len(r.come))-64 {
-		r.grow()
-	}
-	if n != r.expected {
-		r.come[n>>6&int64(len(r.come)-1)] |= 1 << (n & 63)
-		r.ahead++
-		return
-	}
-	r.expected++
-	for r.ahead > 0 {
-		word := &r.come[r.expected>>6&int64(len(r.come)-1)]
-		if bit := uint64(1) << (r.expected & 63); *word&bit != 0 {
-			*word &^= bit
-			r.ahead--
-			r.expected++
-			continue
-		}
-		break
-	}
-}
-
-// grow doubles the ring.
-func (r *Receiver) grow() {
-	come := make([]uint64, 2*len(r.come))
-	for k := range int64(len(r.come)) {
-		word := r.expected>>6 + k
-		come[word&int64(len(come)-1)] = r.come[word&int64(len(r.come)-1)]
-	}
-	r.come = come
-}
-
-// bitmap is which of the 64 packets from base on have come.
-func (r *Receiver) bitmap(base int64) (b uint64) {
-	from := max(base, r.expected) // those before it are not told so
-	if r.ahead == 0 || from-base >= 64 {
-		return 0
-	}
-	words := int64(len(r.come))
-	word, shift, last := from>>6, uint(from&63), r.expected>>6+words-1
-	if word > last {
-		return 0
-	}
-	b = r.come[word&(words-1)] >> shift
-	if shift > 0 && word < last {
-		b |= r.come[(word+1)&(words-1)] << (64 - shift)
-	}
-	return b << uint(from-base)
-}
-
 // Receive takes a packet of the sender, and makes an answer of it if one is due.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	r.counters.ReceivedPackets++
 	n := p.Seq
 	if p.Kind != packet.Data || p.DstPort != r.port || p.SrcPort&^r.paths != r.first || p.Proto != packet.ProtoOwn ||
-		n-r.expected > int64(r.config.Reorder) && (p.Payload > 0 || p.TCP.Flags&probing == 0) {
+		n-r.arrived.Expected > int64(r.config.Reorder) && (p.Payload > 0 || p.TCP.Flags&probing == 0) {
 		return false
 	}
 	flags := p.TCP.Flags
@@ -139,7 +77,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	case flags&packet.Trimmable != 0:
 		return r.trimmed(now, p)
 	case flags&probing != 0:
-		a := r.acknowledge(n, p.SrcPort, max(n-63, r.expected+1), probing)
+		a := r.acknowledge(n, p.SrcPort, max(n-63, r.arrived.Expected+1), probing)
 		return r.reply(now, p, &a)
 	}
 	return r.request(now, p)
@@ -148,15 +86,15 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 // acknowledge is an acknowledgement.
 func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8) answer {
 	r.since = 0
-	return answer{ev: ev, flags: flags, caused: caused, expected: r.expected, base: base, bitmap: r.bitmap(base),
-		got: r.got, ahead: r.ahead, penalty: noPenalty}
+	return answer{ev: ev, flags: flags, caused: caused, expected: r.arrived.Expected, base: base,
+		bitmap: r.arrived.Bits(base), got: r.got, ahead: r.arrived.Ahead, penalty: noPenalty}
 }
 
 // noPenalty leaves the sender its window.
 const noPenalty = 255
 
 // base is where the bitmap begins if nobody has asked for more: it ends with the packet, and has none in order.
-func (r *Receiver) base(n int64) int64 { return max(n-63, r.expected+1) }
+func (r *Receiver) base(n int64) int64 { return max(n-63, r.arrived.Expected+1) }
 
 // data takes a packet with payload.
 func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
@@ -175,7 +113,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 		flags |= echoes
 	}
 	flags |= p.TCP.Flags & again
-	if r.has(n) {
+	if r.arrived.Has(n) {
 		c.CountDuplicate(p)
 		base := r.base(n)
 		if marks {
@@ -193,8 +131,8 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	if asks {
 		force, r.asked = true, true
 	}
-	r.take(n)
-	if r.ahead == 0 && r.asked && n < r.expected {
+	r.arrived.Add(n)
+	if r.arrived.Ahead == 0 && r.asked && n < r.arrived.Expected {
 		force, r.asked = true, false
 	}
 	if r.payloads == r.size {
@@ -222,7 +160,7 @@ func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 		way.within = 1
 	}
 	r.slow(now, way)
-	if r.has(n) {
+	if r.arrived.Has(n) {
 		since := r.since
 		a := r.acknowledge(n, p.SrcPort, r.base(n), p.TCP.Flags&again)
 		r.since = since
@@ -230,7 +168,7 @@ func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 	}
 	r.nacks++
 	r.demand(now, p.Ack, true)
-	a := answer{nack: true, ev: p.SrcPort, caused: n, expected: r.expected,
+	a := answer{nack: true, ev: p.SrcPort, caused: n, expected: r.arrived.Expected,
 		flags: p.TCP.Flags & (packet.LastHop | again)}
 	if p.TOS&packet.ECN == packet.CE {
 		a.flags |= echoes
@@ -251,12 +189,12 @@ func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
 	n := p.Seq
 	r.demand(now, p.Ack, true)
 	base := n
-	if r.has(n) {
+	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)
 		base = r.base(n)
 	} else {
-		r.take(n)
-		if n < r.expected && r.ahead == 0 {
+		r.arrived.Add(n)
+		if n < r.arrived.Expected && r.arrived.Ahead == 0 {
 			r.asked = false
 		}
 	}

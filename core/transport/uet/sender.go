@@ -2,7 +2,6 @@ package uet
 
 import (
 	"math"
-	"math/bits"
 
 	"weir/core/cc/nscc"
 	"weir/core/packet"
@@ -21,20 +20,36 @@ type Sender struct {
 	balance  balancer
 	start    unit.Time
 	stop     unit.Time
+	outstanding
+	crediting
 
-	left     int64                   // payload never sent
-	next     int64                   // first number never used
-	una      int64                   // first number not acknowledged
-	last     int64                   // number of the last packet with payload; −1: not sent yet
-	ring     []record                // of numbers from una to next
-	flights  transport.Queue[flight] // transmissions by time; stale ones among them
-	repairs  numbers                 // packets to be sent again; stale ones among them
-	repaired int64                   // bytes of frames of those that are not stale
-	waits    int                     // how many these are
-	inFlight int64                   // bytes of frames, as the receiver's counter says
-	got      int64                   // that counter
+	may      bool          // window and credit let the next packet go
+	turn     unit.Time     // since when they do and nothing was sent
+	slow     unit.Time     // a turn that comes later asks for an acknowledgement
+	timer    transport.RTO // it has begun when Backoff grew last: what was sent earlier has the timeout of before
+	timerAt  unit.Time
+	sleek    recovery
+	counters transport.Counters
+}
+
+// outstanding are the packets that are to be sent, or sent and not acknowledged.
+type outstanding struct {
+	left     int64                  // payload never sent
+	next     int64                  // first number never used
+	una      int64                  // first number not acknowledged
+	last     int64                  // number of the last packet with payload; −1: not sent yet
+	ring     transport.Ring[record] // of numbers from una to next
+	flights  transport.Flights      // stale ones among them
+	repairs  numbers                // packets to be sent again; stale ones among them
+	repaired int64                  // bytes of frames of those that are not stale
+	waits    int                    // how many these are
+	inFlight int64                  // bytes of frames, as the receiver's counter says
+	got      int64                  // that counter
 	done     bool
+}
 
+// crediting is the credit of a sender, and how it gets more.
+type crediting struct {
 	credit      int64     // bytes; below 0 by up to a packet
 	most        int64     // bytes of credit at most
 	pulled      int64     // units that PULLs have given
@@ -45,18 +60,6 @@ type Sender struct {
 	asks        int       // requests since the last PULL that gave credit
 	pulledAt    unit.Time // when that came; 0: none has
 	every       unit.Time // how long after the one before
-
-	may      bool      // window and credit let the next packet go
-	turn     unit.Time // since when they do and nothing was sent
-	slow     unit.Time // a turn that comes later asks for an acknowledgement
-	fixed    unit.Time // timeout, where it is fixed
-	round    transport.RoundTrip
-	backoff  int
-	backedAt unit.Time // when that grew last: what was sent earlier has the timeout of before
-	timerAt  unit.Time
-	timeouts int64
-	sleek    recovery
-	counters transport.Counters
 }
 
 // record is a packet that is not acknowledged.
@@ -75,12 +78,6 @@ const (
 	waiting // to be sent again
 )
 
-// flight is a transmission.
-type flight struct {
-	n  int64
-	at unit.Time
-}
-
 // Room for so many packets is made before any is sent, or for all of a flow that has fewer. What a flow has had that is
 // over is kept for another one up to that.
 const (
@@ -95,13 +92,12 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 		packets = int((e.size + e.payload - 1) / e.payload)
 	}
 	ring, flights, repairs, law, balance := s.ring, s.flights, s.repairs[:0], s.law, s.balance
-	if len(ring) < packets {
-		ring = make([]record, 1<<bits.Len(uint(packets-1)))
-	}
-	flights.Clear(min(packets, firstFlights))
-	*s = Sender{ends: e, config: c, start: f.Start, stop: f.Stop, left: e.size, last: -1, ring: ring, flights: flights,
-		repairs: repairs, credited: c.Control != BySender, counts: c.Balance == RecycleAll, reorder: int64(c.Reorder),
-		speculating: true, asked: unit.Never, timerAt: unit.Never}
+	ring.Renew(packets, firstRing)
+	flights.Renew(min(packets, firstFlights))
+	*s = Sender{ends: e, config: c, start: f.Start, stop: f.Stop, credited: c.Control != BySender,
+		counts: c.Balance == RecycleAll, reorder: int64(c.Reorder), timerAt: unit.Never,
+		outstanding: outstanding{left: e.size, last: -1, ring: ring, flights: flights, repairs: repairs},
+		crediting:   crediting{speculating: true, asked: unit.Never}}
 	if m, is := balance.(*mixed); is {
 		m.again(c.Paths, e.first, f.Random)
 		s.balance = m
@@ -119,7 +115,10 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 	s.most = int64(c.Ahead * float64(e.product))
 	s.credit = s.most
 	queue := (e.product + e.frame - 1) / e.frame * e.frame
-	s.fixed = c.RTOBase + unit.Time(c.RTOQueues*float64(unit.TransmitTime(unit.Bytes(queue), f.Path.NICRate)))
+	fixed := c.RTOBase + unit.Time(c.RTOQueues*float64(unit.TransmitTime(unit.Bytes(queue), f.Path.NICRate)))
+	if s.timer = (transport.RTO{Floor: c.RTOMin, First: fixed}); c.RTO == FixedRTO {
+		s.timer = transport.RTO{Floor: fixed, Longest: fixed, Fixed: true}
+	}
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
@@ -134,19 +133,33 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // Timeouts is how often a timer had to help.
-func (s *Sender) Timeouts() int64 { return s.timeouts }
+func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
 // Gauge is the window of NSCC or the credit, and what is in flight.
 func (s *Sender) Gauge() transport.Gauge {
 	g := transport.Gauge{Window: unit.Bytes(max(s.credit, 0)), InFlight: unit.Bytes(max(s.inFlight, 0)),
-		RTT: s.round.Smoothed}
+		RTT: s.timer.Trip.Smoothed}
 	if s.law != nil {
 		g.Window = unit.Bytes(s.law.Window())
 	}
 	return g
 }
 
-func (s *Sender) at(n int64) *record { return &s.ring[n&int64(len(s.ring)-1)] }
+func (o *outstanding) at(n int64) *record { return o.ring.At(n) }
+
+// oldest returns the first transmission of which nothing was heard; nil: there is none. It removes stale ones before.
+func (o *outstanding) oldest() *transport.Flight {
+	for ; o.flights.Len() > 0; o.flights.RemoveOldest() {
+		f := o.flights.Oldest()
+		if f.Packet < o.una {
+			continue
+		}
+		if x := o.at(f.Packet); x.state == flying && x.at == f.At {
+			return f
+		}
+	}
+	return nil
+}
 
 // upcoming is the frame of the packet that would be sent next; 0: there is none.
 func (s *Sender) upcoming() int64 {
@@ -200,7 +213,7 @@ func (s *Sender) setSlow() {
 	s.slow = unit.Never
 	if s.config.AskLate > 0 {
 		packets := max((int64(s.config.AckBytes)+s.frame-1)/s.frame, 1)
-		s.slow = unit.Time(s.config.AskLate*float64(s.rto())) / unit.Time(packets)
+		s.slow = unit.Time(s.config.AskLate*float64(s.timer.Timeout())) / unit.Time(packets)
 	}
 }
 
@@ -254,7 +267,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.repaired -= size
 	x.sent = min(x.sent+1, math.MaxUint8)
 	x.at, x.state = now, flying
-	s.flights.Push(flight{n, now})
+	s.flights.Record(n, now)
 	s.inFlight += size
 	s.spend(size)
 	s.counters.Retransmitted++
@@ -268,11 +281,9 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 
 // note makes the record of a number that is used for the first time.
 func (s *Sender) note(now unit.Time, n, size int64) {
-	if n-s.una == int64(len(s.ring)) {
-		s.grow()
-	}
+	s.ring.Reserve(s.una, n)
 	*s.at(n) = record{at: now, size: int32(size), sent: 1, state: flying}
-	s.flights.Push(flight{n, now})
+	s.flights.Record(n, now)
 }
 
 // mark writes the headers of packet n.
@@ -325,15 +336,6 @@ func (s *Sender) target() int64 {
 	return max((want+quantum-1)/quantum, 0)
 }
 
-// grow doubles the ring.
-func (s *Sender) grow() {
-	ring := make([]record, 2*len(s.ring))
-	for n := s.una; n < s.next; n++ {
-		ring[n&int64(len(ring)-1)] = *s.at(n)
-	}
-	s.ring = ring
-}
-
 // setTimer finds the oldest transmission of which nothing was heard, and the next probe.
 func (s *Sender) setTimer(now unit.Time) {
 	s.timerAt = unit.Never
@@ -343,17 +345,9 @@ func (s *Sender) setTimer(now unit.Time) {
 	if now >= s.stop {
 		s.left = 0
 	}
-	for s.flights.Len() > 0 {
-		f := s.flights.Head()
-		if f.n >= s.una {
-			if x := s.at(f.n); x.state == flying && x.at == f.at {
-				s.timerAt = f.at + s.timeout(f.at)
-				break
-			}
-		}
-		s.flights.Pop()
-	}
-	if s.flights.Len() == 0 {
+	if f := s.oldest(); f != nil {
+		s.timerAt = f.At + s.timeout(f.At)
+	} else {
 		s.inFlight = 0 // whatever was doubled or lost on the way
 		if s.credited && s.credit <= 0 && !s.wantsAsk && s.upcoming() > 0 {
 			s.timerAt = s.quiet + s.unpulled()
@@ -364,28 +358,16 @@ func (s *Sender) setTimer(now unit.Time) {
 
 // unpulled is how long a flow waits for credit until it asks, since a PULL may be lost: longer than it waited for the
 // latest ones, since its receiver may have many others, and twice as long each time that it has asked.
-func (s *Sender) unpulled() unit.Time { return max(s.rto(), 2*s.every) << min(s.asks, 6) }
-
-// rto is for how long a packet that is sent now may be out.
-func (s *Sender) rto() unit.Time { return s.after(s.backoff) }
+func (s *Sender) unpulled() unit.Time {
+	return transport.BackOff64(max(s.timer.Timeout(), 2*s.every), s.asks)
+}
 
 // timeout is for how long a packet may be out that was sent at a time.
 func (s *Sender) timeout(sent unit.Time) unit.Time {
-	if sent < s.backedAt {
-		return s.after(max(s.backoff-1, 0))
+	if sent < s.timer.From {
+		return s.timer.After(s.timer.Floor, max(s.timer.Backoff-1, 0))
 	}
-	return s.after(s.backoff)
-}
-
-// after is the timeout that has doubled so often (RFC 6298 §5.5), where it is estimated.
-func (s *Sender) after(doubled int) unit.Time {
-	if s.config.RTO == FixedRTO {
-		return s.fixed
-	}
-	if s.round.Smoothed == 0 {
-		return max(s.fixed, s.config.RTOMin) << min(doubled, 6)
-	}
-	return max(s.round.Timeout(), s.config.RTOMin) << min(doubled, 6)
+	return s.timer.Timeout()
 }
 
 // NextTimer is when a timeout or a probe is due.
@@ -407,21 +389,21 @@ func (s *Sender) Advance(now unit.Time) {
 		return
 	}
 	if s.flights.Len() == 0 {
-		s.timeouts++
+		s.timer.Timeouts++
 		s.asks++
 		s.quiet, s.wantsAsk = now, true
 		s.listen()
 		s.setTimer(now)
 		return
 	}
-	n := s.flights.Head().n
+	n := s.flights.Oldest().Packet
 	x := s.at(n)
 	s.balance.heard(now, s.first, timeout)
-	s.timeouts++
-	if x.at >= s.backedAt { // what is lost of one window doubles it once
-		s.backoff, s.backedAt = s.backoff+1, now
+	s.timer.Timeouts++
+	if x.at >= s.timer.From { // what is lost of one window doubles it once
+		s.timer.Expire(now)
 	}
-	s.flights.Pop()
+	s.flights.RemoveOldest()
 	s.inFlight -= int64(x.size)
 	if s.law != nil {
 		s.law.OnTimeout(int64(x.size))

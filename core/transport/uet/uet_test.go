@@ -113,7 +113,7 @@ func TestSelective(t *testing.T) {
 			continue
 		}
 		for i := range int64(64) {
-			if want := a.base+i != 0 && r.has(a.base+i); want != (a.bitmap>>i&1 != 0) {
+			if want := a.base+i != 0 && r.arrived.Has(a.base+i); want != (a.bitmap>>i&1 != 0) {
 				t.Errorf("packet %d: bit of packet %d", c.n, a.base+i)
 			}
 		}
@@ -184,9 +184,9 @@ func TestSamples(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
 	take := func(now unit.Time, flags uint8) unit.Time {
-		s.round = transport.RoundTrip{}
+		s.timer.Trip = transport.RoundTrip{}
 		deliver(s, now, answer{caused: 3, expected: 0, base: 1, flags: flags})
-		return s.round.Smoothed
+		return s.timer.Trip.Smoothed
 	}
 	if rtt := take(10*us, again); rtt != 0 {
 		t.Errorf("an echo of a packet sent once: %v", rtt)
@@ -283,26 +283,26 @@ func TestEstimated(t *testing.T) {
 	sent(s, 0)
 	deliver(s, 10*us, answer{caused: 1, expected: 2, got: 2100})
 	sent(s, 10*us)
-	if got := s.rto(); got != 30*us { // SRTT 10 us and RTTVAR 5 us
+	if got := s.timer.Timeout(); got != 30*us { // SRTT 10 us and RTTVAR 5 us
 		t.Errorf("%v", got)
 	}
 	lost, doubled := 0, 0
 	for doubled < 8 && lost < 200 { // what one window has lost doubles it once
-		before, at := s.rto(), s.NextTimer()
+		before, at := s.timer.Timeout(), s.NextTimer()
 		s.Advance(at)
 		sent(s, at)
-		if lost++; s.rto() != before {
-			if doubled++; s.rto() != 2*before || doubled > 6 {
-				t.Errorf("after %d losses %v, %v before", lost, s.rto(), before)
+		if lost++; s.timer.Timeout() != before {
+			if doubled++; s.timer.Timeout() != 2*before || doubled > 6 {
+				t.Errorf("after %d losses %v, %v before", lost, s.timer.Timeout(), before)
 			}
 		}
 	}
-	if doubled != 6 || s.rto() != 30*us<<6 {
-		t.Errorf("doubled %d times, to %v", doubled, s.rto())
+	if doubled != 6 || s.timer.Timeout() != 30*us<<6 {
+		t.Errorf("doubled %d times, to %v", doubled, s.timer.Timeout())
 	}
 	deliver(s, 3000*us, answer{caused: 1, expected: 2, got: 2100})
-	if s.rto() != 30*us {
-		t.Errorf("%v after something was heard", s.rto())
+	if s.timer.Timeout() != 30*us {
+		t.Errorf("%v after something was heard", s.timer.Timeout())
 	}
 }
 
@@ -310,13 +310,13 @@ func TestEstimated(t *testing.T) {
 // not be taken to be lost.
 func TestEstimatedLongPath(t *testing.T) {
 	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = EstimatedRTO, 100*us })
-	s.round = transport.RoundTrip{}
+	s.timer.Trip = transport.RoundTrip{}
 	for range 60 {
-		s.round.Measure(220 * us)
+		s.timer.Trip.Measure(220 * us)
 	}
 	sent(s, 0)
-	if got := s.NextTimer(); got != 275*us || s.round.Variation > us {
-		t.Errorf("RTTVAR %v, timeout at %v", s.round.Variation, got)
+	if got := s.NextTimer(); got != 275*us || s.timer.Trip.Variation > us {
+		t.Errorf("RTTVAR %v, timeout at %v", s.timer.Trip.Variation, got)
 	}
 }
 
@@ -335,7 +335,7 @@ func TestSleek(t *testing.T) {
 	deliver(s, 10*us, answer{caused: 0, expected: 1, got: 1050})
 	sent(s, 10*us)
 	at := s.NextTimer()
-	if at >= s.fixed {
+	if at >= s.timer.Floor {
 		t.Fatalf("no probe before the timeout: %v", at)
 	}
 	s.Advance(at)

@@ -53,9 +53,9 @@ func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
 	s := &Sender{
-		flow: f, size: int64(f.Size), window: int64(window) * int64(f.Payload), timeout: timeout,
+		flow: f, size: int64(f.Size), window: int64(window) * int64(f.Payload),
 		headers: headers, hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoOwn),
-		timer: unit.Never,
+		timer: transport.RTO{Floor: timeout, Fixed: true}, timerAt: unit.Never,
 	}
 	s.counters.Finished = unit.Never
 	r := &Receiver{
@@ -75,12 +75,10 @@ type Sender struct {
 	next     int64 // first byte not sent since the last going back
 	unacked  int64 // first byte not acknowledged
 	highest  int64 // first byte never sent
-	timeout  unit.Time
-	backoff  uint
-	timer    unit.Time
+	timer    transport.RTO
+	timerAt  unit.Time
 	headers  int32
 	hash     uint32
-	timeouts int64
 	resent   packet.ResendCause // why next fell behind highest last
 	counters transport.Counters
 }
@@ -113,8 +111,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	s.next += payload
 	s.highest = max(s.highest, s.next)
-	if s.timer == unit.Never {
-		s.timer = now + s.timeout<<s.backoff
+	if s.timerAt == unit.Never {
+		s.timerAt = now + s.timer.Timeout()
 	}
 }
 
@@ -125,9 +123,9 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Ack > s.unacked && p.Ack <= s.highest {
 		s.unacked = p.Ack
 		s.next = max(s.next, s.unacked)
-		s.backoff = 0
-		if s.timer = now + s.timeout; s.unacked == s.highest {
-			s.timer = unit.Never
+		s.timer.Restart(now)
+		if s.timerAt = now + s.timer.Timeout(); s.unacked == s.highest {
+			s.timerAt = unit.Never
 		}
 		if s.unacked == s.size && s.counters.Finished == unit.Never {
 			s.counters.Finished = now
@@ -140,17 +138,17 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 }
 
 // NextTimer is the retransmission timeout.
-func (s *Sender) NextTimer() unit.Time { return s.timer }
+func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
 // Advance goes back to the first byte that is not acknowledged.
 func (s *Sender) Advance(now unit.Time) {
-	if now < s.timer {
+	if now < s.timerAt {
 		return
 	}
 	s.next, s.resent = s.unacked, packet.ResentTimeout
-	s.backoff = min(s.backoff+1, 6)
-	s.timeouts++
-	s.timer = now + s.timeout<<s.backoff
+	s.timer.Expire(now)
+	s.timer.Timeouts++
+	s.timerAt = now + s.timer.Timeout()
 }
 
 // Counters returns what was counted. Finished is when the last byte was
@@ -158,7 +156,7 @@ func (s *Sender) Advance(now unit.Time) {
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // Timeouts counts how often it went back because nothing came.
-func (s *Sender) Timeouts() int64 { return s.timeouts }
+func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
 // Gauge shows the window; there is no pacing.
 func (s *Sender) Gauge() transport.Gauge {

@@ -1,0 +1,108 @@
+package transport
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// scripted is a controller with a decision that a test sets. It logs the calls.
+type scripted struct {
+	decision cc.Decision
+	log      []string
+}
+
+func (c *scripted) OnSend(unit.Time, cc.Sent) { c.log = append(c.log, "send") }
+func (c *scripted) OnAck(unit.Time, *cc.Ack)  { c.log = append(c.log, "ack") }
+func (c *scripted) OnNotice(_ unit.Time, n cc.Notice) {
+	c.log = append(c.log, fmt.Sprint("notice ", n.Kind))
+}
+func (c *scripted) OnLoss(now unit.Time, l cc.Loss) {
+	c.log = append(c.log, fmt.Sprint("loss ", l.Kind))
+}
+func (c *scripted) OnTimer(unit.Time)     { c.log = append(c.log, "timer") }
+func (c *scripted) Decision() cc.Decision { return c.decision }
+
+// A packet of 1000 B at 8 Gb/s has a gap of 1 us; a new rate moves the packet that waits (HPCC simulator).
+func TestControl_NewRateMovesPendingSend(t *testing.T) {
+	const us = unit.Microsecond
+	for _, x := range []struct {
+		keeps bool
+		rate  unit.Rate
+		want  unit.Time
+	}{
+		{false, 4 * unit.Gbps, 12 * us}, {false, 16 * unit.Gbps, 10*us + us/2}, {false, 0, 10 * us},
+		{false, 8 * unit.Gbps, 11 * us}, {true, 4 * unit.Gbps, 11 * us},
+	} {
+		k := &scripted{decision: cc.Decision{Rate: 8 * unit.Gbps, NextTimer: unit.Never}}
+		c := Control{Controller: k, KeepsNext: x.keeps}
+		c.Decide()
+		c.Pacer.Record(10*us, 1000)
+		c.Pacer.SetRate(c.Decision.Rate)
+		if c.Pacer.Next() != 11*us {
+			t.Fatalf("the next packet goes at %v", c.Pacer.Next())
+		}
+		k.decision.Rate = x.rate
+		if c.Decide(); c.Pacer.Next() != x.want || c.Decision.Rate != x.rate {
+			t.Errorf("%+v: the next packet goes at %v", x, c.Pacer.Next())
+		}
+	}
+}
+
+// A rate so low that the gap has no end in time waits for ever; without a payload there is no gap.
+func TestPacer_Limits(t *testing.T) {
+	var p Pacer
+	p.Record(unit.Second, 0)
+	if p.SetRate(1); p.Next() != unit.Second {
+		t.Errorf("no payload: %v", p.Next())
+	}
+	p.Record(unit.Second, 1<<50)
+	if p.SetRate(1); p.Next() != unit.Never-1 {
+		t.Errorf("1 PiB at 1 b/s: %v", p.Next())
+	}
+}
+
+func TestControl_TimerRunsWhenDue(t *testing.T) {
+	k := &scripted{decision: cc.Decision{NextTimer: 50}}
+	c := Control{Controller: k}
+	c.Decide()
+	if c.Advance(49); len(k.log) != 0 {
+		t.Errorf("before it is due: %v", k.log)
+	}
+	k.decision.NextTimer = unit.Never
+	if c.Advance(50); len(k.log) != 1 || c.Decision.NextTimer != unit.Never {
+		t.Errorf("when it is due: %v, next %v", k.log, c.Decision.NextTimer)
+	}
+	if c.Advance(unit.Second); len(k.log) != 1 {
+		t.Errorf("after it was stopped: %v", k.log)
+	}
+}
+
+// One reduction a round trip: any loss that the controller reduces for counts, the end of a recovery does not. With
+// nacks other than loss a NACK never reduces.
+func TestControl_ReductionsByNacks(t *testing.T) {
+	const rtt = 100
+	k := &scripted{decision: cc.Decision{NextTimer: unit.Never}}
+	c := Control{Controller: k, Reduces: true}
+	c.Enter(1000, cc.Reduced, 7, cc.Loss{Kind: cc.ECNEcho})
+	if c.State != cc.Reduced || c.Recover != 7 || c.NackLoss() != cc.LossInReduction {
+		t.Errorf("%v up to %d; a NACK is %v", c.State, c.Recover, c.NackLoss())
+	}
+	if c.AllowsReduction(1099, 1050, rtt) {
+		t.Error("a NACK reduces within a round trip of another reduction")
+	}
+	c.Enter(1099, cc.Open, 8, cc.Loss{Kind: cc.Recovered})
+	if c.NackLoss() != cc.FastRecovery || !c.AllowsReduction(1100, 1050, rtt) || c.AllowsReduction(1199, 1150, rtt) {
+		t.Error("one NACK reduces a round trip after that, and no other one does in the next round trip")
+	}
+	if c.Reduces = false; c.AllowsReduction(5000, 5000, rtt) {
+		t.Error("a NACK reduces though NACKs are not losses")
+	}
+	c.Notify(6000, cc.Notice{Kind: cc.NackNotice})
+	want := fmt.Sprintf("[loss %v loss %v notice %v]", cc.ECNEcho, cc.Recovered, cc.NackNotice)
+	if fmt.Sprint(k.log) != want {
+		t.Errorf("calls %v, want %s", k.log, want)
+	}
+}

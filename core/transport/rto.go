@@ -1,0 +1,92 @@
+package transport
+
+import "weir/core/unit"
+
+// RTO is a retransmission timer (RFC 6298): how long a sender waits without an answer, and since when it waits. The
+// timeout follows the measured round trips, has a floor, and doubles for each expiry until there is progress.
+type RTO struct {
+	Trip    RoundTrip
+	BaseRTT unit.Time // round trip without queues; 0: unknown
+	Floor   unit.Time // shortest timeout
+	First   unit.Time // shortest timeout before the first sample of the round trip
+	Longest unit.Time // to which the timeout doubles, at least the timeout without doubling; 0: 64 times that
+	Fixed   bool      // the timeout is the floor, doubled: it does not follow the round trips
+
+	Backoff  int       // doublings since the latest progress
+	From     unit.Time // when the wait began
+	Timeouts int64     // expiries since the start
+}
+
+// maxBackoff limits how often a timeout without another limit doubles.
+const maxBackoff = 6
+
+// FirstTimeout returns the timeout before the first sample: what it is after a sample of rtt, the round trip without
+// queues (RFC 6298 §2.2).
+func FirstTimeout(rtt unit.Time) unit.Time { return 3 * rtt }
+
+// BackOff returns wait after times doublings, which end at longest (RFC 6298 §5.5).
+func BackOff(wait unit.Time, times int, longest unit.Time) unit.Time {
+	for ; times > 0 && wait < longest; times-- {
+		wait *= 2
+	}
+	return min(wait, longest)
+}
+
+// BackOff64 returns wait after times doublings, but no more than 64 times itself.
+func BackOff64(wait unit.Time, times int) unit.Time { return wait << min(times, maxBackoff) }
+
+// Timeout returns the timeout.
+func (t *RTO) Timeout() unit.Time { return t.After(t.Floor, t.Backoff) }
+
+// After returns the timeout with another floor and a number of doublings.
+func (t *RTO) After(floor unit.Time, backoff int) unit.Time {
+	wait := floor
+	switch {
+	case t.Fixed:
+	case t.Trip.Smoothed > 0:
+		wait = max(wait, t.Trip.Timeout())
+	default:
+		wait = max(wait, t.First)
+	}
+	if backoff == 0 { // no limit is below it
+		return wait
+	}
+	longest := max(wait, t.Longest)
+	if t.Longest == 0 {
+		longest = BackOff64(max(wait, t.Floor), maxBackoff)
+	}
+	return BackOff(wait, backoff, longest)
+}
+
+// Restart begins a wait after progress.
+func (t *RTO) Restart(now unit.Time) { t.Backoff, t.From = 0, now }
+
+// Expire begins a wait that is twice as long.
+func (t *RTO) Expire(now unit.Time) {
+	t.Backoff++
+	t.From = now
+}
+
+// RTT returns the smoothed round-trip time, or before the first sample the round trip without queues; 0: unknown.
+func (t *RTO) RTT() unit.Time {
+	if t.Trip.Smoothed > 0 {
+		return t.Trip.Smoothed
+	}
+	return t.BaseRTT
+}
+
+// RTTWithin returns RTT, but no more than limit, or limit where the round trip is unknown.
+func (t *RTO) RTTWithin(limit unit.Time) unit.Time {
+	if rtt := t.RTT(); rtt > 0 {
+		return min(rtt, limit)
+	}
+	return limit
+}
+
+// MinRTT returns the shortest round-trip time that was measured, or before the first sample the one without queues.
+func (t *RTO) MinRTT() unit.Time {
+	if t.Trip.Min > 0 {
+		return t.Trip.Min
+	}
+	return t.BaseRTT
+}

@@ -1,0 +1,52 @@
+package archtest
+
+// Reasons of several exceptions.
+const (
+	record    = "a record: a field for each value that a file, a table or a kernel's message has"
+	paperCode = "its fields and methods are the variables and steps of a published algorithm, by their names"
+	driver    = "the state of one loop over all events, next to each other in memory; parts of it are types"
+	fluent    = "an interface of many small questions about one value"
+)
+
+// TypeExceptions are the types that may have more methods or fields than a reader can hold at once.
+var TypeExceptions = []TypeException{
+	{"cmd/weir/cli.command", 0, 32, "a field for each option of the command line"},
+	{"cmd/weir/cli.plotFlags", 0, 26, "a field for each option of the command line"},
+	{"core/cc/bbr.BBR", 0, 22, paperCode},
+	{"core/cc/cctest.Model", 0, 22, paperCode},
+	{"core/cc/cctest.Sender", 0, 28, "a sender of all kinds in one, so that tests set any of its values"},
+	{"core/cc/nscc.Law", 0, 23, paperCode},
+	{"core/dataplane.Switch", 52, 36, driver},
+	{"core/jobs/job.Rank", 0, 26, driver},
+	{"core/packet.Packet", 90, 31, "a packet of any protocol, with readers and writers of each header and extension"},
+	{"core/telemetry.Format", 42, 0, fluent},
+	{"core/trace.Record", 0, 22, record},
+	{"core/transport/tcp.Sender", 104, 0, "functions of Linux's TCP, by their names, over one connection; its parts are types"},
+	{"internal/sockdiag.Info", 0, 70, record},
+	{"internal/testkit/wiretest.Frame", 0, 23, record},
+	{"papers/ncf.Config", 0, 23, "a field for each option of an experiment"},
+	{"papers/ncf.Origin", 0, 24, paperCode},
+	{"papers/ncf.Program", 76, 0, paperCode},
+	{"papers/ncf.echo", 0, 26, paperCode},
+	{"papers/p4abc.Program", 44, 0, paperCode},
+	{"papers/p4te.Program", 0, 26, paperCode},
+	{"study/bench.SwitchRow", 0, 22, record},
+	{"study/experiment.Point", 43, 24, fluent},
+	{"study/experiment.Spec", 101, 34, fluent},
+	{"study/experiment.decoder", 119, 30, "one pass over an experiment file; sections are to become types of their own"},
+	{"study/figure.sheet", 0, 28, record},
+	{"study/page.Server", 60, 0, "a method for each page"},
+	{"study/page/live.Job", 0, 23, record},
+	{"study/results.Attempt", 0, 26, record},
+	{"study/results.merging", 0, 22, driver},
+	{"study/results.traceRow", 0, 21, record},
+	{"study/run/jetstream.Coordinator", 69, 40, driver},
+	{"worlds/lab.Report", 0, 31, record},
+	{"worlds/lab.plane", 0, 33, driver},
+	{"worlds/lab/traffic.connections", 0, 24, driver},
+	{"worlds/sim.Config", 0, 25, record},
+	{"worlds/sim.Result", 0, 30, record},
+	{"worlds/sim.Simulation", 80, 38, driver},
+	{"worlds/sim.drive", 0, 23, driver},
+	{"worlds/sim.host", 0, 29, driver},
+}
