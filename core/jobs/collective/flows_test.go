@@ -1,4 +1,4 @@
-package workload
+package collective
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // Patarasu and Yuan, 2009, §4: 2(n−1) steps of size/n. A host sends what it has: its own share, and
 // what has arrived by the transfers that its own comes after.
-func TestRing(t *testing.T) {
+func TestFlowsRing(t *testing.T) {
 	for n := 2; n <= 17; n++ {
 		t.Run(fmt.Sprint(n, " nodes"), func(t *testing.T) {
 			for _, size := range []unit.Bytes{unit.Bytes(n), 1000, 1001, 65536} {
@@ -19,18 +19,27 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// allReduce lists the steps.
-func allReduce(algorithm string, n int, size unit.Bytes) (steps []Step, err error) {
-	c, err := AllReduce(algorithm, n, size)
-	for k := range c.Steps() {
-		steps = append(steps, c.Step(k))
+// transfer is one of the transfers of an all-reduce.
+type transfer struct {
+	Src, Dst int
+	Size     unit.Bytes
+	After    []int
+}
+
+// list returns the transfers of an all-reduce.
+func list(algorithm string, n int, size unit.Bytes) (all []transfer, err error) {
+	t, err := NewTransfers(algorithm, n, size)
+	for k := range t.Count() {
+		x := transfer{After: t.After(k)}
+		x.Src, x.Dst, x.Size = t.Transfer(k)
+		all = append(all, x)
 	}
-	return steps, err
+	return all, err
 }
 
 // checkRing fails unless every host of a ring hears every share of every host.
 func checkRing(t *testing.T, n int, size unit.Bytes) {
-	steps, err := allReduce(Ring, n, size)
+	steps, err := list(Ring, n, size)
 	if err != nil || len(steps) != 2*n*(n-1) {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
@@ -77,14 +86,14 @@ func checkRing(t *testing.T, n int, size unit.Bytes) {
 }
 
 // The transfers of a tree make every host hear all bytes of every host.
-func TestTree(t *testing.T) {
+func TestFlowsTree(t *testing.T) {
 	for n := 2; n <= 17; n++ {
 		t.Run(fmt.Sprint(n, " nodes"), func(t *testing.T) { checkTree(t, n) })
 	}
 }
 
 func checkTree(t *testing.T, n int) {
-	steps, err := allReduce(Tree, n, 1000)
+	steps, err := list(Tree, n, 1000)
 	if err != nil || len(steps) != 2*(n-1) {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
@@ -118,25 +127,25 @@ func checkTree(t *testing.T, n int) {
 	}
 }
 
-func TestAllReduceRefuses(t *testing.T) {
+func TestFlowsRefused(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
 		n         int
 		size      unit.Bytes
 	}{{Ring, 1, 100}, {Tree, 1, 100}, {Ring, 8, 7}, {Tree, 8, 0}, {"star", 8, 100}} {
 		t.Run(fmt.Sprintf("%s of %d", c.algorithm, c.n), func(t *testing.T) {
-			if all, err := AllReduce(c.algorithm, c.n, c.size); err == nil {
-				t.Errorf("%+v: %d steps", c, all.Steps())
+			if all, err := NewTransfers(c.algorithm, c.n, c.size); err == nil {
+				t.Errorf("%+v: %d transfers", c, all.Count())
 			}
 		})
 	}
 }
 
-func ExampleAllReduce() {
-	c, _ := AllReduce(Tree, 3, 1000)
-	for i := range c.Steps() {
-		s := c.Step(i)
-		fmt.Println(i, s.Src, "→", s.Dst, s.Size, "after", s.After)
+func ExampleNewTransfers() {
+	t, _ := NewTransfers(Tree, 3, 1000)
+	for k := range t.Count() {
+		src, dst, size := t.Transfer(k)
+		fmt.Println(k, src, "→", dst, size, "after", t.After(k))
 	}
 	// Output:
 	// 0 2 → 0 1kB after []
