@@ -39,7 +39,7 @@ func (c *Conn) LimitRate(index int, limit RateLimit) error {
 // limitRequest returns the request for a filter.
 func limitRequest(index int, limit RateLimit) *nl.NetlinkRequest {
 	const (
-		ethernet, atm = 1, 2 // TC_LINKLAYER_ETHERNET, TC_LINKLAYER_ATM
+		ethernet, atm = 1, 2       // TC_LINKLAYER_ETHERNET, TC_LINKLAYER_ATM
 		root          = 0xffffffff // TC_H_ROOT
 		queueBytes    = 1 << 30
 	)

@@ -12,7 +12,9 @@ import (
 )
 
 // link returns a request about an interface.
-func link(kind, flags, index int) *nl.NetlinkRequest { return request(kind, flags, ifinfo(index, 0, 0)) }
+func link(kind, flags, index int) *nl.NetlinkRequest {
+	return request(kind, flags, ifinfo(index, 0, 0))
+}
 
 // ifinfo is the fixed part of messages about interfaces.
 func ifinfo(index int, flags, change uint32) *nl.IfInfomsg {
