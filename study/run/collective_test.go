@@ -162,7 +162,8 @@ measure: [collective]
 // The old key gives the same flows as the job that takes its place, and a warning at the key.
 func TestOldCollectiveKey(t *testing.T) {
 	text := fmt.Sprintf(collectiveSpec, 4, "tree", 5000)
-	old := strings.Replace(text, "job: {all_reduce_flows: {algorithm: tree, size: 5000 B}}", "collective: tree, size: 5000 B", 1)
+	old := strings.Replace(text, "job: {all_reduce_flows: {algorithm: tree, size: 5000 B}}",
+		"collective: tree, size: 5000 B", 1)
 	if old == text {
 		t.Fatal("the key is not in the experiment")
 	}
