@@ -111,7 +111,8 @@ func TestSetUp(t *testing.T) {
 		}
 		four, six := netip.MustParsePrefix("10.1.0.1/24"), netip.MustParsePrefix("fd01::1/64")
 		for _, step := range []error{c.Quiet(a.Index), c.Up(b.Index), c.LimitSegments(a.Index, 1),
-			c.AddAddress(a.Index, four), c.AddAddress(a.Index, six), c.AddNeighbour(a.Index, netip.MustParseAddr("fd01::2"), far.MAC),
+			c.AddAddress(a.Index, four), c.AddAddress(a.Index, six),
+			c.AddNeighbour(a.Index, netip.MustParseAddr("fd01::2"), far.MAC),
 			c.AddRoute(a.Index, netip.MustParsePrefix("10.2.0.0/16")),
 			c.ReplaceRoute(a.Index, netip.MustParsePrefix("fd02::/32"), Metrics{InitialWindow: 32, InitialReceiveWindow: 5,
 				RTOMin: 20 * unit.Millisecond, QuickACK: true}),
