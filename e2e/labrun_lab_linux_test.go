@@ -110,7 +110,7 @@ traffic:
   - {name: paced, from: b, to: c, transport: tcp, pacing: true, rate: 5Mbps, start: 0s}
   - {name: burst, from: b, to: c, transport: udp, rate: 2Mbps, pattern: burst, interval: 10ms, start: 0s}
   - {name: random, from: b, to: c, transport: udp, rate: 2Mbps, pattern: poisson, start: 0s, ip: 6}
-  - {name: ring, hosts: [a, b, c], collective: ring, transport: tcp, size: 300kB}
+  - {name: ring, hosts: [a, b, c], job: {all_reduce_flows: {algorithm: ring, size: 300kB}}, transport: tcp}
 measure:
   [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {every: 10ms}}, {rtt: {every: 10ms}},
   {delivery_rate: {every: 10ms}}, {rate: {every: 10ms}}, {in_flight: {every: 10ms}}, {loss: {by: traffic}},

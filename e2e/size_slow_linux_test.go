@@ -29,7 +29,7 @@ func TestLargeRuns(t *testing.T) {
 	}{
 		{"8192 hosts", 32, `from: "h*", to: permutation, size: 100kB`, 8192, 0.8e9},
 		{"65536 hosts", 64, `from: "h*", to: permutation, size: 100kB`, 65536, 6e9},
-		{"ring of 1024 hosts", 16, `collective: ring, hosts: "h*", size: 16MiB`, 2_095_104, 2e9},
+		{"ring of 1024 hosts", 16, `job: {all_reduce_flows: {algorithm: ring, size: 16MiB}}, hosts: "h*"`, 2_095_104, 2e9},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if os.Getenv(sizeOf) != "" {

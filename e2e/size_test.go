@@ -50,7 +50,7 @@ func inUse() float64 {
 func TestFlowsTakeLittle(t *testing.T) {
 	const flows, most = 2 * 128 * 127, 450
 	before := inUse()
-	little, err := sim.New(large(t, 8, `collective: ring, hosts: [h0, h1], size: 128kB`))
+	little, err := sim.New(large(t, 8, `job: {all_reduce_flows: {algorithm: ring, size: 128kB}}, hosts: [h0, h1]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestFlowsTakeLittle(t *testing.T) {
 	network := inUse() - before
 	runtime.KeepAlive(little)
 	before = inUse()
-	c := large(t, 8, `collective: ring, hosts: "h*", size: 128kB`)
+	c := large(t, 8, `job: {all_reduce_flows: {algorithm: ring, size: 128kB}}, hosts: "h*"`)
 	s, err := sim.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func TestTwoWayWarnings(t *testing.T) {
 	add(replaced(eight, "from: \"*\", to: {stride: 8}", "#"), "from: \"*\", to: {stride: 8}",
 		"hosts: \"*\", job: {all_to_all: {size: 16MB}}", "left->right")
 	add(replaced(eight, "from: \"*\", to: {stride: 8}", "#"), "from: \"*\", to: {stride: 8}",
-		"hosts: \"*\", collective: ring, size: 16MB", "left->right")
+		"hosts: \"*\", job: {all_reduce_flows: {algorithm: ring, size: 16MB}}", "left->right")
 	// windows below a packet, and round trips of very many
 	add(replaced(eight, "100Gbps", "10Gbps", "{stride: 8}", "{stride: 8}, flows: #"), "1", "2", "left->right")
 	add(replaced(eight, ": 8", ": #", "delay: 1us", "delay: 50us", "1ms", "10ms"), "8", "4", "left->right")

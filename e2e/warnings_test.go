@@ -169,6 +169,12 @@ traffic:
   - {name: train, nic: ¦rail, job: {all_reduce: {size: 1MB, channels: 4, nics: #}}, transport: tcp}
 measure: [job]
 `, Fires: "2", Quiet: "1"},
+	{ID: "collective-key", Text: `duration: 1ms
+topology: {star: {hosts: 2, rate: 10Gbps, delay: 1us, buffer: 1MB}}
+switch: [forward]
+traffic: [{name: reduce, #, hosts: "*", transport: tcp}]
+measure: [collective]
+`, Fires: "collective: ¦ring, size: 1MB", Quiet: "job: {all_reduce_flows: {size: 1MB}}"},
 	{ID: "telemetry-hops", Text: leaves("ecmp, {telemetry: {format: int-md, hops: #}}", "rdma", "¦hpcc"), Fires: "2",
 		Quiet: "3"},
 	{ID: "telemetry-multi", Text: fabric("forward, ¦{telemetry: {multi: #}}", "rdma", "hpcc"), Fires: "5", Quiet: "4",

@@ -35,7 +35,7 @@ type counted struct {
 	source            string
 	// bytes is the total. Blocks of n hosts are rounded down to whole bytes.
 	bytes func(n, s int64) int64
-	// sent runs the operation with an algorithm and counts the bytes of all messages. Flows of collectives and matrices
+	// sent runs the operation with an algorithm and counts the bytes of all messages. Flows of jobs and matrices
 	// run in weir/study/run, TestSizesReceived.
 	sent func(t *testing.T, operation, algorithm string, n, s int64) int64
 }
@@ -61,17 +61,18 @@ func blocksInGroup(_, s int64) int64 { return blocks(groupSize, s) }
 // groupSize is how many hosts the groups of the tests have.
 const groupSize = 2
 
-// Where own jobs and collectives say what their sizes count.
+// Where own jobs say what their sizes count.
 const (
-	ownSource        = "ours: core/jobs/collective/scheme.go, "
-	storageSource    = "ours: core/jobs/storage/scheme.go, "
-	collectiveSource = "ours: core/jobs/collective.go, AllReduce"
+	ownSource     = "ours: core/jobs/collective/scheme.go, "
+	storageSource = "ours: core/jobs/storage/scheme.go, "
 )
 
 func countedSizes() []counted {
 	return []counted{
 		{"job", collective.AllReduce, "buffer of each host", "2(n−1)·S", ownSource + "allReduce.Params", twice,
 			sentByOwn},
+		{"job", collective.AllReduceFlows, "buffer of each host", "2(n−1)·S", ownSource + "allReduceFlows.Params", twice,
+			sentByFlows},
 		{"job", collective.AllGather, "buffer that each host gets: n blocks", "(n−1)·S",
 			ownSource + "allGather.Params", others, sentByOwn},
 		{"job", collective.ReduceScatter, "buffer of each host: n blocks", "(n−1)·S",
@@ -95,8 +96,6 @@ func countedSizes() []counted {
 			sentByStorage},
 		{"job", "read", "what each client reads", "S + 64 B of the request a client",
 			storageSource + "read.Params", requests, sentByStorage},
-		{"collective", workload.Ring, "buffer of each host", "2(n−1)·S", collectiveSource, twice, sentByCollective},
-		{"collective", workload.Tree, "buffer of each host", "2(n−1)·S", collectiveSource, twice, sentByCollective},
 		{"chakra", "0 all_reduce", "buffer of each rank", "2(n−1)·S", ring + ":71-73; " + halving + ":55-57; " + converter,
 			twice, sentByChakra},
 		{"chakra", "0 all_reduce, group of k", "buffer of each rank of the group", "2(k−1)·S", converter, twiceInGroup,
@@ -137,6 +136,8 @@ func TestSizes(t *testing.T) {
 		algorithms := collective.Algorithms(operation)
 		if variant == collective.Hierarchical {
 			algorithms = []string{variant}
+		} else if operation == collective.AllReduceFlows {
+			algorithms = collective.FlowAlgorithms
 		} else if operation == collective.AllToAll { // the variant has a row of its own
 			algorithms = []string{collective.Direct}
 		}
@@ -255,13 +256,13 @@ func sentByStorage(t *testing.T, operation, _ string, n, s int64) int64 {
 	return sentOnIdeal(t, p, err)
 }
 
-func sentByCollective(t *testing.T, operation, _ string, n, s int64) (sent int64) {
+func sentByFlows(t *testing.T, _, algorithm string, n, s int64) (sent int64) {
 	t.Helper()
-	c, err := workload.AllReduce(operation, int(n), unit.Bytes(s))
+	c, err := collective.NewTransfers(algorithm, int(n), unit.Bytes(s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k := range c.Steps() {
+	for k := range c.Count() {
 		_, _, size := c.Transfer(k)
 		sent += int64(size)
 	}

@@ -3,6 +3,7 @@ package rtnl
 import (
 	"fmt"
 
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -14,17 +15,16 @@ const everyGroup = 0xfff8
 // AddBridge makes a bridge that takes no part in what passes it: no spanning tree, no look at groups, and once it is
 // up (Quiet), no frame of its own. Its error is EEXIST if the name is taken.
 func (c *Conn) AddBridge(name string) error {
-	m := newMessage(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, ifinfo(0, 0, 0))
-	m.text(unix.IFLA_IFNAME, name)
-	m.nest(unix.IFLA_LINKINFO, func() {
-		m.text(unix.IFLA_INFO_KIND, bridge)
-		m.nest(unix.IFLA_INFO_DATA, func() {
-			m.number(unix.IFLA_BR_STP_STATE, 0)
-			m.attribute(unix.IFLA_BR_MCAST_SNOOPING, []byte{0})
-			m.attribute(unix.IFLA_BR_GROUP_FWD_MASK, ne.AppendUint16(nil, everyGroup))
-		})
-	})
-	if _, err := c.do(m); err != nil {
+	r := link(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)
+	add(r, unix.IFLA_IFNAME, nl.ZeroTerminated(name))
+	info := nested(unix.IFLA_LINKINFO)
+	info.AddRtAttr(unix.IFLA_INFO_KIND, nl.ZeroTerminated(bridge))
+	data := nest(info, unix.IFLA_INFO_DATA)
+	data.AddRtAttr(unix.IFLA_BR_STP_STATE, nl.Uint32Attr(0))
+	data.AddRtAttr(unix.IFLA_BR_MCAST_SNOOPING, nl.Uint8Attr(0))
+	data.AddRtAttr(unix.IFLA_BR_GROUP_FWD_MASK, nl.Uint16Attr(everyGroup))
+	r.AddData(info)
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("bridge %s: %w", name, err)
 	}
 	return nil
@@ -38,9 +38,9 @@ func (i *Interface) IsBridge() bool { return i.Kind == bridge }
 
 // SetMaster puts an interface into a bridge, or, with master 0, takes it out.
 func (c *Conn) SetMaster(index, master int) error {
-	m := newMessage(unix.RTM_SETLINK, 0, ifinfo(index, 0, 0))
-	m.number(unix.IFLA_MASTER, uint32(master))
-	if _, err := c.do(m); err != nil {
+	r := link(unix.RTM_SETLINK, 0, index)
+	add(r, unix.IFLA_MASTER, nl.Uint32Attr(uint32(master)))
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("interface %d into bridge %d: %w", index, master, err)
 	}
 	return nil
@@ -48,7 +48,7 @@ func (c *Conn) SetMaster(index, master int) error {
 
 // Remove removes an interface.
 func (c *Conn) Remove(index int) error {
-	if _, err := c.do(newMessage(unix.RTM_DELLINK, 0, ifinfo(index, 0, 0))); err != nil {
+	if err := c.change(link(unix.RTM_DELLINK, 0, index)); err != nil {
 		return fmt.Errorf("interface %d cannot be removed: %w", index, err)
 	}
 	return nil
@@ -57,16 +57,15 @@ func (c *Conn) Remove(index int) error {
 // NamespaceNumber is what the connection's network namespace calls another one that a descriptor leads to; −1 if it
 // has no name for it (ip-netns(8), list-id).
 func (c *Conn) NamespaceNumber(fd int) (int, error) {
-	const rtgenmsg = 4
-	m := newMessage(unix.RTM_GETNSID, 0, make([]byte, rtgenmsg))
-	m.number(unix.NETNSA_FD, uint32(fd))
-	b, err := c.do(m)
+	r := request(unix.RTM_GETNSID, 0, &nl.RtGenMsg{})
+	add(r, unix.NETNSA_FD, nl.Uint32Attr(uint32(fd)))
+	b, err := c.query(r)
 	if err != nil {
 		return 0, fmt.Errorf("network namespaces: %w", err)
 	}
 	number := -1
-	if len(b) >= rtgenmsg {
-		err = attributes(b[rtgenmsg:], func(kind uint16, v []byte) {
+	if fixed := (&nl.RtGenMsg{}).Len(); len(b) >= fixed {
+		err = attributes(b[fixed:], func(kind uint16, v []byte) {
 			if kind == unix.NETNSA_NSID && len(v) >= 4 {
 				number = int(int32(ne.Uint32(v)))
 			}

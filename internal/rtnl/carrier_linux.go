@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,13 +56,12 @@ func (c *Carriers) Read(take func(index int, carrier bool)) error {
 
 // changes goes through the messages of a datagram that tell of interfaces.
 func changes(b []byte, take func(index int, carrier bool)) error {
-	for len(b) >= headerBytes {
-		n := int(ne.Uint32(b))
-		if n < headerBytes || n > len(b) {
-			return fmt.Errorf("netlink: message of %d bytes in %d", n, len(b))
-		}
-		kind, data := ne.Uint16(b[4:]), b[headerBytes:n]
-		b = b[min(len(b), (n+3)&^3):]
+	messages, err := syscall.ParseNetlinkMessage(b)
+	if err != nil {
+		return fmt.Errorf("netlink: messages of %d bytes: %w", len(b), err)
+	}
+	for _, m := range messages {
+		kind, data := m.Header.Type, m.Data
 		if kind != unix.RTM_NEWLINK && kind != unix.RTM_DELLINK {
 			continue
 		}

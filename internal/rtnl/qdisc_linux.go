@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +27,7 @@ func (c *Conn) LimitRate(index int, limit RateLimit) error {
 		return fmt.Errorf("interface %d: a limit of %d B/s with bursts of %d B; both must be positive", index,
 			limit.BytesPerSecond, limit.Burst)
 	}
-	if _, err := c.do(limitMessage(index, limit)); err != nil {
+	if err := c.change(limitRequest(index, limit)); err != nil {
 		if errors.Is(err, unix.ENOENT) {
 			err = fmt.Errorf("%w; the kernel needs a token bucket filter (CONFIG_NET_SCH_TBF)", err)
 		}
@@ -35,37 +36,27 @@ func (c *Conn) LimitRate(index int, limit RateLimit) error {
 	return nil
 }
 
-// limitMessage is the request, with the numbers of linux/rtnetlink.h and linux/pkt_sched.h.
-func limitMessage(index int, limit RateLimit) *message {
+// limitRequest returns the request for a filter.
+func limitRequest(index int, limit RateLimit) *nl.NetlinkRequest {
 	const (
-		tcmsgBytes               = 20
-		tcRoot                   = 0xffffffff
-		tcaKind, tcaOptions      = 1, 2
-		tbfParms, tbfRate, tbfUp = 1, 4, 6 // TCA_TBF_PARMS, TCA_TBF_RATE64, TCA_TBF_BURST
-		parmsBytes               = 36
-		ethernet, atm            = 1, 2
-		queueBytes               = 1 << 30
+		ethernet, atm = 1, 2       // TC_LINKLAYER_ETHERNET, TC_LINKLAYER_ATM
+		root          = 0xffffffff // TC_H_ROOT
+		queueBytes    = 1 << 30
 	)
-	fixed := make([]byte, tcmsgBytes)
-	ne.PutUint32(fixed[4:], uint32(index))
-	ne.PutUint32(fixed[12:], tcRoot)
-	m := newMessage(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, fixed)
-	m.text(tcaKind, "tbf")
-	m.nest(tcaOptions, func() {
-		parms := make([]byte, parmsBytes) // struct tc_tbf_qopt: rate, peak rate, limit, buffer, MTU
-		parms[1] = ethernet
-		if limit.ATM {
-			parms[1] = atm
-		}
-		ne.PutUint16(parms[2:], limit.Overhead)
-		ne.PutUint16(parms[6:], limit.MinFrame)
-		ne.PutUint32(parms[8:], uint32(min(limit.BytesPerSecond, math.MaxUint32)))
-		ne.PutUint32(parms[24:], queueBytes)
-		m.attribute(tbfParms, parms)
-		if limit.BytesPerSecond > math.MaxUint32 {
-			m.attribute(tbfRate, ne.AppendUint64(nil, limit.BytesPerSecond))
-		}
-		m.number(tbfUp, limit.Burst)
-	})
-	return m
+	r := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE,
+		&nl.TcMsg{Ifindex: int32(index), Parent: root})
+	add(r, nl.TCA_KIND, nl.ZeroTerminated("tbf"))
+	parms := nl.TcTbfQopt{Limit: queueBytes, Rate: nl.TcRateSpec{Linklayer: ethernet, Overhead: limit.Overhead,
+		Mpu: limit.MinFrame, Rate: uint32(min(limit.BytesPerSecond, math.MaxUint32))}}
+	if limit.ATM {
+		parms.Rate.Linklayer = atm
+	}
+	options := nested(nl.TCA_OPTIONS)
+	options.AddRtAttr(nl.TCA_TBF_PARMS, parms.Serialize())
+	if limit.BytesPerSecond > math.MaxUint32 {
+		options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(limit.BytesPerSecond))
+	}
+	options.AddRtAttr(nl.TCA_TBF_BURST, nl.Uint32Attr(limit.Burst))
+	r.AddData(options)
+	return r
 }

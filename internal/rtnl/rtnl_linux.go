@@ -3,76 +3,24 @@ package rtnl
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"weir/core/unit"
 )
 
-// Conn is a netlink socket. It works on the network namespace in which it was opened, for
-// as long as it is open. It is not safe for concurrent use.
-type Conn struct {
-	fd  int
-	seq uint32
-	buf []byte
+// link returns a request about an interface.
+func link(kind, flags, index int) *nl.NetlinkRequest {
+	return request(kind, flags, ifinfo(index, 0, 0))
 }
 
-// Open opens a socket in the calling thread's network namespace.
-func Open() (*Conn, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
-	if err != nil {
-		return nil, fmt.Errorf("netlink socket: %w", err)
-	}
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("netlink socket: %w", err)
-	}
-	// Words to errors are a help, no need.
-	unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1)
-	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10})
-	return &Conn{fd: fd, buf: make([]byte, 64<<10)}, nil
-}
-
-// Close closes the socket.
-func (c *Conn) Close() error { return unix.Close(c.fd) }
-
-// do sends a request and waits for its acknowledgement; what is the body of the answer, if
-// there is one besides.
-func (c *Conn) do(m *message) ([]byte, error) {
-	c.seq++
-	ne.PutUint32(m.b, uint32(len(m.b)))
-	ne.PutUint32(m.b[8:], c.seq)
-	if err := unix.Sendto(c.fd, m.b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return nil, os.NewSyscallError("sendto", err)
-	}
-	var body []byte
-	for {
-		n, _, err := unix.Recvfrom(c.fd, c.buf, 0)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, os.NewSyscallError("recvfrom", err)
-		}
-		part, done, err := answer(c.buf[:n], c.seq)
-		if part != nil {
-			body = append([]byte(nil), part...)
-		}
-		if done || err != nil {
-			return body, err
-		}
-	}
-}
-
-// ifinfo is the fixed part of messages about interfaces (struct ifinfomsg).
-func ifinfo(index int, flags, change uint32) []byte {
-	b := make([]byte, unix.SizeofIfInfomsg)
-	ne.PutUint32(b[4:], uint32(index))
-	ne.PutUint32(b[8:], flags)
-	ne.PutUint32(b[12:], change)
-	return b
+// ifinfo is the fixed part of messages about interfaces.
+func ifinfo(index int, flags, change uint32) *nl.IfInfomsg {
+	m := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	m.Index, m.Flags, m.Change = int32(index), flags, change
+	return m
 }
 
 // End is one end of a veth pair.
@@ -85,30 +33,34 @@ type End struct {
 // socket's namespace, far in that of the file descriptor. Its errors: EEXIST, a name is
 // taken; EOPNOTSUPP, the kernel has no veth.
 func (c *Conn) AddVeth(near, far End, farNamespace, mtu int) error {
-	const peer = 1 // VETH_INFO_PEER
-	m := newMessage(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, ifinfo(0, 0, 0))
-	end := func(e End) {
-		m.text(unix.IFLA_IFNAME, e.Name)
-		m.attribute(unix.IFLA_ADDRESS, e.MAC[:])
-		m.number(unix.IFLA_MTU, uint32(mtu))
-		m.number(unix.IFLA_NUM_TX_QUEUES, 1)
-		m.number(unix.IFLA_NUM_RX_QUEUES, 1)
+	r := link(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)
+	for _, a := range endAttributes(near, mtu) {
+		r.AddData(a)
 	}
-	end(near)
-	m.nest(unix.IFLA_LINKINFO, func() {
-		m.text(unix.IFLA_INFO_KIND, "veth")
-		m.nest(unix.IFLA_INFO_DATA, func() {
-			m.nest(peer, func() {
-				m.b = append(m.b, ifinfo(0, 0, 0)...)
-				end(far)
-				m.number(unix.IFLA_NET_NS_FD, uint32(farNamespace))
-			})
-		})
-	})
-	if _, err := c.do(m); err != nil {
+	info := nested(unix.IFLA_LINKINFO)
+	info.AddRtAttr(unix.IFLA_INFO_KIND, nl.ZeroTerminated("veth"))
+	peer := nest(nest(info, unix.IFLA_INFO_DATA), nl.VETH_INFO_PEER)
+	peer.AddChild(ifinfo(0, 0, 0))
+	for _, a := range endAttributes(far, mtu) {
+		peer.AddChild(a)
+	}
+	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(farNamespace)))
+	r.AddData(info)
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("veth pair %s, %s: %w", near.Name, far.Name, err)
 	}
 	return nil
+}
+
+// endAttributes returns the attributes of one end of a pair.
+func endAttributes(e End, mtu int) []*nl.RtAttr {
+	return []*nl.RtAttr{
+		nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(e.Name)),
+		nl.NewRtAttr(unix.IFLA_ADDRESS, e.MAC[:]),
+		nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(mtu))),
+		nl.NewRtAttr(unix.IFLA_NUM_TX_QUEUES, nl.Uint32Attr(1)),
+		nl.NewRtAttr(unix.IFLA_NUM_RX_QUEUES, nl.Uint32Attr(1)),
+	}
 }
 
 // Interface is what the kernel says about an interface.
@@ -132,17 +84,31 @@ type Interface struct {
 
 // Interface looks an interface up by its name. Its error is ENODEV if there is none.
 func (c *Conn) Interface(name string) (Interface, error) {
-	m := newMessage(unix.RTM_GETLINK, 0, ifinfo(0, 0, 0))
-	m.text(unix.IFLA_IFNAME, name)
-	b, err := c.do(m)
-	if err != nil {
-		return Interface{}, fmt.Errorf("interface %s: %w", name, err)
-	}
-	i, err := parseInterface(b)
+	r := link(unix.RTM_GETLINK, 0, 0)
+	add(r, unix.IFLA_IFNAME, nl.ZeroTerminated(name))
+	i, err := c.getInterface(r)
 	if err != nil {
 		return Interface{}, fmt.Errorf("interface %s: %w", name, err)
 	}
 	return i, nil
+}
+
+// InterfaceAt looks an interface up by its index. Its error is ENODEV if there is none.
+func (c *Conn) InterfaceAt(index int) (Interface, error) {
+	i, err := c.getInterface(link(unix.RTM_GETLINK, 0, index))
+	if err != nil {
+		return Interface{}, fmt.Errorf("interface %d: %w", index, err)
+	}
+	return i, nil
+}
+
+// getInterface sends a request for an interface.
+func (c *Conn) getInterface(r *nl.NetlinkRequest) (Interface, error) {
+	b, err := c.query(r)
+	if err != nil {
+		return Interface{}, err
+	}
+	return parseInterface(b)
 }
 
 // Places of rx_dropped and tx_dropped in struct rtnl_link_stats64, in words.
@@ -198,29 +164,15 @@ func kindOf(b []byte) (kind string) {
 	return kind
 }
 
-// InterfaceAt looks an interface up by its index. Its error is ENODEV if there is none.
-func (c *Conn) InterfaceAt(index int) (Interface, error) {
-	b, err := c.do(newMessage(unix.RTM_GETLINK, 0, ifinfo(index, 0, 0)))
-	var i Interface
-	if err == nil {
-		i, err = parseInterface(b)
-	}
-	if err != nil {
-		return Interface{}, fmt.Errorf("interface %d: %w", index, err)
-	}
-	return i, nil
-}
-
 // Quiet sets an interface up so that the kernel sends nothing by itself there: no ARP,
 // no neighbour or router discovery, no group reports (IFF_NOARP), and no link-local
 // address. Then neighbours have to be static.
 func (c *Conn) Quiet(index int) error {
-	const none = 1 // IN6_ADDR_GEN_MODE_NONE
-	m := newMessage(unix.RTM_SETLINK, 0, ifinfo(index, 0, 0))
-	m.nest(unix.IFLA_AF_SPEC, func() {
-		m.nest(unix.AF_INET6, func() { m.attribute(unix.IFLA_INET6_ADDR_GEN_MODE, []byte{none}) })
-	})
-	if _, err := c.do(m); err != nil {
+	r := link(unix.RTM_SETLINK, 0, index)
+	family := nested(unix.IFLA_AF_SPEC)
+	nest(family, unix.AF_INET6).AddRtAttr(unix.IFLA_INET6_ADDR_GEN_MODE, nl.Uint8Attr(nl.IN6_ADDR_GEN_MODE_NONE))
+	r.AddData(family)
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("address mode of interface %d: %w", index, err)
 	}
 	return c.flags(index, unix.IFF_UP|unix.IFF_NOARP, unix.IFF_UP|unix.IFF_NOARP)
@@ -233,13 +185,13 @@ func (c *Conn) Up(index int) error { return c.flags(index, unix.IFF_UP, unix.IFF
 func (c *Conn) Down(index int) error { return c.flags(index, 0, unix.IFF_UP) }
 
 func (c *Conn) flags(index int, flags, change uint32) error {
-	if _, err := c.do(newMessage(unix.RTM_SETLINK, 0, ifinfo(index, flags, change))); err != nil {
+	if err := c.change(request(unix.RTM_SETLINK, 0, ifinfo(index, flags, change))); err != nil {
 		return fmt.Errorf("flags of interface %d: %w", index, err)
 	}
 	return nil
 }
 
-func family(a netip.Addr) byte {
+func family(a netip.Addr) int {
 	if a.Is4() {
 		return unix.AF_INET
 	}
@@ -248,14 +200,13 @@ func family(a netip.Addr) byte {
 
 // AddAddress gives an interface an address, without duplicate address detection.
 func (c *Conn) AddAddress(index int, p netip.Prefix) error {
-	b := make([]byte, unix.SizeofIfAddrmsg)
-	b[0], b[1] = family(p.Addr()), byte(p.Bits())
-	ne.PutUint32(b[4:], uint32(index))
-	m := newMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
-	m.attribute(unix.IFA_LOCAL, p.Addr().AsSlice())
-	m.attribute(unix.IFA_ADDRESS, p.Addr().AsSlice())
-	m.number(unix.IFA_FLAGS, unix.IFA_F_NODAD)
-	if _, err := c.do(m); err != nil {
+	fixed := nl.NewIfAddrmsg(family(p.Addr()))
+	fixed.Prefixlen, fixed.Index = uint8(p.Bits()), uint32(index)
+	r := request(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, fixed)
+	add(r, unix.IFA_LOCAL, p.Addr().AsSlice())
+	add(r, unix.IFA_ADDRESS, p.Addr().AsSlice())
+	add(r, unix.IFA_FLAGS, nl.Uint32Attr(unix.IFA_F_NODAD))
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("address %v: %w", p, err)
 	}
 	return nil
@@ -286,41 +237,43 @@ func (c *Conn) ReplaceRoute(index int, p netip.Prefix, m Metrics) error {
 	return c.route(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, p, m)
 }
 
-func (c *Conn) route(flags uint16, index int, p netip.Prefix, metrics Metrics) error {
-	if _, err := c.do(routeMessage(flags, index, p, metrics)); err != nil {
+func (c *Conn) route(flags, index int, p netip.Prefix, metrics Metrics) error {
+	if err := c.change(routeRequest(flags, index, p, metrics)); err != nil {
 		return fmt.Errorf("route to %v: %w", p, err)
 	}
 	return nil
 }
 
-func routeMessage(flags uint16, index int, p netip.Prefix, metrics Metrics) *message {
-	b := make([]byte, unix.SizeofRtMsg)
-	b[0], b[1] = family(p.Addr()), byte(p.Bits())
-	b[4], b[5], b[6], b[7] = unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, unix.RT_SCOPE_LINK, unix.RTN_UNICAST
-	m := newMessage(unix.RTM_NEWROUTE, flags, b)
+// routeRequest returns the request for a route to neighbours.
+func routeRequest(flags, index int, p netip.Prefix, metrics Metrics) *nl.NetlinkRequest {
+	fixed := nl.NewRtMsg() // of unicast, in the main table
+	fixed.Family, fixed.Dst_len = uint8(family(p.Addr())), uint8(p.Bits())
+	fixed.Protocol, fixed.Scope = unix.RTPROT_STATIC, unix.RT_SCOPE_LINK
+	r := request(unix.RTM_NEWROUTE, flags, fixed)
 	if p.Bits() > 0 {
-		m.attribute(unix.RTA_DST, p.Masked().Addr().AsSlice())
+		add(r, unix.RTA_DST, p.Masked().Addr().AsSlice())
 	}
-	m.number(unix.RTA_OIF, uint32(index))
+	add(r, unix.RTA_OIF, nl.Uint32Attr(uint32(index)))
 	if metrics == (Metrics{}) {
-		return m
+		return r
 	}
-	m.nest(unix.RTA_METRICS, func() {
-		if metrics.RTOMin > 0 {
-			m.number(unix.RTAX_LOCK, 1<<unix.RTAX_RTO_MIN) // else it is a hint that TCP passes over
-			m.number(unix.RTAX_RTO_MIN, uint32(metrics.RTOMin/unit.Millisecond))
-		}
-		if metrics.InitialWindow > 0 {
-			m.number(unix.RTAX_INITCWND, uint32(metrics.InitialWindow))
-		}
-		if metrics.InitialReceiveWindow > 0 {
-			m.number(unix.RTAX_INITRWND, uint32(metrics.InitialReceiveWindow))
-		}
-		if metrics.QuickACK {
-			m.number(unix.RTAX_QUICKACK, 1)
-		}
-	})
-	return m
+	all := nested(unix.RTA_METRICS)
+	number := func(kind int, v int) { all.AddRtAttr(kind, nl.Uint32Attr(uint32(v))) }
+	if metrics.RTOMin > 0 {
+		number(unix.RTAX_LOCK, 1<<unix.RTAX_RTO_MIN) // else it is a hint that TCP passes over
+		number(unix.RTAX_RTO_MIN, int(metrics.RTOMin/unit.Millisecond))
+	}
+	if metrics.InitialWindow > 0 {
+		number(unix.RTAX_INITCWND, metrics.InitialWindow)
+	}
+	if metrics.InitialReceiveWindow > 0 {
+		number(unix.RTAX_INITRWND, metrics.InitialReceiveWindow)
+	}
+	if metrics.QuickACK {
+		number(unix.RTAX_QUICKACK, 1)
+	}
+	r.AddData(all)
+	return r
 }
 
 // LimitSegments says how many segments TCP may give to an interface as one, to be cut
@@ -330,9 +283,9 @@ func (c *Conn) LimitSegments(index, segments int) error {
 	if segments < 1 || segments > most {
 		return fmt.Errorf("interface %d: at most %d segments in one; 1 to %d are possible", index, segments, most)
 	}
-	m := newMessage(unix.RTM_SETLINK, 0, ifinfo(index, 0, 0))
-	m.number(unix.IFLA_GSO_MAX_SEGS, uint32(segments))
-	if _, err := c.do(m); err != nil {
+	r := link(unix.RTM_SETLINK, 0, index)
+	add(r, unix.IFLA_GSO_MAX_SEGS, nl.Uint32Attr(uint32(segments)))
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("interface %d: at most %d segments in one: %w", index, segments, err)
 	}
 	return nil
@@ -340,15 +293,27 @@ func (c *Conn) LimitSegments(index, segments int) error {
 
 // AddNeighbour says for ever which MAC address a neighbour at an interface has.
 func (c *Conn) AddNeighbour(index int, a netip.Addr, mac [6]byte) error {
-	b := make([]byte, unix.SizeofNdMsg)
-	b[0] = family(a)
-	ne.PutUint32(b[4:], uint32(index))
-	ne.PutUint16(b[8:], unix.NUD_PERMANENT)
-	m := newMessage(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, b)
-	m.attribute(unix.NDA_DST, a.AsSlice())
-	m.attribute(unix.NDA_LLADDR, mac[:])
-	if _, err := c.do(m); err != nil {
+	r := request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, &ndMsg{Family: uint8(family(a)),
+		Ifindex: int32(index), State: unix.NUD_PERMANENT})
+	add(r, unix.NDA_DST, a.AsSlice())
+	add(r, unix.NDA_LLADDR, mac[:])
+	if err := c.change(r); err != nil {
 		return fmt.Errorf("neighbour %v: %w", a, err)
 	}
 	return nil
+}
+
+// ndMsg is the fixed part of messages about neighbours.
+type ndMsg unix.NdMsg
+
+// Len returns the length of the serialized form.
+func (m *ndMsg) Len() int { return unix.SizeofNdMsg }
+
+// Serialize returns struct ndmsg.
+func (m *ndMsg) Serialize() []byte {
+	b := make([]byte, unix.SizeofNdMsg)
+	b[0] = m.Family
+	ne.PutUint32(b[4:], uint32(m.Ifindex))
+	ne.PutUint16(b[8:], m.State)
+	return b
 }

@@ -1,8 +1,6 @@
 package experiment_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,7 @@ import (
 	"weir/study/plan"
 )
 
-// inFull are the files of testdata/bad whose errors the golden file has in full, at most one of a kind.
+// inFull are the cases of testdata/bad whose errors the archives have in full, at most one of a kind.
 var inFull = []string{
 	"addresses-leaf", "anchor", "cc-unknown", "claim-syntax", "cm-without-unit", "event-both", "fat-tree-large",
 	"incast-too-many", "link-rate-by-direction", "list", "load-too-many", "measure-options", "missing-parameter",
@@ -43,44 +41,50 @@ func withDummies(t *testing.T) *experiment.Registry {
 	return r
 }
 
-// badInputTexts returns the errors of the files of testdata/bad with a registry.
-func badInputTexts(t *testing.T, r *experiment.Registry) string {
-	files, _ := filepath.Glob("testdata/bad/[^._]*.yaml")
-	if len(files) < 30 {
-		t.Fatalf("%d files", len(files))
-	}
+// badInputs returns the archives of testdata/bad: each NAME.yaml is an experiment with a mistake, and NAME.txt has its
+// errors.
+func badInputs(t testing.TB) []*testutil.Archive { return testutil.Archives(t, "testdata/bad") }
+
+// checkBadInputs compares the errors of the cases of testdata/bad with the archives.
+func checkBadInputs(t *testing.T, r *experiment.Registry) {
 	var texts testutil.ErrorTexts
-	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".yaml")
-		t.Run(name, func(t *testing.T) {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = plan.Load(r, file(name+".yaml", string(data)), experiment.Options{})
-			e, ok := err.(document.InputErrors)
-			if !ok || len(e) == 0 {
-				t.Fatalf("no input error but %v", err)
-			}
-			for _, x := range e {
-				if x.Line < 1 || x.Column < 1 || x.File == "" {
-					t.Errorf("no place: %+v", x)
+	cases := 0
+	for _, a := range badInputs(t) {
+		var files []string
+		for _, f := range a.Select(".yaml") {
+			name := strings.TrimSuffix(f.Name, ".yaml")
+			files = append(files, f.Name, name+".txt")
+			cases++
+			t.Run(name, func(t *testing.T) {
+				_, err := plan.Load(r, file(f.Name, string(f.Data)), experiment.Options{})
+				e, ok := err.(document.InputErrors)
+				if !ok || len(e) == 0 {
+					t.Fatalf("no input error but %v", err)
 				}
+				for _, x := range e {
+					if x.Line < 1 || x.Column < 1 || x.File == "" {
+						t.Errorf("no place: %+v", x)
+					}
+				}
+				a.Golden(t, name+".txt", texts.Format(t, "", err.Error()+"\n", slices.Contains(inFull, name)))
+			})
+		}
+		for _, f := range a.Files {
+			if !slices.Contains(files, f.Name) {
+				t.Errorf("%s.txtar: %s belongs to no case", a.Name, f.Name)
 			}
-			texts.Add(t, "", err.Error()+"\n", slices.Contains(inFull, name))
-		})
+		}
 	}
-	if n := texts.FullTexts(); n != len(inFull) {
-		t.Errorf("%d errors have their full text in the golden file, want %d", n, len(inFull))
+	if n := texts.FullTexts(); n != len(inFull) || cases < 100 {
+		t.Errorf("%d errors of %d cases have their full text in the archives, want %d", n, cases, len(inFull))
 	}
-	return texts.String()
 }
 
-// TestBadInput: every file of testdata/bad is refused, with the errors in testdata/bad.txt. Other names of schemes and
+// TestBadInput: every experiment in testdata/bad is refused, with the errors that follow it. Other names of schemes and
 // keys do not change them.
 func TestBadInput(t *testing.T) {
-	testutil.Golden(t, "bad.txt", badInputTexts(t, room()))
+	checkBadInputs(t, room())
 	if !testutil.Updating() {
-		testutil.Golden(t, "bad.txt", badInputTexts(t, withDummies(t)))
+		checkBadInputs(t, withDummies(t))
 	}
 }

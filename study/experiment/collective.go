@@ -2,58 +2,64 @@ package experiment
 
 import (
 	"iter"
-	"strconv"
 
-	"weir/core/unit"
-	"weir/core/workload"
+	"weir/core/jobs/collective"
+	"weir/core/jobs/job"
+	"weir/core/scheme"
 	"weir/internal/document"
 )
 
-// collective reads the flows of a traffic that is a collective operation.
-func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Bytes) {
-	kind := x.Get("collective")
-	for _, k := range traffic.Names(notRing) {
-		if v := x.Get(k); v != nil {
-			d.Fail(v.Place, "hosts, size, start", "%q stands beside collective, which decides who sends what to whom", k)
-		}
-	}
-	word := d.word(kind, traffic, "collective")
-	if tr.startHigh > tr.startLow {
-		d.Fail(x.Get("start").Place, "one time", "a collective begins at one time")
-	}
-	if x.Get("size") == nil {
+// warnCollective is the warning about the key that a job has taken the place of.
+var warnCollective = scheme.WarningKind{ID: "collective-key",
+	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
+
+// oldCollective returns the job that a traffic's key collective stands for, with a warning. Without the size that it
+// needs it returns nil, and records the error.
+func (d *decoder) oldCollective(x document.Map, name string) *document.Node {
+	algorithm, size := x.Get("collective"), x.Get("size")
+	word := d.word(algorithm, traffic, "collective")
+	if size == nil {
 		x.Missing("size", "a collective needs the size of what every host has")
 	}
-	hosts := d.hosts(x, "hosts", p)
-	if !d.fine() {
+	if word == "" || size == nil {
+		return nil
+	}
+	at := algorithm.Place
+	d.warn(warnCollective, at, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
+		name, collective.AllReduceFlows, word, size.Text)
+	params := &document.Node{Place: at, Kind: document.Mapping, Keys: []document.Entry{
+		{Place: at, Name: "algorithm", Value: algorithm}, {Place: size.Place, Name: "size", Value: size}}}
+	return &document.Node{Place: at, Kind: document.Mapping,
+		Keys: []document.Entry{{Place: at, Name: collective.AllReduceFlows, Value: params}}}
+}
+
+// flowJob lists the flows of a job in which each message is a flow of the run.
+func (d *decoder) flowJob(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
+	at := hostsPlace(x)
+	if !d.room(at, p, float64(all.Count())) || !d.joinAll(at, p, transfers(p, all, hosts)) {
 		return
 	}
-	all, err := workload.AllReduce(word, len(hosts), size)
-	switch {
-	case err != nil && len(hosts) < 2:
-		d.Fail(x.Get("hosts").Place, "two hosts or more", "%v", err)
-		return
-	case err != nil:
-		d.Fail(x.Get("size").Place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
-		return
-	case !d.room(x.Get("hosts").Place, p, float64(all.Steps())):
-		return
-	case !d.joinAll(x.Get("hosts").Place, p, transfers(p, &all, hosts)):
-		return
-	}
-	p.flows.addReduction(reduction{Collective: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
+	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
 	tr.seen.Collective = true
 	p.entries = append(p.entries, tr)
 }
 
-// transfers returns the pairs of hosts that send to each other in a collective operation. Where a group of switches has
-// a NIC of each host, it returns no pair.
-func transfers(p *Point, all *workload.Collective, hosts []int) iter.Seq2[int, int] {
+// hostsPlace returns where a traffic lists its hosts, or where it begins.
+func hostsPlace(x document.Map) document.Place {
+	if v := x.Get("hosts"); v != nil {
+		return v.Place
+	}
+	return x.Place
+}
+
+// transfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of each
+// host, it returns no pair.
+func transfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if p.seen.Routes.Common(hosts) {
 			return
 		}
-		for k := range all.Steps() {
+		for k := range all.Count() {
 			if src, dst, _ := all.Transfer(k); !yield(hosts[src], hosts[dst]) {
 				return
 			}

@@ -3,11 +3,11 @@ package experiment
 import (
 	"slices"
 
+	"weir/core/jobs/job"
 	"weir/core/unit"
-	"weir/core/workload"
 )
 
-// flowList is the flows that a file lists: one by one, or as a collective operation that has its steps by formula.
+// flowList is the flows that a file lists: one by one, or as a job that has its transfers by formula.
 type flowList struct {
 	parts []flowPart
 	n     int
@@ -20,9 +20,9 @@ type flowPart struct {
 	reduce *reduction // in place of listed
 }
 
-// reduction is a collective operation among hosts.
+// reduction is a job among hosts in which each transfer is a flow.
 type reduction struct {
-	workload.Collective
+	job.Flows
 	traffic, first int
 	hosts          []int
 	start          unit.Time
@@ -49,11 +49,11 @@ func (l *flowList) lastListed() *flowPart {
 	return &l.parts[len(l.parts)-1]
 }
 
-// addReduction appends the flows of a collective operation.
+// addReduction appends the flows of a job.
 func (l *flowList) addReduction(r reduction) {
 	r.first = l.n
 	l.parts = append(l.parts, flowPart{first: l.n, reduce: &r})
-	l.n += r.Steps()
+	l.n += r.Count()
 }
 
 // at is flow i.
@@ -80,7 +80,7 @@ func (l *flowList) same(o *flowList) bool {
 			return a.reduce == b.reduce && slices.EqualFunc(a.listed, b.listed, Flow.same)
 		}
 		x, y := a.reduce, b.reduce
-		return x.Collective == y.Collective && x.traffic == y.traffic && x.first == y.first && x.start == y.start &&
+		return x.Flows == y.Flows && x.traffic == y.traffic && x.first == y.first && x.start == y.start &&
 			slices.Equal(x.hosts, y.hosts)
 	})
 }

@@ -32,17 +32,27 @@ func (tr *Traffic) Job() *Job { return tr.job }
 // Ideal is the network that carries jobs in place of packets; nil: packets do.
 func (p *Point) Ideal() job.Ideal { return p.ideal }
 
-// job reads a traffic that is a job.
+// job reads a traffic that is a job, or has the key collective, which stands for one.
 func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
-	for _, key := range append(traffic.Names(notRing), "size", "collective", "file") {
+	node, what, allowed := x.Get("job"), "job", "job, hosts, start"
+	others := append(traffic.Names(notRing), "size", "collective")
+	if node == nil {
+		what, allowed, others = "collective", "hosts, size, start", traffic.Names(notRing)
+	}
+	for _, key := range others {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Place, "job, hosts, start", "%q stands beside job, which decides who sends what to whom", key)
+			d.Fail(v.Place, allowed, "%q stands beside %s, which decides who sends what to whom", key, what)
 		}
 	}
 	if d.starts(x, &tr, p); tr.startHigh > tr.startLow {
-		d.Fail(x.Get("start").Place, "one time", "a job begins at one time")
+		d.Fail(x.Get("start").Place, "one time", "a %s begins at one time", what)
 	}
-	name, params := d.Named(x.Get("job"), "job")
+	if node == nil {
+		if node = d.oldCollective(x, tr.seen.Name); node == nil {
+			return
+		}
+	}
+	name, params := d.Named(node, "job")
 	if params == nil {
 		return
 	}
@@ -62,14 +72,19 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 	if !d.fine() {
 		return
 	}
+	if s.BuildFlows != nil {
+		all, err := s.BuildFlows(config, job.Site{Members: len(hosts), Fixed: given})
+		if err != nil {
+			d.failJob(x, s, params, err)
+			return
+		}
+		d.flowJob(x, p, tr, all, hosts)
+		return
+	}
 	if tr.job = d.build(x, p, s, config, params, hosts, given); tr.job == nil {
 		return
 	}
-	at := x.Place
-	if v := x.Get("hosts"); v != nil {
-		at = v.Place
-	}
-	if !d.joinAll(at, p, tr.job.pairs(p)) {
+	if !d.joinAll(hostsPlace(x), p, tr.job.pairs(p)) {
 		return
 	}
 	tr.jobNode = params
@@ -136,11 +151,24 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		return j
 	}
 	program, err := s.Build(config, site)
+	if err != nil {
+		d.failJob(x, s, params, err)
+		return nil
+	}
+	j := &Job{Program: program, Hosts: hosts[:program.Ranks()], files: opened}
+	if d.jobs == nil {
+		d.jobs = map[string]*Job{}
+	}
+	d.jobs[key] = j
+	return j
+}
+
+// failJob records why a job cannot be built, at the place of what is wrong.
+func (d *decoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
 	var wrong *scheme.Error
 	var format *workload.FormatError
 	switch {
 	case errors.Is(err, errUnread):
-		return nil
 	case errors.As(err, &wrong):
 		at := params.Place
 		if v := params.Find(wrong.Param); v != nil {
@@ -153,24 +181,15 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 			}
 		}
 		d.Fail(at, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
-		return nil
 	case errors.As(err, &format):
 		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)
-		return nil
-	case err != nil:
+	default:
 		at := params.Place
 		if v := x.Get("hosts"); v != nil {
 			at = v.Place
 		}
 		d.Fail(at, "", "job %s: %v", s.Name, err)
-		return nil
 	}
-	j := &Job{Program: program, Hosts: hosts[:program.Ranks()], files: opened}
-	if d.jobs == nil {
-		d.jobs = map[string]*Job{}
-	}
-	d.jobs[key] = j
-	return j
 }
 
 // places are the members of a job that a host, a group or a pattern means.

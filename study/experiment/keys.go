@@ -1,8 +1,8 @@
 package experiment
 
 import (
+	"weir/core/jobs/collective"
 	"weir/core/packet"
-	"weir/core/workload"
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/claim"
@@ -21,7 +21,7 @@ const (
 	ofBuild                              // decides how switches are built
 	notListed                            // not in a traffic whose flows a file lists
 	ofState                              // of a switch, decides how much state it has: Footprint takes it
-	notRing                              // not in a traffic that is a collective
+	notRing                              // not in a traffic that is a job
 	ofOptions                            // applied with the options, or not wanted: no resolved spec has it
 	ofPoints                             // of paper, read when points and measures are known
 	ofAFile                              // says how a file is read, beside the key file
@@ -228,12 +228,12 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "ports", Form: document.MapOf(ports), Doc: "of flows that the file lists: each takes the next one of its " +
 		"sender and the next one of its receiver, counted over all traffics that have `ports`, in the file's order",
 		Without: "by the number of the flow", Traits: notListed | notRing},
-	{Name: "collective", Form: document.OneOf(workload.Collectives...), Doc: "all-reduce, in place of `from` and `to`",
-		Without: "none"},
+	{Name: "collective", Form: document.OneOf(collective.FlowAlgorithms...), Doc: "old form of `job: {" +
+		collective.AllReduceFlows + ": {algorithm: …, size: …}}`, with `size` next to it", Without: "none"},
 	{Name: "job", Form: document.Registered("job", "job", ""), Doc: "what hosts do together, in iterations or as a " +
 		"trace says, in place of `from` and `to`", Without: "none"},
 	{Name: "hosts", Form: document.AnyOf("host, pattern, list of them, or `{10.0.0.1: host}`", someHost,
-		document.MapBy(document.Value("host"), "")), Doc: "of a collective, or of a job in the order of its ranks " +
+		document.MapBy(document.Value("host"), "")), Doc: "of a job in the order of its ranks " +
 		"(without the key, all); or those that addresses and prefixes of a " +
 		"capture stand for, in place of their order", Example: "hosts: host"},
 	{Name: "transport", Form: document.Registered("transport", "transport", ""),
@@ -244,7 +244,7 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		Source: "Linux 6.18: tcp_congestion_control"},
 	{Name: "flows", Form: aNumber, Doc: "flows a pair, or a sender", Default: "1", Source: "ours",
 		Traits: notListed | notRing},
-	{Name: "size", Form: document.Value("size"), Doc: "payload of a flow, or of a collective's host", Without: "no end",
+	{Name: "size", Form: document.Value("size"), Doc: "payload of a flow", Without: "no end",
 		Example: "size: 100MB", Traits: notListed},
 	{Name: "sizes", Form: document.AnyOf("name, or `{file: sizes.txt}`",
 		document.Registered("distribution", "", ""), document.MapOf(sizes)), Doc: "distribution of sizes, in place of `size`",
@@ -257,8 +257,7 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP, 1440 B for RDMA"},
 	{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
 		Default: "0s..1s", Source: "ours: spreads the phases of senders, of which P4-ABC says nothing",
-		Cases: []document.Case{{When: "collective", Default: "0s", Source: "ours: a collective begins with the run"},
-			{When: "job", Default: "0s", Source: "ours: a job begins with the run"},
+		Cases: []document.Case{{When: "job", Default: "0s", Source: "ours: a job begins with the run"},
 			{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"},
 			{When: "if run or `stop` end by 1s", Default: "0s..a tenth of that", Source: startsSoon}},
 		Traits: notListed},

@@ -240,7 +240,7 @@ type Flow struct {
 	Later    unit.Time  // added to a start that is drawn: of its set
 	Port     int        // destination port of a flow file; 0: none
 	own      [2]int     // ports of a traffic that numbers its flows; 0: none
-	reduce   *reduction // nil: it is of no collective operation
+	reduce   *reduction // nil: it is of no job
 	captured bool       // a capture has it
 	script   []transport.Datagram
 }
@@ -251,7 +251,7 @@ func (f *Flow) After() []int {
 	if f.reduce == nil {
 		return nil
 	}
-	after := f.reduce.Step(f.Index).After
+	after := f.reduce.After(f.Index)
 	for k := range after {
 		after[k] += f.reduce.first
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -357,14 +356,16 @@ func TestOpen(t *testing.T) {
 // FuzzLoad: whatever the file is, it is a spec or an input error with a place, and
 // a spec's resolved form is the same experiment.
 func FuzzLoad(f *testing.F) {
-	files, _ := filepath.Glob("testdata/bad/[^._]*.yaml")
-	for _, name := range append(files, "../../papers/p4abc/experiments/fig4.yaml") {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
+	for _, a := range badInputs(f) {
+		for _, x := range a.Select(".yaml") {
+			f.Add(x.Data)
 		}
-		f.Add(data)
 	}
+	fig4, err := os.ReadFile("../../papers/p4abc/experiments/fig4.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(fig4)
 	f.Add([]byte(small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n"))
 	r := room()
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -95,14 +95,13 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	}
 	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
 		(x.Get("file") == nil || !d.captured(x)) {
-		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective, of a job, or of a capture")
+		d.Fail(v.Place, "from and to, or job: {all_reduce: {…}}", "hosts are those of a job, or of a capture")
 		return
 	}
 	switch {
-	case x.Get("job") != nil:
+	case x.Get("job") != nil, x.Get("collective") != nil: // refuses a file and what belongs to one
 		d.job(x, p, tr)
 		return
-	case x.Get("collective") != nil: // refuses a file and what belongs to one
 	case x.Get("file") != nil && d.captured(x):
 		d.captureFile(x, p, tr)
 		return
@@ -119,10 +118,6 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
 			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
 		}
-	}
-	if x.Get("collective") != nil {
-		d.collective(x, p, tr, size)
-		return
 	}
 	flows := 1
 	if x.Get("load") == nil || x.Get("flows") != nil {
@@ -248,9 +243,7 @@ func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
 func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
-	case x.Get("collective") != nil:
-		start = x.DefaultWhen("start", "collective")
-	case x.Get("job") != nil:
+	case x.Get("job") != nil, x.Get("collective") != nil:
 		start = x.DefaultWhen("start", "job")
 	case isDrawn(x):
 		start = x.DefaultWhen("start", "drawn")

@@ -45,7 +45,7 @@ var (
 // those that any experiment may have.
 func (r *Registry) WarningKinds() []scheme.WarningKind {
 	all := slices.Concat(document.WarningKinds(), cc.WarningKinds(), dataplane.WarningKinds(), transport.WarningKinds(),
-		[]scheme.WarningKind{warnOrder, warnNoChoice, warnMulti, warnNIC, warnClasses, warnCaptureLeft,
+		[]scheme.WarningKind{warnOrder, warnNoChoice, warnMulti, warnNIC, warnCollective, warnClasses, warnCaptureLeft,
 			warnCaptureInterfaces, warnCaptureShort, warnCaptureLate, warnCaptureMidway, warnCaptureMissing})
 	add := func(kinds []scheme.WarningKind) {
 		for _, k := range kinds {

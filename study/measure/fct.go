@@ -287,7 +287,7 @@ type collective struct{ traffics }
 func (m *collective) Decode(o *Options) {
 	m.traffics.Decode(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Collective }) {
-		o.Fail(o.At, "a traffic with collective: ring, or tree", "no traffic of the experiment is a collective")
+		o.Fail(o.At, "a traffic with job: {all_reduce_flows: {…}}", "no traffic of the experiment is a collective")
 	}
 }
 

@@ -91,7 +91,7 @@ func TestMemoryOfFlowsAtOnce(t *testing.T) {
 	const flows = 2 * 64 * 63
 	together := memory(`from: "h*", to: random, size: 1kB, flows: 126, start: 0s`)
 	for _, x := range []struct{ name, traffic string }{
-		{"a collective", `collective: ring, hosts: "h*", size: 64kB, start: 0s`},
+		{"a collective", `job: {all_reduce_flows: {algorithm: ring, size: 64kB}}, hosts: "h*", start: 0s`},
 		{"spread over the run", `from: "h*", to: random, size: 1kB, flows: 126, start: 0s..0.9s`},
 		{"listed, in sets", `from: h0, to: h1, size: 1kB, flows: 8, sets: {count: 1008, interval: 900us}, start: 0s`},
 	} {

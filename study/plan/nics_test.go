@@ -156,8 +156,8 @@ measure: [%s]
 		"a job":           {"hash", "job: {all_reduce: {size: 1MB, iterations: 20, compute: 1ms}}", "job", true},
 		"a job in turn":   {"round_robin", "job: {all_reduce: {size: 1MB, iterations: 20, compute: 1ms}}", "job", true},
 		"a job on rails":  {"rail", "job: {all_reduce: {size: 1MB, iterations: 20, compute: 1ms}}", "job", false},
-		"a ring":          {"hash", "collective: ring, size: 2MB, start: 5ms", "collective", true},
-		"a ring on rails": {"rail", "collective: ring, size: 2MB, start: 5ms", "collective", false},
+		"a ring":          {"hash", "job: {all_reduce_flows: {algorithm: ring, size: 2MB}}, start: 5ms", "collective", true},
+		"a ring on rails": {"rail", "job: {all_reduce_flows: {algorithm: ring, size: 2MB}}, start: 5ms", "collective", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := configured(t, fmt.Sprintf(text, x.nic, x.what, x.measure))
@@ -174,7 +174,7 @@ func TestPlanes(t *testing.T) {
 	const rails = `duration: 50ms
 topology: {rails: {servers: 4, gpus: 2, planes: 4, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
 switch: [ecmp]
-traffic: [{name: ring, hosts: "h*", collective: ring, transport: tcp, size: 4MB, nic: %s}]
+traffic: [{name: ring, hosts: "h*", job: {all_reduce_flows: {algorithm: ring, size: 4MB}}, transport: tcp, nic: %s}]
 measure: [collective]
 `
 	for _, nic := range []string{"hash", "round_robin", "rail"} {

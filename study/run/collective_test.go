@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,8 @@ mtu: 1000 B payload
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: %d, rate: 100Gbps, delay: 1us}}
 switch: [ecmp]
 traffic:
-  - {name: reduce, collective: %s, hosts: "*", size: %d B, start: 3us, transport: udp, rate: 200Gbps}
+  - {name: reduce, job: {all_reduce_flows: {algorithm: %s, size: %d B}}, hosts: "*", start: 3us,
+     transport: udp, rate: 200Gbps}
 measure: [collective, fct]
 `
 
@@ -74,8 +76,9 @@ func TestCollectiveSame(t *testing.T) {
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 3us, buffer: 20 packets}}
 switch: [ecmp]
 traffic:
-  - {name: ring, collective: ring, hosts: "*", size: 1MB, transport: `+transport+`}
-  - {name: tree, collective: tree, hosts: [h3, h0, h5, h6], size: 200kB, transport: `+transport+`}
+  - {name: ring, job: {all_reduce_flows: {algorithm: ring, size: 1MB}}, hosts: "*", transport: `+transport+`}
+  - {name: tree, job: {all_reduce_flows: {algorithm: tree, size: 200kB}}, hosts: [h3, h0, h5, h6],
+     transport: `+transport+`}
 measure: [collective]
 `, experiment.Options{})
 		first := ""
@@ -115,19 +118,25 @@ measure: [collective]
 	}
 }
 
-// What a collective cannot be.
+// What an all-reduce of flows cannot be, also with the old key.
 func TestCollectiveErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
 		`collective: ring, hosts: "*", transport: tcp`:                                   "a collective needs the size",
 		`collective: rign, hosts: "*", size: 1MB, transport: tcp`:                        `collective "rign"`,
-		`collective: ring, size: 1MB, transport: tcp`:                                    `the traffic has no "hosts"`,
 		`collective: ring, hosts: [h0], size: 1MB, transport: tcp`:                       "a collective of 1 hosts",
 		`collective: ring, hosts: "*", size: 3 B, transport: tcp`:                        "a ring of 4 hosts cannot share 3B",
 		`collective: ring, hosts: "*", size: 1MB, from: h0, transport: tcp`:              `"from" stands beside collective`,
 		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`:             `"load" stands beside collective`,
 		`collective: tree, hosts: "*", size: 1MB, start: 0s..1ms, transport: tcp`:        "a collective begins at one time",
 		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" stands beside collective`,
-		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a collective",
+		`collective: ring, job: {all_reduce: {size: 1MB}}, transport: tcp`:               `"collective" stands beside job`,
+		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a job",
+		`job: {all_reduce_flows: {}}, hosts: "*", transport: tcp`:                        `needs the parameter "size"`,
+		`job: {all_reduce_flows: {size: 1MB, algorithm: rign}}, transport: tcp`:          `did you mean "ring"?`,
+		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0], transport: tcp`:              "a collective of 1 hosts",
+		`job: {all_reduce_flows: {size: 3 B}}, transport: tcp`:                           "size: a ring of 4 hosts cannot share 3B",
+		`job: {all_reduce_flows: {size: 1MB}}, size: 1MB, transport: tcp`:                `"size" stands beside job`,
+		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0, h1, h0], transport: tcp`:      "a host has one rank",
 	} {
 		t.Run(traffic, func(t *testing.T) {
 			_, err := plan.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`}]
@@ -148,6 +157,38 @@ measure: [collective]
 `), experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a collective") {
 		t.Error(err)
+	}
+}
+
+// The old key gives the same flows as the job that takes its place, and a warning at the key.
+func TestOldCollectiveKey(t *testing.T) {
+	text := fmt.Sprintf(collectiveSpec, 4, "tree", 5000)
+	old := strings.Replace(text, "job: {all_reduce_flows: {algorithm: tree, size: 5000 B}}",
+		"collective: tree, size: 5000 B", 1)
+	if old == text {
+		t.Fatal("the key is not in the experiment")
+	}
+	var flows [2][]int64
+	for i, x := range []string{text, old} {
+		s := load(t, x, experiment.Options{})
+		o, err := Execute(context.Background(), s, Options{})
+		if err != nil || len(o.Failed) > 0 {
+			t.Fatal(err, o.Failed)
+		}
+		flows[i] = o.Runs[0].Flows.ReceivedBytes
+		for _, at := range o.Runs[0].Flows.StartS {
+			flows[i] = append(flows[i], int64(math.Float32bits(float32(at))))
+		}
+		var kinds []string
+		for _, w := range s.Warnings() {
+			kinds = append(kinds, fmt.Sprint(w.Kind.ID, " ", w.At.Line, ":", w.At.Column))
+		}
+		if want := []string{"", "collective-key 7:32"}[i]; strings.Join(kinds, ", ") != want {
+			t.Errorf("warnings %q, want %q", kinds, want)
+		}
+	}
+	if !slices.Equal(flows[0], flows[1]) {
+		t.Errorf("flows %v, and with the old key %v", flows[0], flows[1])
 	}
 }
 

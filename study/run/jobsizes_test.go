@@ -31,11 +31,11 @@ func TestSizesReceived(t *testing.T) {
 	const text = "duration: 1s\ntopology: {star: {hosts: 4, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
 		"traffic: [{name: x, %s, transport: rdma, cc: none}]\nmeasure: [fct]\n"
 	for traffic, want := range map[string]int64{
-		"file: sizes.cm, format: htsim, time_unit: 1us":                10007 + 1000000,
-		"collective: ring, hosts: '*', size: 10007 B":                  2 * 3 * 10007,
-		"collective: tree, hosts: '*', size: 10007 B":                  2 * 3 * 10007,
-		"collective: ring, hosts: [h0, h1], size: 1MB":                 2 * 1000000,
-		"collective: ring, hosts: [h0, h1, h2], size: 1MB, start: 1us": 2 * 2 * 1000000,
+		"file: sizes.cm, format: htsim, time_unit: 1us":                          10007 + 1000000,
+		"job: {all_reduce_flows: {algorithm: ring, size: 10007 B}}, hosts: '*'":  2 * 3 * 10007,
+		"job: {all_reduce_flows: {algorithm: tree, size: 10007 B}}, hosts: '*'":  2 * 3 * 10007,
+		"job: {all_reduce_flows: {algorithm: ring, size: 1MB}}, hosts: [h0, h1]": 2 * 1000000,
+		"collective: ring, hosts: [h0, h1, h2], size: 1MB, start: 1us":           2 * 2 * 1000000,
 	} {
 		received := int64(0)
 		for _, n := range executeJob(t, fmt.Sprintf(text, traffic)).Runs[0].Flows.ReceivedBytes {

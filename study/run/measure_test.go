@@ -480,7 +480,7 @@ func TestEveryMeasure(t *testing.T) {
 		"  links:\n    - {ends: [s, up], rate: 1Gbps, delay: 1ms}\n").Replace(line)
 	r := first(t, network+`
 traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s},
-  {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB},
+  {name: ring, job: {all_reduce_flows: {algorithm: ring, size: 1MB}}, hosts: "*", transport: tcp},
   {name: gather, job: {all_gather: {size: 1MB}}, hosts: [a, c], transport: tcp}]
 measure: [`+strings.Join(entries, ", ")+"]\n")
 	for _, name := range names {

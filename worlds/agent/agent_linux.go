@@ -222,7 +222,7 @@ func (a *Agent) Close() error {
 		a.diag = nil
 	}
 	if a.routes != nil {
-		errs = append(errs, a.routes.Close())
+		a.routes.Close()
 		a.routes = nil
 	}
 	if a.claim != nil { // the last, when the namespace is free for another

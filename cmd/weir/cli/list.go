@@ -35,7 +35,6 @@ func (l *listCmd) Run(a *app) error {
 			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
 			{"to: {stride: 8}", "the host eight further on"}, {"from: {random: 60}", "so many hosts begin together: an incast"},
 			{"load: 50%", "arrivals that offer this share of links"},
-			{"collective: ring", "all-reduce of hosts, in a ring or as a tree"},
 		} {
 			a.entry(24, w[0], w[1])
 		}

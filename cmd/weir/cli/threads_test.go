@@ -152,7 +152,8 @@ func TestThreadsSame(t *testing.T) {
 		"flows after flows": `duration: 20ms
 topology: {leaf_spine: {leaves: 3, spines: 2, hosts: 2, rate: 1Gbps, delay: 2us}}
 ` + rdma + `traffic:
-  - {name: r, collective: ring, size: 600kB, hosts: [h0, h2, h4, h1, h3, h5], transport: rdma, cc: hpcc}
+  - {name: r, job: {all_reduce_flows: {algorithm: ring, size: 600kB}}, hosts: [h0, h2, h4, h1, h3, h5],
+     transport: rdma, cc: hpcc}
 measure: [collective, fct]
 `,
 		"jitter, loss and no delay": strings.Replace(threadsSpec("switch: [ecmp]", overTCP, ""), "delay: 2us",

@@ -3,9 +3,6 @@ package cctest
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"weir/core/cc"
@@ -190,26 +187,39 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Event streams, in text: testdata/NAME.events is what happens, NAME.CONTROLLER.txt
-// what each controller answers.
-func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/[^._]*.events")
-	if err != nil || len(files) < 4 {
-		t.Fatal(files, err)
+// checkScripts compares the archives in a folder with what controllers decide: the file events is what happens,
+// CONTROLLER.txt what each of the named controllers answers.
+func checkScripts(t *testing.T, folder string, names []string, newController func(i int) cc.Controller) {
+	t.Helper()
+	archives := testutil.Archives(t, folder)
+	if len(archives) < 4 {
+		t.Errorf("%d archives in %s", len(archives), folder)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, a := range archives {
+		events := a.Select("events")
+		if len(events) != 1 || len(a.Select(".txt"))+1 != len(a.Files) {
+			t.Fatalf("%s.txtar has other files than events and CONTROLLER.txt", a.Name)
 		}
-		for _, m := range makers {
-			out, err := Script(m.make(Flow(7)), string(text))
+		for i, name := range names {
+			out, err := Script(newController(i), string(events[0].Data))
 			if err != nil {
-				t.Fatalf("%s: %v", file, err)
+				t.Fatalf("%s: %v", a.Name, err)
 			}
-			testutil.Golden(t, strings.TrimSuffix(filepath.Base(file), ".events")+"."+m.name+".txt", out)
+			a.Golden(t, name+".txt", out)
+		}
+		if n := len(a.Select(".txt")); n != len(names) {
+			t.Errorf("%s.txtar has the answers of %d controllers, want %d", a.Name, n, len(names))
 		}
 	}
+}
+
+// What window-based controllers answer to streams of events is in testdata.
+func TestScripts(t *testing.T) {
+	var names []string
+	for _, m := range makers {
+		names = append(names, m.name)
+	}
+	checkScripts(t, "testdata", names, func(i int) cc.Controller { return makers[i].make(Flow(7)) })
 	for _, bad := range []string{"sends 3", "ack 3", "ack x", "wait 3", "repeat 3", "repeat x send 1",
 		"send 3\nack 1 late", "send 1\nack 1 rtt=x"} {
 		t.Run(bad, func(t *testing.T) {

@@ -1,9 +1,6 @@
 package cctest
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"weir/core/cc"
@@ -13,7 +10,6 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
 )
 
 // fast is a controller for data centres: a rate with bounds, or a window of its own.
@@ -170,26 +166,13 @@ func TestDatacentreMutants(t *testing.T) {
 	}
 }
 
-// Event streams at the speed of data centres: testdata/datacentre/NAME.events is what
-// happens, NAME.CONTROLLER.txt what each controller answers.
+// What controllers for data centres answer to streams of events at their speed is in testdata/datacentre.
 func TestDatacentreScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/datacentre/[^._]*.events")
-	if err != nil || len(files) < 4 {
-		t.Fatal(files, err)
+	var names []string
+	for _, m := range fasts {
+		names = append(names, m.name)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range fasts {
-			out, err := Script(m.make(t), string(text))
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			testutil.Golden(t, "datacentre/"+strings.TrimSuffix(filepath.Base(file), ".events")+"."+m.name+".txt", out)
-		}
-	}
+	checkScripts(t, "testdata/datacentre", names, func(i int) cc.Controller { return fasts[i].make(t) })
 }
 
 // No controller allocates when packets come and go.

@@ -80,14 +80,19 @@ func (c *common) job(operation string, s job.Site) (job.Program, error) {
 		}
 	}
 	j, err := New(c.Config)
-	var w *Wrong
-	switch {
-	case errors.As(err, &w):
-		return nil, &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, ofParameter(err)
 	}
 	return j, nil
+}
+
+// ofParameter returns an error about a configuration as one about the parameter that is wrong, if it is a Wrong.
+func ofParameter(err error) error {
+	var w *Wrong
+	if errors.As(err, &w) {
+		return &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
+	}
+	return err
 }
 
 // reduces binds what reducing takes.
@@ -104,6 +109,18 @@ func (c *allReduce) Params(p *scheme.Params) {
 	c.groups(p)
 	c.parts(p)
 	c.reduces(p)
+}
+
+// allReduceFlows is an all-reduce in which each transfer is a flow of the run.
+type allReduceFlows struct {
+	algorithm string
+	size      unit.Bytes
+}
+
+// Params binds the parameters.
+func (c *allReduceFlows) Params(p *scheme.Params) {
+	p.Size(&c.size, "size", "", "of the buffer that each host has; all get the sum", "ours").Required().Min("1 B")
+	p.Text(&c.algorithm, "algorithm", FlowAlgorithms[0], "how", "ours").Words(FlowAlgorithms...)
 }
 
 type allGather struct{ common }
@@ -192,6 +209,14 @@ func Schemes() []job.Scheme {
 			func(c allGather, s job.Site) (job.Program, error) { return c.job(AllGather, s) }),
 		job.Define(scheme.Scheme{Name: AllReduce, Doc: "each host gets the sum of all buffers", Source: "ours"},
 			func(c allReduce, s job.Site) (job.Program, error) { return c.job(AllReduce, s) }),
+		job.DefineFlows(scheme.Scheme{Name: AllReduceFlows, Doc: "one all-reduce in which each transfer is a flow of the " +
+			"run, also in the lab", Source: "ours"}, func(c allReduceFlows, s job.Site) (job.Flows, error) {
+			t, err := NewTransfers(c.algorithm, s.Members, c.size)
+			if err != nil {
+				return nil, ofParameter(err)
+			}
+			return t, nil
+		}),
 		job.Define(scheme.Scheme{Name: AllToAll, Doc: "each host has a block for every other", Source: "ours"},
 			func(c allToAll, s job.Site) (job.Program, error) { return c.job(AllToAll, s) }),
 		job.Define(scheme.Scheme{Name: Broadcast, Doc: "all get the buffer of the first host", Source: "ours"},

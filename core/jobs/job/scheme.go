@@ -13,6 +13,20 @@ type Scheme struct {
 	// Build makes a job of a configuration of the scheme at a site. Define sets it. What is wrong with a parameter is a
 	// scheme.Error.
 	Build func(c scheme.Config, s Site) (Program, error)
+	// BuildFlows is in place of Build where messages are flows of the run. DefineFlows sets it.
+	BuildFlows func(c scheme.Config, s Site) (Flows, error)
+}
+
+// Flows is a job in which each message is a flow of the run: it is in the table of flows and has ports of its own, also
+// in the lab. Transfers have numbers from 0 on. Values are comparable.
+type Flows interface {
+	// Count is the number of transfers.
+	Count() int
+	// Transfer returns the ranks between which transfer k carries how many bytes.
+	Transfer(k int) (src, dst int, size unit.Bytes)
+	// After returns the transfers that have to arrive at the source of transfer k before it begins, with numbers below
+	// k; nil for one that begins with the job.
+	After(k int) []int
 }
 
 // Site is what a job is built for.
@@ -32,6 +46,18 @@ type Site struct {
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (Program, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config, site Site) (Program, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", s.Name, err)
+		}
+		return build(own, site)
+	}}
+}
+
+// DefineFlows is Define for a job in which each message is a flow of the run.
+func DefineFlows[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (Flows, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	return Scheme{Scheme: s, BuildFlows: func(c scheme.Config, site Site) (Flows, error) {
 		own, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", s.Name, err)

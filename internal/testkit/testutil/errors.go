@@ -108,15 +108,22 @@ func (e *ErrorTexts) Heading(heading string) { e.text.WriteString("# " + heading
 // Add appends what the golden file has of an error. Without a name the lines have no label.
 func (e *ErrorTexts) Add(t *testing.T, name, text string, full bool) {
 	t.Helper()
+	e.text.WriteString(e.Format(t, name, text, full))
+}
+
+// Format returns what Add would append.
+func (e *ErrorTexts) Format(t *testing.T, name, text string, full bool) string {
+	t.Helper()
 	label, indent := name+": ", "  "
 	if name == "" {
 		label, indent = "", ""
 	}
+	var b strings.Builder
 	if !full {
 		for line := range strings.Lines(BriefError(text)) {
-			e.text.WriteString(label + line)
+			b.WriteString(label + line)
 		}
-		return
+		return b.String()
 	}
 	kind := errorKind(text)
 	if other, ok := e.marked[kind]; ok {
@@ -127,11 +134,12 @@ func (e *ErrorTexts) Add(t *testing.T, name, text string, full bool) {
 	}
 	e.marked[kind] = name
 	if name != "" {
-		e.text.WriteString(name + ":\n")
+		b.WriteString(name + ":\n")
 	}
 	for line := range strings.Lines(RemoveLists(text)) {
-		e.text.WriteString(indent + line)
+		b.WriteString(indent + line)
 	}
+	return b.String()
 }
 
 // FullTexts returns the number of marked errors.
