@@ -42,12 +42,14 @@ var Layers = []Layer{
 	{Name: "worlds/sim/crew"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Order: "measure < claim < experiment < " +
-		"plan < results figure traps < run report < page < bench interop",
+		"plan < results figure traps < run report < page < bench interop workers",
 		Packages: map[string]string{"claim": "core internal", "experiment": "core internal"}},
 	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim study", Modules: true},
 	{Name: "internal/ci", Imports: "core internal internal/testkit", Modules: true},
-	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim study", Modules: true},
-	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim study cmd", Modules: true},
+	{Name: "app/programs", Imports: "core papers"},
+	{Name: "app", Imports: ". core papers internal worlds worlds/sim study app/programs", Modules: true},
+	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim study app app/programs", Modules: true},
+	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim study app cmd", Modules: true},
 }
 
 // impure are packages of the standard library that bring time, other threads,
