@@ -7,6 +7,7 @@ import (
 
 	"weir/study/experiment"
 	"weir/study/page"
+	"weir/study/page/live"
 )
 
 // A server lets in nobody who does not have its token.

@@ -26,9 +26,11 @@ import (
 	"weir/internal/testkit/testutil/await"
 	"weir/study/experiment"
 	"weir/study/page"
+	"weir/study/page/live"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/run/jetstream"
+	"weir/study/workers"
 )
 
 // twenty is an experiment of twenty runs.
@@ -93,7 +95,7 @@ func watchSweeps(t *testing.T, file string) *watchedSweep {
 	a := &app{registry: registry(), stderr: &said, screen: io.Discard}
 	o := live.Options{Registry: a.registry, Files: []string{file}, Out: w.out, Executable: "0123", Version: "test",
 		Jobs: func(*experiment.Spec) (int, string, error) { return 1, "", nil }}
-	f := workerFlags{Workers: "127.0.0.1:0", NoOwn: true}
+	f := workerFlags{Flags: workers.Flags{Workers: "127.0.0.1:0", NoOwn: true}}
 	if err := f.paged(a, &o, w.out); err != nil {
 		t.Fatal(err)
 	}
