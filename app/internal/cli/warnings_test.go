@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/internal/testkit/warntest"
 )
@@ -22,9 +23,9 @@ func TestWarnings(t *testing.T) {
 		}},
 		{ID: "agent-metrics-open", Issue: func(_ *testing.T, fires bool) []document.Warning {
 			if fires {
-				return metricsWarnings("[::ffff:192.0.2.1]:9470")
+				return command.MetricsWarnings("[::ffff:192.0.2.1]:9470")
 			}
-			return metricsWarnings("[::1]:9470")
+			return command.MetricsWarnings("[::1]:9470")
 		}},
 		{ID: "serve-not-loopback", Issue: func(_ *testing.T, fires bool) []document.Warning {
 			if fires {
