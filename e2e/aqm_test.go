@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
@@ -42,7 +42,7 @@ func (m managed) load(t *testing.T, rate unit.Rate, flows int, seconds float64) 
 	buffer := rate.BytesIn(400 * unit.Millisecond)
 	text := fmt.Sprintf(crowded, unit.Time(seconds*float64(unit.Second)), unit.Time(seconds*float64(unit.Second)/2),
 		rate, buffer, m.programs, m.keys, flows)
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)

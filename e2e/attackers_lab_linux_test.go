@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/netns"
@@ -108,7 +108,7 @@ var guesses = unit.NewRandom(uint64(os.Getpid()), "attacker")
 
 // forgeries are n NACKs and as many acknowledgements, as if from b.
 func forgeries(n int) (frames [][]byte, err error) {
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "beside", File: "beside.yaml", Data: []byte(beside)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "beside", File: "beside.yaml", Data: []byte(beside)},
 		experiment.Options{})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -30,7 +30,7 @@ measure: [goodput]
 	}{{"dual-srchost", 1}, {"flows", 16}} {
 		for _, rate := range []unit.Rate{5 * unit.Mbps, 50 * unit.Mbps, 500 * unit.Mbps} {
 			t.Run(fmt.Sprintf("%s, %v", x.isolation, rate), func(t *testing.T) {
-				s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml",
+				s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml",
 					Data: fmt.Appendf(nil, text, rate, x.isolation)}, experiment.Options{})
 				if err != nil {
 					t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
+	"weir/internal/command"
 )
 
 // warnedCases are the kinds of warnings about the files of testdata/cases.
@@ -26,9 +27,8 @@ func TestCases(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := cli.Run(cli.Registry(), []string{"run", f, "--check", "--jobs", "1", "--out", t.TempDir()}, &out, &errs,
-				false)
-			if code != cli.Done || strings.Contains(out.String(), "undecided") || !strings.Contains(out.String(), "claim") {
+			code := app.Command(app.Registry(), &out, &errs, "run", f, "--check", "--jobs", "1", "--out", t.TempDir())
+			if code != command.Done || strings.Contains(out.String(), "undecided") || !strings.Contains(out.String(), "claim") {
 				t.Errorf("exit code %d\n%s\n%s", code, out.String(), errs.String())
 			}
 			var kinds []string

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -57,7 +57,7 @@ func TestCatalogueWarnings(t *testing.T) {
 
 // issuedWarnings are the warnings of all experiments, sorted: experiment, kind and ports.
 func issuedWarnings(t *testing.T) (all []string) {
-	r := cli.Registry()
+	r := app.Registry()
 	names, _ := filepath.Glob("../examples/*/*.yaml")
 	names = slices.DeleteFunc(names, func(name string) bool { // schemes of their own modules
 		return strings.Contains(name, "controller/") || strings.Contains(name, "ownscheme/")

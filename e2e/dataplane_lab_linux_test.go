@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/testkit/testutil/await"
@@ -28,7 +28,7 @@ import (
 // own switches and programs, which carries a kernel's TCP.
 func TestLab(t *testing.T) {
 	needRoot(t)
-	registry := cli.Registry()
+	registry := app.Registry()
 	src, err := registry.Open("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -14,7 +14,7 @@ import (
 func TestEveryTransportOverDirectLinks(t *testing.T) {
 	keys := map[string]string{"udp": "transport: {udp: {rate: 1Gbps}}, flows: 30, start: 0s",
 		"window": "transport: {window: {window: 24 packets}}, size: 50kB, flows: 30, start: 0s"}
-	for _, x := range cli.Registry().Transports {
+	for _, x := range app.Registry().Transports {
 		t.Run(x.Name, func(t *testing.T) {
 			traffic := keys[x.Name]
 			if traffic == "" {
@@ -34,7 +34,7 @@ measure: [fct]
 			if x.Name == "udp" {
 				text = text[:len(text)-len("fct]\n")] + "loss]\n"
 			}
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 				experiment.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -26,7 +26,7 @@ func TestEndsWantOnlyTheirStart(t *testing.T) {
 			if r.controller != "" {
 				own = r.spec()
 			}
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(own)},
+			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(own)},
 				experiment.Options{})
 			if err != nil {
 				return // no such experiment: there are no ends to look at

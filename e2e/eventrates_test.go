@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/outcome"
 	"weir/core/telemetry"
 	"weir/study/experiment"
@@ -58,7 +58,7 @@ func TestEventRates(t *testing.T) {
 			events = append(events, fmt.Sprintf("{at: %dus, link: [leaf0, spine0], rate: %dMbps}", k, 1000+k))
 		}
 		text := fmt.Sprintf(lowered, strings.Join(events, ", "), "hpcc")
-		_, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		_, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 			experiment.Options{})
 		want := "format hpcc has 8 rate codes, and no more for 1.002Gbps"
 		if err == nil || !strings.Contains(err.Error(), want) {

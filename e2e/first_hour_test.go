@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
+	"weir/internal/command"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -32,8 +33,7 @@ func changeOfFirstHour(t *testing.T) string {
 func copyOfFig5(t *testing.T) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := cli.Run(cli.Registry(), []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &out, &errs,
-		false); code != cli.Done {
+	if code := app.Command(app.Registry(), &out, &errs, "show", "p4abc/fig5", "--yaml", "--no-paper"); code != command.Done {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
 	return out.Bytes()
@@ -82,7 +82,7 @@ func patched(t *testing.T, text, change string) string {
 // is an experiment without warnings: client 0 uses BBR, and there is one claim.
 func TestFirstHourChange(t *testing.T) {
 	text := patched(t, string(copyOfFig5(t)), changeOfFirstHour(t))
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(text)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/transport"
@@ -30,7 +30,7 @@ func (m *measured) Receive(now unit.Time, p *packet.Packet) bool {
 // pads headers.
 func TestFramesFitMTU(t *testing.T) {
 	const mtu = 1500
-	registry, fitted := cli.Registry(), map[string]int{}
+	registry, fitted := app.Registry(), map[string]int{}
 	for i := range registry.Transports {
 		tr := &registry.Transports[i]
 		if tr.Config == nil {

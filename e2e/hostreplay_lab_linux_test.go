@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil/await"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -44,7 +44,7 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("captures: %v", found)
 	}
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "replay", File: file, Data: text}, experiment.Options{})
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "replay", File: file, Data: text}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -41,7 +41,7 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 		"  - {name: burst, from: h1, to: h4, transport: udp, rate: 10Gbps, payload: 1000 B, size: 60kB, start: 0s}\n"+
 		"measure: [goodput]\n", links, strings.Replace(programs, "]", ", loser]", 1),
 		strings.Replace(switches, "]}}", ", loser]}}", 1), traffic)
-	r := cli.Registry()
+	r := app.Registry()
 	var drops *loser
 	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "loser", Doc: "drops", Source: "ours"},
 		func(*dataplane.Site, scheme.None) (*loser, error) {

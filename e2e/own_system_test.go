@@ -36,13 +36,17 @@ func TestRecipes(t *testing.T) {
 // is built then has it. An overlay of go build adds the files; packages without new files come from the cache.
 func TestRecipesInTree(t *testing.T) {
 	root := root(t)
-	table, err := os.ReadFile(filepath.Join(root, registry))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, dir := string(table), t.TempDir()
+	dir, tables := t.TempDir(), map[string]string{}
 	var overlay struct{ Replace map[string]string }
-	overlay.Replace = map[string]string{filepath.Join(root, registry): filepath.Join(dir, "registry.go")}
+	overlay.Replace = map[string]string{}
+	for _, file := range []string{registry, programs} {
+		table, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables[file] = string(table)
+		overlay.Replace[filepath.Join(root, file)] = filepath.Join(dir, filepath.Base(file))
+	}
 	for _, r := range recipes {
 		files := r.touched()
 		if len(files) > 2 {
@@ -55,17 +59,20 @@ func TestRecipesInTree(t *testing.T) {
 		if r.in == "" {
 			continue
 		}
+		text := tables[files[1]]
 		if strings.Count(text, r.in) != 1 {
-			t.Fatalf("%s has %q %d times", registry, r.in, strings.Count(text, r.in))
+			t.Fatalf("%s has %q %d times", files[1], r.in, strings.Count(text, r.in))
 		}
 		text = strings.Replace(text, r.in, r.with, 1)
-		text = strings.Replace(text, "import (\n", fmt.Sprintf("import (\n\t%q\n", "weir/"+r.place), 1)
+		tables[files[1]] = strings.Replace(text, "import (\n", fmt.Sprintf("import (\n\t%q\n", "weir/"+r.place), 1)
 	}
 	data, err := json.Marshal(overlay)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]string{"registry.go": text, "overlay.json": string(data)} {
+	tables["overlay.json"] = string(data)
+	for name, data := range tables {
+		name = filepath.Base(name)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666); err != nil {
 			t.Fatal(err)
 		}

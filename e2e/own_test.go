@@ -13,7 +13,8 @@ import (
 
 const (
 	example  = "../examples/ownscheme"
-	registry = "cmd/weir/cli/registry.go"
+	registry = "app/internal/cli/registry.go"
+	programs = "app/programs/programs.go"
 )
 
 // recipe is one of the things that CONTRIBUTING says how to add.
@@ -21,7 +22,7 @@ type recipe struct {
 	name  string
 	file  string // of the example
 	place string // its folder in the tree: the first of the two files that adding it there touches
-	// in is replaced in registry.go, the second, by with; "" if that is not touched.
+	// in is replaced in the second file by with; "" if that is not touched.
 	in, with string
 	list     string // what weir list has then
 	want     string
@@ -30,8 +31,8 @@ type recipe struct {
 var recipes = []recipe{
 	{"a controller", "aimd/aimd.go", "core/cc/aimd", "Controllers: []cc.Scheme{",
 		"Controllers: []cc.Scheme{aimd.Scheme(), ", "schemes", "cc         aimd "},
-	{"a switch program", "early/early.go", "core/dataplane/early", "Programs: []dataplane.Scheme{",
-		"Programs: []dataplane.Scheme{early.Scheme(), ", "schemes", "program    early "},
+	{"a switch program", "early/early.go", "core/dataplane/early", "return []dataplane.Scheme{",
+		"return []dataplane.Scheme{early.Scheme(), ", "schemes", "program    early "},
 	{"a measure", "slowest/slowest.go", "study/measure/slowest", "measure.Kinds(),",
 		"append(measure.Kinds(), slowest.Kind()),", "measures", "slowest "},
 	{"a topology family", "ring/ring.go", "core/topology/ring", "topology.Schemes(),",
@@ -39,14 +40,17 @@ var recipes = []recipe{
 	{"a workload", "rpc/rpc.go", "core/workload/rpc", "workload.Distributions(),",
 		"append(workload.Distributions(), rpc.Sizes()),", "workloads", "sizes: rpc "},
 	{"a claim", "recipes.yaml", "papers/p4abc/experiments", "", "", "experiments", "p4abc/recipes "},
-	{"an export format", "flowlist/flowlist.go", "study/interop/flowlist", "[]spec.Format{",
-		"[]spec.Format{flowlist.Format(), ", "formats", "--format flowlist "},
+	{"an export format", "flowlist/flowlist.go", "study/interop/flowlist", "[]experiment.Format{",
+		"[]experiment.Format{flowlist.Format(), ", "formats", "--format flowlist "},
 }
 
 // touched are the files of the tree that adding a recipe touches, beside tests and docs.
 func (r *recipe) touched() []string {
 	files := []string{r.place + "/" + filepath.Base(r.file)}
-	if r.in != "" {
+	switch {
+	case strings.Contains(r.in, "dataplane.Scheme"):
+		files = append(files, programs)
+	case r.in != "":
 		files = append(files, registry)
 	}
 	return files

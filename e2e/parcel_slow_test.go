@@ -5,12 +5,12 @@ package e2e
 import (
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 )
 
 // A packed experiment of the catalogue unpacks to runs with the same ids.
 func TestParcels(t *testing.T) {
-	for _, e := range cli.Registry().Experiments() {
+	for _, e := range app.Registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) { packs(t, e.Name) })
 	}
 }

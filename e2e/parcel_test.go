@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
@@ -14,7 +14,7 @@ import (
 // packs packs and unpacks an experiment. Both have runs with the same ids.
 func packs(t *testing.T, experiment string) {
 	t.Helper()
-	r := cli.Registry()
+	r := app.Registry()
 	src, err := r.Open(experiment)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func packs(t *testing.T, experiment string) {
 // of the catalogue.
 func TestParcelOfEachPaper(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range cli.Registry().Experiments() {
+	for _, e := range app.Registry().Experiments() {
 		if paper, _, _ := strings.Cut(e.Name, "/"); !seen[paper] {
 			seen[paper] = true
 			t.Run(e.Name, func(t *testing.T) { packs(t, e.Name) })

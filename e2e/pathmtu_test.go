@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -23,7 +23,7 @@ measure: [goodput]
 }
 
 func loadPathMTU(text string) (*experiment.Spec, error) {
-	return plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	return plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{})
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
@@ -51,7 +51,7 @@ var ingressSetups = map[string]struct {
 // TestIngressWithoutPort: each registered program that does not choose the egress port, and does not mark its
 // configuration as a user of it, does the same whether the port is known at its Ingress or not.
 func TestIngressWithoutPort(t *testing.T) {
-	for _, s := range cli.Registry().Programs {
+	for _, s := range app.Registry().Programs {
 		if dataplane.ChoosesPort(s.Default(), false) {
 			continue
 		}
@@ -95,7 +95,7 @@ func TestProgramOrder(t *testing.T) {
 		"traffic: [{name: x, from: h0, to: h3, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"
 	const bridge = "ports: {a: {interface: eth1, rate: 1Gbps}, b: {interface: eth2, rate: 1Gbps}}\nqueues: 3\n" +
 		"switch: [%s]\nmetrics: none\n"
-	r := cli.Registry()
+	r := app.Registry()
 	load := func(list string) error {
 		_, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, experiment, list)},
 			experiment.Options{})
@@ -172,7 +172,7 @@ func TestProgramTwice(t *testing.T) {
 		"switch: [%s]\ntraffic: [{name: x, from: h0, to: h1, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"
 	const bridge = "ports: {a: {interface: eth1, rate: 1Gbps}, b: {interface: eth2, rate: 1Gbps}}\nmetrics: none\n" +
 		"switch: [%s]\n"
-	r := cli.Registry()
+	r := app.Registry()
 	for _, s := range r.Programs {
 		list := fmt.Sprintf("forward, %s, %s", s.Name, s.Name)
 		column := len("switch: [forward, , ") + len(s.Name) + 1

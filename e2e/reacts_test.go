@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
@@ -127,7 +127,7 @@ func (r reaction) check(t *testing.T) {
 // load loads a file, if its parts go together.
 func load(t *testing.T, text string) (s *experiment.Spec, loads bool) {
 	t.Helper()
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err == nil {
 		return s, true

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/core/outcome"
 	"weir/core/scheme"
@@ -304,7 +304,7 @@ func TestWarningsOfOneDirection(t *testing.T) {
 
 // TestExcuses: each kind that excuses an effect is a kind of warning.
 func TestExcuses(t *testing.T) {
-	kinds := cli.WarningKinds(cli.Registry())
+	kinds := app.WarningKinds(app.Registry())
 	for id := range excuses {
 		if !slices.ContainsFunc(kinds, func(k scheme.WarningKind) bool { return k.ID == id }) {
 			t.Errorf("%s is no kind of warning", id)

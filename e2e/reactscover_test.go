@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/core/telemetry"
 	"weir/core/unit"
@@ -131,7 +131,7 @@ func TestCrossings(t *testing.T) {
 // TestReactionsComplete: the choices have every controller of the registry that controls, every format of telemetry and
 // every program that chooses among the paths of a network.
 func TestReactionsComplete(t *testing.T) {
-	r := cli.Registry()
+	r := app.Registry()
 	has := func(choices []string, name string) bool {
 		return slices.ContainsFunc(choices, func(s string) bool {
 			return s == name || strings.HasPrefix(s, name+":") || strings.HasPrefix(s, name+",")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -18,7 +18,7 @@ func TestReportsOfShortDatagrams(t *testing.T) {
 		text := fmt.Sprintf("duration: 20ms\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us, buffer: 100kB}}\n"+
 			"switch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, size: %d B, payload: %d B, "+
 			"transport: udp_controlled, cc: none, start: 0s}\nmeasure: [goodput]\n", 50_000*payload, payload)
-		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 			experiment.Options{})
 		if err != nil {
 			t.Fatal(err)

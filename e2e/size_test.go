@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -25,7 +25,7 @@ traffic: [{name: x, %s, transport: rdma, cc: {hpcc: {t: 13us}}, start: 0s}]
 measure: [fct]
 `, k, traffic)
 	src := &experiment.Source{Name: "large", File: "large.yaml", Data: []byte(text)}
-	s, err := plan.Load(cli.Registry(), src, experiment.Options{})
+	s, err := plan.Load(app.Registry(), src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 )
 
 // TestEverySizeIsExplained: docs/spec.md says of each registered job what its size counts, in the table that
@@ -17,8 +17,8 @@ func TestEverySizeIsExplained(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(text), "## What a size means\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	for i := range cli.Registry().Jobs {
-		name := cli.Registry().Jobs[i].Name
+	for i := range app.Registry().Jobs {
+		name := app.Registry().Jobs[i].Name
 		if !strings.Contains(table, "| job | "+name+" |") && !strings.Contains(table, "\n| "+name+" |") {
 			t.Errorf("job %s has no row", name)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -164,7 +164,7 @@ func (w wait) ports() int64 {
 // check runs the combination. No data packet arrives twice, and no timer expires. It reports whether that was tested:
 // buffers that are not lossless may drop packets, and then timers are needed.
 func (w wait) check(t *testing.T) (tested bool) {
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(w.spec())},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(w.spec())},
 		experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, w.spec())

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -14,8 +14,8 @@ import (
 // TestEveryControllerSendsOnce: over each transport with a controller no registered one has a packet sent again where
 // no packet is lost or overtaken.
 func TestEveryControllerSendsOnce(t *testing.T) {
-	for i := range cli.Registry().Controllers {
-		controller := cli.Registry().Controllers[i].Name
+	for i := range app.Registry().Controllers {
+		controller := app.Registry().Controllers[i].Name
 		for _, transport := range []string{"rdma: {recovery: go_back_n}",
 			"rdma: {recovery: selective_repeat, reordering: adaptive}", "udp_controlled", "tcp"} {
 			for _, buffer := range []string{"pfc of 32MB", "unlimited"} {
@@ -37,7 +37,7 @@ func TestEveryControllerSendsOnce(t *testing.T) {
 // sentOnce runs an experiment whose network drops no packet. No packet of it is sent again.
 func sentOnce(t *testing.T, text string) {
 	t.Helper()
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -166,7 +166,7 @@ switch: [` + x.balance + `, telemetry]
 traffic: [{name: x, from: h0, to: h2, transport: {rdma: {recovery: selective_repeat, paths: 8}}, cc: hpcc, start: 0s}]
 measure: [goodput]
 `
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 				experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -195,7 +195,7 @@ func TestSuits(t *testing.T) {
 					break
 				}
 			}
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 				experiment.Options{})
 			if want, refused := strings.CutPrefix(x.want, "!"); refused {
 				if err == nil || !strings.HasPrefix(err.Error(), place+want) {
@@ -226,7 +226,7 @@ func TestIdleSomewhere(t *testing.T) {
 	} {
 		t.Run(x.sweep, func(t *testing.T) {
 			text := strings.Replace(stands, "line_rate", "$start, initial_window: 20 packets", 1) + "sweep: " + x.sweep + "\n"
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 				experiment.Options{})
 			if err != nil || (len(s.Warnings()) > 0) != x.idle {
 				t.Errorf("%v, %q", err, s.Warnings())
@@ -234,7 +234,7 @@ func TestIdleSomewhere(t *testing.T) {
 		})
 	}
 	text := strings.Replace(stands, "first_window: line_rate", "initial_window: 10 packets", 1)
-	if s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	if s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{}); err != nil || len(s.Warnings()) > 0 {
 		t.Errorf("%v, %q", err, s.Warnings())
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -38,7 +38,7 @@ switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: %s}]}}
 traffic: [{name: x, from: [h0, h1], to: h2, transport: %s, cc: powertcp, start: 0s}]
 measure: [goodput]
 `, x.ncf, x.transport)
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 				experiment.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 )
 
@@ -22,7 +22,7 @@ import (
 func TestWarningKinds(t *testing.T) {
 	listed := map[string]int{}
 	identifier := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	for _, k := range cli.WarningKinds(cli.Registry()) {
+	for _, k := range app.WarningKinds(app.Registry()) {
 		listed[k.ID]++
 		if !identifier.MatchString(k.ID) || k.Condition == "" || strings.HasSuffix(k.Condition, ".") {
 			t.Errorf("kind %q with condition %q: an identifier is words of letters and digits joined by hyphens, "+
@@ -60,12 +60,12 @@ func TestWarningKinds(t *testing.T) {
 			t.Errorf("%s is declared %d times", id, n)
 		}
 		if listed[id] != 1 {
-			t.Errorf("%s is declared, and %d times in cli.WarningKinds", id, listed[id])
+			t.Errorf("%s is declared, and %d times in app.WarningKinds", id, listed[id])
 		}
 	}
 	for id := range listed {
 		if declared[id] == 0 {
-			t.Errorf("%s is in cli.WarningKinds, and not declared as a literal", id)
+			t.Errorf("%s is in app.WarningKinds, and not declared as a literal", id)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/document"
 	"weir/internal/testkit/warntest"
 	"weir/study/experiment"
@@ -203,7 +203,7 @@ measure: [collective]
 // experimentWarnings loads an experiment.
 func experimentWarnings(t *testing.T, text string) []document.Warning {
 	t.Helper()
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text),
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text),
 		Open: func(name string) ([]byte, error) { // two flows, of class 3 and of one that the name has
 			return []byte("2\n0 1 3 100 1000 0.0\n0 1 " + strings.TrimPrefix(name, "flows") + " 100 1000 0.0\n"), nil
 		}}, experiment.Options{})

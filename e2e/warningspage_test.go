@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/scheme"
 	"weir/internal/testkit/testutil"
 )
 
 // warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
-var warningTests = []string{"cmd/weir", "cmd/weir/cli", "study/interop/hpccsim", "study/run", "study/experiment",
+var warningTests = []string{"cmd/weir", "app/internal/cli", "study/interop/hpccsim", "study/run", "study/experiment",
 	"study/traps",
 	"worlds/softswitch"}
 
@@ -40,7 +40,7 @@ func TestWarningsPage(t *testing.T) {
 		"1000 pairs of hosts that send to each other, paths of about 1000 of them are. A port at which data can queue is\n" +
 		"the narrowest of a flow's path, or one to which hosts can together send more than it sends.\n\n" +
 		"| identifier | issued when | tests |\n|---|---|---|\n")
-	kinds := cli.WarningKinds(cli.Registry())
+	kinds := app.WarningKinds(app.Registry())
 	slices.SortFunc(kinds, func(a, b scheme.WarningKind) int { return strings.Compare(a.ID, b.ID) })
 	for _, k := range kinds {
 		switch at := rows[k.ID]; len(at) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -37,7 +37,7 @@ func TestWarningsOfJobPairs(t *testing.T) {
 		goal := strings.Replace("num_ranks 3\nrank 0 {\nl1: send 1000b to TO tag 1\n}\nrank 1 {\nl1: calc 100\n}\n"+
 			"rank 2 {\nl1: calc 100\n}\n", "TO", x.to, 1)
 		goal = strings.Replace(goal, "rank "+x.to+" {\nl1: calc 100", "rank "+x.to+" {\nl1: recv 1000b from 0 tag 1", 1)
-		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(unusedPath),
+		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(unusedPath),
 			Open: func(string) ([]byte, error) { return []byte(goal), nil }}, experiment.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -14,7 +14,7 @@ import (
 
 // issued are the kinds and ports of an experiment's warnings, sorted; loads is false if the experiment is wrong.
 func issued(text string) (all []string, loads bool) {
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err != nil {
 		return nil, false
@@ -81,7 +81,7 @@ func TestMarksBeyondQueue(t *testing.T) {
 // TestWarningsOfPaths: what a path's narrowest link carries decides, so warnings are the same whatever the rate of the
 // hosts' links is, as long as these are not the narrowest.
 func TestWarningsOfPaths(t *testing.T) {
-	r := cli.Registry()
+	r := app.Registry()
 	compared := 0
 	for _, transport := range []string{"tcp", "rdma", "{rdma: {recovery: selective_repeat, bound: bytes, " +
 		"bound_bytes: 64kB}}",
@@ -151,7 +151,7 @@ func ports(programs, queues string, variant int) string {
 // TestWarningsOfPorts: warnings of programs and schedulers are about the port at which data queues, in whatever order
 // the file has links and their ends, and whatever else is in the network.
 func TestWarningsOfPorts(t *testing.T) {
-	r := cli.Registry()
+	r := app.Registry()
 	var programs []string
 	for i := range r.Programs {
 		programs = append(programs, "forward, "+r.Programs[i].Name)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/cc"
 	"weir/core/telemetry"
 )
@@ -26,7 +26,7 @@ measure: [goodput]
 
 // TestWarningsOfSignals: each controller has its signals from the switch at which its data queues, and from no other.
 func TestWarningsOfSignals(t *testing.T) {
-	for _, x := range cli.Registry().Controllers {
+	for _, x := range app.Registry().Controllers {
 		needs := x.Signals&^cc.ByLosses != 0 && x.Signals&(cc.ByDelay|cc.ByDelivery) == 0
 		programs := "ecn, bolt, {telemetry: {t: 100us}}"
 		if x.Telemetry == telemetry.PathLoad {
@@ -59,7 +59,7 @@ func TestWarningsOfSignals(t *testing.T) {
 // TestWarningsOfDirectLinks: no controller lacks a signal on a path without switches, where no queue but the sender's
 // own grows.
 func TestWarningsOfDirectLinks(t *testing.T) {
-	for _, x := range cli.Registry().Controllers {
+	for _, x := range app.Registry().Controllers {
 		text := "duration: 1ms\ntopology: {hosts: [a, b], links: [{ends: [a, b], rate: 1Gbps, delay: 1ms}]}\n" +
 			"traffic: [{name: x, from: a, to: b, transport: rdma, cc: " + x.Name + ", start: 0s}]\nmeasure: [goodput]\n"
 		if all, _ := issued(text); slices.ContainsFunc(all, func(w string) bool {

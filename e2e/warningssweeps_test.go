@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -21,7 +21,7 @@ func TestWarningsOfSweeps(t *testing.T) {
 		}
 		text := strings.Replace(twoLinks("1Gbps", "$rate", "1ms", "1MB", "forward", "{tcp: {send_buffer: 380kB}}", "cubic"),
 			"measure:", "sweep: {rate: [1Mbps, "+strings.Join(rates, ", ")+"]}\nmeasure:", 1)
-		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 			experiment.Options{})
 		if err != nil {
 			t.Fatal(err)

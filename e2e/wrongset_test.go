@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -16,7 +16,7 @@ import (
 // plots name: a value that the sweep does not have, in full or as quick narrows it; a key that does not exist; a
 // duration without a unit.
 func TestWrongSet(t *testing.T) {
-	r, outside := cli.Registry(), 0
+	r, outside := app.Registry(), 0
 	for _, x := range r.Experiments() {
 		src, err := r.Open(x.Name)
 		if err != nil {

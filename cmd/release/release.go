@@ -58,11 +58,14 @@ func (o *options) make(repository string) ([]string, error) {
 	}
 	files := map[string][]byte{}
 	for _, platform := range o.Platforms {
-		binary := filepath.Join(work, strings.ReplaceAll(platform, "/", "-"))
-		if err := s.build(platform, o.Pgo, binary); err != nil {
-			return nil, err
+		folder := filepath.Join(work, strings.ReplaceAll(platform, "/", "-"))
+		for _, program := range programs(platform) {
+			if err := s.build(program, platform, o.Pgo, filepath.Join(folder, program)); err != nil {
+				return nil, err
+			}
 		}
-		if err := s.pack(files, platform, binary); err != nil {
+		binary := filepath.Join(folder, mainProgram)
+		if err := s.pack(files, platform, folder); err != nil {
 			return nil, err
 		}
 		if platform == runtime.GOOS+"/"+runtime.GOARCH { // its program runs here: it makes the site
@@ -142,12 +145,23 @@ func unpack(archive io.Reader, dir string) error {
 	}
 }
 
-// build compiles the program for a platform. What could differ between two machines is set: paths, versions of
+// mainProgram has everything. Its modules include those of the others.
+const mainProgram = "weir"
+
+// programs returns what is released for a platform: the privileged programs run on Linux only.
+func programs(platform string) []string {
+	if strings.HasPrefix(platform, "linux/") {
+		return []string{mainProgram, "weir-switch", "weir-agent"}
+	}
+	return []string{mainProgram}
+}
+
+// build compiles a program for a platform. What could differ between two machines is set: paths, versions of
 // processors, libraries of C.
-func (s *source) build(platform, pgo, binary string) error {
+func (s *source) build(program, platform, pgo, binary string) error {
 	system, processor, _ := strings.Cut(platform, "/")
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-pgo="+pgo, "-ldflags=-s -w", "-o", binary,
-		"./cmd/weir")
+		"./cmd/"+program)
 	c.Dir = s.dir
 	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off",
 		"GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
@@ -158,12 +172,9 @@ func (s *source) build(platform, pgo, binary string) error {
 }
 
 // pack adds the archive of a platform, and its list of components, to the files of the release.
-func (s *source) pack(files map[string][]byte, platform, binary string) error {
+func (s *source) pack(files map[string][]byte, platform, folder string) error {
 	name := "weir-" + s.version + "-" + strings.ReplaceAll(platform, "/", "-")
-	program, err := os.ReadFile(binary)
-	if err != nil {
-		return err
-	}
+	binary := filepath.Join(folder, mainProgram)
 	components, err := s.components(platform, binary)
 	if err != nil {
 		return err
@@ -172,8 +183,14 @@ func (s *source) pack(files map[string][]byte, platform, binary string) error {
 	if err != nil {
 		return err
 	}
-	content := []entry{{"weir", program, true}, {"components.cdx.json", components, false},
-		{"NOTICES.txt", notices, false}}
+	content := []entry{{"components.cdx.json", components, false}, {"NOTICES.txt", notices, false}}
+	for _, program := range programs(platform) {
+		data, err := os.ReadFile(filepath.Join(folder, program))
+		if err != nil {
+			return err
+		}
+		content = append(content, entry{program, data, true})
+	}
 	for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "Dockerfile"} {
 		data, err := os.ReadFile(filepath.Join(s.dir, file))
 		if err != nil {

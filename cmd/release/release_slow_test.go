@@ -70,7 +70,7 @@ func TestRelease(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.build(platform, "off", filepath.Join(t.TempDir(), "weir")); err != nil {
+			if err := s.build(mainProgram, platform, "off", filepath.Join(t.TempDir(), "weir")); err != nil {
 				t.Fatal(err)
 			}
 		})

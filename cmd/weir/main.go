@@ -4,7 +4,8 @@ package main
 import (
 	"os"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
+	_ "weir/app/all"
 )
 
-func main() { os.Exit(cli.Main(cli.Registry())) }
+func main() { os.Exit(app.Main(app.Registry())) }

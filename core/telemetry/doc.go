@@ -1,9 +1,14 @@
-// Package telemetry has the records by which switches describe a packet's path to senders. A Hop is one
-// snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01 §6.1); Records are those of a packet,
-// oldest first. HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA
-// are stacks of records in places of their own in a frame (packet.Place). A Profile is a format by its name, a
-// Format what one network carries. Formats round and wrap values; an
-// Unwrapper makes the records of a flow continuous again. A Clock is a switch's clock.
+// Package telemetry has the records by which switches describe a packet's path to senders. To use it:
+//
+//  1. NewFormat, or NewHPCC, gives what one network carries.
+//  2. A switch calls Format.Push with a Hop, a snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01
+//     §6.1); the receiver calls Format.Answer.
+//  3. The sender calls Format.Read, which fills Records, oldest hop first. An Unwrapper makes the records of a flow
+//     continuous again. A law compares those of two packets.
+//
+// HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records in
+// places of their own in a frame (packet.Place). A Profile is a format by its name. Formats round and wrap values. A
+// Clock is a switch's clock.
 //
 //	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords
 //	what a format carries, what laws need       Field, Reader   TestLacks

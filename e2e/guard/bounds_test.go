@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/e2e/guard"
 )
 
@@ -98,7 +98,7 @@ func (m *meter) counted(t *testing.T, workloads []string) {
 				return map[guard.Key]float64{{name(w), "events/hop"}: c.Events, {name(w), "allocations/packet"}: c.PerPacket,
 					{name(w), "allocations/flow"}: c.PerFlow}
 			}
-			c, err := guard.Count(cli.Registry(), w, func(c *guard.Counts) bool {
+			c, err := guard.Count(app.Registry(), w, func(c *guard.Counts) bool {
 				return len(bounds.Compare(figures(c), runtime.Version())) == 0
 			})
 			if err != nil {
@@ -141,7 +141,7 @@ measure: [{jain: {by: sender}}]
 	grow := func(t *testing.T, small, large string, carriedOut bool, by float64) float64 {
 		var used [2]float64
 		for i, experiment := range []string{small, small, large} { // the first time some things are made for good
-			u, err := guard.Built(cli.Registry(), experiment, carriedOut)
+			u, err := guard.Built(app.Registry(), experiment, carriedOut)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/document"
 	"weir/internal/text"
 	"weir/study/experiment"
@@ -161,4 +161,4 @@ func put(dir string, files map[string][]byte) error {
 	return nil
 }
 
-var known = cli.Registry()
+var known = app.Registry()

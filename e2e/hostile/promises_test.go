@@ -134,7 +134,7 @@ func TestStageOf(t *testing.T) {
 		"//go:build system && linux": "system",
 		"//go:build slow":            "slow",
 		"//go:build linux":           "",
-		"//go:build !nojetstream":    "",
+		"//go:build !darwin":         "",
 		"//go:build lab && !race":    "lab",
 		"//go:build !race":           "",
 		"//go:build !slow":           "",

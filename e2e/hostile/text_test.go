@@ -14,7 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
+	"weir/internal/command"
 	"weir/internal/text"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -23,7 +24,7 @@ import (
 // weir runs a command line as on a terminal, and returns what it gave.
 func weir(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = cli.Run(cli.Registry(), args, &out, &errs, false)
+	code = app.Command(app.Registry(), &out, &errs, args...)
 	return code, out.String(), errs.String()
 }
 
@@ -82,7 +83,7 @@ func silent(t *testing.T, what, s string) {
 // A control character, one that turns the writing, or one that is not seen is refused wherever a file gives a
 // name or a text, written as it is or as an escape of YAML: with its place, and shown as an escape.
 func TestNamesThatAct(t *testing.T) {
-	known := cli.Registry()
+	known := app.Registry()
 	places := map[string]string{"TITLE": "1:", "NODE": "4:", "TRAFFIC": "8:", "KEY": "10:", "VALUE": "10:", "CLAIM": "15:",
 		"SAYS": "15:"}
 	for _, x := range []struct{ name, in, shown string }{
@@ -140,7 +141,7 @@ func TestArgumentsThatAct(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code, out, errs := weir(x.args...)
-			if code == cli.Done || !strings.Contains(errs, x.want) {
+			if code == command.Done || !strings.Contains(errs, x.want) {
 				t.Errorf("exit code %d: %q, want %q", code, errs, x.want)
 			}
 			silent(t, "the message", out+errs)
@@ -163,7 +164,7 @@ func TestOutputsOfHostileNames(t *testing.T) {
 	file := write(t, "=e\x1b]0;x\a\u2066<b>&\".yaml", with(hostileNames))
 	args := []string{file, "--out", out}
 	code, tables, errs := weir(append([]string{"run", "--trace", "*", "--set", `title="=<set> & \" title"`}, args...)...)
-	if code != cli.Done {
+	if code != command.Done {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	silent(t, "weir run", tables+errs)
@@ -174,7 +175,7 @@ func TestOutputsOfHostileNames(t *testing.T) {
 	for _, args := range [][]string{{"check", file}, {"show", file}, {"show", "--yaml", file}, {"report", dirs[0]},
 		{"diff", dirs[0], dirs[0]}, {"show", "--footprint", file}} {
 		code, text, errs := weir(args...)
-		if code != cli.Done {
+		if code != command.Done {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
 		}
 		silent(t, args[0], text+errs)
@@ -188,7 +189,7 @@ func TestOutputsOfHostileNames(t *testing.T) {
 		read++
 		for _, args := range [][]string{{"trace", trace}, {"trace", trace, "--events"}} {
 			code, text, errs := weir(args...)
-			if code != cli.Done {
+			if code != command.Done {
 				t.Errorf("%v: exit code %d: %s", args, code, errs)
 			}
 			silent(t, args[0], text+errs)

@@ -1,4 +1,5 @@
-// Controller is a weir with a controller of one's own: it has the whole command line.
+// Controller is a weir with a controller of one's own. It has the whole command line, but for what needs more modules,
+// which package app lists.
 package main
 
 import (
@@ -6,11 +7,11 @@ import (
 
 	"example.org/controller/gentle"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 )
 
 func main() {
-	r := cli.Registry()
+	r := app.Registry()
 	r.Controllers = append(r.Controllers, gentle.Scheme())
-	os.Exit(cli.Main(r))
+	os.Exit(app.Main(r))
 }

@@ -11,16 +11,18 @@ import (
 	"example.org/ownscheme/rpc"
 	"example.org/ownscheme/slowest"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
+	_ "weir/app/figure"
+	_ "weir/app/softswitch"
 )
 
 func main() {
-	r := cli.Registry()
+	r := app.Registry()
 	r.Controllers = append(r.Controllers, aimd.Scheme())
 	r.Programs = append(r.Programs, early.Scheme())
 	r.Measures = append(r.Measures, slowest.Kind())
 	r.Topologies = append(r.Topologies, ring.Scheme())
 	r.Workloads = append(r.Workloads, rpc.Sizes())
 	r.Formats = append(r.Formats, flowlist.Format())
-	os.Exit(cli.Main(r))
+	os.Exit(app.Main(r))
 }

@@ -42,12 +42,16 @@ var Layers = []Layer{
 	{Name: "worlds/sim/crew"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim worlds/sim/crew", Modules: true,
-		Order:    "measure < claim < experiment < plan < results figure traps < run report < page < bench interop",
+		Order: "measure < claim < experiment < plan < results figure traps < run report < page < " +
+			"bench interop workers",
 		Packages: map[string]string{"measure": outsideWorlds, "claim": outsideWorlds, "experiment": outsideWorlds}},
-	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study", Modules: true},
 	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim worlds/sim/crew study", Modules: true},
 	{Name: "internal/ci", Imports: "core internal internal/testkit", Modules: true},
-	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/crew study cmd",
+	{Name: "app/programs", Imports: "core papers"},
+	{Name: "app", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study app/programs", Modules: true},
+	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study app app/programs",
+		Modules: true},
+	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/crew study app cmd",
 		Modules: true},
 }
 

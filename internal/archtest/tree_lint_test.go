@@ -9,12 +9,15 @@ import (
 	"weir/internal/testkit/testutil"
 )
 
-// root is the module's folder.
-const root = "../.."
+// root is the module's folder, and module its path.
+const (
+	root   = "../.."
+	module = "weir"
+)
 
 // TestLayers holds this module to the order of its layers.
 func TestLayers(t *testing.T) {
-	found, err := Check(testutil.TrackedFiles(t, root), "weir", Layers)
+	found, err := Check(testutil.TrackedFiles(t, root), module, Layers)
 	report(t, found, err)
 }
 

@@ -7,6 +7,7 @@
 //	go run ./internal/ci language [-lower]     # count words of the old dialect, or lower the bounds
 //	go run ./internal/ci coverage DIR          # compare the coverage of `go test ./...` by package with DIR's
 //	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with commit BASE's
+//	go run ./internal/ci module PATH           # give the module another path, everywhere
 //	go run ./internal/ci verdicts [-update] …  # compare the quick catalogue's verdicts with the file, or write it
 package main
 
@@ -24,6 +25,7 @@ var commands = map[string]func(root string, args []string) error{
 	"language":  languageCommand,
 	"coverage":  coverageCommand,
 	"catalogue": catalogueCommand,
+	"module":    moduleCommand,
 	"verdicts":  verdictsCommand,
 }
 
@@ -39,7 +41,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("usage: ci list|stage|race|lint|language|coverage|catalogue|verdicts …")
+		return fmt.Errorf("usage: ci list|stage|race|lint|language|coverage|catalogue|module|verdicts …")
 	}
 	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil { // tests read what git, R and gnuplot print
 		return err

@@ -213,7 +213,10 @@ func joinPasses(first, second error) error {
 	return errors.Join(first, second)
 }
 
+// module is this module's path.
+const module = "weir"
+
 // packageDir returns the folder of a package of this module.
 func packageDir(pkg string) string {
-	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(pkg, "weir"), "/"))
+	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/"))
 }

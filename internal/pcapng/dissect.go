@@ -8,6 +8,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/trace"
+	"weir/internal/pcapng/pcapflows"
 )
 
 var be = binary.BigEndian
@@ -35,10 +36,10 @@ func dissect(r *trace.Record, b []byte, link layers.LinkType) {
 			return
 		}
 		b = b[4:]
-		etherType = ofVersion(b)
+		etherType = pcapflows.EtherTypeOf(b)
 	default: // IP without a link layer, or what cannot be read
 		if link == layers.LinkTypeRaw || link == layers.LinkTypeIPv4 || link == layers.LinkTypeIPv6 {
-			etherType = ofVersion(b)
+			etherType = pcapflows.EtherTypeOf(b)
 		}
 	}
 	switch etherType {
@@ -49,17 +50,6 @@ func dissect(r *trace.Record, b []byte, link layers.LinkType) {
 	case packet.EtherControl:
 		pfc(r, b)
 	}
-}
-
-// ofVersion is the Ethernet type of an IP packet.
-func ofVersion(b []byte) uint16 {
-	if len(b) > 0 && b[0]>>4 == 4 {
-		return packet.EtherIPv4
-	}
-	if len(b) > 0 && b[0]>>4 == 6 {
-		return packet.EtherIPv6
-	}
-	return 0
 }
 
 // pfc is IEEE 802.1Qbb: opcode 0101, classes, a pause time for each class.

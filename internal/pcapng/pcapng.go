@@ -15,20 +15,14 @@ import (
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/internal/pcapng/pcapflows"
 )
 
 // application is what a section header says has written the file.
 const application = "weir"
 
-// drops is the suffix of interfaces with a port's drops.
-const drops = " drops"
-
-// Suffixes of the interfaces of a lab's capture (lab.Replay): of frames that come in at a switch,
-// and of changes of its ports, whose packets have no bytes.
-const (
-	inputs  = " in"
-	changes = " events"
-)
+// inputs is the suffix of the interfaces of a lab's capture (lab.Replay) with frames that come in at a switch.
+const inputs = " in"
 
 // Writer is a Sink that writes what ports transmit and what is dropped at them in
 // wire form: for each port an interface with its name, and one with " drops" behind
@@ -58,7 +52,7 @@ func NewSnapWriter(w io.Writer, ports []string, snap int) (*Writer, error) {
 	options := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: application,
 		Comment: "time 0 is the simulation's; of each frame " + kept}}
 	for i, name := range ports {
-		for k, suffix := range []string{"", drops} {
+		for k, suffix := range []string{"", pcapflows.Drops} {
 			n := pcapgo.NgInterface{Name: name + suffix, LinkType: layers.LinkTypeEthernet, SnapLength: uint32(snap),
 				TimestampResolution: 9}
 			var err error
@@ -107,10 +101,6 @@ func (c *counted) Read(b []byte) (int, error) {
 	c.n += int64(n)
 	return n, err
 }
-
-// horizon is how far from time 0 a file's first packet may be for its times to be
-// taken as they are: a run of Weir. Those of clocks count from their first packet.
-const horizon = 100 * 24 * time.Hour
 
 // Read reads a pcapng file, Weir's or another one, and hands each packet to f
 // as a record, which f must not keep: of Weir's a transmission, a drop or (in a capture of
@@ -184,7 +174,7 @@ func (c *clock) since(at time.Time) (time.Duration, error) {
 			at = zero
 		}
 	}
-	if !c.began && at.Sub(zero).Abs() > horizon {
+	if !c.began && at.Sub(zero).Abs() > pcapflows.Horizon {
 		c.start = at
 	}
 	c.began = true
@@ -192,8 +182,8 @@ func (c *clock) since(at time.Time) (time.Duration, error) {
 	if !c.start.IsZero() {
 		since = at.Sub(c.start)
 	}
-	if since.Abs() > horizon {
-		return 0, fmt.Errorf("time stamp %v is more than %v from the first one", at, horizon)
+	if since.Abs() > pcapflows.Horizon {
+		return 0, fmt.Errorf("time stamp %v is more than %v from the first one", at, pcapflows.Horizon)
 	}
 	return since, nil
 }
@@ -201,13 +191,13 @@ func (c *clock) since(at time.Time) (time.Duration, error) {
 // place says by an interface's name what has happened, and where; false for a frame without
 // bytes, which stands for a change of a link.
 func place(r *trace.Record, name string, number int, comments []string) bool {
-	if base, ok := strings.CutSuffix(name, drops); ok {
+	if base, ok := strings.CutSuffix(name, pcapflows.Drops); ok {
 		name, r.Kind = base, trace.Drop
 		if len(comments) > 0 {
 			r.Reason = trace.Word(comments[0])
 		}
 	}
-	if strings.HasSuffix(name, changes) && r.FrameBytes == 0 {
+	if strings.HasSuffix(name, pcapflows.Changes) && r.FrameBytes == 0 {
 		return false
 	}
 	if base, ok := strings.CutSuffix(name, inputs); ok {

@@ -265,7 +265,7 @@
 //     it 13, which is undecided (path.long), and 21 by supply; with NCF at both it has 17 and 29, of a fair 32.
 //   - Controllers: with supply all ten reduce within 6 µs. With loss, reno, cubic, bbr, dctcp and swift do, the
 //     others upon their own signal. With resend alone no sender floods, even without a controller: 0.1 NACKs a
-//     packet at full use, for after a NACK packets go as others arrive. cmd/weir/cli has the same without a
+//     packet at full use, for after a NACK packets go as others arrive. app/internal/cli has the same without a
 //     transport (testdata/nacks.txt). Two claims fail: that bbr waits for its own signal (own-signal), and that supply
 //     never costs more packets than another reaction (supply-lost: DCQCN loses 71, and 20 by loss).
 //   - A flood of mice that respond to no NACK (attack). Two elephants next to 200 flows that bring twice the port keep

@@ -13,7 +13,7 @@ import (
 
 	"weir/internal/webserver"
 	"weir/study/experiment"
-	"weir/study/page"
+	"weir/study/page/live"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
@@ -138,7 +138,11 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 
 // round measures with a server of its own.
 func (f *PageFigures) round(b *driven, r *experiment.Registry, out string) error {
-	s, err := page.New(page.Options{Registry: r, Out: out, Version: "bench"})
+	page, err := live.Page.Get()
+	if err != nil {
+		return err
+	}
+	s, err := page(live.Options{Registry: r, Out: out, Version: "bench"})
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/testutil"
 	"weir/study/bench"
 )
 
 // The page is measured in a browser: each round has a first paint of each page.
 func TestPage(t *testing.T) {
-	f, err := bench.Page(t.Context(), cli.Registry(), bench.PageOptions{Results: 60, Rounds: 1})
+	f, err := bench.Page(t.Context(), app.Registry(), bench.PageOptions{Results: 60, Rounds: 1})
 	if errors.Is(err, bench.ErrNoBrowser) {
 		testutil.SkipMissing(t, "chromium", "chromium")
 	}

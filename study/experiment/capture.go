@@ -14,7 +14,7 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/pcapng"
+	"weir/internal/pcapng/pcapflows"
 )
 
 // What of a capture is traffic.
@@ -80,7 +80,7 @@ type captureDecoder struct {
 	given []mapped // hosts that the file gives
 	host  []int    // by the capture's addresses; −1: none
 	name  string   // of the file
-	left  []pcapng.Left
+	left  []pcapflows.Left
 	short int // datagrams that are longer than their packets
 	late  int // packets or flows behind the end of the run
 }
@@ -127,8 +127,8 @@ func (c *captureDecoder) mapping() {
 }
 
 // read reads the capture; nil: it cannot be. What points of a sweep have in common is read once.
-func (c *captureDecoder) read() *pcapng.Source {
-	want := pcapng.Selection{Flows: c.as == asFlows}
+func (c *captureDecoder) read() *pcapflows.Source {
+	want := pcapflows.Selection{Flows: c.as == asFlows}
 	if v := c.x.Get("port"); v != nil {
 		want.Port = uint16(c.Integer(v, 1, 65535))
 	}
@@ -150,13 +150,13 @@ func (c *captureDecoder) read() *pcapng.Source {
 	if s := c.captures[key]; s != nil {
 		return s
 	}
-	s, err := pcapng.Traffic(data, want)
+	s, err := pcapflows.Read(data, want)
 	if err != nil {
 		c.Fail(file.Place, "", "%s: %v", file.Text, err)
 		return nil
 	}
 	if c.captures == nil {
-		c.captures = map[string]*pcapng.Source{}
+		c.captures = map[string]*pcapflows.Source{}
 	}
 	c.captures[key] = s
 	return s
@@ -183,7 +183,7 @@ func (c *captureDecoder) interfaces() (patterns []string) {
 }
 
 // places finds the host of each address.
-func (c *captureDecoder) places(s *pcapng.Source) bool {
+func (c *captureDecoder) places(s *pcapflows.Source) bool {
 	n := c.p.seen.Network
 	c.host = make([]int, len(s.Addresses))
 	if c.given == nil {
@@ -241,10 +241,10 @@ func list(all []netip.Addr) string {
 
 // leave counts packets or flows that are left out.
 func (c *captureDecoder) leave(why string) {
-	i := slices.IndexFunc(c.left, func(l pcapng.Left) bool { return l.Why == why })
+	i := slices.IndexFunc(c.left, func(l pcapflows.Left) bool { return l.Why == why })
 	if i < 0 {
 		i = len(c.left)
-		c.left = append(c.left, pcapng.Left{Why: why})
+		c.left = append(c.left, pcapflows.Left{Why: why})
 	}
 	c.left[i].Packets++
 }
@@ -270,7 +270,7 @@ func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst in
 }
 
 // flows makes a flow of each direction of a connection that has carried something.
-func (c *captureDecoder) flows(s *pcapng.Source, id int, offset unit.Time) {
+func (c *captureDecoder) flows(s *pcapflows.Source, id int, offset unit.Time) {
 	if !c.room(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
 		return
 	}
@@ -291,7 +291,7 @@ func (c *captureDecoder) flows(s *pcapng.Source, id int, offset unit.Time) {
 }
 
 // packets makes a flow of each pair of hosts, with its packets as datagrams.
-func (c *captureDecoder) packets(s *pcapng.Source, id int, offset unit.Time) {
+func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) {
 	headers := int32(packet.IPv4Header)
 	if c.tr.seen.Version == 6 {
 		headers = packet.IPv6Header
@@ -340,7 +340,7 @@ func (c *captureDecoder) packets(s *pcapng.Source, id int, offset unit.Time) {
 const leastCaptured = 16
 
 // why says what was left out.
-func (c *captureDecoder) why(s *pcapng.Source) string {
+func (c *captureDecoder) why(s *pcapflows.Source) string {
 	var words []string
 	for _, l := range slices.Concat(s.Left, c.left) {
 		words = append(words, fmt.Sprintf("%d %s", l.Packets, l.Why))
@@ -352,7 +352,7 @@ func (c *captureDecoder) why(s *pcapng.Source) string {
 }
 
 // tell warns of what is not in the traffic as the capture has it.
-func (c *captureDecoder) tell(s *pcapng.Source) {
+func (c *captureDecoder) tell(s *pcapflows.Source) {
 	warn := func(kind scheme.WarningKind, format string, args ...any) {
 		c.warn(kind, c.x.Get("file").Place, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))

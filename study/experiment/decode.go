@@ -6,7 +6,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/pcapng"
+	"weir/internal/pcapng/pcapflows"
 	"weir/internal/switchfile"
 )
 
@@ -25,17 +25,17 @@ type decoder struct {
 	issued    map[Warning]bool   // all: kept in warnings, or counted in similar
 	similar   map[similarity]int // warnings
 	networks  routedNetworks
-	flows     flowList                  // of the point before
-	built     map[string]bool           // what decides whether switches can be built, of the points so far
-	files     []string                  // the files that the point in hand reads, with their hashes
-	inputs    map[string][]byte         // the files that any point reads, by the name in the spec
-	bufferAt  []document.Place          // by link of the point's network, where its buffer is given
-	limits    []limit                   // of queues, of the point in hand
-	named     directory                 // the nodes and links of its network
-	groups    map[string][]int          // hosts by the name that the file gives them, of the point in hand
-	around    surroundings              // of the point in hand
-	jobs      map[string]*Job           // by all that decides them
-	captures  map[string]*pcapng.Source // by what of them is wanted
+	flows     flowList                     // of the point before
+	built     map[string]bool              // what decides whether switches can be built, of the points so far
+	files     []string                     // the files that the point in hand reads, with their hashes
+	inputs    map[string][]byte            // the files that any point reads, by the name in the spec
+	bufferAt  []document.Place             // by link of the point's network, where its buffer is given
+	limits    []limit                      // of queues, of the point in hand
+	named     directory                    // the nodes and links of its network
+	groups    map[string][]int             // hosts by the name that the file gives them, of the point in hand
+	around    surroundings                 // of the point in hand
+	jobs      map[string]*Job              // by all that decides them
+	captures  map[string]*pcapflows.Source // by what of them is wanted
 	// incomplete: there is no network or no traffic
 	incomplete  bool
 	telemetryAt document.Place // of the program that writes telemetry

@@ -1,12 +1,10 @@
 package figure
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"slices"
 
-	"gonum.org/v1/plot/vg"
+	"weir/internal/linked"
+	"weir/internal/text"
 )
 
 // Figure is what is drawn: panels with the same axes, below a title and above a legend.
@@ -23,6 +21,22 @@ type Figure struct {
 	Bar    *Axis    // of a heat map: its colours
 	Does   []string // what rows do, in the order of its colours, up to MostDone; the axis Y has no words of its own then
 }
+
+// Axis is how values are shown along one side of a figure.
+type Axis struct {
+	Label    string
+	Log      bool
+	Min, Max float64   // the range; NaN: by the values
+	Ticks    []float64 // nil: chosen
+	Count    int       // of ticks, about; 0: as many as there is room for
+	Words    []string  // of places 0, 1, 2, … of an axis without numbers
+	At       []float64 // values of a sweep, which are the ticks if there is room for them
+	Zero     bool      // it begins at 0
+	Top      float64   // a value that the range does not pass by a margin: shares end at 1; 0: none
+}
+
+// Auto is an axis whose range the values decide.
+func Auto(label string) Axis { return Axis{Label: label, Min: math.NaN(), Max: math.NaN()} }
 
 // Panel is one part of a figure.
 type Panel struct {
@@ -83,6 +97,18 @@ type Heat struct {
 	Label         func(float64) string
 }
 
+// Rows are what several things do over time, one below the other.
+type Rows struct {
+	Names []string // of the rows, from above
+	Spans []Span   // in the order of rows, and of time
+}
+
+// Span is a part of a row, in which it does the thing of that number (Figure.Does).
+type Span struct {
+	Row, Does int
+	From, To  float64
+}
+
 // Entry is one of the legend's that no series has.
 type Entry struct {
 	Name string
@@ -117,11 +143,11 @@ func Places() []string {
 	return out
 }
 
-// Size is that of a figure, and of its text.
+// Size is that of a figure, and of its text, in points.
 type Size struct {
-	Width, Height vg.Length // Height 0: what the panels want
-	Text          vg.Length // of labels and the legend; ticks are a little smaller
-	Grow          bool      // it may be wider, for the sake of many words on an axis
+	Width, Height float64 // Height 0: what the panels want
+	Text          float64 // of labels and the legend; ticks are a little smaller
+	Grow          bool    // it may be wider, for the sake of many words on an axis
 }
 
 // LeastText is the smallest text of a printed figure, in points.
@@ -131,92 +157,88 @@ const LeastText = 7
 func Screen() Size { return Size{Width: 340, Text: 11.5, Grow: true} }
 
 // Print is the size of a printed figure. The columns of journals have 89 mm, and their pages 183 mm.
-func Print(width vg.Length) Size { return Size{Width: width, Text: 8} }
+func Print(width float64) Size { return Size{Width: width, Text: 8} }
 
-// MostSeries is how many series one panel has at most: more cannot be told apart.
-const MostSeries = styles
+// Limits of what a reader can distinguish.
+const (
+	MostSeries = 16 // series of a panel, each with a colour and a marker of its own
+	MostDone   = 4  // things that rows do
+)
 
-// errEmpty is that of a figure without a value.
-var errEmpty = errors.New("no value of the figure is defined")
-
-// check refuses what cannot be drawn.
-func (f *Figure) check() error {
-	if len(f.Panels) == 0 {
-		return errEmpty
-	}
-	if len(f.Does) > MostDone {
-		return fmt.Errorf("rows do %d things; up to %d can be told apart", len(f.Does), MostDone)
-	}
-	for _, p := range f.Panels {
-		if p.Rows != nil {
-			for _, x := range p.Rows.Spans {
-				if x.Row < 0 || x.Row >= len(p.Rows.Names) || x.Does < 0 || x.Does >= len(f.Does) {
-					return fmt.Errorf("a part of row %d does %d", x.Row, x.Does)
-				}
-			}
-		}
-		seen := map[int]bool{}
-		for _, m := range p.Marks {
-			if seen[m.Series] = true; m.Series >= 0 && m.Series >= len(f.Names) {
-				return fmt.Errorf("series %d has no name", m.Series)
-			}
-			if len(m.X) != len(m.Y) && m.Form != Boxes {
-				return fmt.Errorf("a mark has %d values of x and %d of y", len(m.X), len(m.Y))
-			}
-		}
-		if len(seen) > MostSeries+1 {
-			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(seen), MostSeries)
-		}
-	}
-	return nil
+// Drawer draws figures. Package draw has one.
+type Drawer interface {
+	// Draw returns a figure in one of the Formats.
+	Draw(f *Figure, format string) ([]byte, error)
+	// Matplotlib returns a script that draws the figure by its CSV, a file of the name data next to the script.
+	Matplotlib(f *Figure, data string) ([]byte, error)
+	// Gnuplot returns a script for gnuplot that writes an SVG of the name into.
+	Gnuplot(f *Figure, data, into string) ([]byte, error)
 }
 
-// values calls f for every value of a mark that is drawn, with the ends of its interval.
-func (m *Mark) values(f func(x, low, y, high float64)) {
-	for i := range m.X {
-		if m.Form == Boxes {
-			b := m.Boxes[i]
-			f(m.X[i], b.Low, b.Median, b.High)
-			continue
-		}
-		y := m.Y[i]
-		if math.IsNaN(y) || math.IsInf(y, 0) || math.IsNaN(m.X[i]) {
-			continue
-		}
-		low, high := m.interval(i)
-		f(m.X[i], low, y, high)
+// Drawing is the place of the Drawer, which an import links in.
+var Drawing = linked.New[Drawer]("the drawing of figures", "weir/app/figure")
+
+// Formats are those that a figure can be written in.
+func Formats() []string { return []string{"svg", "pdf", "png"} }
+
+// Write draws the figure in one of the Formats.
+func (f *Figure) Write(format string) ([]byte, error) {
+	d, err := Drawing.Get()
+	if err != nil {
+		return nil, err
 	}
+	return d.Draw(f, format)
 }
 
-// interval are the ends of value i's; the value itself if it has none.
-func (m *Mark) interval(i int) (low, high float64) {
-	y := m.Y[i]
-	if m.Low == nil || math.IsNaN(m.Low[i]) || math.IsNaN(m.High[i]) || math.IsInf(m.Low[i], 0) {
-		return y, y
+// Matplotlib returns a script that draws the figure by its CSV, which it finds next to itself under the name data.
+func (f *Figure) Matplotlib(data string) ([]byte, error) {
+	d, err := Drawing.Get()
+	if err != nil {
+		return nil, err
 	}
-	return m.Low[i], m.High[i]
+	return d.Matplotlib(f, data)
 }
 
-// slots are the series of a panel that share a place of the axis, side by side; nil if nothing is a bar or box.
-func (p *Panel) slots() (out []int) {
-	barred := slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Form == Bars || m.Form == Boxes })
-	if !barred {
+// Gnuplot returns such a script for gnuplot, which writes an SVG of the name into.
+func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
+	d, err := Drawing.Get()
+	if err != nil {
+		return nil, err
+	}
+	return d.Gnuplot(f, data, into)
+}
+
+// Shown returns a copy of the figure whose texts cannot act on a terminal.
+func (f *Figure) Shown() *Figure {
+	shown := *f
+	f = &shown
+	f.Title, f.Note = text.Lines(f.Title), text.Lines(f.Note)
+	axis := func(a Axis) Axis {
+		a.Label, a.Words = text.Shown(a.Label), shownAll(a.Words)
+		return a
+	}
+	f.X, f.Y, f.Names, f.Does = axis(f.X), axis(f.Y), shownAll(f.Names), shownAll(f.Does)
+	if f.Bar != nil {
+		bar := axis(*f.Bar)
+		f.Bar = &bar
+	}
+	f.Panels = append([]Panel{}, f.Panels...)
+	for i := range f.Panels {
+		f.Panels[i].Title = text.Shown(f.Panels[i].Title)
+		if r := f.Panels[i].Rows; r != nil {
+			f.Panels[i].Rows = &Rows{shownAll(r.Names), r.Spans}
+		}
+	}
+	return f
+}
+
+func shownAll(all []string) []string {
+	if all == nil {
 		return nil
 	}
-	for _, m := range p.Marks {
-		if !slices.Contains(out, m.Series) {
-			out = append(out, m.Series)
-		}
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = text.Shown(s)
 	}
-	slices.Sort(out)
 	return out
-}
-
-// shift is how far a series stands from its place, and how wide it may be, in units of the axis.
-func shift(slots []int, series int) (by, width float64) {
-	if len(slots) == 0 {
-		return 0, 0.8
-	}
-	width = 0.8 / float64(len(slots))
-	return -0.4 + width*(float64(slices.Index(slots, series))+0.5), width
 }

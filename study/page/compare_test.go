@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
 	"weir/study/run"
@@ -32,14 +32,14 @@ func single(t *testing.T, dir, name, measure string) string {
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return carried(t, dir, runtest.Load(t, cli.Registry(), file, experiment.Options{}))
+	return carried(t, dir, runtest.Load(t, app.Registry(), file, experiment.Options{}))
 }
 
 // Results that have nothing in common are not held against each other, and the page says so: neither those whose points
 // are others, nor those whose only point has other values.
 func TestNothingInCommon(t *testing.T) {
 	dir, names := copied(t)
-	other := carried(t, dir, runtest.Load(t, cli.Registry(), "p4abc/fig5", experiment.Options{Quick: true,
+	other := carried(t, dir, runtest.Load(t, app.Registry(), "p4abc/fig5", experiment.Options{Quick: true,
 		Set: []string{"n=4", "duration=6s", "scheme=abc"}}))
 	const says = "These results have nothing in common"
 	one, two := single(t, dir, "one", "goodput"), single(t, dir, "two", "{queue: {port: s->h1}}")

@@ -7,11 +7,12 @@ import (
 
 	"weir/study/experiment"
 	"weir/study/page"
+	"weir/study/page/live"
 )
 
 // A server lets in nobody who does not have its token.
 func Example() {
-	s, err := page.New(page.Options{Registry: &experiment.Registry{}, Out: "results"})
+	s, err := page.New(live.Options{Registry: &experiment.Registry{}, Out: "results"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
 	"weir/internal/testkit/testutil/await"
@@ -122,10 +122,10 @@ func swept(t *testing.T) *looked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serveAs(t, dir, func(o *page.Options) {
+	s := serveAs(t, dir, func(o *live.Options) {
 		o.Join, o.Account = "weir worker --join results/.workers/join.json", jetstream.Told
 		o.Runner = func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error) {
-			return jetstream.New(jetstream.Config{Registry: cli.Registry(), Revision: revision.This(), Listen: listens,
+			return jetstream.New(jetstream.Config{Registry: app.Registry(), Revision: revision.This(), Listen: listens,
 				Keys: filepath.Join(dir, ".workers"), Jobs: -1, OnNotice: notice, OnStatus: func(s jetstream.Status) {
 					x := live.Sweep{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost}
 					for _, w := range s.Workers {
@@ -142,7 +142,7 @@ func swept(t *testing.T) *looked {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	x := jetstream.Worker{Registry: cli.Registry(), Revision: revision.This(), Name: "rack1/4711", Jobs: 1}
+	x := jetstream.Worker{Registry: app.Registry(), Revision: revision.This(), Name: "rack1/4711", Jobs: 1}
 	go func() { ended <- x.Work(ctx, j) }()
 	t.Cleanup(func() { stop(); <-ended })
 	status, body, header := s.ask("POST", "/experiments/hpcc/incast16/run", url.Values{"key": {"duration"},

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	pages "weir"
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/study/experiment"
 	"weir/study/page"
 	"weir/study/page/live"
@@ -35,11 +35,11 @@ var made = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for i, set := range [][]string{{"n=1", "duration=6s"}, {"n=1", "duration=6s", "traffic.client0.cc=bbr"}} {
-		src, err := cli.Registry().Open("p4abc/fig5")
+		src, err := app.Registry().Open("p4abc/fig5")
 		if err != nil {
 			return "", err
 		}
-		s, err := plan.Load(cli.Registry(), src, experiment.Options{Quick: true, Set: set})
+		s, err := plan.Load(app.Registry(), src, experiment.Options{Quick: true, Set: set})
 		if err != nil {
 			return "", err
 		}
@@ -95,12 +95,12 @@ type served struct {
 }
 
 func serve(t *testing.T, out string, files ...string) *served {
-	return serveAs(t, out, func(o *page.Options) { o.Files = files })
+	return serveAs(t, out, func(o *live.Options) { o.Files = files })
 }
 
 // serveAs serves with changed options.
-func serveAs(t *testing.T, out string, change func(o *page.Options)) *served {
-	o := page.Options{Registry: cli.Registry(), Out: out, Executable: "0123", Version: "test", Docs: pages.Files,
+func serveAs(t *testing.T, out string, change func(o *live.Options)) *served {
+	o := live.Options{Registry: app.Registry(), Out: out, Executable: "0123", Version: "test", Docs: pages.Files,
 		Report: writeReport, Jobs: func(*experiment.Spec) (int, string, error) { return 2, "", nil },
 		Speed: func() float64 { return 1 }}
 	change(&o)
@@ -330,7 +330,7 @@ func make65(text string) (list []string) {
 func TestOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine.yaml")
-	src, err := cli.Registry().Open("p4abc/fig5")
+	src, err := app.Registry().Open("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -541,11 +541,11 @@ func TestDocs(t *testing.T) {
 func TestDraw(t *testing.T) {
 	for _, name := range []string{"p4abc/fig5", "hpcc/incast16", "hpcc/websearch-30", "ncf/incast-fabric", "p4te/gains"} {
 		t.Run(name, func(t *testing.T) {
-			src, err := cli.Registry().Open(name)
+			src, err := app.Registry().Open(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(cli.Registry(), src, experiment.Options{Quick: true})
+			s, err := plan.Load(app.Registry(), src, experiment.Options{Quick: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/study/page"
 	"weir/study/page/live"
 )
@@ -267,7 +267,7 @@ func TestNoPaths(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "mine.yaml")
-	src, err := cli.Registry().Open("p4abc/fig5")
+	src, err := app.Registry().Open("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestScript(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "results")
 	file := filepath.Join(dir, "<img src=x onerror=alert(1)>.yaml")
-	src, err := cli.Registry().Open("p4abc/fig5")
+	src, err := app.Registry().Open("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}

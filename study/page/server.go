@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"html/template"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,39 +15,13 @@ import (
 	"sync"
 	"time"
 
-	"weir/study/experiment"
 	"weir/study/page/live"
 	"weir/study/plan"
-	"weir/study/results"
-	"weir/study/run"
 )
-
-// Options are what a Server shows and does.
-type Options struct {
-	Registry   *experiment.Registry
-	Files      []string // experiments beside the library: files, which are read anew whenever they are looked at
-	Out        string   // folder of results
-	Executable string   // revision.Executable of the program
-	Version    string
-	Docs       fs.FS    // README.md and docs/*.md; nil: no documentation
-	Hosts      []string // names under which the server may be asked for, beside addresses, localhost and this host's name
-	// Jobs and Report are as live.Config has them.
-	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
-	Report func(*results.Outcome) error
-	Runner func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error)
-	Join   string // command by which workers join Runner; "": it is not known before, or there is none
-	// Account is what happened to a sweep that goes on, or was killed, by its folder of results; nil: nothing.
-	Account func(dir string) []results.Execution
-	// Speed is the speed of a core of this machine relative to the reference machine; nil: plan.MachineSpeed measures it
-	// for each estimate.
-	Speed func() float64
-	// Machine is the memory that a run must fit into, in bytes; 0: that of a usual machine.
-	Machine float64
-}
 
 // Server is the page.
 type Server struct {
-	options Options
+	options live.Options
 	token   string
 	session string // the value of the cookie, which is not the token
 	mux     *http.ServeMux
@@ -64,7 +37,7 @@ type Server struct {
 }
 
 // New makes a server, with a token of its own.
-func New(o Options) (*Server, error) {
+func New(o live.Options) (*Server, error) {
 	if o.Speed == nil {
 		o.Speed = plan.MachineSpeed
 	}

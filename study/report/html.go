@@ -101,6 +101,10 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	if histogram != nil {
 		late = template.HTML(inPage(histogram))
 	}
+	undrawn := ""
+	if _, missing := figure.Drawing.Get(); missing != nil && len(points) > 0 && len(o.Spec.Plots()) > 0 {
+		undrawn = missing.Error()
+	}
 	agreed := results.Agree(o.Agreements())
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
@@ -113,7 +117,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
+		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn, "Table": runs, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programs(o),
@@ -468,7 +472,7 @@ func Write(o *results.Outcome, p Page) (string, error) {
 	}
 	var plots []Drawn
 	for i, x := range o.Spec.Plots() {
-		if len(points) == 0 {
+		if len(points) == 0 || !figure.Drawing.Linked() {
 			break
 		}
 		svg, err := w.svg(x)

@@ -246,7 +246,7 @@ func lateness(rows []machineRow) (sum []uint64, frames uint64) {
 
 // LatenessSVG draws how late frames left, over all runs: the frames by powers of two,
 // of the attempts that count and, as an outline, of those that were repeated. It is
-// nil if there are none.
+// nil if there are none, or the program cannot draw.
 func LatenessSVG(o *results.Outcome) ([]byte, error) {
 	counted := machineRows(o, false)
 	var repeated []machineRow
@@ -257,7 +257,7 @@ func LatenessSVG(o *results.Outcome) ([]byte, error) {
 	}
 	sum, n := lateness(counted)
 	other, m := lateness(repeated)
-	if n == 0 {
+	if n == 0 || !figure.Drawing.Linked() {
 		return nil, nil
 	}
 	// entry i reaches from 2^(i−1) to 2^i ns; the first are below the resolution of any clock

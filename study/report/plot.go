@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-
 	"weir/study/experiment"
 	"weir/study/figure"
 	"weir/study/results"
@@ -415,11 +413,11 @@ func (x *drawn) heading() {
 func sizeOf(l experiment.Look) figure.Size {
 	size := figure.Screen()
 	if l.Width > 0 {
-		size = figure.Print(vg.Length(l.Width))
+		size = figure.Print(l.Width)
 	}
 	if l.Text > 0 {
-		size.Text = vg.Length(l.Text)
+		size.Text = l.Text
 	}
-	size.Height = vg.Length(l.Height)
+	size.Height = l.Height
 	return size
 }

@@ -11,7 +11,6 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/document"
-	"weir/internal/pcapng"
 	"weir/study/experiment"
 )
 
@@ -53,14 +52,21 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	switch {
 	case err != nil:
 	case strings.HasPrefix(start, "\x0a\x0d\x0d\x0a"), strings.HasPrefix(start, "\x1f\x8b"):
-		at, bad := pcapng.Read(stream, take)
+		files, missing := PcapngFiles.Get()
+		if err = missing; err != nil {
+			break
+		}
+		at, bad := files.ReadTrace(stream, take)
 		if err = bad; !at.IsZero() {
 			clock = at.UTC().Format("2006-01-02 15:04:05.000000000 UTC")
 		}
 	case strings.HasPrefix(start, "PAR1") && size == 0:
 		err = errors.New("offset 0: Parquet is read from its end, so it has to be a file")
 	case strings.HasPrefix(start, "PAR1"):
-		err = ReadTraceTable(file, size, take)
+		var files Parquet
+		if files, err = ParquetFiles.Get(); err == nil {
+			err = files.ReadTrace(file, size, take)
+		}
 	case start == trace.Magic:
 		err = trace.ReadText(stream, take)
 	case slices.Contains(classicPcap, start[:min(4, len(start))]):

@@ -41,6 +41,9 @@ func (c *Column) Type() string {
 	return reflect.TypeOf(c.of).String() // int32, int64, uint64
 }
 
+// Kind returns the Go type of the column's values.
+func (c *Column) Kind() reflect.Type { return reflect.TypeOf(c.of) }
+
 // Sheets are those that results can be given in.
 func Sheets() []Sheet {
 	return []Sheet{flowsSheet(), seriesSheet(), distributionsSheet(), timelineSheet()}
@@ -258,7 +261,7 @@ var traceDocs = [...]string{
 
 // TraceColumns are the columns of traces/<id>.parquet.
 func TraceColumns() (columns []Column) {
-	row := reflect.TypeFor[traceRow]()
+	row := reflect.TypeFor[TraceRow]()
 	for i := range row.NumField() {
 		f := row.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")

@@ -19,6 +19,7 @@ import (
 	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
 	"weir/study/results"
+	"weir/study/results/parquet"
 )
 
 // traces is a run's trace in all forms, and its records.
@@ -36,7 +37,7 @@ func traced(t testing.TB, patterns ...string) *traces {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, text := results.NewTraceTable(&f.parquet, ports), trace.NewText(&f.text, ports)
+		q, text := parquet.NewTraceTable(&f.parquet, ports), trace.NewText(&f.text, ports)
 		all = []interface{ Close() error }{p, q, text}
 		return []trace.Sink{p, q, text}
 	}, patterns...)
@@ -62,8 +63,8 @@ func TestForms(t *testing.T) {
 	if err := trace.ReadText(&f.text, collect(&text)); err != nil {
 		t.Fatal(err)
 	}
-	parquet := bytes.NewReader(f.parquet.Bytes())
-	if err := results.ReadTraceTable(parquet, parquet.Size(), collect(&rows)); err != nil {
+	table := bytes.NewReader(f.parquet.Bytes())
+	if err := parquet.ReadTraceTable(table, table.Size(), collect(&rows)); err != nil {
 		t.Fatal(err)
 	}
 	if start, err := pcapng.Read(&f.pcapng, collect(&packets)); err != nil || !start.IsZero() {
@@ -202,7 +203,7 @@ func TestBadFiles(t *testing.T) {
 // No file makes the reader panic, and what it gives can be written as text.
 func FuzzTraceTable(f *testing.F) {
 	var b bytes.Buffer
-	w := results.NewTraceTable(&b, []string{"a->s"})
+	w := parquet.NewTraceTable(&b, []string{"a->s"})
 	for i := range uint8(8) {
 		w.Write(&trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.Kind(i%2), Port: "a->s",
 			Src: "a", Proto: []uint8{6, 17, 252, 6}[i%4], Reason: "full"})
@@ -210,6 +211,6 @@ func FuzzTraceTable(f *testing.F) {
 	w.Close()
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		results.ReadTraceTable(bytes.NewReader(data), int64(len(data)), plantest.Writable(t))
+		parquet.ReadTraceTable(bytes.NewReader(data), int64(len(data)), plantest.Writable(t))
 	})
 }

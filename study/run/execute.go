@@ -459,6 +459,9 @@ func (x *execution) end() error {
 	if err := x.out.WriteTables(); err != nil {
 		return err
 	}
+	if _, missing := results.ParquetFiles.Get(); missing != nil && x.o.OnNotice != nil {
+		x.o.OnNotice(fmt.Sprintf("%s and the like are not written: %v", results.FlowsFile, missing))
+	}
 	if err := x.keepHosts(); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err != nil {
 		return nil, nil, err
 	}
-	defer followers.close()
+	defer followers.Close()
 	if err := n.Lay(plane.Cables()); err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +81,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 		return nil, nil, err
 	}
 	own := (cpuTime() - before).Seconds() / time.Since(begin).Seconds()
-	if err := followers.close(); err != nil {
+	if err := followers.Close(); err != nil {
 		return nil, nil, err
 	}
 	stopped = true
@@ -105,7 +105,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 		a.Replays = append(a.Replays, x)
 	}
 	differences(a)
-	followers.counted(a)
+	addCounts(followers, a)
 	return labRun(r, c, report, all, id), a, nil
 }
 
@@ -270,7 +270,7 @@ func interrupted(ctx context.Context) error {
 }
 
 // equip gives the hosts what their flows want of them, and agents where those follow HPCC++.
-func (o *Lab) equip(r *plan.Run, plane *lab.Config, n *lab.Network) (*agents, error) {
+func (o *Lab) equip(r *plan.Run, plane *lab.Config, n *lab.Network) (AgentGroup, error) {
 	if err := o.applyHosts(r, plane, n); err != nil {
 		return nil, err
 	}

@@ -7,8 +7,9 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/linked"
 	"weir/study/experiment"
-	"weir/worlds/agent"
+	"weir/study/results"
 	"weir/worlds/lab/kernel"
 )
 
@@ -22,11 +23,53 @@ const (
 // agentDelay is what hosts and data plane add to a round trip (weir bench switch: idle echoes).
 const agentDelay = 200 * unit.Microsecond
 
+// AgentConfig is what the agent of a host is given.
+type AgentConfig struct {
+	Eta      float64   // target utilisation
+	Flows    int       // expected on a link
+	MaxStage int       // additive increases before a multiplicative one
+	RTT      unit.Time // of the empty path; 0: the minimum that each connection measures
+	Rate     unit.Rate // of the host's link, if it sends; 0: not bounded
+}
+
+// AgentDriver runs agents in the hosts of a lab. Package hostagents has one.
+type AgentDriver interface {
+	// Check returns why this machine can run no agent.
+	Check() error
+	// Start starts an agent in the network namespace of each host of the list, in which within runs a function.
+	Start(hosts []AgentHost, within func(node int, f func() error) error) (AgentGroup, error)
+}
+
+// AgentHost is a host with an agent.
+type AgentHost struct {
+	Node      int
+	Name      string
+	Interface string // that its connections go through
+	Config    AgentConfig
+}
+
+// AgentGroup is the agents of a run.
+type AgentGroup interface {
+	// Close ends them. Connections that are open go on as CUBIC.
+	Close() error
+	// Counts returns what they counted, after Close.
+	Counts() *results.Agents
+}
+
+// Agents is the place of the AgentDriver, which an import links in.
+var Agents = linked.New[AgentDriver]("the agent, by which Linux' own TCP follows HPCC++", "weir/app/agent")
+
 // AskKernel asks this machine's kernel what it offers, also to agents, if an experiment has any.
 func AskKernel() (*kernel.Kernel, error) {
 	k, err := kernel.Ask()
 	if err == nil {
-		k.Agent = func() error { return agent.Probe().Check() }
+		k.Agent = func() error {
+			driver, err := Agents.Get()
+			if err != nil {
+				return err
+			}
+			return driver.Check()
+		}
 	}
 	return k, err
 }
@@ -143,7 +186,7 @@ type agentPlan struct {
 
 // labAgents are what the agents of a point's hosts are told, by node. T is that of a host's paths, if those are alike;
 // else each connection measures its own. The error names a host whose flows want different things.
-func labAgents(p *experiment.Point) (map[int]agent.Config, error) {
+func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 	name := func(node int) string { return p.Network().Nodes[node].Name }
 	seen, hosts := p.Measured(), map[int]*agentPlan{}
 	var err error
@@ -180,7 +223,7 @@ func labAgents(p *experiment.Point) (map[int]agent.Config, error) {
 	if len(hosts) > 0 {
 		othersTaken(p, hosts, fail)
 	}
-	configs := map[int]agent.Config{}
+	configs := map[int]AgentConfig{}
 	for node, h := range hosts {
 		configs[node] = h.config()
 	}
@@ -210,9 +253,8 @@ func othersTaken(p *experiment.Point, hosts map[int]*agentPlan, fail func(node i
 }
 
 // config is that of the host's agent.
-func (h *agentPlan) config() agent.Config {
-	c := agent.Defaults()
-	c.Eta, c.Flows, c.MaxStage, c.Rate = h.law.Eta, h.law.Flows, h.law.MaxStage, h.rate
+func (h *agentPlan) config() AgentConfig {
+	c := AgentConfig{Eta: h.law.Eta, Flows: h.law.Flows, MaxStage: h.law.MaxStage, Rate: h.rate}
 	switch {
 	case h.law.T > 0:
 		c.RTT = h.law.T

@@ -17,7 +17,6 @@ import (
 	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
-	"weir/internal/pcapng"
 	"weir/study/experiment"
 	"weir/study/results"
 	"weir/worlds/sim"
@@ -124,16 +123,11 @@ type tracer struct {
 	names  []string // of the ports that are traced
 	wanted *Tracing
 	files  []*traceFile
-	sinks  []traceSink
+	sinks  []results.TraceWriter
 	quota  unit.Bytes // of all files together; 0: none
 	used   unit.Bytes
 	keeps  bool     // in memory, for a bundle: nothing is written
 	given  [][]byte // the files that somebody else has made
-}
-
-type traceSink interface {
-	trace.Sink
-	Close() error
 }
 
 // traceFile is a file of a trace that is being written.
@@ -247,17 +241,25 @@ func (t *tracer) begin(c *sim.Config) error {
 		if err != nil {
 			return lostError{err}
 		}
-		var sink traceSink
+		var sink results.TraceWriter
 		switch form.name {
 		case "text":
 			sink = trace.NewText(f, t.names)
 		case "pcapng":
-			if sink, err = pcapng.NewSnapWriter(f, t.names, t.wanted.Snap); err != nil {
+			files, err := results.PcapngFiles.Get()
+			if err == nil {
+				sink, err = files.NewTrace(f, t.names, t.wanted.Snap)
+			}
+			if err != nil {
 				return err
 			}
 		default:
+			files, err := results.ParquetFiles.Get()
+			if err != nil {
+				return lostError{err}
+			}
 			b := bufio.NewWriterSize(f, 1<<16)
-			sink = buffered{results.NewTraceTable(b, t.names), b}
+			sink = buffered{files.NewTrace(b, t.names), b}
 		}
 		t.sinks, config.Sinks = append(t.sinks, sink), append(config.Sinks, sink)
 	}
@@ -283,11 +285,11 @@ func (t *tracer) create(form string) (*traceFile, error) {
 
 // buffered is a sink whose writer has a buffer below it.
 type buffered struct {
-	*results.TraceTable
+	results.TraceWriter
 	b *bufio.Writer
 }
 
-func (x buffered) Close() error { return errors.Join(x.TraceTable.Close(), x.b.Flush()) }
+func (x buffered) Close() error { return errors.Join(x.TraceWriter.Close(), x.b.Flush()) }
 
 // lost is why a file cannot be written; nil if all can.
 func (t *tracer) lost() error {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -54,7 +54,7 @@ const (
 // withLinux makes the data plane's and the hosts' configurations. Of the link between the switches each has an end at
 // a host of the lab, which forwards to the other one's.
 func withLinux(cc string) (*lab.Config, *lab.HostsConfig, error) {
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "between", File: "between.yaml",
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "between", File: "between.yaml",
 		Data: []byte(strings.Replace(between, "CC", cc, 1))}, experiment.Options{})
 	if err != nil {
 		return nil, nil, err

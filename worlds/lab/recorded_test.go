@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -181,7 +181,7 @@ func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arrivin
 // figure5 is a run of figure 5's quick variant with ABC, one flow a client; or with another
 // q_base than the paper's.
 func figure5(base string) (*lab.Config, error) {
-	registry := cli.Registry()
+	registry := app.Registry()
 	src, err := registry.Open("p4abc/fig5")
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -21,7 +21,7 @@ import (
 
 // loadConfig makes the lab's configuration of a spec's first run.
 func loadConfig(text string) (*lab.Config, error) {
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err != nil {
 		return nil, err

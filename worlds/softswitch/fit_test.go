@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/worlds/softswitch"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestWhatFits(t *testing.T) {
 	fit := []string{"abc", "afq", "classify", "codel", "csfq", "dualpi2", "ecn",
 		"fdpa", "forward", "input", "loss", "ncf", "pie", "plan", "ppv", "rainbow", "red", "telemetry"}
-	registry := cli.Registry()
+	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	for _, s := range known.Programs {
 		t.Run(s.Name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestWhatFits(t *testing.T) {
 func TestWhatServes(t *testing.T) {
 	queues := map[string]int{"cake": 1, "calendar": 16, "deadline": 2, "drr": 8, "dwrr": 8, "fifo": 1, "fq": 1,
 		"fq_codel": 1, "guarantee": 8, "least": 1, "ncf": 3, "strict": 8, "user_fq": 1, "wrr": 2}
-	registry := cli.Registry()
+	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	if len(known.Schedulers) != len(queues) {
 		t.Errorf("%d schedulers, and %d here", len(known.Schedulers), len(queues))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/worlds/softswitch"
 )
 
@@ -23,9 +23,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "switch") {
-		r := cli.Registry()
+		r := app.Registry()
 		r.Programs = append(append(r.Programs, softswitch.OwnScheme("counter")), softswitch.Intruders()...)
-		os.Exit(cli.Main(r))
+		os.Exit(app.Main(r))
 	}
 	os.Exit(m.Run())
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 )
 
 // TestMain runs the tests, or this binary is weir, when its first argument is one of weir's.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "switch") {
-		os.Exit(cli.Main(cli.Registry()))
+		os.Exit(app.Main(app.Registry()))
 	}
 	os.Exit(m.Run())
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/worlds/softswitch"
 )
 
@@ -183,7 +183,7 @@ func TestQdiscChoice(t *testing.T) {
 
 // What weir switch would be asked to do it can, so that no kernel that has the qdisc finds a file that is refused.
 func TestQdiscFiles(t *testing.T) {
-	registry := cli.Registry()
+	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	for _, q := range qdiscs {
 		if q.port == "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/unit"
 	"weir/worlds/softswitch"
 )
@@ -71,7 +71,7 @@ func reloadFile(program, ports string, step [4]string) string {
 // TestReloadAnyRate reloads switches with each registered program through changes of rates and buffers. Every valid
 // file is accepted, and the switch then does what a new one with the last file does.
 func TestReloadAnyRate(t *testing.T) {
-	registry := cli.Registry()
+	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	decode := func(text string) *softswitch.Config {
 		c, err := softswitch.Decode(known, "switch.yaml", []byte(text))
@@ -129,7 +129,7 @@ func standsAlone(known softswitch.Schemes, name string) bool {
 // TestReloadStorm reloads a switch 200 times, every other time with a file that is refused: by the decoder, or as it
 // changes what a running switch keeps. The others are all accepted, and a refused one leaves the switch as it is.
 func TestReloadStorm(t *testing.T) {
-	registry := cli.Registry()
+	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	rates := []string{"100bps", "1kbps", "10kbps", "3Mbps", "20Mbps", "1Gbps"}
 	const program = "telemetry: {identity: 3}"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -33,12 +33,12 @@ func main() {
 	fmt.Fprintln(os.Stdout, hops)
 }
 
-func carryOut(experiment string) (hops uint64, err error) {
+func carryOut(name string) (hops uint64, err error) {
 	if request(&[6]uint64{onValgrind}) == 0 {
 		return 0, fmt.Errorf("this is not valgrind")
 	}
-	r := cli.Registry()
-	src, err := r.Open(experiment)
+	r := app.Registry()
+	src, err := r.Open(name)
 	if err != nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"weir/study/figure"
+	"weir/study/figure/draw"
 )
 
 // affine takes the point x, y to a·x + c·y + e, b·x + d·y + f.
@@ -111,7 +111,7 @@ func misplaced(x xml.StartElement, words string, m affine, width, height float64
 	if err1 != nil || err2 != nil || err3 != nil {
 		return fmt.Sprintf("%q has no size or place: %v, %v, %v", words, err1, err2, err3)
 	}
-	wide := figure.ScreenWidth(words, vg.Length(size)).Points()
+	wide := draw.ScreenWidth(words, vg.Length(size)).Points()
 	switch attribute(x, "text-anchor") {
 	case "middle":
 		left -= wide / 2

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -32,7 +32,7 @@ func manager(t *testing.T, dir string) *live.Manager {
 }
 
 func load(t *testing.T, name string, set ...string) *experiment.Spec {
-	return runtest.Load(t, cli.Registry(), name, experiment.Options{Quick: true, Set: set})
+	return runtest.Load(t, app.Registry(), name, experiment.Options{Quick: true, Set: set})
 }
 
 // until waits until a condition about a job holds.

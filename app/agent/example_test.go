@@ -1,0 +1,14 @@
+package agent_test
+
+import (
+	"fmt"
+
+	_ "weir/app/agent"
+	"weir/study/run"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(run.Agents.Linked())
+	// Output: true
+}

@@ -1,0 +1,13 @@
+// Package all links all parts into a program, as the program weir has them.
+package all
+
+import (
+	_ "weir/app/agent"
+	_ "weir/app/figure"
+	_ "weir/app/jetstream"
+	_ "weir/app/page"
+	_ "weir/app/parquet"
+	_ "weir/app/pcapng"
+	_ "weir/app/slurm"
+	_ "weir/app/softswitch"
+)

@@ -1,0 +1,16 @@
+package all_test
+
+import (
+	"fmt"
+
+	_ "weir/app/all"
+	"weir/study/figure"
+	"weir/study/results"
+	"weir/study/workers"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(figure.Drawing.Linked() && results.ParquetFiles.Linked() && workers.Remote.Linked())
+	// Output: true
+}

@@ -1,0 +1,86 @@
+// Package app is the way in for other people's programs: a weir with schemes of their own, and experiments run from Go.
+//
+// A program adds its schemes to the registry and has the whole command line:
+//
+//	func main() {
+//		r := app.Registry()
+//		r.Controllers = append(r.Controllers, gentle.Scheme())
+//		os.Exit(app.Main(r))
+//	}
+//
+// It has what needs no modules but a few: the simulator, the lab, tables and reports. What needs more is linked in by
+// an import, as drivers of database/sql are:
+//
+//	import _ "weir/app/figure"     // plots, as SVG, PDF and PNG
+//	import _ "weir/app/parquet"    // tables and traces as Parquet
+//	import _ "weir/app/pcapng"     // traces as pcapng, for Wireshark
+//	import _ "weir/app/page"       // weir serve, weir docs
+//	import _ "weir/app/jetstream"  // workers on other machines
+//	import _ "weir/app/slurm"      // runs on a cluster
+//	import _ "weir/app/softswitch" // weir switch
+//	import _ "weir/app/agent"      // weir agent, and agents of a lab's hosts
+//	import _ "weir/app/all"        // all of these
+//
+// A command whose part is missing names the import.
+package app
+
+import (
+	"context"
+	"io"
+
+	"weir/app/internal/cli"
+	"weir/core/scheme"
+	"weir/internal/revision"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+)
+
+// Registry returns all that experiments of the program weir can name. Each call returns a new value, to which a
+// program adds its own schemes.
+func Registry() *experiment.Registry { return cli.Registry() }
+
+// Main runs the command line of this process with a registry and returns the exit code (docs/commands.md).
+func Main(r *experiment.Registry) int { return cli.Main(r) }
+
+// Command is Main with the words of a command line, for programs that run commands in their own process. What it
+// writes is not for a terminal.
+func Command(r *experiment.Registry, stdout, stderr io.Writer, words ...string) int {
+	return cli.Run(r, words, stdout, stderr, false)
+}
+
+// WarningKinds returns the kinds of all warnings that the program issues with a registry.
+func WarningKinds(r *experiment.Registry) []scheme.WarningKind { return cli.WarningKinds(r) }
+
+// Load reads and checks an experiment: one of the registry's library by its name (p4abc/fig5), or a file. Changes are
+// as weir run --set has them: "duration=300s". Its Warnings are for the caller to show.
+func Load(r *experiment.Registry, name string, changes ...string) (*experiment.Spec, error) {
+	src, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Load(r, src, experiment.Options{Set: changes})
+}
+
+// Options say how Run runs an experiment. The zero value runs it on all cores and keeps no files.
+type Options struct {
+	Dir    string            // folder of results; "": no files are written
+	Jobs   int               // runs at a time; 0: one a core
+	Fresh  bool              // run also what Dir has already
+	Notice func(text string) // receives notices, such as a damaged file that is made again; nil: they are dropped
+}
+
+// Run runs an experiment in the simulator until it is finished or ctx ends, and judges its claims. A folder of results
+// gets a report.
+func Run(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
+	x := run.Options{Dir: o.Dir, Jobs: o.Jobs, Fresh: o.Fresh, OnNotice: o.Notice, Executable: revision.Executable()}
+	if o.Dir != "" {
+		x.Report = func(o *results.Outcome) error {
+			_, err := report.Write(o, report.Page{Version: revision.Version()})
+			return err
+		}
+	}
+	return run.Execute(ctx, s, x)
+}

@@ -1,0 +1,31 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"weir/app"
+)
+
+// An experiment is loaded with a change, run in this process, and its values read.
+func Example() {
+	r := app.Registry()
+	s, err := app.Load(r, "p4abc/fig5", "duration=2s", "scheme=abc", "load=20%")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	o, err := app.Run(context.Background(), s, app.Options{})
+	fmt.Println(len(o.Runs) > 0, err)
+	// Output: true <nil>
+}
+
+// The command line runs in this process, too.
+func ExampleCommand() {
+	code := app.Command(app.Registry(), os.Stdout, os.Stdout, "agent", "--interface", "eth1")
+	fmt.Println(code)
+	// Output:
+	// weir: the agent is not part of this program; import _ "weir/app/agent" in its package main adds it
+	// 2
+}

@@ -1,0 +1,14 @@
+package figure_test
+
+import (
+	"fmt"
+
+	_ "weir/app/figure"
+	"weir/study/figure"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(figure.Drawing.Linked())
+	// Output: true
+}

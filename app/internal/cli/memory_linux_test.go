@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/report"
+	"weir/study/workers"
+)
+
+// As many runs at a time as fit into memory, with a notice; one that cannot fit is refused.
+func TestRunsFitIntoMemory(t *testing.T) {
+	const text = "duration: 1ms\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nrepeat: 8\n" +
+		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100000}]\n"
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+		experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := plan.SharedMemory(s)
+	own := plan.EstimateMemory(plan.Runs(s)[0]) - shared // some 500 MB
+	for _, x := range []struct {
+		name   string
+		m      machine
+		asked  int
+		jobs   int
+		notice string
+		wrong  string
+	}{
+		{"not known", machine{}, 6, 6, "", ""},
+		{"all fit", machine{1e12, shared + 6*own}, 6, 6, "", ""},
+		{"more jobs than runs", machine{1e12, shared + 8*own}, 100, 100, "", ""},
+		{"some fit", machine{1e12, shared + 3.5*own}, 6, 3, "3 at a time instead of 6: a run takes up to ", ""},
+		{"not even one is free", machine{1e12, shared + own/2}, 6, 1, "1 at a time instead of 6: a run takes up to ", ""},
+		{"one, and not free", machine{1e12, own / 2}, 1, 1, "a run takes up to ", ""},
+		{"too large", machine{shared + own/2, shared}, 0, 0, "", "a run takes up to "},
+		{"too large, and asked for", machine{shared + own/2, shared}, 1, 1, "a run takes up to ", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			jobs, notice, err := x.m.jobs(s, x.asked)
+			if jobs != x.jobs || !strings.HasPrefix(notice, x.notice) || (notice == "") != (x.notice == "") {
+				t.Errorf("%d, %q", jobs, notice)
+			}
+			if (err != nil) != (x.wrong != "") || err != nil && (!errors.Is(err, errInput) ||
+				!strings.Contains(err.Error(), x.wrong) ||
+				!strings.Contains(err.Error(), "this machine has "+report.Bytes(int64(roundUp(x.m.all))))) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A machine's memory is read as the kernel gives it.
+func TestReadMemory(t *testing.T) {
+	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.all != 8192000 ||
+		m.available != 4096000 {
+		t.Error(m)
+	}
+}
+
+// The command refuses what the machine cannot hold, before anything is written, takes fewer runs at a time if there
+// is little, and gives the same then.
+func TestRunInLittleMemory(t *testing.T) {
+	file := write(t, "duration: 1ms\nswitch: [forward]\nrepeat: 4\nmeasure: [goodput]\n"+
+		"topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"+
+		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100}]\n")
+	run := func(m machine, jobs int) (out string, failures string, err error) {
+		var stdout, stderr strings.Builder
+		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
+		dir := t.TempDir()
+		err = (&runCmd{selection: selection{Name: file}, On: experiment.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
+			tableFlags: tableFlags{CSV: true},
+			slurmFlags: slurmFlags{SlurmTask: workers.StandardTask, SlurmTasks: workers.StandardTasks},
+			labFlags:   labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
+		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
+		return stdout.String(), stderr.String(), err
+	}
+	if _, _, err := run(machine{all: 1e7, available: 1e7}, 0); !errors.Is(err, errInput) ||
+		!strings.Contains(err.Error(), "and this machine has 10MB; fewer flows") {
+		t.Error(err)
+	}
+	much, none, err := run(machine{all: 1e12, available: 1e12}, 4)
+	if err != nil || none != "" {
+		t.Error(err, none)
+	}
+	little, notice, err := run(machine{all: 1e12, available: 1e6}, 4)
+	if err != nil || !strings.HasPrefix(notice, "notice: 1 at a time instead of 4: a run takes up to ") {
+		t.Error(err, notice)
+	}
+	if much == "" || much != little {
+		t.Errorf("%s\n%s", much, little)
+	}
+}

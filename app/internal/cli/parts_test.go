@@ -1,0 +1,4 @@
+package cli
+
+// The tests run the command line that the program weir has.
+import _ "weir/app/all"

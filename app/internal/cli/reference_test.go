@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"weir/internal/testkit/testutil"
+)
+
+// TestDocsReference: docs/commands.md has every command, argument and flag as the program has them.
+func TestDocsReference(t *testing.T) {
+	parser, err := newParser(Registry(), &commandLine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaves := parser.Model.Leaves(true)
+	var b strings.Builder
+	b.WriteString("# Commands\n\nThis page is made from the program: `go test ./app/internal/cli -run " +
+		"TestDocsReference -update` " +
+		"writes it.\n\n")
+	b.WriteString("Tables and documents go to standard output, progress and warnings to standard error. Progress says " +
+		"how many\npacket-hops there were, and a second, the simulated time of the run that has begun first, and what is " +
+		"left: by the\npacket-hops that `weir check` expects, where a run ends when its flows are done.\n\n")
+	fmt.Fprintf(&b, "Exit codes: "+
+		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, or the lab "+
+		"differs,\nwith `--check`; %d neither, and something is undecided, with `--check`; "+
+		"%d interrupted.\n\n", Done, RunFailed, WrongInput,
+		ClaimFailed, Unjudged, Interrupted)
+	b.WriteString("| command | what it does |\n|---|---|\n")
+	for _, n := range leaves {
+		link := strings.ReplaceAll(n.FullPath(), " ", "-")
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", n.FullPath(), link, cell(n.Help))
+	}
+	for _, n := range leaves {
+		b.WriteString(reference(n))
+	}
+	testutil.Golden(t, "../../../../docs/commands.md", b.String())
+}
+
+// reference is the section of a command.
+func reference(n *kong.Node) string {
+	var rows strings.Builder
+	row := func(name string, v *kong.Value) {
+		help, standard := helpOf(v), ""
+		if v.HasDefault {
+			standard = "`" + v.Default + "`"
+		}
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, cell(help), standard)
+	}
+	for _, p := range n.Positional {
+		row(p.Summary(), p)
+	}
+	flags := 0
+	for _, f := range n.Flags {
+		if f.Hidden {
+			continue
+		}
+		flags++
+		row(flagTerm(f), f.Value)
+	}
+	usage := "weir " + n.Summary()
+	if flags == 0 {
+		usage = strings.TrimSuffix(usage, " [flags]")
+	}
+	text := fmt.Sprintf("\n## %s\n\n%s\n\n    %s\n", n.FullPath(), n.Help, usage)
+	if rows.Len() > 0 {
+		text += "\n| argument or flag | meaning | default |\n|---|---|---|\n" + rows.String()
+	}
+	return text
+}
+
+// cell is text in a table of Markdown.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(s)
+}
+
+// help and --version, as people try them first.
+func TestHelp(t *testing.T) {
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"help", "Usage: weir <command>", Done},
+		{"help run", "Usage: weir run <name>", Done},
+		{"help lab clean", "Usage: weir lab clean", Done},
+		{"--version", "weir " + version(), Done},
+		{"version", "weir " + version(), Done},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			if code, out, errs := weir(strings.Fields(c.args)...); code != c.code || !strings.HasPrefix(out, c.want) ||
+				errs != "" {
+				t.Errorf("exit code %d\n%s%s", code, out, errs)
+			}
+		})
+	}
+	if code, _, errs := weir("help", "frobnicate"); code != WrongInput || !strings.Contains(errs, "frobnicate") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}

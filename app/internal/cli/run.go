@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/revision"
+	"weir/study/claim"
+	"weir/study/experiment"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+)
+
+type runCmd struct {
+	selection
+	On      string `enum:"sim,lab" default:"sim" help:"${runOn}"`
+	Jobs    int    `help:"Runs at a time; 0: one per core. Fewer if memory is short; if given, no run is refused."`
+	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
+	Out     target `default:"results" help:"Folder that results go into."`
+	Fresh   bool   `help:"Run also what is finished already."`
+	Check   bool   `help:"${check}"`
+
+	tableFlags
+
+	Trace       []string `placeholder:"PORT" help:"${runTrace}"`
+	TraceFormat []string `placeholder:"FORMAT" help:"${runTraceFormat}"`
+	TraceSnap   *int     `placeholder:"BYTES" help:"${runTraceSnap}"`
+
+	Runner string `enum:"local,slurm" default:"local" help:"${runRunner}"`
+
+	slurmFlags
+	labFlags
+	workerFlags
+}
+
+// threads reads --threads: how many carry out a run; 0 means auto.
+func (r *runCmd) threads() (int, error) {
+	if r.Threads == "auto" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(r.Threads)
+	if err != nil || n < 1 || n > mostThreads {
+		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", errInput, r.Threads, mostThreads)
+	}
+	return n, nil
+}
+
+// mostThreads is more than any machine has cores that this program could use.
+const mostThreads = 1024
+
+func (r *runCmd) Run(a *app) error {
+	signals := listen(a.screen, inPreparation)
+	defer signals.stop()
+	s, err := r.load(a)
+	if err != nil {
+		return err
+	}
+	if r.Jobs < 0 {
+		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
+	}
+	threads, err := r.threads()
+	if err != nil {
+		return err
+	}
+	if err := r.tableFlags.check(a, s); err != nil {
+		return err
+	}
+	if err := r.checkRunner(); err != nil {
+		return err
+	}
+	jobs, err := r.jobs(a, s, threads)
+	if err != nil {
+		return err
+	}
+	tracing, err := r.tracing(a, s)
+	if err != nil {
+		return err
+	}
+	signals.next(inSimulation)
+	bar := a.progress()
+	path := ""
+	options := run.Options{
+		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: revision.Executable(),
+		OnProgress: bar.show, Trace: r.Trace, Tracing: tracing,
+		Command:  reproduce(s.Name(), r.Name, a.args),
+		OnNotice: bar.notice(a),
+		Report: func(o *results.Outcome) (err error) {
+			path, err = report.Write(o, report.Page{Version: version()})
+			return err
+		},
+	}
+	ended, err := r.elsewhere(a, bar, &options)
+	if err != nil {
+		return err
+	}
+	defer func() { ended() }()
+	if options.Runner != nil {
+		signals.next(inSweep)
+	}
+	var o *results.Outcome
+	if r.On == experiment.Lab {
+		o, err = r.lab(signals, a, s, options, bar)
+	} else if err = r.labFlags.unused(); err == nil {
+		o, err = run.Execute(signals, s, options)
+	}
+	bar.clear()
+	interrupted := signals.Err() != nil
+	if err != nil {
+		return err
+	}
+	if err := r.tableFlags.print(a, o, path); err != nil {
+		return err
+	}
+	a.code = exitCode(o, interrupted, r.Check)
+	if interrupted {
+		fmt.Fprintf(a.stderr, "interrupted: %s\n", o.Kept())
+	}
+	return nil
+}
+
+// elsewhere says where runs are carried out, if not here. What it returns is to be called at the end.
+func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ended func() error, err error) {
+	if r.Runner == "slurm" {
+		o, cluster, err := r.slurmFlags.options(options.Threads)
+		if err != nil {
+			return nil, err
+		}
+		options.Runner = cluster.Runner(o, options.OnNotice)
+		return func() error { return nil }, nil
+	}
+	runner, ended, err := r.runner(a, bar, options.Jobs)
+	switch {
+	case err != nil:
+		return nil, err
+	case runner == nil:
+		return func() error { return nil }, nil
+	case r.On == experiment.Lab:
+		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator", errInput)
+	}
+	options.Runner = runner
+	return ended, nil
+}
+
+// jobs is how many runs at a time are carried out here; Slurm decides that where it does.
+func (r *runCmd) jobs(a *app, s *experiment.Spec, threads int) (int, error) {
+	if r.Runner == "slurm" {
+		return 0, nil
+	}
+	if r.Jobs == 0 && threads > 1 {
+		r.Jobs = max(runtime.GOMAXPROCS(0)/threads, 1)
+	}
+	jobs, notice, err := a.machine.jobs(s, r.Jobs)
+	if notice != "" {
+		fmt.Fprintln(a.stderr, "notice:", notice)
+	}
+	return jobs, err
+}
+
+// tables prints an outcome as it is shown if nothing else is asked for.
+func (a *app) tables(o *results.Outcome, path string) error {
+	return (&tableFlags{Format: asText, Color: "auto"}).print(a, o, path)
+}
+
+// after says what stands behind the tables: what was there already, and where the report is.
+func (a *app) after(o *results.Outcome, path string) {
+	if o.Traces > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
+	}
+	if o.Untraced > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs lack the trace; the same command goes on with them\n", o.Untraced)
+	}
+	if o.Found > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs were there already (--fresh runs them again)\n", o.Found)
+	}
+	fmt.Fprintln(a.stdout, path)
+}
+
+func exitCode(o *results.Outcome, interrupted, check bool) int {
+	cut := len(o.Failed) > 0 || o.Missing > 0
+	for _, r := range o.Runs {
+		cut = cut || r.End.Stuck()
+		if n := len(r.Attempts); n > 0 && len(r.Attempts[n-1].Errors) > 0 {
+			cut = true // no measurement
+		}
+	}
+	switch {
+	case interrupted:
+		return Interrupted
+	case cut:
+		return RunFailed
+	}
+	if check {
+		return judgedCode(o)
+	}
+	return Done
+}
+
+// judgedCode returns the exit code that follows from the verdicts of claims and, in the lab, of the agreement with the
+// simulator.
+func judgedCode(o *results.Outcome) int {
+	var verdicts []claim.Verdict
+	for _, c := range o.Claims {
+		verdicts = append(verdicts, c.Verdict)
+	}
+	if all := o.Agreements(); len(all) > 0 {
+		verdicts = append(verdicts, results.Agree(all).Verdict)
+	}
+	switch {
+	case slices.Contains(verdicts, claim.Fails):
+		return ClaimFailed
+	case slices.Contains(verdicts, claim.Undecided):
+		return Unjudged
+	}
+	return Done
+}
+
+// reproduce is the command of this program that gives the same report: the experiment and all that changes it,
+// but not what only changes how it runs. Of a file only the name is kept: results say nothing
+// about the machine.
+func reproduce(known, name string, args []string) string {
+	if name != known { // not one of the library
+		name = filepath.Base(name)
+	}
+	words := []string{quoted(revision.Name()), "run", quoted(name)}
+	for i := 0; i < len(args); i++ {
+		name, _, joined := strings.Cut(args[i], "=")
+		switch name {
+		case "--set", "--seed", "--on", "--generator":
+			words = append(words, quoted(args[i]))
+			if !joined && i+1 < len(args) {
+				i++
+				words = append(words, quoted(args[i]))
+			}
+		case "--quick":
+			words = append(words, args[i])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell needs it.
+func quoted(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		plain = plain && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			strings.ContainsRune("-_./=:,+%@", r))
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	pages "weir"
+	"weir/internal/revision"
+	"weir/study/experiment"
+	"weir/study/page/live"
+	"weir/study/report"
+	"weir/study/results"
+
+	"weir/internal/webserver"
+)
+
+type serveCmd struct {
+	Files  []string `arg:"" optional:"" name:"file" help:"${serveFiles}"`
+	Out    target   `default:"results" help:"Folder that results are looked for in, and go into."`
+	Listen string   `default:"127.0.0.1:8100" placeholder:"ADDR" help:"${serveListen}"`
+	Host   []string `placeholder:"NAME" help:"${serveHost}"`
+	workerFlags
+}
+
+// Run serves the page until it is interrupted.
+func (c *serveCmd) Run(a *app) error {
+	listens, err := c.listens()
+	if err != nil {
+		return err
+	}
+	for _, f := range c.Files {
+		if _, err := a.registry.Open(f); err != nil {
+			return err
+		}
+	}
+	out, err := filepath.Abs(string(c.Out))
+	if err != nil {
+		return err
+	}
+	newPage, err := live.Page.Get()
+	if err != nil {
+		return err
+	}
+	o := live.Options{Registry: a.registry, Files: c.Files, Out: out, Executable: revision.Executable(),
+		Version: version(), Docs: pages.Files, Hosts: c.Host, Machine: a.machine.all,
+		Jobs:   func(s *experiment.Spec) (int, string, error) { return a.machine.jobs(s, 0) },
+		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{Version: version()}); return err },
+	}
+	if err := c.workerFlags.paged(a, &o, string(c.Out)); err != nil {
+		return err
+	}
+	signals := listen(a.screen, grace{serveGrace, 0, nothing, "it did not end in time and was cut; " + goesOn})
+	defer signals.stop()
+	s, err := newPage(o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	l, err := webserver.Listen(listens)
+	if err != nil {
+		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
+	}
+	a.warn(listenWarnings(l.Addr().String())...)
+	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
+	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)
+	return serveUntil(signals, l, s)
+}
+
+// serveGrace is how long what is under way may take to end.
+var serveGrace = 5 * time.Second
+
+// serveUntil serves until ctx ends.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := webserver.New(h)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(webserver.Limit(l, webserver.MaxConnections)) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	short, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := server.Shutdown(short); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	}
+	return nil
+}
+
+// listens is the address to listen at. All addresses at once are refused: whoever has the token and sees the traffic
+// could start simulations.
+func (c *serveCmd) listens() (string, error) {
+	var every *webserver.EveryAddressError
+	switch _, err := webserver.Host(c.Listen); {
+	case errors.As(err, &every):
+		_, port, _ := net.SplitHostPort(c.Listen)
+		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", errInput, err, port)
+	case err != nil:
+		return "", fmt.Errorf("%w: --listen: %w, as 127.0.0.1:8100", errInput, err)
+	}
+	for _, name := range c.Host {
+		if name == "" || strings.ContainsAny(name, ":/ *") {
+			return "", fmt.Errorf("%w: --host: %q is no name of a host, as lab.example.org", errInput, name)
+		}
+	}
+	return c.Listen, nil
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"weir/internal/revision"
+	"weir/internal/text"
+	"weir/study/plan"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/workers"
+)
+
+// slurmFlags say how runs become tasks of an array.
+type slurmFlags struct {
+	SlurmOption []string      `sep:"none" placeholder:"OPTION" help:"${slurmOption}"`
+	SlurmTask   time.Duration `default:"10m" placeholder:"TIME" help:"${slurmTask}"`
+	SlurmTasks  int           `default:"1000" placeholder:"N" help:"${slurmTasks}"`
+}
+
+// options are those for so many threads a task.
+func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Cluster, error) {
+	o := workers.ClusterOptions{Task: f.SlurmTask, Tasks: f.SlurmTasks, Threads: max(threads, 1), Sbatch: f.SlurmOption}
+	cluster, err := workers.Slurm.Get()
+	if err != nil {
+		return o, nil, err
+	}
+	if err := cluster.Check(o); err != nil {
+		return o, nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	return o, cluster, nil
+}
+
+// unused says which of the flags have no meaning without Slurm.
+func (f *slurmFlags) unused() error {
+	if len(f.SlurmOption) > 0 || f.SlurmTask != workers.StandardTask || f.SlurmTasks != workers.StandardTasks {
+		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks are for --runner slurm", errInput)
+	}
+	return nil
+}
+
+// exports are what is written for other programs.
+type exports struct {
+	Results exportCmd      `cmd:"" default:"withargs" help:"Write results as files for other programs."`
+	Slurm   exportSlurmCmd `cmd:"" help:"Write a folder with all that a Slurm cluster needs to carry out an experiment."`
+}
+
+type exportSlurmCmd struct {
+	selection
+	To      target `required:"" placeholder:"DIR" help:"Folder that is written; it may be carried to the cluster."`
+	Threads int    `default:"1" help:"Threads that carry out a run, and processors of each task."`
+	slurmFlags
+	AnyProgram bool `help:"${slurmAnyProgram}"`
+}
+
+func (e *exportSlurmCmd) Run(a *app) error {
+	s, err := e.load(a)
+	if err != nil {
+		return err
+	}
+	if e.Threads < 1 || e.Threads > mostThreads {
+		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", errInput, e.Threads, mostThreads)
+	}
+	o, cluster, err := e.options(e.Threads)
+	if err != nil {
+		return err
+	}
+	o.AnyProgram = e.AnyProgram
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	w := &run.Work{Spec: s, Command: reproduce(s.Name(), e.Name, a.args), Executable: revision.Executable()}
+	f, err := cluster.Export(string(e.To), w, plan.Runs(s), program, o)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(f.Dir)
+	if err != nil {
+		return err
+	}
+	for _, x := range f.Arrays {
+		fmt.Fprintf(a.stdout, "%s: %s in %s, each with %s of memory and %d min\n", x.Script, text.Count(x.Runs, "run"),
+			text.Count(x.Tasks, "task"), report.Bytes(x.MemoryBytes), x.Minutes)
+	}
+	fmt.Fprintf(a.stdout, "On the cluster:\n  cd %s\n", quoted(dir))
+	for _, x := range f.Arrays {
+		fmt.Fprintf(a.stdout, "  sbatch %s\n", x.Script)
+	}
+	fmt.Fprintf(a.stdout, "Then, there or here, with what is in the folder by then:\n  weir collect %s\n", quoted(dir))
+	return nil
+}
+
+type taskCmd struct {
+	Dir        string `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
+	Index      int    `required:"" placeholder:"N" help:"Task that is carried out, from 0."`
+	Threads    int    `default:"1" help:"Threads that carry out a run. They change speed only."`
+	AnyProgram bool   `help:"${slurmAnyProgram}"`
+}
+
+func (t *taskCmd) Run(a *app) error {
+	signals := listen(a.screen, inSimulation)
+	defer signals.stop()
+	if t.Threads < 1 || t.Threads > mostThreads {
+		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", errInput, t.Threads, mostThreads)
+	}
+	limitMemory(os.Getenv)
+	f, err := openSweep(a, t.Dir, t.AnyProgram)
+	if err != nil {
+		return err
+	}
+	if t.Index < 0 || t.Index >= f.Tasks() {
+		return fmt.Errorf("%w: --index is %d; 0 … %d is allowed", errInput, t.Index, f.Tasks()-1)
+	}
+	failed, err := f.Carry(signals, t.Index, t.Threads, func(text string) {
+		fmt.Fprintln(a.stdout, text)
+	})
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.stderr, "interrupted: "+goesOn)
+		a.code = Interrupted
+	case err != nil:
+		return err
+	case failed > 0:
+		a.code = RunFailed
+	}
+	return nil
+}
+
+// limitMemory has garbage collected in time where Slurm grants so much memory, and ends what takes more.
+func limitMemory(getenv func(string) string) {
+	const share = 0.9 // the program itself, and stacks, take the rest
+	mib, err := strconv.ParseFloat(getenv("SLURM_MEM_PER_NODE"), 64)
+	if err == nil && mib > 0 && getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(share * mib * (1 << 20)))
+	}
+}
+
+// openSweep opens a folder of weir export slurm, if this is the program that it was written by, or any may be.
+func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
+	cluster, err := workers.Slurm.Get()
+	if err != nil {
+		return nil, err
+	}
+	f, err := cluster.Open(a.registry, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Fits(); err != nil && !any {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	return f, nil
+}
+
+type collectCmd struct {
+	Dir        string `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
+	Out        target `default:"results" help:"Folder that results go into."`
+	Check      bool   `help:"${check}"`
+	AnyProgram bool   `help:"${slurmAnyProgram}"`
+
+	tableFlags
+}
+
+func (c *collectCmd) Run(a *app) error {
+	signals := listen(a.screen, grace{0, 0, nothing, "the same command collects the rest"})
+	defer signals.stop()
+	f, err := openSweep(a, c.Dir, c.AnyProgram)
+	if err != nil {
+		return err
+	}
+	if err := c.tableFlags.check(a, f.Spec()); err != nil {
+		return err
+	}
+	bar := a.progress()
+	path, from := "", f.Collector()
+	command, executable := f.Origin()
+	o, err := run.Execute(signals, f.Spec(), run.Options{
+		Dir: string(c.Out), Executable: executable, Command: command, Runner: from, OnProgress: bar.show,
+		OnNotice: bar.notice(a),
+		Report: func(o *results.Outcome) (err error) {
+			path, err = report.Write(o, report.Page{Version: version()})
+			return err
+		},
+	})
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if err := c.tableFlags.print(a, o, path); err != nil {
+		return err
+	}
+	for _, text := range from.Missing(signals) {
+		fmt.Fprintln(a.stderr, "notice:", text)
+	}
+	a.code = exitCode(o, signals.Err() != nil, c.Check)
+	return nil
+}
+
+// checkRunner is an error if the flags do not go with where runs are carried out.
+func (r *runCmd) checkRunner() error {
+	switch {
+	case r.Runner != "slurm":
+		return r.slurmFlags.unused()
+	case r.On == "lab":
+		return fmt.Errorf("%w: --runner %s is for the simulator: the lab is on this machine", errInput, r.Runner)
+	case r.Workers != "" || r.NATS != "" || r.Unused() != nil:
+		return fmt.Errorf("%w: --workers and --nats have others carry out runs, as --runner slurm has: one of them is "+
+			"allowed", errInput)
+	case len(r.Trace) > 0:
+		return fmt.Errorf("%w: --trace is for --runner local: traces stay on the machine that makes them", errInput)
+	case r.Jobs != 0:
+		return fmt.Errorf("%w: --jobs is for --runner local: a task of Slurm carries out one run at a time", errInput)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/experiment"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+)
+
+// Bounds of --trace-snap: a header of Ethernet, and the largest frame that any experiment has.
+const (
+	leastSnap = 14
+	mostSnap  = 65536
+)
+
+// tracing reads the flags of traces, and says what they take before they are made.
+func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
+	if len(r.Trace) == 0 {
+		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
+			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", errInput)
+		}
+		return t, nil
+	}
+	known := run.TraceForms()
+	for _, f := range r.TraceFormat {
+		if !slices.Contains(known, f) {
+			near := ""
+			if n := document.Nearest(f, known); n != "" {
+				near = fmt.Sprintf("; did you mean %q?", n)
+			}
+			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", errInput, f, near, document.Choices(known))
+		}
+	}
+	for _, f := range known { // in their order, each once
+		if slices.Contains(r.TraceFormat, f) {
+			t.Forms = append(t.Forms, f)
+		}
+	}
+	if t.Forms, err = linkedForms(t.Forms, known); err != nil {
+		return t, err
+	}
+	if len(t.Forms) == len(known) {
+		t.Forms = nil
+	}
+	if snap := r.TraceSnap; snap != nil {
+		if *snap < leastSnap || *snap > mostSnap {
+			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", errInput, *snap, leastSnap, mostSnap)
+		}
+		if t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
+			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", errInput)
+		}
+		t.Snap = *snap
+	}
+	if r.On == experiment.Lab {
+		return t, nil // which refuses traces
+	}
+	forms, all, err := run.TraceSize(s, r.Trace, t)
+	if err != nil {
+		return t, err
+	}
+	var parts []string
+	for k, bytes := range forms {
+		if bytes > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", known[k], report.Bytes(int64(roundUp(bytes)))))
+		}
+	}
+	more := ""
+	if t.Forms == nil {
+		more = "; --trace-format parquet alone takes least"
+	}
+	fmt.Fprintf(a.stderr, "notice: the traces of all runs take about %s (%s) in %s%s\n",
+		report.Bytes(int64(roundUp(all))), strings.Join(parts, ", "),
+		filepath.Join(results.Folder(s, string(r.Out), r.On), "traces"), more)
+	return t, nil
+}
+
+// linkedForms returns the forms of traces that are written: those that are given, or all that the program has.
+func linkedForms(given, known []string) (forms []string, err error) {
+	for _, f := range known {
+		missing := results.MissingTraceForm(f)
+		switch {
+		case missing == nil && (given == nil || slices.Contains(given, f)):
+			forms = append(forms, f)
+		case missing != nil && slices.Contains(given, f):
+			return nil, fmt.Errorf("--trace-format: %w", missing)
+		}
+	}
+	return forms, nil
+}

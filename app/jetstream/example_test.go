@@ -1,0 +1,14 @@
+package jetstream_test
+
+import (
+	"fmt"
+
+	_ "weir/app/jetstream"
+	"weir/study/workers"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(workers.Remote.Linked())
+	// Output: true
+}

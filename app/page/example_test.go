@@ -1,0 +1,14 @@
+package page_test
+
+import (
+	"fmt"
+
+	_ "weir/app/page"
+	"weir/study/page/live"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(live.Page.Linked())
+	// Output: true
+}

@@ -1,0 +1,20 @@
+// Package page links the pages into a program: weir serve and weir docs.
+package page
+
+import (
+	"weir/internal/command"
+	"weir/internal/docsite"
+	"weir/study/page"
+	"weir/study/page/live"
+)
+
+func init() {
+	live.Page.Link(func(o live.Options) (live.Server, error) {
+		s, err := page.New(o)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	})
+	command.DocsCommand.Link(docsite.Command{})
+}

@@ -1,0 +1,14 @@
+package parquet_test
+
+import (
+	"fmt"
+
+	_ "weir/app/parquet"
+	"weir/study/results"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(results.ParquetFiles.Linked())
+	// Output: true
+}

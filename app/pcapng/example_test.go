@@ -1,0 +1,14 @@
+package pcapng_test
+
+import (
+	"fmt"
+
+	_ "weir/app/pcapng"
+	"weir/study/results"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(results.PcapngFiles.Linked())
+	// Output: true
+}

@@ -1,0 +1,17 @@
+package programs_test
+
+import (
+	"fmt"
+
+	"weir/app/programs"
+)
+
+// A switch's file names programs of this list.
+func ExampleAll() {
+	for _, p := range programs.All()[:2] {
+		fmt.Println(p.Name)
+	}
+	// Output:
+	// abc
+	// bolt
+}

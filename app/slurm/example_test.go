@@ -1,0 +1,14 @@
+package slurm_test
+
+import (
+	"fmt"
+
+	_ "weir/app/slurm"
+	"weir/study/workers"
+)
+
+// The import alone links the part in.
+func Example() {
+	fmt.Println(workers.Slurm.Linked())
+	// Output: true
+}

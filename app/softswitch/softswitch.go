@@ -1,0 +1,9 @@
+// Package softswitch links the switch of real interfaces, weir switch, into a program.
+package softswitch
+
+import (
+	"weir/internal/command"
+	softswitch "weir/worlds/softswitch/command"
+)
+
+func init() { command.SwitchCommand.Link(softswitch.Switch{}) }

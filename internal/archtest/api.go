@@ -1,0 +1,121 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/build/constraint"
+	"go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// API returns the exported names of a package below fsys, as a text: constants, variables, functions and types with
+// their fields and methods, without comments. Files for other systems than Linux are left out.
+func API(fsys fs.FS, module, folder string) (string, error) {
+	names, err := fs.Glob(fsys, path.Join(folder, "*.go"))
+	if err != nil {
+		return "", err
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return "", err
+		}
+		f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return "", err
+		}
+		if builtOnLinux(f) {
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return "", fmt.Errorf("%s has no Go files", folder)
+	}
+	p, err := doc.NewFromFiles(fset, files, path.Join(module, folder))
+	if err != nil {
+		return "", err
+	}
+	w := &apiWriter{fset: fset}
+	fmt.Fprintf(&w.text, "package %s // import %q\n", p.Name, p.ImportPath)
+	w.values(p.Consts)
+	w.values(p.Vars)
+	w.functions(p.Funcs)
+	for _, t := range p.Types {
+		w.declaration(t.Decl)
+		w.values(t.Consts)
+		w.values(t.Vars)
+		w.functions(t.Funcs)
+		w.functions(t.Methods)
+	}
+	return w.text.String(), w.err
+}
+
+// builtOnLinux reports whether a file's constraints hold on Linux without tags.
+func builtOnLinux(f *ast.File) bool {
+	for _, group := range f.Comments {
+		if group.Pos() > f.Package {
+			break
+		}
+		for _, c := range group.List {
+			if expression, err := constraint.Parse(c.Text); err == nil {
+				return expression.Eval(func(tag string) bool { return tag == "linux" || tag == "unix" || tag == "amd64" })
+			}
+		}
+	}
+	return true
+}
+
+// apiWriter prints declarations.
+type apiWriter struct {
+	fset *token.FileSet
+	text bytes.Buffer
+	err  error
+}
+
+func (w *apiWriter) values(all []*doc.Value) {
+	for _, v := range all {
+		w.declaration(v.Decl)
+	}
+}
+
+func (w *apiWriter) functions(all []*doc.Func) {
+	for _, f := range all {
+		w.declaration(f.Decl)
+	}
+}
+
+// declaration prints one without its comments and its body.
+func (w *apiWriter) declaration(d ast.Decl) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			n.Doc, n.Comment = nil, nil
+		case *ast.GenDecl:
+			n.Doc = nil
+		case *ast.FuncDecl:
+			n.Doc, n.Body = nil, nil
+		case *ast.TypeSpec:
+			n.Doc, n.Comment = nil, nil
+		case *ast.ValueSpec:
+			n.Doc, n.Comment = nil, nil
+		}
+		return true
+	})
+	w.text.WriteByte('\n')
+	config := printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}
+	if err := config.Fprint(&w.text, token.NewFileSet(), d); err != nil && w.err == nil {
+		w.err = err
+	}
+	w.text.WriteByte('\n')
+}

@@ -1,0 +1,42 @@
+//go:build lint
+
+package archtest
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/testkit/testutil"
+)
+
+// published are the packages that other people's programs use. docs/api has a file of each.
+var published = []string{"app", "core/cc", "core/dataplane", "core/scheme", "core/telemetry", "core/transport"}
+
+// TestAPI compares the exported names of published packages with docs/api; -update writes it.
+func TestAPI(t *testing.T) {
+	tree := testutil.TrackedFiles(t, root)
+	want := map[string]bool{}
+	for _, folder := range published {
+		text, err := API(tree, module, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.ReplaceAll(folder, "/", "-") + ".txt"
+		want[name] = true
+		testutil.GoldenFile(t, "../../docs/api/"+name, text)
+	}
+	files, err := fs.Glob(tree, "docs/api/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if name := strings.TrimPrefix(f, "docs/api/"); !want[name] {
+			t.Errorf("%s is of no package of the list", f)
+		}
+	}
+	if !slices.IsSorted(published) {
+		t.Error("the list is not sorted")
+	}
+}

@@ -1,0 +1,126 @@
+// Package command holds what the program weir shares with its small privileged programs, weir-switch and weir-agent:
+// exit codes, flags, and the places of the commands that an import links in.
+package command
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/scheme"
+	"weir/internal/document"
+	"weir/internal/linked"
+)
+
+// Exit codes.
+const (
+	Done        = 0
+	RunFailed   = 1 // a run failed or was cut short
+	WrongInput  = 2
+	ClaimFailed = 3 // with --check
+	Unjudged    = 4 // with --check: no claim fails, the worlds do not differ, and something is undecided
+	Interrupted = 130
+)
+
+// ErrInput marks errors of what a user gave.
+var ErrInput = errors.New("wrong input")
+
+// Env is what a command works with.
+type Env struct {
+	Stdout, Stderr io.Writer // what is written to them cannot act on a terminal
+	Pipe           io.Writer // standard output as it is, for messages between the program's own processes
+	Version        string    // of the program
+	Warn           func(...document.Warning)
+	Programs       []dataplane.Scheme // that a switch's file can name
+	Schedulers     []tm.Scheme
+	Pages          fs.FS                                // README.md and docs/*.md
+	Entry          func(columns int, name, text string) // prints an entry of a list
+}
+
+// Target is the file or folder that a flag names to write into. An empty one, such as a shell makes of a
+// variable that is not set, would be the current folder.
+type Target string
+
+// Decode reads the flag.
+func (t *Target) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("path", &text); err != nil {
+		return err
+	}
+	if text == "" {
+		return errors.New("it is empty; a path is expected")
+	}
+	*t = Target(kong.ExpandPath(text))
+	return nil
+}
+
+// SwitchFlags are the flags of weir switch.
+type SwitchFlags struct {
+	Config  string `short:"c" placeholder:"FILE" help:"The switch's file (docs/switch.md)."`
+	Check   bool   `help:"Validate the file, look at the interfaces, and print what a start would do."`
+	Bypass  bool   `help:"Have a bridge of the kernel take over when the switch ends, however it ends."`
+	Restore bool   `help:"Switch on again what switches that died have left off."`
+}
+
+// SwitchProcesses are the names of the hidden commands by which a switch's process starts the next one.
+const (
+	SwitchSupervisor = "switch-supervisor"
+	SwitchDataplane  = "switch-dataplane"
+)
+
+// Switch runs a switch on its own. Package worlds/softswitch/command has it.
+type Switch interface {
+	Run(flags *SwitchFlags, e *Env) error
+	// Supervise is what the switch's process becomes when it has given root up.
+	Supervise(state int, e *Env) error
+	// Serve is the process of the data plane, which the supervisor starts.
+	Serve(e *Env) error
+	// WarningKinds returns the kinds of warnings that a switch issues.
+	WarningKinds() []scheme.WarningKind
+}
+
+// SwitchCommand is the place of the Switch.
+var SwitchCommand = linked.New[Switch]("the switch", "weir/app/softswitch")
+
+// AgentFlags are the flags of weir agent.
+type AgentFlags struct {
+	Interface string        `placeholder:"NAME" help:"Connections through this interface; without it, through all."`
+	Cgroup    string        `placeholder:"PATH" help:"Connections of programs in this cgroup; without it, of all."`
+	Follow    string        `default:"hpcc" help:"hpcc: telemetry of switches. ncf: their NACKs. both: hpcc and ncf."`
+	Nacks     *string       `placeholder:"HOW" help:"A NACK is as a loss (loss, if not given), or offers a rate (supply)."`
+	Metrics   string        `placeholder:"ADDR" help:"Serve metrics at this address and port, as http://ADDR/metrics."`
+	Eta       *string       `placeholder:"SHARE" help:"Target utilisation (draft-miao §4.1); 95% if not given."`
+	Flows     *int          `placeholder:"N" help:"Flows on a link: W_ai is W_init·(1−eta)/flows (draft-miao §5); else 8."`
+	MaxStage  *int          `placeholder:"N" help:"maxStage, the additive increases in a row (draft-miao §4.1); else 5."`
+	Increase  *string       `placeholder:"BYTES" help:"W_ai, in place of that rule."`
+	RTT       *string       `name:"rtt" placeholder:"TIME" help:"The empty path's round trip; else the minimum measured."`
+	Rate      *string       `placeholder:"RATE" help:"Rate of this host's link: receivers can claim no more; else any."`
+	Every     time.Duration `default:"1s" help:"How often connections are shown; 0s: never."`
+}
+
+// Agent has this host's own TCP follow HPCC++ or NCF. Package worlds/agent/command has it.
+type Agent interface {
+	Run(flags *AgentFlags, e *Env) error
+}
+
+// AgentCommand is the place of the Agent.
+var AgentCommand = linked.New[Agent]("the agent", "weir/app/agent")
+
+// DocsFlags are the flags of weir docs.
+type DocsFlags struct {
+	Page string `arg:"" optional:"" help:"${docsPage}"`
+	Site Target `placeholder:"DIR" help:"${docsSite}"`
+}
+
+// Docs shows the documentation. Package internal/docsite has it.
+type Docs interface {
+	Run(flags *DocsFlags, e *Env) error
+}
+
+// DocsCommand is the place of the Docs.
+var DocsCommand = linked.New[Docs]("the reader of the documentation", "weir/app/page")

@@ -1,0 +1,22 @@
+package command
+
+import (
+	"net"
+
+	"weir/core/scheme"
+	"weir/internal/document"
+	"weir/internal/webserver"
+)
+
+// WarnAgentMetrics is the kind of the warning of MetricsWarnings.
+var WarnAgentMetrics = scheme.WarningKind{ID: "agent-metrics-open",
+	Condition: "--metrics of weir agent is an address that other machines reach"}
+
+// MetricsWarnings warns of metrics of an agent at an address that other machines reach.
+func MetricsWarnings(address string) (all []document.Warning) {
+	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
+		all = append(all, document.Warn(WarnAgentMetrics, document.Place{}, "metrics are at %s, for all who can reach it",
+			address))
+	}
+	return all
+}

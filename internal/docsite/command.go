@@ -1,0 +1,67 @@
+package docsite
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"weir/internal/command"
+)
+
+// Command is command.Docs.
+type Command struct{}
+
+// Run lists the pages, prints one or a part of it, or writes all as a site.
+func (Command) Run(d *command.DocsFlags, e *command.Env) error {
+	site, err := New(e.Pages)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.Site != "" && d.Page != "":
+		return fmt.Errorf("%w: --site writes all pages; leave %s out", command.ErrInput, d.Page)
+	case d.Site != "":
+		if err := site.Write(string(d.Site)); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Stdout, filepath.Join(string(d.Site), "index.html"))
+		return nil
+	case d.Page == "":
+		for _, p := range site.Pages {
+			e.Entry(24, p.Name(), p.Title)
+		}
+		return nil
+	}
+	name, heading, _ := strings.Cut(d.Page, "#")
+	p := site.Page(name)
+	if p == nil {
+		return fmt.Errorf("%w: there is no page %q; there are %s", command.ErrInput, name, pageNames(site))
+	}
+	text := p.Source()
+	if heading != "" {
+		if text = p.Part(heading); text == nil {
+			return fmt.Errorf("%w: %s has no heading #%s; it has %s", command.ErrInput, p.File, heading, pageHeadings(p))
+		}
+	}
+	fmt.Fprintln(e.Stdout, string(bytes.TrimSpace(text)))
+	return nil
+}
+
+// pageNames are those of all pages.
+func pageNames(s *Site) string {
+	var all []string
+	for _, p := range s.Pages {
+		all = append(all, p.Name())
+	}
+	return strings.Join(all, ", ")
+}
+
+// pageHeadings are the anchors of a page.
+func pageHeadings(p *Page) string {
+	var all []string
+	for _, h := range p.Headings {
+		all = append(all, "#"+h.ID)
+	}
+	return strings.Join(all, ", ")
+}

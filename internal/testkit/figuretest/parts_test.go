@@ -1,0 +1,4 @@
+package figuretest_test
+
+// The example draws.
+import _ "weir/app/figure"

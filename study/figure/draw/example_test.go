@@ -1,0 +1,25 @@
+package draw_test
+
+import (
+	"bytes"
+	"fmt"
+
+	"weir/study/figure"
+	"weir/study/figure/draw"
+)
+
+// One drawing gives all formats.
+func ExampleDrawer() {
+	f := figure.Figure{X: figure.Auto("n"), Y: figure.Auto("goodput [Mb/s]"), Size: figure.Print(252),
+		Names: []string{"without", "abc"},
+		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{24, 33}},
+			{Series: 1, X: []float64{1, 2}, Y: []float64{24, 24}}}}}}
+	for _, format := range figure.Formats() {
+		data, err := draw.Drawer{}.Draw(&f, format)
+		fmt.Println(format, bytes.ContainsAny(data[:5], "?%P"), err)
+	}
+	// Output:
+	// svg true <nil>
+	// pdf true <nil>
+	// png true <nil>
+}

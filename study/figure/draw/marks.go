@@ -1,0 +1,95 @@
+package draw
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"weir/study/figure"
+)
+
+// errEmpty is that of a figure without a value.
+var errEmpty = errors.New("no value of the figure is defined")
+
+// check refuses what cannot be drawn.
+func check(f *figure.Figure) error {
+	if len(f.Panels) == 0 {
+		return errEmpty
+	}
+	if len(f.Does) > figure.MostDone {
+		return fmt.Errorf("rows do %d things; up to %d can be told apart", len(f.Does), figure.MostDone)
+	}
+	for _, p := range f.Panels {
+		if p.Rows != nil {
+			for _, x := range p.Rows.Spans {
+				if x.Row < 0 || x.Row >= len(p.Rows.Names) || x.Does < 0 || x.Does >= len(f.Does) {
+					return fmt.Errorf("a part of row %d does %d", x.Row, x.Does)
+				}
+			}
+		}
+		seen := map[int]bool{}
+		for _, m := range p.Marks {
+			if seen[m.Series] = true; m.Series >= 0 && m.Series >= len(f.Names) {
+				return fmt.Errorf("series %d has no name", m.Series)
+			}
+			if len(m.X) != len(m.Y) && m.Form != figure.Boxes {
+				return fmt.Errorf("a mark has %d values of x and %d of y", len(m.X), len(m.Y))
+			}
+		}
+		if len(seen) > figure.MostSeries+1 {
+			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(seen), figure.MostSeries)
+		}
+	}
+	return nil
+}
+
+// eachValue calls f for every value of a mark that is drawn, with the ends of its interval.
+func eachValue(m *figure.Mark, f func(x, low, y, high float64)) {
+	for i := range m.X {
+		if m.Form == figure.Boxes {
+			b := m.Boxes[i]
+			f(m.X[i], b.Low, b.Median, b.High)
+			continue
+		}
+		y := m.Y[i]
+		if math.IsNaN(y) || math.IsInf(y, 0) || math.IsNaN(m.X[i]) {
+			continue
+		}
+		low, high := intervalOf(m, i)
+		f(m.X[i], low, y, high)
+	}
+}
+
+// intervalOf returns the ends of the interval of value i; the value itself if it has none.
+func intervalOf(m *figure.Mark, i int) (low, high float64) {
+	y := m.Y[i]
+	if m.Low == nil || math.IsNaN(m.Low[i]) || math.IsNaN(m.High[i]) || math.IsInf(m.Low[i], 0) {
+		return y, y
+	}
+	return m.Low[i], m.High[i]
+}
+
+// slotsOf returns the series of a panel that share a place of the axis, side by side; nil if nothing is a bar or box.
+func slotsOf(p *figure.Panel) (out []int) {
+	barred := slices.ContainsFunc(p.Marks, func(m figure.Mark) bool { return m.Form == figure.Bars || m.Form == figure.Boxes })
+	if !barred {
+		return nil
+	}
+	for _, m := range p.Marks {
+		if !slices.Contains(out, m.Series) {
+			out = append(out, m.Series)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shift is how far a series stands from its place, and how wide it may be, in units of the axis.
+func shift(slots []int, series int) (by, width float64) {
+	if len(slots) == 0 {
+		return 0, 0.8
+	}
+	width = 0.8 / float64(len(slots))
+	return -0.4 + width*(float64(slices.Index(slots, series))+0.5), width
+}

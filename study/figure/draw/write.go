@@ -1,0 +1,90 @@
+package draw
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/plot/font"
+	words "gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"weir/study/figure"
+)
+
+// DPI is the resolution of a PNG.
+const DPI = 600
+
+// handler knows the font of all figures.
+var handler = sync.OnceValue(func() words.Handler {
+	return words.Plain{Fonts: font.NewCache(font.Collection{{Font: font.Font{Typeface: "Liberation", Variant: "Sans"},
+		Face: typeface()}})}
+})
+
+func styleOf(size vg.Length) words.Style {
+	return words.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size), Handler: handler()}
+}
+
+// Drawer is figure.Drawer, with SVG, PDF and PNG.
+type Drawer struct{}
+
+// Draw draws a figure in one of its formats.
+func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
+	room := widthFunc(width)
+	if format == "svg" { // a viewer without the font takes another
+		room = ScreenWidth
+	}
+	s, err := arrange(f.Shown(), room)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case "svg":
+		return s.writeSVG()
+	case "pdf":
+		c := newPDF(s.width, s.height, strings.Join(s.title, " "))
+		s.on(c)
+		var b bytes.Buffer
+		err := c.writeTo(&b)
+		return b.Bytes(), err
+	case "png":
+		if s.width.Dots(DPI)*s.height.Dots(DPI) > mostPixels {
+			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; up to %d million are drawn", DPI,
+				s.width.Dots(DPI), s.height.Dots(DPI), int(mostPixels/1e6))
+		}
+		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(DPI))}
+		s.on(c)
+		var b bytes.Buffer
+		if _, err := c.WriteTo(&b); err != nil {
+			return nil, err
+		}
+		return resolved(b.Bytes()), nil
+	}
+	return nil, fmt.Errorf("a figure has no format %q; allowed: %s", format, strings.Join(figure.Formats(), ", "))
+}
+
+// mostPixels bounds the memory that a PNG takes while it is drawn.
+const mostPixels = 200e6
+
+func (s *sheet) on(c vg.CanvasSizer) {
+	(&pen{draw.New(c), s}).draw()
+}
+
+// resolved says in a PNG how many of its pixels an inch has: programs that place it then give it its size.
+func resolved(png []byte) []byte {
+	const head = 8 + 4 + 4 + 13 + 4 // signature, and the chunk IHDR
+	perMetre := uint32(math.Round(DPI / 0.0254))
+	chunk := binary.BigEndian.AppendUint32(nil, 9)
+	chunk = append(chunk, "pHYs"...)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = append(chunk, 1) // metre
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+	return append(append(append([]byte{}, png[:head]...), chunk...), png[head:]...)
+}

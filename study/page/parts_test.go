@@ -1,0 +1,4 @@
+package page_test
+
+// The tests run with what the program weir has.
+import _ "weir/app/all"

@@ -1,0 +1,4 @@
+package report_test
+
+// The tests run with what the program weir has.
+import _ "weir/app/all"

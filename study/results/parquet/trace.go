@@ -1,0 +1,180 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"weir/core/packet"
+	"weir/core/trace"
+	"weir/core/unit"
+	"weir/study/results"
+)
+
+// traceRows is how many rows a row group has at most: what a writer holds in memory.
+const traceRows = 1 << 16
+
+// tracePorts is the metadata key of the traced ports.
+const tracePorts = "weir.ports"
+
+// TraceTable is a Sink that writes a Parquet file with one row an event.
+type TraceTable struct {
+	w       *parquet.GenericWriter[results.TraceRow]
+	rows    []results.TraceRow
+	numbers []int64 // of rows, what pointers point to
+}
+
+// NewTraceTable begins a Parquet file; Close must end it.
+func NewTraceTable(w io.Writer, ports []string) *TraceTable {
+	return &TraceTable{w: parquet.NewGenericWriter[results.TraceRow](w, parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(traceRows),
+		parquet.CreatedBy("weir", "1", ""), parquet.KeyValueMetadata(tracePorts, strings.Join(ports, " ")))}
+}
+
+// traceBatch is how many rows are handed on at once.
+const traceBatch = 256
+
+// Write writes a row.
+func (p *TraceTable) Write(r *trace.Record) error {
+	if p.rows == nil {
+		p.rows, p.numbers = make([]results.TraceRow, 0, traceBatch), make([]int64, 0, 3*traceBatch)
+	}
+	number := func(n int64) *int64 {
+		if n == trace.None {
+			return nil
+		}
+		p.numbers = append(p.numbers, n)
+		return &p.numbers[len(p.numbers)-1]
+	}
+	p.rows = append(p.rows, results.TraceRow{
+		TimePS: int64(r.At), Event: r.Kind.String(), Node: r.Node, Port: r.Port, Flow: number(r.Flow),
+		Packet: trace.PacketName(r.Packet), Proto: int32(r.Proto), Src: r.Src, SrcPort: int32(r.SrcPort), Dst: r.Dst,
+		DstPort: int32(r.DstPort),
+		Seq:     r.Seq, Ack: r.Ack, SizeBytes: r.Size, PayloadBytes: r.Payload, TOS: int32(r.TOS), ECN: trace.ECNName(r.TOS),
+		TCPFlags: trace.FlagLetters(r.TCPFlags), QueuePackets: number(r.QueuePackets), QueueBytes: number(r.QueueBytes),
+		Reason: r.Reason,
+	})
+	if len(p.rows) == traceBatch {
+		return p.flush()
+	}
+	return nil
+}
+
+func (p *TraceTable) flush() error {
+	_, err := p.w.Write(p.rows)
+	p.rows, p.numbers = p.rows[:0], p.numbers[:0]
+	return err
+}
+
+// Close writes what is buffered and the file's end. It does not close the writer
+// below.
+func (p *TraceTable) Close() error {
+	return errors.Join(p.flush(), p.w.Close())
+}
+
+// ReadTraceTable reads a Parquet file of size bytes that a TraceTable has written and hands
+// each record to f, which must not keep it. An error names the row.
+func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err error) {
+	n := int64(0)
+	defer func() {
+		if p := recover(); p != nil { // a library's, on a damaged file
+			err = fmt.Errorf("row %d: damaged: %v", n, p)
+		}
+	}()
+	if err := footerFits(r, size); err != nil {
+		return err
+	}
+	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return fmt.Errorf("offset %d: %w", size, err) // a Parquet file's head is at its end
+	}
+	have := map[string]bool{}
+	for _, c := range file.Schema().Columns() {
+		have[strings.Join(c, ".")] = true
+	}
+	for _, c := range parquet.SchemaOf(results.TraceRow{}).Columns() {
+		if name := strings.Join(c, "."); !have[name] {
+			return fmt.Errorf("offset %d: it has no column %q: this is no trace of weir", size, name)
+		}
+	}
+	if err := pagesFit(r, size, file.Metadata()); err != nil {
+		return err
+	}
+	reader := parquet.NewGenericReader[results.TraceRow](file)
+	defer reader.Close()
+	rows := make([]results.TraceRow, traceBatch)
+	for {
+		// The library looks for the end anew for each row and column that is asked for and not there.
+		some := rows[:min(traceBatch, max(1, file.NumRows()-n))]
+		clear(some)
+		k, err := reader.Read(some)
+		for i := range some[:k] {
+			record, bad := recordOf(&some[i])
+			if bad != nil {
+				return fmt.Errorf("row %d: %w", n, bad)
+			}
+			if err := f(&record); err != nil {
+				return err
+			}
+			n++
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("row %d: %w", n, err)
+		}
+		if k == 0 {
+			return fmt.Errorf("row %d: the file has no more, and does not say that it ends", n)
+		}
+	}
+}
+
+// recordOf is the inverse of Write.
+func recordOf(x *results.TraceRow) (trace.Record, error) {
+	var bad error
+	wrong := func(column string, value any) {
+		if bad == nil {
+			bad = fmt.Errorf("column %s: %v is not possible", column, value)
+		}
+	}
+	number := func(p *int64) int64 {
+		if p == nil {
+			return trace.None
+		}
+		return *p
+	}
+	kind, ok := trace.ParseKind(x.Event)
+	if !ok {
+		wrong("event", x.Event)
+	}
+	packetKind, ok := trace.ParsePacketName(x.Packet)
+	if !ok {
+		wrong("packet", x.Packet)
+	}
+	flags, ok := trace.ParseFlagLetters(x.TCPFlags)
+	if !ok {
+		wrong("tcp_flags", x.TCPFlags)
+	}
+	if t := unit.Time(x.TimePS); t <= unit.Second-unit.Never || t >= unit.Never-unit.Second {
+		wrong("time_ps", t)
+	}
+	inside := func(column string, n int32, most int32) {
+		if n < 0 || n > most {
+			wrong(column, n)
+		}
+	}
+	inside("proto", x.Proto, 0xff)
+	inside("src_port", x.SrcPort, 0xffff)
+	inside("dst_port", x.DstPort, 0xffff)
+	inside("tos", x.TOS, 0xff)
+	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: trace.Word(x.Node), Port: trace.Word(x.Port),
+		Flow:   number(x.Flow),
+		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: trace.Word(x.Src), SrcPort: uint16(x.SrcPort),
+		Dst: trace.Word(x.Dst), DstPort: uint16(x.DstPort),
+		Seq: x.Seq, Ack: x.Ack, Size: x.SizeBytes, Payload: x.PayloadBytes, TOS: uint8(x.TOS), TCPFlags: flags,
+		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: trace.Word(x.Reason)}, bad
+}

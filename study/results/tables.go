@@ -1,0 +1,116 @@
+package results
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"weir/core/trace"
+	"weir/internal/atomicfile"
+	"weir/internal/linked"
+)
+
+// Files of a results folder that are made of its runs, for DuckDB, pandas and the
+// like.
+const (
+	FlowsFile  = "flows.parquet"  // a row a flow
+	SeriesFile = "series.parquet" // a row a value
+	// TimelineFile has a row for each thing that a rank of a job does, where that is measured.
+	TimelineFile = "timeline.parquet"
+)
+
+// Parquet writes and reads Parquet files. Package parquet has one.
+type Parquet interface {
+	// Table returns a file with a row for each call of add: a value a column, of the column's type.
+	Table(columns []Column, each func(add func(values ...any))) ([]byte, error)
+	// NewTrace begins the file of a trace at these ports.
+	NewTrace(w io.Writer, ports []string) TraceWriter
+	// ReadTrace reads such a file of size bytes and hands each record to f, which must not keep it.
+	ReadTrace(r io.ReaderAt, size int64, f func(*trace.Record) error) error
+}
+
+// TraceWriter writes the records of a trace. Close ends its file.
+type TraceWriter interface {
+	trace.Sink
+	Close() error
+}
+
+// ParquetFiles is the place of Parquet, which an import links in. Programs without it write results as JSON and CSV.
+var ParquetFiles = linked.New[Parquet]("Parquet", "weir/app/parquet")
+
+// Pcapng writes and reads traces as pcapng files.
+type Pcapng interface {
+	// NewTrace begins the file of a trace at these ports. snap is how many bytes of a frame are kept; 0: all headers and
+	// the beginning of the payload.
+	NewTrace(w io.Writer, ports []string, snap int) (TraceWriter, error)
+	// ReadTrace reads such a file, or another program's, and hands each record to f, which must not keep it. start is the
+	// time of the first packet if the file's times are those of a clock.
+	ReadTrace(r io.Reader, f func(*trace.Record) error) (start time.Time, err error)
+}
+
+// PcapngFiles is the place of Pcapng, which an import links in.
+var PcapngFiles = linked.New[Pcapng]("pcapng", "weir/app/pcapng")
+
+// MissingTraceForm returns why a program has no traces of a form; nil: it has.
+func MissingTraceForm(form string) (err error) {
+	switch form {
+	case "pcapng":
+		_, err = PcapngFiles.Get()
+	case "parquet":
+		_, err = ParquetFiles.Get()
+	}
+	return err
+}
+
+// TraceRow is a record as the columns of a Parquet file: names have their units, what
+// is not there is null.
+type TraceRow struct {
+	TimePS       int64  `parquet:"time_ps,delta"`
+	Event        string `parquet:"event,dict"`
+	Node         string `parquet:"node,dict"`
+	Port         string `parquet:"port,optional,dict"`
+	Flow         *int64 `parquet:"flow,optional"`
+	Packet       string `parquet:"packet,dict"`
+	Proto        int32  `parquet:"proto"`
+	Src          string `parquet:"src,optional,dict"`
+	SrcPort      int32  `parquet:"src_port"`
+	Dst          string `parquet:"dst,optional,dict"`
+	DstPort      int32  `parquet:"dst_port"`
+	Seq          int64  `parquet:"seq,delta"`
+	Ack          int64  `parquet:"ack,delta"`
+	SizeBytes    int64  `parquet:"size_bytes"`
+	PayloadBytes int64  `parquet:"payload_bytes"`
+	TOS          int32  `parquet:"tos"`
+	ECN          string `parquet:"ecn,dict"`
+	TCPFlags     string `parquet:"tcp_flags,optional,dict"`
+	QueuePackets *int64 `parquet:"queue_packets,optional"`
+	QueueBytes   *int64 `parquet:"queue_bytes,optional"`
+	Reason       string `parquet:"reason,optional,dict"`
+}
+
+// WriteTables writes the Parquet files into the outcome's folder. A program without Parquet removes those of another
+// program, which may lack runs.
+func (o *Outcome) WriteTables() error {
+	files, missing := ParquetFiles.Get()
+	for _, f := range []struct {
+		name  string
+		sheet Sheet
+	}{{FlowsFile, flowsSheet()}, {SeriesFile, seriesSheet()}, {TimelineFile, timelineSheet()}} {
+		if missing != nil || f.name == TimelineFile && !o.timed() {
+			if err := atomicfile.Remove(filepath.Join(o.Dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			continue
+		}
+		data, err := files.Table(f.sheet.Columns(o.Spec), func(add func(values ...any)) { f.sheet.each(o, add) })
+		if err == nil {
+			err = WriteFile(filepath.Join(o.Dir, f.name), data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

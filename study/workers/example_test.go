@@ -1,0 +1,15 @@
+package workers_test
+
+import (
+	"fmt"
+
+	"weir/study/workers"
+)
+
+// A program without workers names what to import.
+func Example() {
+	f := workers.Flags{Workers: "127.0.0.1:4222"}
+	_, err := workers.Remote.Get()
+	fmt.Println(f.Wanted(), err)
+	// Output: true JetStream is not part of this program; import _ "weir/app/jetstream" in its package main adds it
+}

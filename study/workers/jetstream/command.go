@@ -1,0 +1,139 @@
+// Package jetstream has the flags --workers and --nats of weir run and serve, and the command weir worker, by JetStream.
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+
+	"weir/internal/command"
+	"weir/internal/revision"
+	"weir/internal/webserver"
+	"weir/study/results"
+	"weir/study/run"
+	queue "weir/study/run/jetstream"
+	"weir/study/workers"
+)
+
+// Driver is workers.Driver.
+type Driver struct{}
+
+// Runner returns the runner of weir run.
+func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner, func() error, error) {
+	join, err := joinOf(&f.ServerFlags)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case f.Workers != "" && join != nil:
+		return nil, nil, errTwoServers
+	case f.Workers != "":
+		if _, err := queue.Reachable(f.Workers); err != nil {
+			return nil, nil, fmt.Errorf("%w: --workers: %w", command.ErrInput, err)
+		}
+	}
+	if f.NoOwn {
+		jobs = -1
+	}
+	c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: f.Workers, Server: join,
+		Jobs: jobs, Memory: m.Memory(jobs), Verify: verify(f), OnNotice: m.Notice,
+		OnStatus: func(s queue.Status) { m.Status(s.Short()) }})
+	stop, err := serveMetrics(f, m, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() error {
+		if s := c.Status(); s.Done+s.Failed > 0 {
+			fmt.Fprintln(m.Stderr, s.String())
+		}
+		return stop()
+	}, nil
+}
+
+var errTwoServers = fmt.Errorf("%w: --workers starts a server, and --nats names one: only one of them is allowed",
+	command.ErrInput)
+
+// verify returns which results of workers are compared.
+func verify(f *workers.Flags) queue.Verify {
+	if f.Verify == "all" {
+		return queue.VerifyAll
+	}
+	return queue.VerifySample
+}
+
+// serveMetrics serves the sweep's metrics, if that is asked for.
+func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (stop func() error, err error) {
+	if f.Metrics == "" {
+		return func() error { return nil }, nil
+	}
+	public := fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
+		"as 127.0.0.1:9100", command.ErrInput, f.Metrics)
+	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !webserver.IsLoopback(host) {
+		return nil, public
+	}
+	l, err := webserver.Listen(f.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --metrics: %w", command.ErrInput, err)
+	}
+	if host, _, _ := net.SplitHostPort(l.Addr().String()); !webserver.IsLoopback(host) { // localhost, elsewhere
+		l.Close()
+		return nil, public
+	}
+	h, err := queue.Metrics(c.Status)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	fmt.Fprintf(m.Stderr, "metrics are at http://%v/metrics\n", l.Addr())
+	s := webserver.New(h)
+	go s.Serve(webserver.Limit(l, webserver.MaxConnections))
+	return s.Close, nil
+}
+
+// joinOf returns the server that flags name; nil: no flag names one.
+func joinOf(f *workers.ServerFlags) (*queue.Join, error) {
+	switch {
+	case f.NATS == "" && f.Creds == "":
+		return nil, nil
+	case f.NATS == "":
+		return nil, fmt.Errorf("%w: --creds is for the server of --nats", command.ErrInput)
+	}
+	j := &queue.Join{Address: f.NATS, Credentials: f.Creds}
+	if err := j.Wrong(); err != nil {
+		return nil, fmt.Errorf("%w: --nats: %w", command.ErrInput, err)
+	}
+	return j, nil
+}
+
+// Account returns what happened to a sweep, by the journal of its results folder.
+func (Driver) Account(dir string) []results.Execution { return queue.Told(dir) }
+
+// Work carries runs out until the context ends.
+func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machine) error {
+	join, err := joinOf(&c.ServerFlags)
+	switch {
+	case err != nil:
+		return err
+	case c.Join != "" && join != nil:
+		return fmt.Errorf("%w: --join has the server, and --nats names one: only one of them is allowed", command.ErrInput)
+	case c.Join != "":
+		if join, err = queue.ReadJoin(c.Join); err != nil {
+			return err
+		}
+	case join == nil:
+		return fmt.Errorf("%w: a worker needs --join FILE, which weir run --workers writes, or --nats URL", command.ErrInput)
+	}
+	if c.Jobs < 0 || c.Time < 0 {
+		return fmt.Errorf("%w: --jobs is %d and --time %v; 0 or more is allowed", command.ErrInput, c.Jobs, c.Time)
+	}
+	jobs := workers.AtATime(c.Jobs)
+	memory := c.Memory * 1e6
+	if memory == 0 && m.Available > 0 {
+		memory = math.Floor(m.Available / float64(jobs))
+	}
+	w := queue.Worker{Registry: m.Registry, Revision: revision.This(), Name: c.Name, Jobs: jobs, Memory: memory,
+		Longest: c.Time, Largest: int(c.Disk * 1e6), OnNotice: m.Notice}
+	fmt.Fprintf(m.Stderr, "a worker for %d runs at a time; Ctrl-C ends it, and what it has in hand goes to others\n", jobs)
+	return w.Work(ctx, join)
+}

@@ -1,0 +1,65 @@
+package jetstream
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"weir/internal/command"
+	"weir/internal/revision"
+	"weir/study/page/live"
+	"weir/study/run"
+	queue "weir/study/run/jetstream"
+	"weir/study/workers"
+)
+
+// Page returns what weir serve has of workers. The file to join with is there at once, and stays: workers come back to
+// one job after the other.
+func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers.Page, error) {
+	join, err := joinOf(&f.ServerFlags)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Workers != "" && join != nil:
+		return nil, errTwoServers
+	case f.Metrics != "":
+		return nil, fmt.Errorf("%w: --metrics is for weir run: here the page shows workers and queue", command.ErrInput)
+	}
+	p := &workers.Page{Account: d.Account}
+	listens, keys := "", ""
+	if f.Workers != "" {
+		keys = filepath.Join(out, ".workers")
+		if p.Join, listens, err = queue.Prepare(f.Workers, keys); err != nil {
+			return nil, fmt.Errorf("%w: --workers: %w", command.ErrInput, err)
+		}
+		if keys, err = filepath.Abs(keys); err != nil {
+			return nil, err
+		}
+	}
+	p.Runner = func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error) {
+		if f.NoOwn {
+			jobs = -1
+		}
+		c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: listens, Server: join,
+			Keys: keys, Jobs: jobs, Memory: m.Memory(jobs), Verify: verify(f), OnNotice: notice,
+			OnStatus: func(s queue.Status) { tell(sweepOf(s)) }})
+		return c, func() error { tell(sweepOf(c.Status())); return nil }, nil
+	}
+	return p, nil
+}
+
+// sweepOf is a status as the page shows it.
+func sweepOf(s queue.Status) live.Sweep {
+	x := live.Sweep{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost,
+		Aside: s.SetAside, Waiting: s.Waiting}
+	for _, w := range s.Workers {
+		state := "is there"
+		switch {
+		case w.Bad != "":
+			state = "set aside: " + w.Bad
+		case w.Gone:
+			state = "not heard any more"
+		}
+		x.Workers = append(x.Workers, live.Worker{Name: w.Name, Jobs: w.Jobs, Hand: w.Hand, Done: w.Done, State: state})
+	}
+	return x
+}

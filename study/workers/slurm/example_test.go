@@ -1,0 +1,20 @@
+package slurm_test
+
+import (
+	"fmt"
+
+	"weir/study/run/slurm"
+	"weir/study/workers"
+	cluster "weir/study/workers/slurm"
+)
+
+// Options are checked before a folder is written.
+func ExampleCluster_Check() {
+	o := workers.ClusterOptions{Task: workers.StandardTask, Tasks: workers.StandardTasks, Threads: 1}
+	fmt.Println(slurm.Options(o).Task == slurm.Standard.Task, o.Tasks == slurm.Standard.Tasks, cluster.Cluster{}.Check(o))
+	o.Tasks = 0
+	fmt.Println(cluster.Cluster{}.Check(o))
+	// Output:
+	// true true <nil>
+	// 0 tasks; 1 … 1000000 are allowed
+}

@@ -1,0 +1,60 @@
+// Package slurm has a Slurm cluster carry runs out: weir run --runner slurm, weir export slurm, task and collect.
+package slurm
+
+import (
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/run"
+	"weir/study/run/slurm"
+	"weir/study/workers"
+)
+
+// Cluster is workers.Cluster.
+type Cluster struct{}
+
+// Check returns what is wrong with options.
+func (Cluster) Check(o workers.ClusterOptions) error {
+	x := slurm.Options(o)
+	return x.Check()
+}
+
+// Runner returns a runner that submits tasks and waits for them.
+func (Cluster) Runner(o workers.ClusterOptions, notice func(text string)) run.Runner {
+	return &slurm.Runner{Options: slurm.Options(o), Notice: notice}
+}
+
+// Export writes a folder for a cluster.
+func (Cluster) Export(dir string, w *run.Work, runs []*plan.Run, executable string,
+	o workers.ClusterOptions) (*workers.Exported, error) {
+	f, err := slurm.Export(dir, w, runs, executable, slurm.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	x := &workers.Exported{Dir: f.Dir}
+	for _, a := range f.Job.Arrays {
+		n := 0
+		for _, ids := range f.Job.Tasks[a.First : a.Last+1] {
+			n += len(ids)
+		}
+		x.Arrays = append(x.Arrays, workers.ClusterArray{Script: a.Script, Tasks: a.Last - a.First + 1, Runs: n,
+			MemoryBytes: a.MemoryBytes, Minutes: a.Minutes})
+	}
+	return x, nil
+}
+
+// Open reads a folder that Export has written.
+func (Cluster) Open(r *experiment.Registry, dir string) (workers.ClusterFolder, error) {
+	f, err := slurm.Open(r, dir)
+	if err != nil {
+		return nil, err
+	}
+	return folder{f}, nil
+}
+
+// folder is workers.ClusterFolder.
+type folder struct{ *slurm.Folder }
+
+func (f folder) Spec() *experiment.Spec               { return f.Folder.Spec }
+func (f folder) Origin() (command, executable string) { return f.Job.Command, f.Job.Executable }
+func (f folder) Tasks() int                           { return len(f.Job.Tasks) }
+func (f folder) Collector() workers.Collector         { return f.Folder.Collector() }

@@ -1,0 +1,259 @@
+// Package command is the command weir agent, which is the program weir-agent, too.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"weir/core/unit"
+	"weir/internal/command"
+	"weir/internal/webserver"
+	"weir/worlds/agent"
+)
+
+// Agent is command.Agent.
+type Agent struct{}
+
+// flags are the flags of the command.
+type flags struct{ *command.AgentFlags }
+
+// leastEvery is the shortest time between two tables.
+const leastEvery = 10 * time.Millisecond
+
+// config is what flags tell the agent. All that is wrong with them is in the error.
+func (c flags) config() (x agent.Config, err error) {
+	x = agent.Defaults()
+	x.Interface, x.Cgroup, x.Follow = c.Interface, c.Cgroup, c.Follow
+	var errs []error
+	must := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	must(c.Interface != "" || c.Cgroup != "", "--interface NAME or --cgroup PATH is missing")
+	must(c.Every == 0 || c.Every >= leastEvery, "--every %v; 0s, for never, and %v or more are possible", c.Every,
+		leastEvery)
+	if c.Flows != nil {
+		x.Flows = *c.Flows
+	}
+	if c.MaxStage != nil {
+		x.MaxStage = *c.MaxStage
+	}
+	if c.Nacks != nil {
+		x.Nacks = *c.Nacks
+		must(x.Nacks != "", "--nacks is empty; %s and %s are possible", agent.NacksLoss, agent.NacksSupply)
+	}
+	number := func(flag string, text *string, parse func(string) (more bool, err error), least string) {
+		if text == nil {
+			return
+		}
+		more, err := parse(*text)
+		must(err == nil, "--%s: %w", flag, err)
+		must(err != nil || more, "--%s %s; more than %s is possible", flag, *text, least)
+	}
+	number("eta", c.Eta, func(s string) (bool, error) {
+		v, err := unit.ParseShare(s)
+		if err == nil {
+			x.Eta = v
+		}
+		return true, err
+	}, "0")
+	number("increase", c.Increase, func(s string) (_ bool, err error) {
+		x.Increase, err = unit.ParseBytes(s)
+		return x.Increase != 0, err
+	}, "0B")
+	number("rtt", c.RTT, func(s string) (_ bool, err error) {
+		x.RTT, err = unit.ParseTime(s)
+		return x.RTT != 0, err
+	}, "0s")
+	number("rate", c.Rate, func(s string) (_ bool, err error) {
+		x.Rate, err = unit.ParseRate(s)
+		return x.Rate != 0, err
+	}, "0bps")
+	must(c.Flows == nil || c.Increase == nil, "--flows with --increase, which is in place of what it gives; one of them "+
+		"is possible")
+	if c.Follow == agent.NCF {
+		ignored := c.ofHPCC()
+		must(len(ignored) == 0, "%s with --follow ncf, which has nothing of HPCC++; they are possible with --follow hpcc "+
+			"or both", strings.Join(ignored, ", "))
+	}
+	for _, p := range x.Problems() {
+		must(false, "--%s: %s", flagName(p.Field), p.Says)
+	}
+	return x, errors.Join(errs...)
+}
+
+// flagName returns the flag of a field of agent.Config.
+func flagName(field string) string {
+	if field == "MaxStage" {
+		return "max-stage"
+	}
+	return strings.ToLower(field)
+}
+
+// ofHPCC are the flags that were given and are about HPCC++ only.
+func (c flags) ofHPCC() (flags []string) {
+	for _, x := range []struct {
+		flag  string
+		given bool
+	}{{"--eta", c.Eta != nil}, {"--flows", c.Flows != nil}, {"--max-stage", c.MaxStage != nil},
+		{"--increase", c.Increase != nil}, {"--rtt", c.RTT != nil}, {"--rate", c.Rate != nil}} {
+		if x.given {
+			flags = append(flags, x.flag)
+		}
+	}
+	return flags
+}
+
+// Run runs the agent until it is interrupted.
+func (Agent) Run(f *command.AgentFlags, e *command.Env) error {
+	c := flags{f}
+	config, err := c.config()
+	if err != nil {
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	var listener net.Listener
+	if c.Metrics != "" {
+		if listener, err = webserver.Listen(c.Metrics); err != nil {
+			return fmt.Errorf("%w: --metrics: %w", command.ErrInput, err)
+		}
+		defer listener.Close()
+		e.Warn(command.MetricsWarnings(listener.Addr().String())...)
+	}
+	x, err := agent.Start(config)
+	if errors.Is(err, agent.ErrConfig) {
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
+	}
+	if err != nil {
+		return err
+	}
+	s := &shownAgent{agent: x, version: e.Version, nacks: config.Follow == agent.NCF || config.Follow == agent.Both, notes: e.Stderr}
+	err = errors.Join(s.run(ctx, c.Every, listener, e.Stdout, func() {
+		fmt.Fprintf(e.Stderr, "%s through %s; Ctrl-C ends it\n", following(config, x), strings.Join(x.Interfaces, ", "))
+		if listener != nil {
+			fmt.Fprintf(e.Stderr, "metrics are at http://%v/metrics\n", listener.Addr())
+		}
+	}), s.close())
+	return err
+}
+
+// following says which connections follow what.
+func following(c agent.Config, x *agent.Agent) string {
+	hpcc := x.Controller + " is there for new connections over IPv6"
+	nacks := "NACKs count as losses for all connections"
+	if c.Nacks == agent.NacksSupply {
+		nacks = "NACKs bound all connections to what they offer"
+	}
+	switch c.Follow {
+	case agent.NCF:
+		return nacks
+	case agent.Both:
+		return hpcc + ", and " + nacks
+	}
+	return hpcc
+}
+
+// shownAgent is an agent that is asked from several goroutines.
+type shownAgent struct {
+	mu      sync.Mutex
+	agent   *agent.Agent
+	version string // of the program
+	nacks   bool   // are followed
+	notes   io.Writer
+}
+
+func (s *shownAgent) strays() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agent.Strays()
+}
+
+func (s *shownAgent) connections() ([]agent.Connection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agent.Connections(nil)
+}
+
+func (s *shownAgent) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agent.Close()
+}
+
+// run shows connections until the context ends.
+func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.Listener, to io.Writer,
+	ready func()) error {
+	if listener != nil {
+		strays := s.strays
+		if !s.nacks {
+			strays = nil
+		}
+		h, err := agent.Handler(s.version, s.connections, strays)
+		if err != nil {
+			return err
+		}
+		server := webserver.New(h)
+		server.WriteTimeout = 10 * time.Second
+		go server.Serve(webserver.Limit(listener, webserver.MaxConnections))
+		defer server.Close()
+	}
+	ready()
+	looks := time.NewTicker(lookedAt)
+	defer looks.Stop()
+	var ticks <-chan time.Time
+	if every > 0 {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for shown := -1; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-looks.C:
+			if err := s.look(); err != nil {
+				return err
+			}
+			continue
+		case <-ticks:
+		}
+		all, err := s.connections()
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 {
+			err = agent.Table(to, all)
+		} else if shown != 0 {
+			_, err = fmt.Fprintln(to, "no connections yet")
+		}
+		if err != nil {
+			return err
+		}
+		shown = len(all)
+	}
+}
+
+// lookedAt is how often interfaces are looked at.
+const lookedAt = 250 * time.Millisecond
+
+// look tells of interfaces that are gone. It is an error if none is left.
+func (s *shownAgent) look() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone, err := s.agent.Gone()
+	if err == nil && len(gone) > 0 {
+		_, err = fmt.Fprintf(s.notes, "interface %s is gone; connections go through %s\n", strings.Join(gone, ", "),
+			strings.Join(s.agent.Interfaces, ", "))
+	}
+	return err
+}

@@ -1,0 +1,14 @@
+package command_test
+
+import (
+	"fmt"
+
+	flags "weir/internal/command"
+	"weir/worlds/agent/command"
+)
+
+// The command needs to know which connections are meant.
+func ExampleAgent_Run() {
+	fmt.Println(command.Agent{}.Run(&flags.AgentFlags{Follow: "hpcc"}, &flags.Env{}))
+	// Output: wrong input: --interface NAME or --cgroup PATH is missing
+}
