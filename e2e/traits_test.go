@@ -10,8 +10,6 @@ import (
 	"weir/cmd/weir/cli"
 	"weir/core/cc"
 	"weir/core/dataplane"
-	"weir/core/dataplane/tm"
-	"weir/core/dataplane/users"
 	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -175,67 +173,51 @@ func (l *traitList) add(name string, value any) {
 // programTraits lists the traits of a program's or scheduler's configuration.
 func programTraits(c scheme.Config) string {
 	var l traitList
-	l.add("not standalone", dataplane.Alone(c))
-	_, forwards := c.(dataplane.Forwarder)
-	l.add("forwards", forwards)
-	_, uses := c.(dataplane.PortUser)
-	l.add("uses port", uses)
-	l.add("selects path", dataplane.ChoosesPath(c))
-	l.add("chooses port standalone", dataplane.ChoosesPort(c, true))
-	l.add("chooses port", dataplane.ChoosesPort(c, false))
-	l.add("spreads", int(dataplane.Spreads(c)))
-	if m, ok := c.(dataplane.Marker); ok && m.MarksFrom(unit.Gbps) >= 0 {
-		l.add("marks from", fmt.Sprint(m.MarksFrom(unit.Gbps), m.MarksFrom(25*unit.Gbps), m.MarksFrom(400*unit.Gbps)))
-		if m, ok := c.(dataplane.PacketMarker); ok {
-			l.add("marks from packets", int(m.MarksFromPackets()))
-		}
+	t := dataplane.TraitsOf(c)
+	l.add("not standalone", t.WhyNotStandalone)
+	l.add("forwards", t.Forwards)
+	l.add("uses port", t.UsesPort)
+	l.add("selects path", t.SelectsPath)
+	l.add("chooses port standalone", t.ChoosesPort(true))
+	l.add("chooses port", t.ChoosesPort(false))
+	l.add("spreads", int(t.Spreads))
+	if t.MarksFrom != nil {
+		l.add("marks from", fmt.Sprint(t.MarksFrom(unit.Gbps), t.MarksFrom(25*unit.Gbps), t.MarksFrom(400*unit.Gbps)))
 	}
-	_, answers := c.(dataplane.Answering)
-	l.add("answers requests", answers)
-	_, drops := c.(dataplane.Loser)
-	l.add("drops early", drops)
-	if x, ok := c.(dataplane.Trimmer); ok {
-		l.add("limits queues", true)
-		l.add("trims", x.Trims())
+	l.add("marks from packets", int(t.MarksFromPackets))
+	l.add("answers requests", t.AnswersRequests)
+	l.add("drops early", t.DropsEarly)
+	l.add("limits queues", t.LimitsQueues)
+	l.add("trims", t.Trims)
+	l.add("max queue delay", t.MaxQueueDelay)
+	l.add("reorders", t.Reorders)
+	l.add("pauses", t.Pauses)
+	for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP, packet.ProtoRDMA, packet.ProtoOwn} {
+		l.add(fmt.Sprint("supplies protocol ", proto), t.Supplies != nil && t.Supplies(proto))
 	}
-	if x, ok := c.(dataplane.Holding); ok {
-		l.add("max queue delay", x.Holds())
-	}
-	_, reorders := c.(dataplane.Reorderer)
-	l.add("reorders", reorders)
-	_, pauses := c.(dataplane.Pauser)
-	l.add("pauses", pauses)
-	if x, ok := c.(dataplane.Supplier); ok {
-		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP, packet.ProtoRDMA, packet.ProtoOwn} {
-			l.add(fmt.Sprint("supplies protocol ", proto), x.Supplies(proto))
-		}
-	}
-	if x, ok := c.(dataplane.Telemeter); ok {
-		f, err := x.Telemetry([]unit.Rate{10 * unit.Gbps, 100 * unit.Gbps})
+	if t.Telemetry != nil {
+		f, err := t.Telemetry([]unit.Rate{10 * unit.Gbps, 100 * unit.Gbps})
 		l.add("telemetry", fmt.Sprint(f.Profile.Name, f.Hops, f.Sojourn, f.Micro, f.HPCC, f.PINT.Bytes(), f.T, f.Load,
 			f.Queue, f.Counted, err))
 	}
-	if x, ok := c.(dataplane.BacklogLimiter); ok {
-		l.add("max backlog", fmt.Sprint(x.MaxBacklog(1538, nil), x.MaxBacklog(1538, []int64{10, 1})))
+	if t.MaxBacklog != nil {
+		l.add("max backlog", fmt.Sprint(t.MaxBacklog(1538, nil), t.MaxBacklog(1538, []int64{10, 1})))
 	}
-	if x, ok := c.(dataplane.QueueLimiter); ok {
-		l.add("max queue", fmt.Sprint(x.MaxQueue(4), x.MaxQueue(64)))
+	if t.MaxQueue != nil {
+		l.add("max queue", fmt.Sprint(t.MaxQueue(4), t.MaxQueue(64)))
 	}
-	if x, ok := c.(dataplane.TurnTaker); ok {
-		l.add("turns", fmt.Sprint(x.Turns(4)))
+	if t.Turns != nil {
+		l.add("turns", fmt.Sprint(t.Turns(4)))
 	}
-	if x, ok := c.(tm.Aimed); ok {
-		param, target := x.Aim()
-		l.add("target", fmt.Sprint(param, " ", target))
+	if t.TargetParam != "" {
+		l.add("target", fmt.Sprint(t.TargetParam, " ", t.Target))
 	}
-	if x, ok := c.(interface{ RaisesAim() bool }); ok {
-		l.add("raises target", x.RaisesAim())
+	l.add("raises target", t.RaisesTarget)
+	if t.NamedUsers != nil {
+		names, peers := t.NamedUsers()
+		l.add("named users", fmt.Sprint(names, peers))
 	}
-	if x, ok := c.(dataplane.Namer); ok {
-		l.add("named users", fmt.Sprint(x.Names(), x.Peers()))
-	}
-	_, polices := c.(users.Limiter)
-	l.add("polices users", polices)
+	l.add("polices users", t.PolicesUsers)
 	return l.String()
 }
 
