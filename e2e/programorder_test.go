@@ -52,11 +52,11 @@ var ingressSetups = map[string]struct {
 // configuration as a user of it, does the same whether the port is known at its Ingress or not.
 func TestIngressWithoutPort(t *testing.T) {
 	for _, s := range app.Registry().Programs {
-		if dataplane.ChoosesPort(s.Default(), false) {
+		if traits := dataplane.TraitsOf(s.Default()); traits.ChoosesPort(false) {
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
-			_, uses := s.Default().(dataplane.PortUser)
+			uses := dataplane.TraitsOf(s.Default()).UsesPort
 			run := func(port packet.PortID) string {
 				x := ingressSetups[s.Name]
 				setup := dataplanetest.Links(3, unit.Gbps, cmp.Or(x.queues, 3))
@@ -131,14 +131,14 @@ func TestProgramOrder(t *testing.T) {
 		}
 	}
 	for _, user := range r.Programs {
-		if _, uses := user.Default().(dataplane.PortUser); !uses {
+		if !dataplane.TraitsOf(user.Default()).UsesPort {
 			continue
 		}
 		list := "ecn, " + user.Name
 		check(t, experiment, list, user.Name, "", 5, load(list))
 		check(t, bridge, list, user.Name, "", 5, decode(list))
 		for _, chooser := range r.Programs {
-			if !dataplane.ChoosesPort(chooser.Default(), false) {
+			if traits := dataplane.TraitsOf(chooser.Default()); !traits.ChoosesPort(false) {
 				continue
 			}
 			u, c := user.Name, chooser.Name

@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"weir/core/dataplane/tm"
 	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -159,21 +158,20 @@ func (s *Setting) DividedUsers(sets []users.Set, completes bool) string {
 		"addresses of one"
 }
 
-// remarks returns the remarks that follow from a configuration's own methods.
+// remarks returns the remarks of a configuration's own method, or else those about its target.
 func remarks(c scheme.Config, s *Setting) []scheme.Remark {
 	if x, ok := c.(Settled); ok {
 		return x.Suits(s)
 	}
-	if x, ok := c.(tm.Aimed); ok {
-		if param, target := x.Aim(); param != "" {
-			all := s.BeyondBuffer(param, Always(target))
-			if r, ok := c.(interface{ RaisesAim() bool }); ok && r.RaisesAim() {
-				return all
-			}
-			return append(s.BelowFrame(param, target), all...)
-		}
+	t := TraitsOf(c)
+	if t.TargetParam == "" {
+		return nil
 	}
-	return nil
+	all := s.BeyondBuffer(t.TargetParam, Always(t.Target))
+	if t.RaisesTarget {
+		return all
+	}
+	return append(s.BelowFrame(t.TargetParam, t.Target), all...)
 }
 
 // BelowFrame warns of a delay for queues that is shorter than a frame takes at some port; the slowest is named.
@@ -206,20 +204,20 @@ func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []
 // data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame
 // less than what fits, and a departing one leaves one frame less.
 func (s *Setting) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
-	marker, ok := c.(Marker)
-	if !ok {
+	t := TraitsOf(c)
+	if t.MarksFrom == nil {
 		return nil
 	}
 	for _, port := range s.Queueing() {
 		if s.Switch == "" && port.Rate.Bits != s.Slowest() {
 			continue
 		}
-		from, frame := marker.MarksFrom(port.Rate.Bits), s.Frame()
+		from, frame := t.MarksFrom(port.Rate.Bits), s.Frame()
 		limit := port.Buffer.Lower(s.QueueLimit)
 		// Of packets they are full frames, since smaller ones make a shorter queue.
 		holds := limit.Lower(unit.Length{Bytes: unit.Bytes(limit.Packets) * frame}).Bytes
-		if x, ok := c.(PacketMarker); ok && x.MarksFromPackets() > 0 && limit.Packets > 0 {
-			from = unit.Bytes(x.MarksFromPackets()) * frame
+		if t.MarksFromPackets > 0 && limit.Packets > 0 {
+			from = unit.Bytes(t.MarksFromPackets) * frame
 		}
 		if holds > 0 && from > 0 && from >= holds-frame {
 			all = append(all, warnMarks.Remark("", "at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+

@@ -24,7 +24,7 @@ func TestSpreads(t *testing.T) {
 		{drill.Scheme(), dataplane.EachPacket},
 	} {
 		t.Run(x.scheme.Name, func(t *testing.T) {
-			if got := dataplane.Spreads(x.scheme.Config()); got != x.want {
+			if got := dataplane.TraitsOf(x.scheme.Config()).Spreads; got != x.want {
 				t.Errorf("%d, want %d", got, x.want)
 			}
 		})

@@ -14,8 +14,9 @@ import (
 // Program is one entry of a list of programs, with its parameters.
 type Program struct {
 	Scheme *dataplane.Scheme
-	Config scheme.Config  // its parameters
-	At     document.Place // of its name
+	Config scheme.Config    // its parameters
+	Traits dataplane.Traits // with these parameters
+	At     document.Place   // of its name
 	entry  *document.Node
 	params *document.Node
 }
@@ -61,11 +62,10 @@ func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Conf
 func QueueLimit(limit unit.Length, list []Program, ports int) unit.Length {
 	shared, pauses := unit.Length{}, false
 	for i := range list {
-		if x, ok := list[i].Config.(dataplane.QueueLimiter); ok {
-			shared = shared.Lower(unit.Length{Bytes: x.MaxQueue(ports)})
+		if t := &list[i].Traits; t.MaxQueue != nil {
+			shared = shared.Lower(unit.Length{Bytes: t.MaxQueue(ports)})
 		}
-		_, is := list[i].Config.(dataplane.Pauser)
-		pauses = pauses || is
+		pauses = pauses || list[i].Traits.Pauses
 	}
 	if pauses {
 		return limit
@@ -113,7 +113,8 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 		found := false
 		for i := range known {
 			if s := &known[i]; s.Name == name {
-				out = append(out, Program{s, r.Configuration(&s.Scheme, params, nil), where, x, params})
+				c := r.Configuration(&s.Scheme, params, nil)
+				out = append(out, Program{s, c, dataplane.TraitsOf(c), where, x, params})
 				found = true
 			}
 		}
@@ -132,14 +133,14 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 func checkOrder(r *document.Reader, list []Program, standalone bool) {
 	last := -1 // that chooses the port
 	for i := range list {
-		if dataplane.ChoosesPort(list[i].Config, standalone) {
+		if list[i].Traits.ChoosesPort(standalone) {
 			last = i
 		}
 	}
 	for i := range list {
 		p := &list[i]
-		switch _, uses := p.Config.(dataplane.PortUser); {
-		case !uses || last >= 0 && last < i:
+		switch {
+		case !p.Traits.UsesPort || last >= 0 && last < i:
 		case last < 0:
 			r.Fail(p.At, fmt.Sprintf("[forward, …, %s]", p.Scheme.Name), "program %s uses the egress port of packets, which "+
 				"no program of the list chooses", p.Scheme.Name)
@@ -157,7 +158,8 @@ type NewScheduler func(queues int, rate unit.LinkRate) (tm.Scheduler, error)
 type Served struct {
 	Scheme *tm.Scheme
 	Config scheme.Config
-	At     document.Place // of its name
+	Traits dataplane.Traits // with these parameters
+	At     document.Place   // of its name
 	Make   NewScheduler
 	params *document.Node
 }
@@ -178,7 +180,7 @@ func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues i
 			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, c); err != nil && r.OK() {
 				r.Fail(where, "", "%v", err)
 			}
-			return &Served{s, c, where, func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
+			return &Served{s, c, dataplane.TraitsOf(c), where, func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
 				return s.Build(queues, rate, c)
 			}, params}
 		}

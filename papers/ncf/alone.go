@@ -74,8 +74,8 @@ func (g *Program) exempt(p *packet.Packet) bool {
 	return g.frames != nil && p.Meta.Flags&packet.Internal != 0
 }
 
-// NeedsNetwork says what is for hosts that have to know it.
-func (o *Options) NeedsNetwork() string {
+// whyNotStandalone returns what is for hosts that have to know it.
+func (o *Options) whyNotStandalone() string {
 	switch {
 	case o.Nack == NackNone:
 		return ""

@@ -21,18 +21,21 @@ type Options struct {
 	Senders        int       // N
 }
 
-// Loses packets where queues grow.
-func (*Options) Loses() {}
+// Traits returns that it drops where memory is short, that mice overtake elephants and control packets both, and that
+// it counts flows by their egress port. With form: ece it notifies senders that know marks as marks do, where memory
+// decides.
+func (o *Options) Traits() dataplane.Traits {
+	t := dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), DropsEarly: true, Reorders: true, UsesPort: true,
+		Supplies: o.supplies}
+	if o.Form == AsECE && o.Nack != NackNone {
+		t.MarksFrom = dataplane.AtAnyLength
+	}
+	return t
+}
 
-// Reorders marks that mice overtake elephants, and control packets both.
-func (*Options) Reorders() {}
-
-// UsesPort marks that flows are counted by their egress port.
-func (*Options) UsesPort() {}
-
-// Supplies: NACKs say what the switch has for a flow. None are sent of UDP without udp: true, and copies of
-// acknowledgements (form: ece), which are for TCP, have no room for it.
-func (o *Options) Supplies(proto uint8) bool {
+// supplies reports whether NACKs have the rate of the switch for a flow of the protocol. None are sent of UDP without
+// udp: true, and copies of acknowledgements (form: ece), which are for TCP, have no room for it.
+func (o *Options) supplies(proto uint8) bool {
 	switch {
 	case o.Nack == NackNone:
 		return false
@@ -196,14 +199,6 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 		}
 		return nil
 	})
-}
-
-// MarksFrom: with form: ece senders that know marks are told as by marks, where memory decides.
-func (o *Options) MarksFrom(unit.Rate) unit.Bytes {
-	if o.Form != AsECE || o.Nack == NackNone {
-		return -1
-	}
-	return 0
 }
 
 // Scheme is what an experiment names: queues: 3, scheduler: ncf, programs: [ecmp, ncf].

@@ -289,12 +289,6 @@ func (c *Config) FindsUsers(ports []string) bool {
 	return slices.ContainsFunc(ports, func(name string) bool { return !inside[name] })
 }
 
-// Names returns the prefixes of the users that the aggregates have.
-func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Aggregates)) }
-
-// Peers returns the prefixes of other ends that they ask for.
-func (c *Config) Peers() []netip.Prefix { return users.Peers(users.Keys(c.Aggregates)) }
-
 // withUsers returns the configuration with an aggregate for each user of the book, unless users without one share one,
 // and with a rule for packets in place of ToAuto.
 func (c Config) withUsers(book *packet.Book) Config {

@@ -2,7 +2,9 @@ package p4abc
 
 import (
 	"fmt"
+	"net/netip"
 
+	"weir/core/dataplane"
 	"weir/core/dataplane/users"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -37,8 +39,14 @@ type Config struct {
 	Flows      int     // places for the flows of an aggregate, which share its part fairly; 0: they do not
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it drops where queues grow, and the users that its aggregates name.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: c.whyNotStandalone(), DropsEarly: true,
+		NamedUsers: func() (names, peers []netip.Prefix) {
+			keys := users.Keys(c.Aggregates)
+			return users.Names(keys), users.Peers(keys)
+		}}
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -132,8 +140,8 @@ const (
 	mostMTU  = 9216
 )
 
-// NeedsNetwork says that a switch on its own knows itself whose a frame is.
-func (c *Config) NeedsNetwork() (why string) {
+// whyNotStandalone returns that a switch on its own finds itself whose a frame is.
+func (c *Config) whyNotStandalone() string {
 	if c.Belongs == ToSender || c.Belongs == ToAuto {
 		return ""
 	}

@@ -27,8 +27,10 @@ func (c *ForgerConfig) Params(p *scheme.Params) {
 	p.Int(&c.Every, "every", "1", "into one packet of so many", "ours").Min("1")
 }
 
-// NeedsNetwork keeps it out of switches between real interfaces: there it would help an attacker only.
-func (*ForgerConfig) NeedsNetwork() string { return "it forges marks, to try simulated networks" }
+// Traits keep it out of switches between real interfaces: there it would help an attacker only.
+func (*ForgerConfig) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: "it forges marks, to try simulated networks"}
+}
 
 // ForgerScheme is what an experiment names: switch: [forward, {forge: {activity: -30}}].
 func ForgerScheme() dataplane.Scheme {

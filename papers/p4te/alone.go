@@ -22,7 +22,7 @@ const aloneTrip = 100 * unit.Millisecond
 
 // newAt makes a program for a switch of a network, or for one on its own, which has no routes.
 func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
-	if site.Routes == nil && o.NeedsNetwork() == "" {
+	if site.Routes == nil && o.whyNotStandalone() == "" {
 		return NewAlone(site, o), nil
 	}
 	return New(site, o)
@@ -52,8 +52,8 @@ func NewAlone(site *dataplane.Site, o Options) *Alone {
 // Name is "p4te".
 func (*Alone) Name() string { return "p4te" }
 
-// NeedsNetwork says which parts are for a fabric, and what is left without them.
-func (o *Options) NeedsNetwork() string {
+// whyNotStandalone returns which parts are for a fabric, and what is left without them.
+func (o *Options) whyNotStandalone() string {
 	const left = "; what a switch on its own has is paths: false with rate: enforced"
 	switch {
 	case o.Paths:
@@ -76,7 +76,7 @@ var (
 
 // Suits says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
 func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
-	if s.Switch != "" || o.NeedsNetwork() != "" {
+	if s.Switch != "" || o.whyNotStandalone() != "" {
 		return o.warnOfNetwork(s)
 	}
 	class := o.class()

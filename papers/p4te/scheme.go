@@ -19,8 +19,11 @@ type Options struct {
 	DelayRange unit.Time
 }
 
-// MarksFrom: FACKs and marks tell senders, by the rate.
-func (*Options) MarksFrom(unit.Rate) unit.Bytes { return 0 }
+// Traits returns that FACKs and marks notify senders, by the rate. With or without path control, a fabric's flows go up
+// by this program.
+func (o *Options) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), MarksFrom: dataplane.AtAnyLength, SelectsPath: true}
+}
 
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
@@ -154,9 +157,6 @@ func tosOf(s string) (uint8, error) {
 	}
 	return uint8(tos), nil
 }
-
-// ChoosesPaths: with or without path control, a fabric's flows go up by this program.
-func (*Options) ChoosesPaths() {}
 
 // Scheme is what an experiment names: switch: [p4te].
 func Scheme() dataplane.Scheme {

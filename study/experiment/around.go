@@ -7,7 +7,6 @@ import (
 	"weir/core/cc"
 	"weir/core/dataplane"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -40,8 +39,8 @@ type inHand struct {
 // switchRole is what the programs and the scheduler of one switch do.
 type switchRole struct {
 	marks, drops, pauses, trims, answers, records bool
-	holds                                         unit.Time            // max that a queue holds before the switch trims
-	suppliers                                     []dataplane.Supplier // programs that report supply to senders by NACKs
+	holds                                         unit.Time                // max that a queue holds before the switch trims
+	supplies                                      []func(proto uint8) bool // dataplane.Traits.Supplies of its programs
 	spreading
 }
 
@@ -76,7 +75,7 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		x := &d.around.switches[i]
 		x.drops = p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
 		if s := p.served[i]; s != nil {
-			x.decides(s.Config)
+			x.decides(&s.Traits)
 		}
 		for k := range list {
 			x.runs(&list[k])
@@ -89,31 +88,22 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 
 // runs notes what a program of the switch does.
 func (x *switchRole) runs(program *switchfile.Program) {
-	c := program.Config
-	x.decides(c)
-	_, answers := c.(dataplane.Answering)
-	_, pauses := c.(dataplane.Pauser)
-	_, records := c.(dataplane.Telemeter)
-	x.answers, x.pauses, x.records = x.answers || answers, x.pauses || pauses, x.records || records
-	if supplier, ok := c.(dataplane.Supplier); ok {
-		x.suppliers = append(x.suppliers, supplier)
+	t := &program.Traits
+	x.decides(t)
+	x.answers, x.pauses, x.records = x.answers || t.AnswersRequests, x.pauses || t.Pauses,
+		x.records || t.Telemetry != nil
+	if t.Supplies != nil {
+		x.supplies = append(x.supplies, t.Supplies)
 	}
-	if trimmer, ok := c.(dataplane.Trimmer); ok && trimmer.Trims() {
-		x.trims = true
-		if h, ok := c.(dataplane.Holding); ok {
-			x.holds = max(x.holds, h.Holds())
-		}
+	if t.Trims {
+		x.trims, x.holds = true, max(x.holds, t.MaxQueueDelay)
 	}
-	how := dataplane.Spreads(c)
-	x.add(&spreading{how, program.At, program.Scheme.Name, how == dataplane.OnePath && dataplane.ChoosesPath(c)})
+	x.add(&spreading{t.Spreads, program.At, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
 }
 
 // decides notes whether a program or scheduler marks or drops.
-func (x *switchRole) decides(c scheme.Config) {
-	marker, marks := c.(dataplane.Marker)
-	_, loses := c.(dataplane.Loser)
-	x.marks = x.marks || marks && marker.MarksFrom(unit.Gbps) >= 0
-	x.drops = x.drops || loses
+func (x *switchRole) decides(t *dataplane.Traits) {
+	x.marks, x.drops = x.marks || t.MarksFrom != nil, x.drops || t.DropsEarly
 }
 
 // walk is what data passes on all shortest paths between two NICs.
@@ -304,11 +294,11 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 		s := &d.around.switches[l.Ends[port.End]]
 		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
 		here.records = here.records || s.records
-		here.suppliers = append(here.suppliers, s.suppliers...)
+		here.supplies = append(here.supplies, s.supplies...)
 	}
 	x.Trims = here.trims
-	x.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(here.suppliers,
-		func(s dataplane.Supplier) bool { return s.Supplies(tr.seen.Transport.Proto) })
+	x.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(here.supplies,
+		func(supplies func(proto uint8) bool) bool { return supplies(tr.seen.Transport.Proto) })
 	switch {
 	case !here.marks && d.around.any.marks:
 		x.Unmarked = "no switch at which its packets can queue marks them (program ecn)"

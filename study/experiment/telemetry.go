@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/core/dataplane"
 	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -17,11 +16,10 @@ import (
 func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
 	for i, list := range programs {
 		for _, x := range list {
-			writer, writes := x.Config.(dataplane.Telemeter)
-			if !p.seen.Network.Nodes[i].Switch || !writes || !d.OK() {
+			if !p.seen.Network.Nodes[i].Switch || x.Traits.Telemetry == nil || !d.OK() {
 				continue
 			}
-			f, err := writer.Telemetry(rates)
+			f, err := x.Traits.Telemetry(rates)
 			f.Counted = p.seen.Framing.Fixed()
 			at := root.Place
 			if t := root.Get("switches"); t != nil {

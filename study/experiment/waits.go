@@ -29,15 +29,12 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 			continue
 		}
 		for i := range list {
-			if _, pauses := list[i].Config.(dataplane.Pauser); pauses && w.Memory == nil {
+			t := &list[i].Traits
+			if t.Pauses && w.Memory == nil {
 				w.Memory = make([]unit.Bytes, len(n.Nodes))
 			}
-			trimmer, trims := list[i].Config.(dataplane.Trimmer)
-			if _, reorders := list[i].Config.(dataplane.Reorderer); reorders {
-				w.Reorders = true
-			}
-			w.Spreads = w.Spreads || dataplane.Spreads(list[i].Config) != dataplane.OnePath
-			w.Reorders = w.Reorders || trims && trimmer.Trims() || w.Spreads
+			w.Spreads = w.Spreads || t.Spreads != dataplane.OnePath
+			w.Reorders = w.Reorders || t.Reorders || t.Trims || w.Spreads
 		}
 	}
 	for node := range w.Memory {
@@ -45,8 +42,8 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 			continue
 		}
 		for i := range programs[node] {
-			if x, limits := programs[node][i].Config.(dataplane.BacklogLimiter); limits {
-				w.Memory[node] = x.MaxBacklog(frame, nil).Bytes
+			if t := &programs[node][i].Traits; t.MaxBacklog != nil {
+				w.Memory[node] = t.MaxBacklog(frame, nil).Bytes
 			}
 		}
 	}
@@ -73,16 +70,16 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 	}
 	turns, served := []int64(nil), p.hasScheduler(node)
 	if served {
-		if x, is := p.served[node].Config.(dataplane.TurnTaker); is {
-			turns = x.Turns(max(sc.Queues, 1))
+		if t := &p.served[node].Traits; t.Turns != nil {
+			turns = t.Turns(max(sc.Queues, 1))
 		}
 	}
 	for i := range programs {
-		if x, limits := programs[i].Config.(dataplane.BacklogLimiter); limits {
-			lower(x.MaxBacklog(frame, turns))
+		t := &programs[i].Traits
+		if t.MaxBacklog != nil {
+			lower(t.MaxBacklog(frame, turns))
 		}
-		_, is := programs[i].Config.(dataplane.Trimmer)
-		ordered = ordered || is
+		ordered = ordered || t.LimitsQueues
 	}
 	if served && (turns == nil || !ordered) || sc.Queues > 1 && !ordered || sc.Recirculation.Queue > 0 {
 		return dataplane.Backlog{}

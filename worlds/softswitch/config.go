@@ -263,10 +263,8 @@ func (d *decoder) programs(t *document.Node) {
 	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, switchfile.Standalone)
 	forwards := false
 	for _, p := range c.Programs {
-		if _, ok := p.Config.(dataplane.Forwarder); ok {
-			forwards = true
-		}
-		if why := dataplane.Alone(p.Config); why != "" {
+		forwards = forwards || p.Traits.Forwards
+		if why := p.Traits.WhyNotStandalone; why != "" {
 			d.Fail(p.At, d.instead(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
 		}
 	}
@@ -281,7 +279,7 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 	var names []string
 	for _, s := range d.known.Programs {
 		switch {
-		case dataplane.Alone(s.Default()) != "":
+		case dataplane.TraitsOf(s.Default()).WhyNotStandalone != "":
 		case s.Name == refused.Name:
 			return s.Name + " with other parameters"
 		default:

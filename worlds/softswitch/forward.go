@@ -44,8 +44,8 @@ func (s *station) disputed() bool { return s.places&(s.places-1) != 0 }
 // forwardConfig is nothing but what the switch needs to know of it.
 type forwardConfig struct{ scheme.None }
 
-// Forwards says that a switch can do with it alone.
-func (*forwardConfig) Forwards() {}
+// Traits returns that the program chooses the egress port.
+func (*forwardConfig) Traits() dataplane.Traits { return dataplane.Traits{Forwards: true} }
 
 // forwardScheme is that of a file: switch: [forward, …].
 func forwardScheme() dataplane.Scheme {

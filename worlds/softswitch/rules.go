@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/core/dataplane"
 	userset "weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -157,16 +156,15 @@ func (d *decoder) users(t *document.Node, file document.Place) {
 // names reads the users that the file names: here, and as parameters of its programs.
 func (d *decoder) names(u *Users, t *document.Node) {
 	for _, x := range d.c.Programs {
-		n, ok := x.Config.(dataplane.Namer)
-		if !ok {
+		if x.Traits.NamedUsers == nil {
 			continue
 		}
-		names := n.Names()
+		names, peers := x.Traits.NamedUsers()
 		if len(names) > 0 && u.By != ByAddress {
 			d.Fail(x.At, "by: "+string(ByAddress), "%s names users by their addresses, and users are by %s", x.Scheme.Name,
 				u.By)
 		}
-		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, n.Peers()...)
+		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, peers...)
 		if len(u.Peers) > mostPeers {
 			d.Fail(x.At, fmt.Sprintf("%d at most", mostPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
 		}

@@ -123,8 +123,7 @@ func (c *Config) listers() (names []string, polices bool) {
 		if edge, ok := config.(userset.EdgeLister); ok && !edge.FindsUsers(c.Users.ports) {
 			continue
 		}
-		_, limits := config.(userset.Limiter)
-		names, polices = append(names, c.Programs[i].Scheme.Name), polices || limits
+		names, polices = append(names, c.Programs[i].Scheme.Name), polices || c.Programs[i].Traits.PolicesUsers
 	}
 	if c.served != nil {
 		_, lists := c.served.Config.(userset.Lister)

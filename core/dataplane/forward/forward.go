@@ -33,8 +33,8 @@ func Scheme() dataplane.Scheme {
 // config is the configuration, which has no parameters.
 type config struct{ scheme.None }
 
-// Forwards marks that the program chooses the egress port.
-func (*config) Forwards() {}
+// Traits returns that the program chooses the egress port.
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{Forwards: true} }
 
 // New returns the program with the site's routes.
 func New(site *dataplane.Site) *Program {

@@ -25,8 +25,13 @@ type Config struct {
 	Burst  unit.Time         // how long a full bucket lasts at its rate
 }
 
-// Loses packets, whatever the queues are.
-func (*Config) Loses() {}
+// Traits returns that it polices users and drops their packets, whatever the queues are. It names users, and not the
+// other ends of their traffic: a plan is for all that a user sends, to any receiver.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{DropsEarly: true, PolicesUsers: true, NamedUsers: func() (names, peers []netip.Prefix) {
+		return users.Names(users.Keys(c.Rates)), nil
+	}}
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -51,15 +56,6 @@ func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
 func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 	return "rates", users.Keys(c.Rates), c.Others > 0
 }
-
-// PolicesUsers marks a policer.
-func (*Config) PolicesUsers() {}
-
-// Names returns the prefixes that are users.
-func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Rates)) }
-
-// Peers is nil: a plan is for all that a user sends, to any receiver.
-func (*Config) Peers() []netip.Prefix { return nil }
 
 // Scheme is what an experiment names: switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {

@@ -218,17 +218,15 @@ func TestConfig(t *testing.T) {
 		t.Errorf("without plans it says %v", all)
 	}
 	c := made(t, "rates", "{10.0.0.1: 8Mbps, fd00::/56: 9Mbps}").config
-	if names := c.Names(); len(names) != 2 || names[1] != netip.MustParsePrefix("fd00::/56") {
-		t.Error(names)
+	names, peers := c.Traits().NamedUsers()
+	if len(names) != 2 || names[1] != netip.MustParsePrefix("fd00::/56") || peers != nil {
+		t.Error(names, peers)
 	}
 	f := made(t, "others", "8Mbps").Footprint()
 	if err := f.Check(); err != nil {
 		t.Error(err)
 	}
 }
-
-// Who has a plan is a user from its first packet on, and not first one of those who have none.
-var _ dataplane.Namer = (*Config)(nil)
 
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others", "10Mbps")

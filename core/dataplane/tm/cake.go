@@ -58,17 +58,11 @@ func (c *Cake) Params(p *scheme.Params) {
 	p.Rule("target", func() error { return (&CoDel{Target: c.Target, Interval: c.Interval}).ordered() })
 }
 
-// MarksFrom is 0: time decides, and not length.
-func (*Cake) MarksFrom(unit.Rate) unit.Bytes { return 0 }
-
-// Loses packets, whatever the limits are.
-func (*Cake) Loses() {}
-
-// Aim is the target.
-func (c *Cake) Aim() (param string, target unit.Time) { return "target", c.Target }
-
-// RaisesAim is true: the target is one and a half frames where these take longer.
-func (*Cake) RaisesAim() bool { return true }
+// Traits returns the target of delay, by which it marks and drops. The target is one and a half frames where these take
+// longer.
+func (c *Cake) Traits() Traits {
+	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target, RaisesTarget: true}
+}
 
 // NewCake returns the scheduler of a port whose queues are fair among hosts, with COBALT on each flow. Otherwise it is
 // as NewFQ's.

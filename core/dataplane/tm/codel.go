@@ -128,12 +128,3 @@ func (c *CoDel) ordered() error {
 	}
 	return nil
 }
-
-// Aim is the target (RFC 8289 §4).
-func (c *CoDel) Aim() (param string, target unit.Time) { return "target", c.Target }
-
-// Aimed is a configuration that leads the delay of queues to a target.
-type Aimed interface {
-	// Aim is the parameter, and the delay.
-	Aim() (param string, target unit.Time)
-}

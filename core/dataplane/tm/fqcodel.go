@@ -26,11 +26,10 @@ func (c *FQCoDel) Params(p *scheme.Params) {
 	c.CoDel.Params(p)
 }
 
-// MarksFrom is 0: time decides, and not length.
-func (*FQCoDel) MarksFrom(unit.Rate) unit.Bytes { return 0 }
-
-// Loses packets, whatever the limits are.
-func (*FQCoDel) Loses() {}
+// Traits returns the target of delay (RFC 8289 §4), by which it marks and drops.
+func (c *FQCoDel) Traits() Traits {
+	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target}
+}
 
 // NewFQCoDel returns the scheduler of a port whose queues are fair among flows, with CoDel on each flow. Otherwise it
 // is as NewFQ's.

@@ -66,8 +66,11 @@ func (c *WRR) Params(p *scheme.Params) {
 		"ours").Min("1").Max("100000")
 }
 
-// Turns returns how many packets each queue of a port sends in its turn at most (dataplane.TurnTaker).
-func (c *WRR) Turns(queues int) []int64 {
+// Traits returns that it takes turns.
+func (c *WRR) Traits() Traits { return Traits{Turns: c.turns} }
+
+// turns returns how many packets each queue of a port sends in its turn at most.
+func (c *WRR) turns(queues int) []int64 {
 	turns := make([]int64, queues)
 	for i := range turns {
 		turns[i] = 1

@@ -141,9 +141,6 @@ type Lister interface {
 	Sets() (param string, all []Set, completes bool)
 }
 
-// Limiter is a Lister that limits users also at ports without a queue.
-type Limiter interface{ PolicesUsers() }
-
 // EdgeLister is a Lister that finds users by sender or receiver only at some switches. FindsUsers reports whether it
 // does at a switch that has ports with these names.
 type EdgeLister interface{ FindsUsers(ports []string) bool }

@@ -26,11 +26,12 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// MarksFrom makes it a dataplane.Marker: check then knows that switches mark, and from which queue on.
-func (c *Config) MarksFrom(unit.Rate) unit.Bytes { return unit.Bytes(c.Least) * 1514 }
-
-// Loses makes it a dataplane.Loser: it drops packets before a buffer is full.
-func (*Config) Loses() {}
+// Traits returns that the program drops packets before a buffer is full, and from which queue on it marks. weir check
+// reads them.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{DropsEarly: true,
+		MarksFrom: func(unit.Rate) unit.Bytes { return unit.Bytes(c.Least) * 1514 }}
+}
 
 // Scheme is what an experiment names: switch: [forward, {early: {least: 8 packets}}].
 func Scheme() dataplane.Scheme {

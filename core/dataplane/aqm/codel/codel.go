@@ -9,7 +9,6 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/unit"
 )
 
 // Program watches queues.
@@ -25,11 +24,10 @@ type Config struct{ tm.CoDel }
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) { c.CoDel.Params(p) }
 
-// MarksFrom is 0: time decides, and not length.
-func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
-
-// Loses packets, whatever the queues' limits are.
-func (*Config) Loses() {}
+// Traits returns a target of delay, by which it marks and drops.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
+}
 
 // Scheme is what an experiment names: switch: [forward, {codel: {target: 5ms}}].
 func Scheme() dataplane.Scheme {

@@ -57,14 +57,10 @@ func (c *Config) Params(p *scheme.Params) {
 		"RFC 9332 Appendix A: ECT(1), CE; ours")
 }
 
-// MarksFrom is 0: delay decides, and not length.
-func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
-
-// Loses packets, whatever the queues' limits are.
-func (*Config) Loses() {}
-
-// Aim is the target.
-func (c *Config) Aim() (param string, target unit.Time) { return "target", c.Target }
+// Traits returns a target of delay, by which it marks and drops.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
+}
 
 // derived fills in what follows from the times.
 func (c Config) derived() Config {

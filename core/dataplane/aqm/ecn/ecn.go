@@ -106,17 +106,16 @@ type Thresholds struct {
 	PmaxMap          []scheme.Pair[unit.Rate, float64]
 }
 
-// MarksFrom returns kmin at a port with this rate. A kmin in packets counts as full frames of Ethernet.
-func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes {
-	c := t.at(rate)
-	if c.Packets {
-		return c.Kmin * 1514
-	}
-	return c.Kmin
+// Traits returns that it marks from kmin on. A kmin in packets counts as full frames of Ethernet.
+func (t *Thresholds) Traits() dataplane.Traits {
+	return dataplane.Traits{MarksFromPackets: t.Min.Packets, MarksFrom: func(rate unit.Rate) unit.Bytes {
+		c := t.at(rate)
+		if c.Packets {
+			return c.Kmin * 1514
+		}
+		return c.Kmin
+	}}
 }
-
-// MarksFromPackets returns a kmin in packets; 0: kmin is in bytes.
-func (t *Thresholds) MarksFromPackets() int32 { return t.Min.Packets }
 
 // Params binds the thresholds.
 func (t *Thresholds) Params(p *scheme.Params) {

@@ -53,11 +53,10 @@ func (c *Config) Params(p *scheme.Params) {
 		"RFC 8033 §4.1: MEAN_PKTSIZE; ours: a full frame").Min("1 B").Max("1MB")
 }
 
-// MarksFrom is 0: delay decides, and not length.
-func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
-
-// Loses packets, whatever the queues' limits are.
-func (*Config) Loses() {}
+// Traits returns that it marks and drops by delay. Suits checks the target.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true}
+}
 
 // Suits warns of a target that does not fit ports, and of an update that the gain is not for.
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {

@@ -58,14 +58,13 @@ func (c *Config) bytes(l unit.Length) float64 {
 	return float64(l.Bytes) + float64(float64(l.Packets)*float64(c.MeanPacket))
 }
 
-// MarksFrom is the lower threshold.
-func (c *Config) MarksFrom(rate unit.Rate) unit.Bytes {
-	x := c.at(unit.LinkRate{Bits: rate})
-	return unit.Bytes(x.min)
+// Traits returns that it marks and drops from the lower threshold on.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{DropsEarly: true, MarksFrom: func(rate unit.Rate) unit.Bytes {
+		x := c.at(unit.LinkRate{Bits: rate})
+		return unit.Bytes(x.min)
+	}}
 }
-
-// Loses packets, whatever the queues' limits are.
-func (*Config) Loses() {}
 
 // Suits warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {

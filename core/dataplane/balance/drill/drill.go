@@ -34,11 +34,10 @@ type Program struct {
 	*dataplane.Failover
 }
 
-// NeedsNetwork says that a bridge has no paths.
-func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
-
-// Spreads: each packet has its own path.
-func (*Config) Spreads() dataplane.Spreading { return dataplane.EachPacket }
+// Traits returns that it selects a path for each packet.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
+}
 
 // Scheme is what an experiment names: switch: [drill].
 func Scheme() dataplane.Scheme {

@@ -47,8 +47,10 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork says that a bridge has no paths.
-func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+// Traits returns that it selects a path for each flow.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
+}
 
 // Scheme is what an experiment names: switch: [ecmp].
 func Scheme() dataplane.Scheme {

@@ -91,11 +91,10 @@ func (c *Config) settle(site *dataplane.Site, leaves int) {
 	}
 }
 
-// NeedsNetwork says that a bridge has no paths.
-func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
-
-// Spreads: each flowlet has its own path.
-func (*Config) Spreads() dataplane.Spreading { return dataplane.EachFlowlet }
+// Traits returns that it selects a path for each flowlet.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
+}
 
 // Scheme is what an experiment names: switch: [hula].
 func Scheme() dataplane.Scheme {

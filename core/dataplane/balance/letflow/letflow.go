@@ -41,11 +41,10 @@ func (c *Config) Params(p *scheme.Params) {
 	dataplane.BindFailover(p, &c.Failover)
 }
 
-// NeedsNetwork says that a bridge has no paths.
-func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
-
-// Spreads: each flowlet has its own path.
-func (*Config) Spreads() dataplane.Spreading { return dataplane.EachFlowlet }
+// Traits returns that it selects a path for each flowlet.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
+}
 
 // Scheme is what an experiment names: switch: [letflow].
 func Scheme() dataplane.Scheme {

@@ -45,8 +45,10 @@ func portOf(s string) (int, error) {
 	return n, nil
 }
 
-// NeedsNetwork says that a bridge has no paths.
-func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+// Traits returns that it selects a path for each flow.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
+}
 
 // Scheme is what an experiment names: switch: [wecmp].
 func Scheme() dataplane.Scheme {

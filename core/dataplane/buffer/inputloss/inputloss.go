@@ -18,8 +18,8 @@ type Program struct {
 // Config is the probability of a packet to be lost.
 type Config struct{ Probability float64 }
 
-// Loses packets, whatever the queues are.
-func (*Config) Loses() {}
+// Traits returns that it drops packets, whatever the queues are.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

@@ -24,8 +24,8 @@ type Config struct {
 	Jitter   float64       // each packet takes (1 + U(−j, j)) times as long
 }
 
-// Loses packets, whatever the queues are.
-func (*Config) Loses() {}
+// Traits returns that it drops packets, whatever the queues are.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

@@ -24,11 +24,11 @@ type Config struct {
 	TrimTail       float64    // probability that the last packet in the queue is trimmed instead of the arriving one
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
-
-// Trims is true: it is what the program is for.
-func (*Config) Trims() bool { return true }
+// Traits returns that it trims, and drops where queues grow. Hosts have to know trimmed packets.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: true,
+		MaxBacklog: c.maxBacklog}
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -47,9 +47,9 @@ func (c *Config) Params(p *scheme.Params) {
 // headers go for one packet.
 const headersPerData = 16
 
-// MaxBacklog returns the packets of the data queue and the headers that go before them, or the headers and the data
+// maxBacklog returns the packets of the data queue and the headers that go before them, or the headers and the data
 // that goes before them, if that is more. A turn may be under way in either case.
-func (c *Config) MaxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
+func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	data := unit.Bytes(c.Data) * frame
 	if len(turns) != 2 {
 		return dataplane.Backlog{Bytes: headersPerData * data}
@@ -62,9 +62,6 @@ func (c *Config) MaxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	most := max(ofHeaders*float64(headers), ofData*float64(data))
 	return dataplane.Backlog{Bytes: unit.Bytes(most) + frame*unit.Bytes(turns[0]+turns[1])}
 }
-
-// NeedsNetwork says that hosts have to know trimmed packets.
-func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: switch: [ecmp, ndp], with queues: 2.
 func Scheme() dataplane.Scheme {

@@ -70,8 +70,10 @@ type Config struct {
 	ForQuanta    bool                     // a pause lasts for Quanta, not until Resume
 }
 
-// Pauses neighbours.
-func (*Config) Pauses() {}
+// Traits returns that it pauses neighbours, which have to know PFC.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: "it stops neighbours, who have to know that", Pauses: true}
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -117,9 +119,6 @@ func class(s string) (int, error) {
 	}
 	return int(s[0] - '0'), nil
 }
-
-// NeedsNetwork says that neighbours have to know PFC.
-func (*Config) NeedsNetwork() string { return "it stops neighbours, who have to know that" }
 
 // Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
 func Scheme() dataplane.Scheme {

@@ -10,8 +10,11 @@ import (
 // Program admits packets to the switch's memory.
 type Program struct{ Buffer *Buffer }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it drops where queues grow, and how long they become. Its thresholds are for PFC and many ports.
+func (c *Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: "a bridge's ports have buffers of their own; say them under ports",
+		DropsEarly: true, MaxBacklog: c.maxBacklog, MaxQueue: c.maxQueue}
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -25,14 +28,14 @@ func (c *Config) Params(p *scheme.Params) {
 		"ours: none")
 }
 
-// MaxBacklog returns the whole buffer, because one port may use all that is free.
-func (c *Config) MaxBacklog(unit.Bytes, []int64) dataplane.Backlog {
+// maxBacklog returns the whole buffer, because one port may use all that is free.
+func (c *Config) maxBacklog(unit.Bytes, []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: c.Size}
 }
 
-// MaxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is
+// maxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is
 // alpha times the memory that it leaves free, and the reserves of all ports.
-func (c *Config) MaxQueue(ports int) unit.Bytes {
+func (c *Config) maxQueue(ports int) unit.Bytes {
 	longest := c.Size
 	if c.Alpha > 0 {
 		share := unit.Bytes(float64(c.Size) * c.Alpha / (1 + c.Alpha))
@@ -42,11 +45,6 @@ func (c *Config) MaxQueue(ports int) unit.Bytes {
 		longest = min(longest, c.Limit)
 	}
 	return longest
-}
-
-// NeedsNetwork says that its thresholds are for PFC and many ports.
-func (*Config) NeedsNetwork() string {
-	return "a bridge's ports have buffers of their own; say them under ports"
 }
 
 // Scheme is what an experiment names: switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].

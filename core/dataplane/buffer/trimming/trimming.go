@@ -30,33 +30,26 @@ type Config struct {
 	MarkHosts bool
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it trims if Trim is set, marks unless kmin is beyond the queue, and drops where queues grow. Hosts
+// have to know trimmed packets.
+func (c *Config) Traits() dataplane.Traits {
+	t := dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: c.Trim,
+		MaxQueueDelay: unit.Time(c.Queue * float64(c.RTT)), MaxBacklog: c.maxBacklog}
+	if c.Kmin <= c.Queue {
+		t.MarksFrom = func(rate unit.Rate) unit.Bytes { return unit.Bytes(c.Kmin * float64(rate.BytesIn(c.RTT))) }
+	}
+	return t
+}
 
-// Trims reports whether what finds no room is trimmed.
-func (c *Config) Trims() bool { return c.Trim }
-
-// Holds is what waits in a data queue at most, whatever the rate of its port.
-func (c *Config) Holds() unit.Time { return unit.Time(c.Queue * float64(c.RTT)) }
-
-// MaxBacklog returns what both queues of a port hold, twice: the data queue waits while headers are sent, and headers
+// maxBacklog returns what both queues of a port hold, twice: the data queue waits while headers are sent, and headers
 // while data is. With turns it is twice the longer of both waits.
-func (c *Config) MaxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
+func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	factor := 1 + c.Headers
 	if len(turns) == 2 {
 		ofHeaders, ofData := dataplane.TurnsFactors(frame, turns)
 		factor = max(ofHeaders*c.Headers, ofData)
 	}
 	return dataplane.Backlog{Wait: 2 * unit.Time(factor*c.Queue*float64(c.RTT))}
-}
-
-// MarksFrom is where its marks begin.
-func (c *Config) MarksFrom(rate unit.Rate) unit.Bytes {
-	from := c.Kmin * float64(rate.BytesIn(c.RTT))
-	if c.Kmin > c.Queue {
-		return -1
-	}
-	return unit.Bytes(from)
 }
 
 // simulator is what the defaults' sources are called.
@@ -89,9 +82,6 @@ func (c *Config) Params(p *scheme.Params) {
 		return nil
 	})
 }
-
-// NeedsNetwork says that hosts have to know trimmed packets.
-func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: switch: [ecmp, trimming], with queues: 2.
 func Scheme() dataplane.Scheme {

@@ -26,8 +26,8 @@ type Config struct {
 	Flows   bool
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it drops packets where queues grow.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

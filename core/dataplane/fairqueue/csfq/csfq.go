@@ -28,8 +28,8 @@ type Config struct {
 	Most      float64   // and by how much between two updates
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it drops packets where queues grow.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

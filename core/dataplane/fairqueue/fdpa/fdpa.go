@@ -27,8 +27,8 @@ type Config struct {
 	Step   float64   // by which that of each further one is larger
 }
 
-// Loses packets of users above their fair share first, where the port has a buffer.
-func (*Config) Loses() {}
+// Traits returns that it drops packets of users above their fair share first, where the port has a buffer.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

@@ -37,8 +37,8 @@ type Config struct {
 	Beta     float64
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it drops packets where queues grow.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // mostRegions is how many regions there can be.
 const mostRegions = 1 << 12

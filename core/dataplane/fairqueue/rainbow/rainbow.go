@@ -29,8 +29,8 @@ type Config struct {
 	Interval unit.Time  // by one colour at most in this
 }
 
-// Loses packets where queues grow.
-func (*Config) Loses() {}
+// Traits returns that it drops packets where queues grow.
+func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

@@ -42,11 +42,10 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// AnswersRequests of packets.
-func (*Config) AnswersRequests() {}
-
-// NeedsNetwork says that hosts have to know its messages.
-func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
+// Traits returns that it answers requests of packets. Hosts have to know its messages.
+func (*Config) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, AnswersRequests: true}
+}
 
 // frame is the MTU in bytes that links count.
 func (c *Config) frame(largest unit.Bytes) unit.Bytes {

@@ -544,7 +544,7 @@ func TestBad(t *testing.T) {
 		}
 	}
 	c := scheme.Defaults[Config]()
-	if c.NeedsNetwork() == "" {
+	if c.Traits().WhyNotStandalone == "" {
 		t.Error("hosts have to know its messages")
 	}
 }

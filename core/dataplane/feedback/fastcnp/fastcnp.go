@@ -55,8 +55,12 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork says that hosts have to know CNPs.
-func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
+// Traits returns the thresholds'. Hosts have to know CNPs.
+func (o *Options) Traits() dataplane.Traits {
+	t := o.Thresholds.Traits()
+	t.WhyNotStandalone = dataplane.NotifiesHosts
+	return t
+}
 
 // Scheme is what an experiment names: switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {

@@ -128,7 +128,10 @@ func (c *Config) Params(p *scheme.Params) {
 		"the interface, and any in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
 }
 
-// Telemetry is the format of telemetry.
+// Traits returns the format of its telemetry.
+func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{Telemetry: c.Telemetry} }
+
+// Telemetry returns the format of telemetry in a network with links of these rates.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
 	f.Micro = c.Fraction == FractionUS

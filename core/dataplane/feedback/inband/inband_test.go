@@ -440,7 +440,7 @@ func TestScheme(t *testing.T) {
 		t.Fatal(err)
 	}
 	rates := []unit.Rate{10 * unit.Gbps}
-	f, err := c.(dataplane.Telemeter).Telemetry(rates)
+	f, err := dataplane.TraitsOf(c).Telemetry(rates)
 	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.T != 13*us || f.Load != 0.8 ||
 		f.Queue != 5000 {
 		t.Errorf("%+v, %v", f, err)
