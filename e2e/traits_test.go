@@ -13,7 +13,6 @@ import (
 	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/testkit/testutil"
@@ -36,7 +35,7 @@ func TestTraits(t *testing.T) {
 		list("scheduler", s.Scheme, programTraits)
 	}
 	for _, s := range r.Controllers {
-		list("controller", s.Scheme, func(c scheme.Config) string { return controllerTraits(&s, c) })
+		list("controller", s.Scheme, controllerTraits)
 	}
 	for _, s := range r.Transports {
 		list("transport", s.Scheme, transportTraits)
@@ -222,31 +221,25 @@ func programTraits(c scheme.Config) string {
 }
 
 // controllerTraits lists the traits of a controller's configuration.
-func controllerTraits(s *cc.Scheme, c scheme.Config) string {
+func controllerTraits(c scheme.Config) string {
 	var l traitList
-	if x, ok := c.(telemetry.Reader); ok && x.Reads() != 0 {
-		l.add("reads", x.Reads().String())
+	t := cc.TraitsOf(c)
+	if t.Reads != 0 {
+		l.add("reads", t.Reads.String())
 	}
-	path := cc.Path{LineRate: 9 * unit.Gbps, NICRate: 10 * unit.Gbps, ReceiverRate: 10 * unit.Gbps,
-		BaseRTT: 10 * unit.Microsecond, Hops: 1}
-	if x, ok := c.(cc.Counting); ok && x.Counts(cc.Flow{Path: path}) > 0 {
-		l.add("counts flows within", fmt.Sprint(x.Counts(cc.Flow{}), " ", x.Counts(cc.Flow{Path: path})))
+	if within := t.FlowCountTime(&cc.Path{BaseRTT: 10 * unit.Microsecond}); within > 0 {
+		l.add("counts flows within", fmt.Sprint(t.FlowCountTime(&cc.Path{}), " ", within))
 	}
-	l.add("has agent preset", cc.HasAgentPreset(c))
-	l.add("follows Linux", cc.FollowsLinux(c))
-	if x, ok := c.(cc.Followed); ok {
-		agent, remarks := x.Follows()
+	l.add("has agent preset", t.HasAgentPreset())
+	l.add("follows Linux", t.FollowsLinux())
+	if t.Agent != nil {
+		agent, remarks := t.Agent()
 		l.add("agent", fmt.Sprintf("%+v", agent))
 		for _, r := range remarks {
 			l.add("agent cannot", r.Param+": "+r.Text)
 		}
 	}
-	if s.Receiver != nil {
-		r, err := s.Receiver(cc.Flow{MSS: 1000, MTU: 1040, Frame: 1100, InitialWindow: 10, Path: path}, c, &cc.Host{})
-		if x, ok := r.(cc.Patient); ok && err == nil {
-			l.add("patient", x.Patient())
-		}
-	}
+	l.add("patient", t.Patient)
 	return l.String()
 }
 

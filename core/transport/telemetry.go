@@ -80,7 +80,7 @@ const Adopted uint8 = 0x12
 const AdoptedBytes = 2 + 1
 
 // Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
-// the records that it returns (cc.Counting).
+// the records that it returns (cc.Traits.CountsFlows).
 const Flows uint8 = 0x16
 
 // Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
@@ -150,9 +150,8 @@ func MakeAsker(f *Flow, a Asking, old *Asker) (Asker, error) {
 	if x.receiverDriven {
 		x.adopted = &adopted{numbers: make([]uint8, 1)}
 	}
-	if c, ok := f.CCConfig.(cc.Counting); ok {
-		x.counts = c.Counts(cc.Flow{Path: f.Path}) > 0
-	}
+	traits := cc.TraitsOf(f.CCConfig)
+	x.counts = traits.FlowCountTime(&f.Path) > 0
 	return x, a.impossible(f.Telemetry, x.want)
 }
 
@@ -278,7 +277,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 type Answerer struct {
 	active   bool
 	requests bool // of packets go back as the switches have answered them
-	patient  bool // cc.Patient
+	patient  bool // cc.Traits.Patient
 	format   *telemetry.Format
 	control  cc.Receiver // of the selected path
 	paths    *controlled // with control
@@ -307,9 +306,10 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		x.requests, x.active = true, true
 		return x, nil
 	}
+	traits := cc.TraitsOf(f.CCConfig)
 	if f.CC == nil || f.CC.Receiver == nil {
-		if c, ok := f.CCConfig.(cc.Counting); ok && x.active && f.Host != nil {
-			if x.within = c.Counts(control); x.within > 0 {
+		if x.active && f.Host != nil {
+			if x.within = traits.FlowCountTime(&control.Path); x.within > 0 {
 				x.census = &f.Host.Census
 			}
 		}
@@ -327,10 +327,7 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		x.paths.each = append(x.paths.each, r)
 	}
 	x.control, x.paths.newest = x.paths.each[0], make([]int64, len(x.paths.each))
-	x.reading, x.active = newReading(f.Telemetry, nil), true
-	if p, ok := x.control.(cc.Patient); ok {
-		x.patient = p.Patient()
-	}
+	x.reading, x.active, x.patient = newReading(f.Telemetry, nil), true, traits.Patient
 	return x, nil
 }
 

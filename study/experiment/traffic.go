@@ -427,8 +427,9 @@ func (d *decoder) perPath(x document.Map, tr *Traffic) {
 	if v := x.Get("cc"); v != nil {
 		at = v.Place
 	}
+	traits := cc.TraitsOf(tr.ccConfig)
 	switch {
-	case cc.HasAgentPreset(tr.ccConfig):
+	case traits.HasAgentPreset():
 		what, allowed = "preset: agent of "+what, "another preset, or "
 	case tr.cc.PerPath:
 		return
