@@ -246,39 +246,33 @@ func controllerTraits(c scheme.Config) string {
 // transportTraits lists the traits of a transport's configuration.
 func transportTraits(c scheme.Config) string {
 	var l traitList
-	l.add("app rate", transport.AppRate(c))
-	l.add("needs order", transport.NeedsOrder(c))
-	l.add("keeps slow", transport.KeepsSlow(c))
-	if x, ok := c.(transport.Chooser); ok {
-		l.add("paths", x.Chooses())
-	}
+	t := transport.TraitsOf(c)
+	l.add("app rate", t.AppRate)
+	l.add("needs order", t.WhyInOrder)
+	l.add("keeps slow", t.KeepsSlow)
+	l.add("paths", t.Paths)
 	for mode, name := range []string{"as configured", "DCTCP", "CNP"} {
-		l.add("unmarked "+name, transport.Unmarked(c, cc.ECNMode(mode)))
+		l.add("unmarked "+name, t.Unmarked(cc.ECNMode(mode)))
 	}
-	l.add("unmeasured", transport.Unmeasured(c))
-	l.add("ack delay", transport.AnswersAfter(c))
-	if x, ok := c.(transport.Stacked); ok {
-		l.add("own stack", x.OwnStack())
+	l.add("unmeasured", t.WhyUnmeasured)
+	l.add("ack delay", t.AckDelay)
+	l.add("own stack", t.OwnStack)
+	l.add("carries requests", t.CarriesRequests)
+	l.add("unanswered", t.Unanswered())
+	l.add("supplied", t.TakesSupply)
+	if t.Asking != nil {
+		l.add("asks", fmt.Sprintf("%+v", *t.Asking))
 	}
-	_, carries := c.(transport.Requesting)
-	l.add("carries requests", carries)
-	l.add("unanswered", transport.Unanswered(c))
-	l.add("supplied", transport.Supplied(c))
-	if x, ok := c.(transport.Informed); ok {
-		l.add("asks", fmt.Sprintf("%+v", *x.Asks()))
-	}
-	l.add("unrecorded", transport.Unrecorded(c))
-	l.add("upon congestion", transport.UponCongestion(c))
-	l.add("separates acks", transport.SeparatesAcks(c, 0))
-	l.add("separates acks of TOS 0x20", transport.SeparatesAcks(c, 0x20))
-	l.add("delays acks", transport.DelaysAcks(c))
-	if x, ok := c.(interface{ LeastTimeout() unit.Time }); ok {
-		l.add("min timeout", x.LeastTimeout())
-	}
-	if x, ok := c.(transport.TimerConfig); ok {
+	l.add("unrecorded", t.Unrecorded())
+	l.add("upon congestion", t.UponCongestion())
+	l.add("separates acks", t.SeparatesAcks != nil && t.SeparatesAcks(0))
+	l.add("separates acks of TOS 0x20", t.SeparatesAcks != nil && t.SeparatesAcks(0x20))
+	l.add("delays acks", t.DelaysAcks)
+	l.add("min timeout", t.MinTimeout)
+	if t.Timer != nil {
 		for _, p := range []cc.Path{{}, {BaseRTT: 10 * unit.Microsecond, Queueing: unit.Millisecond},
 			{BaseRTT: 10 * unit.Microsecond, Queueing: unit.Never, Reorders: true}} {
-			l.add("timer", fmt.Sprintf("%+v", x.Timer(&p)))
+			l.add("timer", fmt.Sprintf("%+v", t.Timer(&p)))
 		}
 	}
 	return l.String()

@@ -43,26 +43,6 @@ func (a *Asking) Params(p *scheme.Params) {
 	a.bindIntegrity(p)
 }
 
-// Informed is the configuration of a transport that asks for telemetry.
-type Informed interface{ Asks() *Asking }
-
-// UponCongestion reports whether a transport of this configuration asks for telemetry of congested ports only.
-func UponCongestion(c scheme.Config) bool {
-	x, ok := c.(Informed)
-	return ok && x.Asks().When == AskCongestion
-}
-
-// Unrecorded is why a controller gets no telemetry from a transport of this configuration; "": it does.
-func Unrecorded(c scheme.Config) (why string) {
-	switch x, ok := c.(Informed); {
-	case !ok:
-		return "its transport asks for no telemetry"
-	case x.Asks().When == AskNever:
-		return "telemetry: none of its transport asks for none, so that it keeps its first window"
-	}
-	return ""
-}
-
 // Feedback is the packet extension by which a receiver tells a window (cc.Feedback): 32 bits of the window, 3 of its
 // number and 13 of how many flows. It does not change en route (RFC 8200 §4.2).
 const Feedback uint8 = 0x1a
