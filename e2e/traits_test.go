@@ -299,29 +299,17 @@ func jobTraits(s *job.Scheme, c scheme.Config) string {
 	if err != nil {
 		return "    cannot be built\n"
 	}
-	if x, ok := p.(job.Measured); ok {
-		l.add("messages", x.Messages())
-		l.add("bytes", x.Bytes())
-		l.add("bus", x.Bus())
+	t := job.TraitsOf(p)
+	l.add("messages", t.Messages)
+	l.add("bytes", t.Bytes)
+	l.add("bus", t.Bus)
+	l.add("NICs", t.NICs)
+	l.add("requires NICs", t.RequiresNICs)
+	for rank := range p.Ranks() {
+		l.add(fmt.Sprint("serves ", rank), job.IsServer(p, rank))
 	}
-	if x, ok := p.(job.Steered); ok {
-		nics, demands := x.Steers()
-		l.add("NICs", nics)
-		l.add("requires NICs", demands)
-	}
-	if x, ok := p.(job.Serving); ok {
-		for rank := range p.Ranks() {
-			l.add(fmt.Sprint("serves ", rank), x.Serves(rank))
-		}
-	}
-	if x, ok := p.(job.Aligning); ok {
-		l.add("period", x.Period())
-	}
-	if x, ok := p.(job.Iterating); ok {
-		l.add("iterations", x.Asked())
-	}
-	if x, ok := p.(job.Ordered); ok {
-		l.add("LogGOPSim order", x.LogGOPSimOrder())
-	}
+	l.add("period", t.Period)
+	l.add("iterations", t.Iterations)
+	l.add("LogGOPSim order", t.LogGOPSimOrder)
 	return l.String()
 }
