@@ -36,7 +36,7 @@ func TestFramesFitMTU(t *testing.T) {
 		if tr.Config == nil {
 			continue
 		}
-		if _, ok := tr.Config().(transport.Informed); !ok {
+		if transport.TraitsOf(tr.Config()).Asking == nil {
 			continue
 		}
 		for k := range registry.Controllers {

@@ -13,7 +13,6 @@ import (
 	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/testkit/testutil"
@@ -36,7 +35,7 @@ func TestTraits(t *testing.T) {
 		list("scheduler", s.Scheme, programTraits)
 	}
 	for _, s := range r.Controllers {
-		list("controller", s.Scheme, func(c scheme.Config) string { return controllerTraits(&s, c) })
+		list("controller", s.Scheme, controllerTraits)
 	}
 	for _, s := range r.Transports {
 		list("transport", s.Scheme, transportTraits)
@@ -222,70 +221,58 @@ func programTraits(c scheme.Config) string {
 }
 
 // controllerTraits lists the traits of a controller's configuration.
-func controllerTraits(s *cc.Scheme, c scheme.Config) string {
+func controllerTraits(c scheme.Config) string {
 	var l traitList
-	if x, ok := c.(telemetry.Reader); ok && x.Reads() != 0 {
-		l.add("reads", x.Reads().String())
+	t := cc.TraitsOf(c)
+	if t.Reads != 0 {
+		l.add("reads", t.Reads.String())
 	}
-	path := cc.Path{LineRate: 9 * unit.Gbps, NICRate: 10 * unit.Gbps, ReceiverRate: 10 * unit.Gbps,
-		BaseRTT: 10 * unit.Microsecond, Hops: 1}
-	if x, ok := c.(cc.Counting); ok && x.Counts(cc.Flow{Path: path}) > 0 {
-		l.add("counts flows within", fmt.Sprint(x.Counts(cc.Flow{}), " ", x.Counts(cc.Flow{Path: path})))
+	if within := t.FlowCountTime(&cc.Path{BaseRTT: 10 * unit.Microsecond}); within > 0 {
+		l.add("counts flows within", fmt.Sprint(t.FlowCountTime(&cc.Path{}), " ", within))
 	}
-	l.add("has agent preset", cc.HasAgentPreset(c))
-	l.add("follows Linux", cc.FollowsLinux(c))
-	if x, ok := c.(cc.Followed); ok {
-		agent, remarks := x.Follows()
+	l.add("has agent preset", t.HasAgentPreset())
+	l.add("follows Linux", t.FollowsLinux())
+	if t.Agent != nil {
+		agent, remarks := t.Agent()
 		l.add("agent", fmt.Sprintf("%+v", agent))
 		for _, r := range remarks {
 			l.add("agent cannot", r.Param+": "+r.Text)
 		}
 	}
-	if s.Receiver != nil {
-		r, err := s.Receiver(cc.Flow{MSS: 1000, MTU: 1040, Frame: 1100, InitialWindow: 10, Path: path}, c, &cc.Host{})
-		if x, ok := r.(cc.Patient); ok && err == nil {
-			l.add("patient", x.Patient())
-		}
-	}
+	l.add("patient", t.Patient)
 	return l.String()
 }
 
 // transportTraits lists the traits of a transport's configuration.
 func transportTraits(c scheme.Config) string {
 	var l traitList
-	l.add("app rate", transport.AppRate(c))
-	l.add("needs order", transport.NeedsOrder(c))
-	l.add("keeps slow", transport.KeepsSlow(c))
-	if x, ok := c.(transport.Chooser); ok {
-		l.add("paths", x.Chooses())
-	}
+	t := transport.TraitsOf(c)
+	l.add("app rate", t.AppRate)
+	l.add("needs order", t.WhyInOrder)
+	l.add("keeps slow", t.KeepsSlow)
+	l.add("paths", t.Paths)
 	for mode, name := range []string{"as configured", "DCTCP", "CNP"} {
-		l.add("unmarked "+name, transport.Unmarked(c, cc.ECNMode(mode)))
+		l.add("unmarked "+name, t.Unmarked(cc.ECNMode(mode)))
 	}
-	l.add("unmeasured", transport.Unmeasured(c))
-	l.add("ack delay", transport.AnswersAfter(c))
-	if x, ok := c.(transport.Stacked); ok {
-		l.add("own stack", x.OwnStack())
+	l.add("unmeasured", t.WhyUnmeasured)
+	l.add("ack delay", t.AckDelay)
+	l.add("own stack", t.OwnStack)
+	l.add("carries requests", t.CarriesRequests)
+	l.add("unanswered", t.Unanswered())
+	l.add("supplied", t.TakesSupply)
+	if t.Asking != nil {
+		l.add("asks", fmt.Sprintf("%+v", *t.Asking))
 	}
-	_, carries := c.(transport.Requesting)
-	l.add("carries requests", carries)
-	l.add("unanswered", transport.Unanswered(c))
-	l.add("supplied", transport.Supplied(c))
-	if x, ok := c.(transport.Informed); ok {
-		l.add("asks", fmt.Sprintf("%+v", *x.Asks()))
-	}
-	l.add("unrecorded", transport.Unrecorded(c))
-	l.add("upon congestion", transport.UponCongestion(c))
-	l.add("separates acks", transport.SeparatesAcks(c, 0))
-	l.add("separates acks of TOS 0x20", transport.SeparatesAcks(c, 0x20))
-	l.add("delays acks", transport.DelaysAcks(c))
-	if x, ok := c.(interface{ LeastTimeout() unit.Time }); ok {
-		l.add("min timeout", x.LeastTimeout())
-	}
-	if x, ok := c.(transport.TimerConfig); ok {
+	l.add("unrecorded", t.Unrecorded())
+	l.add("upon congestion", t.UponCongestion())
+	l.add("separates acks", t.SeparatesAcks != nil && t.SeparatesAcks(0))
+	l.add("separates acks of TOS 0x20", t.SeparatesAcks != nil && t.SeparatesAcks(0x20))
+	l.add("delays acks", t.DelaysAcks)
+	l.add("min timeout", t.MinTimeout)
+	if t.Timer != nil {
 		for _, p := range []cc.Path{{}, {BaseRTT: 10 * unit.Microsecond, Queueing: unit.Millisecond},
 			{BaseRTT: 10 * unit.Microsecond, Queueing: unit.Never, Reorders: true}} {
-			l.add("timer", fmt.Sprintf("%+v", x.Timer(&p)))
+			l.add("timer", fmt.Sprintf("%+v", t.Timer(&p)))
 		}
 	}
 	return l.String()
@@ -312,29 +299,17 @@ func jobTraits(s *job.Scheme, c scheme.Config) string {
 	if err != nil {
 		return "    cannot be built\n"
 	}
-	if x, ok := p.(job.Measured); ok {
-		l.add("messages", x.Messages())
-		l.add("bytes", x.Bytes())
-		l.add("bus", x.Bus())
+	t := job.TraitsOf(p)
+	l.add("messages", t.Messages)
+	l.add("bytes", t.Bytes)
+	l.add("bus", t.Bus)
+	l.add("NICs", t.NICs)
+	l.add("requires NICs", t.RequiresNICs)
+	for rank := range p.Ranks() {
+		l.add(fmt.Sprint("serves ", rank), job.IsServer(p, rank))
 	}
-	if x, ok := p.(job.Steered); ok {
-		nics, demands := x.Steers()
-		l.add("NICs", nics)
-		l.add("requires NICs", demands)
-	}
-	if x, ok := p.(job.Serving); ok {
-		for rank := range p.Ranks() {
-			l.add(fmt.Sprint("serves ", rank), x.Serves(rank))
-		}
-	}
-	if x, ok := p.(job.Aligning); ok {
-		l.add("period", x.Period())
-	}
-	if x, ok := p.(job.Iterating); ok {
-		l.add("iterations", x.Asked())
-	}
-	if x, ok := p.(job.Ordered); ok {
-		l.add("LogGOPSim order", x.LogGOPSimOrder())
-	}
+	l.add("period", t.Period)
+	l.add("iterations", t.Iterations)
+	l.add("LogGOPSim order", t.LogGOPSimOrder)
 	return l.String()
 }

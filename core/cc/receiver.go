@@ -1,11 +1,6 @@
 package cc
 
-import (
-	"slices"
-
-	"weir/core/scheme"
-	"weir/core/unit"
-)
+import "weir/core/unit"
 
 // Receiver is a scheme's part at the receiver of one flow: it is told of the data that
 // comes and says what the sender is to be told. It is a pure state machine as a
@@ -28,29 +23,6 @@ type Receiver interface {
 type Multipath interface {
 	// Join makes it share with the Receiver of the flow's first path what is the flow's: it counts once (Census).
 	Join(first Receiver)
-}
-
-// Patient is a Receiver whose feedback may wait for ordinary acknowledgements: packets with telemetry are acknowledged
-// like others then.
-type Patient interface{ Patient() bool }
-
-// Followed is the configuration of a scheme that Linux' own TCP can follow, by an agent at both of its hosts
-// (worlds/agent).
-type Followed interface {
-	// Follows is what such agents are told, and what of the configuration they cannot do: where a remark is refused, the
-	// scheme is not to be had of Linux' TCP.
-	Follows() (Agent, []scheme.Remark)
-}
-
-// HasAgentPreset reports whether a configuration has the preset with which it does what the agents do, also if it has
-// parameters that they lack.
-func HasAgentPreset(c scheme.Config) bool {
-	x, ok := c.(Followed)
-	if !ok {
-		return false
-	}
-	_, remarks := x.Follows()
-	return !slices.ContainsFunc(remarks, func(r scheme.Remark) bool { return r.Param == "preset" })
 }
 
 // Agent is what an agent of a host is told of a law.
@@ -91,13 +63,6 @@ func NextNumber(n uint8) uint8 { return n%FeedbackNumbers + 1 }
 // overtake each other.
 func Outdated(number, adopted uint8) bool {
 	return adopted > 0 && (number == 0 || (number+FeedbackNumbers-adopted)%FeedbackNumbers > FeedbackNumbers/2)
-}
-
-// Counting is the configuration of a scheme without a part at the receiver that may want the receiving
-// host to count its flows: acknowledgements with telemetry then carry how many there are (Feedback.Flows).
-type Counting interface {
-	// Counts is the time within which a flow counts that has sent a packet; 0: nothing is counted.
-	Counts(f Flow) unit.Time
 }
 
 // Host is what the Receivers of one host share.

@@ -184,20 +184,11 @@ func (s *Site) unsignalled(x *Scheme) (path *SitePath, why string) {
 
 // SuitsScheme is what a controller's scheme and its configuration say of a site.
 func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
-	if p, why := s.unsignalled(x); p != nil && !FollowsLinux(c) {
+	t := TraitsOf(c)
+	if p, why := s.unsignalled(x); p != nil && !t.FollowsLinux() {
 		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
 	}
 	return append(all, Suits(c, s)...)
-}
-
-// FollowsLinux reports whether a configuration is one of Linux' own TCP, which follows CUBIC without feedback.
-func FollowsLinux(c scheme.Config) bool {
-	x, ok := c.(Followed)
-	if !ok {
-		return false
-	}
-	_, remarks := x.Follows()
-	return len(remarks) == 0
 }
 
 // Settled is the configuration of a controller or transport that has something to say of where it stands. It is
@@ -209,11 +200,11 @@ type Settled interface {
 // Suits is what a configuration says of a site: of any configuration, that its law reads what telemetry does not
 // carry, and of a Settled one what it says itself.
 func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
-	if r, ok := c.(telemetry.Reader); ok && s.Telemetry != nil {
-		if lacks := s.Telemetry.Lacks(r.Reads()); lacks != 0 {
+	if reads := TraitsOf(c).Reads; reads != 0 && s.Telemetry != nil {
+		if lacks := s.Telemetry.Lacks(reads); lacks != 0 {
 			all = append(all, scheme.Refuse("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
 				s.Telemetry.Profile.Name))
-		} else if r.Reads()&^telemetry.Load != 0 {
+		} else if reads&^telemetry.Load != 0 {
 			all = append(all, s.tooLong()...)
 		}
 	}

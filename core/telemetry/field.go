@@ -40,10 +40,3 @@ func (f *Format) Lacks(needs Field) Field {
 	}
 	return needs &^ Load &^ have
 }
-
-// Reader is the configuration of a scheme whose law reads records. Whoever decodes an experiment asks
-// it, and refuses a format that lacks some of them.
-type Reader interface {
-	// Reads is what the law needs in the records of every hop, with this configuration.
-	Reads() Field
-}

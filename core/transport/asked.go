@@ -21,14 +21,13 @@ var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
 // WarningKinds returns the kinds of warnings that any transport may issue.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks, warnShortTimer} }
 
-// Asked is what the way in which a transport of this configuration asks for telemetry says of a site: of the
-// transport, and of the controller. What it refuses, NewAsker does.
-func Asked(c scheme.Config, s *cc.Site) (ofTransport, ofControl []scheme.Remark) {
-	x, ok := c.(Informed)
-	if !ok || s.Controller == nil || s.Telemetry == nil {
+// CheckAsking returns the remarks about how a transport asks for telemetry: about the transport, and about the
+// controller. What they refuse, NewAsker refuses, too. a may be nil.
+func CheckAsking(a *Asking, s *cc.Site) (ofTransport, ofControl []scheme.Remark) {
+	if a == nil || s.Controller == nil || s.Telemetry == nil {
 		return nil, nil
 	}
-	a, want := x.Asks(), s.Controller.Telemetry
+	want := s.Controller.Telemetry
 	if want == telemetry.Nothing || a.When == AskNever || a.When == "" {
 		return nil, nil
 	}
@@ -63,28 +62,4 @@ func (a *Asking) impossible(f *telemetry.Format, want telemetry.Want) error {
 		return errors.New("telemetry: congestion is of records; the controller wants a load")
 	}
 	return nil
-}
-
-// AckSeparator is the configuration of a transport whose acknowledgements may have another class than its data.
-type AckSeparator interface {
-	// SeparatesAcks reports whether switches can distinguish them from data with this TOS.
-	SeparatesAcks(tos uint8) bool
-}
-
-// SeparatesAcks reports whether acknowledgements of a transport of this configuration have another TOS than its data.
-func SeparatesAcks(c scheme.Config, tos uint8) bool {
-	x, ok := c.(AckSeparator)
-	return ok && x.SeparatesAcks(tos)
-}
-
-// AckDelayer is the configuration of a transport with acknowledgements that may be of several packets.
-type AckDelayer interface {
-	// DelaysAcks reports whether a receiver waits for more packets before it acknowledges one.
-	DelaysAcks() bool
-}
-
-// DelaysAcks reports whether receivers with a transport of this configuration acknowledge several packets at once.
-func DelaysAcks(c scheme.Config) bool {
-	x, ok := c.(AckDelayer)
-	return ok && x.DelaysAcks()
 }

@@ -33,15 +33,6 @@ func WrapNacks(nacks string, c cc.Controller, f cc.Flow) (cc.Controller, error) 
 	return supply.Wrap(c, f)
 }
 
-// Supplying is the configuration of a transport that may take rates from the network's NACKs.
-type Supplying interface{ Supplies() bool }
-
-// Supplied reports whether a transport of this configuration takes rates from NACKs.
-func Supplied(c scheme.Config) bool {
-	x, ok := c.(Supplying)
-	return ok && x.Supplies()
-}
-
 // NackGate lets a flow reduce at most once a round trip, however many NACKs come (BS'19
 // leaves it open; RFC 5681 §3.1 has one reduction a window of data, but a switch tells in
 // less than a round trip). What a forged NACK for a packet in flight can do is bounded by it.

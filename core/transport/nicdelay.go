@@ -22,17 +22,6 @@ func (d *NICDelays) ParamsCNP(p *scheme.Params) {
 		"ours").Max("1s")
 }
 
-// Answering is the configuration of a transport whose receivers' NICs may take a time to acknowledge.
-type Answering interface{ AnswersAfter() unit.Time }
-
-// AnswersAfter is how much longer than by its path alone a round trip is for a transport of this configuration.
-func AnswersAfter(c scheme.Config) unit.Time {
-	if x, ok := c.(Answering); ok {
-		return x.AnswersAfter()
-	}
-	return 0
-}
-
 // NIC is the pipeline in which a receiver's NIC makes answers. An answer goes in when what causes it has come, says
 // what was so then, and comes out as long behind that as its kind takes: those of a kind in their order, with several
 // under way at once. An answer of another kind that takes less time overtakes. T is what an answer says.

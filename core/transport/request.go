@@ -3,23 +3,8 @@ package transport
 import (
 	"weir/core/cc"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
-
-// Requesting is the configuration of a transport whose packets can carry requests to switches (cc.Scheme.Requests).
-type Requesting interface {
-	// Unanswered is why the controller does not hear what becomes of them; "": it does.
-	Unanswered() (why string)
-}
-
-// Unanswered is why a controller hears nothing of its requests from a transport of this configuration; "": it does.
-func Unanswered(c scheme.Config) (why string) {
-	if x, ok := c.(Requesting); ok {
-		return x.Unanswered()
-	}
-	return "its transport carries no requests to switches; rdma does"
-}
 
 // Request writes what the controller asks of switches into the data packet p.
 func (x *Asker) Request(now unit.Time, p *packet.Packet, flags uint8) {

@@ -43,26 +43,6 @@ func (a *Asking) Params(p *scheme.Params) {
 	a.bindIntegrity(p)
 }
 
-// Informed is the configuration of a transport that asks for telemetry.
-type Informed interface{ Asks() *Asking }
-
-// UponCongestion reports whether a transport of this configuration asks for telemetry of congested ports only.
-func UponCongestion(c scheme.Config) bool {
-	x, ok := c.(Informed)
-	return ok && x.Asks().When == AskCongestion
-}
-
-// Unrecorded is why a controller gets no telemetry from a transport of this configuration; "": it does.
-func Unrecorded(c scheme.Config) (why string) {
-	switch x, ok := c.(Informed); {
-	case !ok:
-		return "its transport asks for no telemetry"
-	case x.Asks().When == AskNever:
-		return "telemetry: none of its transport asks for none, so that it keeps its first window"
-	}
-	return ""
-}
-
 // Feedback is the packet extension by which a receiver tells a window (cc.Feedback): 32 bits of the window, 3 of its
 // number and 13 of how many flows. It does not change en route (RFC 8200 §4.2).
 const Feedback uint8 = 0x1a
@@ -80,7 +60,7 @@ const Adopted uint8 = 0x12
 const AdoptedBytes = 2 + 1
 
 // Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
-// the records that it returns (cc.Counting).
+// the records that it returns (cc.Traits.CountsFlows).
 const Flows uint8 = 0x16
 
 // Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
@@ -150,9 +130,8 @@ func MakeAsker(f *Flow, a Asking, old *Asker) (Asker, error) {
 	if x.receiverDriven {
 		x.adopted = &adopted{numbers: make([]uint8, 1)}
 	}
-	if c, ok := f.CCConfig.(cc.Counting); ok {
-		x.counts = c.Counts(cc.Flow{Path: f.Path}) > 0
-	}
+	traits := cc.TraitsOf(f.CCConfig)
+	x.counts = traits.FlowCountTime(&f.Path) > 0
 	return x, a.impossible(f.Telemetry, x.want)
 }
 
@@ -278,7 +257,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 type Answerer struct {
 	active   bool
 	requests bool // of packets go back as the switches have answered them
-	patient  bool // cc.Patient
+	patient  bool // cc.Traits.Patient
 	format   *telemetry.Format
 	control  cc.Receiver // of the selected path
 	paths    *controlled // with control
@@ -307,9 +286,10 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		x.requests, x.active = true, true
 		return x, nil
 	}
+	traits := cc.TraitsOf(f.CCConfig)
 	if f.CC == nil || f.CC.Receiver == nil {
-		if c, ok := f.CCConfig.(cc.Counting); ok && x.active && f.Host != nil {
-			if x.within = c.Counts(control); x.within > 0 {
+		if x.active && f.Host != nil {
+			if x.within = traits.FlowCountTime(&control.Path); x.within > 0 {
 				x.census = &f.Host.Census
 			}
 		}
@@ -327,10 +307,7 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		x.paths.each = append(x.paths.each, r)
 	}
 	x.control, x.paths.newest = x.paths.each[0], make([]int64, len(x.paths.each))
-	x.reading, x.active = newReading(f.Telemetry, nil), true
-	if p, ok := x.control.(cc.Patient); ok {
-		x.patient = p.Patient()
-	}
+	x.reading, x.active, x.patient = newReading(f.Telemetry, nil), true, traits.Patient
 	return x, nil
 }
 

@@ -26,12 +26,6 @@ type Timer struct {
 	Fixed    bool // the timeout does not grow with measured round trips
 }
 
-// TimerConfig is the configuration of a transport with a Timer.
-type TimerConfig interface {
-	// Timer returns the timer of flows on a path.
-	Timer(p *cc.Path) Timer
-}
-
 // slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never if
 // some path has no limit.
 func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
@@ -47,9 +41,8 @@ func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 // ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
 // data can queue: what only waits is sent again then. It names the path on which the timeout is too short by the
 // largest factor. The limit of a path with switches that trim is a rough one, and gives no warning.
-func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
-	x, timed := c.(TimerConfig)
-	if !timed {
+func ShortTimer(timer func(p *cc.Path) Timer, s *cc.Site) []scheme.Remark {
+	if timer == nil {
 		return nil
 	}
 	var p *cc.SitePath
@@ -57,16 +50,16 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	excess := 1.0
 	for i := range s.Paths {
 		path := &s.Paths[i]
-		timer, longest := x.Timer(&path.Path), path.DataMaxRTT()
-		if path.Trims || timer.Probes || timer.Own <= 0 || longest == unit.Never {
+		own, longest := timer(&path.Path), path.DataMaxRTT()
+		if path.Trims || own.Probes || own.Own <= 0 || longest == unit.Never {
 			continue
 		}
-		if by := float64(longest+timer.Adds) / float64(timer.Own); by > excess {
-			p, t, excess = path, timer, by
+		if by := float64(longest+own.Adds) / float64(own.Own); by > excess {
+			p, t, excess = path, own, by
 		}
 	}
 	if p == nil {
-		return unlimitedTimer(x, s)
+		return unlimitedTimer(timer, s)
 	}
 	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
 		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
@@ -76,10 +69,10 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 
 // unlimitedTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that
 // grows with measured round trips follows such a queue.
-func unlimitedTimer(x TimerConfig, s *cc.Site) []scheme.Remark {
+func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.Site) []scheme.Remark {
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		t := x.Timer(&p.Path)
+		t := timer(&p.Path)
 		if t.Fixed && t.Own > 0 && t.Own < unit.Never && p.Unlimited != "" && !p.Trims {
 			return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
 				"without queues: what waits for longer is sent again", rounded(t.Own), p.Unlimited, p.Name,
@@ -122,15 +115,14 @@ func span(shortest, longest unit.Time) string {
 	return fmt.Sprintf("%v to %v (by path)", rounded(shortest), rounded(longest))
 }
 
-// ReportTimer describes what a transport of this configuration does when no answer arrives on these paths, and why. It
-// returns false if the transport has no Timer.
-func ReportTimer(c scheme.Config, paths []cc.SitePath) (r TimerReport, ok bool) {
-	x, timed := c.(TimerConfig)
-	if !timed || len(paths) == 0 {
+// ReportTimer describes what a transport with this Traits.Timer does when no answer arrives on these paths, and why. It
+// returns false if the timer is nil, or there are no paths.
+func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.SitePath) (r TimerReport, ok bool) {
+	if timer == nil || len(paths) == 0 {
 		return r, false
 	}
 	p, longest := slowestPath(paths)
-	t := x.Timer(&p.Path)
+	t := timer(&p.Path)
 	r = TimerReport{ProbeAfter: unit.Never, ResendAfter: unit.Never, BaseRTT: p.BaseRTT + t.Adds, MaxRTT: longest}
 	limit := "a port of the path has no limit, so that packets can wait for any time"
 	if longest < unit.Never {
@@ -140,7 +132,7 @@ func ReportTimer(c scheme.Config, paths []cc.SitePath) (r TimerReport, ok bool) 
 	}
 	latest, unlimited := unit.Time(0), false // of what is sent again without proof
 	for i := range paths {
-		own := x.Timer(&paths[i].Path)
+		own := timer(&paths[i].Path)
 		probe, resend := own.waits(&paths[i].Path)
 		r.ProbeAfter, r.ResendAfter = min(r.ProbeAfter, probe), min(r.ResendAfter, resend)
 		if unlimited = unlimited || resend == unit.Never; resend < unit.Never {

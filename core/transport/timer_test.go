@@ -5,15 +5,12 @@ import (
 	"testing"
 
 	"weir/core/cc"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
 
-// pathTimer is a configuration whose timer depends on the path.
+// pathTimer is a timer that depends on the path.
 type pathTimer func(p *cc.Path) Timer
 
-func (pathTimer) Params(*scheme.Params)    {}
-func (t pathTimer) Timer(p *cc.Path) Timer { return t(p) }
 func own(timeout unit.Time, fixed bool) pathTimer {
 	return func(*cc.Path) Timer { return Timer{Param: "rto_min", Own: timeout, Fixed: fixed} }
 }

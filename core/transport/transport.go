@@ -308,80 +308,10 @@ func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow
 	return s
 }
 
-// AppLimited is the configuration of a transport whose application may have data at a rate
-// of its own, and not as fast as it goes.
-type AppLimited interface {
-	AppRate() unit.Rate // of payload; 0: as fast as it goes
-}
-
-// AppRate is at what rate a transport's application has data; 0: as fast as it goes.
-func AppRate(c scheme.Config) unit.Rate {
-	if limited, ok := c.(AppLimited); ok {
-		return limited.AppRate()
-	}
-	return 0
-}
-
 // Warner is a configuration whose values, allowed as they are, may have no effect or an unexpected one.
 type Warner interface{ Warns() []scheme.Remark }
-
-// Ordered is the configuration of a transport that may need its packets in order.
-type Ordered interface {
-	NeedsOrder() (why string) // "": it does not
-}
-
-// SlowKeeper is the configuration of a transport that may wait for packets in a slow path.
-type SlowKeeper interface {
-	// KeepsSlow reports whether a packet that others have overtaken counts as in flight until it arrives or is lost.
-	KeepsSlow() bool
-}
-
-// KeepsSlow reports whether a transport of this configuration waits for packets in a slow path.
-func KeepsSlow(c scheme.Config) bool {
-	x, ok := c.(SlowKeeper)
-	return ok && x.KeepsSlow()
-}
-
-// NeedsOrder is why packets that overtake each other cost a transport of this configuration much; "": they do not.
-func NeedsOrder(c scheme.Config) (why string) {
-	if x, ok := c.(Ordered); ok {
-		return x.NeedsOrder()
-	}
-	return ""
-}
-
-// Chooser is the configuration of a transport whose senders may choose among paths, with a controller on each:
-// one of a scheme that is made for that (cc.Scheme.PerPath).
-type Chooser interface {
-	Chooses() int // paths; 1: they do not choose
-}
 
 // Ported is a receiver whose sender has several source ports, one for each path that it chooses.
 type Ported interface {
 	Ports() []uint16 // beside the flow's own
-}
-
-// Echoing is the configuration of a transport that may tell its controller of congestion marks.
-type Echoing interface {
-	// Unmarked is why a controller that wants marks so does not hear of them; "": it does.
-	Unmarked(wants cc.ECNMode) (why string)
-}
-
-// Unmarked is why a controller does not hear of marks from a transport of this configuration; "": it does.
-func Unmarked(c scheme.Config, wants cc.ECNMode) (why string) {
-	if x, ok := c.(Echoing); ok {
-		return x.Unmarked(wants)
-	}
-	return "the transport does not tell it of marks"
-}
-
-// Rateless is the configuration of a transport that measures no rates of delivery.
-type Rateless interface{ Unmeasured() (why string) }
-
-// Unmeasured is why a controller gets no rates of delivery from a transport of this configuration; "": it does.
-func Unmeasured(c scheme.Config) (why string) {
-	if x, ok := c.(Rateless); ok {
-		return x.Unmeasured()
-	}
-	return ""
 }

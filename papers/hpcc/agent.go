@@ -119,9 +119,6 @@ func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	return &Receiver{law: l, plain: true}, nil
 }
 
-// Patient: feedback waits for ordinary acknowledgements (cc.Patient).
-func (r *Receiver) Patient() bool { return r.plain }
-
 // came notes whether a packet has records, at a receiver of preset Agent.
 func (r *Receiver) came(now unit.Time, d *cc.Data) {
 	r.now = now
@@ -283,8 +280,9 @@ func (c *RxConfig) moves(s *cc.Site) (all []scheme.Remark) {
 		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT)))
 }
 
-// Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).
-func (c *RxConfig) Follows() (cc.Agent, []scheme.Remark) {
+// agent returns the settings of weir agent for the preset Agent, and remarks on another preset and on parameters that it
+// lacks (cc.Traits).
+func (c *RxConfig) agent() (cc.Agent, []scheme.Remark) {
 	refuse := func(param, format string, args ...any) []scheme.Remark {
 		return []scheme.Remark{scheme.Refuse(param, format, args...)}
 	}

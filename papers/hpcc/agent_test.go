@@ -181,7 +181,7 @@ func agentReceives(t *testing.T, stage int) {
 		t.Fatal(err)
 	}
 	r := x.(*Receiver)
-	if f := r.Feedback(); f.Window != 0 || !r.Patient() || r.w != agentInitial || r.Coalesce(7) != 7 {
+	if f := r.Feedback(); f.Window != 0 || !r.plain || r.w != agentInitial || r.Coalesce(7) != 7 {
 		t.Errorf("at first: %+v, W %v", f, r.w)
 	}
 	// A port of 50 Mb/s, half of which is used: 64,000 bytes in T.
@@ -244,11 +244,11 @@ func TestAgentNeedsRecords(t *testing.T) {
 // What Linux' own TCP can follow is the preset, with n, eta, max_stage and t; all else of it is refused by name.
 func TestFollows(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.9, MaxStage: -1, WAI: standardWAI, Census: true}}
-	if a, remarks := c.Follows(); len(remarks) > 0 || a != (cc.Agent{Eta: 0.9, Flows: 8, MaxStage: 5}) {
+	if a, remarks := c.agent(); len(remarks) > 0 || a != (cc.Agent{Eta: 0.9, Flows: 8, MaxStage: 5}) {
 		t.Errorf("%+v, %v", a, remarks)
 	}
 	c.N, c.MaxStage, c.T = 3, 2, unit.Millisecond
-	if a, _ := c.Follows(); a != (cc.Agent{Eta: 0.9, Flows: 3, MaxStage: 2, T: unit.Millisecond}) {
+	if a, _ := c.agent(); a != (cc.Agent{Eta: 0.9, Flows: 3, MaxStage: 2, T: unit.Millisecond}) {
 		t.Errorf("%+v", a)
 	}
 	for _, x := range []struct {
@@ -259,7 +259,7 @@ func TestFollows(t *testing.T) {
 		{"n, max_stage, t", func(c *Config) { c.T = unit.Second + 1 }}} {
 		d := c
 		x.change(&d.Config)
-		_, remarks := d.Follows()
+		_, remarks := d.agent()
 		if len(remarks) != 1 || !remarks[0].Refused || remarks[0].Param != x.param ||
 			strings.Contains(remarks[0].Text, "%!") {
 			t.Errorf("%s: %+v", x.param, remarks)

@@ -29,8 +29,12 @@ func (c *PINTConfig) Params(p *scheme.Params) {
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 
-// Reads is nothing but loads, which every format has beside its records.
-func (c *PINTConfig) Reads() telemetry.Field { return 0 }
+// Traits returns HPCC's, but that the law reads loads only, which every format has in addition to its records.
+func (c *PINTConfig) Traits() cc.Traits {
+	t := c.Config.Traits()
+	t.Reads = 0
+	return t
+}
 
 // PINTScheme is what an experiment names: cc: hpcc_pint.
 func PINTScheme() cc.Scheme {

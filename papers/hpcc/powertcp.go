@@ -33,9 +33,9 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 	bindPath(p, &c.T, &c.MinRate, "the path's if it is known, or the least measured")
 }
 
-// Reads is what NORMPOWER needs of every hop.
-func (c *PowerConfig) Reads() telemetry.Field {
-	return telemetry.Time | telemetry.TxBytes | telemetry.Queue | telemetry.Rate
+// Traits returns what NORMPOWER needs of every hop.
+func (c *PowerConfig) Traits() cc.Traits {
+	return cc.Traits{Reads: telemetry.Time | telemetry.TxBytes | telemetry.Queue | telemetry.Rate}
 }
 
 // PowerTCP is algorithm 1 of the paper PowerTCP (Addanki and others, NSDI'22) on HPCC's records. The window

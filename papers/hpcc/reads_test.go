@@ -3,6 +3,7 @@ package hpcc
 import (
 	"testing"
 
+	"weir/core/cc"
 	"weir/core/scheme"
 	"weir/core/telemetry"
 )
@@ -12,7 +13,7 @@ func TestReads(t *testing.T) {
 	law := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	for _, c := range []struct {
 		name   string
-		reader telemetry.Reader
+		config interface{ Traits() cc.Traits }
 		want   telemetry.Field
 	}{
 		{"hpcc", &Config{}, law | telemetry.Queue | telemetry.Load},
@@ -29,14 +30,14 @@ func TestReads(t *testing.T) {
 		{"hpcc_pint", &PINTConfig{}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := c.reader.Reads(); got != c.want {
+			if got := c.config.Traits().Reads; got != c.want {
 				t.Errorf("reads %v, want %v", got, c.want)
 			}
 		})
 	}
 	for _, s := range []scheme.Scheme{Scheme().Scheme, RxScheme().Scheme, PINTScheme().Scheme, PowerScheme().Scheme} {
 		t.Run("scheme "+s.Name, func(t *testing.T) {
-			if _, ok := s.Config().(telemetry.Reader); !ok {
+			if _, ok := s.Config().(interface{ Traits() cc.Traits }); !ok {
 				t.Error("its configuration does not say what it reads")
 			}
 		})

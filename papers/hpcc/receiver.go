@@ -231,8 +231,11 @@ type RxConfig struct{ Config }
 // Params binds the configuration.
 func (c *RxConfig) Params(p *scheme.Params) { c.law(p, presets); c.census(p, "on") }
 
-// Counts is nothing: the receiver's part counts by itself.
-func (c *RxConfig) Counts(cc.Flow) unit.Time { return 0 }
+// Traits returns what the law reads. The receiver's part counts flows by itself. With preset Agent its feedback waits for
+// ordinary acknowledgements.
+func (c *RxConfig) Traits() cc.Traits {
+	return cc.Traits{Reads: c.reads(), Patient: c.Preset == Agent, Agent: c.agent}
+}
 
 // RxScheme is what an experiment names: cc: rx_hpcc. The transport runs a Receiver at
 // the other end.

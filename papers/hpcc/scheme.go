@@ -122,9 +122,15 @@ func (c *Config) inFlight(p *scheme.Params) {
 		"draft-miao §4.2; HPCC simulator: HAS_WIN, VAR_WIN")
 }
 
-// Reads is what the law needs of every hop (lines 4 and 5; §9.4). HPCC++ can do with the path's largest load
-// (§9.1), but for the modes that look into the records.
-func (c *Config) Reads() telemetry.Field {
+// Traits returns what the law reads, and with census the time within which the receiving host counts flows for N.
+func (c *Config) Traits() cc.Traits {
+	r := c.resolved()
+	return cc.Traits{Reads: c.reads(), CountsFlows: r.Census, CountTime: r.T}
+}
+
+// reads returns what the law needs of every hop (lines 4 and 5; §9.4). The path's largest load is enough (§9.1), but for
+// the modes that look into the records.
+func (c *Config) reads() telemetry.Field {
 	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	switch {
 	case c.Sojourn && (c.Mode == RxRate || c.Sampled): // arrivals are departures and the queue's growth
@@ -190,19 +196,6 @@ func (c *Config) census(p *scheme.Params, standard string) {
 		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
 		"else, also where a hop has written no record (telemetry: congestion)",
 		"draft-miao §5: receiver reported; §6.2")
-}
-
-// Counts asks the receiving host for N.
-func (c *Config) Counts(f cc.Flow) unit.Time {
-	r := c.resolved()
-	t := r.T
-	switch {
-	case !r.Census:
-		return 0
-	case t > 0:
-		return t
-	}
-	return f.BaseRTT
 }
 
 // bindPath binds what windows are computed with.

@@ -9,7 +9,6 @@ import (
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
-	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
@@ -207,7 +206,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			spread.add(&d.around.switches[at].spreading)
 		}
 		x := cc.SitePath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
-		x.BaseRTT += transport.AnswersAfter(tr.transportConfig)
+		x.BaseRTT += tr.traits.AckDelay
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
 		if p.seen.Waits != nil && !d.unqueued(p, w, src, dst, frame) {
@@ -297,7 +296,7 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 		here.supplies = append(here.supplies, s.supplies...)
 	}
 	x.Trims = here.trims
-	x.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(here.supplies,
+	x.Supplied = tr.traits.TakesSupply && slices.ContainsFunc(here.supplies,
 		func(supplies func(proto uint8) bool) bool { return supplies(tr.seen.Transport.Proto) })
 	switch {
 	case !here.marks && d.around.any.marks:
@@ -305,17 +304,17 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	case !here.marks:
 		x.Unmarked = "no switch marks packets (program ecn)"
 	case tr.cc != nil:
-		x.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
+		x.Unmarked = tr.traits.Unmarked(tr.cc.ECN)
 	}
 	switch {
 	case here.records:
-		x.Unrecorded = transport.Unrecorded(tr.transportConfig)
+		x.Unrecorded = tr.traits.Unrecorded()
 	case d.around.any.records:
 		x.Unrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
 	default:
 		x.Unrecorded = "no switch writes telemetry (program telemetry)"
 	}
-	switch x.Unanswered = transport.Unanswered(tr.transportConfig); {
+	switch x.Unanswered = tr.traits.Unanswered(); {
 	case x.Unanswered != "" || here.answers:
 	case d.around.any.answers:
 		x.Unanswered = "no switch at which its packets can queue answers requests (program bolt)"

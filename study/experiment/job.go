@@ -88,16 +88,12 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 		return
 	}
 	tr.jobNode = params
-	if s, ok := tr.job.Program.(job.Steered); ok && x.Get("nic") != nil && p.ideal == nil {
-		if nics, _ := s.Steers(); nics > 0 {
-			d.warn(warnNIC, tr.nicAt, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
-				tr.seen.Name, nics)
-		}
+	traits := job.TraitsOf(tr.job.Program)
+	if traits.NICs > 0 && x.Get("nic") != nil && p.ideal == nil {
+		d.warn(warnNIC, tr.nicAt, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+			tr.seen.Name, traits.NICs)
 	}
-	tr.seen.Job, tr.seen.Ranks = true, tr.job.Hosts
-	if m, ok := tr.job.Program.(job.Measured); ok {
-		tr.seen.Bus = m.Bus()
-	}
+	tr.seen.Job, tr.seen.Ranks, tr.seen.Bus = true, tr.job.Hosts, traits.Bus
 	p.entries = append(p.entries, tr)
 }
 

@@ -103,11 +103,10 @@ func (m mtu) told(d *decoder, p *Point, id, first int) {
 // telemetryBytes is what telemetry or requests to switches take at most of a data packet of a traffic, on the longest
 // of its flows' shortest paths.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
-	x, ok := tr.transportConfig.(transport.Informed)
-	if !ok || tr.cc == nil || p.seen.Framing.Fixed() {
+	if tr.traits.Asking == nil || tr.cc == nil || p.seen.Framing.Fixed() {
 		return 0
 	}
-	if _, carries := tr.transportConfig.(transport.Requesting); carries && tr.cc.Requests {
+	if tr.traits.CarriesRequests && tr.cc.Requests {
 		return packet.BoltBytes
 	}
 	if p.telemetry == nil {
@@ -122,7 +121,7 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	if tr.cc.Receiver != nil {
 		others = transport.AdoptedBytes
 	}
-	switch when := x.Asks().When; {
+	switch when := tr.traits.Asking.When; {
 	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
 		return 0
 	case tr.cc.Telemetry == telemetry.PathLoad:

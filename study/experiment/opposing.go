@@ -6,7 +6,6 @@ import (
 	"weir/core/cc"
 	"weir/core/telemetry"
 	"weir/core/topology"
-	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -83,7 +82,7 @@ func (d *decoder) sharing(w *walk) (busiest topology.PortRef, flows int) {
 // Each of several equal ports has an equal share of them.
 func (d *decoder) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
-	if tr.cc == nil || tr.cc.Telemetry == telemetry.Nothing || transport.AppRate(tr.transportConfig) > 0 {
+	if tr.cc == nil || tr.cc.Telemetry == telemetry.Nothing || tr.traits.AppRate > 0 {
 		return
 	}
 	if size > 0 && float64(size) < longProducts*w.least/8*trip.Seconds() {
@@ -119,7 +118,7 @@ func (d *decoder) opposing(p *Point, tr *Traffic, w *walk, src, dst int, frame i
 	}
 	there, aligned := d.mostLong(p, w, func(int) bool { return false })
 	_, opposed := d.mostLong(p, d.walk(p, near, frame), func(node int) bool {
-		return p.switches[node].Queues > 1 && transport.SeparatesAcks(tr.transportConfig, tr.TOSOf(0))
+		return p.switches[node].Queues > 1 && tr.traits.SeparatesAcks != nil && tr.traits.SeparatesAcks(tr.TOSOf(0))
 	})
 	if aligned == 0 || opposed == 0 {
 		return o

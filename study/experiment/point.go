@@ -131,8 +131,9 @@ type Traffic struct {
 	seen            measure.Traffic
 	at, ccAt        document.Place
 	transportConfig scheme.Config
-	generator       *Generator // nil: the flows are listed
-	job             *Job       // in place of flows
+	traits          transport.Traits // of its transport with this configuration
+	generator       *Generator       // nil: the flows are listed
+	job             *Job             // in place of flows
 	cc              *cc.Scheme
 	ccConfig        scheme.Config
 	tos             uint8
@@ -165,6 +166,9 @@ func (tr *Traffic) At() document.Place { return tr.at }
 func (tr *Traffic) Transport() (*transport.Scheme, scheme.Config) {
 	return tr.seen.Transport, tr.transportConfig
 }
+
+// Traits returns the traits of its transport.
+func (tr *Traffic) Traits() *transport.Traits { return &tr.traits }
 
 // Own reports whether it is between hosts of Weir's own in the lab.
 func (tr *Traffic) Own() bool { return transport.Own(tr.seen.Transport, tr.transportConfig) }

@@ -9,7 +9,6 @@ import (
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
-	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/switchfile"
 )
@@ -37,7 +36,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 		each := p.endless(tr, ranges[id][0], ranges[id][1])
 		perPair, size := p.longFlows(tr, ranges[id][0], ranges[id][1])
 		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
-		app := float64(transport.AppRate(tr.transportConfig)) * float64(frame) / float64(max(tr.seen.Payload, 1))
+		app := float64(tr.traits.AppRate) * float64(frame) / float64(max(tr.seen.Payload, 1))
 		p.eachPair(tr, ranges[id][0], ranges[id][1], func(src, dst int) {
 			near, joined := p.seen.Routes.Near(src, dst)
 			if src == dst || !joined {
@@ -47,7 +46,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 			fastest = max(fastest, unit.Rate(w.least))
 			trip := unit.Time(0)
 			if tr.cc != nil {
-				trip = p.seen.Path(near.From, near.To, &tr.seen).BaseRTT + transport.AnswersAfter(tr.transportConfig)
+				trip = p.seen.Path(near.From, near.To, &tr.seen).BaseRTT + tr.traits.AckDelay
 			}
 			for i, port := range w.ports {
 				x := loads[port]

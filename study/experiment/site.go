@@ -26,24 +26,22 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 		a.first, a.end = first, end
 		a.asked = append(a.asked, a.inHand)
 	}
-	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
-		Controller: tr.cc, Config: tr.ccConfig}
-	site.Uncongested = transport.UponCongestion(tr.transportConfig)
-	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
-	site.Keeps = transport.KeepsSlow(tr.transportConfig)
-	site.AcksDelayed = transport.DelaysAcks(tr.transportConfig)
+	t := &tr.traits
+	site := &cc.Site{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
+		Config: tr.ccConfig, Uncongested: t.UponCongestion(), Unmeasured: t.WhyUnmeasured, Keeps: t.KeepsSlow,
+		AcksDelayed: t.DelaysAcks}
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && a.loads != nil {
-		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
+		if why := t.WhyInOrder; why != "" {
 			d.warn(warnOrder, a.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
 				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
 		}
 	}
-	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
+	ofTransport, ofControl := transport.CheckAsking(t.Asking, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
 		a.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
-			transport.ShortTimer(tr.transportConfig, site))))
-	tr.timer, tr.timed = transport.ReportTimer(tr.transportConfig, site.Paths)
+			transport.ShortTimer(t.Timer, site))))
+	tr.timer, tr.timed = transport.ReportTimer(t.Timer, site.Paths)
 	if tr.cc == nil {
 		return
 	}
@@ -64,8 +62,7 @@ func (a *surroundings) issuable(all []scheme.Remark) []scheme.Remark {
 
 // chooses warns of senders that choose among paths where their choice decides nothing, or not for long.
 func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
-	chooser, ok := tr.transportConfig.(transport.Chooser)
-	if !ok || chooser.Chooses() <= 1 {
+	if tr.traits.Paths <= 1 {
 		return nil
 	}
 	why := ""
@@ -80,7 +77,7 @@ func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
 		return nil
 	}
 	return []scheme.Remark{warnNoChoice.Remark("paths",
-		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)}
+		"%d source ports are not paths here, for %s; paths: 1 has one window for them", tr.traits.Paths, why)}
 }
 
 // eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the

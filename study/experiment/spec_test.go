@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"weir/core/cc/cubic"
-	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/testkit/testutil"
@@ -272,8 +271,7 @@ func transportOf(tr *experiment.Traffic) string {
 
 // appRate is that of a traffic's application.
 func appRate(tr *experiment.Traffic) unit.Rate {
-	_, config := tr.Transport()
-	return transport.AppRate(config)
+	return tr.Traits().AppRate
 }
 
 func TestSet(t *testing.T) {

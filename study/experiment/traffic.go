@@ -179,7 +179,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
 				tr.seen.Transport = s
 				d.around.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
-				tr.transportConfig = d.Configuration(&s.Scheme, d.around.transport, nil)
+				tr.setTransport(d.Configuration(&s.Scheme, d.around.transport, nil))
 				return true
 			}
 		}
@@ -213,15 +213,20 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		}
 	}
 	if inline {
-		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, x.Node, traffic.Names())
+		tr.setTransport(d.Configuration(&tr.seen.Transport.Scheme, x.Node, traffic.Names()))
 	} else {
 		d.Keys(x.Node, traffic.What, traffic.Names())
-		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, params, nil)
+		tr.setTransport(d.Configuration(&tr.seen.Transport.Scheme, params, nil))
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
 		d.remarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
 	}
 	return true
+}
+
+// setTransport sets the configuration of the transport.
+func (tr *Traffic) setTransport(c scheme.Config) {
+	tr.transportConfig, tr.traits = c, transport.TraitsOf(c)
 }
 
 // packets reads what decides how packets look: type of service, version of IP, payload.
@@ -412,16 +417,16 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 
 // perPath refuses a controller that is not made for a flow of several paths.
 func (d *decoder) perPath(x document.Map, tr *Traffic) {
-	chooser, ok := tr.transportConfig.(transport.Chooser)
-	if !ok || chooser.Chooses() <= 1 {
+	if tr.traits.Paths <= 1 {
 		return
 	}
 	at, what, allowed := x.Place, tr.cc.Name, ""
 	if v := x.Get("cc"); v != nil {
 		at = v.Place
 	}
+	traits := cc.TraitsOf(tr.ccConfig)
 	switch {
-	case cc.HasAgentPreset(tr.ccConfig):
+	case traits.HasAgentPreset():
 		what, allowed = "preset: agent of "+what, "another preset, or "
 	case tr.cc.PerPath:
 		return
@@ -436,7 +441,7 @@ func (d *decoder) perPath(x document.Map, tr *Traffic) {
 	if allowed == "" {
 		allowed = document.Choices(names) + ", or "
 	}
-	d.Fail(at, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", chooser.Chooses(),
+	d.Fail(at, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", tr.traits.Paths,
 		what)
 }
 

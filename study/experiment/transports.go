@@ -12,14 +12,14 @@ func (s *Spec) KernelTransports() (names []string) {
 	return names
 }
 
-// FollowedControllers are the names of those that Linux' own TCP can follow by agents of its hosts (cc.Followed).
+// FollowedControllers are the names of those that Linux' own TCP can follow by agents of its hosts (cc.Traits).
 func (s *Spec) FollowedControllers() (names []string) {
 	for i := range s.registry.Controllers {
 		c := &s.registry.Controllers[i]
 		if c.Config == nil {
 			continue
 		}
-		if _, ok := c.Config().(cc.Followed); ok {
+		if cc.TraitsOf(c.Config()).Agent != nil {
 			names = append(names, c.Name)
 		}
 	}

@@ -219,8 +219,8 @@ func (e *Evaluation) ofRanks(o *job.Outcome, t int, value func(r *job.RankOutcom
 func (e *Evaluation) asked(t int) float64 {
 	for i := range e.Load.Jobs {
 		if j := &e.Load.Jobs[i]; j.Group == t {
-			if x, says := j.Program.(job.Iterating); says {
-				return float64(x.Asked())
+			if n := job.TraitsOf(j.Program).Iterations; n > 0 {
+				return float64(n)
 			}
 		}
 	}
@@ -231,8 +231,7 @@ func (e *Evaluation) asked(t int) float64 {
 func (e *Evaluation) serves(t, rank int) bool {
 	for i := range e.Load.Jobs {
 		if j := &e.Load.Jobs[i]; j.Group == t {
-			s, some := j.Program.(job.Serving)
-			return some && s.Serves(rank)
+			return job.IsServer(j.Program, rank)
 		}
 	}
 	return false

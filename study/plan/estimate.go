@@ -81,8 +81,8 @@ func ofJob(list []stream, p *experiment.Point, tr *experiment.Traffic, iteration
 	if j == nil || len(j.Hosts) < 2 {
 		return list
 	}
-	m, ok := j.Program.(job.Measured)
-	if !ok || m.Messages() == 0 {
+	traits := job.TraitsOf(j.Program)
+	if traits.Messages == 0 {
 		return list
 	}
 	random := unit.NewRandom(1, "estimate")
@@ -96,8 +96,8 @@ func ofJob(list []stream, p *experiment.Point, tr *experiment.Traffic, iteration
 	}
 	found, first := float64(len(ops)), len(list)
 	for i, op := range ops { // those looked at stand for all, in number and in bytes
-		size := float64(op.Size) * m.Bytes() / m.Messages() * found / max(bytes, 1)
-		list = add(list, p, j.Hosts[from[i]], j.Hosts[op.Peer], stream{traffic: tr, alike: m.Messages() / found,
+		size := float64(op.Size) * traits.Bytes / traits.Messages * found / max(bytes, 1)
+		list = add(list, p, j.Hosts[from[i]], j.Hosts[op.Peer], stream{traffic: tr, alike: traits.Messages / found,
 			size: max(size, 1)})
 	}
 	share := begun(p, tr, list[first:], iterations)

@@ -65,11 +65,8 @@ func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 // steered notes that a job says which NICs its messages take, if it does, and that there are as many as it demands: at
 // each host that sends, to the others of the job that it has a path to.
 func (b *builder) steered(id int, j *experiment.Job) error {
-	s, ok := j.Program.(job.Steered)
-	if !ok {
-		return nil
-	}
-	nics, demands := s.Steers()
+	traits := job.TraitsOf(j.Program)
+	nics, demands := traits.NICs, traits.RequiresNICs
 	if nics == 0 {
 		return nil
 	}

@@ -164,8 +164,8 @@ func openMessages(tr *experiment.Traffic) (open, packets float64) {
 	if j == nil || len(j.Hosts) < 2 {
 		return 0, 0
 	}
-	m, ok := j.Program.(job.Measured)
-	if !ok || m.Messages() == 0 {
+	traits := job.TraitsOf(j.Program)
+	if traits.Messages == 0 {
 		return 0, 0
 	}
 	for r := range j.Program.Ranks() {
@@ -177,7 +177,7 @@ func openMessages(tr *experiment.Traffic) (open, packets float64) {
 			open += float64(min(n, window)) / 2
 		}
 	}
-	return min(open, m.Messages()), min(math.Ceil(m.Bytes()/m.Messages()/float64(max(tr.Payload(), 1))), most)
+	return min(open, traits.Messages), min(math.Ceil(traits.Bytes/traits.Messages/float64(max(tr.Payload(), 1))), most)
 }
 
 // atOnce guesses how many of a traffic's n flows have begun and are not over, at most. Each host of a collective

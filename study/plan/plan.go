@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"weir/core/transport"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -19,8 +18,7 @@ func (r *Run) Config() (*sim.Config, error) { return Config(r.Of, r.Seed) }
 
 // appRate is that of a traffic's application; 0: it has none.
 func appRate(tr *experiment.Traffic) unit.Rate {
-	_, config := tr.Transport()
-	return transport.AppRate(config)
+	return tr.Traits().AppRate
 }
 
 // EstimateLab estimates FramesPerSecond of a run, and how long it takes in the lab, in seconds.

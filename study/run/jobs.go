@@ -17,8 +17,8 @@ func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 	for i := range res.Jobs {
 		tr := r.Of.Entry(res.JobGroups[i])
 		program := tr.Job().Program
-		if a, aligns := program.(job.Aligning); aligns && a.Period() > 0 {
-			run.End.Aligned = append(run.End.Aligned, results.Aligned{Traffic: tr.Name(), PeriodS: a.Period().Seconds()})
+		if period := job.TraitsOf(program).Period; period > 0 {
+			run.End.Aligned = append(run.End.Aligned, results.Aligned{Traffic: tr.Name(), PeriodS: period.Seconds()})
 		}
 		o := &res.Jobs[i]
 		if o.Left == 0 {

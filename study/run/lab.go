@@ -268,7 +268,7 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 // controlOf is the kernel's congestion control with which a traffic's connections begin: CUBIC, if agents then have
 // them follow something else.
 func controlOf(tr *experiment.Traffic) string {
-	if followed(tr) != nil {
+	if agentOf(tr) != nil {
 		return "cubic"
 	}
 	controller, _ := tr.CC()

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/linked"
@@ -74,19 +75,19 @@ func AskKernel() (*kernel.Kernel, error) {
 	return k, err
 }
 
-// followed is the configuration of a traffic's law if Linux' own TCP is to follow it, by agents of its hosts; else nil.
-func followed(tr *experiment.Traffic) cc.Followed {
+// agentOf returns cc.Traits.Agent of a traffic's law if Linux' own TCP is to follow it, by agents of its hosts; else nil.
+func agentOf(tr *experiment.Traffic) func() (cc.Agent, []scheme.Remark) {
 	transport, _ := tr.Transport()
 	_, config := tr.CC()
-	if x, ok := config.(cc.Followed); ok && transport.Kernel == packet.ProtoTCP && !tr.Own() {
-		return x
+	if transport.Kernel != packet.ProtoTCP || tr.Own() {
+		return nil
 	}
-	return nil
+	return cc.TraitsOf(config).Agent
 }
 
 // agentRoom is what agents put into each segment of a traffic.
 func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
-	if f := p.Telemetry(); f != nil && followed(tr) != nil {
+	if f := p.Telemetry(); f != nil && agentOf(tr) != nil {
 		return f.Most()
 	}
 	return 0
@@ -116,15 +117,15 @@ func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k 
 	const own = "stack: weir of tcp"
 	for id := range p.Entries() {
 		tr := p.Entry(id)
-		x := followed(tr)
-		if x == nil {
+		follow := agentOf(tr)
+		if follow == nil {
 			continue
 		}
 		if first == nil {
 			first = tr
 		}
 		cc, _ := tr.CC()
-		if _, remarks := x.Follows(); len(remarks) > 0 {
+		if _, remarks := follow(); len(remarks) > 0 {
 			for _, r := range remarks {
 				c.Fail(tr.CCAt(), "", "traffic %s: cc %s: %s: %s", tr.Name(), cc.Name, r.Param, r.Text)
 			}
@@ -196,11 +197,11 @@ func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 		}
 	}
 	for id := range p.Entries() {
-		x := followed(p.Entry(id))
-		if x == nil {
+		follow := agentOf(p.Entry(id))
+		if follow == nil {
 			continue
 		}
-		law, _ := x.Follows()
+		law, _ := follow()
 		eachEnds(p, id, func(src, dst int) {
 			path := seen.Path(src, dst, &seen.Traffic[id])
 			for _, node := range [2]int{src, dst} {
@@ -239,7 +240,7 @@ func othersTaken(p *experiment.Point, hosts map[int]*agentPlan, fail func(node i
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		transport, _ := tr.Transport()
-		if transport.Kernel != packet.ProtoTCP || tr.Own() || tr.Version() != 6 || followed(tr) != nil {
+		if transport.Kernel != packet.ProtoTCP || tr.Own() || tr.Version() != 6 || agentOf(tr) != nil {
 			continue
 		}
 		eachEnds(p, id, func(src, dst int) {

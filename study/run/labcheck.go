@@ -138,7 +138,7 @@ func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s
 	if tr.Own() || transport.Kernel == packet.ProtoUDP {
 		return
 	}
-	if followed(tr) == nil && !checkController(tr, c, s, k) {
+	if agentOf(tr) == nil && !checkController(tr, c, s, k) {
 		return
 	}
 	if _, err := k.TCP(parameters); err != nil {

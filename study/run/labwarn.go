@@ -13,9 +13,6 @@ import (
 // machine they are some milliseconds long now and then.
 const labTimeout = 10 * unit.Millisecond
 
-// hasty is the configuration of a transport whose timeouts have a least value.
-type hasty interface{ LeastTimeout() unit.Time }
-
 // Kinds of warnings about the lab.
 var (
 	warnStalls = scheme.WarningKind{ID: "lab-stalls",
@@ -37,14 +34,14 @@ func LabWarnings(s *experiment.Spec) (all []experiment.Warning) {
 	for _, p := range s.Points() {
 		for i := range p.Entries() {
 			tr := p.Entry(i)
-			x, config := tr.Transport()
-			h, ok := config.(hasty)
-			if !ok || !tr.Own() || h.LeastTimeout() >= labTimeout {
+			x, _ := tr.Transport()
+			timeout := tr.Traits().MinTimeout
+			if timeout == 0 || !tr.Own() || timeout >= labTimeout {
 				continue
 			}
 			w := document.Warn(warnTimeout, tr.At(), "traffic %s: timeouts of %s can come after rto_min: %v, and what carries "+
 				"acknowledgements in the lab waits for milliseconds now and then; with rto_min: %v or more only what is lost "+
-				"is sent again", tr.Name(), x.Name, h.LeastTimeout(), labTimeout)
+				"is sent again", tr.Name(), x.Name, timeout, labTimeout)
 			if !slices.Contains(all, w) {
 				all = append(all, w)
 			}

@@ -16,7 +16,6 @@ import (
 	"weir/core/dataplane"
 	"weir/core/outcome"
 	"weir/core/scheme"
-	"weir/core/transport"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -178,7 +177,7 @@ func unmarked(p *experiment.Point, name string) bool {
 	for i := range p.Entries() {
 		tr := p.Entry(i)
 		if s, _ := tr.CC(); s != nil && s.Name == name {
-			if _, c := tr.Transport(); transport.Unmarked(c, s.ECN) != "" {
+			if tr.Traits().Unmarked(s.ECN) != "" {
 				return true
 			}
 		}

@@ -217,8 +217,8 @@ func TestGroups(t *testing.T) {
 					}
 				}
 			}
-			if strings.Join(got, " ") != x.sends || l.Bytes() != x.bytes {
-				t.Errorf("%v and %v B, want %s and %v B", got, l.Bytes(), x.sends, x.bytes)
+			if strings.Join(got, " ") != x.sends || l.Traits().Bytes != x.bytes {
+				t.Errorf("%v and %v B, want %s and %v B", got, l.Traits().Bytes, x.sends, x.bytes)
 			}
 		})
 	}

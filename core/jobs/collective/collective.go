@@ -144,19 +144,18 @@ func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
 // Ahead is one: what computes in the next one is looked at, too.
 func (j *Job) Ahead() int { return 1 }
 
-// Steers is how many NICs channels take turns at (job.Steered).
-func (j *Job) Steers() (nics int, demands bool) {
-	if j.NICs < 2 {
-		return 0, false
+// Traits returns what the members send, how many NICs channels take turns at, and the iterations. Bus is Size times
+// Factor for collective operations.
+func (j *Job) Traits() job.Traits {
+	t := job.Traits{Messages: j.Messages(), Bytes: j.Bytes(), Iterations: j.Iterations, Period: j.Align}
+	if j.Operation != Pipeline {
+		t.Bus = Factor(j.Operation, j.Members) * float64(j.Size)
 	}
-	return j.NICs, true
+	if j.NICs > 1 {
+		t.NICs, t.RequiresNICs = j.NICs, true
+	}
+	return t
 }
-
-// Period returns Align (job.Aligning).
-func (j *Job) Period() unit.Time { return j.Align }
-
-// Asked is how many iterations there are (job.Iterating).
-func (j *Job) Asked() int { return j.Iterations }
 
 // Count is how many collective operations there are.
 func (j *Job) Count() int { return j.Iterations * j.Buckets }

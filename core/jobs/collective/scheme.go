@@ -9,14 +9,6 @@ import (
 	"weir/core/unit"
 )
 
-// Bus is what a member sends at the least in each collective operation (job.Measured).
-func (j *Job) Bus() float64 {
-	if j.Operation == Pipeline {
-		return 0
-	}
-	return Factor(j.Operation, j.Members) * float64(j.Size)
-}
-
 // common is what an experiment says of any of the operations.
 type common struct {
 	Config

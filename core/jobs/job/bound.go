@@ -6,12 +6,6 @@ import (
 	"weir/core/unit"
 )
 
-// Ordered is a Program that an ideal network with bound receivers runs in the order of LogGOPSim, to which the file of
-// the program belongs. Operations and messages of one time begin in the order of their turns, and a send of more than S
-// bytes ends when its message begins to be received. Any other program has a processor of each NIC for receiving, so
-// that it sends and receives at the same time, and such a send ends when its message is received.
-type Ordered interface{ LogGOPSimOrder() bool }
-
 // CountTurns makes a rank follow the order of LogGOPSim. All ranks of a run share the counter of turns, and one thread
 // runs them with Step, so the order is a function of the program. A turn is what LogGOPSim calls ts: each message gets
 // one when it is sent, and what becomes ready at one time gets one for all, in which sends come before receives and

@@ -7,15 +7,14 @@ import (
 
 // Listed is a Program operation by operation, in one lane a rank.
 type Listed struct {
-	File  string
-	ops   []Op
-	first []int32 // operations of rank r are first[r] … first[r+1]−1
-	after []Dep
-	at    []int32  // operation i comes after after[at[i]] … after[at[i+1]−1]
-	line  []int32  // of the file; nil: not known
-	label []string // nil: there are none
-	// ordered programs run in the order of LogGOPSim (Ordered).
-	ordered bool
+	File    string
+	ops     []Op
+	first   []int32 // operations of rank r are first[r] … first[r+1]−1
+	after   []Dep
+	at      []int32  // operation i comes after after[at[i]] … after[at[i+1]−1]
+	line    []int32  // of the file; nil: not known
+	label   []string // nil: there are none
+	traits  Traits
 	several map[route]struct{} // routes of several messages, which Check notes
 }
 
@@ -93,8 +92,9 @@ func (l *Listed) Any() bool {
 	return slices.ContainsFunc(l.ops, func(o Op) bool { return o.Kind == Recv && (o.Peer == AnyRank || o.Tag == AnyTag) })
 }
 
-// LogGOPSimOrder reports whether the job is of a file of LogGOPSim (Ordered).
-func (l *Listed) LogGOPSimOrder() bool { return l.ordered }
+// Traits returns what the ranks send, and how many NICs the operations name if one of them names another than the first.
+// A list does not know the hosts, nor which of its operations belong together.
+func (l *Listed) Traits() Traits { return l.traits }
 
 // Memory is about how many bytes the list takes.
 func (l *Listed) Memory() int64 {
@@ -122,8 +122,8 @@ type edge struct {
 // NewBuilder makes a builder of a job of this file.
 func NewBuilder(file string) *Builder { return &Builder{l: Listed{File: file}} }
 
-// KeepLogGOPSimOrder makes the job Ordered, as jobs of GOAL files are.
-func (b *Builder) KeepLogGOPSimOrder() { b.l.ordered = true }
+// KeepLogGOPSimOrder gives the job the trait LogGOPSimOrder, as jobs of GOAL files have it.
+func (b *Builder) KeepLogGOPSimOrder() { b.l.traits.LogGOPSimOrder = true }
 
 // Rank begins the next rank.
 func (b *Builder) Rank() { b.l.first = append(b.l.first, int32(len(b.l.ops))) }
@@ -193,5 +193,21 @@ func (b *Builder) Job() *Listed {
 	}
 	l.at[len(l.ops)] = int32(len(l.after))
 	b.edges = nil
+	l.countTraits()
 	return l
+}
+
+// countTraits sums up the operations.
+func (l *Listed) countTraits() {
+	maxNIC := uint8(0)
+	for i := range l.ops {
+		op := &l.ops[i]
+		if maxNIC = max(maxNIC, op.NIC); op.Kind == Send {
+			l.traits.Messages++
+			l.traits.Bytes += float64(op.Size)
+		}
+	}
+	if maxNIC > 0 {
+		l.traits.NICs = int(maxNIC) + 1
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"weir/core/scheme"
-	"weir/core/unit"
 )
 
 // Scheme is a kind of jobs that an experiment can name, with its parameters.
@@ -65,67 +64,6 @@ func DefineFlows[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Si
 		return build(own, site)
 	}}
 }
-
-// Measured is a Program that says what it moves, for measures.
-type Measured interface {
-	// Messages and Bytes are what all members send in all.
-	Messages() float64
-	Bytes() float64
-	// Bus is what a member sends at the least in each collective operation; 0: there are none.
-	Bus() float64
-}
-
-// Messages and Bytes are what the ranks of a listed job send.
-func (l *Listed) Messages() (n float64) {
-	for i := range l.ops {
-		if l.ops[i].Kind == Send {
-			n++
-		}
-	}
-	return n
-}
-
-// Bytes is how much they send.
-func (l *Listed) Bytes() (n float64) {
-	for i := range l.ops {
-		if l.ops[i].Kind == Send {
-			n += float64(l.ops[i].Size)
-		}
-	}
-	return n
-}
-
-// Bus is 0: a list does not say which of its operations belong together.
-func (l *Listed) Bus() float64 { return 0 }
-
-// Steered is a Program whose operations say which NIC of a host messages take, by Op.NIC.
-type Steered interface {
-	// Steers is how many there are, from 0 on; 0: it says nothing of them. A host must have that many if it demands so.
-	Steers() (nics int, demands bool)
-}
-
-// Steers is how many NICs operations name, if one of them names another one than the first. A list does not know what
-// hosts there are.
-func (l *Listed) Steers() (nics int, demands bool) {
-	most := uint8(0)
-	for i := range l.ops {
-		most = max(most, l.ops[i].NIC)
-	}
-	if most == 0 {
-		return 0, false
-	}
-	return int(most) + 1, false
-}
-
-// Serving is a Program some of whose ranks serve others, and compute nothing: measures of how long ranks compute and
-// wait leave them out.
-type Serving interface{ Serves(rank int) bool }
-
-// Aligning is a Program that may have its iterations begin at multiples of a period (Barrier).
-type Aligning interface{ Period() unit.Time } // 0: they do not
-
-// Iterating is a Program that says how many iterations it has.
-type Iterating interface{ Asked() int }
 
 // Ideal is a network on which messages disturb each other nowhere but at their ranks.
 type Ideal interface {

@@ -10,7 +10,7 @@ import (
 )
 
 // Model has the parameters of LogGOPS. By default it computes what LogGOPSim does (spcl/LogGOPSim 76451de,
-// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once (job.Ordered).
+// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once (job.Traits.LogGOPSimOrder).
 type Model struct {
 	Latency unit.Time // L
 	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp): a message occupies the wire for
@@ -21,7 +21,7 @@ type Model struct {
 }
 
 // Form names the form of the model that runs programs (job.Ideal), and the program that it follows. Only jobs of GOAL
-// files are Ordered, and have LogGOPSim's times.
+// files have LogGOPSim's order and times.
 func (m Model) Form(programs []job.Program) string {
 	if m.Free {
 		return "loggops, receive: free (spcl/atlahs 8837294)"
@@ -29,7 +29,7 @@ func (m Model) Form(programs []job.Program) string {
 	const both = "each NIC sends and receives at once"
 	ordered := 0
 	for _, p := range programs {
-		if o, is := p.(job.Ordered); is && o.LogGOPSimOrder() {
+		if job.TraitsOf(p).LogGOPSimOrder {
 			ordered++
 		}
 	}
@@ -56,9 +56,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 	x := &run{
 		model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1, barrier: job.Barrier{Ranks: n},
 	}
-	if o, is := p.(job.Ordered); is && !m.Free {
-		x.ordered = o.LogGOPSimOrder()
-	}
+	x.ordered = !m.Free && job.TraitsOf(p).LogGOPSimOrder
 	tally := job.NewTally(p, &watch)
 	for i := range x.ranks {
 		r := job.NewRank(p, i, &m.Costs, x)

@@ -52,8 +52,11 @@ type Job struct {
 	served [][]part // by server
 }
 
-// Asked is how many iterations there are (job.Iterating).
-func (j *Job) Asked() int { return j.Iterations }
+// Traits returns what all send, the servers and the iterations. Bus is what a client sends in a checkpoint.
+func (j *Job) Traits() job.Traits {
+	return job.Traits{Messages: j.Messages(), Bytes: j.Bytes(), Bus: float64(j.Write), Servers: j.Servers,
+		Iterations: j.Iterations}
+}
 
 // part is one stripe of a client.
 type part struct{ client, stripe int }
@@ -319,6 +322,3 @@ func (j *Job) Bytes() float64 {
 	written := float64(float64(j.Write) * float64(j.checkpoints()))
 	return float64(j.Clients) * (read + written)
 }
-
-// Bus is what a client sends in a checkpoint.
-func (j *Job) Bus() float64 { return float64(j.Write) }

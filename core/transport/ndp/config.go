@@ -47,8 +47,11 @@ func (c *Config) Params(p *scheme.Params) {
 	c.NIC.Params(p)
 }
 
-// Timer returns the timeout of the file, or the default.
-func (c *Config) Timer(p *cc.Path) transport.Timer {
+// Traits returns the timer.
+func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.timer} }
+
+// timer returns the timeout of the file, or the default.
+func (c *Config) timer(p *cc.Path) transport.Timer {
 	return transport.Timer{Param: "rto_min", Own: c.shortestRTO(), Adds: max(c.NIC.Ack, c.NIC.Nack),
 		Probes: c.RTOMin == 0, Unproven: p.Reorders}
 }

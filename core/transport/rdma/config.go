@@ -219,8 +219,21 @@ func (c *Config) bindMarks(p *scheme.Params) {
 		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
 }
 
-// SeparatesAcks compares the DSCPs of data and acknowledgements.
-func (c *Config) SeparatesAcks(tos uint8) bool {
+// Traits returns what the parameters make of the transport. With integrity: keyed it refuses what switches send.
+func (c *Config) Traits() transport.Traits {
+	t := transport.Traits{Paths: c.Paths, WhyInOrder: c.whyInOrder(), Timer: c.timer, MinTimeout: c.minTimeout(),
+		DelaysAcks: c.AckEvery > 1, AckDelay: c.NIC.Ack, SeparatesAcks: c.separatesAcks, Asking: &c.Telemetry,
+		WhyUnmarked: c.whyUnmarked, CarriesRequests: true, TakesSupply: c.Nacks == transport.NacksSupply}
+	// what is sent again from the first that is missing was in flight before; adaptive reordering waits
+	t.KeepsSlow = c.Recovery == GoBackN || c.Reordering == ReorderAdaptive
+	if c.Telemetry.Integrity == transport.IntegrityKeyed {
+		t.WhyUnanswered = "integrity: keyed refuses what switches send, which have no key"
+	}
+	return t
+}
+
+// separatesAcks compares the DSCPs of data and acknowledgements.
+func (c *Config) separatesAcks(tos uint8) bool {
 	ack := tos
 	if tos&^packet.ECN == 0 {
 		tos |= uint8(c.Class) << 5
@@ -233,9 +246,6 @@ func (c *Config) SeparatesAcks(tos uint8) bool {
 	}
 	return (ack^tos)&^packet.ECN != 0
 }
-
-// DelaysAcks reports whether an ACK is of several packets.
-func (c *Config) DelaysAcks() bool { return c.AckEvery > 1 }
 
 // Warns reports parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
@@ -254,28 +264,8 @@ func (c *Config) Warns() (all []scheme.Remark) {
 	return all
 }
 
-// Chooses is how many paths senders choose among.
-func (c *Config) Chooses() int { return c.Paths }
-
-// AnswersAfter is what the receiver's NIC takes to acknowledge.
-func (c *Config) AnswersAfter() unit.Time { return c.NIC.Ack }
-
-// Supplies: with nacks: supply.
-func (c *Config) Supplies() bool { return c.Nacks == transport.NacksSupply }
-
-// Asks is how it asks for telemetry.
-func (c *Config) Asks() *transport.Asking { return &c.Telemetry }
-
-// Unanswered: with integrity: keyed what switches send is refused.
-func (c *Config) Unanswered() (why string) {
-	if c.Telemetry.Integrity == transport.IntegrityKeyed {
-		return "integrity: keyed refuses what switches send, which have no key"
-	}
-	return ""
-}
-
-// Unmarked: by default ECN is as the controller's scheme wants it.
-func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
+// whyUnmarked: by default ECN is as the controller's scheme wants it.
+func (c *Config) whyUnmarked(wants cc.ECNMode) (why string) {
 	switch {
 	case c.ECN == ECNOff, c.ECN == ECNByController && wants == cc.AsConfigured:
 		return "ecn: " + c.ECN + " of rdma asks for no marks"
@@ -285,8 +275,8 @@ func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
 	return ""
 }
 
-// NeedsOrder says what overtaking packets cost.
-func (c *Config) NeedsOrder() (why string) {
+// whyInOrder returns what overtaking packets cost.
+func (c *Config) whyInOrder() string {
 	switch {
 	case c.Recovery == GoBackN:
 		return "recovery: go_back_n takes packets in order only, and sends all again from the first that is missing; " +
@@ -298,9 +288,6 @@ func (c *Config) NeedsOrder() (why string) {
 	}
 	return ""
 }
-
-// KeepsSlow: what is sent again from the first that is missing was in flight before; adaptive reordering waits.
-func (c *Config) KeepsSlow() bool { return c.Recovery == GoBackN || c.Reordering == ReorderAdaptive }
 
 // longestWait is how long an ACK waits for more packets: as given, or a base RTT, where that is known.
 func (c *Config) longestWait() unit.Time {

@@ -5,7 +5,6 @@ import (
 
 	"weir/core/cc"
 	"weir/core/packet"
-	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -206,7 +205,7 @@ func TestNeedsOrder(t *testing.T) {
 		t.Run(x.recovery+" "+x.reordering, func(t *testing.T) {
 			c := Defaults()
 			c.Recovery, c.Reordering = x.recovery, x.reordering
-			if why := transport.NeedsOrder(&c); (why != "") != x.needs {
+			if why := c.Traits().WhyInOrder; (why != "") != x.needs {
 				t.Errorf("%q", why)
 			}
 		})

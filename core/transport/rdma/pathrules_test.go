@@ -151,7 +151,7 @@ func TestTimerOfDelayedAnswers(t *testing.T) {
 	for every, want := range map[int]unit.Time{1: 0, 16: 30 * us} {
 		c := Defaults()
 		c.AckEvery, c.AckDelay = every, 30*us
-		if got := c.Timer(&cc.Path{}).Adds; got != want {
+		if got := c.timer(&cc.Path{}).Adds; got != want {
 			t.Errorf("an ACK for %d packets comes %v late, want %v", every, got, want)
 		}
 	}

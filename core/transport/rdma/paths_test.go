@@ -7,7 +7,6 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/telemetry"
-	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -220,7 +219,7 @@ func TestPathsNeed(t *testing.T) {
 	if _, _, err := New(f, c); err == nil {
 		t.Error("a controller that is not made for paths is taken")
 	}
-	if transport.NeedsOrder(&c) == "" || c.Chooses() != 2 {
+	if c.Traits().WhyInOrder == "" || c.Traits().Paths != 2 {
 		t.Error("within a path packets are in order")
 	}
 }

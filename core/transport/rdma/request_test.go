@@ -174,13 +174,15 @@ func TestRequestsNoAllocation(t *testing.T) {
 // What carries requests, and what does not.
 func TestUnanswered(t *testing.T) {
 	c := Defaults()
-	if why := transport.Unanswered(&c); why != "" {
+	traits := c.Traits()
+	if why := traits.Unanswered(); why != "" {
 		t.Errorf("%q", why)
 	}
-	if c.Telemetry.Integrity = transport.IntegrityKeyed; transport.Unanswered(&c) == "" {
+	c.Telemetry.Integrity = transport.IntegrityKeyed
+	if traits = c.Traits(); traits.Unanswered() == "" {
 		t.Error("with integrity: keyed nothing of a switch comes through")
 	}
-	if transport.Unanswered(nil) == "" {
+	if traits = transport.TraitsOf(nil); traits.Unanswered() == "" {
 		t.Error("a transport that does not know them")
 	}
 	site := &cc.Site{Paths: []cc.SitePath{{Path: cc.Path{NICRate: unit.Gbps, BaseRTT: us}}},

@@ -71,9 +71,9 @@ func (c *Config) probes() bool {
 	return c.RTO == MeasuredRTO && c.RTOMin == 0 && c.RTOLow == 0 && c.Recovery != NoRecovery
 }
 
-// LeastTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never: for any
+// minTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never: for any
 // time.
-func (c *Config) LeastTimeout() unit.Time {
+func (c *Config) minTimeout() unit.Time {
 	switch {
 	case c.Recovery == NoRecovery || c.RTO == NoRTO || c.probes():
 		return unit.Never
@@ -92,9 +92,9 @@ func (c *Config) replyDelay() unit.Time {
 	return adds
 }
 
-// Timer returns the timeout of the file, or the default.
-func (c *Config) Timer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: c.replyDelay(), Probes: c.probes(),
+// timer returns the timeout of the file, or the default.
+func (c *Config) timer(p *cc.Path) transport.Timer {
+	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Adds: c.replyDelay(), Probes: c.probes(),
 		Unproven: p.Reorders && c.Reordering == ReorderNone, Fixed: c.RTO == FixedRTO}
 	switch {
 	case t.Probes && t.Unproven:

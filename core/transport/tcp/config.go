@@ -85,14 +85,12 @@ func (c *Config) Params(p *scheme.Params) {
 	transport.BindStack(p, &c.Weir)
 }
 
-// OwnStack is who carries it out in the lab.
-func (c *Config) OwnStack() bool { return c.Weir }
-
-// DelaysAcks returns true: an ACK is of two segments (RFC 9293 §3.8.6.3).
-func (c *Config) DelaysAcks() bool { return true }
-
-// AppRate is at what rate the application writes.
-func (c *Config) AppRate() unit.Rate { return c.Rate }
+// Traits returns what the parameters make of the transport. It delays ACKs, since one is of two segments (RFC 9293
+// §3.8.6.3).
+func (c *Config) Traits() transport.Traits {
+	return transport.Traits{AppRate: c.Rate, OwnStack: c.Weir, DelaysAcks: true, Asking: &c.Telemetry,
+		WhyUnmarked: c.whyUnmarked, TakesSupply: c.Nacks == transport.NacksSupply}
+}
 
 // windowScale is the scale of the windows that a connection announces (tcp_select_initial_window): its field
 // of 16 bits holds all that a buffer of this size may ever grant. RFC 7323 §2.3 allows 14, a window of 1 GiB.
@@ -100,14 +98,8 @@ func (c *Config) windowScale() uint8 {
 	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, leastScale), mostScale))
 }
 
-// Supplies: with nacks: supply.
-func (c *Config) Supplies() bool { return c.Nacks == transport.NacksSupply }
-
-// Asks is how it asks for telemetry.
-func (c *Config) Asks() *transport.Asking { return &c.Telemetry }
-
-// Unmarked: ECN is negotiated if the configuration or the controller wants it; TCP has no CNPs.
-func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
+// whyUnmarked: ECN is negotiated if the configuration or the controller wants it; TCP has no CNPs.
+func (c *Config) whyUnmarked(wants cc.ECNMode) string {
 	switch {
 	case wants == cc.CNPMode:
 		return "tcp has no CNPs"

@@ -18,8 +18,8 @@ type CapturedConfig struct {
 // Params binds the configuration.
 func (c *CapturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.Weir) }
 
-// OwnStack is who carries it out in the lab.
-func (c *CapturedConfig) OwnStack() bool { return c.Weir }
+// Traits returns which hosts run it in the lab.
+func (c *CapturedConfig) Traits() transport.Traits { return transport.Traits{OwnStack: c.Weir} }
 
 // captured is what carries a capture's datagrams under the name udp.
 func captured() *transport.Scheme {

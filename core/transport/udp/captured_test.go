@@ -69,7 +69,7 @@ func TestBadCaptured(t *testing.T) {
 			}
 		})
 	}
-	if c := (&CapturedConfig{Weir: true}); !c.OwnStack() || Scheme().Captured.Name != "udp" {
+	if c := (&CapturedConfig{Weir: true}); !c.Traits().OwnStack || Scheme().Captured.Name != "udp" {
 		t.Error("it is not udp")
 	}
 }

@@ -44,20 +44,25 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	c.Telemetry.Params(p)
 }
 
-// DelaysAcks reports whether a report is of several datagrams.
-func (c *ControlledConfig) DelaysAcks() bool { return c.ReportEvery > 1 }
+// Traits returns what the parameters make of the transport. Datagrams are not sent again, so that what is delivered is
+// what reports count, without rates.
+func (c *ControlledConfig) Traits() transport.Traits {
+	return transport.Traits{AppRate: c.Rate, Timer: c.timer, MinTimeout: c.minTimeout(), DelaysAcks: c.ReportEvery > 1,
+		Asking: &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
+		TakesSupply: c.Nacks == transport.NacksSupply}
+}
 
-// LeastTimeout is how long a report can be missing before what is out is written off.
-func (c *ControlledConfig) LeastTimeout() unit.Time {
+// minTimeout is how long a report can be missing before what is out is written off.
+func (c *ControlledConfig) minTimeout() unit.Time {
 	if c.RTOMin == 0 {
 		return unit.Never
 	}
 	return c.RTOMin
 }
 
-// Timer returns the timeout of the file, or the default.
-func (c *ControlledConfig) Timer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
+// timer returns the timeout of the file, or the default.
+func (c *ControlledConfig) timer(p *cc.Path) transport.Timer {
+	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
 	if t.Probes && t.Unproven {
 		t.Own = transport.MinProbeWait
 	}
@@ -78,20 +83,8 @@ func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
 	return longestWait
 }
 
-// AppRate is at what rate the application has datagrams.
-func (c *ControlledConfig) AppRate() unit.Rate { return c.Rate }
-
-// Supplies: with nacks: supply.
-func (c *ControlledConfig) Supplies() bool { return c.Nacks == transport.NacksSupply }
-
-// Asks is how it asks for telemetry.
-func (c *ControlledConfig) Asks() *transport.Asking { return &c.Telemetry }
-
-// Unmeasured: datagrams are not sent again, so that what is delivered is what reports count, without rates.
-func (c *ControlledConfig) Unmeasured() string { return "udp_controlled measures no rates of delivery" }
-
-// Unmarked: reports count marked datagrams where the controller wants ECN; there are no CNPs.
-func (c *ControlledConfig) Unmarked(wants cc.ECNMode) (why string) {
+// whyUnmarked: reports count marked datagrams where the controller wants ECN; there are no CNPs.
+func (c *ControlledConfig) whyUnmarked(wants cc.ECNMode) string {
 	switch wants {
 	case cc.DCTCPMode:
 		return ""

@@ -47,11 +47,10 @@ func (c *Config) Params(p *scheme.Params) {
 	transport.BindStack(p, &c.Weir)
 }
 
-// OwnStack is who carries it out in the lab.
-func (c *Config) OwnStack() bool { return c.Weir }
-
-// AppRate is at what rate datagrams are sent.
-func (c *Config) AppRate() unit.Rate { return c.Rate }
+// Traits returns the rate of datagrams, and which hosts run it in the lab.
+func (c *Config) Traits() transport.Traits {
+	return transport.Traits{AppRate: c.Rate, OwnStack: c.Weir}
+}
 
 var warnPhase = scheme.WarningKind{ID: "udp-phase",
 	Condition: "gap_jitter is 0 with pattern: cbr or onoff, so that senders of one rate keep their phase"}

@@ -112,8 +112,11 @@ func (c *Config) impatient(s *cc.Site) []scheme.Remark {
 		path.BaseRTT, most, path.Hops, path.Holds, longest.BaseRTT).At(path.Narrow.Port, float64(most)/float64(timeout))}
 }
 
-// Timer returns the timeout of the reference, or the estimated one's minimum.
-func (c *Config) Timer(p *cc.Path) transport.Timer {
+// Traits returns the timer.
+func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.timer} }
+
+// timer returns the timeout of the reference, or the estimated one's minimum.
+func (c *Config) timer(p *cc.Path) transport.Timer {
 	if c.RTO != FixedRTO {
 		return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: c.AckDelay}
 	}

@@ -26,9 +26,11 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; doubles up to 64 times", "ours").Min("1us")
 }
 
-// Timer returns the timeout.
-func (c *Config) Timer(*cc.Path) transport.Timer {
-	return transport.Timer{Param: "timeout", Own: c.Timeout, Fixed: true}
+// Traits returns the timer, which is fixed.
+func (c *Config) Traits() transport.Traits {
+	return transport.Traits{Timer: func(*cc.Path) transport.Timer {
+		return transport.Timer{Param: "timeout", Own: c.Timeout, Fixed: true}
+	}}
 }
 
 // Scheme is what an experiment names: transport: {window: {...}}.

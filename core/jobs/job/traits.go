@@ -1,0 +1,40 @@
+package job
+
+import "weir/core/unit"
+
+// Traits describe what a Program is as a whole, for estimates, checks and measures. The zero value of a field means no,
+// or that the program does not report it.
+type Traits struct {
+	// Messages and Bytes are the totals that all ranks send.
+	Messages, Bytes float64
+	// Bus is the least number of bytes that a member sends in each collective operation; 0: there are no such
+	// operations.
+	Bus float64
+	// NICs is the number of NICs of a host that operations name by Op.NIC, from 0 on; 0: they name none.
+	NICs int
+	// RequiresNICs: each host that sends must have as many.
+	RequiresNICs bool
+	// Servers is the number of ranks that serve others and compute nothing, the last ones of the job. Measures of how long
+	// ranks compute and wait leave them out.
+	Servers int
+	// Iterations is their number; 0: not known, as of a trace.
+	Iterations int
+	// Period: iterations begin at multiples of it (Barrier); 0: they do not.
+	Period unit.Time
+	// LogGOPSimOrder: an ideal network with bound receivers runs the program in the order of LogGOPSim, to which the file
+	// of the program belongs. Operations and messages of one time begin in the order of their turns, and a send of more
+	// than S bytes ends when its message begins to be received. Any other program has a processor of each NIC for
+	// receiving, so that it sends and receives at the same time, and such a send ends when its message is received.
+	LogGOPSimOrder bool
+}
+
+// TraitsOf returns the traits of a program that has a method Traits. Without it they are zero.
+func TraitsOf(p Program) (t Traits) {
+	if x, ok := p.(interface{ Traits() Traits }); ok {
+		t = x.Traits()
+	}
+	return t
+}
+
+// IsServer reports whether a rank of a program serves others.
+func IsServer(p Program, rank int) bool { return rank >= p.Ranks()-TraitsOf(p).Servers }
