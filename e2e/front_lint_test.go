@@ -43,7 +43,7 @@ func TestShownFailuresAreExplained(t *testing.T) {
 			shown++
 			_, after, _ := strings.Cut(string(text[at[0]:]), "\n\nA claim ")
 			paragraph, _, _ := strings.Cut(after, "\n\n")
-			if !strings.Contains(paragraph, "claim that fails here") || !experiment.MatchString(paragraph) {
+			if !strings.Contains(paragraph, "claim that fails here") || !experimentName.MatchString(paragraph) {
 				t.Errorf("%s shows %q and does not say why below", page, text[at[0]:at[1]])
 			}
 		}
@@ -54,8 +54,8 @@ func TestShownFailuresAreExplained(t *testing.T) {
 }
 
 var (
-	failure    = regexp.MustCompile(`(?m)^    fails +[a-z0-9.-]+`)
-	experiment = regexp.MustCompile("`[a-z0-9]+/[a-z0-9-]+`")
+	failure        = regexp.MustCompile(`(?m)^    fails +[a-z0-9.-]+`)
+	experimentName = regexp.MustCompile("`[a-z0-9]+/[a-z0-9-]+`")
 
 	linked  = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)

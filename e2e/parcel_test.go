@@ -12,10 +12,10 @@ import (
 )
 
 // packs packs and unpacks an experiment. Both have runs with the same ids.
-func packs(t *testing.T, experiment string) {
+func packs(t *testing.T, name string) {
 	t.Helper()
 	r := app.Registry()
-	src, err := r.Open(experiment)
+	src, err := r.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

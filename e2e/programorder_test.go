@@ -90,14 +90,14 @@ func TestIngressWithoutPort(t *testing.T) {
 // TestProgramOrder: a list of programs has each program that uses the egress port after those that choose it, in
 // experiments and in the file of a standalone switch. A wrong list is an error at the place of the program.
 func TestProgramOrder(t *testing.T) {
-	const experiment = "duration: 1ms\ntopology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 1Gbps, delay: 1us, " +
+	const text = "duration: 1ms\ntopology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 1Gbps, delay: 1us, " +
 		"buffer: 250kB}}\naddresses: hierarchical\nswitches: {\"*\": {queues: 3, scheduler: ncf, programs: [%s]}}\n" +
 		"traffic: [{name: x, from: h0, to: h3, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"
 	const bridge = "ports: {a: {interface: eth1, rate: 1Gbps}, b: {interface: eth2, rate: 1Gbps}}\nqueues: 3\n" +
 		"switch: [%s]\nmetrics: none\n"
 	r := app.Registry()
 	load := func(list string) error {
-		_, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, experiment, list)},
+		_, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, text, list)},
 			experiment.Options{})
 		return err
 	}
@@ -168,7 +168,7 @@ func TestProgramOrder(t *testing.T) {
 // TestProgramTwice: a list has each program once, in experiments and in the file of a standalone switch. The error is
 // at the place of the second.
 func TestProgramTwice(t *testing.T) {
-	const experiment = "duration: 1ms\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us, buffer: 250kB}}\n" +
+	const text = "duration: 1ms\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us, buffer: 250kB}}\n" +
 		"switch: [%s]\ntraffic: [{name: x, from: h0, to: h1, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"
 	const bridge = "ports: {a: {interface: eth1, rate: 1Gbps}, b: {interface: eth2, rate: 1Gbps}}\nmetrics: none\n" +
 		"switch: [%s]\n"
@@ -179,7 +179,7 @@ func TestProgramTwice(t *testing.T) {
 		if s.Name == "forward" {
 			list, column = "forward, forward", len("switch: [forward, ")+1
 		}
-		_, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, experiment, list)},
+		_, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, text, list)},
 			experiment.Options{})
 		if want := fmt.Sprintf("test.yaml:3:%d: %s is here a second time", column, s.Name); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/app"
 	"weir/core/cc"
 	"weir/core/dataplane"
 	"weir/core/jobs/job"
@@ -27,7 +27,7 @@ func TestTraits(t *testing.T) {
 	list := func(kind string, s scheme.Scheme, traits func(scheme.Config) string) {
 		fmt.Fprintf(&text, "%s %s\n%s", kind, s.Name, listTraits(s, traits))
 	}
-	r := cli.Registry()
+	r := app.Registry()
 	for _, s := range r.Programs {
 		list("program", s.Scheme, programTraits)
 	}

@@ -97,13 +97,13 @@ func inMemory(of map[string]string) map[string][]byte {
 
 func victims(t *testing.T, e effort) (all []victim) {
 	all = append(all, victim{name: "experiment", files: map[string][]byte{"e.yaml": []byte(small)}, file: "e.yaml",
-		try: experiment("e.yaml")})
+		try: checkExperiment("e.yaml")})
 	files := inMemory(read)
 	for _, x := range [][2]string{{"topology of the HPCC simulator", "net.txt"}, {"flow sizes", "sizes.cdf"},
 		{"flows of the HPCC simulator", "list.flow"}, {"connections of htsim", "matrix.cm"}} {
-		all = append(all, victim{name: x[0], files: files, file: x[1], try: experiment("e.yaml")})
+		all = append(all, victim{name: x[0], files: files, file: x[1], try: checkExperiment("e.yaml")})
 	}
-	all = append(all, victim{name: "topology of htsim", files: files, file: "tree.topo", try: experiment("tree.yaml")},
+	all = append(all, victim{name: "topology of htsim", files: files, file: "tree.topo", try: checkExperiment("tree.yaml")},
 		victim{name: "switch", files: map[string][]byte{"switch.yaml": []byte(access)}, file: "switch.yaml",
 			try: func(files map[string][]byte) error {
 				_, err := softswitch.Decode(softswitch.Schemes{Programs: known.Programs, Schedulers: known.Schedulers},
@@ -114,8 +114,8 @@ func victims(t *testing.T, e effort) (all []victim) {
 	return append(append(all, imports(t)...), outcomes(t, e)...)
 }
 
-// experiment checks one, and runs it if that takes little.
-func experiment(name string) func(files map[string][]byte) error {
+// checkExperiment checks one, and runs it if that takes little.
+func checkExperiment(name string) func(files map[string][]byte) error {
 	return func(files map[string][]byte) error {
 		s, err := plan.Load(known, from(files, name), experiment.Options{})
 		if err != nil {

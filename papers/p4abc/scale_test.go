@@ -26,9 +26,9 @@ func TestSensitivity(t *testing.T) {
 }
 
 // holds runs an experiment with changes; of the claims that it still decides, every one holds.
-func holds(t *testing.T, experiment string, set ...string) {
+func holds(t *testing.T, name string, set ...string) {
 	t.Helper()
-	o := carryOut(t, experiment, experiment.Options{Set: set})
+	o := carryOut(t, name, experiment.Options{Set: set})
 	decided := 0
 	for _, c := range o.Claims {
 		switch c.Verdict {

@@ -147,7 +147,7 @@ func TestLabFits(t *testing.T) {
 func TestLabExperiments_HaveSpread(t *testing.T) {
 	var checked atomic.Int32
 	eachExperiment(t, func(t *testing.T, e entry) {
-		s := mustLoad(t, e.name, spec.Options{Quick: true})
+		s := mustLoad(t, e.name, experiment.Options{Quick: true})
 		_, text := s.Text()
 		if !strings.Contains(string(text), e.name+" --on lab") {
 			return

@@ -46,7 +46,7 @@ func (untried) Build(*experiment.Point, bool) (samples, kept float64, err error)
 
 func (untried) Shape(p *experiment.Point) (names measure.Values) {
 	if c, err := plan.Config(p, 1); err == nil {
-		names = p.Measures().Shape(p.Measured(), c)
+		names = p.Measures().Shape(p.Measured(), &c.Load)
 	}
 	return names
 }

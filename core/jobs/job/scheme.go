@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // Scheme is a kind of jobs that an experiment can name, with its parameters.
