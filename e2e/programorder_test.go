@@ -135,7 +135,7 @@ func TestProgramOrder(t *testing.T) {
 			continue
 		}
 		list := "ecn, " + user.Name
-		check(t, experiment, list, user.Name, "", 5, load(list))
+		check(t, text, list, user.Name, "", 5, load(list))
 		check(t, bridge, list, user.Name, "", 5, decode(list))
 		for _, chooser := range r.Programs {
 			if traits := dataplane.TraitsOf(chooser.Default()); !traits.ChoosesPort(false) {
@@ -145,14 +145,14 @@ func TestProgramOrder(t *testing.T) {
 			t.Run(c+" and "+u, func(t *testing.T) {
 				for list, at := range map[string]int{u + ", " + c: 0, "ecn, " + u + ", pie, " + c: 5, c + ", " + u: -1,
 					"ecn, " + c + ", pie, " + u: -1} {
-					check(t, experiment, list, u, c, at, load(list))
+					check(t, text, list, u, c, at, load(list))
 				}
 				first := "ecmp"
 				if c == first {
 					first = "spray"
 				}
 				list := first + ", {" + u + ": {windows: 3}}, " + c
-				check(t, experiment, list, u, c, len(first)+2, load(list))
+				check(t, text, list, u, c, len(first)+2, load(list))
 				if c == "forward" {
 					check(t, bridge, u+", forward", u, c, 0, decode(u+", forward"))
 					check(t, bridge, "forward, "+u, u, c, -1, decode("forward, "+u))
@@ -162,7 +162,7 @@ func TestProgramOrder(t *testing.T) {
 	}
 	list := "forward, ncf, {p4te: {paths: false, rate: enforced}}" // which chooses no port in a standalone switch
 	check(t, bridge, list, "ncf", "p4te", -1, decode(list))
-	check(t, experiment, list, "ncf", "p4te", 9, load(list))
+	check(t, text, list, "ncf", "p4te", 9, load(list))
 }
 
 // TestProgramTwice: a list has each program once, in experiments and in the file of a standalone switch. The error is

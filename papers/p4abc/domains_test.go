@@ -21,7 +21,7 @@ func domainsShare(t *testing.T, set ...string) {
 			if name == "p4abc/domain" {
 				scheme, groups = "scheme=[abc, narrow]", []string{"client0", "client1"}
 			}
-			o := carryOut(t, name, experiment.Options{Quick: true, Set: append([]string{scheme}, set...)})
+			o := carryOut(t, name, experiment.Options{Quick: true, Set: append([]string{scheme, "repeat=1"}, set...)})
 			if len(o.Runs) != points {
 				t.Errorf("%d runs, want %d", len(o.Runs), points)
 			}
