@@ -294,7 +294,7 @@
 // it. round_trip keeps these shares at every port's rate, and never goes below the given packets,
 // which bursts need. So 1 against 8 CUBIC flows have at least 95 % of the link and a Jain's index
 // of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms (experiments/scale.yaml), except that the index is 0.943 at
-// 100 Gb/s and 100 ms, where CUBIC has not converged after 200 s (scale.jain fails); the documented packets
+// 100 Gb/s and 100 ms in the 10 s after a warm-up of 200 s, one run (scale.jain fails); the documented packets
 // carry 41 % of 1 Gb/s at 10 ms where they do not grow (average: packets). Half of these shares is free, a
 // quarter 2 to 16 % of the link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC
 // leaves free. More users need less, in proportion to the root of their number (option users,

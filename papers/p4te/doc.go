@@ -311,9 +311,9 @@
 // without it, for flows from the leaf and to it, DCTCP: P4TE 2.2 ± 0.5, 2.0 ± 0.3, without looking at links 3.0, 2.5,
 // ECMP 2.7, 2.3, LetFlow 2.1, 1.9, DRILL and spraying 3.8 to 4.6, HULA 1.10 and CONGA 1.03, 1.04; where other leaves
 // are told (tell, ours) 1.08 ± 0.06, 1.05 ± 0.05. With CUBIC it is the same. Other leaves send acknowledgements into
-// the hole, too, so the leaf's own flows suffer as well. Between hosts of Linux lab-failure.one-end fails for that
-// reason: 2.0 of 8.0 Mb/s of TCP are left. P4TE loses fewer packets by looking (failure.detects); that
-// they are fewer than ECMP's is undecided.
+// the hole, too, so the leaf's own flows suffer as well. So lab-failure.one-end fails: 2.0 of 8.0 Mb/s of TCP
+// are left (simulated). P4TE loses fewer packets by looking (failure.detects); that they are fewer than ECMP's is
+// undecided.
 //
 // Appendix A (in full at commit 559f951, forty seeds, DCTCP; mean FCT to the last write in s, short/large): flowlets
 // of 40 ms, which reorder what is sent every 50 ms, make P4TE's flows last twice as long as ECMP's: 16/109 against

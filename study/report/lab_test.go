@@ -464,3 +464,16 @@ func TestLabDiff(t *testing.T) {
 		})
 	}
 }
+
+// TestDescribeVerdict_OneSeed checks that a value outside by one seed in each world is marked as such, and one by
+// several seeds is not.
+func TestDescribeVerdict_OneSeed(t *testing.T) {
+	a := results.Agreement{Sim: 5, Lab: 7, Judged: true, Verdict: claim.Fails, Interval: math.NaN()}
+	if got := describeVerdict(&a, 1); got != ", one seed in each world" {
+		t.Errorf("one seed in each world: %q", got)
+	}
+	a.Interval = 0.5
+	if got := describeVerdict(&a, 1); got != "" {
+		t.Errorf("several seeds: %q", got)
+	}
+}
