@@ -11,7 +11,7 @@ import (
 // An experiment is loaded with a change, run in this process, and its values read.
 func Example() {
 	r := app.Registry()
-	s, err := app.Load(r, "p4abc/fig5", "duration=2s", "scheme=abc", "load=20%")
+	s, err := app.Load(r, "p4abc/fig5", "duration=2s", "scheme=abc", "n=1")
 	if err != nil {
 		fmt.Println(err)
 		return
