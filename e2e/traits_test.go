@@ -290,12 +290,21 @@ a: recv 1000b from 0 tag 0
 }
 `
 
-// jobTraits lists the traits of a job of a configuration.
+// jobTraits lists the traits of a job of a configuration, or the number of its flows.
 func jobTraits(s *job.Scheme, c scheme.Config) string {
 	var l traitList
-	p, err := s.Build(c, job.Site{Members: 8, Places: func(string) ([]int, error) { return []int{1}, nil },
+	site := job.Site{Members: 8, Places: func(string) ([]int, error) { return []int{1}, nil },
 		Open:   func(file string) ([]byte, string, error) { return []byte(goalFile), file, nil },
-		Exists: func(string) bool { return false }})
+		Exists: func(string) bool { return false }}
+	if s.BuildFlows != nil {
+		flows, err := s.BuildFlows(c, site)
+		if err != nil {
+			return "    cannot be built\n"
+		}
+		l.add("flows", flows.Count())
+		return l.String()
+	}
+	p, err := s.Build(c, site)
 	if err != nil {
 		return "    cannot be built\n"
 	}

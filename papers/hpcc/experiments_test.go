@@ -22,6 +22,7 @@ import (
 	"weir/core/dataplane/classify"
 	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
+	"weir/core/jobs/collective"
 	"weir/internal/testkit/runtest"
 	"weir/papers/hpcc"
 	"weir/study/claim"
@@ -35,6 +36,7 @@ func library() *experiment.Registry {
 		drill.Scheme(), letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
 	r.Controllers = append(r.Controllers, cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(),
 		timely.Scheme())
+	r.Jobs = collective.Schemes()
 	r.Library = []experiment.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
 }

@@ -21,7 +21,7 @@ import (
 func TestDocNamesTests(t *testing.T) {
 	testutil.CheckDocTests(t, 40, "../../core/packet", "../../core/transport/tcp", "../../internal/netns",
 		"../../internal/pcapng", "../../worlds/softswitch",
-		"../../worlds/sim", "../../cmd/weir")
+		"../../worlds/sim", "../../e2e")
 }
 
 // §4.2: "one for elephant flows, one for mice, and one for control packets"; and with other
