@@ -17,7 +17,7 @@ import (
 )
 
 // warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
-var warningTests = []string{"cmd/weir", "app/internal/cli", "study/interop/hpccsim", "study/run", "study/experiment",
+var warningTests = []string{"e2e", "app/internal/cli", "study/interop/hpccsim", "study/run", "study/experiment",
 	"study/traps",
 	"worlds/softswitch"}
 

@@ -10,8 +10,8 @@ const (
 
 // TypeExceptions are the types that may have more methods or fields than a reader can hold at once.
 var TypeExceptions = []TypeException{
-	{"cmd/weir/cli.command", 0, 32, "a field for each option of the command line"},
-	{"cmd/weir/cli.plotFlags", 0, 26, "a field for each option of the command line"},
+	{"app/internal/cli.command", 0, 32, "a field for each option of the command line"},
+	{"app/internal/cli.plotFlags", 0, 26, "a field for each option of the command line"},
 	{"core/cc/bbr.BBR", 0, 22, paperCode},
 	{"core/cc/cctest.Model", 0, 22, paperCode},
 	{"core/cc/cctest.Sender", 0, 28, "a sender of all kinds in one, so that tests set any of its values"},

@@ -47,7 +47,7 @@
 //	                                                                      TestEchoForged, TestEchoesOfBridge,
 //	                                                                      TestEchoNetworks, TestKernelObeysEchoes,
 //	                                                                      TestNCFEchoesOnLab, TestSameResultEchoes
-//	      a bridge between other hosts      header, Program.NeedsNetwork  TestNACKsOfBridge, TestNobodyToTell
+//	      a bridge between other hosts      header, WhyNotStandalone      TestNACKsOfBridge, TestNobodyToTell
 //	§4.3  highest-priority queue            tm.NewNCF                     TestControlCeiling
 //	§4.3  which packet did not arrive       packet.Notification           TestNack, TestBooks
 //	§4.3  NACKs are not combined            Config.Coalesce               TestCoalesce, TestCoalesceLeaves,

@@ -31,7 +31,7 @@ const mostTried = 2000
 // What is read of an experiment so takes as much memory as its file has flows, and not as a run has.
 const mostDrawn = 10000
 
-// Config makes the run of a point with a seed. Endpoints are made when their flows begin (sim.Ends); those of the first
+// Config makes the run of a point with a seed. Endpoints are made when their flows begin (transport.Ends); those of the first
 // flow of each traffic are made here as well, as what is wrong with them is an error of the run.
 func Config(p *experiment.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1, 0) }
 
@@ -125,7 +125,7 @@ func eachFlow(p *experiment.Point, seed uint64, limit int, visit func(f *experim
 	return scale, nil
 }
 
-// builder makes the flows of one run, and their endpoints when they begin (sim.Ends). What calls for different hosts
+// builder makes the flows of one run, and their endpoints when they begin (transport.Ends). What calls for different hosts
 // write to is different, as several threads may carry out a run.
 type builder struct {
 	point     *experiment.Point

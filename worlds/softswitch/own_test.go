@@ -68,7 +68,9 @@ func newCounter[C any](site *dataplane.Site, _ C) (*counter, error) {
 // talks is the configuration of a counter that other switches have to know.
 type talks struct{ scheme.None }
 
-func (*talks) NeedsNetwork() string { return "it talks to other switches" }
+func (*talks) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: "it talks to other switches"}
+}
 
 // withOwn are the tests' schemes and somebody's own: one that can run alone, one that cannot.
 func withOwn() Schemes {
@@ -162,7 +164,7 @@ func TestOwnProgramRefused(t *testing.T) {
 // courier is the configuration of a program that forwards.
 type courier struct{ scheme.None }
 
-func (*courier) Forwards() {}
+func (*courier) Traits() dataplane.Traits { return dataplane.Traits{Forwards: true} }
 
 // A switch takes any program that says it forwards, whatever its name is, and none without one.
 func TestOwnForwarder(t *testing.T) {
