@@ -85,10 +85,10 @@ type syn struct {
 // peer is what the peer said.
 type peer struct {
 	next       int64 // its next sequence number (RCV.NXT)
-	tsRecent   uint32
 	window     int64 // snd_wnd
 	windowSeq  int64 // snd_wl1
 	maxWindow  int64
+	tsRecent   uint32
 	shift      uint8
 	lastAnswer unit.Time // to a segment of it that is not acceptable
 }
