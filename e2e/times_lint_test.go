@@ -15,7 +15,7 @@ import (
 // TestTimesAreComplete checks that times.txt has each tracked experiment. Whether its times are current is checked by
 // TestDocsTimesAreCurrent.
 func TestTimesAreComplete(t *testing.T) {
-	times, err := os.ReadFile("cli/times.txt")
+	times, err := os.ReadFile("../app/internal/cli/times.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestTimesAreComplete(t *testing.T) {
 	for _, file := range files {
 		name := path.Base(path.Dir(path.Dir(file))) + "/" + strings.TrimSuffix(path.Base(file), ".yaml")
 		if !strings.Contains(string(times), "\n"+name+" ") {
-			t.Errorf("cli/times.txt lacks %s: go test ./app/internal/cli -run TestDocsTimesAreCurrent -update", name)
+			t.Errorf("app/internal/cli/times.txt lacks %s: go test ./app/internal/cli -run TestDocsTimesAreCurrent -update", name)
 		}
 	}
 }
