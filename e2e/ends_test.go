@@ -10,8 +10,9 @@ import (
 	"weir/study/plan"
 )
 
-// Endpoints are made when their flow begins (transport.Ends). That is the same as if they had been there before, because
-// until then a sender of any transport and controller wants nothing but its start, and a receiver nothing at all.
+// Endpoints are made when their flow begins (transport.Ends). That is the same as if they had been there before,
+// because until then a sender of any transport and controller wants nothing but its start, and a receiver nothing at
+// all.
 func TestEndsWantOnlyTheirStart(t *testing.T) {
 	const start = 3 * unit.Millisecond
 	tried := 0

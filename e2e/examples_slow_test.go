@@ -16,7 +16,8 @@ func TestControllerExample(t *testing.T) {
 		t.Error(out)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "gentle.md"))
-	if err != nil || !strings.Contains(string(table), "| gentle |") || !strings.HasSuffix(strings.TrimSpace(out), "gentle.md") {
+	if err != nil || !strings.Contains(string(table), "| gentle |") || !strings.HasSuffix(strings.TrimSpace(out),
+		"gentle.md") {
 		t.Errorf("%v: %s\n%s", err, table, out)
 	}
 }

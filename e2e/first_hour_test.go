@@ -33,7 +33,8 @@ func changeOfFirstHour(t *testing.T) string {
 func copyOfFig5(t *testing.T) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := app.Command(app.Registry(), &out, &errs, "show", "p4abc/fig5", "--yaml", "--no-paper"); code != command.Done {
+	if code := app.Command(app.Registry(), &out, &errs, "show", "p4abc/fig5", "--yaml",
+		"--no-paper"); code != command.Done {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
 	return out.Bytes()

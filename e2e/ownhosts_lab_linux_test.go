@@ -37,8 +37,9 @@ func TestOwnHostsOnLab(t *testing.T) {
 			strings.Replace(fmt.Sprintf(one, "tcp, cc: cubic"), "x", "y", 1)},
 		// Marks at a fixed queue, so that no loss decides how long it takes.
 		{"flows after flows, until all are done", "60s", "[forward, {ecn: {kmin: 5 packets, kmax: 5 packets, pmax: 100%}}]",
-			"  - {name: x, job: {all_reduce_flows: {size: 2MB}}, hosts: [a, b], transport: rdma, cc: dctcp}\n" + strings.Replace(fmt.Sprintf(one, "udp, rate: 1Mbps, size: 90kB"),
-				"x", "y", 1)},
+			"  - {name: x, job: {all_reduce_flows: {size: 2MB}}, hosts: [a, b], transport: rdma, cc: dctcp}\n" +
+				strings.Replace(fmt.Sprintf(one, "udp, rate: 1Mbps, size: 90kB"),
+					"x", "y", 1)},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			file := filepath.Join(dir, strings.ReplaceAll(x.name, " ", "-")+".yaml")

@@ -48,8 +48,8 @@ func parts(t *testing.T, path string) (names []string, packages map[string]strin
 	return names, packages
 }
 
-// TestPartsByImport checks which modules each package brings: the facade has those of claims only, each package below it
-// adds its own, and the privileged programs have what switch and agent need.
+// TestPartsByImport checks which modules each package brings: the facade has those of claims only, each package below
+// it adds its own, and the privileged programs have what switch and agent need.
 func TestPartsByImport(t *testing.T) {
 	all := slices.Sorted(maps.Keys(heavy))
 	for path, want := range map[string][]string{

@@ -26,7 +26,8 @@ func TestTimesAreComplete(t *testing.T) {
 	for _, file := range files {
 		name := path.Base(path.Dir(path.Dir(file))) + "/" + strings.TrimSuffix(path.Base(file), ".yaml")
 		if !strings.Contains(string(times), "\n"+name+" ") {
-			t.Errorf("app/internal/cli/times.txt lacks %s: go test ./app/internal/cli -run TestDocsTimesAreCurrent -update", name)
+			t.Errorf("app/internal/cli/times.txt lacks %s: go test ./app/internal/cli -run TestDocsTimesAreCurrent -update",
+				name)
 		}
 	}
 }

@@ -37,7 +37,8 @@ func TestTutorials(t *testing.T) {
 	if len(slices.Compact(setup)) != 1 || slices.Contains(lines, "") || slices.Contains(imports, "") {
 		t.Fatalf("%q, %q, %q", setup, lines, imports)
 	}
-	program := fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\n\t%s\n\n\t\"weir/app\"\n\t_ \"weir/app/figure\"\n)\n\nfunc main() {\n"+
+	program := fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\n\t%s\n\n"+
+		"\t\"weir/app\"\n\t_ \"weir/app/figure\"\n)\n\nfunc main() {\n"+
 		"\tr := app.Registry()\n%s\n\tos.Exit(app.Main(r))\n}\n", strings.Join(imports, "\n\t"), strings.Join(lines, "\n"))
 	carryOut(t, dir, []step{{text: setup[0]}, {file: "main.go", text: program},
 		{text: "go mod tidy\ngo build -o ../program .\ngo test ./...\n"}}, strings.NewReplacer())

@@ -9,8 +9,8 @@ import (
 )
 
 // Traits describe what a controller does with its parameters, as far as it follows from them alone. Scheme has what
-// holds for all parameters. Transports and experiments read the traits when they make a flow, never per packet. The zero
-// value of a field means no, so that a configuration sets only what holds for it.
+// holds for all parameters. Transports and experiments read the traits when they make a flow, never per packet. The
+// zero value of a field means no, so that a configuration sets only what holds for it.
 type Traits struct {
 	// Reads are the fields that the law needs in the records of every hop; 0: it reads loads only, which all formats
 	// have.

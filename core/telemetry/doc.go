@@ -6,8 +6,8 @@
 //  3. The sender calls Format.Read, which fills Records, oldest hop first. An Unwrapper makes the records of a flow
 //     continuous again. A law compares those of two packets.
 //
-// HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records in
-// places of their own in a frame (packet.Place). A Profile is a format by its name. Formats round and wrap values. A
+// HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records
+// in places of their own in a frame (packet.Place). A Profile is a format by its name. Formats round and wrap values. A
 // Clock is a switch's clock.
 //
 //	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords

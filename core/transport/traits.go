@@ -7,9 +7,9 @@ import (
 )
 
 // Traits describe what a transport does with its parameters, as far as it follows from them alone. Scheme has what
-// holds for all parameters. Experiments and warnings read the traits before a run, never per packet. The zero value of a
-// field means no, so that a configuration sets only what holds for it. Functions are traits that depend on the path, the
-// controller or the TOS of a flow.
+// holds for all parameters. Experiments and warnings read the traits before a run, never per packet. The zero value of
+// a field means no, so that a configuration sets only what holds for it. Functions are traits that depend on the path,
+// the controller or the TOS of a flow.
 type Traits struct {
 	// AppRate is the rate of payload at which the application has data; 0: always more.
 	AppRate unit.Rate

@@ -18,8 +18,10 @@ const guardLoop = "e2e/guard/loop/main_amd64.go" // prints a count, for a test
 // printers are the files that may use what else would go past the function that shows text: the process's own
 // outputs, and tables that have no care for cells.
 var printers = map[string][]string{
-	"os.Stdout": {"app/internal/cli/cli.go", "internal/command/main.go", "internal/testkit/labtest/labtest_linux.go", guardLoop},
-	"os.Stderr": {"app/internal/cli/cli.go", "internal/command/main.go", "internal/testkit/labtest/labtest_linux.go", guardLoop,
+	"os.Stdout": {"app/internal/cli/cli.go", "internal/command/main.go", "internal/testkit/labtest/labtest_linux.go",
+		guardLoop},
+	"os.Stderr": {"app/internal/cli/cli.go", "internal/command/main.go", "internal/testkit/labtest/labtest_linux.go",
+		guardLoop,
 		"cmd/release/main.go"}, // of this repository's own files
 	"csv.NewWriter": {"study/results/csv.go", "study/figure/csv.go"}, // by text.Cell
 	"fmt.Print":     nil, "fmt.Printf": nil, "fmt.Println": {"cmd/release/main.go"},

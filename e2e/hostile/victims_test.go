@@ -103,7 +103,8 @@ func victims(t *testing.T, e effort) (all []victim) {
 		{"flows of the HPCC simulator", "list.flow"}, {"connections of htsim", "matrix.cm"}} {
 		all = append(all, victim{name: x[0], files: files, file: x[1], try: checkExperiment("e.yaml")})
 	}
-	all = append(all, victim{name: "topology of htsim", files: files, file: "tree.topo", try: checkExperiment("tree.yaml")},
+	all = append(all, victim{name: "topology of htsim", files: files, file: "tree.topo",
+		try: checkExperiment("tree.yaml")},
 		victim{name: "switch", files: map[string][]byte{"switch.yaml": []byte(access)}, file: "switch.yaml",
 			try: func(files map[string][]byte) error {
 				_, err := softswitch.Decode(softswitch.Schemes{Programs: known.Programs, Schedulers: known.Schedulers},

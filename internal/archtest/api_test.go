@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// TestAPIText checks that exported names are listed with fields and methods, and that unexported ones, bodies, comments,
-// tests and files of other systems are not.
+// TestAPIText checks that exported names are listed with fields and methods, and that unexported ones, bodies,
+// comments, tests and files of other systems are not.
 func TestAPIText(t *testing.T) {
 	got, err := API(fstest.MapFS{"a/a.go": {Data: []byte(`// Package a is for a test.
 package a

@@ -51,7 +51,8 @@ var Layers = []Layer{
 	{Name: "app", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study app/programs", Modules: true},
 	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study app app/programs",
 		Modules: true},
-	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/crew study app app/programs cmd",
+	{Name: "e2e",
+		Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/crew study app app/programs cmd",
 		Modules: true},
 }
 

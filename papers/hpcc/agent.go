@@ -280,8 +280,8 @@ func (c *RxConfig) moves(s *cc.Site) (all []scheme.Remark) {
 		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT)))
 }
 
-// agent returns the settings of weir agent for the preset Agent, and remarks on another preset and on parameters that it
-// lacks (cc.Traits).
+// agent returns the settings of weir agent for the preset Agent, and remarks on another preset and on parameters that
+// it lacks (cc.Traits).
 func (c *RxConfig) agent() (cc.Agent, []scheme.Remark) {
 	refuse := func(param, format string, args ...any) []scheme.Remark {
 		return []scheme.Remark{scheme.Refuse(param, format, args...)}

@@ -231,8 +231,8 @@ type RxConfig struct{ Config }
 // Params binds the configuration.
 func (c *RxConfig) Params(p *scheme.Params) { c.law(p, presets); c.census(p, "on") }
 
-// Traits returns what the law reads. The receiver's part counts flows by itself. With preset Agent its feedback waits for
-// ordinary acknowledgements.
+// Traits returns what the law reads. The receiver's part counts flows by itself. With preset Agent its feedback waits
+// for ordinary acknowledgements.
 func (c *RxConfig) Traits() cc.Traits {
 	return cc.Traits{Reads: c.reads(), Patient: c.Preset == Agent, Agent: c.agent}
 }

@@ -128,8 +128,8 @@ func (c *Config) Traits() cc.Traits {
 	return cc.Traits{Reads: c.reads(), CountsFlows: r.Census, CountTime: r.T}
 }
 
-// reads returns what the law needs of every hop (lines 4 and 5; §9.4). The path's largest load is enough (§9.1), but for
-// the modes that look into the records.
+// reads returns what the law needs of every hop (lines 4 and 5; §9.4). The path's largest load is enough (§9.1), but
+// for the modes that look into the records.
 func (c *Config) reads() telemetry.Field {
 	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	switch {

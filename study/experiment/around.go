@@ -38,7 +38,7 @@ type inHand struct {
 // switchRole is what the programs and the scheduler of one switch do.
 type switchRole struct {
 	marks, drops, pauses, trims, answers, records bool
-	holds                                         unit.Time                // max that a queue holds before the switch trims
+	holds                                         unit.Time                // max of a queue before the switch trims
 	supplies                                      []func(proto uint8) bool // dataplane.Traits.Supplies of its programs
 	spreading
 }

@@ -31,8 +31,8 @@ const mostTried = 2000
 // What is read of an experiment so takes as much memory as its file has flows, and not as a run has.
 const mostDrawn = 10000
 
-// Config makes the run of a point with a seed. Endpoints are made when their flows begin (transport.Ends); those of the first
-// flow of each traffic are made here as well, as what is wrong with them is an error of the run.
+// Config makes the run of a point with a seed. Endpoints are made when their flows begin (transport.Ends); those of the
+// first flow of each traffic are made here as well, as what is wrong with them is an error of the run.
 func Config(p *experiment.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1, 0) }
 
 // configure makes the run of a point with a seed, and tries the endpoints of so many flows of each traffic. A limit
@@ -125,8 +125,8 @@ func eachFlow(p *experiment.Point, seed uint64, limit int, visit func(f *experim
 	return scale, nil
 }
 
-// builder makes the flows of one run, and their endpoints when they begin (transport.Ends). What calls for different hosts
-// write to is different, as several threads may carry out a run.
+// builder makes the flows of one run, and their endpoints when they begin (transport.Ends). What calls for different
+// hosts write to is different, as several threads may carry out a run.
 type builder struct {
 	point     *experiment.Point
 	seen      *measure.Point

@@ -134,7 +134,7 @@ func TestCollectiveErrors(t *testing.T) {
 		`job: {all_reduce_flows: {}}, hosts: "*", transport: tcp`:                        `needs the parameter "size"`,
 		`job: {all_reduce_flows: {size: 1MB, algorithm: rign}}, transport: tcp`:          `did you mean "ring"?`,
 		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0], transport: tcp`:              "a collective of 1 hosts",
-		`job: {all_reduce_flows: {size: 3 B}}, transport: tcp`:                           "size: a ring of 4 hosts cannot share 3B",
+		`job: {all_reduce_flows: {size: 3 B}}, transport: tcp`:                           "a ring of 4 hosts cannot share 3B",
 		`job: {all_reduce_flows: {size: 1MB}}, size: 1MB, transport: tcp`:                `"size" stands beside job`,
 		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0, h1, h0], transport: tcp`:      "a host has one rank",
 	} {

@@ -75,7 +75,8 @@ func AskKernel() (*kernel.Kernel, error) {
 	return k, err
 }
 
-// agentOf returns cc.Traits.Agent of a traffic's law if Linux' own TCP is to follow it, by agents of its hosts; else nil.
+// agentOf returns cc.Traits.Agent of a traffic's law if Linux' own TCP is to follow it, by agents of its hosts; else
+// nil.
 func agentOf(tr *experiment.Traffic) func() (cc.Agent, []scheme.Remark) {
 	transport, _ := tr.Transport()
 	_, config := tr.CC()

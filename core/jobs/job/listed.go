@@ -92,8 +92,8 @@ func (l *Listed) Any() bool {
 	return slices.ContainsFunc(l.ops, func(o Op) bool { return o.Kind == Recv && (o.Peer == AnyRank || o.Tag == AnyTag) })
 }
 
-// Traits returns what the ranks send, and how many NICs the operations name if one of them names another than the first.
-// A list does not know the hosts, nor which of its operations belong together.
+// Traits returns what the ranks send, and how many NICs the operations name if one of them names another than the
+// first. A list does not know the hosts, nor which of its operations belong together.
 func (l *Listed) Traits() Traits { return l.traits }
 
 // Memory is about how many bytes the list takes.

@@ -10,7 +10,8 @@ import (
 )
 
 // Model has the parameters of LogGOPS. By default it computes what LogGOPSim does (spcl/LogGOPSim 76451de,
-// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once (job.Traits.LogGOPSimOrder).
+// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once
+// (job.Traits.LogGOPSimOrder).
 type Model struct {
 	Latency unit.Time // L
 	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp): a message occupies the wire for

@@ -1,3 +1,3 @@
-// Package pcapflows reads what hosts sent from a pcapng file, Weir's or another one: datagrams, and streams of TCP by what
-// they delivered. Package pcapng reads and writes traces.
+// Package pcapflows reads what hosts sent from a pcapng file, Weir's or another one: datagrams, and streams of TCP by
+// what they delivered. Package pcapng reads and writes traces.
 package pcapflows

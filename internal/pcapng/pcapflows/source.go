@@ -12,8 +12,8 @@ import (
 	"weir/core/unit"
 )
 
-// Suffixes of the interfaces of Weir's files: of a port's drops, and, in a lab's capture, of changes of a switch's ports,
-// whose packets have no bytes.
+// Suffixes of the interfaces of Weir's files: of a port's drops, and, in a lab's capture, of changes of a switch's
+// ports, whose packets have no bytes.
 const (
 	Drops   = " drops"
 	Changes = " events"

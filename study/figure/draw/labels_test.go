@@ -269,7 +269,8 @@ func TestWordsApart(t *testing.T) {
 func TestLongLabels(t *testing.T) {
 	for size, s := range sizesOfFigures {
 		long := strings.Repeat("a very long label of what is shown ", int(48/s.Text))
-		for name, f := range map[string]figure.Figure{"curves": curves(3), "multiples": overTime(2, 5, false), "heat": warm()} {
+		for name, f := range map[string]figure.Figure{"curves": curves(3), "multiples": overTime(2, 5, false),
+			"heat": warm()} {
 			if s.Height > 0 {
 				continue // there is no room for them
 			}
@@ -308,8 +309,10 @@ func TestLongLabels(t *testing.T) {
 
 // The corner that is the best one has no line through it, though no value stands there.
 func TestBestCornerOfLines(t *testing.T) {
-	f := figure.Figure{X: figure.Auto("x"), Y: figure.Auto("y"), Names: []string{"a", "b"}, Size: figure.Screen(), Legend: figure.Best, Panels: []figure.Panel{{
-		Marks: []figure.Mark{{X: []float64{0, 10}, Y: []float64{9, 10}}, {Series: 1, X: []float64{0, 10}, Y: []float64{0, 1}}}}}}
+	f := figure.Figure{X: figure.Auto("x"), Y: figure.Auto("y"), Names: []string{"a", "b"}, Size: figure.Screen(),
+		Legend: figure.Best, Panels: []figure.Panel{{
+			Marks: []figure.Mark{{X: []float64{0, 10}, Y: []float64{9, 10}}, {Series: 1, X: []float64{0, 10}, Y: []float64{0,
+				1}}}}}}
 	f.Panels[0].Marks[1].Y = []float64{0, 10} // from corner to corner
 	s, err := arrange(&f, width)
 	if err != nil {
@@ -326,7 +329,8 @@ func TestBestCornerOfLines(t *testing.T) {
 
 // Shares on a logarithmic axis are numbers, of which nobody has to think what a milli is; quantities have prefixes.
 func TestSharesHaveNoPrefixes(t *testing.T) {
-	f := figure.Figure{X: figure.Auto("queue"), Y: figure.Auto("share of values beyond"), Names: []string{""}, Size: figure.Print(89 * mm),
+	f := figure.Figure{X: figure.Auto("queue"), Y: figure.Auto("share of values beyond"), Names: []string{""},
+		Size:   figure.Print(89 * mm),
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{0, 1, 2, 3}, Y: []float64{1, 0.1, 0.001, 0.000001}}}}}}
 	f.Y.Log, f.Y.Top = true, 1
 	for top, want := range map[float64]string{1: "1e-6 1e-5 0.0001 0.001 0.01 0.1 1", 0: "1µ 10µ 100µ 1m 0.01 0.1 1"} {

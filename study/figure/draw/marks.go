@@ -72,7 +72,10 @@ func intervalOf(m *figure.Mark, i int) (low, high float64) {
 
 // slotsOf returns the series of a panel that share a place of the axis, side by side; nil if nothing is a bar or box.
 func slotsOf(p *figure.Panel) (out []int) {
-	barred := slices.ContainsFunc(p.Marks, func(m figure.Mark) bool { return m.Form == figure.Bars || m.Form == figure.Boxes })
+	barred := slices.ContainsFunc(p.Marks, func(m figure.Mark) bool {
+		return m.Form == figure.Bars ||
+			m.Form == figure.Boxes
+	})
 	if !barred {
 		return nil
 	}

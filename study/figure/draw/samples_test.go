@@ -18,7 +18,8 @@ func init() { figure.Drawing.Link(Drawer{}) }
 
 // curves is a figure with so many series over 1, 2, 4, 8, 16.
 func curves(n int) figure.Figure {
-	f := figure.Figure{Title: "goodput over n", Note: "mean and 95 % interval, n = 5", X: figure.Auto("n"), Y: figure.Auto("goodput [Mb/s]"),
+	f := figure.Figure{Title: "goodput over n", Note: "mean and 95 % interval, n = 5", X: figure.Auto("n"),
+		Y:    figure.Auto("goodput [Mb/s]"),
 		Size: figure.Screen()}
 	f.X.Log, f.X.At = true, []float64{1, 2, 4, 8, 16}
 	p := figure.Panel{}
@@ -72,7 +73,8 @@ func boxed() figure.Figure {
 
 // overTime has series of 200 values.
 func overTime(series, panels int, band bool) figure.Figure {
-	f := figure.Figure{Title: "queue over time", X: figure.Auto("time [s]"), Y: figure.Auto("queue [packets]"), Size: figure.Screen()}
+	f := figure.Figure{Title: "queue over time", X: figure.Auto("time [s]"), Y: figure.Auto("queue [packets]"),
+		Size: figure.Screen()}
 	for s := range series {
 		f.Names = append(f.Names, fmt.Sprintf("s%d->server", s))
 	}
@@ -99,7 +101,8 @@ func overTime(series, panels int, band bool) figure.Figure {
 
 // stairs are distributions all of whose shares are above 0.9.
 func stairs() figure.Figure {
-	f := figure.Figure{Title: "distribution of queue", X: figure.Auto("queue [packets]"), Y: figure.Auto("share of values"), Size: figure.Screen(),
+	f := figure.Figure{Title: "distribution of queue", X: figure.Auto("queue [packets]"),
+		Y: figure.Auto("share of values"), Size: figure.Screen(),
 		Names: []string{"a", "b", "c"}}
 	f.Y.Top = 1
 	p := figure.Panel{}
@@ -154,7 +157,8 @@ func samples() map[string]figure.Figure {
 
 // rows is a figure of two panels, in the first of which so many ranks do so many things one after the other.
 func rows(ranks, parts int) figure.Figure {
-	f := figure.Figure{Title: "what ranks do", Note: "seed 1, n = 1 of 1", X: figure.Auto("time [ms]"), Y: figure.Auto("rank"), Size: figure.Screen(),
+	f := figure.Figure{Title: "what ranks do", Note: "seed 1, n = 1 of 1", X: figure.Auto("time [ms]"),
+		Y: figure.Auto("rank"), Size: figure.Screen(),
 		Does: []string{"waiting", "computing", "communicating", "both"}}
 	for i := range 2 {
 		r := &figure.Rows{}

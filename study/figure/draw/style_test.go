@@ -125,10 +125,13 @@ func TestNarrowRows(t *testing.T) {
 		if k >= 9000 {
 			less = 0.75
 		}
-		r.Spans = append(r.Spans, figure.Span{Row: 0, Does: 1, From: at, To: at + 1 - less}, figure.Span{Row: 0, Does: 2, From: at + 1 - less, To: at + 1})
+		r.Spans = append(r.Spans, figure.Span{Row: 0, Does: 1, From: at, To: at + 1 - less}, figure.Span{Row: 0, Does: 2,
+			From: at + 1 - less, To: at + 1})
 	}
-	r.Spans = append(r.Spans, figure.Span{Row: 1, Does: 1, From: 0, To: 4000}, figure.Span{Row: 1, Does: 3, From: 4000, To: 10000})
-	f := figure.Figure{X: figure.Auto("t"), Y: figure.Auto("rank"), Size: figure.Print(89 * mm), Does: []string{"a", "b", "c", "d"},
+	r.Spans = append(r.Spans, figure.Span{Row: 1, Does: 1, From: 0, To: 4000}, figure.Span{Row: 1, Does: 3, From: 4000,
+		To: 10000})
+	f := figure.Figure{X: figure.Auto("t"), Y: figure.Auto("rank"), Size: figure.Print(89 * mm), Does: []string{"a", "b",
+		"c", "d"},
 		Panels: []figure.Panel{{Rows: r}}}
 	s, err := arrange(&f, width)
 	if err != nil {

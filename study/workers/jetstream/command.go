@@ -1,4 +1,5 @@
-// Package jetstream has the flags --workers and --nats of weir run and serve, and the command weir worker, by JetStream.
+// Package jetstream has the flags --workers and --nats of weir run and serve, and the command weir worker, by
+// JetStream.
 package jetstream
 
 import (

@@ -137,7 +137,8 @@ func (Agent) Run(f *command.AgentFlags, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	s := &shownAgent{agent: x, version: e.Version, nacks: config.Follow == agent.NCF || config.Follow == agent.Both, notes: e.Stderr}
+	s := &shownAgent{agent: x, version: e.Version, nacks: config.Follow == agent.NCF || config.Follow == agent.Both,
+		notes: e.Stderr}
 	err = errors.Join(s.run(ctx, c.Every, listener, e.Stdout, func() {
 		fmt.Fprintf(e.Stderr, "%s through %s; Ctrl-C ends it\n", following(config, x), strings.Join(x.Interfaces, ", "))
 		if listener != nil {

@@ -30,8 +30,8 @@ type Config struct {
 	MarkHosts bool
 }
 
-// Traits returns that it trims if Trim is set, marks unless kmin is beyond the queue, and drops where queues grow. Hosts
-// have to know trimmed packets.
+// Traits returns that it trims if Trim is set, marks unless kmin is beyond the queue, and drops where queues grow.
+// Hosts have to know trimmed packets.
 func (c *Config) Traits() dataplane.Traits {
 	t := dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: c.Trim,
 		MaxQueueDelay: unit.Time(c.Queue * float64(c.RTT)), MaxBacklog: c.maxBacklog}
