@@ -49,7 +49,7 @@ var TypeExceptions = []TypeException{
 	{"worlds/lab.plane", 0, 33, driver},
 	{"worlds/lab/traffic.connections", 0, 24, driver},
 	{"worlds/sim.Config", 0, 25, record},
-		{"worlds/sim.Simulation", 80, 38, driver},
+	{"worlds/sim.Simulation", 80, 38, driver},
 	{"worlds/sim.drive", 0, 23, driver},
 	{"worlds/sim.host", 0, 29, driver},
 }
