@@ -17,6 +17,7 @@ var TypeExceptions = []TypeException{
 	{"core/cc/cctest.Sender", 0, 28, "a sender of all kinds in one, so that tests set any of its values"},
 	{"core/cc/nscc.Law", 0, 23, paperCode},
 	{"core/dataplane.Switch", 52, 36, driver},
+	{"core/dataplane.Traits", 0, 24, "a field for each trait of a program"},
 	{"core/jobs/job.Rank", 0, 26, driver},
 	{"core/dataplane.Traits", 0, 24, "a field for each trait, in one place"},
 	{"core/outcome.Result", 0, 30, record},
