@@ -14,8 +14,10 @@ import (
 	"weir/internal/switchfile"
 )
 
-// surroundings are what schemes of a point's traffic may need to know of its switches.
-type surroundings struct {
+// pathChecker finds what the flows of a point pass on their paths, and asks its schemes what they report of where they
+// stand.
+type pathChecker struct {
+	*reader
 	switches []switchRole           // by node
 	any      switchRole             // what some switch does
 	programs [][]switchfile.Program // by node
@@ -60,18 +62,18 @@ func (s *spreading) add(x *spreading) {
 }
 
 // surround looks at the programs of a point's switches.
-func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
-	walks := d.around.walks
-	if n := p.seen.Network; d.around.network != n {
+func (d *pathChecker) surround(p *Point, programs [][]switchfile.Program) {
+	walks := d.walks
+	if n := p.seen.Network; d.network != n {
 		walks = map[walked]*walk{}
 	}
-	d.around = surroundings{programs: programs, switches: make([]switchRole, len(programs)), walks: walks,
+	*d = pathChecker{reader: d.reader, programs: programs, switches: make([]switchRole, len(programs)), walks: walks,
 		network: p.seen.Network}
 	for i, list := range programs {
 		if !p.seen.Network.Nodes[i].Switch {
 			continue
 		}
-		x := &d.around.switches[i]
+		x := &d.switches[i]
 		x.drops = p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
 		if s := p.served[i]; s != nil {
 			x.decides(&s.Traits)
@@ -79,9 +81,9 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		for k := range list {
 			x.runs(&list[k])
 		}
-		d.around.any.marks = d.around.any.marks || x.marks
-		d.around.any.answers = d.around.any.answers || x.answers
-		d.around.any.records = d.around.any.records || x.records
+		d.any.marks = d.any.marks || x.marks
+		d.any.answers = d.any.answers || x.answers
+		d.any.records = d.any.records || x.records
 	}
 }
 
@@ -131,10 +133,10 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 	return float64(r.Packets) * 8 * float64(frame)
 }
 
-// walk finds what a traffic's data passes between two NICs that a path joins.
-func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
+// findWalk finds what a traffic's data passes between two NICs that a path joins.
+func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk {
 	key := walked{pair, frame}
-	if w, known := d.around.walks[key]; known {
+	if w, known := d.walks[key]; known {
 		return w
 	}
 	n, r := p.seen.Network, p.seen.Routes
@@ -167,7 +169,7 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 	}
 	w.find(n, frame)
 	w.share(n)
-	d.around.walks[key] = w
+	d.walks[key] = w
 	return w
 }
 
@@ -191,7 +193,7 @@ func (w *walk) find(n *topology.Network, frame int32) {
 
 // collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
 // first on and before end. It returns what switches do to flows with a choice of ports.
-func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
+func (d *pathChecker) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
 	seen := map[cc.SitePath]int{} // number in site.Paths, counted from 1
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	counted := p.endless(tr, first, end) > 0 && site.Sending == 0 // by loads
@@ -201,31 +203,31 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		if src == dst || !joined {
 			return
 		}
-		w := d.walk(p, near, frame)
+		w := d.findWalk(p, near, frame)
 		for _, at := range w.chosen {
-			spread.add(&d.around.switches[at].spreading)
+			spread.add(&d.switches[at].spreading)
 		}
 		x := cc.SitePath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
 		x.BaseRTT += tr.traits.AckDelay
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
-		if p.seen.Waits != nil && !d.unqueued(p, w, src, dst, frame) {
+		if p.seen.Waits != nil && !d.isUnqueued(p, w, src, dst, frame) {
 			x.DataQueueing = p.seen.Queueing(near.From, near.To, func(port topology.PortRef) bool {
-				return d.around.queues(p.seen.Network, port)
+				return d.queues(p.seen.Network, port)
 			})
 		}
-		x.Unlimited = d.unlimited(p, w)
-		spreadSlow, wholeSlow := d.slow(p, w, frame)
+		x.Unlimited = d.findUnlimited(p, w)
+		spreadSlow, wholeSlow := d.findSlow(p, w, frame)
 		site.Slow.Keep(spreadSlow)
 		site.SlowWhole.Keep(wholeSlow)
-		d.signals(p, &x, w, tr)
-		d.losses(p, &x, w)
-		if x.Idle = d.idle(p, w); x.Idle {
+		d.addSignals(p, &x, w, tr)
+		d.addLosses(p, &x, w)
+		if x.Idle = d.isIdle(p, w); x.Idle {
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		busiest := w.narrow
-		if d.around.loads != nil {
-			busiest, x.Flows = d.sharing(w)
+		if d.loads != nil {
+			busiest, x.Flows = d.findBusiest(w)
 			if !counted {
 				x.Flows++
 			}
@@ -237,9 +239,9 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			x.Narrow.Buffer = n.Links[busiest.Link].Buffer.Bytes
 		}
 		var opposing cc.Opposing
-		x.Crossed = reads && d.crossed(p, src, dst, frame)
+		x.Crossed = reads && d.isCrossed(p, src, dst, frame)
 		if reads { // others have no use for it, and the way back costs as much as the way there
-			opposing = d.opposing(p, tr, w, src, dst, frame)
+			opposing = d.findOpposing(p, tr, w, src, dst, frame)
 		}
 		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
 			if y := &site.Paths[k-1].Opposing; min(opposing.Aligned, opposing.Opposed) > min(y.Aligned, y.Opposed) {
@@ -259,8 +261,8 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 }
 
 // queues reports whether data can queue at a port. As long as not all traffics are known, it can at any.
-func (a *surroundings) queues(n *topology.Network, port topology.PortRef) bool {
-	return a.loads == nil || a.loads[port].queues(n.Links[port.Link].Rate)
+func (d *pathChecker) queues(n *topology.Network, port topology.PortRef) bool {
+	return d.loads == nil || d.loads[port].queues(n.Links[port.Link].Rate)
 }
 
 // largestFlow returns the size of a traffic's largest flow; 0: not known, or flows have no end. The traffic's are the
@@ -282,15 +284,15 @@ func (p *Point) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 	return largest
 }
 
-// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
-func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
+// addSignals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
+func (d *pathChecker) addSignals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	var here switchRole
 	for _, port := range w.ports[1:] {
-		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
+		if !slices.Contains(w.queues, port) && !d.queues(p.seen.Network, port) {
 			continue
 		}
 		l := &p.seen.Network.Links[port.Link]
-		s := &d.around.switches[l.Ends[port.End]]
+		s := &d.switches[l.Ends[port.End]]
 		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
 		here.records = here.records || s.records
 		here.supplies = append(here.supplies, s.supplies...)
@@ -299,7 +301,7 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	x.Supplied = tr.traits.TakesSupply && slices.ContainsFunc(here.supplies,
 		func(supplies func(proto uint8) bool) bool { return supplies(tr.seen.Transport.Proto) })
 	switch {
-	case !here.marks && d.around.any.marks:
+	case !here.marks && d.any.marks:
 		x.Unmarked = "no switch at which its packets can queue marks them (program ecn)"
 	case !here.marks:
 		x.Unmarked = "no switch marks packets (program ecn)"
@@ -309,49 +311,49 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	switch {
 	case here.records:
 		x.Unrecorded = tr.traits.Unrecorded()
-	case d.around.any.records:
+	case d.any.records:
 		x.Unrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
 	default:
 		x.Unrecorded = "no switch writes telemetry (program telemetry)"
 	}
 	switch x.Unanswered = tr.traits.Unanswered(); {
 	case x.Unanswered != "" || here.answers:
-	case d.around.any.answers:
+	case d.any.answers:
 		x.Unanswered = "no switch at which its packets can queue answers requests (program bolt)"
 	default:
 		x.Unanswered = "no switch answers requests (program bolt)"
 	}
 }
 
-// idle reports whether data queues at no switch of a path: no port gets more than it can send. Where a link is as slow
-// as the sender's this is false as long as not all traffics are known, with events that change rates, and where
+// isIdle reports whether data queues at no switch of a path: no port gets more than it can send. Where a link is as
+// slow as the sender's this is false as long as not all traffics are known, with events that change rates, and where
 // switches pause, since a port far away may do it.
-func (d *decoder) idle(p *Point, w *walk) bool {
+func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 	x := p.seen.Waits
-	changes := d.around.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
+	changes := d.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
 	if sender := p.seen.Network.Links[w.ports[0].Link].Rate; w.narrow != w.ports[0] &&
 		(changes || capacity(sender, ethernetFrame) > capacity(p.seen.Network.Links[w.narrow.Link].Rate, ethernetFrame)) {
 		return false
 	}
 	for _, port := range w.ports[1:] {
-		if x := d.around.loads[port]; x.crowded(p.seen.Network.Links[port.Link].Rate) {
+		if x := d.loads[port]; x.crowded(p.seen.Network.Links[port.Link].Rate) {
 			return false
 		}
 	}
 	return true
 }
 
-// unqueued reports whether neither data nor acknowledgements of a path wait at any switch: no port gets more than it
+// isUnqueued reports whether neither data nor acknowledgements of a path wait at any switch: no port gets more than it
 // can send. It is false as long as not all traffics are known, with events that change rates, and where switches pause,
 // since a port far away may do it.
-func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) bool {
+func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int32) bool {
 	near, joined := p.seen.Routes.Near(dst, src)
-	if x := p.seen.Waits; d.around.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
+	if x := p.seen.Waits; d.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
 		return false
 	}
-	for _, w := range []*walk{there, d.walk(p, near, frame)} {
+	for _, w := range []*walk{there, d.findWalk(p, near, frame)} {
 		for _, port := range w.ports[1:] {
-			if d.around.loads[port].crowded(p.seen.Network.Links[port.Link].Rate) {
+			if d.loads[port].crowded(p.seen.Network.Links[port.Link].Rate) {
 				return false
 			}
 		}
@@ -359,10 +361,10 @@ func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) boo
 	return true
 }
 
-// unlimited returns the name of a path's first port that gets more than it can send and has no limit; "" if there is no
-// such port, where switches pause, and as long as not all traffics are known.
-func (d *decoder) unlimited(p *Point, w *walk) string {
-	if p.seen.Waits == nil || p.seen.Waits.Memory != nil || d.around.loads == nil {
+// findUnlimited returns the name of a path's first port that gets more than it can send and has no limit; "" if there
+// is no such port, where switches pause, and as long as not all traffics are known.
+func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
+	if p.seen.Waits == nil || p.seen.Waits.Memory != nil || d.loads == nil {
 		return ""
 	}
 	n := p.seen.Network
@@ -371,22 +373,22 @@ func (d *decoder) unlimited(p *Point, w *walk) string {
 		limit := p.switches[l.Ends[port.End]].QueueLimit
 		limited := l.Buffer != (unit.Length{}) || limit.Bytes > 0 || limit.Packets > 0 ||
 			p.seen.Waits.Ports[port.Link][port.End] != (dataplane.Backlog{})
-		if !limited && d.around.loads[port].crowded(l.Rate) {
+		if !limited && d.loads[port].crowded(l.Rate) {
 			return n.PortName(port.Link, port.End)
 		}
 	}
 	return ""
 }
 
-// losses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
-func (d *decoder) losses(p *Point, x *cc.SitePath, w *walk) {
+// addLosses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
+func (d *pathChecker) addLosses(p *Point, x *cc.SitePath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
-		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
+		if !slices.Contains(w.queues, port) && !d.queues(p.seen.Network, port) {
 			continue
 		}
 		l := &p.seen.Network.Links[port.Link]
-		s := &d.around.switches[l.Ends[port.End]]
+		s := &d.switches[l.Ends[port.End]]
 		if s.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0 {
 			lossy, paused = true, paused && s.pauses
 		}

@@ -56,21 +56,20 @@ func (r *Registry) Bare(name, topology string, set []string) (*Point, error) {
 	source := &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte, error) {
 		return document.ReadFile(n, document.LargestInput)
 	}}
-	d := &decoder{Reader: c, registry: r, placement: switchfile.Sample, source: source,
-		inputs: map[string][]byte{}, built: map[string]bool{}, networks: newRoutedNetworks()}
+	d := newDecoder(c, r, source, switchfile.Sample)
 	p := &Point{seen: measure.Point{Duration: 1}}
 	p.seen.Framing, _ = packet.FramingByName("l2")
 	whole := d.View(root, top)
-	if d.network(whole, p); !c.OK() {
+	if d.network.readTopology(whole, p); !c.OK() {
 		return nil, c.Err()
 	}
 	if x, err := p.seen.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
 		root.Set("addresses", &document.Node{Place: here, Text: hierarchical})
 	}
-	if d.route(whole, p); c.OK() {
-		d.switchConfigs(whole, p, nil)
+	if d.network.assignRoutes(whole, p); c.OK() {
+		d.switches.readSwitches(whole, p, nil)
 	}
-	if d.buffers(p); !c.OK() {
+	if d.network.checkBuffers(p); !c.OK() {
 		return nil, c.Err()
 	}
 	return p, nil

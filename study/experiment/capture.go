@@ -23,8 +23,15 @@ const (
 	asFlows   = "flows"   // each connection of TCP is a flow each way
 )
 
-// captured reports whether a traffic's file is a capture, and notes what is wrong with how it says so.
-func (d *decoder) captured(x document.Map) bool {
+// captureDecoder reads traffics that a capture has.
+type captureDecoder struct {
+	*reader
+	nodes  *nodeNames
+	parsed map[string]*pcapflows.Source // by what of a file is wanted
+}
+
+// isCapture reports whether a traffic's file is a capture, and notes what is wrong with how it says so.
+func (d *captureDecoder) isCapture(x document.Map) bool {
 	if as := x.Get("as"); as != nil {
 		return true
 	}
@@ -36,8 +43,8 @@ func (d *decoder) captured(x document.Map) bool {
 	return false
 }
 
-// captureFile makes the flows of a traffic that a capture has.
-func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
+// readFile makes the flows of a traffic that a capture has.
+func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
@@ -51,11 +58,11 @@ func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
 	if x.Get("as") == nil {
 		return // which is an error already
 	}
-	c := &captureDecoder{decoder: d, x: x, p: p, tr: &tr, as: d.word(x.Get("as"), traffic, "as")}
+	c := &captureTraffic{captureDecoder: d, x: x, p: p, tr: &tr, as: d.readWord(x.Get("as"), traffic, "as")}
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
 	c.mapping()
 	s := c.read()
-	if s == nil || !d.fine() || !c.places(s) {
+	if s == nil || !d.entryFine() || !c.places(s) {
 		return
 	}
 	id := len(p.entries)
@@ -65,14 +72,14 @@ func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
 	} else {
 		c.packets(s, id, offset)
 	}
-	if d.fine() {
+	if d.entryFine() {
 		c.tell(s)
 	}
 }
 
-// captureDecoder decodes a traffic that a capture has.
-type captureDecoder struct {
-	*decoder
+// captureTraffic is a traffic that a capture has, as far as it has been read.
+type captureTraffic struct {
+	*captureDecoder
 	x     document.Map
 	p     *Point
 	tr    *Traffic
@@ -92,7 +99,7 @@ type mapped struct {
 }
 
 // mapping reads which hosts addresses are.
-func (c *captureDecoder) mapping() {
+func (c *captureTraffic) mapping() {
 	v := c.x.Get("hosts")
 	if v == nil {
 		return
@@ -112,13 +119,14 @@ func (c *captureDecoder) mapping() {
 			c.Fail(e.Place, allowed, "%q is no address, and no prefix", e.Name)
 			continue
 		}
-		i, ok := c.named.of(n).nodes[c.Text(e.Value)]
+		i, ok := c.nodes.directory.of(n).nodes[c.Text(e.Value)]
 		switch {
 		case !ok:
-			c.Unknown(e.Value.Place, "host", e.Value.Text, c.named.hosts)
+			c.Unknown(e.Value.Place, "host", e.Value.Text, c.nodes.directory.hosts)
 			continue
 		case n.Nodes[i].Switch:
-			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.named.hosts), "%q is a switch; flows go from host to host",
+			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.nodes.directory.hosts),
+				"%q is a switch; flows go from host to host",
 				e.Value.Text)
 			continue
 		}
@@ -127,7 +135,7 @@ func (c *captureDecoder) mapping() {
 }
 
 // read reads the capture; nil: it cannot be. What points of a sweep have in common is read once.
-func (c *captureDecoder) read() *pcapflows.Source {
+func (c *captureTraffic) read() *pcapflows.Source {
 	want := pcapflows.Selection{Flows: c.as == asFlows}
 	if v := c.x.Get("port"); v != nil {
 		want.Port = uint16(c.Integer(v, 1, 65535))
@@ -147,7 +155,7 @@ func (c *captureDecoder) read() *pcapflows.Source {
 		return nil
 	}
 	key := fmt.Sprintf("%x %s %d %q", sha256.Sum256(data), c.as, want.Port, patterns)
-	if s := c.captures[key]; s != nil {
+	if s := c.parsed[key]; s != nil {
 		return s
 	}
 	s, err := pcapflows.Read(data, want)
@@ -155,15 +163,15 @@ func (c *captureDecoder) read() *pcapflows.Source {
 		c.Fail(file.Place, "", "%s: %v", file.Text, err)
 		return nil
 	}
-	if c.captures == nil {
-		c.captures = map[string]*pcapflows.Source{}
+	if c.parsed == nil {
+		c.parsed = map[string]*pcapflows.Source{}
 	}
-	c.captures[key] = s
+	c.parsed[key] = s
 	return s
 }
 
 // interfaces reads which interfaces of the capture count; none: all.
-func (c *captureDecoder) interfaces() (patterns []string) {
+func (c *captureTraffic) interfaces() (patterns []string) {
 	v := c.x.Get("interfaces")
 	if v == nil {
 		return nil
@@ -183,7 +191,7 @@ func (c *captureDecoder) interfaces() (patterns []string) {
 }
 
 // places finds the host of each address.
-func (c *captureDecoder) places(s *pcapflows.Source) bool {
+func (c *captureTraffic) places(s *pcapflows.Source) bool {
 	n := c.p.seen.Network
 	c.host = make([]int, len(s.Addresses))
 	if c.given == nil {
@@ -240,7 +248,7 @@ func list(all []netip.Addr) string {
 }
 
 // leave counts packets or flows that are left out.
-func (c *captureDecoder) leave(why string) {
+func (c *captureTraffic) leave(why string) {
 	i := slices.IndexFunc(c.left, func(l pcapflows.Left) bool { return l.Why == why })
 	if i < 0 {
 		i = len(c.left)
@@ -250,7 +258,7 @@ func (c *captureDecoder) leave(why string) {
 }
 
 // ends finds the hosts of a packet or flow; false: it is left out, or wrong.
-func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst int, ok bool) {
+func (c *captureTraffic) ends(from, to int32, at, offset unit.Time) (src, dst int, ok bool) {
 	src, dst = c.host[from], c.host[to]
 	switch {
 	case src < 0 || dst < 0:
@@ -259,7 +267,7 @@ func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst in
 		c.leave("within one host")
 	case at < offset:
 		c.leave("before the offset")
-	case !c.join(c.x.Get("file").Place, c.p, src, dst):
+	case !c.nodes.checkPath(c.x.Get("file").Place, c.p, src, dst):
 	default:
 		if at-offset >= c.p.seen.End() {
 			c.late++
@@ -270,8 +278,8 @@ func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst in
 }
 
 // flows makes a flow of each direction of a connection that has carried something.
-func (c *captureDecoder) flows(s *pcapflows.Source, id int, offset unit.Time) {
-	if !c.room(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
+func (c *captureTraffic) flows(s *pcapflows.Source, id int, offset unit.Time) {
+	if !c.checkFlowCount(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
 		return
 	}
 	index := 0
@@ -291,7 +299,7 @@ func (c *captureDecoder) flows(s *pcapflows.Source, id int, offset unit.Time) {
 }
 
 // packets makes a flow of each pair of hosts, with its packets as datagrams.
-func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) {
+func (c *captureTraffic) packets(s *pcapflows.Source, id int, offset unit.Time) {
 	headers := int32(packet.IPv4Header)
 	if c.tr.seen.Version == 6 {
 		headers = packet.IPv6Header
@@ -324,7 +332,7 @@ func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) 
 		f.Size += unit.Bytes(payload)
 		f.script = append(f.script, transport.Datagram{After: x.At - offset - f.Start, Payload: payload})
 	}
-	if !c.room(c.x.Get("file").Place, c.p, float64(len(order))) {
+	if !c.checkFlowCount(c.x.Get("file").Place, c.p, float64(len(order))) {
 		return
 	}
 	for _, pair := range order {
@@ -340,7 +348,7 @@ func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) 
 const leastCaptured = 16
 
 // why says what was left out.
-func (c *captureDecoder) why(s *pcapflows.Source) string {
+func (c *captureTraffic) why(s *pcapflows.Source) string {
 	var words []string
 	for _, l := range slices.Concat(s.Left, c.left) {
 		words = append(words, fmt.Sprintf("%d %s", l.Packets, l.Why))
@@ -352,7 +360,7 @@ func (c *captureDecoder) why(s *pcapflows.Source) string {
 }
 
 // tell warns of what is not in the traffic as the capture has it.
-func (c *captureDecoder) tell(s *pcapflows.Source) {
+func (c *captureTraffic) tell(s *pcapflows.Source) {
 	warn := func(kind scheme.WarningKind, format string, args ...any) {
 		c.warn(kind, c.x.Get("file").Place, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))

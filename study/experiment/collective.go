@@ -13,11 +13,11 @@ import (
 var warnCollective = scheme.WarningKind{ID: "collective-key",
 	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
 
-// oldCollective returns the job that a traffic's key collective stands for, with a warning. Without the size that it
-// needs it returns nil, and records the error.
-func (d *decoder) oldCollective(x document.Map, name string) *document.Node {
+// convertCollective returns the job that a traffic's key collective stands for, with a warning. Without the size that
+// it needs it returns nil, and records the error.
+func (d *jobDecoder) convertCollective(x document.Map, name string) *document.Node {
 	algorithm, size := x.Get("collective"), x.Get("size")
-	word := d.word(algorithm, traffic, "collective")
+	word := d.readWord(algorithm, traffic, "collective")
 	if size == nil {
 		x.Missing("size", "a collective needs the size of what every host has")
 	}
@@ -33,10 +33,10 @@ func (d *decoder) oldCollective(x document.Map, name string) *document.Node {
 		Keys: []document.Entry{{Place: at, Name: collective.AllReduceFlows, Value: params}}}
 }
 
-// flowJob lists the flows of a job in which each message is a flow of the run.
-func (d *decoder) flowJob(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
+// addFlows lists the flows of a job in which each message is a flow of the run.
+func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
 	at := hostsPlace(x)
-	if !d.room(at, p, float64(all.Count())) || !d.joinAll(at, p, transfers(p, all, hosts)) {
+	if !d.checkFlowCount(at, p, float64(all.Count())) || !d.nodes.checkPaths(at, p, transfers(p, all, hosts)) {
 		return
 	}
 	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})

@@ -1,107 +1,44 @@
 package experiment
 
 import (
-	"fmt"
-
-	"weir/core/scheme"
-	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/pcapng/pcapflows"
 	"weir/internal/switchfile"
 )
 
-// decoder turns trees into values and notes what is wrong.
+// decoder decodes the points of a file, one after another. Each section of the file has a decoder of its own, which
+// puts what it reads into the point. Only what points share stays in decoders.
 type decoder struct {
-	*document.Reader
-	tree      *document.Node    // what is decoded; nothing changes it
-	defaults  document.Defaults // of the points so far
-	mentions  map[string]bool   // names that the file uses, be it in a block that this point has not
-	registry  *Registry
-	placement switchfile.Placement // of the programs
-	trial     Trial
-	machine   float64 // bytes of memory that it has; 0: not known
-	source    *Source
-	warnings  []Warning
-	issued    map[Warning]bool   // all: kept in warnings, or counted in similar
-	similar   map[similarity]int // warnings
-	networks  routedNetworks
-	flows     flowList                     // of the point before
-	built     map[string]bool              // what decides whether switches can be built, of the points so far
-	files     []string                     // the files that the point in hand reads, with their hashes
-	inputs    map[string][]byte            // the files that any point reads, by the name in the spec
-	bufferAt  []document.Place             // by link of the point's network, where its buffer is given
-	limits    []limit                      // of queues, of the point in hand
-	named     directory                    // the nodes and links of its network
-	groups    map[string][]int             // hosts by the name that the file gives them, of the point in hand
-	around    surroundings                 // of the point in hand
-	jobs      map[string]*Job              // by all that decides them
-	captures  map[string]*pcapflows.Source // by what of them is wanted
-	// incomplete: there is no network or no traffic
-	incomplete  bool
-	telemetryAt document.Place // of the program that writes telemetry
-	ideally     bool           // an ideal network carries what the point in hand has
-	before      int            // how much was wrong before the traffic in hand
-	matches     int            // names that its patterns were compared with
+	*reader
+	tree       *document.Node    // what is decoded; nothing changes it
+	defaults   document.Defaults // of the points so far
+	mentions   map[string]bool   // names that the file uses, be it in a block that this point has not
+	incomplete bool              // there is no network or no traffic
+	trial      Trial
+	built      map[string]bool // what decides whether switches can be built, of the points so far
+	flows      flowList        // of the point before
 
-	trafficKeys []string // all keys of a traffic, once trafficWords has listed them
+	nodes    *nodeNames
+	network  *networkDecoder
+	users    *userDecoder
+	switches *switchDecoder
+	paths    *pathChecker
+	traffic  *trafficDecoder
+	events   *eventDecoder
 }
 
-// fine reports whether nothing is wrong with the traffic in hand so far.
-func (d *decoder) fine() bool { return d.Count() == d.before }
-
-// limit is a bound of a queue in bytes, and where it is given.
-type limit struct {
-	document.Place
-	bytes unit.Bytes
-}
-
-// word reads one of a key's words.
-func (d *decoder) word(t *document.Node, table *document.Table, key string) string {
-	return d.Word(t, key, table.Key(key).Form.Words)
-}
-
-// warn issues a warning about a place in the file.
-func (d *decoder) warn(kind scheme.WarningKind, at document.Place, format string, args ...any) {
-	d.issue(document.Warn(kind, at, format, args...))
-}
-
-// similarity is what warnings have in common that differ in their texts only, as those about the points of a sweep may.
-type similarity struct {
-	id, port string
-	at       document.Place
-}
-
-// maxSimilar limits how many of them are kept.
-const maxSimilar = 3
-
-// issue keeps a warning, once.
-func (d *decoder) issue(w Warning) {
-	if d.issued[w] {
-		return
-	}
-	if d.issued == nil {
-		d.issued, d.similar = map[Warning]bool{}, map[similarity]int{}
-	}
-	d.issued[w] = true
-	k := similarity{w.Kind.ID, w.Port, w.At}
-	if d.similar[k]++; d.similar[k] <= maxSimilar {
-		d.warnings = append(d.warnings, w)
-	}
-}
-
-// countSimilar adds to the last of similar warnings that is kept how many more there are.
-func (d *decoder) countSimilar() {
-	counted := map[similarity]bool{}
-	for i := len(d.warnings) - 1; i >= 0; i-- {
-		w := &d.warnings[i]
-		k := similarity{w.Kind.ID, w.Port, w.At}
-		if n := d.similar[k]; n > maxSimilar && !counted[k] {
-			more := "; 1 more like this is about the same place"
-			if n > maxSimilar+1 {
-				more = fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
-			}
-			w.Text += more
-			counted[k] = true
-		}
-	}
+// newDecoder returns a decoder of a file's points. Programs are checked for a placement.
+func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfile.Placement) *decoder {
+	d := &decoder{reader: &reader{Reader: c, registry: r, source: src, inputs: map[string][]byte{}},
+		built: map[string]bool{}}
+	d.nodes = &nodeNames{reader: d.reader}
+	d.network = &networkDecoder{reader: d.reader, routed: newRoutedNetworks()}
+	d.users = &userDecoder{d.reader, d.nodes}
+	d.paths = &pathChecker{reader: d.reader}
+	d.switches = &switchDecoder{d.reader, d.nodes, d.network, d.paths, placement}
+	d.traffic = &trafficDecoder{reader: d.reader, nodes: d.nodes, paths: d.paths}
+	d.traffic.jobs = &jobDecoder{reader: d.reader, nodes: d.nodes, traffic: d.traffic}
+	d.traffic.files = &flowFileDecoder{d.reader, d.nodes, d.traffic}
+	d.traffic.captures = &captureDecoder{reader: d.reader, nodes: d.nodes}
+	d.events = &eventDecoder{d.reader, d.nodes}
+	return d
 }

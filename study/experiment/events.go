@@ -12,8 +12,14 @@ import (
 	"weir/internal/document"
 )
 
-// eventList reads what happens to links during a run, in order of time.
-func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event) {
+// eventDecoder reads what happens to links and hosts during a run.
+type eventDecoder struct {
+	*reader
+	nodes *nodeNames
+}
+
+// readEvents reads what happens to links during a run, in order of time.
+func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.Event) {
 	t := root.Get("events")
 	if t == nil {
 		return nil
@@ -41,9 +47,9 @@ func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event)
 			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
 				at.Text)
 		}
-		e.Link = d.link(ends, p)
+		e.Link = d.nodes.findLink(ends, p)
 		if from := x.Get("from"); from != nil && e.Link >= 0 {
-			e.One = d.leaving(from, e.Link, p)
+			e.One = d.readDirection(from, e.Link, p)
 		}
 		down, rate := x.Get("down"), x.Get("rate")
 		switch {
@@ -70,8 +76,8 @@ func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event)
 	return events
 }
 
-// leaving reads which direction of a link is meant: 1 + the end that it leaves.
-func (d *decoder) leaving(t *document.Node, link int, p *Point) uint8 {
+// readDirection reads which direction of a link is meant: 1 + the end that it leaves.
+func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8 {
 	n := p.seen.Network
 	ends := n.Links[link].Ends
 	name := d.Text(t)
@@ -90,8 +96,8 @@ type Stalls struct {
 	Length unit.Time // of each; 0: there are none
 }
 
-// stalls reads when the simulator's hosts stand still.
-func (d *decoder) stalls(root document.Map, p *Point) {
+// readStalls reads when the simulator's hosts stand still.
+func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	value := root.Get("stalls")
 	if value == nil {
 		return
@@ -125,14 +131,14 @@ func (s *Spec) Stalls() bool {
 	return slices.ContainsFunc(s.points, func(p *Point) bool { return p.stalls.Length > 0 })
 }
 
-// link finds the link between two nodes; −1 if there is none.
-func (d *decoder) link(t *document.Node, p *Point) int {
+// findLink finds the link between two nodes; −1 if there is none.
+func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	if t.Kind != document.List || len(t.Items) != 2 {
 		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
 		return -1
 	}
 	n := p.seen.Network
-	known := d.named.of(n)
+	known := d.directory.of(n)
 	var ends [2]int
 	nth := 0
 	for i, x := range t.Items {
@@ -154,7 +160,7 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 	if ok && nth <= 1 {
 		return first
 	}
-	if ok && !d.compare(t.Place, len(n.Links)) {
+	if ok && !d.countComparisons(t.Place, len(n.Links)) {
 		return -1
 	}
 	for i := first; ok && i < len(n.Links); i++ {

@@ -9,13 +9,21 @@ import (
 	"weir/internal/document"
 )
 
-func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
+// flowFileDecoder reads traffics with flows that a file lists.
+type flowFileDecoder struct {
+	*reader
+	nodes   *nodeNames
+	traffic *trafficDecoder
+}
+
+// readFile reads a traffic that has a flow file.
+func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
 	}
-	which := d.format(x, traffic, d.trafficWords(), d.registry.flowFormats(), "flow")
+	which := d.readFormat(x, traffic, d.traffic.entryKeys(), d.registry.flowFormats(), "flow")
 	if which < 0 {
 		return
 	}
@@ -43,25 +51,25 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	data, name := d.openText(x.Get("file"))
-	if !d.fine() {
+	if !d.entryFine() {
 		return
 	}
 	m, ok := d.readFlows(x, format, each, data, name)
-	if !ok || !d.matchNodes(p, &m, name) {
+	if !ok || !d.checkNodeCount(p, &m, name) {
 		return
 	}
-	if !d.room(x.Get("file").Place, p, float64(len(m.Flows))) {
+	if !d.checkFlowCount(x.Get("file").Place, p, float64(len(m.Flows))) {
 		return
 	}
-	d.mixed(m.Flows, port, name, tr.seen.Name)
+	d.warnClasses(m.Flows, port, name, tr.seen.Name)
 	l := listing{name: name, port: port, offset: offset, triggers: m.Triggers}
-	d.listFlows(x, p, tr, &l, m.Flows)
+	d.addFlows(x, p, tr, &l, m.Flows)
 }
 
-// matchNodes reports an error where a file announces another number of nodes than the topology has hosts, as uet-htsim
-// does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first nodes the
-// number may also be the one that covers all of them.
-func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
+// checkNodeCount reports an error where a file announces another number of nodes than the topology has hosts, as
+// uet-htsim does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first
+// nodes the number may also be the one that covers all of them.
+func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name string) bool {
 	hosts, covered := 0, 0
 	for i, n := range p.seen.Network.Nodes {
 		if !n.Switch {
@@ -76,8 +84,8 @@ func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
 	return false
 }
 
-// mixed warns of flows to a port, or to any if it is negative, that are of several classes.
-func (d *decoder) mixed(flows []workload.Flow, port int, name, traffic string) {
+// warnClasses warns of flows to a port, or to any if it is negative, that are of several classes.
+func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, traffic string) {
 	first := -1
 	for i := range flows {
 		switch f := &flows[i]; {
@@ -100,8 +108,8 @@ type listing struct {
 	triggers []workload.Trigger
 }
 
-// listFlows adds the flows of a file to the point.
-func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, flows []workload.Flow) {
+// addFlows adds the flows of a file to the point.
+func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *listing, flows []workload.Flow) {
 	id, first := len(p.entries), p.flows.n
 	p.entries = append(p.entries, tr)
 	for _, t := range l.triggers {
@@ -125,7 +133,7 @@ func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, fl
 			return
 		}
 		if !p.seen.Routes.Joined(f.Src, f.Dst) {
-			d.join(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
+			d.nodes.checkPath(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
 			return
 		}
 		if f.At.Start == 0 && len(l.triggers) > 0 { // it waits for others
@@ -145,7 +153,7 @@ func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, fl
 }
 
 // readFlows reads a flow file's data.
-func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
+func (d *flowFileDecoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
 	name string) (m workload.Matrix, ok bool) {
 	var err error
 	if format.Chained != nil {
@@ -153,7 +161,7 @@ func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.T
 	} else {
 		m.Flows, err = format.Read(bytes.NewReader(data), name, each)
 	}
-	if d.ignored(x, traffic, format.Name, format.Announces, err) {
+	if d.ignoresRest(x, traffic, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err != nil {

@@ -49,8 +49,9 @@ func isDrawn(x document.Map) bool {
 	return x.Get("sizes") != nil || x.Get("load") != nil || x.Get("arrivals") != nil
 }
 
-// endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
-func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int, generated bool) {
+// readEndpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
+func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int,
+	generated bool) {
 	t := x.Get(key)
 	all := func() (out []int) {
 		for i, n := range p.seen.Network.Nodes {
@@ -61,7 +62,7 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) 
 		return
 	}
 	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(ways(), t.Text) {
-		return d.hosts(x, key, p), false
+		return d.nodes.readHosts(x, key, p), false
 	}
 	if t.Kind == document.Scalar {
 		if key == "from" {
@@ -96,8 +97,8 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) 
 	return hosts, true
 }
 
-// sizes reads a distribution of flow sizes: its name, or {file: …}.
-func (d *decoder) sizes(t *document.Node) *workload.CDF {
+// readSizes reads a distribution of flow sizes: its name, or {file: …}.
+func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	if t.Kind == document.Mapping {
 		m, ok := d.Map(t, sizes)
 		file := m.Get("file")
@@ -105,7 +106,7 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 			return nil
 		}
 		data, name := d.openText(file)
-		if !d.fine() {
+		if !d.entryFine() {
 			return nil
 		}
 		c, err := workload.ReadCDF(bytes.NewReader(data), name)
@@ -127,14 +128,14 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 	return nil
 }
 
-// generatedFlows reads the rest of a traffic whose flows are drawn.
-func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
+// addGenerator reads the rest of a traffic whose flows are drawn.
+func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
 			d.Fail(s.Place, "", "size stands beside sizes")
 		}
-		g.Sizes = d.sizes(v)
+		g.Sizes = d.readSizes(v)
 	}
 	if v := x.Get("load"); v != nil {
 		ok := false
@@ -155,7 +156,7 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
-	if !d.fine() {
+	if !d.entryFine() {
 		return
 	}
 	g.rates = hostRates(p.seen.Network)
@@ -169,16 +170,16 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
 			g.Stride, hosts)
 	}
-	if d.fine() {
-		d.joinAll(x.Get("to").Place, p, g.pairs(p))
+	if d.entryFine() {
+		d.nodes.checkPaths(x.Get("to").Place, p, g.pairs(p))
 	}
 	tr.generator = g
 	p.entries = append(p.entries, tr)
 }
 
-// sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
+// readSets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
 // Without the key there is one.
-func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
+func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	t := x.Get("sets")
 	if t == nil {
 		return []unit.Time{0}
@@ -200,8 +201,8 @@ func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil
 	}
-	n, every := d.Integer(count, 1, int(d.mostFlows())), d.Positive(interval)
-	if !d.fine() {
+	n, every := d.Integer(count, 1, int(d.maxFlows())), d.Positive(interval)
+	if !d.entryFine() {
 		return nil
 	}
 	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
@@ -221,8 +222,8 @@ type sizedTOS struct {
 	tos  uint8
 }
 
-// typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
-func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
+// readTOS reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
+func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {
 		n, err := strconv.ParseUint(d.Text(v), 0, 8)

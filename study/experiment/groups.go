@@ -5,8 +5,8 @@ import (
 	"weir/study/measure"
 )
 
-// hostGroups reads the names that the file gives to hosts. A group may be of others that stand before it.
-func (d *decoder) hostGroups(root document.Map, p *Point) {
+// readGroups reads the names that the file gives to hosts. A group may be of others that stand before it.
+func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	d.groups = nil
 	t := root.Get("groups")
 	if t == nil {
@@ -18,7 +18,7 @@ func (d *decoder) hostGroups(root document.Map, p *Point) {
 	}
 	groups := map[string][]int{}
 	for _, k := range t.Keys {
-		if _, taken := d.named.of(p.seen.Network).nodes[k.Name]; taken {
+		if _, taken := d.directory.of(p.seen.Network).nodes[k.Name]; taken {
 			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
 			continue
 		}
@@ -27,7 +27,7 @@ func (d *decoder) hostGroups(root document.Map, p *Point) {
 			continue
 		}
 		d.groups = groups // what stands before
-		groups[k.Name] = d.hostsIn(k.Value, p)
+		groups[k.Name] = d.listHosts(k.Value, p)
 		p.seen.Groups = append(p.seen.Groups, measure.Group{Name: k.Name, Hosts: groups[k.Name]})
 	}
 	d.groups = groups

@@ -14,7 +14,7 @@ import (
 
 // openFile reads a file that the spec names, relative to the spec, and returns it with
 // the name that errors give it.
-func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
+func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	name = d.Text(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
 	if err != nil {
@@ -29,7 +29,7 @@ func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 }
 
 // openText is openFile for a file of text.
-func (d *decoder) openText(t *document.Node) (data []byte, name string) {
+func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	data, name = d.openFile(t)
 	d.Remember(name, data)
 	d.IsText(name, data, false)
@@ -52,8 +52,8 @@ func (r *Registry) flowFormats() (names []string) {
 	return names
 }
 
-// format reads which of some formats a file has, as their index; −1 if that is not said, or not known.
-func (d *decoder) format(x document.Map, table *document.Table, known, formats []string, what string) int {
+// readFormat reads which of some formats a file has, as their index; −1 if that is not said, or not known.
+func (d *reader) readFormat(x document.Map, table *document.Table, known, formats []string, what string) int {
 	v := x.Get("format")
 	if v == nil {
 		d.Missing(x.Node, "format", table.What, known, "format: "+strings.Join(formats, ", or "),
@@ -63,8 +63,8 @@ func (d *decoder) format(x document.Map, table *document.Table, known, formats [
 	return slices.Index(formats, d.Word(v, "format", formats))
 }
 
-// noFile notes keys that say how a file is read where there is none.
-func (d *decoder) noFile(x document.Map, table *document.Table) {
+// checkNoFile notes keys that say how a file is read where there is none.
+func (d *reader) checkNoFile(x document.Map, table *document.Table) {
 	for _, k := range table.Names(ofAFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
@@ -72,9 +72,9 @@ func (d *decoder) noFile(x document.Map, table *document.Table) {
 	}
 }
 
-// ignored reports whether an error is about what follows the last entry that a file
+// ignoresRest reports whether an error is about what follows the last entry that a file
 // announces, if its format does, and the spec says that it shall not be looked at.
-func (d *decoder) ignored(x document.Map, table *document.Table, format string, announces bool, err error) bool {
+func (d *reader) ignoresRest(x document.Map, table *document.Table, format string, announces bool, err error) bool {
 	rest := x.Get("rest")
 	if rest == nil {
 		return false
@@ -82,7 +82,7 @@ func (d *decoder) ignored(x document.Map, table *document.Table, format string, 
 	if !announces {
 		d.Fail(rest.Place, "no rest", "files of the format %s do not announce their entries", format)
 	}
-	d.word(rest, table, "rest")
+	d.readWord(rest, table, "rest")
 	return Excess(err)
 }
 

@@ -32,8 +32,16 @@ func (tr *Traffic) Job() *Job { return tr.job }
 // Ideal is the network that carries jobs in place of packets; nil: packets do.
 func (p *Point) Ideal() job.Ideal { return p.ideal }
 
-// job reads a traffic that is a job, or has the key collective, which stands for one.
-func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
+// jobDecoder reads traffics that are jobs, what carries them, and how their iterations follow each other.
+type jobDecoder struct {
+	*reader
+	nodes   *nodeNames
+	traffic *trafficDecoder
+	built   map[string]*Job // by all that decides them
+}
+
+// readJob reads a traffic that is a job, or has the key collective, which stands for one.
+func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what, allowed := x.Get("job"), "job", "job, hosts, start"
 	others := append(traffic.Names(notRing), "size", "collective")
 	if node == nil {
@@ -44,11 +52,11 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			d.Fail(v.Place, allowed, "%q stands beside %s, which decides who sends what to whom", key, what)
 		}
 	}
-	if d.starts(x, &tr, p); tr.startHigh > tr.startLow {
+	if d.traffic.readStart(x, &tr, p); tr.startHigh > tr.startLow {
 		d.Fail(x.Get("start").Place, "one time", "a %s begins at one time", what)
 	}
 	if node == nil {
-		if node = d.oldCollective(x, tr.seen.Name); node == nil {
+		if node = d.convertCollective(x, tr.seen.Name); node == nil {
 			return
 		}
 	}
@@ -68,8 +76,8 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 		return
 	}
 	config := d.Configuration(&s.Scheme, params, nil)
-	hosts, given := d.ranks(x, p)
-	if !d.fine() {
+	hosts, given := d.readRanks(x, p)
+	if !d.entryFine() {
 		return
 	}
 	if s.BuildFlows != nil {
@@ -78,13 +86,13 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			d.failJob(x, s, params, err)
 			return
 		}
-		d.flowJob(x, p, tr, all, hosts)
+		d.addFlows(x, p, tr, all, hosts)
 		return
 	}
-	if tr.job = d.build(x, p, s, config, params, hosts, given); tr.job == nil {
+	if tr.job = d.buildJob(x, p, s, config, params, hosts, given); tr.job == nil {
 		return
 	}
-	if !d.joinAll(hostsPlace(x), p, tr.job.pairs(p)) {
+	if !d.nodes.checkPaths(hostsPlace(x), p, tr.job.pairs(p)) {
 		return
 	}
 	tr.jobNode = params
@@ -97,10 +105,10 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 	p.entries = append(p.entries, tr)
 }
 
-// ranks are the hosts of a job; given reports whether the file says them.
-func (d *decoder) ranks(x document.Map, p *Point) (hosts []int, given bool) {
+// readRanks are the hosts of a job; given reports whether the file says them.
+func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
-		return d.hostsEach(t, p, func(item *document.Node, name string) {
+		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
 			d.Fail(item.Place, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
 		}), true
 	}
@@ -112,13 +120,14 @@ func (d *decoder) ranks(x document.Map, p *Point) (hosts []int, given bool) {
 	return hosts, false
 }
 
-// build makes the program of a job among hosts; nil if something is wrong with it. Points that have the same share it.
-func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
+// buildJob makes the program of a job among hosts; nil if something is wrong with it. Points that have the same share
+// it.
+func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
 	hosts []int, given bool) *Job {
 	file := params
 	var opened []string
 	site := job.Site{Members: len(hosts), Fixed: given, Places: func(name string) ([]int, error) {
-		return d.places(params, p, hosts, name)
+		return d.findMembers(params, p, hosts, name)
 	}, Open: func(name string) ([]byte, string, error) {
 		for _, k := range params.Keys { // what names it, or begins its name
 			if k.Value.Text != "" && strings.HasPrefix(name, k.Value.Text) {
@@ -139,8 +148,8 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		_, err := d.source.Open(filepath.ToSlash(name))
 		return err == nil
 	}}
-	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.groups, p.seen.Network)
-	if j := d.jobs[key]; j != nil {
+	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.nodes.groups, p.seen.Network)
+	if j := d.built[key]; j != nil {
 		for _, f := range j.files { // they are of this point, too
 			d.openFile(&document.Node{Place: file.Place, Text: f})
 		}
@@ -152,15 +161,15 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		return nil
 	}
 	j := &Job{Program: program, Hosts: hosts[:program.Ranks()], files: opened}
-	if d.jobs == nil {
-		d.jobs = map[string]*Job{}
+	if d.built == nil {
+		d.built = map[string]*Job{}
 	}
-	d.jobs[key] = j
+	d.built[key] = j
 	return j
 }
 
 // failJob records why a job cannot be built, at the place of what is wrong.
-func (d *decoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
+func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
 	var wrong *scheme.Error
 	var format *workload.FormatError
 	switch {
@@ -188,12 +197,12 @@ func (d *decoder) failJob(x document.Map, s *job.Scheme, params *document.Node, 
 	}
 }
 
-// places are the members of a job that a host, a group or a pattern means.
-func (d *decoder) places(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
-	found, grouped := d.groups[name]
+// findMembers are the members of a job that a host, a group or a pattern means.
+func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
+	found, grouped := d.nodes.groups[name]
 	if !grouped {
 		before := d.Count()
-		if found = d.matching(params.Place, name, false, p.seen.Network); d.Count() > before {
+		if found = d.nodes.matchNodes(params.Place, name, false, p.seen.Network); d.Count() > before {
 			return nil, errUnread
 		}
 	}
@@ -215,10 +224,10 @@ func (d *decoder) places(params *document.Node, p *Point, hosts []int, name stri
 // errUnread is a file that could not be read, which is said already.
 var errUnread = errors.New("unread")
 
-// ideal reads what carries messages in place of packets.
-func (d *decoder) ideal(root document.Map, p *Point) {
+// readIdeal reads what carries messages in place of packets.
+func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
-	if d.ideally = false; t == nil || t.Kind == document.Scalar && t.Text == Packets {
+	if t == nil || t.Kind == document.Scalar && t.Text == Packets {
 		return
 	}
 	name, params := d.Named(t, "network")
@@ -236,14 +245,14 @@ func (d *decoder) ideal(root document.Map, p *Point) {
 		if p.ideal, err = m.Make(config); err != nil {
 			d.Fail(params.Place, "", "%v", err)
 		}
-		d.ideally, p.seen.NoPackets = true, true
+		p.seen.NoPackets = true
 		return
 	}
 	d.Unknown(t.Place, "network", name, names)
 }
 
-// onlyJobs refuses what an ideal network cannot carry, and what cannot happen to it.
-func (d *decoder) onlyJobs(t *document.Node, p *Point) {
+// checkIdeal refuses what an ideal network cannot carry, and what cannot happen to it.
+func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 	taken := make([]string, len(p.seen.Network.Nodes))
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -277,8 +286,8 @@ func sameJob(a, b *Traffic) bool {
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
 
-// iterations reads how those of jobs follow each other.
-func (d *decoder) iterations(root document.Map, p *Point) {
+// readIterations reads how those of jobs follow each other.
+func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {
 		value = &document.Node{Place: root.Place, Kind: document.Mapping}
@@ -289,8 +298,8 @@ func (d *decoder) iterations(root document.Map, p *Point) {
 	if !ok {
 		return
 	}
-	p.anew = d.word(t.Default("draws"), iterations, "draws") == drawsAnew
-	p.repeats = d.word(t.Default("repeat"), iterations, "repeat") == "true"
+	p.anew = d.readWord(t.Default("draws"), iterations, "draws") == drawsAnew
+	p.repeats = d.readWord(t.Default("repeat"), iterations, "repeat") == "true"
 	if p.anew && d.OK() {
 		if why := p.goesOn(); why != "" {
 			d.Fail(t.Get("draws").Place, "one job, of a collective operation in iterations", "draws cannot begin anew: %s", why)

@@ -11,8 +11,8 @@ import (
 // A sender needs a path to each of its receivers, and to no other host. As hosts do not forward, a path from a to b and
 // one from b to c do not make a path from a to c.
 
-// join checks that there is a path from one host to another, and reports an error at a place if not.
-func (d *decoder) join(at document.Place, p *Point, from, to int) bool {
+// checkPath checks that there is a path from one host to another, and reports an error at a place if not.
+func (d *nodeNames) checkPath(at document.Place, p *Point, from, to int) bool {
 	if p.seen.Routes.Joined(from, to) {
 		return true
 	}
@@ -22,10 +22,10 @@ func (d *decoder) join(at document.Place, p *Point, from, to int) bool {
 	return false
 }
 
-// joinAll checks that there is a path between each of the pairs, and reports the first pair without one.
-func (d *decoder) joinAll(at document.Place, p *Point, pairs iter.Seq2[int, int]) bool {
+// checkPaths checks that there is a path between each of the pairs, and reports the first pair without one.
+func (d *nodeNames) checkPaths(at document.Place, p *Point, pairs iter.Seq2[int, int]) bool {
 	for from, to := range pairs {
-		if !d.join(at, p, from, to) {
+		if !d.checkPath(at, p, from, to) {
 			return false
 		}
 	}

@@ -49,13 +49,13 @@ func (s *Spec) decodeTables(d *decoder) {
 		names = append(names, dim.Key)
 	}
 	names = append(names, s.valueNames()...)
-	for _, v := range d.words(x.Get("columns")) {
+	for _, v := range d.readWords(x.Get("columns")) {
 		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return means(v.Text, &m) }) {
 			d.Unknown(v.Place, "measure", v.Text, measures)
 		}
 		s.listing.Columns = append(s.listing.Columns, v.Text)
 	}
-	for _, v := range d.words(x.Get("sort")) {
+	for _, v := range d.readWords(x.Get("sort")) {
 		name := strings.TrimSuffix(v.Text, Descending)
 		if !slices.Contains(names, name) {
 			d.Unknown(v.Place, "key of the sweep or value", name, names)
@@ -64,8 +64,8 @@ func (s *Spec) decodeTables(d *decoder) {
 	}
 }
 
-// words are the texts of a list, or one.
-func (d *decoder) words(t *document.Node) (words []*document.Node) {
+// readWords are the texts of a list, or one.
+func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 	for _, v := range items(t) {
 		if d.Text(v); v.Kind == document.Scalar {
 			words = append(words, v)

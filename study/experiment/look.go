@@ -19,7 +19,7 @@ func (s *Spec) readLook(d *decoder, x document.Map, p *Plot) {
 		log bool
 	}{{"x_range", &p.XRange, p.LogX}, {"y_range", &p.YRange, p.LogY}, {"z_range", &p.ZRange, false}} {
 		if v := x.Get(a.key); v != nil {
-			*a.to = readRange(d, v, a.log)
+			*a.to = readRange(d.reader, v, a.log)
 		}
 	}
 	for _, a := range []struct {
@@ -27,7 +27,7 @@ func (s *Spec) readLook(d *decoder, x document.Map, p *Plot) {
 		to  *Ticks
 	}{{"x_ticks", &p.XTicks}, {"y_ticks", &p.YTicks}} {
 		if v := x.Get(a.key); v != nil {
-			*a.to = readTicks(d, v)
+			*a.to = readTicks(d.reader, v)
 		}
 	}
 	for _, a := range []struct {
@@ -94,7 +94,7 @@ func readLength(text string) float64 {
 }
 
 // readRange reads low..high.
-func readRange(d *decoder, v *document.Node, log bool) (r Range) {
+func readRange(d *reader, v *document.Node, log bool) (r Range) {
 	const allowed = "low..high such as 0..50Mbps, 10.., or ..1"
 	text := d.Text(v)
 	if v.Kind != document.Scalar {
@@ -129,7 +129,7 @@ func readRange(d *decoder, v *document.Node, log bool) (r Range) {
 }
 
 // readTicks reads values, or how many.
-func readTicks(d *decoder, v *document.Node) (t Ticks) {
+func readTicks(d *reader, v *document.Node) (t Ticks) {
 	if v.Kind == document.Scalar {
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n < 2 || n > 50 {

@@ -41,7 +41,7 @@ type tally struct {
 }
 
 // add counts point i. It fails if those so far, and others that are to come, are too many.
-func (r *tally) add(s *Spec, d *decoder, i int, p *Point) {
+func (r *tally) add(s *Spec, d *reader, i int, p *Point) {
 	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + p.flows.n
 	r.kept += size
 	s.memory += p.memory
@@ -63,9 +63,9 @@ func (r *tally) add(s *Spec, d *decoder, i int, p *Point) {
 	}
 }
 
-// share lets a point have the flows of the one before it if they are the same, and counts what is its own. What it
+// shareFlows lets a point have the flows of the one before it if they are the same, and counts what is its own. What it
 // has of networks and routes was counted when these were made.
-func (d *decoder) share(p *Point) {
+func (d *decoder) shareFlows(p *Point) {
 	p.memory += int64(ofPoint + ofParameter*len(p.defaults) + len(p.canonical) + ofSwitch*len(p.switches))
 	if p.flows.same(&d.flows) {
 		p.flows = d.flows

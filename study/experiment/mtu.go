@@ -25,12 +25,13 @@ type mtu struct {
 // ibv_mtu). An RNIC takes the largest that the interface's MTU holds with headers: 1024 for 1500, 4096 for 4200.
 var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
 
-func (d *decoder) mtu(t *document.Node) mtu {
+// readMTU reads the largest packet.
+func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	m := mtu{Place: t.Place, text: t.Text}
 	size, payload := strings.CutSuffix(d.Text(t), " payload")
 	m.payload = payload
 	if payload {
-		m.bytes = d.payload(t, size)
+		m.bytes = d.readPayload(t, size)
 		return m
 	}
 	size, m.path = strings.CutSuffix(size, " pmtu")
@@ -54,7 +55,7 @@ func (d *decoder) mtu(t *document.Node) mtu {
 }
 
 // of is what an MTU leaves to a transport for payload, where packets have so many bytes of telemetry.
-func (m mtu) of(d *decoder, s *transport.Scheme, version uint8, told int32) int32 {
+func (m mtu) of(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
 	if m.path && s.Proto != packet.ProtoRDMA {
 		d.Fail(m.Place, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
 			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
@@ -79,7 +80,8 @@ func (m mtu) of(d *decoder, s *transport.Scheme, version uint8, told int32) int3
 	return (m.bytes - headers) / multiple * multiple
 }
 
-func (d *decoder) payload(t *document.Node, text string) int32 {
+// readPayload reads the payload of a full packet.
+func (d *reader) readPayload(t *document.Node, text string) int32 {
 	b, err := unit.ParseBytes(text)
 	if err != nil || b < 1 || b > 65507 {
 		d.Fail(t.Place, "1 B … 65507 B", "%q is not a payload", t.Text)
@@ -90,7 +92,7 @@ func (d *decoder) payload(t *document.Node, text string) int32 {
 
 // told leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of bytes decides
 // how long they are; first is the first of the point's flows that is its.
-func (m mtu) told(d *decoder, p *Point, id, first int) {
+func (m mtu) told(d *reader, p *Point, id, first int) {
 	tr := &p.entries[id]
 	if m.payload || tr.fixedPayload {
 		return

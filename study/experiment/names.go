@@ -44,13 +44,21 @@ func (x *directory) of(n *topology.Network) *directory {
 	return x
 }
 
+// nodeNames finds hosts, switches and links by the names, groups and patterns of a file.
+type nodeNames struct {
+	*reader
+	directory directory        // of the network of the point in hand
+	groups    map[string][]int // hosts by the name that the file gives them, of the point in hand
+	matches   int              // names that the point's patterns were compared with
+}
+
 // mostMatches bounds the names that patterns are compared with at a point.
 const mostMatches = 1 << 26
 
-// matching are the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
+// matchNodes are the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
 // be read as a pattern.
-func (d *decoder) matching(at document.Place, pattern string, switches bool, n *topology.Network) (found []int) {
-	if i, ok := d.named.of(n).nodes[pattern]; ok {
+func (d *nodeNames) matchNodes(at document.Place, pattern string, switches bool, n *topology.Network) (found []int) {
+	if i, ok := d.directory.of(n).nodes[pattern]; ok {
 		if n.Nodes[i].Switch == switches {
 			return []int{i}
 		}
@@ -60,11 +68,11 @@ func (d *decoder) matching(at document.Place, pattern string, switches bool, n *
 	if !topology.IsPattern(pattern) && (!below || switches) {
 		return nil
 	}
-	if !d.compare(at, len(n.Nodes)) {
+	if !d.countComparisons(at, len(n.Nodes)) {
 		return nil
 	}
 	if below && !switches {
-		return d.below(at, above, of, n)
+		return d.hostsBelow(at, above, of, n)
 	}
 	p := topology.NewPattern(pattern)
 	for i := range n.Nodes {
@@ -72,13 +80,13 @@ func (d *decoder) matching(at document.Place, pattern string, switches bool, n *
 			found = append(found, i)
 		}
 	}
-	d.whole(at, pattern, found, n)
+	d.checkRange(at, pattern, found, n)
 	return found
 }
 
-// whole reports an error if a range of a pattern is backwards, or has numbers that none of the nodes has which match:
-// the experiment would be smaller than its file says. Of nothing that matches the caller tells.
-func (d *decoder) whole(at document.Place, pattern string, found []int, n *topology.Network) {
+// checkRange reports an error if a range of a pattern is backwards, or has numbers that none of the nodes has which
+// match: the experiment would be smaller than its file says. Of nothing that matches the caller tells.
+func (d *nodeNames) checkRange(at document.Place, pattern string, found []int, n *topology.Network) {
 	names := make([]string, len(found))
 	for i, node := range found {
 		names[i] = n.Nodes[node].Name
@@ -86,10 +94,10 @@ func (d *decoder) whole(at document.Place, pattern string, found []int, n *topol
 	measure.Whole(d.Reader, at, pattern, names)
 }
 
-// below are the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
-func (d *decoder) below(at document.Place, above, pattern string, n *topology.Network) (found []int) {
+// hostsBelow are the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
+func (d *nodeNames) hostsBelow(at document.Place, above, pattern string, n *topology.Network) (found []int) {
 	under := make(map[int]bool)
-	for _, sw := range d.matching(at, above, true, n) {
+	for _, sw := range d.matchNodes(at, above, true, n) {
 		under[sw] = true
 	}
 	p := topology.NewPattern(pattern)
@@ -109,12 +117,12 @@ func (d *decoder) below(at document.Place, above, pattern string, n *topology.Ne
 			all = append(all, i)
 		}
 	}
-	d.whole(at, pattern, all, n)
+	d.checkRange(at, pattern, all, n)
 	return found
 }
 
-// compare counts the names, or links, that one pattern is compared with, and reports whether that may be.
-func (d *decoder) compare(at document.Place, with int) bool {
+// countComparisons counts the names, or links, that one pattern is compared with, and reports whether that may be.
+func (d *nodeNames) countComparisons(at document.Place, with int) bool {
 	if d.matches += with; d.matches <= mostMatches {
 		return true
 	}

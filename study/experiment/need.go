@@ -84,9 +84,9 @@ func (s *Spec) decodeRepeat(d *decoder, t *document.Node) {
 		n.Measure, n.Group, _ = strings.Cut(d.Text(v), ".")
 	}
 	if v := x.Get("until"); v != nil {
-		n.Until = d.shareIn(v, "above 0% and up to 100%", func(v float64) bool { return v > 0 && v <= 1 })
+		n.Until = d.readShare(v, "above 0% and up to 100%", func(v float64) bool { return v > 0 && v <= 1 })
 	}
-	n.Confidence = d.shareIn(x.Default("confidence"),
+	n.Confidence = d.readShare(x.Default("confidence"),
 		unit.FormatShare(leastConfidence)+" … "+unit.FormatShare(mostConfidence),
 		func(v float64) bool { return v >= leastConfidence && v <= mostConfidence })
 	least, most := x.Default("least"), x.Default("most")
@@ -99,8 +99,8 @@ func (s *Spec) decodeRepeat(d *decoder, t *document.Node) {
 	s.need, s.repeat, s.labRepeat = n, n.Most, n.Least
 }
 
-// shareIn reads a share that has to be within bounds.
-func (d *decoder) shareIn(t *document.Node, allowed string, within func(float64) bool) float64 {
+// readShare reads a share that has to be within bounds.
+func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
 	v, ok := document.ReadOK(d.Reader, t, unit.ParseShare)
 	if ok && !within(v) {
 		d.Fail(t.Place, allowed, "%q is not in the range", t.Text)

@@ -39,8 +39,8 @@ func (e *NoNIC) place(p *Point) document.Place {
 	return tr.nicAt
 }
 
-// nic reads by which of its NICs a host sends the traffic's flows.
-func (d *decoder) nic(x document.Map, tr *Traffic, p *Point) {
+// readNIC reads by which of its NICs a host sends the traffic's flows.
+func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
 	tr.nic, tr.nicPort = topology.Hashed, -1
 	tr.nicAt = x.Place
 	v := x.Get("nic")

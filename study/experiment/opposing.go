@@ -67,11 +67,11 @@ func (w *walk) limits(i int) bool {
 	return w.ports[i] == w.narrow || w.narrow != w.ports[0] && slices.Contains(w.queues, w.ports[i])
 }
 
-// sharing returns the port with the most flows without an end among a walk's narrowest, and how many they are.
-func (d *decoder) sharing(w *walk) (busiest topology.PortRef, flows int) {
+// findBusiest returns the port with the most flows without an end among a walk's narrowest, and how many they are.
+func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int) {
 	busiest = w.narrow
 	for i, port := range w.ports {
-		if x := d.around.loads[port]; w.limits(i) && x != nil && int(x.flows+.5) > flows {
+		if x := d.loads[port]; w.limits(i) && x != nil && int(x.flows+.5) > flows {
 			busiest, flows = port, int(x.flows+.5)
 		}
 	}
@@ -80,7 +80,7 @@ func (d *decoder) sharing(w *walk) (busiest topology.PortRef, flows int) {
 
 // countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
 // Each of several equal ports has an equal share of them.
-func (d *decoder) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
+func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
 	if tr.cc == nil || tr.cc.Telemetry == telemetry.Nothing || tr.traits.AppRate > 0 {
 		return
@@ -109,15 +109,15 @@ func (w *walk) share(n *topology.Network) {
 	}
 }
 
-// opposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It is zero
-// as long as not all traffics are known.
-func (d *decoder) opposing(p *Point, tr *Traffic, w *walk, src, dst int, frame int32) (o cc.Opposing) {
+// findOpposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It is
+// zero as long as not all traffics are known.
+func (d *pathChecker) findOpposing(p *Point, tr *Traffic, w *walk, src, dst int, frame int32) (o cc.Opposing) {
 	near, joined := p.seen.Routes.Near(dst, src)
-	if d.around.loads == nil || !joined {
+	if d.loads == nil || !joined {
 		return o
 	}
-	there, aligned := d.mostLong(p, w, func(int) bool { return false })
-	_, opposed := d.mostLong(p, d.walk(p, near, frame), func(node int) bool {
+	there, aligned := d.findMostLong(p, w, func(int) bool { return false })
+	_, opposed := d.findMostLong(p, d.findWalk(p, near, frame), func(node int) bool {
 		return p.switches[node].Queues > 1 && tr.traits.SeparatesAcks != nil && tr.traits.SeparatesAcks(tr.TOSOf(0))
 	})
 	if aligned == 0 || opposed == 0 {
@@ -128,21 +128,21 @@ func (d *decoder) opposing(p *Point, tr *Traffic, w *walk, src, dst int, frame i
 		Paths: int(1/w.shares[there] + .5)}
 }
 
-// crossed reports whether data of long flows passes a port on the way back from dst to src.
-func (d *decoder) crossed(p *Point, src, dst int, frame int32) bool {
+// isCrossed reports whether data of long flows passes a port on the way back from dst to src.
+func (d *pathChecker) isCrossed(p *Point, src, dst int, frame int32) bool {
 	near, joined := p.seen.Routes.Near(dst, src)
-	return joined && slices.ContainsFunc(d.walk(p, near, frame).ports, func(port topology.PortRef) bool {
-		x := d.around.loads[port]
+	return joined && slices.ContainsFunc(d.findWalk(p, near, frame).ports, func(port topology.PortRef) bool {
+		x := d.loads[port]
 		return x != nil && x.long > 0
 	})
 }
 
-// mostLong returns the number of the port in a walk at which most long flows queue, and how many they are. Ports of
+// findMostLong returns the number of the port in a walk at which most long flows queue, and how many they are. Ports of
 // switches that skip reports do not count.
-func (d *decoder) mostLong(p *Point, w *walk, skip func(node int) bool) (most, flows int) {
+func (d *pathChecker) findMostLong(p *Point, w *walk, skip func(node int) bool) (most, flows int) {
 	n := p.seen.Network
 	for i, k := range w.ports[1:] {
-		l, x := &n.Links[k.Link], d.around.loads[k]
+		l, x := &n.Links[k.Link], d.loads[k]
 		if !x.crowded(l.Rate) || skip(l.Ends[k.End]) {
 			continue
 		}

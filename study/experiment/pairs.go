@@ -6,8 +6,8 @@ import (
 	"weir/internal/document"
 )
 
-// everyPair joins every one of the generator's hosts to every other that it names.
-func (d *decoder) everyPair(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
+// pairAll joins every one of the generator's hosts to every other that it names.
+func (d *trafficDecoder) pairAll(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
 	for _, a := range g.From {
 		for _, b := range g.To {
 			if a == b {
@@ -22,8 +22,8 @@ func (d *decoder) everyPair(x document.Map, p *Point, g *Generator) (pairs [][2]
 	return pairs
 }
 
-// pairs reads who sends to whom: [[h0, h5], [h1, h4]].
-func (d *decoder) pairs(x document.Map, p *Point) (pairs [][2]int) {
+// readPairs reads who sends to whom: [[h0, h5], [h1, h4]].
+func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	t := x.Get("pairs")
 	for _, key := range []string{"from", "to", "load", "sizes"} {
 		if v := x.Get(key); v != nil {
@@ -42,16 +42,17 @@ func (d *decoder) pairs(x document.Map, p *Point) (pairs [][2]int) {
 		}
 		var pair [2]int
 		for e, y := range item.Items {
-			i, ok := d.named.of(n).nodes[d.Text(y)]
+			i, ok := d.nodes.directory.of(n).nodes[d.Text(y)]
 			switch {
 			case !ok:
-				d.Unknown(y.Place, "host", y.Text, d.named.hosts)
+				d.Unknown(y.Place, "host", y.Text, d.nodes.directory.hosts)
 			case n.Nodes[i].Switch:
-				d.Fail(y.Place, document.Near(y.Text, d.named.hosts), "%q is a switch; flows go from host to host", y.Text)
+				d.Fail(y.Place, document.Near(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
+					y.Text)
 			}
 			pair[e] = i
 		}
-		if pair[0] == pair[1] && d.fine() {
+		if pair[0] == pair[1] && d.entryFine() {
 			d.Fail(item.Place, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
 		}
 		pairs = append(pairs, pair)
@@ -59,11 +60,11 @@ func (d *decoder) pairs(x document.Map, p *Point) (pairs [][2]int) {
 	return pairs
 }
 
-// listedFlows makes the flows of pairs of hosts.
-func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator, pairs [][2]int, flows int) {
+// addFlows makes the flows of pairs of hosts.
+func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Generator, pairs [][2]int, flows int) {
 	id := len(p.entries)
 	p.entries = append(p.entries, tr)
-	number := d.ports(x, p)
+	number := d.readPorts(x, p)
 	at := x.Get("to")
 	if at == nil {
 		at = x.Get("pairs")
@@ -71,7 +72,7 @@ func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator
 	index := 0
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
-		if !d.join(at.Place, p, a, b) || !d.room(x.Place, p, float64(flows)*float64(len(g.Sets))) {
+		if !d.nodes.checkPath(at.Place, p, a, b) || !d.checkFlowCount(x.Place, p, float64(flows)*float64(len(g.Sets))) {
 			return
 		}
 		p.flows.grow(flows * len(g.Sets))
@@ -95,8 +96,8 @@ type numbering struct {
 	flows [2][]int // by host: flows that it sends, that it receives, so far
 }
 
-// ports reads a traffic's ports; nil: it has none of its own.
-func (d *decoder) ports(x document.Map, p *Point) *numbering {
+// readPorts reads a traffic's ports; nil: it has none of its own.
+func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
 	t := x.Get("ports")
 	if t == nil {
 		return nil

@@ -132,7 +132,7 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 		v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
 		v.Unit, _ = s.view.UnitOf(v.Measure)
 		var ok bool
-		if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
+		if v.Value, ok = d.readQuantity(k.Value, v.Unit); !ok {
 			continue
 		}
 		for i := range s.paperValues {
@@ -151,8 +151,8 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 	}
 }
 
-// quantity reads a value of a measure's unit in base units.
-func (d *decoder) quantity(t *document.Node, of string) (float64, bool) {
+// readQuantity reads a value of a measure's unit in base units.
+func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
 	text := d.Text(t)
 	if t.Kind != document.Scalar {
 		return 0, false

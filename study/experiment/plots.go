@@ -115,7 +115,8 @@ func (s *Spec) decodePlots(d *decoder) {
 // ParsePlot reads a plot that is no entry of the list: keys in their order, each with the text of its value as a
 // file has it. Places of errors are names, such as those of flags.
 func (s *Spec) ParsePlot(keys []PlotKey) (Plot, error) {
-	d := &decoder{Reader: document.NewReader(document.Kind{Name: "plot", Whole: "a plot", First: "x, y, …"})}
+	d := &decoder{reader: &reader{Reader: document.NewReader(document.Kind{Name: "plot", Whole: "a plot",
+		First: "x, y, …"})}}
 	item := &document.Node{Kind: document.Mapping, Place: document.Place{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
 		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {

@@ -27,26 +27,27 @@ type Point struct {
 	canonical string
 	defaults  []Parameter
 
-	seen      measure.Point // what measures see of it
-	book      *packet.Book
-	usersAt   document.Place // where the file declares users
-	tree      *topology.Tree // with hierarchical addresses
-	prefixes  topology.Prefixes
-	numbered  [2][]int // by host, flows with ports that it sends and receives; nil: there are none
-	switches  []wiring.SwitchConfig
-	served    []*switchfile.Served // by node; nil: by default
-	telemetry *telemetry.Format    // nil: no switch writes any
-	entries   []Traffic
-	flows     flowList
-	triggers  []workload.Trigger // of flows in it
-	measures  measure.List
-	stalls    Stalls
-	repeats   bool      // iterations of jobs that recur are not carried out again
-	anew      bool      // random draws begin anew between iterations
-	ideal     job.Ideal // in place of packets; nil: there is none
-	samples   float64   // values that the measures of a run look at
-	kept      float64   // of these, those that are kept beyond it
-	memory    int64     // bytes that it does not share with points before it
+	seen        measure.Point // what measures see of it
+	book        *packet.Book
+	usersAt     document.Place // where the file declares users
+	tree        *topology.Tree // with hierarchical addresses
+	prefixes    topology.Prefixes
+	numbered    [2][]int // by host, flows with ports that it sends and receives; nil: there are none
+	switches    []wiring.SwitchConfig
+	served      []*switchfile.Served // by node; nil: by default
+	telemetry   *telemetry.Format    // nil: no switch writes any
+	telemetryAt document.Place       // of the program that writes it
+	entries     []Traffic
+	flows       flowList
+	triggers    []workload.Trigger // of flows in it
+	measures    measure.List
+	stalls      Stalls
+	repeats     bool      // iterations of jobs that recur are not carried out again
+	anew        bool      // random draws begin anew between iterations
+	ideal       job.Ideal // in place of packets; nil: there is none
+	samples     float64   // values that the measures of a run look at
+	kept        float64   // of these, those that are kept beyond it
+	memory      int64     // bytes that it does not share with points before it
 }
 
 // At are the values of the sweep.
@@ -223,9 +224,9 @@ func (p *Point) see(ok bool) {
 	}
 }
 
-// measureList reads what is measured.
-func (d *decoder) measureList(root document.Map, p *Point) {
-	p.seen.HostsOf = func(t *document.Node) []int { return d.hostsIn(t, p) }
+// readMeasures reads what is measured.
+func (d *decoder) readMeasures(root document.Map, p *Point) {
+	p.seen.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
 	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
 	p.seen.HostsOf = nil
 }
@@ -265,7 +266,7 @@ func (f *Flow) After() []int {
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
-	d.files, d.bufferAt, d.limits, d.matches = nil, nil, nil, 0
+	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
 	d.Bound = map[document.Place]string{}
 	tree := document.Copy(d.tree)
 	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
@@ -314,42 +315,43 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
 	before = d.Count()
 	if !d.incomplete {
-		d.network(root, p)
+		d.network.readTopology(root, p)
 	}
 	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
-		d.route(root, p)
+		d.network.assignRoutes(root, p)
 	}
 	// the rest is read as far as it goes without
 	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
 		d.sketch(root, p)
 		return p
 	}
-	d.completePoint(root, tree, p)
+	d.readComplete(root, tree, p)
 	return p
 }
 
-// completePoint decodes what depends on a point's network: its switches, traffic, events and measures.
-func (d *decoder) completePoint(root document.Map, tree *document.Node, p *Point) {
-	d.ideal(root, p)
-	d.users(root, p)
-	events := d.eventList(root, p) // whose rates the format of telemetry needs; waits and traffic are read without them
-	d.switchConfigs(root, p, events)
-	p.limitWaits(d.around.programs)
-	d.trafficList(root, p)
+// readComplete decodes what depends on a point's network: its switches, traffic, events and measures.
+func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point) {
+	d.traffic.jobs.readIdeal(root, p)
+	d.users.readUsers(root, p)
+	events := d.events.readEvents(root,
+		p) // whose rates the format of telemetry needs; waits and traffic are read without them
+	d.switches.readSwitches(root, p, events)
+	p.limitWaits(d.paths.programs)
+	d.traffic.readList(root, p)
 	p.seen.Events = events
-	d.stalls(root, p)
-	if d.iterations(root, p); d.ideally {
-		d.onlyJobs(root.Get("network"), p)
+	d.events.readStalls(root, p)
+	if d.traffic.jobs.readIterations(root, p); p.seen.NoPackets {
+		d.traffic.jobs.checkIdeal(root.Get("network"), p)
 	}
-	p.limitWaits(d.around.programs) // with the frames of all traffic, and with events
+	p.limitWaits(d.paths.programs) // with the frames of all traffic, and with events
 	p.see(d.OK())
-	d.measureList(root, p)
-	d.buffers(p)
-	d.programsSuit(p)
+	d.readMeasures(root, p)
+	d.network.checkBuffers(p)
+	d.paths.checkPrograms(p)
 	if d.OK() {
 		d.identify(tree, p)
-		d.share(p)
-		d.try(root, p)
+		d.shareFlows(p)
+		d.tryBuild(root, p)
 	}
 }
 
@@ -379,10 +381,10 @@ func (d *decoder) identify(tree *document.Node, p *Point) {
 	p.canonical = b.String()
 }
 
-// try has the run built once, so that what only constructors can know is an error of the file and
+// tryBuild has the run built once, so that what only constructors can know is an error of the file and
 // not of a run. Endpoints are built for every point; switches, which are many in large networks,
 // for each network, configuration and list of measures.
-func (d *decoder) try(root document.Map, p *Point) {
+func (d *decoder) tryBuild(root document.Map, p *Point) {
 	var b strings.Builder
 	for _, key := range top.Names(ofBuild) {
 		if t := root.Get(key); t != nil {

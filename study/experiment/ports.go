@@ -26,9 +26,9 @@ type portLoad struct {
 	by       map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
 }
 
-// loads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest
+// findLoads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest
 // link.
-func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest unit.Rate) {
+func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad, fastest unit.Rate) {
 	loads = map[topology.PortRef]*portLoad{}
 	ranges := p.flowRanges()
 	for id := range p.entries {
@@ -42,7 +42,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 			if src == dst || !joined {
 				return
 			}
-			w := d.walk(p, near, frame)
+			w := d.findWalk(p, near, frame)
 			fastest = max(fastest, unit.Rate(w.least))
 			trip := unit.Time(0)
 			if tr.cc != nil {
@@ -172,16 +172,16 @@ type finding struct {
 	excess float64
 }
 
-// programsSuit asks the programs and schedulers of switches what they have to say of where they stand. Of several
+// checkPrograms asks the programs and schedulers of switches what they have to say of where they stand. Of several
 // switches that have the same entry of the file the worst is named.
-func (d *decoder) programsSuit(p *Point) {
-	if !d.OK() || d.ideally {
+func (d *pathChecker) checkPrograms(p *Point) {
+	if !d.OK() || p.seen.NoPackets {
 		return
 	}
-	loads, fastest := d.loads(p)
-	d.suitsAgain(p, loads)
-	d.coarse(p, loads)
-	s := d.setting(p)
+	loads, fastest := d.findLoads(p)
+	d.checkTrafficAgain(p, loads)
+	d.checkUnits(p, loads)
+	s := d.describeSwitches(p)
 	s.Fastest = fastest
 	if text := s.DividedUsers(nil, true); text != "" {
 		d.warn(dataplane.WarnDivided, p.usersAt, "%s", text)
@@ -197,7 +197,7 @@ func (d *decoder) programsSuit(p *Point) {
 		}
 	}
 	senders := p.listedSenders()
-	for i, list := range d.around.programs {
+	for i, list := range d.programs {
 		if !p.seen.Network.Nodes[i].Switch || len(list) == 0 {
 			continue
 		}
@@ -216,22 +216,20 @@ func (d *decoder) programsSuit(p *Point) {
 	}
 }
 
-// suitsAgain asks transports and controllers again, with the ports at which data can queue: that a switch elsewhere
-// on a
-// path marks, trims or answers is no signal of a queue.
-func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
-	a := &d.around
-	a.loads = loads
-	for id := range a.asked {
-		x := &a.asked[id]
-		a.transport, a.control, a.transportAt = x.transport, x.control, x.transportAt
-		d.suits(p, id, x.first, x.end)
+// checkTrafficAgain asks transports and controllers again, with the ports at which data can queue: that a switch
+// elsewhere on a path marks, trims or answers is no signal of a queue.
+func (d *pathChecker) checkTrafficAgain(p *Point, loads map[topology.PortRef]*portLoad) {
+	d.loads = loads
+	for id := range d.asked {
+		x := &d.asked[id]
+		d.transport, d.control, d.transportAt = x.transport, x.control, x.transportAt
+		d.checkTraffic(p, id, x.first, x.end)
 	}
 }
 
-// setting is what programs of all switches may need to know.
-func (d *decoder) setting(p *Point) *dataplane.Setting {
-	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest,
+// describeSwitches is what programs of all switches may need to know.
+func (d *pathChecker) describeSwitches(p *Point) *dataplane.Setting {
+	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.shortest, Longest: d.longest,
 		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]

@@ -50,15 +50,15 @@ func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, sha
 	return all.Sum64(), form.Sum64()
 }
 
-// route gives a point its network's addresses and routes. The points of a sweep often
+// assignRoutes gives a point its network's addresses and routes. The points of a sweep often
 // have the same network, and then share them.
-func (d *decoder) route(root document.Map, p *Point) {
+func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	var r routed
 	t := root.Default("addresses")
 	var b strings.Builder
 	t.Write(&b, 0)
-	whole, shape := d.networks.hash(p.seen.Network, b.String())
-	for _, old := range d.networks.alike[shape] {
+	whole, shape := d.routed.hash(p.seen.Network, b.String())
+	for _, old := range d.routed.alike[shape] {
 		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
 			slices.EqualFunc(old.network.Links, p.seen.Network.Links, sameEnds) {
 			// which rates and delays do not change
@@ -67,7 +67,7 @@ func (d *decoder) route(root document.Map, p *Point) {
 			break
 		}
 	}
-	for _, old := range d.networks.same[whole] {
+	for _, old := range d.routed.same[whole] {
 		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
 			slices.Equal(old.network.Links, p.seen.Network.Links) {
 			r = *old
@@ -86,15 +86,15 @@ func (d *decoder) route(root document.Map, p *Point) {
 		r.book, r.routes = p.seen.Network.Addresses(), p.seen.Network.Routes()
 		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
 			top.Key("addresses").Form.Spellings()) == hierarchical {
-			d.hierarchy(root, t, p.seen.Network, &r)
+			d.assignPrefixes(root, t, p.seen.Network, &r)
 		}
 	}
 	if r.network == nil {
 		r.network, r.addresses = p.seen.Network, b.String()
 		p.memory += ofLink * int64(len(p.seen.Network.Links))
-		d.networks.same[whole] = append(d.networks.same[whole], &r)
+		d.routed.same[whole] = append(d.routed.same[whole], &r)
 		if fresh {
-			d.networks.alike[shape] = append(d.networks.alike[shape], &r)
+			d.routed.alike[shape] = append(d.routed.alike[shape], &r)
 		}
 	}
 	p.seen.Network, p.book, p.seen.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
@@ -103,9 +103,9 @@ func (d *decoder) route(root document.Map, p *Point) {
 // hierarchical are addresses from prefixes of leaves, in the network's order.
 const hierarchical = "hierarchical"
 
-// hierarchy gives the hosts of a fat tree addresses from their leaves' prefixes: those of
+// assignPrefixes gives the hosts of a fat tree addresses from their leaves' prefixes: those of
 // P4TE's figure 1, or those that the file gives by leaf.
-func (d *decoder) hierarchy(root document.Map, t *document.Node, n *topology.Network, r *routed) {
+func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routed) {
 	x, err := n.Tree()
 	if err != nil {
 		d.Fail(t.Place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",

@@ -15,31 +15,31 @@ import (
 // mostPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
 const mostPairs = 1000
 
-// suits asks the traffic's transport and controller what they have to say of where they stand. It is called when the
-// traffic is read, for errors, and again when all are known (programsSuit), for warnings.
-func (d *decoder) suits(p *Point, id, first, end int) {
+// checkTraffic asks the traffic's transport and controller what they have to say of where they stand. It is called when
+// the traffic is read, for errors, and again when all are known (checkPrograms), for warnings.
+func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	if !d.OK() || id >= len(p.entries) {
 		return
 	}
-	tr, a := &p.entries[id], &d.around
-	if a.loads == nil {
-		a.first, a.end = first, end
-		a.asked = append(a.asked, a.inHand)
+	tr := &p.entries[id]
+	if d.loads == nil {
+		d.first, d.end = first, end
+		d.asked = append(d.asked, d.inHand)
 	}
 	t := &tr.traits
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
 		Config: tr.ccConfig, Uncongested: t.UponCongestion(), Unmeasured: t.WhyUnmeasured, Keeps: t.KeepsSlow,
 		AcksDelayed: t.DelaysAcks}
 	spread := d.collectPaths(p, site, tr, first, end)
-	if site.Sprayed && a.loads != nil {
+	if site.Sprayed && d.loads != nil {
 		if why := t.WhyInOrder; why != "" {
-			d.warn(warnOrder, a.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
+			d.warn(warnOrder, d.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
 				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
 		}
 	}
 	ofTransport, ofControl := transport.CheckAsking(t.Asking, site)
-	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		a.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
+	d.addRemarks(tr, "transport "+tr.seen.Transport.Name, d.transportAt, d.transport,
+		d.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
 			transport.ShortTimer(t.Timer, site))))
 	tr.timer, tr.timed = transport.ReportTimer(t.Timer, site.Paths)
 	if tr.cc == nil {
@@ -47,17 +47,17 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	for i := range site.Paths {
 		x := &site.Paths[i]
-		if a.longest = max(a.longest, x.BaseRTT); a.shortest == 0 || x.BaseRTT < a.shortest {
-			a.shortest = x.BaseRTT
+		if d.longest = max(d.longest, x.BaseRTT); d.shortest == 0 || x.BaseRTT < d.shortest {
+			d.shortest = x.BaseRTT
 		}
 	}
-	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, a.issuable(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
+	d.addRemarks(tr, "cc "+tr.cc.Name, tr.ccAt, d.control, d.issuable(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
 		ofControl...)))
 }
 
 // issuable returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
-func (a *surroundings) issuable(all []scheme.Remark) []scheme.Remark {
-	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return a.loads == nil && !r.Refused })
+func (d *pathChecker) issuable(all []scheme.Remark) []scheme.Remark {
+	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return d.loads == nil && !r.Refused })
 }
 
 // chooses warns of senders that choose among paths where their choice decides nothing, or not for long.
@@ -139,8 +139,9 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 	}
 }
 
-// remarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
-func (d *decoder) remarks(tr *Traffic, who string, at document.Place, params *document.Node, all []scheme.Remark) {
+// addRemarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
+func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Place, params *document.Node,
+	all []scheme.Remark) {
 	for _, r := range all {
 		where, text := at, r.Text
 		if r.Param != "" {

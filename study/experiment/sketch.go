@@ -17,7 +17,7 @@ import (
 // sketch reads what can be read of a point without its network.
 func (d *decoder) sketch(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
-		switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
+		switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
 	}
 	for _, k := range root.Entries("switches") {
 		x, ok := d.Map(k.Value, perSwitch)
@@ -25,11 +25,14 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 			continue
 		}
 		if t := x.Get("programs"); t != nil {
-			switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
+			switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
 		}
 		if t := x.Get("buffer"); t != nil {
 			switchfile.Buffer(d.Reader, t)
 		}
+	}
+	if t := root.Get("network"); t != nil {
+		p.seen.NoPackets = t.Kind != document.Scalar || t.Text != Packets // jobs on an ideal network have no transport
 	}
 	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
 		seen := map[string]bool{}
@@ -38,7 +41,7 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 				d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 				continue
 			}
-			d.sketchTraffic(d.View(x, traffic, d.trafficWords()...), p, seen)
+			d.sketchTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
 		}
 	}
 	d.sketchMeasures(root.Get("measure"))
@@ -52,15 +55,15 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 // sketchTraffic reads what of a traffic does not depend on hosts.
 func (d *decoder) sketchTraffic(x document.Map, p *Point, seen map[string]bool) {
 	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
-	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
+	if !d.traffic.readName(x, &tr, seen) || !d.traffic.readTransport(x, &tr, p) {
 		return
 	}
-	d.controller(x, &tr, p)
+	d.traffic.readController(x, &tr, p)
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
 	}
 	if x.Get("file") == nil && x.Get("collective") == nil && x.Get("job") == nil {
-		d.starts(x, &tr, p)
+		d.traffic.readStart(x, &tr, p)
 		for _, key := range []string{"from", "to"} {
 			if x.Get("pairs") == nil && x.Get(key) == nil {
 				x.Missing(key, "the traffic has no %q", key)

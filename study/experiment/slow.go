@@ -8,12 +8,12 @@ import (
 	"weir/core/unit"
 )
 
-// slow returns two ports of a walk with the smallest part of the rate of another port after as many switches, at the
-// lowest rate that events give to their links: of those that get more than they have if each gets an equal share of
+// findSlow returns two ports of a walk with the smallest part of the rate of another port after as many switches, at
+// the lowest rate that events give to their links: of those that get more than they have if each gets an equal share of
 // what hosts can send, and of those that a flow finds slower if all its packets go there. As long as not all traffics
 // are known there is no such port.
-func (d *decoder) slow(p *Point, w *walk, frame int32) (spread, whole cc.SlowPath) {
-	if d.around.loads == nil || len(w.chosen) == 0 {
+func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc.SlowPath) {
+	if d.loads == nil || len(w.chosen) == 0 {
 		return spread, whole
 	}
 	n := p.seen.Network
@@ -29,11 +29,11 @@ func (d *decoder) slow(p *Point, w *walk, frame int32) (spread, whole cc.SlowPat
 	for i, port := range w.ports {
 		rate := capacity(p.lowest(port), frame)
 		part := rate / fastest[w.levels[i]]
-		if part >= 1 || d.around.loads[port] == nil {
+		if part >= 1 || d.loads[port] == nil {
 			continue
 		}
 		x, load := cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part,
-			Flows: int(d.around.loads[port].long/w.shares[i] + .5), Share: w.shares[i]}, d.around.loads[port].total()
+			Flows: int(d.loads[port].long/w.shares[i] + .5), Share: w.shares[i]}, d.loads[port].total()
 		if rate < best && load > rate {
 			whole.Keep(x)
 		}

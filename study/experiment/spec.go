@@ -11,6 +11,7 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/study/claim"
 	"weir/study/measure"
 )
@@ -120,8 +121,8 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	if o.Seed != nil {
 		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := &decoder{Reader: c, registry: r, trial: t, machine: o.Machine, source: &own, inputs: map[string][]byte{},
-		built: map[string]bool{}, networks: newRoutedNetworks(), mentions: mentions(root, map[string]bool{})}
+	d := newDecoder(c, r, &own, switchfile.InNetwork)
+	d.trial, d.machine, d.mentions = t, o.Machine, mentions(root, map[string]bool{})
 	s.inputs = d.inputs
 	// What is decoded is one document, and what is made of it another: defaults go into the
 	// resolved one, which nothing is read from.
@@ -196,7 +197,7 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 			s.otherBlocks(d, i, used)
 			break
 		}
-		if r.add(s, d, n, p); c.Count() > before {
+		if r.add(s, d.reader, n, p); c.Count() > before {
 			break
 		}
 		if !c.OK() { // the head has errors: one point is enough to find what else is wrong

@@ -19,8 +19,17 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// switchConfigs reads what switches run. Telemetry has room for the rates that events give to links.
-func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Event) {
+// switchDecoder reads what switches run, and in which format they write telemetry.
+type switchDecoder struct {
+	*reader
+	nodes     *nodeNames
+	network   *networkDecoder
+	paths     *pathChecker
+	placement switchfile.Placement // of the programs
+}
+
+// readSwitches reads what switches run. Telemetry has room for the rates that events give to links.
+func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wiring.Event) {
 	n := p.seen.Network
 	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
@@ -33,7 +42,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 		}
 	}
 	patterns := root.Get("switches")
-	if patterns != nil && d.keysAny(patterns) {
+	if patterns != nil && d.checkMap(patterns) {
 		entries := root.Entries("switches")
 		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.Of(k.Value).Get("buffer") != nil }) {
 			own := *n // other points may share it
@@ -42,16 +51,16 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 			p.memory += ofLink * int64(len(n.Links))
 		}
 		for _, k := range entries {
-			d.switchPattern(k, p, programs)
+			d.readPattern(k, p, programs)
 		}
 	}
-	d.telemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
-	d.surround(p, programs)
+	d.findTelemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
+	d.paths.surround(p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue
 		}
-		if len(programs[i]) == 0 && !d.ideally && d.OK() {
+		if len(programs[i]) == 0 && !p.seen.NoPackets && d.OK() {
 			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
 		}
 		list := programs[i]
@@ -71,7 +80,8 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 	}
 }
 
-func (d *decoder) keysAny(t *document.Node) bool {
+// checkMap reports whether the patterns of switches are a map. It is an error if not.
+func (d *switchDecoder) checkMap(t *document.Node) bool {
 	if t.Kind != document.Mapping {
 		d.Fail(t.Place, `{"*": {…}}`, "this is %v, not a map", t.Kind)
 		return false
@@ -79,7 +89,8 @@ func (d *decoder) keysAny(t *document.Node) bool {
 	return true
 }
 
-func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
+// readPattern reads what differs at the switches that a name or a pattern means.
+func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
 	t, ok := d.Map(k.Value, perSwitch)
 	if !ok {
 		return
@@ -90,7 +101,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 	}
 	n := p.seen.Network
 	before := d.Count()
-	found := d.matching(k.Place, k.Name, true, n)
+	found := d.nodes.matchNodes(k.Place, k.Name, true, n)
 	if d.Count() > before {
 		return
 	}
@@ -105,7 +116,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 		if x := t.Get("queue_limit"); x != nil {
 			l := switchfile.Buffer(d.Reader, x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
-			d.limits = append(d.limits, limit{x.Place, l.Bytes})
+			d.network.limits = append(d.network.limits, limit{x.Place, l.Bytes})
 		}
 		if x := t.Get("scheduler"); x != nil {
 			if s := switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
@@ -113,31 +124,31 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 			}
 		}
 		if x := t.Get("clock"); x != nil {
-			sc.Clock = d.clock(x)
+			sc.Clock = d.readClock(x)
 		}
 		if x := t.Get("recirculation"); x != nil {
-			d.recirculation(x, sc)
+			d.readRecirculation(x, sc)
 		}
 	}
-	if x := t.Get("buffer"); x != nil && d.compare(x.Place, len(n.Links)) {
+	if x := t.Get("buffer"); x != nil && d.nodes.countComparisons(x.Place, len(n.Links)) {
 		l, own := switchfile.Buffer(d.Reader, x), map[int]bool{}
 		for _, i := range found {
 			own[i] = true
 		}
 		for li := range n.Links {
 			if e := n.Links[li].Ends; own[e[0]] || own[e[1]] {
-				n.Links[li].Buffer, d.bufferAt[li] = l, x.Place
+				n.Links[li].Buffer, d.network.bufferAt[li] = l, x.Place
 			}
 		}
 	}
 	if len(found) == 0 {
-		names := d.named.switches
+		names := d.nodes.directory.switches
 		d.Unknown(k.Place, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 }
 
-// recirculation reads a switch's port to itself.
-func (d *decoder) recirculation(t *document.Node, sc *wiring.SwitchConfig) {
+// readRecirculation reads a switch's port to itself.
+func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchConfig) {
 	x, ok := d.Map(t, recirculation)
 	if !ok {
 		return

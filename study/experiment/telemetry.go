@@ -11,9 +11,9 @@ import (
 	"weir/internal/switchfile"
 )
 
-// telemetry finds the format of telemetry in which the programs write; all must agree,
+// findTelemetry finds the format of telemetry in which the programs write; all must agree,
 // since hosts cannot tell who has written. rates are those that links have at any time.
-func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
+func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
 	for i, list := range programs {
 		for _, x := range list {
 			if !p.seen.Network.Nodes[i].Switch || x.Traits.Telemetry == nil || !d.OK() {
@@ -31,7 +31,7 @@ func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile
 			case err != nil:
 				d.Fail(at, "", "%v", err)
 			case p.telemetry == nil:
-				p.telemetry, d.telemetryAt = &f, x.At
+				p.telemetry, p.telemetryAt = &f, x.At
 			case *p.telemetry != f:
 				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
 					p.seen.Network.Nodes[i].Name)
@@ -40,9 +40,9 @@ func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile
 	}
 }
 
-// coarse warns of units of HPCC's format that are coarse for the slowest port of a switch that packets with telemetry
-// pass.
-func (d *decoder) coarse(p *Point, loads map[topology.PortRef]*portLoad) {
+// checkUnits warns of units of HPCC's format that are coarse for the slowest port of a switch that packets with
+// telemetry pass.
+func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad) {
 	f := p.telemetry
 	if f == nil || f.Profile.Name != "hpcc" {
 		return
@@ -59,15 +59,15 @@ func (d *decoder) coarse(p *Point, loads map[topology.PortRef]*portLoad) {
 		}
 	}
 	if most := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > most {
-		w := document.Warn(warnMulti, d.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
+		w := document.Warn(warnMulti, p.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
 			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest, most)
 		w.Port = name
 		d.issue(w)
 	}
 }
 
-// clock reads a switch's clock.
-func (d *decoder) clock(t *document.Node) (c telemetry.Clock) {
+// readClock reads a switch's clock.
+func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	m, ok := d.Map(t, clock)
 	if !ok {
 		return

@@ -16,14 +16,26 @@ import (
 	"weir/study/measure"
 )
 
-func (d *decoder) trafficList(root document.Map, p *Point) {
-	d.hostGroups(root, p)
+// trafficDecoder reads the list of traffic. Jobs, flow files and captures have decoders of their own.
+type trafficDecoder struct {
+	*reader
+	nodes    *nodeNames
+	paths    *pathChecker
+	jobs     *jobDecoder
+	files    *flowFileDecoder
+	captures *captureDecoder
+	keys     []string // all keys of a traffic, once entryKeys has listed them
+}
+
+// readList reads all traffic of a point.
+func (d *trafficDecoder) readList(root document.Map, p *Point) {
+	d.nodes.readGroups(root, p)
 	t := root.Get("traffic")
 	if t.Kind != document.List || len(t.Items) == 0 {
 		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	mtu := d.mtu(root.Default("mtu"))
+	mtu := d.readMTU(root.Default("mtu"))
 	seen := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
@@ -32,24 +44,24 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 		}
 		id, first := len(p.entries), p.flows.n
 		d.before = d.Count()
-		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
-		if !d.fine() { // others are read all the same
+		d.readEntry(d.View(x, traffic, d.entryKeys()...), p, mtu, seen)
+		if !d.entryFine() { // others are read all the same
 			continue
 		}
 		if d.OK() && id < len(p.entries) {
-			mtu.told(d, p, id, first)
+			mtu.told(d.reader, p, id, first)
 		}
-		if !d.ideally {
-			d.suits(p, id, first, p.flows.n)
+		if !p.seen.NoPackets {
+			d.paths.checkTraffic(p, id, first, p.flows.n)
 		}
-		if d.fine() {
-			d.room(x.Place, p, 0)
+		if d.entryFine() {
+			d.checkFlowCount(x.Place, p, 0)
 		}
 	}
 }
 
-// mostFlows is how many flows a run can have at most.
-func (d *decoder) mostFlows() float64 {
+// maxFlows is how many flows a run can have at most.
+func (d *reader) maxFlows() float64 {
 	memory := d.machine
 	if memory == 0 {
 		memory = someMachine
@@ -57,10 +69,10 @@ func (d *decoder) mostFlows() float64 {
 	return min(memory/ofFlowInRun, workload.MostFlows)
 }
 
-// room reports whether the memory of the machine can hold a run with the point's flows and so many more. It is an error
-// if not, before they are listed.
-func (d *decoder) room(at document.Place, p *Point, more float64) bool {
-	n, most := p.flowsInAll()+more, d.mostFlows()
+// checkFlowCount reports whether the memory of the machine can hold a run with the point's flows and so many more. It
+// is an error if not, before they are listed.
+func (d *reader) checkFlowCount(at document.Place, p *Point, more float64) bool {
+	n, most := p.flowsInAll()+more, d.maxFlows()
 	if n > most {
 		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
 			"with this the experiment has about %.0f flows", n)
@@ -79,39 +91,39 @@ func (p *Point) flowsInAll() float64 {
 	return n
 }
 
-// oneTraffic decodes an entry of the list, and makes its flows or their generator.
-func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
+// readEntry decodes an entry of the list, and makes its flows or their generator.
+func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
 	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
-	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
+	if !d.readName(x, &tr, seen) || !d.readTransport(x, &tr, p) {
 		return
 	}
 	if x.Get("transport") != nil {
-		d.controller(x, &tr, p)
+		d.readController(x, &tr, p)
 	}
-	d.packets(x, &tr, mtu)
-	d.nic(x, &tr, p)
+	d.readPackets(x, &tr, mtu)
+	d.readNIC(x, &tr, p)
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
 	}
 	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
-		(x.Get("file") == nil || !d.captured(x)) {
+		(x.Get("file") == nil || !d.captures.isCapture(x)) {
 		d.Fail(v.Place, "from and to, or job: {all_reduce: {…}}", "hosts are those of a job, or of a capture")
 		return
 	}
 	switch {
 	case x.Get("job") != nil, x.Get("collective") != nil: // refuses a file and what belongs to one
-		d.job(x, p, tr)
+		d.jobs.readJob(x, p, tr)
 		return
-	case x.Get("file") != nil && d.captured(x):
-		d.captureFile(x, p, tr)
+	case x.Get("file") != nil && d.captures.isCapture(x):
+		d.captures.readFile(x, p, tr)
 		return
 	case x.Get("file") != nil:
-		d.flowFile(x, p, tr)
+		d.files.readFile(x, p, tr)
 		return
 	default:
-		d.noFile(x, traffic)
+		d.checkNoFile(x, traffic)
 	}
-	d.starts(x, &tr, p)
+	d.readStart(x, &tr, p)
 	size := unit.Bytes(0)
 	if v := x.Get("size"); v != nil {
 		ok := false
@@ -123,16 +135,16 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if x.Get("load") == nil || x.Get("flows") != nil {
 		flows = d.Integer(x.Default("flows"), 1, 100000)
 	}
-	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.sets(x, p, &tr)}
+	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.readSets(x, p, &tr)}
 	if x.Get("pairs") != nil {
-		if pairs := d.pairs(x, p); d.fine() {
-			d.listedFlows(x, p, tr, g, pairs, flows)
+		if pairs := d.readPairs(x, p); d.entryFine() {
+			d.addFlows(x, p, tr, g, pairs, flows)
 		}
 		return
 	}
-	from, drawnFrom := d.endpoints(x, "from", p, g)
-	to, drawnTo := d.endpoints(x, "to", p, g)
-	if !d.fine() {
+	from, drawnFrom := d.readEndpoints(x, "from", p, g)
+	to, drawnTo := d.readEndpoints(x, "to", p, g)
+	if !d.entryFine() {
 		return
 	}
 	g.From, g.To = from, to
@@ -140,14 +152,14 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 		if v := x.Get("ports"); v != nil {
 			d.Fail(v.Place, "pairs, or lists of hosts", "ports are of flows that the file lists, and these are drawn")
 		}
-		d.generatedFlows(x, p, tr, g, flows)
+		d.addGenerator(x, p, tr, g, flows)
 		return
 	}
-	d.listedFlows(x, p, tr, g, d.everyPair(x, p, g), flows)
+	d.addFlows(x, p, tr, g, d.pairAll(x, p, g), flows)
 }
 
-// trafficName reads what the traffic is called; false if it has no name.
-func (d *decoder) trafficName(x document.Map, tr *Traffic, seen map[string]bool) bool {
+// readName reads what the traffic is called; false if it has no name.
+func (d *trafficDecoder) readName(x document.Map, tr *Traffic, seen map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
 		x.Missing("name", "the traffic has no name")
@@ -164,34 +176,34 @@ func (d *decoder) trafficName(x document.Map, tr *Traffic, seen map[string]bool)
 	return true
 }
 
-// transport reads the traffic's transport, whose parameters stand under its name or beside it;
+// readTransport reads the traffic's transport, whose parameters stand under its name or beside it;
 // false if there is none that is known.
-func (d *decoder) transport(x document.Map, tr *Traffic) bool {
+func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bool {
 	tt := x.Get("transport")
 	var names []string
 	for _, s := range d.registry.Transports {
 		names = append(names, s.Name)
 	}
 	sort.Strings(names)
-	if tt == nil && d.ideally && x.Get("job") != nil { // nothing of it is used
+	if tt == nil && p.seen.NoPackets && x.Get("job") != nil { // nothing of it is used
 		for i := range d.registry.Transports {
 			s := &d.registry.Transports[i]
 			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
 				tr.seen.Transport = s
-				d.around.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
-				tr.setTransport(d.Configuration(&s.Scheme, d.around.transport, nil))
+				d.paths.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
+				tr.setTransport(d.Configuration(&s.Scheme, d.paths.transport, nil))
 				return true
 			}
 		}
 	}
 	if tt == nil {
-		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+document.Choices(names),
+		d.Missing(x.Node, "transport", traffic.What, d.entryKeys(), "transport: "+document.Choices(names),
 			"the traffic has no transport")
 		return false
 	}
 	where, inline := tt.Place, tt.Kind == document.Scalar
 	tname, params := tt.Text, x.Node
-	defer func() { d.around.transport, d.around.transportAt = params, where }()
+	defer func() { d.paths.transport, d.paths.transportAt = params, where }()
 	if !inline {
 		if tname, params = d.Named(tt, "transport"); params == nil {
 			return false
@@ -219,7 +231,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		tr.setTransport(d.Configuration(&tr.seen.Transport.Scheme, params, nil))
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
-		d.remarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
+		d.paths.addRemarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
 	}
 	return true
 }
@@ -229,23 +241,23 @@ func (tr *Traffic) setTransport(c scheme.Config) {
 	tr.transportConfig, tr.traits = c, transport.TraitsOf(c)
 }
 
-// packets reads what decides how packets look: type of service, version of IP, payload.
-func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
+// readPackets reads what decides how packets look: type of service, version of IP, payload.
+func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	if x.Get("tos") != nil {
-		d.typesOfService(x, tr)
+		d.readTOS(x, tr)
 	}
 	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
 		tr.seen.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.seen.Payload, tr.fixedPayload = d.payload(v, d.Text(v)), true
+		tr.seen.Payload, tr.fixedPayload = d.readPayload(v, d.Text(v)), true
 	} else {
-		tr.seen.Payload = mtu.of(d, tr.seen.Transport, tr.seen.Version, 0)
+		tr.seen.Payload = mtu.of(d.reader, tr.seen.Transport, tr.seen.Version, 0)
 	}
 }
 
-// starts reads when the traffic's flows start: a time, or a range that times are drawn from.
-func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
+// readStart reads when the traffic's flows start: a time, or a range that times are drawn from.
+func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
 	case x.Get("job") != nil, x.Get("collective") != nil:
@@ -253,7 +265,7 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	case isDrawn(x):
 		start = x.DefaultWhen("start", "drawn")
 	default:
-		start = d.spreadStarts(x, tr, p)
+		start = d.defaultStart(x, tr, p)
 	}
 	low, high, ranged := strings.Cut(d.Text(start), "..")
 	var err error
@@ -280,25 +292,25 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 // startsSoon is the source of the default start where a second is too long.
 const startsSoon = "ours: spreads the phases of senders over a tenth of the time that they have"
 
-// spreadStarts is the start of flows that are listed. By default it is spread over a second, or, if run or traffic
+// defaultStart is the start of flows that are listed. By default it is spread over a second, or, if run or traffic
 // end by then, over a tenth of the time until that.
-func (d *decoder) spreadStarts(x document.Map, tr *Traffic, p *Point) *document.Node {
+func (d *trafficDecoder) defaultStart(x document.Map, tr *Traffic, p *Point) *document.Node {
 	if end := min(p.seen.End(), tr.stop); end > 0 && end <= unit.Second {
 		return x.DefaultAs("start", "0s.."+(end/10).String(), startsSoon)
 	}
 	return x.Default("start")
 }
 
-// trafficWords are all keys that a traffic can have, its transport's parameters included.
-func (d *decoder) trafficWords() []string {
-	if d.trafficKeys == nil {
-		d.trafficKeys = slices.Clip(d.listTrafficKeys())
+// entryKeys are all keys that a traffic can have, its transport's parameters included.
+func (d *trafficDecoder) entryKeys() []string {
+	if d.keys == nil {
+		d.keys = slices.Clip(d.listKeys())
 	}
-	return d.trafficKeys
+	return d.keys
 }
 
-// listTrafficKeys makes the list for trafficWords.
-func (d *decoder) listTrafficKeys() []string {
+// listKeys makes the list for entryKeys.
+func (d *trafficDecoder) listKeys() []string {
 	words := traffic.Names()
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Parameters() {
@@ -320,23 +332,23 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// hosts reads a host, a list of hosts, or a pattern.
-func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
+// readHosts reads a host, a list of hosts, or a pattern.
+func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	t := x.Get(key)
 	if t == nil {
 		x.Missing(key, "the traffic has no %q", key)
 		return nil
 	}
-	return d.hostsIn(t, p)
+	return d.listHosts(t, p)
 }
 
-// hostsIn are the hosts that a name, a group, a pattern, or a list of them means, each once.
-func (d *decoder) hostsIn(t *document.Node, p *Point) []int {
-	return d.hostsEach(t, p, func(*document.Node, string) {})
+// listHosts are the hosts that a name, a group, a pattern, or a list of them means, each once.
+func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
+	return d.listEachHost(t, p, func(*document.Node, string) {})
 }
 
-// hostsEach is hostsIn, and tells of each item of the list that has no host but those before it.
-func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
+// listEachHost is listHosts, and reports each item of the list that has no host but those before it.
+func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		items = t.Items
@@ -350,7 +362,7 @@ func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *documen
 		pattern := d.Text(y)
 		found, grouped := d.groups[pattern]
 		if !grouped {
-			found = d.matching(y.Place, pattern, false, n)
+			found = d.matchNodes(y.Place, pattern, false, n)
 		}
 		if d.Count() > before {
 			continue
@@ -365,11 +377,11 @@ func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *documen
 		if len(found) > 0 && len(out) == had {
 			again(y, pattern)
 		}
-		if i, ok := d.named.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Place, document.Near(pattern, d.named.hosts), "%q is a switch; flows go from host to host", pattern)
+		if i, ok := d.directory.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
+			d.Fail(y.Place, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
 		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
 			if known == nil { // once, because a list may have thousands of unknown hosts
-				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.named.hosts)
+				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.directory.hosts)
 			}
 			d.Unknown(y.Place, "host", pattern, known)
 		}
@@ -377,8 +389,8 @@ func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *documen
 	return out
 }
 
-// controller decodes a traffic's congestion controller.
-func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
+// readController decodes a traffic's congestion controller.
+func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.seen.Transport.Controlled {
 		if v != nil {
@@ -411,12 +423,12 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		return
 	}
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
-	d.perPath(x, tr)
-	d.around.control = params
+	d.checkPerPath(x, tr)
+	d.paths.control = params
 }
 
-// perPath refuses a controller that is not made for a flow of several paths.
-func (d *decoder) perPath(x document.Map, tr *Traffic) {
+// checkPerPath refuses a controller that is not made for a flow of several paths.
+func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if tr.traits.Paths <= 1 {
 		return
 	}
