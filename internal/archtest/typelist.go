@@ -35,7 +35,6 @@ var TypeExceptions = []TypeException{
 	{"papers/p4abc.Program", 44, 0, paperCode},
 	{"papers/p4te.Program", 0, 26, paperCode},
 	{"study/bench.SwitchRow", 0, 22, record},
-	{"study/experiment.Point", 43, 24, fluent},
 	{"study/experiment.Spec", 101, 34, fluent},
 	{"study/experiment.decoder", 121, 30, "one pass over an experiment file; sections are to become types of their own"},
 	{"study/experiment.Traffic", 0, 21, "a field for each key of a traffic, and what they name"},

@@ -267,7 +267,7 @@ func (d *pathChecker) queues(n *topology.Network, port topology.PortRef) bool {
 
 // largestFlow returns the size of a traffic's largest flow; 0: not known, or flows have no end. The traffic's are the
 // point's flows from first on and before end.
-func (p *Point) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
+func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 	if g := tr.generator; g != nil {
 		if g.Sizes != nil {
 			return unit.Bytes(g.Sizes.Size(1))
@@ -275,7 +275,7 @@ func (p *Point) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 		return g.Size
 	}
 	for i := first; i < end; i += max(1, (end-first)/mostPairs) {
-		f := p.flows.at(i)
+		f := l.flows.at(i)
 		if f.Size == 0 {
 			return 0
 		}

@@ -216,6 +216,12 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 	return out
 }
 
+// typeOfService is the TOS byte of a traffic's flows.
+type typeOfService struct {
+	last   uint8      // of the largest, or of all
+	bySize []sizedTOS // ascending
+}
+
 // sizedTOS is the TOS byte of flows of so many bytes and more.
 type sizedTOS struct {
 	from unit.Bytes
@@ -233,7 +239,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 		return uint8(n)
 	}
 	if t.Kind != document.Mapping {
-		tr.tos = one(t)
+		tr.tos.last = one(t)
 		return
 	}
 	classes := x.Entries("tos")
@@ -250,26 +256,26 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 		case i == 0 && from != 0:
 			d.Fail(k.Place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
 			return
-		case i > 0 && from <= tr.tosBySize[i-1].from:
+		case i > 0 && from <= tr.tos.bySize[i-1].from:
 			d.Fail(k.Place, "ascending sizes", "%q is not above the size before", k.Name)
 			return
 		}
-		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
+		tr.tos.bySize = append(tr.tos.bySize, sizedTOS{from, one(k.Value)})
 	}
-	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
+	tr.tos.last = tr.tos.bySize[len(tr.tos.bySize)-1].tos
 }
 
 // TOSOf is the TOS byte of a flow of this size.
 func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	if size == 0 { // it has no end
-		return tr.tos
+		return tr.tos.last
 	}
-	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
-		if size >= tr.tosBySize[i].from {
-			return tr.tosBySize[i].tos
+	for i := len(tr.tos.bySize) - 1; i >= 0; i-- {
+		if size >= tr.tos.bySize[i].from {
+			return tr.tos.bySize[i].tos
 		}
 	}
-	return tr.tos
+	return tr.tos.last
 }
 
 // Mean is the mean size of a flow; 0: it has no end.

@@ -98,7 +98,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	tr.jobNode = params
 	traits := job.TraitsOf(tr.job.Program)
 	if traits.NICs > 0 && x.Get("nic") != nil && p.ideal == nil {
-		d.warn(warnNIC, tr.nicAt, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+		d.warn(warnNIC, tr.nic.at, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
 			tr.seen.Name, traits.NICs)
 	}
 	tr.seen.Job, tr.seen.Ranks, tr.seen.Bus = true, tr.job.Hosts, traits.Bus

@@ -16,6 +16,13 @@ func nicChoices() (words []string) {
 	return words
 }
 
+// nicChoice is by which of its NICs a host sends the flows of a traffic.
+type nicChoice struct {
+	how  topology.Choice
+	port int            // −1: none is named
+	at   document.Place // where the file has it
+}
+
 // NoNIC is why a traffic cannot have the NICs that it, or its job, asks for.
 type NoNIC struct {
 	Traffic int    // by Point.Entry
@@ -36,27 +43,26 @@ func (e *NoNIC) place(p *Point) document.Place {
 	if v := tr.jobNode.Find(e.Param); v != nil {
 		return v.Place
 	}
-	return tr.nicAt
+	return tr.nic.at
 }
 
 // readNIC reads by which of its NICs a host sends the traffic's flows.
 func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
-	tr.nic, tr.nicPort = topology.Hashed, -1
-	tr.nicAt = x.Place
+	tr.nic = nicChoice{topology.Hashed, -1, x.Place}
 	v := x.Get("nic")
 	if v == nil {
 		return
 	}
-	tr.nicAt = v.Place
+	tr.nic.at = v.Place
 	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
-		tr.nicPort = d.Integer(v, 0, 255)
+		tr.nic.port = d.Integer(v, 0, 255)
 	} else {
-		tr.nic = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
+		tr.nic.how = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
 	}
 	if n := p.seen.Network; n != nil && !n.NICs().Several() {
 		d.Fail(v.Place, "no nic, or hosts with several links", "no host of this network has more than one NIC")
 	}
-	if tr.nic != "" && !slices.Contains(nicChoices(), string(tr.nic)) {
-		tr.nic = topology.Hashed // it is an error already
+	if tr.nic.how != "" && !slices.Contains(nicChoices(), string(tr.nic.how)) {
+		tr.nic.how = topology.Hashed // it is an error already
 	}
 }

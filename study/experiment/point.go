@@ -27,28 +27,95 @@ type Point struct {
 	canonical string
 	defaults  []Parameter
 
-	seen        measure.Point // what measures see of it
-	book        *packet.Book
-	usersAt     document.Place // where the file declares users
-	tree        *topology.Tree // with hierarchical addresses
-	prefixes    topology.Prefixes
-	numbered    [2][]int // by host, flows with ports that it sends and receives; nil: there are none
+	seen measure.Point // what measures see of it, with its network, routes and events
+	addressing
+	switching
+	trafficList
+	measures measure.List
+	stalls   Stalls
+	repeats  bool      // iterations of jobs that recur are not carried out again
+	anew     bool      // random draws begin anew between iterations
+	ideal    job.Ideal // in place of packets; nil: there is none
+	pointCost
+}
+
+// addressing has the addresses of a point's nodes.
+type addressing struct {
+	book     *packet.Book
+	usersAt  document.Place // where the file declares users
+	tree     *topology.Tree // with hierarchical addresses
+	prefixes topology.Prefixes
+}
+
+// Book has the addresses of its nodes.
+func (a *addressing) Book() *packet.Book { return a.book }
+
+// Tree is the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
+// flat.
+func (a *addressing) Tree() (*topology.Tree, topology.Prefixes) { return a.tree, a.prefixes }
+
+// switching is what the switches of a point run.
+type switching struct {
 	switches    []wiring.SwitchConfig
 	served      []*switchfile.Served // by node; nil: by default
 	telemetry   *telemetry.Format    // nil: no switch writes any
 	telemetryAt document.Place       // of the program that writes it
-	entries     []Traffic
-	flows       flowList
-	triggers    []workload.Trigger // of flows in it
-	measures    measure.List
-	stalls      Stalls
-	repeats     bool      // iterations of jobs that recur are not carried out again
-	anew        bool      // random draws begin anew between iterations
-	ideal       job.Ideal // in place of packets; nil: there is none
-	samples     float64   // values that the measures of a run look at
-	kept        float64   // of these, those that are kept beyond it
-	memory      int64     // bytes that it does not share with points before it
 }
+
+// Switches configures those of the network's nodes that are switches.
+func (s *switching) Switches() []wiring.SwitchConfig { return slices.Clone(s.switches) }
+
+// Telemetry is the format in which switches write it; nil: none does.
+func (s *switching) Telemetry() *telemetry.Format {
+	if s.telemetry == nil {
+		return nil
+	}
+	f := *s.telemetry
+	return &f
+}
+
+// hasScheduler reports whether a switch serves its queues otherwise than by default: first in, first out, or in strict
+// priority.
+func (s *switching) hasScheduler(node int) bool {
+	x := s.served[node]
+	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
+}
+
+// trafficList has the traffic of a point, and the flows that its file lists.
+type trafficList struct {
+	entries  []Traffic
+	flows    flowList
+	triggers []workload.Trigger // of flows in it
+	numbered [2][]int           // by host, flows with ports that it sends and receives; nil: there are none
+}
+
+// Entries is how long the traffic list is.
+func (l *trafficList) Entries() int { return len(l.entries) }
+
+// Entry is one of the traffic list.
+func (l *trafficList) Entry(i int) *Traffic { return &l.entries[i] }
+
+// Flows is how many flows the file lists: those that are not drawn for each seed.
+func (l *trafficList) Flows() int { return l.flows.n }
+
+// Flow is one of these.
+func (l *trafficList) Flow(i int) Flow { return l.flows.at(i) }
+
+// Triggers begin flows of the file when others have ended.
+func (l *trafficList) Triggers() []workload.Trigger { return slices.Clone(l.triggers) }
+
+// pointCost is what a point takes.
+type pointCost struct {
+	samples float64 // values that the measures of a run look at
+	kept    float64 // of these, those that are kept beyond it
+	memory  int64   // bytes that it does not share with points before it
+}
+
+// Samples are the values that the measures of a run look at.
+func (c *pointCost) Samples() float64 { return c.samples }
+
+// Kept are those of them that are kept beyond the run.
+func (c *pointCost) Kept() float64 { return c.kept }
 
 // At are the values of the sweep.
 func (p *Point) At() []measure.Coordinate { return slices.Clone(p.at) }
@@ -66,24 +133,11 @@ func (p *Point) Measured() *measure.Point {
 // Measures are those of its runs.
 func (p *Point) Measures() measure.List { return slices.Clone(p.measures) }
 
-// Samples are the values that the measures of a run look at.
-func (p *Point) Samples() float64 { return p.samples }
-
-// Kept are those of them that are kept beyond the run.
-func (p *Point) Kept() float64 { return p.kept }
-
 // Network is the point's; other points may share it.
 func (p *Point) Network() *topology.Network { return p.seen.Network }
 
 // Routes are those of its network.
 func (p *Point) Routes() *topology.Routes { return p.seen.Routes }
-
-// Book has the addresses of its nodes.
-func (p *Point) Book() *packet.Book { return p.book }
-
-// Tree is the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
-// flat.
-func (p *Point) Tree() (*topology.Tree, topology.Prefixes) { return p.tree, p.prefixes }
 
 // Framing is what a frame counts as.
 func (p *Point) Framing() packet.Framing { return p.seen.Framing }
@@ -94,38 +148,11 @@ func (p *Point) Warmup() unit.Time { return p.seen.Warmup }
 // Duration is the part that is measured.
 func (p *Point) Duration() unit.Time { return p.seen.Duration }
 
-// Telemetry is the format in which switches write it; nil: none does.
-func (p *Point) Telemetry() *telemetry.Format {
-	if p.telemetry == nil {
-		return nil
-	}
-	f := *p.telemetry
-	return &f
-}
-
-// Switches configures those of the network's nodes that are switches.
-func (p *Point) Switches() []wiring.SwitchConfig { return slices.Clone(p.switches) }
-
 // Events are what happens to links, in order of time.
 func (p *Point) Events() []wiring.Event { return slices.Clone(p.seen.Events) }
 
 // Stalls are when the simulator's hosts stand still.
 func (p *Point) Stalls() Stalls { return p.stalls }
-
-// Entries is how long the traffic list is.
-func (p *Point) Entries() int { return len(p.entries) }
-
-// Entry is one of the traffic list.
-func (p *Point) Entry(i int) *Traffic { return &p.entries[i] }
-
-// Flows is how many flows the file lists: those that are not drawn for each seed.
-func (p *Point) Flows() int { return p.flows.n }
-
-// Triggers begin flows of the file when others have ended.
-func (p *Point) Triggers() []workload.Trigger { return slices.Clone(p.triggers) }
-
-// Flow is one of these.
-func (p *Point) Flow(i int) Flow { return p.flows.at(i) }
 
 // Traffic is one entry of the traffic list. Nothing changes it.
 type Traffic struct {
@@ -137,12 +164,9 @@ type Traffic struct {
 	job             *Job             // in place of flows
 	cc              *cc.Scheme
 	ccConfig        scheme.Config
-	tos             uint8
-	fixedPayload    bool       // the file says how long payload is
-	tosBySize       []sizedTOS // ascending; tos is that of the last
-	nic             topology.Choice
-	nicPort         int            // −1: none is named
-	nicAt           document.Place // where the file says so
+	tos             typeOfService
+	fixedPayload    bool // the file says how long payload is
+	nic             nicChoice
 	jobNode         *document.Node // parameters of its job; nil: it has none
 	startLow        unit.Time
 	startHigh       unit.Time
@@ -191,7 +215,7 @@ func (tr *Traffic) Headers() int32 { return tr.seen.Headers() }
 
 // NIC is by which of its NICs a host with several sends the traffic's flows, and the port of the one that is named; −1:
 // none is.
-func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic, tr.nicPort }
+func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic.how, tr.nic.port }
 
 // Start is when its flows start, drawn between the two.
 func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }

@@ -265,10 +265,10 @@ func (p *Point) dualNodes() []bool {
 }
 
 // flowRanges are the first of the flows that each traffic lists, and the one after its last.
-func (p *Point) flowRanges() [][2]int {
-	ranges := make([][2]int, len(p.entries))
-	for i := range p.flows.n {
-		r := &ranges[p.flows.at(i).Traffic]
+func (l *trafficList) flowRanges() [][2]int {
+	ranges := make([][2]int, len(l.entries))
+	for i := range l.flows.n {
+		r := &ranges[l.flows.at(i).Traffic]
 		if r[1] == 0 {
 			r[0] = i
 		}

@@ -82,10 +82,10 @@ func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
 
 // eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the
 // point's flows from first on and before end.
-func (p *Point) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
+func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
 	step := max(1, (end-first)/mostPairs)
 	for i := first; i < end; i += step {
-		f := p.flows.at(i)
+		f := l.flows.at(i)
 		add(f.Src, f.Dst)
 	}
 	if tr.job != nil {

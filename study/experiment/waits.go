@@ -91,13 +91,6 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 	return b
 }
 
-// hasScheduler reports whether a switch serves its queues otherwise than by default: first in, first out, or in strict
-// priority.
-func (p *Point) hasScheduler(node int) bool {
-	x := p.served[node]
-	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
-}
-
 // limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
 func (p *Point) limitChanges() {
 	w := p.seen.Waits
