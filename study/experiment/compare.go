@@ -3,32 +3,7 @@ package experiment
 import (
 	"reflect"
 	"slices"
-
-	"weir/study/measure"
 )
-
-// KindOf is the kind of measure that records values of a name, also of such as fct_p99; a ratio's is that of what it
-// divides. It is the zero Kind if none does.
-func (s *Spec) KindOf(name string) (kind measure.Kind) {
-	for i := range s.ratios {
-		if s.ratios[i].Name == name {
-			return s.KindOf(s.ratios[i].Of)
-		}
-	}
-	for _, k := range s.registry.Measures {
-		if k.Records(name) && len(k.Name) >= len(kind.Name) && kind.Name != name {
-			kind = k
-		}
-	}
-	return kind
-}
-
-// Parts are the names of how many things a mean is of, and of how many it was to be; false: it is of all there are.
-func (s *Spec) Parts(name string) (parts [2]string, ok bool) {
-	kind := s.KindOf(name)
-	parts, ok = kind.Parts[name]
-	return parts, ok
-}
 
 // Conditions are the keys of the sweep that vary what a scheme has to cope with: the network, what is sent over it,
 // times and events. Points that differ in one of them are not compared with each other, for none of them is better;

@@ -31,9 +31,8 @@ func (s *Spec) Listing() Listing {
 	return Listing{slices.Clone(s.listing.Columns), slices.Clone(s.listing.Sort)}
 }
 
-// decodeTables reads them, when measures are known.
-func (s *Spec) decodeTables(d *decoder) {
-	t := top.Of(s.root).Get("tables")
+// readTables reads them, when measures are known.
+func (s *Spec) readTables(d *reader, t *document.Node) {
 	if t == nil {
 		return
 	}

@@ -21,21 +21,26 @@ type PaperValue struct {
 	claim.Filter
 }
 
+// paperSection is what the paper itself gives.
+type paperSection struct {
+	values []PaperValue
+}
+
 // Name is the value's as expressions have it: goodput.client0.
 func (v *PaperValue) Name() string { return nameOf(v.Measure, v.Group) }
 
 // PaperValues are the numbers of the paper, in the file's order. Results do not depend
 // on them; reports show them.
-func (s *Spec) PaperValues() []PaperValue { return s.paperValues }
+func (s *paperSection) PaperValues() []PaperValue { return s.values }
 
 // OfPaper is the column of what the paper itself says.
 const OfPaper = "paper"
 
 // PaperColumns are the columns of values, the paper's own first, then others in the file's order.
-func (s *Spec) PaperColumns() []string {
+func (s *paperSection) PaperColumns() []string {
 	columns := []string{OfPaper}
-	for i := range s.paperValues {
-		if c := s.paperValues[i].Column; !slices.Contains(columns, c) {
+	for i := range s.values {
+		if c := s.values[i].Column; !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
 	}
@@ -43,23 +48,22 @@ func (s *Spec) PaperColumns() []string {
 }
 
 // PaperValue is what the paper gives for a measure at a point; false if nothing.
-func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
+func (s *paperSection) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
 	return s.ColumnValue(OfPaper, at, m, group)
 }
 
 // ColumnValue is what a column has for a measure at a point; false if nothing.
-func (s *Spec) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
-	for i := range s.paperValues {
-		if v := &s.paperValues[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {
+func (s *paperSection) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
+	for i := range s.values {
+		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {
 			return *v, true
 		}
 	}
 	return PaperValue{}, false
 }
 
-// decodePaperValues reads the paper's values, when points and measures are known.
-func (s *Spec) decodePaperValues(d *decoder) {
-	about := top.Of(s.root).Get("paper")
+// readPaperValues reads the paper's values, when points and measures are known.
+func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measuredSection) {
 	if about == nil || d.View(about, paper).Get("values") == nil {
 		return
 	}
@@ -69,37 +73,24 @@ func (s *Spec) decodePaperValues(d *decoder) {
 		d.Fail(t.Place, example, "the paper's values are a list")
 		return
 	}
-	names := s.valueNames()
+	names := m.valueNames()
 	general := d.View(about, paper).Get("source")
 	for _, item := range t.Items {
 		if item.Kind != document.Mapping {
 			d.Fail(item.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
 			continue
 		}
-		s.paperEntry(d, d.View(item, paperValue, names...), general, names)
+		s.readEntry(d, d.View(item, paperValue, names...), general, m)
 	}
 }
 
-// valueNames are the measures that are one number, and the groups of the others.
-func (s *Spec) valueNames() (names []string) {
-	for i := range s.shape().Measures {
-		m := &s.shape().Measures[i]
-		if m.Groups == nil {
-			names = append(names, m.Name)
-		}
-		for _, g := range m.Groups {
-			names = append(names, nameOf(m.Name, g.Group))
-		}
-	}
-	return names
-}
-
-// paperEntry reads one entry: where its values hold, their source, and the values.
-func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, names []string) {
+// readEntry reads one entry: where its values hold, their source, and the values.
+func (s *paperSection) readEntry(d *reader, x document.Map, general *document.Node, m *measuredSection) {
 	var of PaperValue
+	names := m.valueNames()
 	before := d.Count()
 	if w := x.Get("where"); w != nil {
-		s.view.Where(d.Reader, &of.Filter, w)
+		m.view.Where(d.Reader, &of.Filter, w)
 	}
 	source := x.Get("source")
 	if source == nil {
@@ -113,8 +104,8 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 	if d.Count() > before {
 		return
 	}
-	if !s.view.Narrowed && !slices.ContainsFunc(s.points, func(p *Point) bool {
-		return of.Means(p.at)
+	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(at []measure.Coordinate) bool {
+		return of.Means(at)
 	}) {
 		d.Fail(x.Place, "", "no point of the sweep is meant by these values")
 	}
@@ -130,21 +121,22 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 		}
 		v := of
 		v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
-		v.Unit, _ = s.view.UnitOf(v.Measure)
+		v.Unit, _ = m.view.UnitOf(v.Measure)
 		var ok bool
 		if v.Value, ok = d.readQuantity(k.Value, v.Unit); !ok {
 			continue
 		}
-		for i := range s.paperValues {
-			old := &s.paperValues[i]
-			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(s.points, func(p *Point) bool {
-				return old.Means(p.at) && v.Means(p.at)
+		for i := range s.values {
+			old := &s.values[i]
+			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(m.view.Points,
+				func(at []measure.Coordinate) bool {
+				return old.Means(at) && v.Means(at)
 			}) {
 				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break
 			}
 		}
-		s.paperValues = append(s.paperValues, v)
+		s.values = append(s.values, v)
 	}
 	if given == 0 {
 		d.Fail(x.Place, document.Choices(names), "no value is given")

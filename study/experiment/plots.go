@@ -3,13 +3,77 @@ package experiment
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir/internal/document"
 	"weir/study/claim"
 	"weir/study/measure"
 )
+
+// plot is a plot.
+var plot = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
+	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
+		Doc: "the horizontal axis", Without: "`time` with `kind: series`, and else an error", Example: "x: rate"},
+	{Name: "y", Form: document.Value("measure, `measure.group`, `cdf` or `ccdf`; of a heat map a sweep key or " +
+		"`traffic`"),
+		Doc: "the vertical axis", Without: "`cdf` or `ccdf` with that `kind`, and else an error", Example: "y: goodput"},
+	{Name: "z", Form: document.Value("measure or `measure.group`"), Doc: "what a heat map's colours show",
+		Without: "an error, of a heat map"},
+	{Name: "kind", Form: document.OneOf(kinds...), Doc: "how values are drawn",
+		Without: "`bars` over words and `lines` over numbers; what `x` and `y` say"},
+	{Name: "lines", Form: document.AnyOf("list of sweep keys and `traffic`", document.Value("key"),
+		document.ListOf(document.Value("key"), "")), Doc: "what tells curves apart", Without: "what the sweep varies"},
+	{Name: "traffic", Form: document.AnyOf("group of the measure, or list of them", document.Value("group"),
+		document.ListOf(document.Value("group"), "")), Doc: "the traffics, ports or other groups that are shown",
+		Without: "all traffics; of what is not by traffic the first group, which the plot says"},
+	{Name: "where", Form: where, Doc: "points that are shown; `traffic` in it is as the key", Without: "all"},
+	{Name: "panels", Form: document.Value("sweep key or `traffic`"), Doc: "small multiples: a panel for each value",
+		Without: "one panel, or more where it would have over 16 curves"},
+	{Name: "ranks", Form: document.AnyOf("list of ranks, from 0, or how many", aNumber, document.ListOf(aNumber, "")),
+		Doc:     "of a timeline: these in this order, or so many of them, first those that others wait for, which wait least",
+		Without: "all in their order, if there are up to 32, and else 32"},
+	{Name: "log", Form: document.OneOf("x", "y", "xy", "none"), Doc: "logarithmic axes",
+		Without: "`x` over sizes, and over a sweep in steps of equal factors; `y` of a `ccdf`"},
+	{Name: "x_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
+	{Name: "y_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
+	{Name: "z_range", Form: aSpan, Doc: "ends of a heat map's colours", Without: "by the values"},
+	{Name: "x_ticks", Form: someTicks, Doc: "where the axis has ticks", Without: "as many as there is room for"},
+	{Name: "y_ticks", Form: someTicks, Doc: "where the axis has ticks", Without: "as many as there is room for"},
+	{Name: "x_label", Form: aText, Doc: "of the axis, with its unit", Without: "the key and the unit"},
+	{Name: "y_label", Form: aText, Doc: "of the axis, with its unit", Without: "the measure and the unit"},
+	{Name: "z_label", Form: aText, Doc: "of a heat map's colours", Without: "the measure and the unit"},
+	{Name: "title", Form: aText, Doc: "above it; `none` for no title and no note",
+		Without: "what it shows, and of how many runs"},
+	{Name: "legend", Form: document.OneOf(legends...),
+		Doc: "where it stands; `best` is a corner without values", Without: "`below`"},
+	{Name: "order", Form: document.AnyOf("list of values, `rising` or `falling`", document.Value("value"),
+		document.ListOf(document.Value("value"), "")), Doc: "of curves, panels and words on an axis: these first; or by " +
+		"the height of the first curve", Without: "that of the sweep"},
+	{Name: "names", Form: document.MapBy(document.Value("text"), "`{value: text}`"),
+		Doc: "what values, traffics and keys are called", Without: "as in the file"},
+	{Name: "error", Form: document.OneOf("bars", "band", "none"), Doc: "how 95 % intervals over the seeds are shown; " +
+		"of a series `band` has the mean of all seeds", Without: "`bars`, and of a series `none`"},
+	{Name: "width", Form: document.Value("`89mm`, `183mm`, or another length from 30 mm to 1 m"), Doc: "of the figure",
+		Without: "that of a report's"},
+	{Name: "height", Form: document.Value("length"), Doc: "of the figure", Without: "by what is in it"},
+	{Name: "text", Form: document.Value("`7pt` … `30pt`"), Doc: "size of labels; ticks have 0.92 of it, 7 pt at least",
+		Without: "8 pt with a `width`"},
+}}
+
+var (
+	aSpan     = document.Value("`low..high`, of which one may be missing")
+	someTicks = document.AnyOf("list of values, or about how many", aNumber, document.ListOf(document.Value("value"), ""))
+)
+
+// kinds of plots.
+var kinds = []string{KindLines, KindPoints, KindBars, KindBox, KindCDF, KindCCDF, KindHeat, KindSeries, KindTimeline}
+
+// legends are the places of a legend.
+var legends = []string{"below", "above", "right", "best", "top_left", "top_right", "bottom_left", "bottom_right",
+	"none"}
 
 // Plot is one entry of the spec's plot list.
 type Plot struct {
@@ -94,44 +158,23 @@ const (
 	byGroup  = "traffic"
 )
 
-// decodePlots reads the plot list.
-func (s *Spec) decodePlots(d *decoder) {
-	t := top.Of(s.root).Get("plot")
-	if t == nil {
-		return
-	}
-	if t.Kind != document.List {
-		d.Fail(t.Place, "[{x: …, y: …, lines: […]}]", "plot is a list")
-		return
-	}
-	sets := s.plotted()
-	for _, item := range t.Items {
-		if x, ok := d.Map(item, plot); ok {
-			s.onePlot(d, x, &sets)
-		}
-	}
-}
-
 // ParsePlot reads a plot that is no entry of the list: keys in their order, each with the text of its value as a
 // file has it. Places of errors are names, such as those of flags.
 func (s *Spec) ParsePlot(keys []PlotKey) (Plot, error) {
-	d := &decoder{reader: &reader{Reader: document.NewReader(document.Kind{Name: "plot", Whole: "a plot",
-		First: "x, y, …"})}}
+	d := s.plotDecoder(document.NewReader(document.Kind{Name: "plot", Whole: "a plot", First: "x, y, …"}))
 	item := &document.Node{Kind: document.Mapping, Place: document.Place{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
 		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {
 			item.Keys = append(item.Keys, document.Entry{Place: v.Place, Name: k.Name, Value: v})
 		}
 	}
-	of := Spec{sweep: s.sweep, view: s.view, root: s.root, names: s.names, trial: s.trial, points: s.points}
 	if x, ok := d.Map(item, plot); ok && d.OK() {
-		sets := s.plotted()
-		of.onePlot(d, x, &sets)
+		d.readPlot(x)
 	}
 	if err := d.Err(); err != nil {
 		return Plot{}, err
 	}
-	return of.plots[0], nil
+	return d.plots[0], nil
 }
 
 // PlotKey is a key of a plot with its text, and where that is from.
@@ -155,9 +198,37 @@ func (g shownGroups) add(name string, groups ...string) {
 	g[name] = append(g[name], groups...)
 }
 
-// plotted is what plots of each kind can show, with groups.
-func (s *Spec) plotted() [plotKinds]shownGroups {
-	names := s.shape()
+// plotDecoder reads plots, when points and measures are known.
+type plotDecoder struct {
+	*document.Reader
+	view     *claim.View
+	keys     []string // of the sweep
+	traffics []string // names of all points' traffics
+	ranks    int      // of the largest job
+	sets     [plotKinds]shownGroups
+	plots    []Plot
+}
+
+// plotDecoder returns a decoder of plots of what runs of the spec have.
+func (s *Spec) plotDecoder(r *document.Reader) *plotDecoder {
+	d := &plotDecoder{Reader: r, view: &s.view, keys: sweepKeys(s.root), sets: listShown(s.shape())}
+	for _, p := range s.points {
+		for i := range p.seen.Traffic {
+			if n := p.seen.Traffic[i].Name; !slices.Contains(d.traffics, n) {
+				d.traffics = append(d.traffics, n)
+			}
+		}
+		for i := range p.entries {
+			if j := p.entries[i].job; j != nil {
+				d.ranks = max(d.ranks, j.Program.Ranks())
+			}
+		}
+	}
+	return d
+}
+
+// listShown returns what plots of each kind can show, with groups.
+func listShown(names *measure.Values) [plotKinds]shownGroups {
 	var sets [plotKinds]shownGroups
 	for i := range sets {
 		sets[i] = shownGroups{}
@@ -186,40 +257,45 @@ func (s *Spec) plotted() [plotKinds]shownGroups {
 	return sets
 }
 
-// traffics are the names of all points' traffics.
-func (s *Spec) traffics() (names []string) {
-	for _, p := range s.points {
-		for i := range p.seen.Traffic {
-			if n := p.seen.Traffic[i].Name; !slices.Contains(names, n) {
-				names = append(names, n)
-			}
+// readPlots reads the plot list.
+func (d *plotDecoder) readPlots(t *document.Node) []Plot {
+	if t == nil {
+		return nil
+	}
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{x: …, y: …, lines: […]}]", "plot is a list")
+		return nil
+	}
+	for _, item := range t.Items {
+		if x, ok := d.Map(item, plot); ok {
+			d.readPlot(x)
 		}
 	}
-	return names
+	return d.plots
 }
 
-// onePlot reads an entry of the list.
-func (s *Spec) onePlot(d *decoder, x document.Map, sets *[plotKinds]shownGroups) {
+// readPlot reads an entry of the list.
+func (d *plotDecoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
 		p.Drawn = d.Word(v, "kind of plot", kinds)
 	}
 	if p.Drawn == KindTimeline {
-		s.timelinePlot(d, x, &p, sets)
+		d.readTimeline(x, &p)
 		return
 	}
 	if v := x.Get("ranks"); v != nil {
 		d.Fail(v.Place, "kind: timeline", "only a timeline has ranks")
 	}
-	measured := s.plotAxes(d, x, &p, sets)
+	measured := d.readAxes(x, &p)
 	if measured != nil {
-		s.plotMeasure(d, x, &p, measured, sets)
+		d.readMeasure(x, &p, measured)
 	}
 	if v := x.Get("log"); v != nil {
 		w := d.Word(v, "logarithmic axis", plot.Key("log").Form.Words)
 		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
-	apart := append(sweepKeys(s.root), byGroup)
+	apart := append(slices.Clip(d.keys), byGroup)
 	for _, l := range items(x.Get("lines")) {
 		p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", apart))
 	}
@@ -228,14 +304,14 @@ func (s *Spec) onePlot(d *decoder, x document.Map, sets *[plotKinds]shownGroups)
 			d.Fail(v.Place, "another key", "%s is on an axis already", p.Panels)
 		}
 	}
-	s.readLook(d, x, &p)
+	d.readLook(x, &p)
 	if measured == nil {
 		return
 	}
-	s.plotWhere(d, x, &p, sets)
-	s.checkNames(d, x, &p, sets)
-	s.allTraffics(&p, sets)
-	s.plots = append(s.plots, p)
+	d.readWhere(x, &p)
+	d.checkNames(x, &p)
+	d.splitByTraffic(&p)
+	d.plots = append(d.plots, p)
 }
 
 // items are a list's, or the one value itself.
@@ -249,10 +325,10 @@ func items(v *document.Node) []*document.Node {
 	return []*document.Node{v}
 }
 
-// plotAxes reads x and y, and says what the kind of plot is and which of the two is a measure; nil if that cannot be
+// readAxes reads x and y, and says what the kind of plot is and which of the two is a measure; nil if that cannot be
 // told.
-func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]shownGroups) *document.Node {
-	keys := sweepKeys(s.root)
+func (d *plotDecoder) readAxes(x document.Map, p *Plot) *document.Node {
+	keys := d.keys
 	axisX, axisY := x.Get("x"), x.Get("y")
 	shares := p.Drawn == KindCDF || p.Drawn == KindCCDF
 	if axisX == nil && p.Drawn == KindSeries {
@@ -266,11 +342,11 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 			document.Choices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
 	}
 	if axisY == nil {
-		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(sets[OverSweep]))),
+		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
 			"the plot has no y")
 	}
 	if axisX == nil && axisY != nil && p.Drawn != KindHeat {
-		s.lonelyY(d, axisY, sets)
+		d.checkLonelyY(axisY)
 	}
 	if axisX == nil || axisY == nil {
 		return nil
@@ -279,7 +355,7 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 	measured := axisY
 	switch {
 	case p.Drawn == KindHeat:
-		return s.heatAxes(d, x, p, axisX, axisY)
+		return d.readHeatAxes(x, p, axisX, axisY)
 	case p.X == timeAxis && !slices.Contains(keys, timeAxis):
 		p.Kind = OverTime
 	case p.X == sizeAxis && !slices.Contains(keys, sizeAxis):
@@ -291,18 +367,18 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 	if p.Kind == OverSweep {
 		d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
 	}
-	s.fitting(d, x, p, shares)
+	d.checkKind(x, p, shares)
 	return measured
 }
 
-// lonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
-func (s *Spec) lonelyY(d *decoder, axisY *document.Node, sets *[5]shownGroups) {
+// checkLonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
+func (d *plotDecoder) checkLonelyY(axisY *document.Node) {
 	name, _, _ := strings.Cut(d.Text(axisY), ".")
-	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(sweepKeys(s.root), name) {
+	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(d.keys, name) {
 		return
 	}
 	words := map[string]bool{}
-	for _, set := range sets {
+	for _, set := range d.sets {
 		for w := range set {
 			words[w] = true
 		}
@@ -312,8 +388,8 @@ func (s *Spec) lonelyY(d *decoder, axisY *document.Node, sets *[5]shownGroups) {
 	}
 }
 
-// fitting refuses kinds that do not go with the axes.
-func (s *Spec) fitting(d *decoder, x document.Map, p *Plot, shares bool) {
+// checkKind refuses kinds that do not go with the axes.
+func (d *plotDecoder) checkKind(x document.Map, p *Plot, shares bool) {
 	allowed := map[PlotKind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
 		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
 	switch {
@@ -326,9 +402,9 @@ func (s *Spec) fitting(d *decoder, x document.Map, p *Plot, shares bool) {
 	}
 }
 
-// heatAxes reads those of a heat map, whose measure is z.
-func (s *Spec) heatAxes(d *decoder, x document.Map, p *Plot, axisX, axisY *document.Node) *document.Node {
-	keys := sweepKeys(s.root)
+// readHeatAxes reads those of a heat map, whose measure is z.
+func (d *plotDecoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.Node) *document.Node {
+	keys := d.keys
 	if p.X == timeAxis && !slices.Contains(keys, timeAxis) {
 		p.Kind = OverTime
 	} else {
@@ -345,12 +421,12 @@ func (s *Spec) heatAxes(d *decoder, x document.Map, p *Plot, axisX, axisY *docum
 	return z
 }
 
-// plotMeasure reads what is shown: a measure, or measure.group.
-func (s *Spec) plotMeasure(d *decoder, x document.Map, p *Plot, measured *document.Node, sets *[plotKinds]shownGroups) {
-	set := sets[p.Kind]
+// readMeasure reads what is shown: a measure, or measure.group.
+func (d *plotDecoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
+	set := d.sets[p.Kind]
 	if p.Drawn == KindBox { // of seeds, or of all values
 		set = maps.Clone(set)
-		for name, groups := range sets[CDF] {
+		for name, groups := range d.sets[CDF] {
 			set.add(name, groups...)
 		}
 	}
@@ -364,7 +440,7 @@ func (s *Spec) plotMeasure(d *decoder, x document.Map, p *Plot, measured *docume
 	name := measured.Text
 	if _, whole := set[name]; !whole {
 		if m, g, ok := strings.Cut(name, "."); ok && set[m] != nil {
-			allowed := s.groupsOf(m, set)
+			allowed := d.groupsOf(m, set)
 			if !slices.Contains(allowed, g) {
 				d.Unknown(measured.Place, "group of "+m, g, allowed)
 			}
@@ -400,8 +476,8 @@ func (p *Plot) Measured() string {
 }
 
 // groupsOf are the groups of a measure that some point has.
-func (s *Spec) groupsOf(name string, set shownGroups) (out []string) {
-	traffics := s.traffics()
+func (d *plotDecoder) groupsOf(name string, set shownGroups) (out []string) {
+	traffics := d.traffics
 	byTraffic := false
 	for _, g := range set[name] {
 		if g != "" && !slices.Contains(out, g) {
@@ -418,26 +494,26 @@ func (s *Spec) groupsOf(name string, set shownGroups) (out []string) {
 	return out
 }
 
-// plotWhere reads the points, and the groups, that are shown.
-func (s *Spec) plotWhere(d *decoder, x document.Map, p *Plot, sets *[plotKinds]shownGroups) {
+// readWhere reads the points, and the groups, that are shown.
+func (d *plotDecoder) readWhere(x document.Map, p *Plot) {
 	groups := items(x.Get("traffic"))
 	if w := x.Get("where"); w != nil {
-		if t := w.Find(byGroup); t != nil && !slices.Contains(sweepKeys(s.root), byGroup) {
+		if t := w.Find(byGroup); t != nil && !slices.Contains(d.keys, byGroup) {
 			groups = append(groups, items(t)...)
 			rest := *w
 			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == byGroup })
 			w = &rest
 		}
-		s.view.Where(d.Reader, &p.Filter, w)
+		d.view.Where(d.Reader, &p.Filter, w)
 	}
-	set := sets[p.Kind]
+	set := d.sets[p.Kind]
 	if _, ok := set[p.Measured()]; !ok {
-		set = sets[CDF]
+		set = d.sets[CDF]
 	}
 	if _, ok := set[p.Measured()]; !ok { // that has been said
 		return
 	}
-	allowed := s.groupsOf(p.Measured(), set)
+	allowed := d.groupsOf(p.Measured(), set)
 	for _, g := range groups {
 		if len(allowed) == 0 {
 			d.Fail(g.Place, "no traffic", "%s has no groups", p.Measured())
@@ -449,18 +525,253 @@ func (s *Spec) plotWhere(d *decoder, x document.Map, p *Plot, sets *[plotKinds]s
 	}
 }
 
-// allTraffics has a plot that does not say which traffic it shows tell all of them apart.
-func (s *Spec) allTraffics(p *Plot, sets *[plotKinds]shownGroups) {
+// splitByTraffic has a plot that does not say which traffic it shows tell all of them apart.
+func (d *plotDecoder) splitByTraffic(p *Plot) {
 	if p.Kind != OverSweep || slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || p.Y == byGroup {
 		return
 	}
-	traffics, n := s.traffics(), 0
-	for _, g := range sets[OverSweep][p.Measured()] {
+	traffics, n := d.traffics, 0
+	for _, g := range d.sets[OverSweep][p.Measured()] {
 		if slices.Contains(traffics, g) {
 			n++
 		}
 	}
 	if len(p.Groups) > 1 || len(p.Groups) == 0 && (n > 1 || n == 1 && len(traffics) > 1) {
 		p.Lines = append(p.Lines, byGroup)
+	}
+}
+
+// mostRows bounds the ranks of a timeline.
+const mostRows = 1000
+
+// readTimeline reads an entry of the list that shows what ranks do.
+func (d *plotDecoder) readTimeline(x document.Map, p *Plot) {
+	p.Kind, p.X = OverRanks, timeAxis
+	if v := x.Get("x"); v != nil {
+		d.Word(v, "axis of a timeline", []string{timeAxis})
+	}
+	for _, key := range []string{"y", "z", "lines", "panels", "log", "error", "order", "y_range", "z_range", "y_ticks",
+		"z_label"} {
+		if v := x.Get(key); v != nil {
+			d.Fail(v.Place, "x, traffic, where, ranks, x_range, title, width, …", "a timeline, which has a row for each "+
+				"rank and a panel for each point and job, has no %q", key)
+		}
+	}
+	if len(d.sets[OverRanks]) == 0 {
+		d.Fail(x.Place, "measure: [timeline]", "no measure of the experiment keeps what ranks of jobs do")
+		return
+	}
+	d.readRanks(x, p)
+	d.readWhere(x, p)
+	d.readLook(x, p)
+	d.plots = append(d.plots, *p)
+}
+
+// readRanks reads which ranks are shown.
+func (d *plotDecoder) readRanks(x document.Map, p *Plot) {
+	v := x.Get("ranks")
+	switch {
+	case v == nil:
+	case v.Kind == document.Scalar:
+		p.Slowest = d.Integer(v, 1, mostRows)
+	default:
+		p.Ranks = []int{}
+		for _, y := range items(v) {
+			r, err := strconv.Atoi(d.Text(y))
+			if err != nil || r < 0 || r >= d.ranks {
+				d.Fail(y.Place, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
+				continue
+			}
+			p.Ranks = append(p.Ranks, r)
+		}
+		if len(p.Ranks) > mostRows || len(p.Ranks) == 0 {
+			d.Fail(v.Place, "1 to "+strconv.Itoa(mostRows)+" ranks", "%d ranks are listed", len(p.Ranks))
+		}
+	}
+}
+
+// readLook reads how a plot is to look.
+func (d *plotDecoder) readLook(x document.Map, p *Plot) {
+	for _, a := range []struct {
+		key string
+		to  *Range
+		log bool
+	}{{"x_range", &p.XRange, p.LogX}, {"y_range", &p.YRange, p.LogY}, {"z_range", &p.ZRange, false}} {
+		if v := x.Get(a.key); v != nil {
+			*a.to = readRange(d.Reader, v, a.log)
+		}
+	}
+	for _, a := range []struct {
+		key string
+		to  *Ticks
+	}{{"x_ticks", &p.XTicks}, {"y_ticks", &p.YTicks}} {
+		if v := x.Get(a.key); v != nil {
+			*a.to = readTicks(d.Reader, v)
+		}
+	}
+	for _, a := range []struct {
+		key string
+		to  *string
+	}{{"x_label", &p.XLabel}, {"y_label", &p.YLabel}, {"z_label", &p.ZLabel}, {"title", &p.Title}} {
+		if v := x.Get(a.key); v != nil {
+			*a.to = d.Text(v)
+		}
+	}
+	if p.Title == "none" {
+		p.Title, p.Untitled = "", true
+	}
+	if v := x.Get("legend"); v != nil {
+		p.Legend = d.Word(v, "place of the legend", plot.Key("legend").Form.Words)
+	}
+	if v := x.Get("error"); v != nil {
+		p.Error = d.Word(v, "way to show intervals", plot.Key("error").Form.Words)
+	}
+	for _, v := range items(x.Get("order")) {
+		p.Order = append(p.Order, d.Text(v))
+	}
+	if v := x.Get("names"); v != nil {
+		if v.Kind != document.Mapping {
+			d.Fail(v.Place, "{value: text}", "names is a map")
+		} else {
+			p.Names = map[string]string{}
+		}
+		for _, k := range x.Entries("names") {
+			p.Names[k.Name] = d.Text(k.Value)
+		}
+	}
+	const mm = 72 / 25.4
+	for _, a := range []struct {
+		key       string
+		to        *float64
+		low, high float64
+		allowed   string
+	}{{"width", &p.Width, 30 * mm, 1000 * mm, "30mm … 1000mm, such as 89mm or 183mm"},
+		{"height", &p.Height, 20 * mm, 1000 * mm, "20mm … 1000mm"}, {"text", &p.Text, 7, 30, "7pt … 30pt"}} {
+		if v := x.Get(a.key); v != nil {
+			if *a.to = readLength(d.Text(v)); v.Kind == document.Scalar && !(*a.to >= a.low-1e-6 && *a.to <= a.high+1e-6) {
+				d.Fail(v.Place, a.allowed, "%q is not such a length", v.Text)
+			}
+		}
+	}
+}
+
+// readLength is a length in points; NaN if it is none.
+func readLength(text string) float64 {
+	for _, u := range []struct {
+		name  string
+		worth float64
+	}{{"mm", 72 / 25.4}, {"cm", 720 / 25.4}, {"pt", 1}, {"in", 72}} {
+		if number, ok := strings.CutSuffix(text, u.name); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err != nil {
+				return math.NaN()
+			}
+			return v * u.worth
+		}
+	}
+	return math.NaN()
+}
+
+// readRange reads low..high.
+func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
+	const allowed = "low..high such as 0..50Mbps, 10.., or ..1"
+	text := d.Text(v)
+	if v.Kind != document.Scalar {
+		return r
+	}
+	low, high, ok := strings.Cut(text, "..")
+	low, high = strings.TrimSpace(low), strings.TrimSpace(high)
+	if !ok || low == "" && high == "" {
+		d.Fail(v.Place, allowed, "%q is no range", text)
+		return r
+	}
+	for _, e := range []struct {
+		text string
+		to   *float64
+		has  *bool
+	}{{low, &r.Low, &r.HasLow}, {high, &r.High, &r.HasHigh}} {
+		if e.text == "" {
+			continue
+		}
+		if *e.to, *e.has = measure.ParseQuantity(e.text); !*e.has {
+			d.Fail(v.Place, allowed, "%q is not a quantity", e.text)
+			return r
+		}
+	}
+	switch {
+	case r.HasLow && r.HasHigh && r.Low >= r.High:
+		d.Fail(v.Place, "low below high", "the range %s is empty", text)
+	case log && (r.HasLow && r.Low <= 0 || r.HasHigh && r.High <= 0):
+		d.Fail(v.Place, "values above 0", "a logarithmic axis has no %s", text)
+	}
+	return r
+}
+
+// readTicks reads values, or how many.
+func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
+	if v.Kind == document.Scalar {
+		n, err := strconv.Atoi(v.Text)
+		if err != nil || n < 2 || n > 50 {
+			d.Fail(v.Place, "a list of values, or 2 … 50", "%q is not a number of ticks", v.Text)
+		}
+		return Ticks{Count: n}
+	}
+	if v.Kind != document.List || len(v.Items) == 0 {
+		d.Fail(v.Place, "[0, 10, 20], or 5", "ticks are a list of values, or a number of them")
+		return t
+	}
+	for _, i := range v.Items {
+		at, ok := measure.ParseQuantity(d.Text(i))
+		if !ok && i.Kind == document.Scalar {
+			d.Fail(i.Place, "a quantity such as 10, 5ms or 20%", "%q is not a quantity", i.Text)
+		}
+		t.At = append(t.At, at)
+	}
+	return t
+}
+
+// String is the range as a file has it.
+func (r Range) String() string {
+	end := func(v float64, has bool) string {
+		if !has {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprintf("%s..%s", end(r.Low, r.HasLow), end(r.High, r.HasHigh))
+}
+
+// checkNames refuses an order, and names, of what no curve, panel or word of the plot has. --set and --quick may have
+// taken values away: then they are not looked at.
+func (d *plotDecoder) checkNames(x document.Map, p *Plot) {
+	if d.view.Narrowed {
+		return
+	}
+	values := d.groupsOf(p.Measured(), d.sets[p.Kind])
+	for _, g := range d.groupsOf(p.Measured(), d.sets[CDF]) { // of a box
+		if !slices.Contains(values, g) {
+			values = append(values, g)
+		}
+	}
+	for _, dim := range d.view.Sweep {
+		for _, v := range dim.Values {
+			values = append(values, v.Text)
+		}
+	}
+	check := func(at document.Place, what, name string, words []string) {
+		for _, part := range strings.Split(name, " ") { // a curve's whole name has several
+			_, value, _ := strings.Cut(part, "=")
+			if !slices.Contains(words, name) && !slices.Contains(words, part) && !slices.Contains(words, value) {
+				d.Unknown(at, what, name, words)
+				return
+			}
+		}
+	}
+	for _, v := range items(x.Get("order")) {
+		check(v.Place, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
+	}
+	keys := append(append([]string{byGroup}, d.keys...), values...)
+	for _, k := range x.Entries("names") {
+		check(k.Place, "value, traffic or key in names", k.Name, keys)
 	}
 }

@@ -320,7 +320,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	}
 	d.substitute(tree, p.at, places, variables, used)
 	for _, v := range variables {
-		if !v.used && !d.mentions[v.Name] && !s.partial {
+		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
 			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
 		}
 	}
@@ -377,17 +377,6 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 		d.shareFlows(p)
 		d.tryBuild(root, p)
 	}
-}
-
-// indexOf is which value of each key of the sweep combination i has.
-func (s *Spec) indexOf(i int) []int {
-	index := make([]int, len(s.sweep))
-	for k := len(s.sweep) - 1; k >= 0; k-- {
-		n := len(s.sweep[k].Values)
-		index[k] = i % n
-		i /= n
-	}
-	return index
 }
 
 // identify takes what decides a point's runs out of its tree, and which defaults are among it.

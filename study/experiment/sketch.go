@@ -112,7 +112,7 @@ func (s *Spec) withoutPoints(d *decoder, sweep bool) {
 	case !sweep:
 		d.sketchMeasures(root.Get("measure"))
 	default:
-		if combinations, ok = s.combinations(d.Reader, d.tree); ok && combinations > 0 {
+		if combinations, ok = s.combinations(d.Reader, d.tree, &s.headSection); ok && combinations > 0 {
 			if root.Get("duration") == nil {
 				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
 			}
