@@ -1,8 +1,15 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
+	"weir/study/measure"
 )
 
 // decoder decodes the points of a file, one after another. Each section of the file has a decoder of its own, which
@@ -41,4 +48,364 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	d.traffic.captures = &captureDecoder{reader: d.reader, nodes: d.nodes}
 	d.events = &eventDecoder{d.reader, d.nodes}
 	return d
+}
+
+// decodePoint decodes combination i of the sweep.
+func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
+	p := &Point{}
+	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
+	d.Bound = map[document.Place]string{}
+	tree := document.Copy(d.tree)
+	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
+	before := d.Count()
+	p.at = s.coordinates(i)
+	bound := s.bind(d.reader, tree, i, used)
+	root, _ := d.Map(tree, top)
+	bound.replace(tree)
+	for _, v := range bound.variables {
+		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
+			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
+		}
+	}
+	if d.Count() > before {
+		return p
+	}
+	p.seen.Duration = d.Positive(root.Get("duration"))
+	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
+	if p.seen.End() < 0 {
+		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
+	}
+	timeless := d.Count() > before
+	if timeless { // nothing is said against a duration that is not meant
+		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
+	}
+	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
+	before = d.Count()
+	if !d.incomplete {
+		d.network.readTopology(root, p)
+	}
+	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
+		d.network.assignRoutes(root, p)
+	}
+	// the rest is read as far as it goes without
+	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
+		d.sketch(root, p)
+		return p
+	}
+	d.readComplete(root, tree, p)
+	return p
+}
+
+// readComplete decodes what depends on a point's network: its switches, traffic, events and measures.
+func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point) {
+	d.traffic.jobs.readIdeal(root, p)
+	d.users.readUsers(root, p)
+	events := d.events.readEvents(root,
+		p) // whose rates the format of telemetry needs; waits and traffic are read without them
+	d.switches.readSwitches(root, p, events)
+	p.limitWaits(d.paths.programs)
+	d.traffic.readList(root, p)
+	p.seen.Events = events
+	d.events.readStalls(root, p)
+	if d.traffic.jobs.readIterations(root, p); p.seen.NoPackets {
+		d.traffic.jobs.checkIdeal(root.Get("network"), p)
+	}
+	p.limitWaits(d.paths.programs) // with the frames of all traffic, and with events
+	p.see(d.OK())
+	d.readMeasures(root, p)
+	d.network.checkBuffers(p)
+	d.paths.checkPrograms(p)
+	if d.OK() {
+		d.identify(tree, p)
+		d.shareFlows(p)
+		d.tryBuild(root, p)
+	}
+}
+
+// readMeasures reads what is measured.
+func (d *decoder) readMeasures(root document.Map, p *Point) {
+	p.seen.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
+	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
+	p.seen.HostsOf = nil
+}
+
+// identify takes what decides a point's runs out of its tree, and which defaults are among it.
+func (d *decoder) identify(tree *document.Node, p *Point) {
+	d.defaults.Note(tree)
+	for _, x := range parameters(tree) {
+		if strings.HasPrefix(x.Source, "default: ") {
+			p.defaults = append(p.defaults, x)
+		}
+	}
+	var b strings.Builder
+	tree.Arrange()
+	tree.Write(&b, 0)
+	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
+	p.canonical = b.String()
+}
+
+// shareFlows lets a point have the flows of the one before it if they are the same, and counts what is its own. What it
+// has of networks and routes was counted when these were made.
+func (d *decoder) shareFlows(p *Point) {
+	p.memory += int64(ofPoint + ofParameter*len(p.defaults) + len(p.canonical) + ofSwitch*len(p.switches))
+	if p.flows.same(&d.flows) {
+		p.flows = d.flows
+		return
+	}
+	d.flows = p.flows
+	p.memory += p.flows.memory()
+}
+
+// tryBuild has the run built once, so that what only constructors can know is an error of the file and
+// not of a run. Endpoints are built for every point; switches, which are many in large networks,
+// for each network, configuration and list of measures.
+func (d *decoder) tryBuild(root document.Map, p *Point) {
+	var b strings.Builder
+	for _, key := range top.Names(ofBuild) {
+		if t := root.Get(key); t != nil {
+			t.Write(&b, 0)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%q", d.files)
+	what, err := b.String(), error(nil)
+	if p.samples, p.kept, err = d.trial.Build(p, !d.built[what]); err == nil {
+		d.built[what] = true
+	}
+	var much *measure.TooMuch
+	var refused *refusal
+	var without *NoNIC
+	switch {
+	case errors.As(err, &much):
+		d.Fail(root.Get("measure").Place, "", "%v", err)
+	case errors.As(err, &refused):
+		d.Fail(refused.Place, "", "this cannot be built: %v", err)
+	case errors.As(err, &without):
+		d.Fail(without.place(p), without.Allowed, "%v", without)
+	case err != nil:
+		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
+	}
+}
+
+// Errors of a file come together. Where something is wrong that others depend on, this file reads what is left as far
+// as it can be read without that, and says nothing that might only follow from it.
+
+// sketch reads what can be read of a point without its network.
+func (d *decoder) sketch(root document.Map, p *Point) {
+	if t := root.Get("switch"); t != nil {
+		switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
+	}
+	for _, k := range root.Entries("switches") {
+		x, ok := d.Map(k.Value, perSwitch)
+		if !ok {
+			continue
+		}
+		if t := x.Get("programs"); t != nil {
+			switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
+		}
+		if t := x.Get("buffer"); t != nil {
+			switchfile.Buffer(d.Reader, t)
+		}
+	}
+	if t := root.Get("network"); t != nil {
+		p.seen.NoPackets = t.Kind != document.Scalar || t.Text != Packets // jobs on an ideal network have no transport
+	}
+	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
+		seen := map[string]bool{}
+		for _, x := range t.Items {
+			if x.Kind != document.Mapping {
+				d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+				continue
+			}
+			d.sketchTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
+		}
+	}
+	d.sketchMeasures(root.Get("measure"))
+	if t := root.Get("events"); t != nil && t.Kind == document.List {
+		for _, x := range t.Items {
+			d.Map(x, event)
+		}
+	}
+}
+
+// sketchTraffic reads what of a traffic does not depend on hosts.
+func (d *decoder) sketchTraffic(x document.Map, p *Point, seen map[string]bool) {
+	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
+	if !d.traffic.readName(x, &tr, seen) || !d.traffic.readTransport(x, &tr, p) {
+		return
+	}
+	d.traffic.readController(x, &tr, p)
+	if v := x.Get("stop"); v != nil {
+		tr.stop = d.Positive(v)
+	}
+	if x.Get("file") == nil && x.Get("collective") == nil && x.Get("job") == nil {
+		d.traffic.readStart(x, &tr, p)
+		for _, key := range []string{"from", "to"} {
+			if x.Get("pairs") == nil && x.Get(key) == nil {
+				x.Missing(key, "the traffic has no %q", key)
+			}
+		}
+	}
+	if v := x.Get("size"); v != nil {
+		if size, ok := document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
+		}
+	}
+}
+
+// sketchMeasures reads which measures there are, and their keys.
+func (d *decoder) sketchMeasures(t *document.Node) {
+	if t == nil {
+		return
+	}
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		return
+	}
+	for _, x := range t.Items {
+		name, options := d.Named(x, "measure")
+		if options == nil {
+			continue
+		}
+		i := slices.IndexFunc(d.registry.Measures, func(k measure.Kind) bool { return k.Name == name })
+		switch {
+		case i < 0:
+			d.Unknown(x.Place, "measure", name, measure.Names(d.registry.Measures))
+		case len(d.registry.Measures[i].Keys) == 0 && len(options.Keys) > 0:
+			d.Fail(options.Keys[0].Place, name+" alone", "%s has no options", name)
+		default:
+			d.Map(options, d.registry.Measures[i].Table())
+		}
+	}
+}
+
+// withoutPoints reads on where the sweep is wrong, or a key is missing without which there is no point. With sweep its
+// values are known, so that $key can be followed.
+func (s *Spec) withoutPoints(d *decoder, sweep bool) {
+	tree := document.Copy(d.tree)
+	root, _ := d.Map(tree, top)
+	switch combinations, ok := 0, false; {
+	case !sweep:
+		d.sketchMeasures(root.Get("measure"))
+	default:
+		if combinations, ok = s.combinations(d.Reader, d.tree, &s.headSection); ok && combinations > 0 {
+			if root.Get("duration") == nil {
+				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
+			}
+			d.incomplete = root.Get("topology") == nil || root.Get("traffic") == nil || root.Get("duration") == nil
+			s.points = append(s.points, s.decodePoint(d, s.first(combinations), map[string]bool{}))
+		}
+	}
+	if sweep {
+		s.blindly(d)
+	}
+}
+
+// otherBlocks decodes, after a wrong point, those that differ from it in one block of the sweep: what is wrong in that
+// is another error.
+func (s *Spec) otherBlocks(d *decoder, wrong int, used map[string]bool) {
+	d.Again()
+	step := 1
+	for k := len(s.sweep) - 1; k >= 0; k-- {
+		n := len(s.sweep[k].Values)
+		own := wrong / step % n
+		for v := range n {
+			other := wrong + (v-own)*step
+			if v != own && s.given[k].blocks[v] != nil && s.leaves(other) < 0 {
+				s.decodePoint(d, other, used)
+			}
+		}
+		step *= n
+	}
+}
+
+// blindly checks plots and claims where it is not known what runs have.
+func (s *Spec) blindly(d *decoder) {
+	root := top.Of(s.root)
+	s.see()
+	if len(s.view.Points) == 0 {
+		return
+	}
+	known := s.mayBeMeasured(root)
+	s.view.Blind = func(name string) bool {
+		return known == nil || slices.ContainsFunc(known, func(k string) bool {
+			return name == k || strings.HasPrefix(name, k+"_")
+		})
+	}
+	if t := root.Get("expect"); t != nil {
+		s.view.Decode(d.Reader, t)
+	}
+	t := root.Get("plot")
+	if t == nil || t.Kind != document.List {
+		return
+	}
+	for _, item := range t.Items {
+		x, ok := d.Map(item, plot)
+		if !ok {
+			continue
+		}
+		for _, key := range neededAxes(x) {
+			if x.Get(key) == nil {
+				x.Missing(key, "the plot has no %s", key)
+			}
+		}
+		if w := x.Get("where"); w != nil {
+			var f Plot
+			s.view.Where(d.Reader, &f.Filter, w)
+		}
+		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !s.view.Blind(y.Text) {
+			d.Unknown(y.Place, "measure", y.Text, known)
+		}
+	}
+}
+
+// mayBeMeasured are beginnings of the names that runs can have, before an underscore: those of the measures, as the
+// file has them, wrong or right, and what these record under other names; nil: any.
+func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
+	t := root.Get("measure")
+	if t == nil {
+		return nil
+	}
+	for _, x := range t.Items {
+		switch {
+		case x.Kind == document.Scalar:
+			names = append(names, x.Text)
+		case x.Kind == document.Mapping && len(x.Keys) == 1:
+			names = append(names, x.Keys[0].Name)
+		default:
+			return nil
+		}
+	}
+	if root.Get("ratio") != nil {
+		return nil
+	}
+	kinds := measure.Names(s.registry.Measures)
+	for _, name := range names {
+		if near := document.Nearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // what is probably meant
+			names = append(names, near)
+		}
+	}
+	for _, k := range s.registry.Measures {
+		if slices.Contains(names, k.Name) {
+			names = append(names, slices.Sorted(maps.Keys(k.Also))...)
+		}
+	}
+	return names
+}
+
+// neededAxes are the axes that a plot cannot be without.
+func neededAxes(x document.Map) []string {
+	kind := ""
+	if v := x.Get("kind"); v != nil {
+		kind = v.Text
+	}
+	switch kind {
+	case KindTimeline:
+		return nil
+	case KindSeries:
+		return []string{"y"}
+	case KindCDF, KindCCDF:
+		return []string{"x"}
+	}
+	return []string{"x", "y"}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"weir/core/fabric/wiring"
 	"weir/core/unit"
@@ -129,59 +127,4 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 // of their own.
 func (s *Spec) Stalls() bool {
 	return slices.ContainsFunc(s.points, func(p *Point) bool { return p.stalls.Length > 0 })
-}
-
-// findLink finds the link between two nodes; −1 if there is none.
-func (d *nodeNames) findLink(t *document.Node, p *Point) int {
-	if t.Kind != document.List || len(t.Items) != 2 {
-		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
-		return -1
-	}
-	n := p.seen.Network
-	known := d.directory.of(n)
-	var ends [2]int
-	nth := 0
-	for i, x := range t.Items {
-		name := d.Text(x)
-		node, found := known.nodes[name]
-		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // as ports are named
-			if k, err := strconv.Atoi(number); err == nil && k > 0 {
-				nth = k
-				node, found = known.nodes[before]
-			}
-		}
-		if !found {
-			d.Unknown(x.Place, "node", x.Text, known.all)
-			return -1
-		}
-		ends[i] = node
-	}
-	first, ok := known.links[[2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}]
-	if ok && nth <= 1 {
-		return first
-	}
-	if ok && !d.countComparisons(t.Place, len(n.Links)) {
-		return -1
-	}
-	for i := first; ok && i < len(n.Links); i++ {
-		l := &n.Links[i]
-		if int(l.Nth)+1 == nth && (l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]}) {
-			return i
-		}
-	}
-	var neighbours []string
-	for _, l := range n.Links {
-		for e := range 2 {
-			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
-				name := n.Nodes[l.Ends[1-e]].Name
-				if l.Nth > 0 { // as its port is named
-					name += "~" + strconv.Itoa(int(l.Nth)+1)
-				}
-				neighbours = append(neighbours, name)
-			}
-		}
-	}
-	d.Fail(t.Place, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
-		t.Items[0].Text, t.Items[1].Text)
-	return -1
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -372,4 +373,25 @@ func hostRates(n *topology.Network) map[int]float64 {
 		}
 	}
 	return out
+}
+
+// pairs returns hosts between which the generator may draw a flow: all, or only a pair without a path if there is one.
+func (g *Generator) pairs(p *Point) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if g.Pattern == ToStride && g.FromN == 0 {
+			for i, from := range g.From {
+				if !yield(from, g.From[(i+g.Stride)%len(g.From)]) {
+					return
+				}
+			}
+			return
+		}
+		to := g.To
+		if g.Pattern == Permutation || g.Pattern == ToStride {
+			to = g.From
+		}
+		if a, b, found := p.seen.Routes.Unjoined(g.From, to); found {
+			yield(a, b)
+		}
+	}
 }

@@ -201,15 +201,6 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	h.need, h.repeat, h.labRepeat = n, n.Most, n.Least
 }
 
-// readShare reads a share that has to be within bounds.
-func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
-	v, ok := document.ReadOK(d.Reader, t, unit.ParseShare)
-	if ok && !within(v) {
-		d.Fail(t.Place, allowed, "%q is not in the range", t.Text)
-	}
-	return v
-}
-
 // checkNeed checks that runs, whose values have these names, have what decides the number of seeds.
 func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string) {
 	if h.need == nil {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
+	"weir/core/jobs/collective"
 	"weir/core/jobs/job"
 	"weir/core/scheme"
 	"weir/core/workload"
@@ -331,3 +333,113 @@ func (p *Point) goesOn() string {
 // Iterations reports whether iterations of jobs that recur are not carried out again, and whether random draws begin
 // anew between them.
 func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.anew }
+
+// warnCollective is the warning about the key that a job has taken the place of.
+var warnCollective = scheme.WarningKind{ID: "collective-key",
+	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
+
+// convertCollective returns the job that a traffic's key collective stands for, with a warning. Without the size that
+// it needs it returns nil, and records the error.
+func (d *jobDecoder) convertCollective(x document.Map, name string) *document.Node {
+	algorithm, size := x.Get("collective"), x.Get("size")
+	word := d.readWord(algorithm, traffic, "collective")
+	if size == nil {
+		x.Missing("size", "a collective needs the size of what every host has")
+	}
+	if word == "" || size == nil {
+		return nil
+	}
+	at := algorithm.Place
+	d.warn(warnCollective, at, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
+		name, collective.AllReduceFlows, word, size.Text)
+	params := &document.Node{Place: at, Kind: document.Mapping, Keys: []document.Entry{
+		{Place: at, Name: "algorithm", Value: algorithm}, {Place: size.Place, Name: "size", Value: size}}}
+	return &document.Node{Place: at, Kind: document.Mapping,
+		Keys: []document.Entry{{Place: at, Name: collective.AllReduceFlows, Value: params}}}
+}
+
+// addFlows lists the flows of a job in which each message is a flow of the run.
+func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
+	at := hostsPlace(x)
+	if !d.checkFlowCount(at, p, float64(all.Count())) || !d.nodes.checkPaths(at, p, transfers(p, all, hosts)) {
+		return
+	}
+	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
+	tr.seen.Collective = true
+	p.entries = append(p.entries, tr)
+}
+
+// hostsPlace returns where a traffic lists its hosts, or where it begins.
+func hostsPlace(x document.Map) document.Place {
+	if v := x.Get("hosts"); v != nil {
+		return v.Place
+	}
+	return x.Place
+}
+
+// transfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of each
+// host, it returns no pair.
+func transfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if p.seen.Routes.Common(hosts) {
+			return
+		}
+		for k := range all.Count() {
+			if src, dst, _ := all.Transfer(k); !yield(hosts[src], hosts[dst]) {
+				return
+			}
+		}
+	}
+}
+
+// mostSends limits the operations of a job that are examined for pairs of ranks that send to each other. What is beyond
+// it ends the run with the same error.
+const mostSends = 1 << 22
+
+// pairs returns the pairs of hosts of a job that send to each other. Where a group of switches has a NIC of each host,
+// it returns no pair.
+func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if p.seen.Routes.Common(j.Hosts) {
+			return
+		}
+		more := true
+		j.Sends(func(from int, _ job.Ref, to int) bool {
+			more = more && yield(j.Hosts[from], j.Hosts[to])
+			return more
+		})
+	}
+}
+
+// Sends calls visit for each pair of ranks that send to each other (job.Sends).
+func (j *Job) Sends(visit func(from int, at job.Ref, to int) (more bool)) {
+	job.Sends(j.Program, mostSends, visit)
+}
+
+// sample returns pairs of hosts of a job that send to each other, at most mostPairs: of each rank the sends to the
+// ranks that follow it most closely, the closest of all ranks first.
+func (j *Job) sample() [][2]int {
+	if j.sampled != nil {
+		return j.sampled
+	}
+	n := len(j.Hosts)
+	most := (mostPairs + n - 1) / max(n, 1)
+	nearest := make([][]int, n) // by rank: distances of receivers, ascending
+	j.Sends(func(from int, _ job.Ref, to int) bool {
+		distance := (to - from + n) % n
+		k, _ := slices.BinarySearch(nearest[from], distance)
+		if nearest[from] = slices.Insert(nearest[from], k, distance); len(nearest[from]) > most {
+			nearest[from] = nearest[from][:most]
+		}
+		return true
+	})
+	j.sampled = [][2]int{}
+	for k := range most {
+		for from, distances := range nearest {
+			if k < len(distances) && len(j.sampled) < mostPairs {
+				j.sampled = append(j.sampled, [2]int{j.Hosts[from], j.Hosts[(from+distances[k])%n]})
+			}
+		}
+	}
+	return j.sampled
+}

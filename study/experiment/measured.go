@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -194,4 +195,160 @@ func nameOf(m, group string) string {
 		return m
 	}
 	return m + "." + group
+}
+
+// Conditions are the keys of the sweep that vary what a scheme has to cope with: the network, what is sent over it,
+// times and events. Points that differ in one of them are not compared with each other, for none of them is better;
+// what the other keys vary are alternatives.
+func (s *Spec) Conditions() (keys []string) {
+	step := 1
+	for k := len(s.sweep) - 1; k >= 0; k-- {
+		n := len(s.sweep[k].Values)
+		for i := 1; i < n; i++ {
+			if p, q := s.differing(k, i, i*step); q != nil && !sameConditions(p, q) {
+				keys = append(keys, s.sweep[k].Key)
+				break
+			}
+		}
+		step *= n
+	}
+	slices.Reverse(keys)
+	return keys
+}
+
+// differing are the first two points that differ in key k alone, in which one has the first value and the other has
+// value i, so many combinations further on; nil if there are none.
+func (s *Spec) differing(k, i, further int) (p, q *Point) {
+	if s.numbers == nil {
+		if further < len(s.points) {
+			return s.points[0], s.points[further]
+		}
+		return nil, nil
+	}
+	for n, number := range s.numbers {
+		if s.indexOf(number)[k] != i {
+			continue
+		}
+		if first, ok := slices.BinarySearch(s.numbers, number-further); ok {
+			return s.points[first], s.points[n]
+		}
+	}
+	return nil, nil
+}
+
+// mostCompared bounds the flows that are compared one by one.
+const mostCompared = 100000
+
+// sameConditions reports whether two points have the same network, flows, times and events. What sends without a
+// controller is offered load with all its parameters, among them the rate.
+func sameConditions(p, q *Point) bool {
+	if p.seen.Duration != q.seen.Duration || p.seen.Warmup != q.seen.Warmup || len(p.entries) != len(q.entries) ||
+		p.flows.n != q.flows.n || !reflect.DeepEqual(p.stalls, q.stalls) || p.repeats != q.repeats ||
+		p.anew != q.anew || !reflect.DeepEqual(p.seen.Events, q.seen.Events) ||
+		p.seen.Network != q.seen.Network && !reflect.DeepEqual(p.seen.Network, q.seen.Network) {
+		return false
+	}
+	for i := range p.entries {
+		a, b := &p.entries[i], &q.entries[i]
+		if a.seen.Name != b.seen.Name || a.startLow != b.startLow || a.startHigh != b.startHigh || a.stop != b.stop ||
+			!reflect.DeepEqual(a.generator, b.generator) || !sameJob(a, b) {
+			return false
+		}
+		if a.cc == nil && b.cc == nil && a.seen.Transport == b.seen.Transport && !a.seen.Transport.Gauged &&
+			!reflect.DeepEqual(a.transportConfig, b.transportConfig) {
+			return false
+		}
+	}
+	for i := range min(p.flows.n, mostCompared) {
+		a, b := p.flows.at(i), q.flows.at(i)
+		if a.Traffic != b.Traffic || a.Src != b.Src || a.Dst != b.Dst || a.Size != b.Size || a.Start != b.Start {
+			return false
+		}
+	}
+	return true
+}
+
+// Listing is what the file says of the tables of results: which columns they have, in which order, and by what their
+// rows are sorted. What is empty is as usual.
+type Listing struct {
+	Columns []string // measures, or measures with a group; * stands for any characters
+	Sort    []string // keys of the sweep, or such names; with Descending the largest first
+}
+
+// Descending is what a name of Sort ends with whose largest value comes first.
+const Descending = ":desc"
+
+// tables are its keys.
+var tables = &document.Table{What: "key of tables", Doc: "how results are listed", Keys: []document.Key{
+	{Name: "columns", Form: manyNames, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
+		Without: "all"},
+	{Name: "sort", Form: manyNames, Doc: "keys of the sweep, or such names; with `:desc` the largest first",
+		Without: "by the sweep"},
+}}
+
+// Listing is what reports show unless they are asked for others.
+func (s *Spec) Listing() Listing {
+	return Listing{slices.Clone(s.listing.Columns), slices.Clone(s.listing.Sort)}
+}
+
+// readTables reads them, when measures are known.
+func (s *Spec) readTables(d *reader, t *document.Node) {
+	if t == nil {
+		return
+	}
+	x, ok := d.Map(t, tables)
+	if !ok {
+		return
+	}
+	var measures, names []string // that a column, and that an order can have
+	for i := range s.shape().Measures {
+		measures = append(measures, s.shape().Measures[i].Name)
+	}
+	for _, dim := range s.sweep {
+		names = append(names, dim.Key)
+	}
+	names = append(names, s.valueNames()...)
+	for _, v := range d.readWords(x.Get("columns")) {
+		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return means(v.Text, &m) }) {
+			d.Unknown(v.Place, "measure", v.Text, measures)
+		}
+		s.listing.Columns = append(s.listing.Columns, v.Text)
+	}
+	for _, v := range d.readWords(x.Get("sort")) {
+		name := strings.TrimSuffix(v.Text, Descending)
+		if !slices.Contains(names, name) {
+			d.Unknown(v.Place, "key of the sweep or value", name, names)
+		}
+		s.listing.Sort = append(s.listing.Sort, v.Text)
+	}
+}
+
+// means reports whether a word means a measure, or a group of it.
+func means(word string, m *measure.Measured) bool {
+	return Named(word, m.Name, "") || slices.ContainsFunc(m.Groups, func(g measure.Grouped) bool {
+		return Named(word, m.Name, g.Group)
+	})
+}
+
+// Named reports whether a word means a value: its measure, or measure and group, with * for any characters.
+func Named(word, measure, group string) bool {
+	return matches(word, measure) || group != "" && matches(word, measure+"."+group)
+}
+
+// matches reports whether a name fits a pattern in which * stands for any characters.
+func matches(pattern, name string) bool {
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	for i := range len(name) + 1 {
+		if matches(rest, name[i:]) {
+			return true
+		}
+	}
+	return false
 }

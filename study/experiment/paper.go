@@ -1,11 +1,11 @@
 package experiment
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/claim"
 	"weir/study/measure"
@@ -130,8 +130,8 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 			old := &s.values[i]
 			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(m.view.Points,
 				func(at []measure.Coordinate) bool {
-				return old.Means(at) && v.Means(at)
-			}) {
+					return old.Means(at) && v.Means(at)
+				}) {
 				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break
 			}
@@ -143,52 +143,59 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 	}
 }
 
-// readQuantity reads a value of a measure's unit in base units.
-func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
-	text := d.Text(t)
-	if t.Kind != document.Scalar {
-		return 0, false
+// paperKeys are the keys of a file that belong to its paper.
+var paperKeys = []string{"paper", "expect"}
+
+// OmitPaper returns an experiment's file without the paper, its values and its claims, so that a copy can become an
+// experiment of the caller's. Comments of what remains are kept. A comment at the top of the file, which is about the
+// paper's experiment, is replaced by one that names the original. A file that names no paper is returned as it is.
+func OmitPaper(src *Source) ([]byte, error) {
+	data := bytes.TrimPrefix(src.Data, []byte("\ufeff"))
+	r := document.NewReader(FileKind)
+	t := document.Parse(r, src.File, data)
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
-	plain := func(word string) (float64, bool) {
-		v, err := strconv.ParseFloat(word, 64)
-		_, finite := measure.ParseQuantity(word)
-		return v, err == nil && finite
+	if top.Of(t).Get("paper") == nil {
+		return data, nil
 	}
-	allowed := ""
-	switch of {
-	case "bps":
-		if v, err := unit.ParseRate(text); err == nil {
-			return float64(v), true
+	head := fmt.Sprintf("# A copy of %s without its paper, the paper's values and claims.\n", src.Name)
+	lines := slices.Collect(strings.Lines(string(data)))
+	var b strings.Builder
+	b.WriteString(head)
+	for i, k := range t.Keys {
+		if k.Column != 1 || i > 0 && k.Line == t.Keys[i-1].Line { // the map is in braces: comments cannot be kept
+			return []byte(head + flowPaperless(t)), nil
 		}
-		allowed = kindOfQuantity[of]
-	case "s":
-		if v, err := unit.ParseTime(text); err == nil {
-			return v.Seconds(), true
+		end := len(lines)
+		if i+1 < len(t.Keys) {
+			end = aboveKey(lines, t.Keys[i+1].Line-1)
 		}
-		allowed = kindOfQuantity[of]
-	case "bytes":
-		if v, err := unit.ParseBytes(text); err == nil {
-			return float64(v), true
+		if slices.Contains(paperKeys, k.Name) {
+			continue
 		}
-		allowed = kindOfQuantity[of]
-	case "":
-		if v, ok := plain(text); ok {
-			return v, true
+		first := k.Line - 1
+		if i > 0 {
+			first = aboveKey(lines, first)
 		}
-		if v, err := unit.ParseShare(text); err == nil {
-			return v, true
-		}
-		allowed = "a number such as 0.85, or a share such as 85%"
-	default: // a count: 7.5 packets
-		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, of), strings.TrimSuffix(of, "s")))
-		if v, ok := plain(word); ok {
-			return v, true
-		}
-		allowed = "a number such as 7.5 " + of
+		b.WriteString(strings.Join(lines[first:end], ""))
 	}
-	d.Fail(t.Place, allowed, "%q is not a value of this measure", text)
-	return 0, false
+	return []byte(strings.TrimRight(b.String(), "\n") + "\n"), nil
 }
 
-var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms",
-	"bytes": "a size such as 32MB"}
+// aboveKey returns the first of the lines of comments that are directly above a line; both are counted from 0.
+func aboveKey(lines []string, line int) int {
+	for line > 0 && strings.HasPrefix(lines[line-1], "#") {
+		line--
+	}
+	return line
+}
+
+// flowPaperless writes a file again, without what belongs to its paper.
+func flowPaperless(t *document.Node) string {
+	c := document.Clone(t)
+	c.Keys = slices.DeleteFunc(c.Keys, func(e document.Entry) bool { return slices.Contains(paperKeys, e.Name) })
+	var b strings.Builder
+	c.Write(&b, 0)
+	return b.String()
+}

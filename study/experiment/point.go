@@ -1,10 +1,8 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weir/core/cc"
 	"weir/core/fabric/wiring"
@@ -248,13 +246,6 @@ func (p *Point) see(ok bool) {
 	}
 }
 
-// readMeasures reads what is measured.
-func (d *decoder) readMeasures(root document.Map, p *Point) {
-	p.seen.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
-	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
-	p.seen.HostsOf = nil
-}
-
 // Loaded reports whether its flows arrive so that they offer a load.
 func (tr *Traffic) Loaded() bool { return tr.generator != nil && tr.generator.Offered > 0 }
 
@@ -287,144 +278,6 @@ func (f *Flow) After() []int {
 	return after
 }
 
-// decodePoint decodes combination i of the sweep.
-func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
-	p := &Point{}
-	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
-	d.Bound = map[document.Place]string{}
-	tree := document.Copy(d.tree)
-	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
-	index, before := s.indexOf(i), d.Count()
-	var places []document.Place
-	var variables []variable
-	for k, dim := range s.sweep {
-		p.at = append(p.at, dim.Values[index[k]])
-		places = append(places, s.given[k].places[index[k]])
-		if block := s.given[k].blocks[index[k]]; block != nil {
-			block = document.Copy(block)
-			var over []document.Entry
-			for _, x := range block.Keys {
-				if slices.Contains(top.Names(), x.Name) {
-					over = append(over, x)
-				} else {
-					variables = append(variables, variable{Entry: x})
-				}
-			}
-			block.Keys = over
-			overlay(tree, block, 0)
-		}
-	}
-	root, _ := d.Map(tree, top)
-	for i, v := range variables { // a block may use the names of those before it
-		d.substitute(v.Value, p.at, places, variables[:i], used)
-	}
-	d.substitute(tree, p.at, places, variables, used)
-	for _, v := range variables {
-		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
-			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
-		}
-	}
-	if d.Count() > before {
-		return p
-	}
-	p.seen.Duration = d.Positive(root.Get("duration"))
-	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
-	if p.seen.End() < 0 {
-		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
-	}
-	timeless := d.Count() > before
-	if timeless { // nothing is said against a duration that is not meant
-		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
-	}
-	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
-	before = d.Count()
-	if !d.incomplete {
-		d.network.readTopology(root, p)
-	}
-	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
-		d.network.assignRoutes(root, p)
-	}
-	// the rest is read as far as it goes without
-	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
-		d.sketch(root, p)
-		return p
-	}
-	d.readComplete(root, tree, p)
-	return p
-}
-
-// readComplete decodes what depends on a point's network: its switches, traffic, events and measures.
-func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point) {
-	d.traffic.jobs.readIdeal(root, p)
-	d.users.readUsers(root, p)
-	events := d.events.readEvents(root,
-		p) // whose rates the format of telemetry needs; waits and traffic are read without them
-	d.switches.readSwitches(root, p, events)
-	p.limitWaits(d.paths.programs)
-	d.traffic.readList(root, p)
-	p.seen.Events = events
-	d.events.readStalls(root, p)
-	if d.traffic.jobs.readIterations(root, p); p.seen.NoPackets {
-		d.traffic.jobs.checkIdeal(root.Get("network"), p)
-	}
-	p.limitWaits(d.paths.programs) // with the frames of all traffic, and with events
-	p.see(d.OK())
-	d.readMeasures(root, p)
-	d.network.checkBuffers(p)
-	d.paths.checkPrograms(p)
-	if d.OK() {
-		d.identify(tree, p)
-		d.shareFlows(p)
-		d.tryBuild(root, p)
-	}
-}
-
-// identify takes what decides a point's runs out of its tree, and which defaults are among it.
-func (d *decoder) identify(tree *document.Node, p *Point) {
-	d.defaults.Note(tree)
-	for _, x := range parameters(tree) {
-		if strings.HasPrefix(x.Source, "default: ") {
-			p.defaults = append(p.defaults, x)
-		}
-	}
-	var b strings.Builder
-	tree.Arrange()
-	tree.Write(&b, 0)
-	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
-	p.canonical = b.String()
-}
-
-// tryBuild has the run built once, so that what only constructors can know is an error of the file and
-// not of a run. Endpoints are built for every point; switches, which are many in large networks,
-// for each network, configuration and list of measures.
-func (d *decoder) tryBuild(root document.Map, p *Point) {
-	var b strings.Builder
-	for _, key := range top.Names(ofBuild) {
-		if t := root.Get(key); t != nil {
-			t.Write(&b, 0)
-		}
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(&b, "%q", d.files)
-	what, err := b.String(), error(nil)
-	if p.samples, p.kept, err = d.trial.Build(p, !d.built[what]); err == nil {
-		d.built[what] = true
-	}
-	var much *measure.TooMuch
-	var refused *refusal
-	var without *NoNIC
-	switch {
-	case errors.As(err, &much):
-		d.Fail(root.Get("measure").Place, "", "%v", err)
-	case errors.As(err, &refused):
-		d.Fail(refused.Place, "", "this cannot be built: %v", err)
-	case errors.As(err, &without):
-		d.Fail(without.place(p), without.Allowed, "%v", without)
-	case err != nil:
-		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
-	}
-}
-
 // LargestFrame is that of any traffic, with as many extensions as a packet can have.
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
@@ -435,3 +288,79 @@ func (p *Point) LargestFrame() (n int32) {
 	}
 	return n
 }
+
+// Bytes that parts of points take, about.
+const (
+	ofPoint     = 2000 // without what follows
+	ofParameter = 200
+	ofSwitch    = 136 // each node has the place for a switch's configuration
+	ofFlow      = 128
+	ofDatagram  = 16
+	ofNode      = 200 // with its addresses and ports
+	ofLink      = 72
+	ofRoute     = 4
+)
+
+// pointLimits bound the points of a sweep, all together.
+type pointLimits struct {
+	parts  int   // nodes, links and listed flows that are made
+	memory int64 // bytes, of which what points share counts once
+}
+
+// usualLimits are the limits of sweeps; tests set smaller ones.
+var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
+
+// sizeOfFirst is the limit of parts for a sweep of which only the first point is known. Other points may be smaller,
+// but a first one that is so much too large is refused before many are made.
+func (l pointLimits) sizeOfFirst() int { return 4 * l.parts }
+
+// tally counts what the points of a sweep take, against its limits.
+type tally struct {
+	of   int // points of the sweep
+	kept int // nodes, links and listed flows
+}
+
+// add counts point i. It fails if those so far, and others that are to come, are too many.
+func (r *tally) add(s *Spec, d *reader, i int, p *Point) {
+	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + p.flows.n
+	r.kept += size
+	s.memory += p.memory
+	sweep := func() document.Place { return top.Of(s.root).Get("sweep").Place }
+	limits := s.options.pointLimits()
+	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
+	switch {
+	case i+1 == r.of:
+	case i == 0 && size > limits.sizeOfFirst()/r.of:
+		d.Fail(sweep(), allowed, "the first of the sweep's %d points has %d nodes, links and listed flows: %d with others "+
+			"like it", r.of, size, r.of*size)
+	case r.kept > limits.parts:
+		d.Fail(sweep(), allowed, "%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, r.of,
+			r.kept)
+	case s.memory > limits.memory:
+		d.Fail(sweep(), fmt.Sprintf("points that take up to %v together; those with the same network and flows share them",
+			unit.Bytes(limits.memory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.of,
+			s.memory/1e6)
+	}
+}
+
+// same reports whether a flow is as another.
+func (f Flow) same(o Flow) bool {
+	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
+		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port &&
+		f.captured == o.captured && slices.Equal(f.script, o.script)
+}
+
+// tableSize is how many routes the switches of a network have, with the numbers of its switches and of those with
+// hosts.
+func tableSize(n *topology.Network) (routes, switches, classes int) {
+	for _, node := range n.Nodes {
+		if node.Switch {
+			switches++
+		}
+	}
+	classes = n.Classes()
+	return classes * switches, switches, classes
+}
+
+// Memory is about how many bytes the points take, of which what they share counts once.
+func (s *Spec) Memory() int64 { return s.memory }

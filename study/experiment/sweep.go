@@ -279,22 +279,62 @@ func (s *sweepSection) first(combinations int) int {
 	return 0
 }
 
-// variable is what a block of the sweep says a $name stands for.
+// variable is what a block of the sweep has for a $name.
 type variable struct {
 	document.Entry
 	used bool
 }
 
+// bindings are what the $names of a file stand for at one combination of the sweep.
+type bindings struct {
+	*reader
+	at        []measure.Coordinate
+	places    []document.Place // of these, in the sweep
+	variables []variable       // of its blocks
+	used      map[string]bool  // keys of the sweep, over all points
+}
+
+// bind puts the blocks of combination i into a tree, and returns what the names in it stand for.
+func (s *sweepSection) bind(d *reader, tree *document.Node, i int, used map[string]bool) *bindings {
+	b := &bindings{reader: d, at: s.coordinates(i), used: used}
+	for k, v := range s.indexOf(i) {
+		b.places = append(b.places, s.given[k].places[v])
+		block := s.given[k].blocks[v]
+		if block == nil {
+			continue
+		}
+		block = document.Copy(block)
+		var over []document.Entry
+		for _, x := range block.Keys {
+			if slices.Contains(top.Names(), x.Name) {
+				over = append(over, x)
+			} else {
+				b.variables = append(b.variables, variable{Entry: x})
+			}
+		}
+		block.Keys = over
+		overlay(tree, block, 0)
+	}
+	return b
+}
+
+// replace replaces the names in a tree. A block may use the names of those before it.
+func (b *bindings) replace(tree *document.Node) {
+	for i, v := range b.variables {
+		b.substitute(v.Value, b.variables[:i])
+	}
+	b.substitute(tree, b.variables)
+}
+
 // substitute replaces every $name: by the value of a sweep key, or by what a block
 // defines. A value that stands for one is of this point alone: what is read out of it is
 // not written back into the file's tree; what is read out of a block is, into the block.
-func (d *decoder) substitute(t *document.Node, at []measure.Coordinate, places []document.Place, variables []variable,
-	used map[string]bool) {
+func (b *bindings) substitute(t *document.Node, variables []variable) {
 	for _, x := range t.Items {
-		d.substitute(x, at, places, variables, used)
+		b.substitute(x, variables)
 	}
 	for _, k := range t.Keys {
-		d.substitute(k.Value, at, places, variables, used)
+		b.substitute(k.Value, variables)
 	}
 	if t.Kind != document.Scalar || !strings.HasPrefix(t.Text, "$") {
 		return
@@ -310,17 +350,17 @@ func (d *decoder) substitute(t *document.Node, at []measure.Coordinate, places [
 		}
 		names = append(names, "$"+variables[i].Name)
 	}
-	for i, c := range at {
+	for i, c := range b.at {
 		if c.Key == name {
-			d.Bound[t.Place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].File, places[i].Line,
-				places[i].Column)
+			at := b.places[i]
+			b.Bound[t.Place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, at.File, at.Line, at.Column)
 			t.Text, t.Bound, t.Orig = c.Text, true, nil
-			used[name] = true
+			b.used[name] = true
 			return
 		}
 		names = append(names, "$"+c.Key)
 	}
-	d.Unknown(t.Place, "sweep key", t.Text, names)
+	b.Unknown(t.Place, "sweep key", t.Text, names)
 }
 
 // mentions collects the names that stand as $name anywhere in a file.

@@ -2,16 +2,18 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"weir/core/cc"
+	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/measure"
 )
@@ -58,37 +60,6 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 			d.checkFlowCount(x.Place, p, 0)
 		}
 	}
-}
-
-// maxFlows is how many flows a run can have at most.
-func (d *reader) maxFlows() float64 {
-	memory := d.machine
-	if memory == 0 {
-		memory = someMachine
-	}
-	return min(memory/ofFlowInRun, workload.MostFlows)
-}
-
-// checkFlowCount reports whether the memory of the machine can hold a run with the point's flows and so many more. It
-// is an error if not, before they are listed.
-func (d *reader) checkFlowCount(at document.Place, p *Point, more float64) bool {
-	n, most := p.flowsInAll()+more, d.maxFlows()
-	if n > most {
-		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
-			"with this the experiment has about %.0f flows", n)
-	}
-	return n <= most
-}
-
-// flowsInAll is how many flows a run has, on average.
-func (p *Point) flowsInAll() float64 {
-	n := float64(p.flows.n)
-	for i := range p.entries {
-		if tr := &p.entries[i]; tr.generator != nil {
-			n += tr.generator.Expected(p, tr)
-		}
-	}
-	return n
 }
 
 // readEntry decodes an entry of the list, and makes its flows or their generator.
@@ -332,63 +303,6 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// readHosts reads a host, a list of hosts, or a pattern.
-func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
-	t := x.Get(key)
-	if t == nil {
-		x.Missing(key, "the traffic has no %q", key)
-		return nil
-	}
-	return d.listHosts(t, p)
-}
-
-// listHosts are the hosts that a name, a group, a pattern, or a list of them means, each once.
-func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
-	return d.listEachHost(t, p, func(*document.Node, string) {})
-}
-
-// listEachHost is listHosts, and reports each item of the list that has no host but those before it.
-func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
-	items := []*document.Node{t}
-	if t.Kind == document.List {
-		items = t.Items
-	}
-	n := p.seen.Network
-	var out []int
-	var known []string
-	taken := map[int]bool{}
-	for _, y := range items {
-		before := d.Count()
-		pattern := d.Text(y)
-		found, grouped := d.groups[pattern]
-		if !grouped {
-			found = d.matchNodes(y.Place, pattern, false, n)
-		}
-		if d.Count() > before {
-			continue
-		}
-		had := len(out)
-		for _, i := range found {
-			if !taken[i] {
-				out = append(out, i)
-			}
-			taken[i] = true
-		}
-		if len(found) > 0 && len(out) == had {
-			again(y, pattern)
-		}
-		if i, ok := d.directory.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Place, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
-		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
-			if known == nil { // once, because a list may have thousands of unknown hosts
-				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.directory.hosts)
-			}
-			d.Unknown(y.Place, "host", pattern, known)
-		}
-	}
-	return out
-}
-
 // readController decodes a traffic's congestion controller.
 func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
@@ -457,9 +371,304 @@ func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 		what)
 }
 
-const (
-	// ofFlowInRun is what a run keeps of a flow at the least, in bytes: what it is, its outcome, and what tables have.
-	ofFlowInRun = 500
-	// someMachine is the memory of a machine of which it is not known.
-	someMachine = 16e9
-)
+// nicChoices are the words for a host's choice among its NICs.
+func nicChoices() (words []string) {
+	for _, c := range topology.Choices() {
+		words = append(words, string(c))
+	}
+	return words
+}
+
+// nicChoice is by which of its NICs a host sends the flows of a traffic.
+type nicChoice struct {
+	how  topology.Choice
+	port int            // −1: none is named
+	at   document.Place // where the file has it
+}
+
+// NoNIC is why a traffic cannot have the NICs that it, or its job, asks for.
+type NoNIC struct {
+	Traffic int    // by Point.Entry
+	Param   string // of its job, by which that asks for them; "": the traffic does
+	Allowed string
+	Why     error
+}
+
+// Error names what asks for which NICs of what.
+func (e *NoNIC) Error() string { return e.Why.Error() }
+
+// Unwrap is why.
+func (e *NoNIC) Unwrap() error { return e.Why }
+
+// place is where the file asks for them.
+func (e *NoNIC) place(p *Point) document.Place {
+	tr := &p.entries[e.Traffic]
+	if v := tr.jobNode.Find(e.Param); v != nil {
+		return v.Place
+	}
+	return tr.nic.at
+}
+
+// readNIC reads by which of its NICs a host sends the traffic's flows.
+func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
+	tr.nic = nicChoice{topology.Hashed, -1, x.Place}
+	v := x.Get("nic")
+	if v == nil {
+		return
+	}
+	tr.nic.at = v.Place
+	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
+		tr.nic.port = d.Integer(v, 0, 255)
+	} else {
+		tr.nic.how = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
+	}
+	if n := p.seen.Network; n != nil && !n.NICs().Several() {
+		d.Fail(v.Place, "no nic, or hosts with several links", "no host of this network has more than one NIC")
+	}
+	if tr.nic.how != "" && !slices.Contains(nicChoices(), string(tr.nic.how)) {
+		tr.nic.how = topology.Hashed // it is an error already
+	}
+}
+
+// mtu is the largest packet: in bytes of IP, or in payload.
+type mtu struct {
+	document.Place
+	text    string
+	bytes   int32
+	payload bool
+	path    bool // payload is a path MTU of InfiniBand, for RDMA's packets
+}
+
+// pathMTUs lists the path MTUs of InfiniBand and RoCE: payloads of a full packet of a queue pair (rdma-core: enum
+// ibv_mtu). An RNIC takes the largest that the interface's MTU holds with headers: 1024 for 1500, 4096 for 4200.
+var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
+
+// readMTU reads the largest packet.
+func (d *trafficDecoder) readMTU(t *document.Node) mtu {
+	m := mtu{Place: t.Place, text: t.Text}
+	size, payload := strings.CutSuffix(d.Text(t), " payload")
+	m.payload = payload
+	if payload {
+		m.bytes = d.readPayload(t, size)
+		return m
+	}
+	size, m.path = strings.CutSuffix(size, " pmtu")
+	b, err := unit.ParseBytes(size)
+	if m.path {
+		if m.payload, m.bytes = true, int32(b); err != nil || b > 65535 || !slices.Contains(pathMTUs, m.bytes) {
+			d.Fail(t.Place, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a path MTU of RDMA", t.Text)
+			m.bytes = 1024
+		}
+		return m
+	}
+	if err != nil || b < 68 || b > 65535 {
+		if t.Kind == document.Scalar {
+			d.Fail(t.Place, "68 B … 65535 B, a payload such as 1448 B payload, or a path MTU of RDMA such as 1024 B pmtu",
+				"%q is not an MTU", t.Text)
+		}
+		b = 1500
+	}
+	m.bytes = int32(b)
+	return m
+}
+
+// of is what an MTU leaves to a transport for payload, where packets have so many bytes of telemetry.
+func (m mtu) of(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
+	if m.path && s.Proto != packet.ProtoRDMA {
+		d.Fail(m.Place, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
+			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
+	}
+	if m.payload {
+		return m.bytes
+	}
+	headers := packet.IPv4Header + s.Headers + s.First + told
+	if version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	multiple := max(s.Multiple, 1)
+	with := ""
+	if told > 0 {
+		with = fmt.Sprintf(", and %d B of telemetry", told)
+	}
+	if m.bytes < headers+multiple {
+		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+multiple),
+			"an MTU of %s leaves no room behind the headers of %s over IPv%d%s", m.text, s.Name, version, with)
+		return 1
+	}
+	return (m.bytes - headers) / multiple * multiple
+}
+
+// told leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of bytes decides
+// how long they are; first is the first of the point's flows that is its.
+func (m mtu) told(d *reader, p *Point, id, first int) {
+	tr := &p.entries[id]
+	if m.payload || tr.fixedPayload {
+		return
+	}
+	if n := p.telemetryBytes(tr, first); n > 0 {
+		tr.seen.Payload = m.of(d, tr.seen.Transport, tr.seen.Version, n)
+	}
+}
+
+// telemetryBytes is what telemetry or requests to switches take at most of a data packet of a traffic, on the longest
+// of its flows' shortest paths.
+func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
+	if tr.traits.Asking == nil || tr.cc == nil || p.seen.Framing.Fixed() {
+		return 0
+	}
+	if tr.traits.CarriesRequests && tr.cc.Requests {
+		return packet.BoltBytes
+	}
+	if p.telemetry == nil {
+		return 0
+	}
+	hops := 0
+	p.eachPair(tr, first, p.flows.n, func(src, dst int) {
+		near, _ := p.seen.Routes.Near(src, dst)
+		hops = max(hops, p.seen.Routes.Hops(near.From, near.To)-1)
+	})
+	var others int32
+	if tr.cc.Receiver != nil {
+		others = transport.AdoptedBytes
+	}
+	switch when := tr.traits.Asking.When; {
+	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
+		return 0
+	case tr.cc.Telemetry == telemetry.PathLoad:
+		return telemetry.LoadBytes(others)
+	case tr.cc.Telemetry == telemetry.Nothing:
+		return 0
+	case when == transport.AskCongestion && p.telemetry.Profile.Name != "relative":
+		return p.telemetry.BytesWith(hops, telemetry.AskBytes+others)
+	}
+	return p.telemetry.BytesWith(hops, others)
+}
+
+// pairAll joins every one of the generator's hosts to every other that it names.
+func (d *trafficDecoder) pairAll(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
+	for _, a := range g.From {
+		for _, b := range g.To {
+			if a == b {
+				if len(g.From) == 1 && len(g.To) == 1 {
+					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
+				}
+				continue
+			}
+			pairs = append(pairs, [2]int{a, b})
+		}
+	}
+	return pairs
+}
+
+// readPairs reads who sends to whom: [[h0, h5], [h1, h4]].
+func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
+	t := x.Get("pairs")
+	for _, key := range []string{"from", "to", "load", "sizes"} {
+		if v := x.Get(key); v != nil {
+			d.Fail(v.Place, "pairs alone", "%s stands beside pairs, which say who sends to whom", key)
+		}
+	}
+	if t.Kind != document.List || len(t.Items) == 0 {
+		d.Fail(t.Place, "[[h0, h5], [h1, h4]]", "this is no list of pairs")
+		return nil
+	}
+	n := p.seen.Network
+	for _, item := range t.Items {
+		if item.Kind != document.List || len(item.Items) != 2 {
+			d.Fail(item.Place, "[h0, h5]", "a pair is a sender and a receiver")
+			continue
+		}
+		var pair [2]int
+		for e, y := range item.Items {
+			i, ok := d.nodes.directory.of(n).nodes[d.Text(y)]
+			switch {
+			case !ok:
+				d.Unknown(y.Place, "host", y.Text, d.nodes.directory.hosts)
+			case n.Nodes[i].Switch:
+				d.Fail(y.Place, document.Near(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
+					y.Text)
+			}
+			pair[e] = i
+		}
+		if pair[0] == pair[1] && d.entryFine() {
+			d.Fail(item.Place, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
+		}
+		pairs = append(pairs, pair)
+	}
+	return pairs
+}
+
+// addFlows makes the flows of pairs of hosts.
+func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Generator, pairs [][2]int, flows int) {
+	id := len(p.entries)
+	p.entries = append(p.entries, tr)
+	number := d.readPorts(x, p)
+	at := x.Get("to")
+	if at == nil {
+		at = x.Get("pairs")
+	}
+	index := 0
+	for _, pair := range pairs {
+		a, b := pair[0], pair[1]
+		if !d.nodes.checkPath(at.Place, p, a, b) || !d.checkFlowCount(x.Place, p, float64(flows)*float64(len(g.Sets))) {
+			return
+		}
+		p.flows.grow(flows * len(g.Sets))
+		for _, later := range g.Sets {
+			for range flows {
+				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}
+				if number != nil && !number.give(&f) {
+					d.Fail(x.Get("ports").Place, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
+					return
+				}
+				p.flows.add(f)
+				index++
+			}
+		}
+	}
+}
+
+// numbering gives flows their ports.
+type numbering struct {
+	first [2]int   // of a sender, of a receiver
+	flows [2][]int // by host: flows that it sends, that it receives, so far
+}
+
+// readPorts reads a traffic's ports; nil: it has none of its own.
+func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
+	t := x.Get("ports")
+	if t == nil {
+		return nil
+	}
+	m, ok := d.Map(t, ports)
+	if !ok {
+		return nil
+	}
+	if p.numbered[0] == nil {
+		for e := range p.numbered {
+			p.numbered[e] = make([]int, len(p.seen.Network.Nodes))
+		}
+	}
+	n := &numbering{flows: p.numbered}
+	for e, key := range []string{"from", "to"} {
+		if v := m.Get(key); v != nil {
+			n.first[e] = d.Integer(v, 1, 65535)
+		} else {
+			m.Missing(key, "the ports have no first one of %s", map[string]string{"from": "senders", "to": "receivers"}[key])
+			return nil
+		}
+	}
+	return n
+}
+
+// give gives a flow the next ports of its hosts; false: there are no more.
+func (n *numbering) give(f *Flow) bool {
+	for e, host := range [2]int{f.Src, f.Dst} {
+		f.own[e] = n.first[e] + n.flows[e][host]
+		n.flows[e][host]++
+	}
+	return slices.Max(f.own[:]) <= 65535
+}
+
+// Ports are the ports of a flow that the file numbers; false: it does not.
+func (f *Flow) Ports() (src, dst int, ok bool) { return f.own[0], f.own[1], f.own[0] > 0 }
