@@ -13,7 +13,7 @@ import (
 )
 
 // mostPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
-const mostPairs = 1000
+const maxPairs = 1000
 
 // checkTraffic asks the traffic's transport and controller what they have to say of where they stand. It is called when
 // the traffic is read, for errors, and again when all are known (checkPrograms), for warnings.
@@ -24,7 +24,7 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	tr := &p.entries[id]
 	if d.loads == nil {
 		d.first, d.end = first, end
-		d.asked = append(d.asked, d.inHand)
+		d.asked = append(d.asked, d.currentTraffic)
 	}
 	t := &tr.traits
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
@@ -39,7 +39,7 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	}
 	ofTransport, ofControl := transport.CheckAsking(t.Asking, site)
 	d.addRemarks(tr, "transport "+tr.seen.Transport.Name, d.transportAt, d.transport,
-		d.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
+		d.issuable(slices.Concat(tr.checkPathChoice(spread), cc.Suits(tr.transportConfig, site), ofTransport,
 			transport.ShortTimer(t.Timer, site))))
 	tr.timer, tr.timed = transport.ReportTimer(t.Timer, site.Paths)
 	if tr.cc == nil {
@@ -60,8 +60,8 @@ func (d *pathChecker) issuable(all []scheme.Remark) []scheme.Remark {
 	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return d.loads == nil && !r.Refused })
 }
 
-// chooses warns of senders that choose among paths where their choice decides nothing, or not for long.
-func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
+// checkPathChoice warns of senders that choose among paths where their choice decides nothing, or not for long.
+func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
 	if tr.traits.Paths <= 1 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
 // eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the
 // point's flows from first on and before end.
 func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
-	step := max(1, (end-first)/mostPairs)
+	step := max(1, (end-first)/maxPairs)
 	for i := first; i < end; i += step {
 		f := l.flows.at(i)
 		add(f.Src, f.Dst)
@@ -103,7 +103,7 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 	to := g.To
 	switch {
 	case g.Pattern == ToStride && g.FromN == 0:
-		for i, from := range g.From[:min(len(g.From), mostPairs)] {
+		for i, from := range g.From[:min(len(g.From), maxPairs)] {
 			add(from, g.From[(i+g.Stride)%len(g.From)])
 		}
 		return
@@ -113,7 +113,7 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 	if len(g.From) == 0 || len(to) == 0 {
 		return
 	}
-	if len(g.From)*len(to) <= mostPairs {
+	if len(g.From)*len(to) <= maxPairs {
 		for _, src := range g.From {
 			for _, dst := range to {
 				if src != dst {
@@ -123,10 +123,10 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 		}
 		return
 	}
-	for i := range mostPairs {
+	for i := range maxPairs {
 		src := g.From[i%len(g.From)]
-		if len(g.From) > mostPairs {
-			src = g.From[i*len(g.From)/mostPairs]
+		if len(g.From) > maxPairs {
+			src = g.From[i*len(g.From)/maxPairs]
 		}
 		_, share := math.Modf(float64(i) * math.Phi) // multiples of the golden ratio are spread evenly
 		k := int(share * float64(len(to)))

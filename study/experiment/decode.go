@@ -89,7 +89,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	}
 	// the rest is read as far as it goes without
 	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
-		d.sketch(root, p)
+		d.decodePartial(root, p)
 		return p
 	}
 	d.readComplete(root, tree, p)
@@ -111,7 +111,7 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 		d.traffic.jobs.checkIdeal(root.Get("network"), p)
 	}
 	p.limitWaits(d.paths.programs) // with the frames of all traffic, and with events
-	p.see(d.OK())
+	p.setTraffic(d.OK())
 	d.readMeasures(root, p)
 	d.network.checkBuffers(p)
 	d.paths.checkPrograms(p)
@@ -132,7 +132,7 @@ func (d *decoder) readMeasures(root document.Map, p *Point) {
 // identify takes what decides a point's runs out of its tree, and which defaults are among it.
 func (d *decoder) identify(tree *document.Node, p *Point) {
 	d.defaults.Note(tree)
-	for _, x := range parameters(tree) {
+	for _, x := range listParameters(tree) {
 		if strings.HasPrefix(x.Source, "default: ") {
 			p.defaults = append(p.defaults, x)
 		}
@@ -190,8 +190,8 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 // Errors of a file come together. Where something is wrong that others depend on, this file reads what is left as far
 // as it can be read without that, and says nothing that might only follow from it.
 
-// sketch reads what can be read of a point without its network.
-func (d *decoder) sketch(root document.Map, p *Point) {
+// decodePartial reads what can be read of a point without its network.
+func (d *decoder) decodePartial(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
 		switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
 	}
@@ -217,10 +217,10 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 				d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 				continue
 			}
-			d.sketchTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
+			d.decodePartialTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
 		}
 	}
-	d.sketchMeasures(root.Get("measure"))
+	d.checkMeasureNames(root.Get("measure"))
 	if t := root.Get("events"); t != nil && t.Kind == document.List {
 		for _, x := range t.Items {
 			d.Map(x, event)
@@ -228,8 +228,8 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 	}
 }
 
-// sketchTraffic reads what of a traffic does not depend on hosts.
-func (d *decoder) sketchTraffic(x document.Map, p *Point, seen map[string]bool) {
+// decodePartialTraffic reads what of a traffic does not depend on hosts.
+func (d *decoder) decodePartialTraffic(x document.Map, p *Point, seen map[string]bool) {
 	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
 	if !d.traffic.readName(x, &tr, seen) || !d.traffic.readTransport(x, &tr, p) {
 		return
@@ -253,8 +253,8 @@ func (d *decoder) sketchTraffic(x document.Map, p *Point, seen map[string]bool) 
 	}
 }
 
-// sketchMeasures reads which measures there are, and their keys.
-func (d *decoder) sketchMeasures(t *document.Node) {
+// checkMeasureNames reads which measures there are, and their keys.
+func (d *decoder) checkMeasureNames(t *document.Node) {
 	if t == nil {
 		return
 	}
@@ -279,31 +279,31 @@ func (d *decoder) sketchMeasures(t *document.Node) {
 	}
 }
 
-// withoutPoints reads on where the sweep is wrong, or a key is missing without which there is no point. With sweep its
+// decodeRest reads on where the sweep is wrong, or a key is missing without which there is no point. With sweep its
 // values are known, so that $key can be followed.
-func (s *Spec) withoutPoints(d *decoder, sweep bool) {
+func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	tree := document.Copy(d.tree)
 	root, _ := d.Map(tree, top)
 	switch combinations, ok := 0, false; {
 	case !sweep:
-		d.sketchMeasures(root.Get("measure"))
+		d.checkMeasureNames(root.Get("measure"))
 	default:
-		if combinations, ok = s.combinations(d.Reader, d.tree, &s.headSection); ok && combinations > 0 {
+		if combinations, ok = s.countCombinations(d.Reader, d.tree, &s.headSection); ok && combinations > 0 {
 			if root.Get("duration") == nil {
 				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
 			}
 			d.incomplete = root.Get("topology") == nil || root.Get("traffic") == nil || root.Get("duration") == nil
-			s.points = append(s.points, s.decodePoint(d, s.first(combinations), map[string]bool{}))
+			s.points = append(s.points, s.decodePoint(d, s.firstKept(combinations), map[string]bool{}))
 		}
 	}
 	if sweep {
-		s.blindly(d)
+		s.checkResultNames(d)
 	}
 }
 
-// otherBlocks decodes, after a wrong point, those that differ from it in one block of the sweep: what is wrong in that
-// is another error.
-func (s *Spec) otherBlocks(d *decoder, wrong int, used map[string]bool) {
+// decodeOtherBlocks decodes, after a wrong point, those that differ from it in one block of the sweep: what is wrong in
+// that is another error.
+func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	d.Again()
 	step := 1
 	for k := len(s.sweep) - 1; k >= 0; k-- {
@@ -311,7 +311,7 @@ func (s *Spec) otherBlocks(d *decoder, wrong int, used map[string]bool) {
 		own := wrong / step % n
 		for v := range n {
 			other := wrong + (v-own)*step
-			if v != own && s.given[k].blocks[v] != nil && s.leaves(other) < 0 {
+			if v != own && s.valueOrigins[k].blocks[v] != nil && s.findAbsence(other) < 0 {
 				s.decodePoint(d, other, used)
 			}
 		}
@@ -319,10 +319,10 @@ func (s *Spec) otherBlocks(d *decoder, wrong int, used map[string]bool) {
 	}
 }
 
-// blindly checks plots and claims where it is not known what runs have.
-func (s *Spec) blindly(d *decoder) {
+// checkResultNames checks plots and claims where it is not known what runs have.
+func (s *Spec) checkResultNames(d *decoder) {
 	root := top.Of(s.root)
-	s.see()
+	s.setView()
 	if len(s.view.Points) == 0 {
 		return
 	}
@@ -359,7 +359,7 @@ func (s *Spec) blindly(d *decoder) {
 	}
 }
 
-// mayBeMeasured are beginnings of the names that runs can have, before an underscore: those of the measures, as the
+// mayBeMeasured returns beginnings of the names that runs can have, before an underscore: those of the measures, as the
 // file has them, wrong or right, and what these record under other names; nil: any.
 func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	t := root.Get("measure")
@@ -393,7 +393,7 @@ func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	return names
 }
 
-// neededAxes are the axes that a plot cannot be without.
+// neededAxes returns the axes that a plot cannot be without.
 func neededAxes(x document.Map) []string {
 	kind := ""
 	if v := x.Get("kind"); v != nil {

@@ -69,7 +69,7 @@ func (f *experimentFile) Resolved() []byte {
 	return []byte(b.String())
 }
 
-// Hash is the SHA-256 of the resolved spec in hexadecimal.
+// Hash returns the SHA-256 of the resolved spec in hexadecimal.
 func (f *experimentFile) Hash() string {
 	h := sha256.Sum256(f.Resolved())
 	return hex.EncodeToString(h[:])
@@ -78,24 +78,24 @@ func (f *experimentFile) Hash() string {
 // Quick reports whether it is the quick variant.
 func (f *experimentFile) Quick() bool { return f.quick }
 
-// Text is the file that it was read from, with its name.
+// Text returns the name and the text of the file.
 func (f *experimentFile) Text() (file string, data []byte) {
 	return f.source.File, slices.Clone(f.source.Data)
 }
 
-// Inputs are the files that it names, by their names in it.
+// Inputs returns the files that the file names, by their names in it.
 func (f *experimentFile) Inputs() map[string][]byte { return maps.Clone(f.inputs) }
 
-// Given is what the spec was loaded of: its file's text, and options. Loaded again they give the same spec, and runs
-// with the same ids, as its resolved text does; that does not say any more where its values come from.
+// Given returns what the spec was loaded from: its file's text, and options. Loaded again they give the same spec, and
+// runs with the same ids, as its resolved text does; but that text lacks where its values come from.
 func (f *experimentFile) Given() (*Source, Options) {
 	src, o := *f.source, f.options
 	o.Set = slices.Clone(o.Set)
 	return &src, o
 }
 
-// At is where the first of some keys of the top level that are there is given; the file's
-// beginning if none is.
+// At returns the place of the first of some keys that the top level has. It is the file's beginning if the level has
+// no such key.
 func (f *experimentFile) At(keys ...string) document.Place {
 	for _, key := range keys {
 		if t := top.Of(f.root).Get(key); t != nil {
@@ -105,8 +105,8 @@ func (f *experimentFile) At(keys ...string) document.Place {
 	return f.root.Place
 }
 
-// narrowed reports whether options may have left out values of the sweep.
-func (f *experimentFile) narrowed() bool {
+// isNarrowed reports whether options may have left out values of the sweep.
+func (f *experimentFile) isNarrowed() bool {
 	return f.quick || f.options.Resolved || len(f.options.Set) > 0
 }
 
@@ -129,19 +129,19 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 			continue
 		}
 		if f.quick {
-			f.put(c, k.Name, k.Value, "quick")
+			f.setKey(c, k.Name, k.Value, "quick")
 		} else if v := sweep.Find(k.Name); v != nil {
-			f.subset(c, document.Copy(v), k.Value) // checked, not used
+			f.selectValues(c, document.Copy(v), k.Value) // checked, not used
 		}
 	}
 }
 
-// put sets a top-level key or narrows a sweep key.
-func (f *experimentFile) put(c *document.Reader, name string, value *document.Node, from string) {
+// setKey sets a top-level key or narrows a sweep key.
+func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, from string) {
 	v := document.Copy(value)
 	v.Orig, v.From = nil, from
 	if sweep := top.Of(f.root).Get("sweep"); sweep.Find(name) != nil {
-		if narrowed := f.subset(c, sweep.Find(name), v); narrowed != nil {
+		if narrowed := f.selectValues(c, sweep.Find(name), v); narrowed != nil {
 			narrowed.From = from
 			sweep.Set(name, narrowed)
 		}
@@ -150,9 +150,9 @@ func (f *experimentFile) put(c *document.Reader, name string, value *document.No
 	f.root.Set(name, v)
 }
 
-// subset returns the sweep values that value asks for: of a map those named, of a
+// selectValues returns the sweep values that value asks for: of a map those named, of a
 // list any values (they need not have been there).
-func (f *experimentFile) subset(c *document.Reader, sweep, value *document.Node) *document.Node {
+func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document.Node) *document.Node {
 	wanted := []*document.Node{value}
 	if value.Kind == document.List {
 		wanted = value.Items
@@ -181,7 +181,7 @@ func (f *experimentFile) subset(c *document.Reader, sweep, value *document.Node)
 	return out
 }
 
-// applySet carries out --set key=value.
+// applySet applies --set key=value.
 func (f *experimentFile) applySet(c *document.Reader) {
 	for _, a := range f.options.Set {
 		here := document.Place{File: "--set " + a, Line: 1, Column: 1}
@@ -198,10 +198,10 @@ func (f *experimentFile) applySet(c *document.Reader) {
 			continue
 		}
 		if slices.Contains(append(top.Names(), sweepKeys(f.root)...), key) {
-			f.put(c, key, v, "--set")
+			f.setKey(c, key, v, "--set")
 			continue
 		}
-		if f.scale(c, here, key, text) {
+		if f.scaleValues(c, here, key, text) {
 			continue
 		}
 		v.From = "--set"
@@ -256,18 +256,18 @@ var (
 	withTimes = []string{"duration", "warmup", "topology", "traffic", "events", "stalls", "sweep", "measure"}
 )
 
-// scale carries out --set rates=/178, which makes an experiment small enough for the lab, --set times=x178, with which
-// it is the same in slow motion, as far as the file says its times, and --set stack=weir, with which hosts of the lab
-// have what no kernel has. It reports whether key is one of these.
-func (f *experimentFile) scale(c *document.Reader, here document.Place, key, text string) bool {
+// scaleValues applies --set rates=/178, which makes an experiment small enough for the lab, --set times=x178, with
+// which it is the same in slow motion, as far as the file says its times, and --set stack=weir, with which hosts of the
+// lab have what no kernel has. It reports whether key is one of these.
+func (f *experimentFile) scaleValues(c *document.Reader, here document.Place, key, text string) bool {
 	var sign, what string
 	var change func(text string, n float64) (string, bool)
 	keys := withRates
 	switch key {
 	case "rates":
-		sign, what, change = "/", "what rates are divided by, such as rates=/100", divided
+		sign, what, change = "/", "what rates are divided by, such as rates=/100", divideRate
 	case "times":
-		sign, what, change, keys = "x", "what times are multiplied by, such as times=x100", multiplied, withTimes
+		sign, what, change, keys = "x", "what times are multiplied by, such as times=x100", multiplyTime, withTimes
 	case "stack":
 		if text != "weir" {
 			c.Fail(here, "weir", "%q is no stack that all traffic can have", text)
@@ -275,7 +275,7 @@ func (f *experimentFile) scale(c *document.Reader, here document.Place, key, tex
 		}
 		for _, k := range f.root.Keys {
 			if k.Name == "traffic" || k.Name == "sweep" {
-				ownStack(k.Value, k.Name == "sweep")
+				setOwnStack(k.Value, k.Name == "sweep")
 			}
 		}
 		return true
@@ -290,7 +290,7 @@ func (f *experimentFile) scale(c *document.Reader, here document.Place, key, tex
 	}
 	for _, k := range f.root.Keys {
 		if slices.Contains(keys, k.Name) {
-			rescale(k.Value, func(text string) (string, bool) { return change(text, n) })
+			rescaleTree(k.Value, func(text string) (string, bool) { return change(text, n) })
 		}
 	}
 	return true
@@ -299,19 +299,19 @@ func (f *experimentFile) scale(c *document.Reader, here document.Place, key, tex
 // kernelTransports are those that --set stack=weir takes from the kernel.
 var kernelTransports = []string{"tcp", "udp"}
 
-// ownStack gives all TCP and UDP of a tree to hosts of Weir's own: beside the transport where its parameters are, in
+// setOwnStack gives all TCP and UDP of a tree to hosts of Weir's own: beside the transport where its parameters are, in
 // the entries of the list of traffic, and else, in values of a sweep, inside of it.
-func ownStack(t *document.Node, within bool) {
+func setOwnStack(t *document.Node, within bool) {
 	for _, x := range t.Items {
-		ownStack(x, within)
+		setOwnStack(x, within)
 	}
 	stack := &document.Node{Place: t.Place, Text: "weir", From: "--set"}
 	for _, k := range slices.Clone(t.Keys) {
 		switch v := k.Value; {
 		case k.Name == "traffic" && v.Kind == document.List:
-			ownStack(v, false)
+			setOwnStack(v, false)
 		case k.Name != "transport":
-			ownStack(v, within)
+			setOwnStack(v, within)
 		case v.Kind == document.Mapping && len(v.Keys) == 1 && slices.Contains(kernelTransports, v.Keys[0].Name):
 			if p := v.Keys[0].Value; p.Kind == document.Mapping {
 				p.Set("stack", stack)
@@ -327,16 +327,16 @@ func ownStack(t *document.Node, within bool) {
 	}
 }
 
-// rescale changes all values of a tree that change knows.
-func rescale(t *document.Node, change func(text string) (string, bool)) {
+// rescaleTree changes all values of a tree that change knows.
+func rescaleTree(t *document.Node, change func(text string) (string, bool)) {
 	switch t.Kind {
 	case document.Mapping:
 		for _, k := range t.Keys {
-			rescale(k.Value, change)
+			rescaleTree(k.Value, change)
 		}
 	case document.List:
 		for _, x := range t.Items {
-			rescale(x, change)
+			rescaleTree(x, change)
 		}
 	default:
 		if text, is := change(t.Text); is {
@@ -345,8 +345,8 @@ func rescale(t *document.Node, change func(text string) (string, bool)) {
 	}
 }
 
-// divided is a rate over n, of bits or packets; false: it is none.
-func divided(text string, n float64) (string, bool) {
+// divideRate returns a rate over n, of bits or packets; false: the text is no rate.
+func divideRate(text string, n float64) (string, bool) {
 	l, err := unit.ParseLinkRate(text)
 	if err != nil {
 		return "", false
@@ -357,8 +357,9 @@ func divided(text string, n float64) (string, bool) {
 	return unit.Rate(max(math.Round(float64(l.Bits)/n), 1)).String(), true
 }
 
-// multiplied is a time, or a range of times, n times as long; false: it is none. One that would be too long stays.
-func multiplied(text string, n float64) (string, bool) {
+// multiplyTime returns a time, or a range of times, n times as long; false: the text is no time. One that would be too
+// long stays.
+func multiplyTime(text string, n float64) (string, bool) {
 	parts := strings.Split(text, "..")
 	for i, p := range parts {
 		t, err := unit.ParseTime(p)

@@ -64,7 +64,7 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 		return
 	}
 	d.warnClasses(m.Flows, port, name, tr.seen.Name)
-	l := listing{name: name, port: port, offset: offset, triggers: m.Triggers}
+	l := flowFile{name: name, port: port, offset: offset, triggers: m.Triggers}
 	d.addFlows(x, p, tr, &l, m.Flows)
 }
 
@@ -102,8 +102,8 @@ func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, tra
 	}
 }
 
-// listing is what is known of a flow file beside its flows.
-type listing struct {
+// flowFile is what is known of a flow file beside its flows.
+type flowFile struct {
 	name     string
 	port     int // −1: all
 	offset   unit.Time
@@ -111,11 +111,11 @@ type listing struct {
 }
 
 // addFlows adds the flows of a file to the point.
-func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *listing, flows []workload.Flow) {
+func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flowFile, flows []workload.Flow) {
 	id, first := len(p.entries), p.flows.n
 	p.entries = append(p.entries, tr)
 	for _, t := range l.triggers {
-		p.triggers = append(p.triggers, moved(t, first))
+		p.triggers = append(p.triggers, shiftTrigger(t, first))
 	}
 	nodes := p.seen.Network.Nodes
 	for i, f := range flows {
@@ -173,8 +173,8 @@ func (d *flowFileDecoder) readFlows(x document.Map, format *workload.Format, eac
 	return m, true
 }
 
-// moved is a trigger of flows that come behind first ones.
-func moved(t workload.Trigger, first int) workload.Trigger {
+// shiftTrigger returns a trigger whose flows stand after so many others.
+func shiftTrigger(t workload.Trigger, first int) workload.Trigger {
 	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
 		list := make([]int, len(*flows))
 		for i, f := range *flows {
@@ -234,7 +234,7 @@ func (l *flowList) addReduction(r reduction) {
 	l.n += r.Count()
 }
 
-// at is flow i.
+// at returns flow i.
 func (l *flowList) at(i int) Flow {
 	k := len(l.parts) - 1
 	for l.parts[k].first > i {
@@ -263,7 +263,7 @@ func (l *flowList) same(o *flowList) bool {
 	})
 }
 
-// memory is about how many bytes the list takes.
+// memory returns about how many bytes the list takes.
 func (l *flowList) memory() (bytes int64) {
 	for i := range l.parts {
 		bytes += ofFlow * int64(len(l.parts[i].listed))

@@ -36,14 +36,14 @@ const (
 	ToStride    = "stride"      // the one so many further on
 )
 
-// ways are the words for destinations that are no host's name.
-func ways() []string { return traffic.Key("to").Form.Spellings() }
+// destinationWords returns the words for destinations other than names of hosts.
+func destinationWords() []string { return traffic.Key("to").Form.Spellings() }
 
 // isDrawn reports whether a traffic's flows are drawn anew for every seed.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
 		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar &&
-			slices.Contains(ways(), t.Text)) {
+			slices.Contains(destinationWords(), t.Text)) {
 			return true
 		}
 	}
@@ -62,7 +62,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 		}
 		return
 	}
-	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(ways(), t.Text) {
+	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(destinationWords(), t.Text) {
 		return d.nodes.readHosts(x, key, p), false
 	}
 	if t.Kind == document.Scalar {
@@ -266,7 +266,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	tr.tos.last = tr.tos.bySize[len(tr.tos.bySize)-1].tos
 }
 
-// TOSOf is the TOS byte of a flow of this size.
+// TOSOf returns the TOS byte of a flow of this size.
 func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	if size == 0 { // it has no end
 		return tr.tos.last
@@ -279,7 +279,7 @@ func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	return tr.tos.last
 }
 
-// Mean is the mean size of a flow; 0: it has no end.
+// Mean returns the mean size of a flow; 0: it has no end.
 func (g *Generator) Mean() float64 {
 	if g.Sizes != nil {
 		return g.Sizes.Mean()
@@ -287,16 +287,15 @@ func (g *Generator) Mean() float64 {
 	return float64(g.Size)
 }
 
-// groups is how many flows begin together: of an incast, every source to every
-// destination.
-func (g *Generator) groups() int {
+// groupSize returns the number of flows that begin together: of an incast, every source to every destination.
+func (g *Generator) groupSize() int {
 	if g.FromN > 0 {
 		return g.FromN * max(g.ToN, 1)
 	}
 	return 1
 }
 
-// Arrivals is the number of arrivals per second, of one source, or of a whole incast,
+// Arrivals returns the number of arrivals per second, of one source, or of a whole incast,
 // whose load is a share of all hosts' links.
 func (g *Generator) Arrivals(source int) float64 {
 	rate := g.rates[source]
@@ -306,15 +305,15 @@ func (g *Generator) Arrivals(source int) float64 {
 			rate += g.rates[h]
 		}
 	}
-	return g.Offered * rate / 8 / g.Mean() / float64(g.groups())
+	return g.Offered * rate / 8 / g.Mean() / float64(g.groupSize())
 }
 
-// Until is when arrivals end.
+// Until returns the time at which arrivals end.
 func (g *Generator) Until(p *Point, tr *Traffic) unit.Time {
 	return min(tr.stop, p.seen.End())
 }
 
-// Expected is how many flows a run has, on average.
+// Expected returns the mean number of flows of a run.
 func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	if g.Offered == 0 {
 		n := float64(len(g.From))
@@ -325,7 +324,7 @@ func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	}
 	seconds := (g.Until(p, tr) - tr.startLow).Seconds()
 	if g.FromN > 0 {
-		return g.Arrivals(0) * float64(g.groups()) * seconds
+		return g.Arrivals(0) * float64(g.groupSize()) * seconds
 	}
 	n := 0.0
 	for _, h := range g.From {
@@ -334,8 +333,7 @@ func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	return n * float64(max(g.ToN, 1))
 }
 
-// Aside is the one host that all send to, if there is one: it is none of the sources that
-// are drawn.
+// Aside returns the one host that all send to, if there is one: it is not among the sources that are drawn.
 func (g *Generator) Aside() map[int]bool {
 	if g.Pattern != ToHosts || g.ToN > 0 || len(g.To) != 1 {
 		return nil
@@ -343,8 +341,8 @@ func (g *Generator) Aside() map[int]bool {
 	return map[int]bool{g.To[0]: true}
 }
 
-// hostRates are what hosts can send, in bit/s: over all their links to switches that lead to others, so not over one to
-// their server's own, or else over all.
+// hostRates returns what hosts can send, in bit/s: over all their links to switches that lead to others, so not over
+// one to their server's own, or else over all.
 func hostRates(n *topology.Network) map[int]float64 {
 	leads := make([]bool, len(n.Nodes))
 	for _, l := range n.Links {

@@ -69,7 +69,7 @@ func (h *headSection) readHead(d *reader, file *document.Node) {
 	}
 	h.readRepeat(d, root.Default("repeat"))
 	if t := root.Get("lab_repeat"); t != nil {
-		h.labRepeat = d.Integer(t, 1, mostSeeds)
+		h.labRepeat = d.Integer(t, 1, maxSeeds)
 	}
 	seed := root.Default("seed")
 	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
@@ -88,30 +88,29 @@ func (h *headSection) readHead(d *reader, file *document.Node) {
 	defaults.Settle()
 }
 
-// Name is the experiment's: p4abc/fig4, or its file's.
+// Name returns the name of the experiment, p4abc/fig4, or of its file.
 func (h *headSection) Name() string { return h.name }
 
-// Title is that of its report.
+// Title returns the title of its report.
 func (h *headSection) Title() string { return h.title }
 
-// Paper is what it reproduces.
+// Paper returns the paper that the experiment reproduces.
 func (h *headSection) Paper() Paper { return h.paper }
 
-// Repeat is how many seeds a point has in the simulator, with a Need at most, and LabRepeat in the lab, where a run
-// takes as long as what it measures.
+// Repeat returns the number of seeds of a point in the simulator; with a Need the max number.
 func (h *headSection) Repeat() int { return h.repeat }
 
-// LabRepeat is Repeat for the lab.
+// LabRepeat returns the number of seeds of a point in the lab, where a run takes as long as what it measures.
 func (h *headSection) LabRepeat() int { return h.labRepeat }
 
-// Seed is the first.
+// Seed returns the first seed.
 func (h *headSection) Seed() uint64 { return h.seed }
 
-// TraceQuota is what the files of a run's trace may take together; 0: as much as there is, and only where the results
-// are.
+// TraceQuota returns what the files of a run's trace may take together; 0: as much as there is, and only where the
+// results are.
 func (h *headSection) TraceQuota() unit.Bytes { return h.quota }
 
-// RepeatOn is how many seeds a point has in a world, Sim or Lab; with a Need at most.
+// RepeatOn returns the number of seeds of a point in a world, Sim or Lab; with a Need the max number.
 func (h *headSection) RepeatOn(world string) int {
 	if world == Lab {
 		return h.labRepeat
@@ -128,26 +127,26 @@ type Need struct {
 	Least, Most    int
 }
 
-// Measured is the measure as expressions have it: fct_p99.storage.
+// Measured returns the name of the measure in expressions: fct_p99.storage.
 func (n *Need) Measured() string { return nameOf(n.Measure, n.Group) }
 
-// String is what is wanted: fct_p99.storage within 2 % at 95 %.
+// String returns the condition: fct_p99.storage within 2 % at 95 %.
 func (n *Need) String() string {
 	return fmt.Sprintf("%s within %s at %s", n.Measured(), spaced(n.Until), spaced(n.Confidence))
 }
 
-// spaced is a share as text has it.
+// spaced returns a share with a space before the sign.
 func spaced(share float64) string { return strings.TrimSuffix(unit.FormatShare(share), "%") + " %" }
 
 // Bounds of seeds by need. Two seeds are the fewest that have an interval.
 const (
-	mostSeeds       = 10000
-	leastOfNeed     = 2
-	leastConfidence = 0.5
-	mostConfidence  = 0.9999
+	maxSeeds      = 10000
+	minNeedSeeds  = 2
+	minConfidence = 0.5
+	maxConfidence = 0.9999
 )
 
-// Need is how the number of seeds follows from what is measured; false if the file has the number.
+// Need returns how the number of seeds follows from what is measured; false if the file has the number.
 func (h *headSection) Need() (Need, bool) {
 	if h.need == nil {
 		return Need{}, false
@@ -155,7 +154,7 @@ func (h *headSection) Need() (Need, bool) {
 	return *h.need, true
 }
 
-// NeedOn is Need for a world: the lab, where a run takes as long as what it measures, has a number.
+// NeedOn returns Need for a world: the lab, where a run takes as long as what it measures, has a number.
 func (h *headSection) NeedOn(world string) (Need, bool) {
 	if world == Lab {
 		return Need{}, false
@@ -167,10 +166,10 @@ func (h *headSection) NeedOn(world string) (Need, bool) {
 func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	if t.Kind != document.Mapping {
 		if t.Kind == document.List {
-			d.Fail(t.Place, fmt.Sprintf("1 … %d, or %s", mostSeeds, needExample), "this is %v", t.Kind)
+			d.Fail(t.Place, fmt.Sprintf("1 … %d, or %s", maxSeeds, needExample), "this is %v", t.Kind)
 			return
 		}
-		h.repeat = d.Integer(t, 1, mostSeeds)
+		h.repeat = d.Integer(t, 1, maxSeeds)
 		h.labRepeat = h.repeat
 		return
 	}
@@ -189,13 +188,13 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 		n.Until = d.readShare(v, "above 0% and up to 100%", func(v float64) bool { return v > 0 && v <= 1 })
 	}
 	n.Confidence = d.readShare(x.Default("confidence"),
-		unit.FormatShare(leastConfidence)+" … "+unit.FormatShare(mostConfidence),
-		func(v float64) bool { return v >= leastConfidence && v <= mostConfidence })
+		unit.FormatShare(minConfidence)+" … "+unit.FormatShare(maxConfidence),
+		func(v float64) bool { return v >= minConfidence && v <= maxConfidence })
 	least, most := x.Default("least"), x.Default("most")
-	n.Least = d.Integer(least, leastOfNeed, mostSeeds)
-	n.Most = d.Integer(most, leastOfNeed, mostSeeds)
+	n.Least = d.Integer(least, minNeedSeeds, maxSeeds)
+	n.Most = d.Integer(most, minNeedSeeds, maxSeeds)
 	if d.Count() == before && n.Most < n.Least {
-		d.Fail(most.Place, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, mostSeeds),
+		d.Fail(most.Place, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, maxSeeds),
 			"at most %d seeds are fewer than the least, %d", n.Most, n.Least)
 	}
 	h.need, h.repeat, h.labRepeat = n, n.Most, n.Least

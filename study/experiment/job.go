@@ -28,10 +28,10 @@ type Job struct {
 	sampled [][2]int // of hosts that send to each other, once sample has collected them
 }
 
-// Job is that of a traffic; nil: it has flows.
+// Job returns the job of a traffic; nil: it has flows.
 func (tr *Traffic) Job() *Job { return tr.job }
 
-// Ideal is the network that carries jobs in place of packets; nil: packets do.
+// Ideal returns the network that carries jobs in place of packets; nil: packets do.
 func (p *Point) Ideal() job.Ideal { return p.ideal }
 
 // jobDecoder reads traffics that are jobs, what carries them, and how their iterations follow each other.
@@ -107,7 +107,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	p.entries = append(p.entries, tr)
 }
 
-// readRanks are the hosts of a job; given reports whether the file says them.
+// readRanks returns the hosts of a job; given reports whether the file says them.
 func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
 		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
@@ -199,7 +199,7 @@ func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Nod
 	}
 }
 
-// findMembers are the members of a job that a host, a group or a pattern means.
+// findMembers returns the members of a job that a host, a group or a pattern means.
 func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
 	found, grouped := d.nodes.groups[name]
 	if !grouped {
@@ -303,14 +303,15 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	p.anew = d.readWord(t.Default("draws"), iterations, "draws") == drawsAnew
 	p.repeats = d.readWord(t.Default("repeat"), iterations, "repeat") == "true"
 	if p.anew && d.OK() {
-		if why := p.goesOn(); why != "" {
+		if why := p.whyDrawsGoOn(); why != "" {
 			d.Fail(t.Get("draws").Place, "one job, of a collective operation in iterations", "draws cannot begin anew: %s", why)
 		}
 	}
 }
 
-// goesOn is why random draws go on between iterations, whatever the file says; "": they can begin anew.
-func (p *Point) goesOn() string {
+// whyDrawsGoOn returns the reason why random draws go on between iterations, whatever the file says; "": they can begin
+// anew.
+func (p *Point) whyDrawsGoOn() string {
 	jobs, some := 0, false
 	for i := range p.entries {
 		j := p.entries[i].job
@@ -361,7 +362,7 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 // addFlows lists the flows of a job in which each message is a flow of the run.
 func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
 	at := hostsPlace(x)
-	if !d.checkFlowCount(at, p, float64(all.Count())) || !d.nodes.checkPaths(at, p, transfers(p, all, hosts)) {
+	if !d.checkFlowCount(at, p, float64(all.Count())) || !d.nodes.checkPaths(at, p, listTransfers(p, all, hosts)) {
 		return
 	}
 	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
@@ -377,9 +378,9 @@ func hostsPlace(x document.Map) document.Place {
 	return x.Place
 }
 
-// transfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of each
-// host, it returns no pair.
-func transfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
+// listTransfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of
+// each host, it returns no pair.
+func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if p.seen.Routes.Common(hosts) {
 			return
@@ -394,7 +395,7 @@ func transfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 
 // mostSends limits the operations of a job that are examined for pairs of ranks that send to each other. What is beyond
 // it ends the run with the same error.
-const mostSends = 1 << 22
+const maxSends = 1 << 22
 
 // pairs returns the pairs of hosts of a job that send to each other. Where a group of switches has a NIC of each host,
 // it returns no pair.
@@ -413,7 +414,7 @@ func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
 
 // Sends calls visit for each pair of ranks that send to each other (job.Sends).
 func (j *Job) Sends(visit func(from int, at job.Ref, to int) (more bool)) {
-	job.Sends(j.Program, mostSends, visit)
+	job.Sends(j.Program, maxSends, visit)
 }
 
 // sample returns pairs of hosts of a job that send to each other, at most mostPairs: of each rank the sends to the
@@ -423,7 +424,7 @@ func (j *Job) sample() [][2]int {
 		return j.sampled
 	}
 	n := len(j.Hosts)
-	most := (mostPairs + n - 1) / max(n, 1)
+	most := (maxPairs + n - 1) / max(n, 1)
 	nearest := make([][]int, n) // by rank: distances of receivers, ascending
 	j.Sends(func(from int, _ job.Ref, to int) bool {
 		distance := (to - from + n) % n
@@ -436,7 +437,7 @@ func (j *Job) sample() [][2]int {
 	j.sampled = [][2]int{}
 	for k := range most {
 		for from, distances := range nearest {
-			if k < len(distances) && len(j.sampled) < mostPairs {
+			if k < len(distances) && len(j.sampled) < maxPairs {
 				j.sampled = append(j.sampled, [2]int{j.Hosts[from], j.Hosts[(from+distances[k])%n]})
 			}
 		}

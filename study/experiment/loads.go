@@ -33,7 +33,7 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 	ranges := p.flowRanges()
 	for id := range p.entries {
 		tr := &p.entries[id]
-		each := p.endless(tr, ranges[id][0], ranges[id][1])
+		each := p.countEndless(tr, ranges[id][0], ranges[id][1])
 		perPair, size := p.longFlows(tr, ranges[id][0], ranges[id][1])
 		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 		app := float64(tr.traits.AppRate) * float64(frame) / float64(max(tr.seen.Payload, 1))
@@ -61,14 +61,14 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 					if x.by[link] == nil {
 						x.by[link] = map[int]float64{}
 					}
-					x.by[link][src] = offered(x.by[link][src], capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame), app,
+					x.by[link][src] = addOffered(x.by[link][src], capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame), app,
 						each)
 				}
 			}
 			link := capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame)
 			for i, port := range w.ports {
 				switch x := loads[port]; {
-				case app == 0 && w.limits(i):
+				case app == 0 && w.isNarrowest(i):
 					x.flows += each * w.shares[i]
 				case app > 0 && tr.cc == nil:
 					x.addDatagrams(src, each*w.shares[i], app, link)
@@ -77,7 +77,7 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 			d.countLong(p, loads, tr, w, trip, perPair, size)
 		})
 	}
-	p.flood(loads)
+	p.findInflows(loads)
 	return loads, fastest
 }
 
@@ -90,7 +90,7 @@ func (x *portLoad) addDatagrams(host int, flows, app, link float64) {
 	x.pace[host] = min(x.pace[host]+float64(app*flows), link)
 }
 
-// sumRates is what all hosts send of flows without a controller, in bit/s.
+// sumRates returns what all hosts send of flows without a controller, in bit/s.
 func (x *portLoad) sumRates() (sum float64) {
 	for _, host := range slices.Sorted(maps.Keys(x.pace)) {
 		sum += x.pace[host]
@@ -98,9 +98,9 @@ func (x *portLoad) sumRates() (sum float64) {
 	return sum
 }
 
-// offered adds a flow, or as many as it stands for, to what a host sends: at most what its link carries, and what the
-// application has for each flow; 0: always more. Flows with an end need not be there together.
-func offered(rate, link, app, flows float64) float64 {
+// addOffered adds a flow, or as many as it stands for, to what a host sends: at most what its link carries, and what
+// the application has for each flow; 0: always more. Flows with an end need not be there together.
+func addOffered(rate, link, app, flows float64) float64 {
 	switch {
 	case app == 0:
 		return link
@@ -113,9 +113,9 @@ func offered(rate, link, app, flows float64) float64 {
 // maxRounds limits how far inflows are followed, in links.
 const maxRounds = 8
 
-// flood finds the inflow of each port: by each link that leads to its switch at most what that link carries, and what
-// flows into it.
-func (p *Point) flood(loads map[topology.PortRef]*portLoad) {
+// findInflows finds the inflow of each port: by each link that leads to its switch at most what that link carries, and
+// what flows into it.
+func (p *Point) findInflows(loads map[topology.PortRef]*portLoad) {
 	n := p.seen.Network
 	for port, x := range loads {
 		x.inflow = math.Inf(1)
@@ -155,14 +155,14 @@ func (p *Point) flood(loads map[topology.PortRef]*portLoad) {
 	}
 }
 
-// queues reports whether data can queue at a port: it is the narrowest of a path, or hosts can together send more to it
-// than it sends.
-func (x *portLoad) queues(rate unit.LinkRate) bool {
-	return x != nil && (x.narrow || x.crowded(rate))
+// canQueue reports whether data can queue at a port: it is the narrowest of a path, or hosts can together send more to
+// it than it sends.
+func (x *portLoad) canQueue(rate unit.LinkRate) bool {
+	return x != nil && (x.narrow || x.isCrowded(rate))
 }
 
-// crowded reports whether hosts can together send more to a port than it sends.
-func (x *portLoad) crowded(rate unit.LinkRate) bool {
+// isCrowded reports whether hosts can together send more to a port than it sends.
+func (x *portLoad) isCrowded(rate unit.LinkRate) bool {
 	return x != nil && x.inflow > capacity(rate, ethernetFrame)*1.000001
 }
 
@@ -227,7 +227,7 @@ func (d *pathChecker) checkTrafficAgain(p *Point, loads map[topology.PortRef]*po
 	}
 }
 
-// describeSwitches is what programs of all switches may need to know.
+// describeSwitches returns what the programs of all switches may depend on.
 func (d *pathChecker) describeSwitches(p *Point) *dataplane.Setting {
 	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.shortest, Longest: d.longest,
 		Book: p.book}
@@ -264,7 +264,7 @@ func (p *Point) dualNodes() []bool {
 	return versions[0]
 }
 
-// flowRanges are the first of the flows that each traffic lists, and the one after its last.
+// flowRanges returns the first of the flows that each traffic lists, and the one after its last.
 func (l *trafficList) flowRanges() [][2]int {
 	ranges := make([][2]int, len(l.entries))
 	for i := range l.flows.n {
@@ -300,7 +300,7 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 		f := dataplane.Facing{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
-			f.Idle, f.Longest = !x.queues(l.Rate), x.longest
+			f.Idle, f.Longest = !x.canQueue(l.Rate), x.longest
 			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.sumRates())
 		}
 		if !f.Host {

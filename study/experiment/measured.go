@@ -21,8 +21,8 @@ type measuredSection struct {
 	competitors map[string]bool           // by traffic and group of hosts: others share the network with it
 }
 
-// Kind is the kind of measure whose name a recorded value bears; the zero Kind for what a kind
-// records under a name that is not its own, such as fct_written.
+// Kind returns the kind of measure with the name of a recorded value. It returns the zero Kind for what a kind records
+// under another name, such as fct_written.
 func (m *measuredSection) Kind(name string) measure.Kind {
 	for _, k := range m.kinds {
 		if k.Name == name {
@@ -32,7 +32,7 @@ func (m *measuredSection) Kind(name string) measure.Kind {
 	return measure.Kind{}
 }
 
-// Judged are the measures whose values are compared between simulator and lab.
+// Judged returns the measures whose values are compared between simulator and lab.
 func (m *measuredSection) Judged() (names []string) {
 	for _, k := range m.kinds {
 		if k.Near.Given() {
@@ -42,7 +42,7 @@ func (m *measuredSection) Judged() (names []string) {
 	return names
 }
 
-// shape is what runs of the spec have, with nothing in it but names.
+// shape returns the names of what runs of the spec have, without values.
 func (m *measuredSection) shape() *measure.Values { return &m.names }
 
 // readRatios reads the ratio list. Plots and claims can name what it has like any measure.
@@ -57,12 +57,12 @@ func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 	}
 }
 
-// Ratios are the measures of runs over those of their reference points, by run.
+// Ratios returns the measures of runs over those of their reference points, by run.
 func (m *measuredSection) Ratios(runs []claim.Sample) [][]measure.Measured {
 	return m.view.Ratios(m.ratios, runs)
 }
 
-// Over says which point a measure that is a ratio has as its reference; "" for others.
+// Over returns which point a measure that is a ratio has as its reference; "" for others.
 func (m *measuredSection) Over(name string) string {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
@@ -72,10 +72,10 @@ func (m *measuredSection) Over(name string) string {
 	return ""
 }
 
-// Measures are the names of what its runs have.
+// Measures returns the names of the measures that runs have.
 func (m *measuredSection) Measures() []measure.Measured { return slices.Clone(m.shape().Measures) }
 
-// valueNames are the measures that are one number, and the groups of the others.
+// valueNames returns the measures that are one number, and the groups of the others.
 func (m *measuredSection) valueNames() (names []string) {
 	for i := range m.shape().Measures {
 		x := &m.shape().Measures[i]
@@ -89,8 +89,8 @@ func (m *measuredSection) valueNames() (names []string) {
 	return names
 }
 
-// KindOf is the kind of measure that records values of a name, also of such as fct_p99; a ratio's is that of what it
-// divides. It is the zero Kind if none does.
+// KindOf returns the kind of measure that records values of a name, also of such as fct_p99; a ratio's is that of what
+// it divides. It is the zero Kind if none does.
 func (m *measuredSection) KindOf(name string) (kind measure.Kind) {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
@@ -105,7 +105,7 @@ func (m *measuredSection) KindOf(name string) (kind measure.Kind) {
 	return kind
 }
 
-// Parts are the names of how many things a mean is of, and of how many it was to be; false: it is of all there are.
+// Parts returns the names of how many things a mean is of, and of how many it was to be; false: it is of all there are.
 func (m *measuredSection) Parts(name string) (parts [2]string, ok bool) {
 	kind := m.KindOf(name)
 	parts, ok = kind.Parts[name]
@@ -161,27 +161,27 @@ func (m *measuredSection) Better(name, group string) measure.Better {
 	if b, ok := m.best[name]; ok {
 		return b
 	}
-	if m.competes(group) {
+	if m.isCompeting(group) {
 		return measure.Neither
 	}
-	return m.direction(name)
+	return m.kindDirection(name)
 }
 
-// direction decides by the kind of measure which of two values is the better one. A ratio has the direction of the
+// kindDirection decides by the kind of measure which of two values is the better one. A ratio has the direction of the
 // measure that it divides.
-func (m *measuredSection) direction(name string) measure.Better {
+func (m *measuredSection) kindDirection(name string) measure.Better {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
-			return m.direction(m.ratios[i].Of)
+			return m.kindDirection(m.ratios[i].Of)
 		}
 	}
 	kind := m.KindOf(name)
 	return kind.Of(name)
 }
 
-// competes reports whether a group of values belongs to one traffic or one group of hosts, and a point has others that
-// share the network with it.
-func (m *measuredSection) competes(group string) bool {
+// isCompeting reports whether a group of values belongs to one traffic or one group of hosts, and a point has others
+// that share the network with it.
+func (m *measuredSection) isCompeting(group string) bool {
 	name, _, _ := strings.Cut(group, " ") // "a p99" is a percentile of a
 	if name == "" {
 		return false
@@ -189,7 +189,7 @@ func (m *measuredSection) competes(group string) bool {
 	return m.competitors[name]
 }
 
-// nameOf is a measure, or one of its groups, as expressions have it.
+// nameOf returns a measure, or one of its groups, as expressions have it.
 func nameOf(m, group string) string {
 	if group == "" {
 		return m
@@ -197,7 +197,7 @@ func nameOf(m, group string) string {
 	return m + "." + group
 }
 
-// Conditions are the keys of the sweep that vary what a scheme has to cope with: the network, what is sent over it,
+// Conditions returns the keys of the sweep that vary what a scheme has to cope with: the network, what is sent over it,
 // times and events. Points that differ in one of them are not compared with each other, for none of them is better;
 // what the other keys vary are alternatives.
 func (s *Spec) Conditions() (keys []string) {
@@ -205,7 +205,7 @@ func (s *Spec) Conditions() (keys []string) {
 	for k := len(s.sweep) - 1; k >= 0; k-- {
 		n := len(s.sweep[k].Values)
 		for i := 1; i < n; i++ {
-			if p, q := s.differing(k, i, i*step); q != nil && !sameConditions(p, q) {
+			if p, q := s.findDiffering(k, i, i*step); q != nil && !sameConditions(p, q) {
 				keys = append(keys, s.sweep[k].Key)
 				break
 			}
@@ -216,9 +216,9 @@ func (s *Spec) Conditions() (keys []string) {
 	return keys
 }
 
-// differing are the first two points that differ in key k alone, in which one has the first value and the other has
-// value i, so many combinations further on; nil if there are none.
-func (s *Spec) differing(k, i, further int) (p, q *Point) {
+// findDiffering returns the first two points that differ in key k alone, in which one has the first value and the other
+// has value i, so many combinations further on; nil if there are none.
+func (s *Spec) findDiffering(k, i, further int) (p, q *Point) {
 	if s.numbers == nil {
 		if further < len(s.points) {
 			return s.points[0], s.points[further]
@@ -237,7 +237,7 @@ func (s *Spec) differing(k, i, further int) (p, q *Point) {
 }
 
 // mostCompared bounds the flows that are compared one by one.
-const mostCompared = 100000
+const maxCompared = 100000
 
 // sameConditions reports whether two points have the same network, flows, times and events. What sends without a
 // controller is offered load with all its parameters, among them the rate.
@@ -259,7 +259,7 @@ func sameConditions(p, q *Point) bool {
 			return false
 		}
 	}
-	for i := range min(p.flows.n, mostCompared) {
+	for i := range min(p.flows.n, maxCompared) {
 		a, b := p.flows.at(i), q.flows.at(i)
 		if a.Traffic != b.Traffic || a.Src != b.Src || a.Dst != b.Dst || a.Size != b.Size || a.Start != b.Start {
 			return false
@@ -268,8 +268,8 @@ func sameConditions(p, q *Point) bool {
 	return true
 }
 
-// Listing is what the file says of the tables of results: which columns they have, in which order, and by what their
-// rows are sorted. What is empty is as usual.
+// Listing has the columns of the tables of results, in their order, and the keys that sort their rows. An empty list
+// stands for the usual one.
 type Listing struct {
 	Columns []string // measures, or measures with a group; * stands for any characters
 	Sort    []string // keys of the sweep, or such names; with Descending the largest first
@@ -278,7 +278,7 @@ type Listing struct {
 // Descending is what a name of Sort ends with whose largest value comes first.
 const Descending = ":desc"
 
-// tables are its keys.
+// tables are the keys of a Listing.
 var tables = &document.Table{What: "key of tables", Doc: "how results are listed", Keys: []document.Key{
 	{Name: "columns", Form: manyNames, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
 		Without: "all"},
@@ -286,12 +286,12 @@ var tables = &document.Table{What: "key of tables", Doc: "how results are listed
 		Without: "by the sweep"},
 }}
 
-// Listing is what reports show unless they are asked for others.
+// Listing returns the columns and the order of tables, unless reports are asked for others.
 func (s *Spec) Listing() Listing {
 	return Listing{slices.Clone(s.listing.Columns), slices.Clone(s.listing.Sort)}
 }
 
-// readTables reads them, when measures are known.
+// readTables reads how tables are listed, when measures are known.
 func (s *Spec) readTables(d *reader, t *document.Node) {
 	if t == nil {
 		return
@@ -309,7 +309,7 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	}
 	names = append(names, s.valueNames()...)
 	for _, v := range d.readWords(x.Get("columns")) {
-		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return means(v.Text, &m) }) {
+		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return matchesMeasure(v.Text, &m) }) {
 			d.Unknown(v.Place, "measure", v.Text, measures)
 		}
 		s.listing.Columns = append(s.listing.Columns, v.Text)
@@ -323,8 +323,8 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	}
 }
 
-// means reports whether a word means a measure, or a group of it.
-func means(word string, m *measure.Measured) bool {
+// matchesMeasure reports whether a word means a measure, or a group of it.
+func matchesMeasure(word string, m *measure.Measured) bool {
 	return Named(word, m.Name, "") || slices.ContainsFunc(m.Groups, func(g measure.Grouped) bool {
 		return Named(word, m.Name, g.Group)
 	})
@@ -332,11 +332,11 @@ func means(word string, m *measure.Measured) bool {
 
 // Named reports whether a word means a value: its measure, or measure and group, with * for any characters.
 func Named(word, measure, group string) bool {
-	return matches(word, measure) || group != "" && matches(word, measure+"."+group)
+	return matchesPattern(word, measure) || group != "" && matchesPattern(word, measure+"."+group)
 }
 
-// matches reports whether a name fits a pattern in which * stands for any characters.
-func matches(pattern, name string) bool {
+// matchesPattern reports whether a name fits a pattern in which * stands for any characters.
+func matchesPattern(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == name
@@ -346,7 +346,7 @@ func matches(pattern, name string) bool {
 	}
 	name = name[len(first):]
 	for i := range len(name) + 1 {
-		if matches(rest, name[i:]) {
+		if matchesPattern(rest, name[i:]) {
 			return true
 		}
 	}

@@ -197,7 +197,7 @@ func (d *networkDecoder) readLink(x document.Map, n *listed) {
 	}
 }
 
-// extras are the keys beside a family: hosts, switches and links that are added to what it makes.
+// extras returns the keys next to a family: hosts, switches and links that are added to its network.
 func extras() *document.Table { return network.Only("hosts", "switches", "links") }
 
 // readFamily decodes a network that is given by its family and parameters, and by what stands beside it.
@@ -354,7 +354,7 @@ func newRoutedNetworks() routedNetworks {
 	return routedNetworks{seed: maphash.MakeSeed(), same: map[uint64][]*routed{}, alike: map[uint64][]*routed{}}
 }
 
-// hash gives the two hashes of a network and what the file says of its addresses.
+// hash returns the two hashes of a network with the addresses that the file has for it.
 func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, shape uint64) {
 	var all, form maphash.Hash
 	all.SetSeed(r.seed)
@@ -398,8 +398,8 @@ func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	fresh := r.routes == nil
 	if fresh {
 		routes, switches, classes := tableSize(p.seen.Network)
-		if routes > mostRoutes {
-			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
+		if routes > maxRoutes {
+			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", maxRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
@@ -477,4 +477,4 @@ func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
 
 // mostRoutes bounds the entries of all switches' tables, for the same reason: a
 // gigabyte, at four bytes each.
-const mostRoutes = 1 << 28
+const maxRoutes = 1 << 28

@@ -23,8 +23,8 @@ type directory struct {
 	hosts, switches, all []string // the first of them, for messages
 }
 
-// of indexes a network; the points of a sweep often share one.
-func (x *directory) of(n *topology.Network) *directory {
+// index indexes a network; the points of a sweep often share one.
+func (x *directory) index(n *topology.Network) *directory {
 	if x.network == n {
 		return x
 	}
@@ -56,12 +56,12 @@ type nodeNames struct {
 }
 
 // mostMatches bounds the names that patterns are compared with at a point.
-const mostMatches = 1 << 26
+const maxMatches = 1 << 26
 
-// matchNodes are the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
+// matchNodes returns the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
 // be read as a pattern.
 func (d *nodeNames) matchNodes(at document.Place, pattern string, switches bool, n *topology.Network) (found []int) {
-	if i, ok := d.directory.of(n).nodes[pattern]; ok {
+	if i, ok := d.directory.index(n).nodes[pattern]; ok {
 		if n.Nodes[i].Switch == switches {
 			return []int{i}
 		}
@@ -97,7 +97,7 @@ func (d *nodeNames) checkRange(at document.Place, pattern string, found []int, n
 	measure.Whole(d.Reader, at, pattern, names)
 }
 
-// hostsBelow are the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
+// hostsBelow returns the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
 func (d *nodeNames) hostsBelow(at document.Place, above, pattern string, n *topology.Network) (found []int) {
 	under := make(map[int]bool)
 	for _, sw := range d.matchNodes(at, above, true, n) {
@@ -126,10 +126,10 @@ func (d *nodeNames) hostsBelow(at document.Place, above, pattern string, n *topo
 
 // countComparisons counts the names, or links, that one pattern is compared with, and reports whether that may be.
 func (d *nodeNames) countComparisons(at document.Place, with int) bool {
-	if d.matches += with; d.matches <= mostMatches {
+	if d.matches += with; d.matches <= maxMatches {
 		return true
 	}
-	d.Fail(at, fmt.Sprintf("patterns × nodes up to %d", mostMatches), "there are too many patterns for so large a network")
+	d.Fail(at, fmt.Sprintf("patterns × nodes up to %d", maxMatches), "there are too many patterns for so large a network")
 	return false
 }
 
@@ -146,7 +146,7 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	}
 	groups := map[string][]int{}
 	for _, k := range t.Keys {
-		if _, taken := d.directory.of(p.seen.Network).nodes[k.Name]; taken {
+		if _, taken := d.directory.index(p.seen.Network).nodes[k.Name]; taken {
 			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
 			continue
 		}
@@ -171,12 +171,12 @@ func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	return d.listHosts(t, p)
 }
 
-// listHosts are the hosts that a name, a group, a pattern, or a list of them means, each once.
+// listHosts returns the hosts that a name, a group, a pattern, or a list of them means, each once.
 func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
 	return d.listEachHost(t, p, func(*document.Node, string) {})
 }
 
-// listEachHost is listHosts, and reports each item of the list that has no host but those before it.
+// listEachHost lists hosts as listHosts does. It calls again for each item that only has hosts of items before it.
 func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
@@ -206,7 +206,7 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 		if len(found) > 0 && len(out) == had {
 			again(y, pattern)
 		}
-		if i, ok := d.directory.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
+		if i, ok := d.directory.index(n).nodes[pattern]; ok && n.Nodes[i].Switch {
 			d.Fail(y.Place, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
 		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
 			if known == nil { // once, because a list may have thousands of unknown hosts
@@ -225,7 +225,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 		return -1
 	}
 	n := p.seen.Network
-	known := d.directory.of(n)
+	known := d.directory.index(n)
 	var ends [2]int
 	nth := 0
 	for i, x := range t.Items {

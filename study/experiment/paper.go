@@ -26,17 +26,17 @@ type paperSection struct {
 	values []PaperValue
 }
 
-// Name is the value's as expressions have it: goodput.client0.
+// Name returns the name of the value in expressions: goodput.client0.
 func (v *PaperValue) Name() string { return nameOf(v.Measure, v.Group) }
 
-// PaperValues are the numbers of the paper, in the file's order. Results do not depend
+// PaperValues returns the numbers of the paper, in the file's order. Results do not depend
 // on them; reports show them.
 func (s *paperSection) PaperValues() []PaperValue { return s.values }
 
 // OfPaper is the column of what the paper itself says.
 const OfPaper = "paper"
 
-// PaperColumns are the columns of values, the paper's own first, then others in the file's order.
+// PaperColumns returns the columns of values, the paper's own first, then others in the file's order.
 func (s *paperSection) PaperColumns() []string {
 	columns := []string{OfPaper}
 	for i := range s.values {
@@ -47,12 +47,12 @@ func (s *paperSection) PaperColumns() []string {
 	return columns
 }
 
-// PaperValue is what the paper gives for a measure at a point; false if nothing.
+// PaperValue returns what the paper gives for a measure at a point; false if nothing.
 func (s *paperSection) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
 	return s.ColumnValue(OfPaper, at, m, group)
 }
 
-// ColumnValue is what a column has for a measure at a point; false if nothing.
+// ColumnValue returns what a column has for a measure at a point; false if nothing.
 func (s *paperSection) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
 	for i := range s.values {
 		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {

@@ -20,7 +20,7 @@ type Parameter struct {
 
 // Parameters lists all values of the resolved spec in its order.
 func (s *Spec) Parameters() []Parameter {
-	out := s.bound(parameters(s.root))
+	out := s.addDefaults(listParameters(s.root))
 	for i := range out {
 		if was, ok := s.origins[out[i].Path]; ok && was.Value == out[i].Value {
 			out[i].Source = was.Source
@@ -29,8 +29,8 @@ func (s *Spec) Parameters() []Parameter {
 	return out
 }
 
-// parameters lists the values of a tree.
-func parameters(root *document.Node) []Parameter {
+// listParameters lists the values of a tree.
+func listParameters(root *document.Node) []Parameter {
 	var out []Parameter
 	var walk func(path string, t *document.Node, inherited string)
 	walk = func(path string, t *document.Node, inherited string) {
@@ -50,9 +50,9 @@ func parameters(root *document.Node) []Parameter {
 						from = f
 					}
 					if len(t.Keys) == 1 {
-						out = append(out, Parameter{path, k.Name, source(k.Value, from)})
+						out = append(out, Parameter{path, k.Name, sourceOf(k.Value, from)})
 					} else {
-						out = append(out, Parameter{p, "{}", source(k.Value, from)})
+						out = append(out, Parameter{p, "{}", sourceOf(k.Value, from)})
 					}
 					continue
 				}
@@ -64,7 +64,7 @@ func parameters(root *document.Node) []Parameter {
 				plain = plain && x.Kind == document.Scalar
 			}
 			if plain {
-				out = append(out, Parameter{path, t.Flow(), source(t, from)})
+				out = append(out, Parameter{path, t.Flow(), sourceOf(t, from)})
 				return
 			}
 			for i, x := range t.Items {
@@ -75,7 +75,7 @@ func parameters(root *document.Node) []Parameter {
 				walk(path+"."+name, x, from)
 			}
 		default:
-			out = append(out, Parameter{path, t.Text, source(t, from)})
+			out = append(out, Parameter{path, t.Text, sourceOf(t, from)})
 		}
 	}
 	for _, k := range root.Keys {
@@ -86,9 +86,9 @@ func parameters(root *document.Node) []Parameter {
 	return out
 }
 
-// bound adds the defaults of what a $key names: they differ from point to point, so
+// addDefaults adds the defaults of what a $key names: they differ from point to point, so
 // the file has no one place for them. Those of a sweep's block are there already.
-func (s *Spec) bound(out []Parameter) []Parameter {
+func (s *Spec) addDefaults(out []Parameter) []Parameter {
 	seen := map[string]bool{}
 	for _, p := range out {
 		seen[p.Path] = true
@@ -108,7 +108,7 @@ func (s *Spec) bound(out []Parameter) []Parameter {
 	return out
 }
 
-func source(t *document.Node, from string) string {
+func sourceOf(t *document.Node, from string) string {
 	if from != "" {
 		return from
 	}
@@ -124,8 +124,8 @@ func (s *Spec) Meanings() (all []Meaning) {
 	for k, dim := range s.sweep {
 		for i, v := range dim.Values {
 			m := Meaning{Key: dim.Key, Value: v.Text}
-			if block := s.given[k].blocks[i]; block != nil {
-				m.Text = s.explained(block)
+			if block := s.valueOrigins[k].blocks[i]; block != nil {
+				m.Text = s.explainBlock(block)
 			} else if !v.IsNum {
 				m.Text = s.registry.schemeDoc(v.Text)
 			}
@@ -137,9 +137,9 @@ func (s *Spec) Meanings() (all []Meaning) {
 	return all
 }
 
-// explained lists what a block of the sweep sets, with the schemes that it names: "switch: forward, abc (activity-based
-// congestion management)". Many parameters are left to the file.
-func (s *Spec) explained(block *document.Node) string {
+// explainBlock lists what a block of the sweep sets, with the schemes that it names: "switch: forward, abc
+// (activity-based congestion management)". Many parameters are left to the file.
+func (s *Spec) explainBlock(block *document.Node) string {
 	var parts []string
 	for _, k := range block.Keys {
 		var words []string
@@ -148,7 +148,7 @@ func (s *Spec) explained(block *document.Node) string {
 			values = k.Value.Items
 		}
 		for _, v := range values {
-			words = append(words, s.word(v, k.Name != "switch" || len(values) == 1))
+			words = append(words, s.explainValue(v, k.Name != "switch" || len(values) == 1))
 		}
 		parts = append(parts, k.Name+": "+strings.Join(words, ", "))
 	}
@@ -156,18 +156,18 @@ func (s *Spec) explained(block *document.Node) string {
 }
 
 // mostParameters is the longest text of a scheme's parameters that an explanation has.
-const mostParameters = 50
+const maxParameterText = 50
 
-// word is a value of a block: a scheme by its name, with what it is. Plain forwarding is explained only where a switch
-// does nothing else.
-func (s *Spec) word(v *document.Node, only bool) string {
+// explainValue returns the text of a value of a block: a scheme by its name, with its description. Plain forwarding is
+// explained only where it is the only program of a switch.
+func (s *Spec) explainValue(v *document.Node, only bool) string {
 	name, shown := v.Text, v.Text
 	if v.Kind == document.Mapping && len(v.Keys) == 1 {
 		name = v.Keys[0].Name
 		switch parameters := v.Keys[0].Value.Flow(); {
 		case parameters == "{}":
 			shown = name
-		case len(parameters) > mostParameters:
+		case len(parameters) > maxParameterText:
 			shown = name + " {…}"
 		default:
 			shown = name + " " + parameters
@@ -183,7 +183,7 @@ func (s *Spec) word(v *document.Node, only bool) string {
 	return document.Shorten(v.Flow())
 }
 
-// schemeDoc is what a scheme of that name is; "" if it is unknown, or several differ.
+// schemeDoc returns the description of a scheme; "" if it is unknown, or several differ.
 func (r *Registry) schemeDoc(name string) string {
 	var docs []string
 	add := func(x *scheme.Scheme) {

@@ -21,17 +21,17 @@ type pathChecker struct {
 	switches []switchRole           // by node
 	any      switchRole             // what some switch does
 	programs [][]switchfile.Program // by node
-	walks    map[walked]*walk       // in network, which points may share
+	walks    map[walkKey]*walk      // in network, which points may share
 	network  *topology.Network
 	shortest unit.Time // round trip of a traffic with a controller; 0: there is no such traffic
 	longest  unit.Time
-	asked    []inHand                       // by traffic
+	asked    []currentTraffic               // by traffic
 	loads    map[topology.PortRef]*portLoad // nil: not all traffics are known
-	inHand
+	currentTraffic
 }
 
-// inHand is the traffic in hand, and which of the point's flows are its.
-type inHand struct {
+// currentTraffic is the traffic in hand, and which of the point's flows are its.
+type currentTraffic struct {
 	transport, control *document.Node // parameters
 	transportAt        document.Place
 	first, end         int
@@ -61,11 +61,11 @@ func (s *spreading) add(x *spreading) {
 	s.hashes = s.hashes || x.hashes
 }
 
-// surround looks at the programs of a point's switches.
-func (d *pathChecker) surround(p *Point, programs [][]switchfile.Program) {
+// beginPoint looks at the programs of a point's switches.
+func (d *pathChecker) beginPoint(p *Point, programs [][]switchfile.Program) {
 	walks := d.walks
 	if n := p.seen.Network; d.network != n {
-		walks = map[walked]*walk{}
+		walks = map[walkKey]*walk{}
 	}
 	*d = pathChecker{reader: d.reader, programs: programs, switches: make([]switchRole, len(programs)), walks: walks,
 		network: p.seen.Network}
@@ -76,10 +76,10 @@ func (d *pathChecker) surround(p *Point, programs [][]switchfile.Program) {
 		x := &d.switches[i]
 		x.drops = p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
 		if s := p.served[i]; s != nil {
-			x.decides(&s.Traits)
+			x.addTraits(&s.Traits)
 		}
 		for k := range list {
-			x.runs(&list[k])
+			x.addProgram(&list[k])
 		}
 		d.any.marks = d.any.marks || x.marks
 		d.any.answers = d.any.answers || x.answers
@@ -87,10 +87,10 @@ func (d *pathChecker) surround(p *Point, programs [][]switchfile.Program) {
 	}
 }
 
-// runs notes what a program of the switch does.
-func (x *switchRole) runs(program *switchfile.Program) {
+// addProgram notes what a program of the switch does.
+func (x *switchRole) addProgram(program *switchfile.Program) {
 	t := &program.Traits
-	x.decides(t)
+	x.addTraits(t)
 	x.answers, x.pauses, x.records = x.answers || t.AnswersRequests, x.pauses || t.Pauses,
 		x.records || t.Telemetry != nil
 	if t.Supplies != nil {
@@ -102,8 +102,8 @@ func (x *switchRole) runs(program *switchfile.Program) {
 	x.add(&spreading{t.Spreads, program.At, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
 }
 
-// decides notes whether a program or scheduler marks or drops.
-func (x *switchRole) decides(t *dataplane.Traits) {
+// addTraits notes whether a program or scheduler marks or drops.
+func (x *switchRole) addTraits(t *dataplane.Traits) {
 	x.marks, x.drops = x.marks || t.MarksFrom != nil, x.drops || t.DropsEarly
 }
 
@@ -119,13 +119,13 @@ type walk struct {
 	chosen []int              // switches that have several ports to choose from
 }
 
-// walked is what decides a walk: two NICs, and the size of frames for links that count packets.
-type walked struct {
+// walkKey is what decides a walk: two NICs, and the size of frames for links that count packets.
+type walkKey struct {
 	topology.Pair
 	frame int32
 }
 
-// capacity is a link's in bit/s, of frames of a size where the link counts packets.
+// capacity returns the capacity of a link in bit/s, of frames of a size where the link counts packets.
 func capacity(r unit.LinkRate, frame int32) float64 {
 	if r.Bits > 0 {
 		return float64(r.Bits)
@@ -135,7 +135,7 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 
 // findWalk finds what a traffic's data passes between two NICs that a path joins.
 func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk {
-	key := walked{pair, frame}
+	key := walkKey{pair, frame}
 	if w, known := d.walks[key]; known {
 		return w
 	}
@@ -167,14 +167,14 @@ func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk 
 	for _, port := range w.ports[1:] {
 		w.before = append(w.before, into[n.Links[port.Link].Ends[port.End]])
 	}
-	w.find(n, frame)
-	w.share(n)
+	w.findNarrowest(n, frame)
+	w.shareEvenly(n)
 	d.walks[key] = w
 	return w
 }
 
-// find finds the narrowest of the ports.
-func (w *walk) find(n *topology.Network, frame int32) {
+// findNarrowest finds the narrowest of the ports.
+func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 	w.narrow, w.least = w.ports[0], capacity(n.Links[w.ports[0].Link].Rate, frame)
 	slowest := math.Inf(1)
 	for _, port := range w.ports[1:] {
@@ -191,12 +191,12 @@ func (w *walk) find(n *topology.Network, frame int32) {
 	}
 }
 
-// collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
-// first on and before end. It returns what switches do to flows with a choice of ports.
+// collectPaths adds to a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows
+// from first on and before end. It returns what switches do to flows with a choice of ports.
 func (d *pathChecker) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
 	seen := map[cc.SitePath]int{} // number in site.Paths, counted from 1
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
-	counted := p.endless(tr, first, end) > 0 && site.Sending == 0 // by loads
+	counted := p.countEndless(tr, first, end) > 0 && site.Sending == 0 // by loads
 	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
 	p.eachPair(tr, first, end, func(src, dst int) {
 		near, joined := p.seen.Routes.Near(src, dst)
@@ -213,7 +213,7 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, 
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
 		if p.seen.Waits != nil && !d.isUnqueued(p, w, src, dst, frame) {
 			x.DataQueueing = p.seen.Queueing(near.From, near.To, func(port topology.PortRef) bool {
-				return d.queues(p.seen.Network, port)
+				return d.canQueue(p.seen.Network, port)
 			})
 		}
 		x.Unlimited = d.findUnlimited(p, w)
@@ -260,9 +260,9 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, 
 	return spread
 }
 
-// queues reports whether data can queue at a port. As long as not all traffics are known, it can at any.
-func (d *pathChecker) queues(n *topology.Network, port topology.PortRef) bool {
-	return d.loads == nil || d.loads[port].queues(n.Links[port.Link].Rate)
+// canQueue reports whether data can queue at a port. As long as not all traffics are known, it can at any.
+func (d *pathChecker) canQueue(n *topology.Network, port topology.PortRef) bool {
+	return d.loads == nil || d.loads[port].canQueue(n.Links[port.Link].Rate)
 }
 
 // largestFlow returns the size of a traffic's largest flow; 0: not known, or flows have no end. The traffic's are the
@@ -274,7 +274,7 @@ func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Byt
 		}
 		return g.Size
 	}
-	for i := first; i < end; i += max(1, (end-first)/mostPairs) {
+	for i := first; i < end; i += max(1, (end-first)/maxPairs) {
 		f := l.flows.at(i)
 		if f.Size == 0 {
 			return 0
@@ -288,7 +288,7 @@ func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Byt
 func (d *pathChecker) addSignals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	var here switchRole
 	for _, port := range w.ports[1:] {
-		if !slices.Contains(w.queues, port) && !d.queues(p.seen.Network, port) {
+		if !slices.Contains(w.queues, port) && !d.canQueue(p.seen.Network, port) {
 			continue
 		}
 		l := &p.seen.Network.Links[port.Link]
@@ -336,7 +336,7 @@ func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 		return false
 	}
 	for _, port := range w.ports[1:] {
-		if x := d.loads[port]; x.crowded(p.seen.Network.Links[port.Link].Rate) {
+		if x := d.loads[port]; x.isCrowded(p.seen.Network.Links[port.Link].Rate) {
 			return false
 		}
 	}
@@ -353,7 +353,7 @@ func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int3
 	}
 	for _, w := range []*walk{there, d.findWalk(p, near, frame)} {
 		for _, port := range w.ports[1:] {
-			if d.loads[port].crowded(p.seen.Network.Links[port.Link].Rate) {
+			if d.loads[port].isCrowded(p.seen.Network.Links[port.Link].Rate) {
 				return false
 			}
 		}
@@ -373,7 +373,7 @@ func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 		limit := p.switches[l.Ends[port.End]].QueueLimit
 		limited := l.Buffer != (unit.Length{}) || limit.Bytes > 0 || limit.Packets > 0 ||
 			p.seen.Waits.Ports[port.Link][port.End] != (dataplane.Backlog{})
-		if !limited && d.loads[port].crowded(l.Rate) {
+		if !limited && d.loads[port].isCrowded(l.Rate) {
 			return n.PortName(port.Link, port.End)
 		}
 	}
@@ -384,7 +384,7 @@ func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 func (d *pathChecker) addLosses(p *Point, x *cc.SitePath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
-		if !slices.Contains(w.queues, port) && !d.queues(p.seen.Network, port) {
+		if !slices.Contains(w.queues, port) && !d.canQueue(p.seen.Network, port) {
 			continue
 		}
 		l := &p.seen.Network.Links[port.Link]
@@ -430,7 +430,7 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 	if first == end {
 		return 0, 0
 	}
-	step := max(1, (end-first)/mostPairs)
+	step := max(1, (end-first)/maxPairs)
 	for i := first; i < end; i += step {
 		f := p.flows.at(i)
 		if f.reduce != nil || f.captured || f.Port != 0 || f.Later != 0 {
@@ -450,9 +450,9 @@ func (g *Generator) perPair(p *Point, tr *Traffic) float64 {
 	return g.Expected(p, tr) / float64(max(pairs, 1)*max(len(g.Sets), 1))
 }
 
-// endless returns how many flows without an end each pair of hosts that eachPair visits stands for; 0: the traffic's
-// flows end, and need not be there together.
-func (p *Point) endless(tr *Traffic, first, end int) float64 {
+// countEndless returns how many flows without an end each pair of hosts that eachPair visits stands for; 0: the
+// traffic's flows end, and need not be there together.
+func (p *Point) countEndless(tr *Traffic, first, end int) float64 {
 	if g := tr.generator; g != nil {
 		if g.Offered > 0 || g.Mean() > 0 {
 			return 0
@@ -462,11 +462,11 @@ func (p *Point) endless(tr *Traffic, first, end int) float64 {
 	if first == end || p.flows.at(first).Size > 0 {
 		return 0
 	}
-	return float64(max(1, (end-first)/mostPairs))
+	return float64(max(1, (end-first)/maxPairs))
 }
 
-// limits reports whether port number i is as slow as the walk's narrowest.
-func (w *walk) limits(i int) bool {
+// isNarrowest reports whether port number i is as slow as the walk's narrowest.
+func (w *walk) isNarrowest(i int) bool {
 	return w.ports[i] == w.narrow || w.narrow != w.ports[0] && slices.Contains(w.queues, w.ports[i])
 }
 
@@ -474,7 +474,7 @@ func (w *walk) limits(i int) bool {
 func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int) {
 	busiest = w.narrow
 	for i, port := range w.ports {
-		if x := d.loads[port]; w.limits(i) && x != nil && int(x.flows+.5) > flows {
+		if x := d.loads[port]; w.isNarrowest(i) && x != nil && int(x.flows+.5) > flows {
 			busiest, flows = port, int(x.flows+.5)
 		}
 	}
@@ -496,8 +496,8 @@ func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, 
 	}
 }
 
-// share finds which share of the packets each port sends, if switches spread them evenly.
-func (w *walk) share(n *topology.Network) {
+// shareEvenly finds which share of the packets each port sends, if switches spread them evenly.
+func (w *walk) shareEvenly(n *topology.Network) {
 	w.shares = make([]float64, len(w.ports))
 	into, out := map[int]float64{}, map[int]int{} // by switch: share of packets, and ports
 	for _, port := range w.ports[1:] {
@@ -546,7 +546,7 @@ func (d *pathChecker) findMostLong(p *Point, w *walk, skip func(node int) bool) 
 	n := p.seen.Network
 	for i, k := range w.ports[1:] {
 		l, x := &n.Links[k.Link], d.loads[k]
-		if !x.crowded(l.Rate) || skip(l.Ends[k.End]) {
+		if !x.isCrowded(l.Rate) || skip(l.Ends[k.End]) {
 			continue
 		}
 		if f := int(x.long + .5); f > flows {
@@ -575,13 +575,13 @@ func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc
 		best = min(best, rate)
 	}
 	for i, port := range w.ports {
-		rate := capacity(p.lowest(port), frame)
+		rate := capacity(p.lowestRate(port), frame)
 		part := rate / fastest[w.levels[i]]
 		if part >= 1 || d.loads[port] == nil {
 			continue
 		}
 		x, load := cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part,
-			Flows: int(d.loads[port].long/w.shares[i] + .5), Share: w.shares[i]}, d.loads[port].total()
+			Flows: int(d.loads[port].long/w.shares[i] + .5), Share: w.shares[i]}, d.loads[port].sumSources()
 		if rate < best && load > rate {
 			whole.Keep(x)
 		}
@@ -592,8 +592,8 @@ func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc
 	return spread, whole
 }
 
-// lowest returns the lowest rate of a port's link during the run.
-func (p *Point) lowest(port topology.PortRef) unit.LinkRate {
+// lowestRate returns the lowest rate of a port's link during the run.
+func (p *Point) lowestRate(port topology.PortRef) unit.LinkRate {
 	if w := p.seen.Waits; w != nil {
 		if r, changed := w.Rates[port.Link]; changed {
 			return r
@@ -602,8 +602,8 @@ func (p *Point) lowest(port topology.PortRef) unit.LinkRate {
 	return p.seen.Network.Links[port.Link].Rate
 }
 
-// total returns what the hosts of all flows that may pass a port can send together, in bit/s.
-func (x *portLoad) total() (sum float64) {
+// sumSources returns what the hosts of all flows that may pass a port can send together, in bit/s.
+func (x *portLoad) sumSources() (sum float64) {
 	if x == nil {
 		return 0
 	}

@@ -90,12 +90,12 @@ type Plot struct {
 	Ranks   []int // of a timeline, in this order; nil: by Slowest
 	Slowest int   // so many, first those that others wait for; 0: all, if there is room
 
-	Look
+	PlotStyle
 	claim.Filter
 }
 
-// Look is how a plot is to look; zero values leave it to the drawing.
-type Look struct {
+// PlotStyle is the appearance of a plot. Zero values leave it to the drawing.
+type PlotStyle struct {
 	XRange, YRange, ZRange Range
 	XTicks, YTicks         Ticks
 	XLabel, YLabel, ZLabel string
@@ -180,7 +180,7 @@ func (s *Spec) ParsePlot(keys []PlotKey) (Plot, error) {
 // PlotKey is a key of a plot with its text, and where that is from.
 type PlotKey struct{ Name, Text, Place string }
 
-// PlotKeysOf are the keys of the i-th plot of the file.
+// PlotKeysOf returns the keys of the i-th plot of the file.
 func (s *Spec) PlotKeysOf(i int) (keys []PlotKey) {
 	for _, k := range top.Of(s.root).Get("plot").Items[i].Keys {
 		keys = append(keys, PlotKey{k.Name, k.Value.Flow(), fmt.Sprintf("plot %d, %s", i+1, k.Name)})
@@ -188,7 +188,7 @@ func (s *Spec) PlotKeysOf(i int) (keys []PlotKey) {
 	return keys
 }
 
-// PlotKeys are the names and meanings of a plot's keys.
+// PlotKeys returns the names and meanings of a plot's keys.
 func PlotKeys() []document.Key { return slices.Clone(plot.Keys) }
 
 // shownGroups are the groups of what a plot can show, by its name.
@@ -296,7 +296,7 @@ func (d *plotDecoder) readPlot(x document.Map) {
 		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
 	apart := append(slices.Clip(d.keys), byGroup)
-	for _, l := range items(x.Get("lines")) {
+	for _, l := range itemsOf(x.Get("lines")) {
 		p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", apart))
 	}
 	if v := x.Get("panels"); v != nil {
@@ -314,8 +314,8 @@ func (d *plotDecoder) readPlot(x document.Map) {
 	d.plots = append(d.plots, p)
 }
 
-// items are a list's, or the one value itself.
-func items(v *document.Node) []*document.Node {
+// itemsOf returns the items of a list, or the one value itself.
+func itemsOf(v *document.Node) []*document.Node {
 	switch {
 	case v == nil:
 		return nil
@@ -462,7 +462,7 @@ func (d *plotDecoder) readMeasure(x document.Map, p *Plot, measured *document.No
 	}
 }
 
-// Measured is the measure that a plot shows.
+// Measured returns the measure that a plot shows.
 func (p *Plot) Measured() string {
 	switch {
 	case p.Drawn == KindHeat:
@@ -475,7 +475,7 @@ func (p *Plot) Measured() string {
 	return p.Y
 }
 
-// groupsOf are the groups of a measure that some point has.
+// groupsOf returns the groups of a measure that some point has.
 func (d *plotDecoder) groupsOf(name string, set shownGroups) (out []string) {
 	traffics := d.traffics
 	byTraffic := false
@@ -496,10 +496,10 @@ func (d *plotDecoder) groupsOf(name string, set shownGroups) (out []string) {
 
 // readWhere reads the points, and the groups, that are shown.
 func (d *plotDecoder) readWhere(x document.Map, p *Plot) {
-	groups := items(x.Get("traffic"))
+	groups := itemsOf(x.Get("traffic"))
 	if w := x.Get("where"); w != nil {
 		if t := w.Find(byGroup); t != nil && !slices.Contains(d.keys, byGroup) {
-			groups = append(groups, items(t)...)
+			groups = append(groups, itemsOf(t)...)
 			rest := *w
 			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == byGroup })
 			w = &rest
@@ -542,7 +542,7 @@ func (d *plotDecoder) splitByTraffic(p *Plot) {
 }
 
 // mostRows bounds the ranks of a timeline.
-const mostRows = 1000
+const maxRanksShown = 1000
 
 // readTimeline reads an entry of the list that shows what ranks do.
 func (d *plotDecoder) readTimeline(x document.Map, p *Plot) {
@@ -573,10 +573,10 @@ func (d *plotDecoder) readRanks(x document.Map, p *Plot) {
 	switch {
 	case v == nil:
 	case v.Kind == document.Scalar:
-		p.Slowest = d.Integer(v, 1, mostRows)
+		p.Slowest = d.Integer(v, 1, maxRanksShown)
 	default:
 		p.Ranks = []int{}
-		for _, y := range items(v) {
+		for _, y := range itemsOf(v) {
 			r, err := strconv.Atoi(d.Text(y))
 			if err != nil || r < 0 || r >= d.ranks {
 				d.Fail(y.Place, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
@@ -584,8 +584,8 @@ func (d *plotDecoder) readRanks(x document.Map, p *Plot) {
 			}
 			p.Ranks = append(p.Ranks, r)
 		}
-		if len(p.Ranks) > mostRows || len(p.Ranks) == 0 {
-			d.Fail(v.Place, "1 to "+strconv.Itoa(mostRows)+" ranks", "%d ranks are listed", len(p.Ranks))
+		if len(p.Ranks) > maxRanksShown || len(p.Ranks) == 0 {
+			d.Fail(v.Place, "1 to "+strconv.Itoa(maxRanksShown)+" ranks", "%d ranks are listed", len(p.Ranks))
 		}
 	}
 }
@@ -626,7 +626,7 @@ func (d *plotDecoder) readLook(x document.Map, p *Plot) {
 	if v := x.Get("error"); v != nil {
 		p.Error = d.Word(v, "way to show intervals", plot.Key("error").Form.Words)
 	}
-	for _, v := range items(x.Get("order")) {
+	for _, v := range itemsOf(x.Get("order")) {
 		p.Order = append(p.Order, d.Text(v))
 	}
 	if v := x.Get("names"); v != nil {
@@ -655,7 +655,7 @@ func (d *plotDecoder) readLook(x document.Map, p *Plot) {
 	}
 }
 
-// readLength is a length in points; NaN if it is none.
+// readLength returns a length in points; NaN if it is none.
 func readLength(text string) float64 {
 	for _, u := range []struct {
 		name  string
@@ -730,7 +730,7 @@ func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 	return t
 }
 
-// String is the range as a file has it.
+// String returns the range as a file has it.
 func (r Range) String() string {
 	end := func(v float64, has bool) string {
 		if !has {
@@ -767,7 +767,7 @@ func (d *plotDecoder) checkNames(x document.Map, p *Plot) {
 			}
 		}
 	}
-	for _, v := range items(x.Get("order")) {
+	for _, v := range itemsOf(x.Get("order")) {
 		check(v.Place, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
 	}
 	keys := append(append([]string{byGroup}, d.keys...), values...)

@@ -45,10 +45,10 @@ type addressing struct {
 	prefixes topology.Prefixes
 }
 
-// Book has the addresses of its nodes.
+// Book returns the addresses of the nodes.
 func (a *addressing) Book() *packet.Book { return a.book }
 
-// Tree is the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
+// Tree returns the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
 // flat.
 func (a *addressing) Tree() (*topology.Tree, topology.Prefixes) { return a.tree, a.prefixes }
 
@@ -63,7 +63,7 @@ type switching struct {
 // Switches configures those of the network's nodes that are switches.
 func (s *switching) Switches() []wiring.SwitchConfig { return slices.Clone(s.switches) }
 
-// Telemetry is the format in which switches write it; nil: none does.
+// Telemetry returns the format in which switches write it; nil: none does.
 func (s *switching) Telemetry() *telemetry.Format {
 	if s.telemetry == nil {
 		return nil
@@ -87,16 +87,16 @@ type trafficList struct {
 	numbered [2][]int           // by host, flows with ports that it sends and receives; nil: there are none
 }
 
-// Entries is how long the traffic list is.
+// Entries returns the length of the traffic list.
 func (l *trafficList) Entries() int { return len(l.entries) }
 
-// Entry is one of the traffic list.
+// Entry returns entry i of the traffic list.
 func (l *trafficList) Entry(i int) *Traffic { return &l.entries[i] }
 
-// Flows is how many flows the file lists: those that are not drawn for each seed.
+// Flows returns the number of flows that the file lists. Flows that are drawn for each seed do not count.
 func (l *trafficList) Flows() int { return l.flows.n }
 
-// Flow is one of these.
+// Flow returns flow i of the file.
 func (l *trafficList) Flow(i int) Flow { return l.flows.at(i) }
 
 // Triggers begin flows of the file when others have ended.
@@ -109,47 +109,47 @@ type pointCost struct {
 	memory  int64   // bytes that it does not share with points before it
 }
 
-// Samples are the values that the measures of a run look at.
+// Samples returns the number of values that the measures of a run look at.
 func (c *pointCost) Samples() float64 { return c.samples }
 
-// Kept are those of them that are kept beyond the run.
+// Kept returns the number of samples that are kept beyond the run.
 func (c *pointCost) Kept() float64 { return c.kept }
 
-// At are the values of the sweep.
+// At returns the values of the sweep.
 func (p *Point) At() []measure.Coordinate { return slices.Clone(p.at) }
 
-// Canonical is all that decides the point's runs but seed and executable.
+// Canonical returns the text of all that decides the point's runs, but seed and executable.
 func (p *Point) Canonical() string { return p.canonical }
 
-// Measured is what measures see of the point.
+// Measured returns what measures see of the point.
 func (p *Point) Measured() *measure.Point {
 	seen := p.seen
 	seen.Traffic = slices.Clone(seen.Traffic)
 	return &seen
 }
 
-// Measures are those of its runs.
+// Measures returns the measures of its runs.
 func (p *Point) Measures() measure.List { return slices.Clone(p.measures) }
 
-// Network is the point's; other points may share it.
+// Network returns the network, which other points may share.
 func (p *Point) Network() *topology.Network { return p.seen.Network }
 
-// Routes are those of its network.
+// Routes returns the routes of its network.
 func (p *Point) Routes() *topology.Routes { return p.seen.Routes }
 
-// Framing is what a frame counts as.
+// Framing returns how the bytes of a frame are counted.
 func (p *Point) Framing() packet.Framing { return p.seen.Framing }
 
-// Warmup is the part of a run before what is measured.
+// Warmup returns the part of a run before what is measured.
 func (p *Point) Warmup() unit.Time { return p.seen.Warmup }
 
-// Duration is the part that is measured.
+// Duration returns the part of a run that is measured.
 func (p *Point) Duration() unit.Time { return p.seen.Duration }
 
-// Events are what happens to links, in order of time.
+// Events returns what happens to links, in order of time.
 func (p *Point) Events() []wiring.Event { return slices.Clone(p.seen.Events) }
 
-// Stalls are when the simulator's hosts stand still.
+// Stalls returns the times at which the simulator's hosts pause.
 func (p *Point) Stalls() Stalls { return p.stalls }
 
 // Traffic is one entry of the traffic list. Nothing changes it.
@@ -173,16 +173,16 @@ type Traffic struct {
 	timed           bool                  // it has such a timer
 }
 
-// Name is the traffic's.
+// Name returns the name of the traffic.
 func (tr *Traffic) Name() string { return tr.seen.Name }
 
-// Measured is what measures see of the traffic.
+// Measured returns what measures see of the traffic.
 func (tr *Traffic) Measured() *measure.Traffic {
 	seen := tr.seen
 	return &seen
 }
 
-// At is where it is given.
+// At returns the place of the traffic in the file.
 func (tr *Traffic) At() document.Place { return tr.at }
 
 // Transport carries it, with this configuration.
@@ -196,29 +196,29 @@ func (tr *Traffic) Traits() *transport.Traits { return &tr.traits }
 // Own reports whether it is between hosts of Weir's own in the lab.
 func (tr *Traffic) Own() bool { return transport.Own(tr.seen.Transport, tr.transportConfig) }
 
-// CC is its congestion controller with its configuration; nil if the transport has none.
+// CC returns the congestion controller with its configuration; nil if the transport has none.
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
 
-// CCAt is where the controller is given, or else the traffic.
+// CCAt returns the place of the controller in the file, or else of the traffic.
 func (tr *Traffic) CCAt() document.Place { return tr.ccAt }
 
-// Payload is that of a full packet.
+// Payload returns the payload of a full packet.
 func (tr *Traffic) Payload() int32 { return tr.seen.Payload }
 
-// Version is that of IP.
+// Version returns the version of IP.
 func (tr *Traffic) Version() uint8 { return tr.seen.Version }
 
-// Headers are the bytes of a full packet's headers, from Ethernet's on.
+// Headers returns the number of bytes of a full packet's headers, from Ethernet's on.
 func (tr *Traffic) Headers() int32 { return tr.seen.Headers() }
 
-// NIC is by which of its NICs a host with several sends the traffic's flows, and the port of the one that is named; −1:
-// none is.
+// NIC returns by which of its NICs a host with several sends the traffic's flows, and the port of the one that is
+// named; −1: none is.
 func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic.how, tr.nic.port }
 
-// Start is when its flows start, drawn between the two.
+// Start returns the range from which the starts of flows are drawn.
 func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }
 
-// Stop is when senders stop; unit.Never if they do not.
+// Stop returns the time at which senders stop; unit.Never if they do not.
 func (tr *Traffic) Stop() unit.Time { return tr.stop }
 
 // Generator says how flows are drawn for each seed; false if they are listed.
@@ -231,9 +231,9 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 	return g, true
 }
 
-// see makes what measures see of the point's traffic, of which all is there if nothing was
+// setTraffic makes what measures see of the point's traffic, of which all is there if nothing was
 // wrong.
-func (p *Point) see(ok bool) {
+func (p *Point) setTraffic(ok bool) {
 	p.seen.Partial = !ok
 	for i := range p.entries {
 		tr := p.entries[i].seen
@@ -265,7 +265,7 @@ type Flow struct {
 	script   []transport.Datagram
 }
 
-// After are the flows of the point that arrive at the source before this one begins: Start is the
+// After returns the flows of the point that arrive at the source before this one begins: Start is the
 // earliest then. Without any it is nil.
 func (f *Flow) After() []int {
 	if f.reduce == nil {
@@ -278,7 +278,7 @@ func (f *Flow) After() []int {
 	return after
 }
 
-// LargestFrame is that of any traffic, with as many extensions as a packet can have.
+// LargestFrame returns the largest frame of any traffic, with as many extensions as a packet can have.
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -310,8 +310,8 @@ type pointLimits struct {
 // usualLimits are the limits of sweeps; tests set smaller ones.
 var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
 
-// sizeOfFirst is the limit of parts for a sweep of which only the first point is known. Other points may be smaller,
-// but a first one that is so much too large is refused before many are made.
+// sizeOfFirst returns the limit of parts for a sweep of which only the first point is known. Other points may be
+// smaller, but a first one that is so much too large is refused before many are made.
 func (l pointLimits) sizeOfFirst() int { return 4 * l.parts }
 
 // tally counts what the points of a sweep take, against its limits.
@@ -350,8 +350,8 @@ func (f Flow) same(o Flow) bool {
 		f.captured == o.captured && slices.Equal(f.script, o.script)
 }
 
-// tableSize is how many routes the switches of a network have, with the numbers of its switches and of those with
-// hosts.
+// tableSize returns the number of routes that the switches of a network have, with the numbers of its switches and of
+// those with hosts.
 func tableSize(n *topology.Network) (routes, switches, classes int) {
 	for _, node := range n.Nodes {
 		if node.Switch {
@@ -362,5 +362,5 @@ func tableSize(n *topology.Network) (routes, switches, classes int) {
 	return classes * switches, switches, classes
 }
 
-// Memory is about how many bytes the points take, of which what they share counts once.
+// Memory returns about how many bytes the points take. What points share counts once.
 func (s *Spec) Memory() int64 { return s.memory }

@@ -101,7 +101,7 @@ func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
-// openText is openFile for a file of text.
+// openText opens a file of text.
 func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	data, name = d.openFile(t)
 	d.Remember(name, data)
@@ -109,7 +109,7 @@ func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
-// networkFormats are the names of formats that networks are read in.
+// networkFormats returns the names of formats that networks are read in.
 func (r *Registry) networkFormats() (names []string) {
 	for i := range r.Networks {
 		names = append(names, r.Networks[i].Name)
@@ -117,7 +117,7 @@ func (r *Registry) networkFormats() (names []string) {
 	return names
 }
 
-// flowFormats are the names of formats that flows are read in.
+// flowFormats returns the names of formats that flows are read in.
 func (r *Registry) flowFormats() (names []string) {
 	for i := range r.Flows {
 		names = append(names, r.Flows[i].Name)
@@ -170,8 +170,8 @@ func Excess(err error) bool {
 	return false
 }
 
-// skip returns what lets an experiment read a file with text behind its last entry.
-func skip(excess bool) string {
+// allowRest returns what lets an experiment read a file with text behind its last entry.
+func allowRest(excess bool) string {
 	if excess {
 		return "rest: ignored, next to file"
 	}
@@ -182,9 +182,9 @@ func skip(excess bool) string {
 func Foreign(d *document.Reader, t *document.Node, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
-		d.Fail(d.InFile(e.File, e.Line, e.Column), skip(e.Excess), "%s", e.Msg)
+		d.Fail(d.InFile(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
 	case *workload.FormatError:
-		d.Fail(d.InFile(e.File, e.Line, e.Column), skip(e.Excess), "%s", e.Msg)
+		d.Fail(d.InFile(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
 	case interface{ Unwrap() []error }:
 		for _, x := range e.Unwrap() {
 			Foreign(d, t, x)
@@ -194,9 +194,9 @@ func Foreign(d *document.Reader, t *document.Node, err error) {
 	}
 }
 
-// readWords are the texts of a list, or one.
+// readWords returns the texts of a list, or one.
 func (d *reader) readWords(t *document.Node) (words []*document.Node) {
-	for _, v := range items(t) {
+	for _, v := range itemsOf(t) {
 		if d.Text(v); v.Kind == document.Scalar {
 			words = append(words, v)
 		}
@@ -279,7 +279,7 @@ func (d *reader) readPayload(t *document.Node, text string) int32 {
 	return int32(b)
 }
 
-// maxFlows is how many flows a run can have at most.
+// maxFlows returns the max number of flows of a run.
 func (d *reader) maxFlows() float64 {
 	memory := d.machine
 	if memory == 0 {
@@ -291,7 +291,7 @@ func (d *reader) maxFlows() float64 {
 // checkFlowCount reports whether the memory of the machine can hold a run with the point's flows and so many more. It
 // is an error if not, before they are listed.
 func (d *reader) checkFlowCount(at document.Place, p *Point, more float64) bool {
-	n, most := p.flowsInAll()+more, d.maxFlows()
+	n, most := p.expectedFlows()+more, d.maxFlows()
 	if n > most {
 		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
 			"with this the experiment has about %.0f flows", n)
@@ -299,8 +299,8 @@ func (d *reader) checkFlowCount(at document.Place, p *Point, more float64) bool 
 	return n <= most
 }
 
-// flowsInAll is how many flows a run has, on average.
-func (p *Point) flowsInAll() float64 {
+// expectedFlows returns the mean number of flows of a run.
+func (p *Point) expectedFlows() float64 {
 	n := float64(p.flows.n)
 	for i := range p.entries {
 		if tr := &p.entries[i]; tr.generator != nil {

@@ -240,7 +240,7 @@ func (r *Registry) Open(name string) (*Source, error) {
 	return nil, document.InputErrors{e}
 }
 
-// KernelTransports are the names of the transports that a kernel has, too.
+// KernelTransports returns the names of the transports that a kernel has, too.
 func (s *Spec) KernelTransports() (names []string) {
 	for i := range s.registry.Transports {
 		if t := &s.registry.Transports[i]; t.Kernel != 0 {
@@ -250,7 +250,8 @@ func (s *Spec) KernelTransports() (names []string) {
 	return names
 }
 
-// FollowedControllers are the names of those that Linux' own TCP can follow by agents of its hosts (cc.Traits).
+// FollowedControllers returns the names of the controllers that Linux' own TCP can follow by agents of its hosts
+// (cc.Traits).
 func (s *Spec) FollowedControllers() (names []string) {
 	for i := range s.registry.Controllers {
 		c := &s.registry.Controllers[i]
@@ -264,7 +265,7 @@ func (s *Spec) FollowedControllers() (names []string) {
 	return names
 }
 
-// KernelControllers are the names of the controllers whose congestion controls a kernel offers, in
+// KernelControllers returns the names of the controllers whose congestion controls a kernel offers, in
 // the order of its offers.
 func (s *Spec) KernelControllers(offers []string) (names []string) {
 	for _, offer := range offers {

@@ -77,17 +77,17 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	before := c.Count()
 	s.readSweep(d.reader, d.tree)
 	if c.Count() == before {
-		s.readWithout(d.reader, d.tree, s.narrowed())
+		s.readWithout(d.reader, d.tree, s.isNarrowed())
 	}
 	if c.Count() > before || lacks {
-		s.withoutPoints(d, lacks && c.Count() == before)
+		s.decodeRest(d, lacks && c.Count() == before)
 		return nil, c.Err()
 	}
 	s.decodePoints(d, root)
 	if !c.OK() {
-		s.blindly(d)
+		s.checkResultNames(d)
 	} else {
-		s.see()
+		s.setView()
 		s.names = t.Shape(s.points[0])
 		s.readResults(d.reader, root)
 	}
@@ -126,11 +126,11 @@ func (s *Spec) readResults(d *reader, file *document.Node) {
 // it in one block.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	c, used := d.Reader, map[string]bool{}
-	combinations, ok := s.combinations(c, root, &s.headSection)
+	combinations, ok := s.countCombinations(c, root, &s.headSection)
 	if !ok {
 		return
 	}
-	kept, ok := s.kept(d.reader, s.root, combinations, s.narrowed())
+	kept, ok := s.keepCombinations(d.reader, s.root, combinations, s.isNarrowed())
 	if !ok {
 		return
 	}
@@ -146,7 +146,7 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 			break
 		}
 		if c.Count() > before {
-			s.otherBlocks(d, i, used)
+			s.decodeOtherBlocks(d, i, used)
 			break
 		}
 		if r.add(s, d.reader, n, p); c.Count() > before {
@@ -157,12 +157,12 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 		}
 	}
 	d.defaults.Settle()
-	if s.agree(); c.OK() {
+	if s.unifyMeasures(); c.OK() {
 		s.points[0].measures.Check(c, &s.points[0].seen)
 	}
 	for k, dim := range s.sweep {
-		if s.given[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
-			c.Fail(s.given[k].places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies",
+		if s.valueOrigins[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
+			c.Fail(s.valueOrigins[k].places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies",
 				dim.Key)
 		}
 	}
@@ -170,14 +170,14 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 
 // Limits of a file, so that a slip is an error and not a request for all memory.
 const (
-	mostPoints = 100000  // combinations of the sweep
-	mostRuns   = 1000000 // points × seeds
+	maxPoints = 100000  // combinations of the sweep
+	maxRuns   = 1000000 // points × seeds
 )
 
-// see makes what claims see of the spec.
-func (s *Spec) see() {
+// setView makes what claims see of the spec.
+func (s *Spec) setView() {
 	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
-		Numbers: s.numbers, Narrowed: s.narrowed()}
+		Numbers: s.numbers, Narrowed: s.isNarrowed()}
 	s.competitors = map[string]bool{}
 	for _, p := range s.points {
 		s.view.Points = append(s.view.Points, p.at)
@@ -190,8 +190,8 @@ func (s *Spec) see() {
 	}
 }
 
-// agree makes all points have the same measures: what some point has, all show.
-func (s *Spec) agree() {
+// unifyMeasures makes all points have the same measures: what some point has, all show.
+func (s *Spec) unifyMeasures() {
 	buffered, sized := false, map[string]bool{}
 	for _, p := range s.points {
 		for t := range p.entries {
@@ -214,19 +214,19 @@ func (s *Spec) agree() {
 	}
 }
 
-// Points are the combinations of the sweep, of which the first key varies slowest.
+// Points returns the combinations of the sweep. The first key varies slowest.
 func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 
-// Plots are what is drawn.
+// Plots returns what is drawn.
 func (s *Spec) Plots() []Plot { return slices.Clone(s.plots) }
 
-// Warnings are about what may work otherwise than is meant.
+// Warnings returns the warnings about what may work otherwise than is meant.
 func (s *Spec) Warnings() []Warning { return slices.Clone(s.warnings) }
 
 // FileKind is how messages name an experiment's file.
 var FileKind = document.Kind{Name: "experiment", Whole: "an experiment", First: "title, duration, topology, traffic, …"}
 
-// Judge gives every claim its verdict over the finished runs of so many seeds.
+// Judge returns the claims with their verdicts over the finished runs of so many seeds.
 func (s *Spec) Judge(runs []claim.Sample, seeds int) []claim.Claim {
 	var all []uint64
 	for k := range seeds {

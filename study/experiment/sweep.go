@@ -12,11 +12,11 @@ import (
 
 // sweepSection is what a file varies, and which combinations it leaves out.
 type sweepSection struct {
-	sweep    []measure.Dimension
-	given    []origins // by the sweep
-	leftOut  []absent  // what without has
-	absences []Absence // what that leaves out of the sweep
-	numbers  []int     // of points among all combinations; nil: all are there
+	sweep        []measure.Dimension
+	valueOrigins []origins  // by the sweep
+	omissions    []omission // what without has
+	absences     []Absence  // what that leaves out of the sweep
+	numbers      []int      // of points among all combinations; nil: all are there
 }
 
 // origins are where the values of a key of the sweep are given.
@@ -87,11 +87,11 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 			}
 			seen[v.Text] = true
 		}
-		s.sweep, s.given = append(s.sweep, dim), append(s.given, from)
+		s.sweep, s.valueOrigins = append(s.sweep, dim), append(s.valueOrigins, from)
 	}
 }
 
-// Sweep is what it varies.
+// Sweep returns the keys that the file varies, with their values.
 func (s *sweepSection) Sweep() []measure.Dimension {
 	out := slices.Clone(s.sweep)
 	for i := range out {
@@ -100,13 +100,13 @@ func (s *sweepSection) Sweep() []measure.Dimension {
 	return out
 }
 
-// combinations counts those of the sweep, and their runs, without the product of all dimensions, which
+// countCombinations counts those of the sweep, and their runs, without the product of all dimensions, which
 // may have no number.
-func (s *sweepSection) combinations(c *document.Reader, root *document.Node, h *headSection) (n int, ok bool) {
+func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node, h *headSection) (n int, ok bool) {
 	n = 1
 	for k, dim := range s.sweep {
-		if n *= len(dim.Values); n > mostPoints {
-			c.Fail(s.given[k].places[0], fmt.Sprintf("up to %d points", mostPoints),
+		if n *= len(dim.Values); n > maxPoints {
+			c.Fail(s.valueOrigins[k].places[0], fmt.Sprintf("up to %d points", maxPoints),
 				"the sweep has %d points with its first %d keys of %d", n, k+1, len(s.sweep))
 			return 0, false
 		}
@@ -115,8 +115,8 @@ func (s *sweepSection) combinations(c *document.Reader, root *document.Node, h *
 		key   string
 		seeds int
 	}{{"repeat", h.repeat}, {"lab_repeat", h.labRepeat}} {
-		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > mostRuns {
-			c.Fail(t.Place, fmt.Sprintf("up to %d runs", mostRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
+		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > maxRuns {
+			c.Fail(t.Place, fmt.Sprintf("up to %d runs", maxRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
 				n*k.seeds)
 			return 0, false
 		}
@@ -124,7 +124,7 @@ func (s *sweepSection) combinations(c *document.Reader, root *document.Node, h *
 	return n, true
 }
 
-// indexOf is which value of each key of the sweep combination i has.
+// indexOf returns which value of each key of the sweep combination i has.
 func (s *sweepSection) indexOf(i int) []int {
 	index := make([]int, len(s.sweep))
 	for k := len(s.sweep) - 1; k >= 0; k-- {
@@ -173,8 +173,8 @@ var without = &document.Table{What: "key of without", Doc: "points that have no 
 
 const withoutExample = "{where: {scheme: ndp, balance: ecmp}, why: NDP wants all paths}"
 
-// absent is an entry that is read, with its place.
-type absent struct {
+// omission is an entry that is read, with its place.
+type omission struct {
 	claim.Filter
 	why string
 	at  document.Place
@@ -200,7 +200,7 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 		if !ok {
 			continue
 		}
-		a := absent{at: item.Place}
+		a := omission{at: item.Place}
 		for _, key := range []string{"where", "why"} {
 			if x.Get(key) == nil {
 				x.Missing(key, "the entry of without has no %q", key)
@@ -212,11 +212,11 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 		if w := x.Get("why"); w != nil {
 			a.why = d.Text(w)
 		}
-		s.leftOut = append(s.leftOut, a)
+		s.omissions = append(s.omissions, a)
 	}
 }
 
-// coordinates are the values of the sweep of combination i.
+// coordinates returns the values of the sweep of combination i.
 func (s *sweepSection) coordinates(i int) (at []measure.Coordinate) {
 	for k, v := range s.indexOf(i) {
 		at = append(at, s.sweep[k].Values[v])
@@ -224,30 +224,32 @@ func (s *sweepSection) coordinates(i int) (at []measure.Coordinate) {
 	return at
 }
 
-// leaves is the entry of without that leaves combination i out; −1: none does.
-func (s *sweepSection) leaves(i int) int {
-	if len(s.leftOut) == 0 {
+// findAbsence returns the entry of without that leaves combination i out; −1: none does.
+func (s *sweepSection) findAbsence(i int) int {
+	if len(s.omissions) == 0 {
 		return -1
 	}
 	at := s.coordinates(i)
-	return slices.IndexFunc(s.leftOut, func(a absent) bool { return a.Means(at) })
+	return slices.IndexFunc(s.omissions, func(a omission) bool { return a.Means(at) })
 }
 
-// kept are the combinations of the sweep that are not left out, of so many; false if none is, or an entry means none.
-func (s *sweepSection) kept(d *reader, root *document.Node, combinations int, narrowed bool) (kept []int, ok bool) {
-	s.absences = make([]Absence, len(s.leftOut))
+// keepCombinations returns the combinations of the sweep that are not left out, of so many; false if none is, or an
+// entry means none.
+func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinations int, narrowed bool) (kept []int,
+	ok bool) {
+	s.absences = make([]Absence, len(s.omissions))
 	for i := range combinations {
-		k := s.leaves(i)
+		k := s.findAbsence(i)
 		if k < 0 {
 			kept = append(kept, i)
 			continue
 		}
-		s.absences[k].Why = s.leftOut[k].why
+		s.absences[k].Why = s.omissions[k].why
 		s.absences[k].Points = append(s.absences[k].Points, s.coordinates(i))
 	}
 	for k := range s.absences {
 		if len(s.absences[k].Points) == 0 && !narrowed {
-			d.Fail(s.leftOut[k].at, "points that no entry before it means", "without means no point of the sweep here")
+			d.Fail(s.omissions[k].at, "points that no entry before it means", "without means no point of the sweep here")
 			return nil, false
 		}
 	}
@@ -260,7 +262,7 @@ func (s *sweepSection) kept(d *reader, root *document.Node, combinations int, na
 	return kept, true
 }
 
-// Without are the points of the sweep that are left out, by the reason why they have no meaning.
+// Without returns the points of the sweep that are left out, by the reason why they have no meaning.
 func (s *sweepSection) Without() []Absence {
 	out := slices.Clone(s.absences)
 	for i := range out {
@@ -269,10 +271,10 @@ func (s *sweepSection) Without() []Absence {
 	return out
 }
 
-// first is the first combination that is not left out, of so many; 0 if all are.
-func (s *sweepSection) first(combinations int) int {
+// firstKept returns the first combination that is not left out, of so many; 0 if all are.
+func (s *sweepSection) firstKept(combinations int) int {
 	for i := range combinations {
-		if s.leaves(i) < 0 {
+		if s.findAbsence(i) < 0 {
 			return i
 		}
 	}
@@ -298,8 +300,8 @@ type bindings struct {
 func (s *sweepSection) bind(d *reader, tree *document.Node, i int, used map[string]bool) *bindings {
 	b := &bindings{reader: d, at: s.coordinates(i), used: used}
 	for k, v := range s.indexOf(i) {
-		b.places = append(b.places, s.given[k].places[v])
-		block := s.given[k].blocks[v]
+		b.places = append(b.places, s.valueOrigins[k].places[v])
+		block := s.valueOrigins[k].blocks[v]
 		if block == nil {
 			continue
 		}

@@ -62,7 +62,7 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 		}
 	}
 	d.findTelemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
-	d.paths.surround(p, programs)
+	d.paths.beginPoint(p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue

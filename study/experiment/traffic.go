@@ -51,7 +51,7 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 			continue
 		}
 		if d.OK() && id < len(p.entries) {
-			mtu.told(d.reader, p, id, first)
+			mtu.reserveTelemetry(d.reader, p, id, first)
 		}
 		if !p.seen.NoPackets {
 			d.paths.checkTraffic(p, id, first, p.flows.n)
@@ -126,7 +126,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 		d.addGenerator(x, p, tr, g, flows)
 		return
 	}
-	d.addFlows(x, p, tr, g, d.pairAll(x, p, g), flows)
+	d.addFlows(x, p, tr, g, d.pairHosts(x, p, g), flows)
 }
 
 // readName reads what the traffic is called; false if it has no name.
@@ -223,7 +223,7 @@ func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	if v := x.Get("payload"); v != nil {
 		tr.seen.Payload, tr.fixedPayload = d.readPayload(v, d.Text(v)), true
 	} else {
-		tr.seen.Payload = mtu.of(d.reader, tr.seen.Transport, tr.seen.Version, 0)
+		tr.seen.Payload = mtu.payloadFor(d.reader, tr.seen.Transport, tr.seen.Version, 0)
 	}
 }
 
@@ -263,7 +263,7 @@ func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 // startsSoon is the source of the default start where a second is too long.
 const startsSoon = "ours: spreads the phases of senders over a tenth of the time that they have"
 
-// defaultStart is the start of flows that are listed. By default it is spread over a second, or, if run or traffic
+// defaultStart returns the start of flows that are listed. By default it is spread over a second, or, if run or traffic
 // end by then, over a tenth of the time until that.
 func (d *trafficDecoder) defaultStart(x document.Map, tr *Traffic, p *Point) *document.Node {
 	if end := min(p.seen.End(), tr.stop); end > 0 && end <= unit.Second {
@@ -272,7 +272,7 @@ func (d *trafficDecoder) defaultStart(x document.Map, tr *Traffic, p *Point) *do
 	return x.Default("start")
 }
 
-// entryKeys are all keys that a traffic can have, its transport's parameters included.
+// entryKeys returns all keys that a traffic can have, its transport's parameters included.
 func (d *trafficDecoder) entryKeys() []string {
 	if d.keys == nil {
 		d.keys = slices.Clip(d.listKeys())
@@ -371,7 +371,7 @@ func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 		what)
 }
 
-// nicChoices are the words for a host's choice among its NICs.
+// nicChoices returns the words for a host's choice among its NICs.
 func nicChoices() (words []string) {
 	for _, c := range topology.Choices() {
 		words = append(words, string(c))
@@ -397,10 +397,10 @@ type NoNIC struct {
 // Error names what asks for which NICs of what.
 func (e *NoNIC) Error() string { return e.Why.Error() }
 
-// Unwrap is why.
+// Unwrap returns the reason.
 func (e *NoNIC) Unwrap() error { return e.Why }
 
-// place is where the file asks for them.
+// place returns the place in the file of what asks for NICs.
 func (e *NoNIC) place(p *Point) document.Place {
 	tr := &p.entries[e.Traffic]
 	if v := tr.jobNode.Find(e.Param); v != nil {
@@ -472,8 +472,9 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	return m
 }
 
-// of is what an MTU leaves to a transport for payload, where packets have so many bytes of telemetry.
-func (m mtu) of(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
+// payloadFor returns the bytes that an MTU leaves to a transport for payload, where packets have so many bytes of
+// telemetry.
+func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
 	if m.path && s.Proto != packet.ProtoRDMA {
 		d.Fail(m.Place, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
 			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
@@ -498,20 +499,20 @@ func (m mtu) of(d *reader, s *transport.Scheme, version uint8, told int32) int32
 	return (m.bytes - headers) / multiple * multiple
 }
 
-// told leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of bytes decides
-// how long they are; first is the first of the point's flows that is its.
-func (m mtu) told(d *reader, p *Point, id, first int) {
+// reserveTelemetry leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of
+// bytes decides how long they are; first is the first of the point's flows that is its.
+func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
 	tr := &p.entries[id]
 	if m.payload || tr.fixedPayload {
 		return
 	}
 	if n := p.telemetryBytes(tr, first); n > 0 {
-		tr.seen.Payload = m.of(d, tr.seen.Transport, tr.seen.Version, n)
+		tr.seen.Payload = m.payloadFor(d, tr.seen.Transport, tr.seen.Version, n)
 	}
 }
 
-// telemetryBytes is what telemetry or requests to switches take at most of a data packet of a traffic, on the longest
-// of its flows' shortest paths.
+// telemetryBytes returns what telemetry or requests to switches take at most of a data packet of a traffic, on the
+// longest of its flows' shortest paths.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	if tr.traits.Asking == nil || tr.cc == nil || p.seen.Framing.Fixed() {
 		return 0
@@ -544,8 +545,8 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	return p.telemetry.BytesWith(hops, others)
 }
 
-// pairAll joins every one of the generator's hosts to every other that it names.
-func (d *trafficDecoder) pairAll(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
+// pairHosts joins every one of the generator's hosts to every other that it names.
+func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
 	for _, a := range g.From {
 		for _, b := range g.To {
 			if a == b {
@@ -580,7 +581,7 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 		}
 		var pair [2]int
 		for e, y := range item.Items {
-			i, ok := d.nodes.directory.of(n).nodes[d.Text(y)]
+			i, ok := d.nodes.directory.index(n).nodes[d.Text(y)]
 			switch {
 			case !ok:
 				d.Unknown(y.Place, "host", y.Text, d.nodes.directory.hosts)
@@ -617,7 +618,7 @@ func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Gener
 		for _, later := range g.Sets {
 			for range flows {
 				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}
-				if number != nil && !number.give(&f) {
+				if number != nil && !number.assignPorts(&f) {
 					d.Fail(x.Get("ports").Place, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
 					return
 				}
@@ -661,8 +662,8 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
 	return n
 }
 
-// give gives a flow the next ports of its hosts; false: there are no more.
-func (n *numbering) give(f *Flow) bool {
+// assignPorts gives a flow the next ports of its hosts; false: there are no more.
+func (n *numbering) assignPorts(f *Flow) bool {
 	for e, host := range [2]int{f.Src, f.Dst} {
 		f.own[e] = n.first[e] + n.flows[e][host]
 		n.flows[e][host]++
@@ -670,5 +671,5 @@ func (n *numbering) give(f *Flow) bool {
 	return slices.Max(f.own[:]) <= 65535
 }
 
-// Ports are the ports of a flow that the file numbers; false: it does not.
+// Ports returns the ports of a flow; false: the file does not number them.
 func (f *Flow) Ports() (src, dst int, ok bool) { return f.own[0], f.own[1], f.own[0] > 0 }

@@ -37,7 +37,7 @@ func (d *userDecoder) readUsers(root document.Map, p *Point) {
 			d.Fail(k.Place, users.NameRule, "%q cannot be the name of a user", k.Name)
 			continue
 		}
-		if _, taken := d.nodes.directory.of(p.seen.Network).nodes[k.Name]; taken {
+		if _, taken := d.nodes.directory.index(p.seen.Network).nodes[k.Name]; taken {
 			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
 			continue
 		}

@@ -20,7 +20,7 @@ func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T,
 		if fires {
 			set(c, source)
 		}
-		c.tell(source)
+		c.addWarnings(source)
 		return c.warnings
 	}
 }

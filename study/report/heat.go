@@ -49,7 +49,7 @@ func (all *worlds) heat(p experiment.Plot) (*figure.Figure, error) {
 	bar := axisOf(axis(x.call(spoken(p.Z)), x.yScale.Unit), p.ZLabel, p.ZRange, experiment.Ticks{}, x.yScale, false)
 	f.Bar, f.Legend = &bar, figure.NoLegend
 	if x.crossed {
-		f.Legend, f.Extra = figure.Place(p.Look.Legend), []figure.Entry{{Name: paperName, Form: figure.Crosses, Series: -1}}
+		f.Legend, f.Extra = figure.Place(p.PlotStyle.Legend), []figure.Entry{{Name: paperName, Form: figure.Crosses, Series: -1}}
 	}
 	x.Plot = p
 	x.heading()

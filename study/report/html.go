@@ -85,7 +85,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
 	runs.explain(o.Spec)
 	var sizes []table
-	for _, g := range w.sizeGrids(&Look{}) {
+	for _, g := range w.sizeGrids(&TableOptions{}) {
 		g = g.page()
 		t := tableOf(g.title, g.keys, g.values, g.rows)
 		t.Legend = legendOf(g.values, w.conditions, "bold:", "underlined:")
@@ -110,16 +110,15 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec),
-		"Explained": (&Look{}).Explained(o.Spec),
+		"Outside": outside(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": Without(o.Spec),
+		"Explained": (&TableOptions{}).Explained(o.Spec),
 		"Sources":   sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn,
-		"Table": runs, "Sizes": sizes, "Drops": dropped,
-		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
+		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn, "Table": runs, "Sizes": sizes, "Drops": dropped,
+		"Ends": Status(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programs(o),
 		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(), "Ran": ran(o, p),

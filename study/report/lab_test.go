@@ -143,7 +143,7 @@ func TestPaperColumns(t *testing.T) {
 	got := Text(o)
 	for _, want := range []string{o.Spec.Title() + "\n", "\n3 claims: 1 holds, 1 fails, 1 undecided\n" +
 		Claims(o.Claims) + "\n",
-		"\n\n" + Results(o.Spec, Summarise(o.Runs)) + "\n", "\n\n" + Ends(o)} {
+		"\n\n" + Results(o.Spec, Summarise(o.Runs)) + "\n", "\n\n" + Status(o)} {
 		if at := strings.Index(got, want); at < 0 {
 			t.Errorf("without a paper's numbers: after what comes before, it lacks\n%s\ngot\n%s", want, got)
 		} else {

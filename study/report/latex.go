@@ -14,9 +14,9 @@ const lineOfText = 110
 
 // LaTeX is the report as tables to be read in by \input: claims, results, and tables by flow size. They need the
 // package booktabs, and no other.
-func (l *Look) LaTeX(o *results.Outcome) (string, error) {
+func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
-	l = l.of(o.Spec, w.all)
+	l = l.resolve(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}

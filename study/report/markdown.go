@@ -21,9 +21,9 @@ func (g *grid) forPage() *grid {
 }
 
 // Markdown is the report as a document with tables of GitHub's Markdown.
-func (l *Look) Markdown(o *results.Outcome) (string, error) {
+func (l *TableOptions) Markdown(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
-	l = l.of(o.Spec, w.all)
+	l = l.resolve(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}

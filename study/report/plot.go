@@ -177,21 +177,21 @@ func (x *drawn) most() int {
 
 // call is what a name of the file is called in the figure.
 func (x *drawn) call(name string) string {
-	if to, ok := x.Look.Names[name]; ok {
+	if to, ok := x.PlotStyle.Names[name]; ok {
 		return to
 	}
-	if len(x.Look.Names) == 0 {
+	if len(x.PlotStyle.Names) == 0 {
 		return name
 	}
 	parts := strings.Split(name, " ")
 	for i, part := range parts {
-		if to, ok := x.Look.Names[part]; ok {
+		if to, ok := x.PlotStyle.Names[part]; ok {
 			parts[i] = to
 		} else if key, value, ok := strings.Cut(part, "="); ok {
-			if to, ok := x.Look.Names[value]; ok {
+			if to, ok := x.PlotStyle.Names[value]; ok {
 				value = to
 			}
-			if to, ok := x.Look.Names[key]; ok {
+			if to, ok := x.PlotStyle.Names[key]; ok {
 				key = to
 			}
 			parts[i] = key + "=" + value
@@ -355,7 +355,7 @@ func (x *drawn) form(d *drawing) figure.Form {
 
 // legend adds the entries of the worlds and of the paper.
 func (x *drawn) legend() {
-	x.Figure.Legend = figure.Place(x.Look.Legend)
+	x.Figure.Legend = figure.Place(x.PlotStyle.Legend)
 	add := func(name string, form figure.Form, dash figure.Dash) {
 		x.Extra = append(x.Extra, figure.Entry{Name: name, Form: form, Dash: dash, Series: -1})
 	}
@@ -386,7 +386,7 @@ func (x *drawn) legend() {
 
 // heading makes title and note, and the figure's size.
 func (x *drawn) heading() {
-	x.Figure.Size = sizeOf(x.Look)
+	x.Figure.Size = sizeOf(x.PlotStyle)
 	if x.Untitled {
 		return
 	}
@@ -410,7 +410,7 @@ func (x *drawn) heading() {
 }
 
 // sizeOf is the size of a figure.
-func sizeOf(l experiment.Look) figure.Size {
+func sizeOf(l experiment.PlotStyle) figure.Size {
 	size := figure.Screen()
 	if l.Width > 0 {
 		size = figure.Print(l.Width)

@@ -46,9 +46,9 @@ func TestNumberOfRuns(t *testing.T) {
 		{"n", "n = 4, 3 runs"}, {"runs", "sweep key runs = 4, 3 runs"}, {"users", "users = 4, 3 runs"},
 	} {
 		o := sameKey(t, c.key)
-		look := &Look{}
-		markdown, err1 := look.Markdown(o)
-		latex, err2 := look.LaTeX(o)
+		options := &TableOptions{}
+		markdown, err1 := options.Markdown(o)
+		latex, err2 := options.LaTeX(o)
 		page, err3 := HTML(o, Summarise(o.Runs), nil, Page{})
 		if err1 != nil || err2 != nil || err3 != nil {
 			t.Fatal(err1, err2, err3)

@@ -85,7 +85,7 @@ func worldsOf(o *results.Outcome) *worlds {
 	}
 	w.prepare()
 	for i, column := range o.Spec.PaperColumns() {
-		points, given := w.given(column)
+		points, given := w.referencePoints(column)
 		switch {
 		case !given:
 		case i == 0:
@@ -281,7 +281,7 @@ func apart(a results.Agreement) string {
 
 // grid is the results table, without keys that are the same everywhere: same says what they are. The columns of one
 // value of the lab stay together below its name; where they are too wide, intervals are left out.
-func (w *worlds) grid(l *Look) (g *grid, same []string) {
+func (w *worlds) grid(l *TableOptions) (g *grid, same []string) {
 	keys, values := w.columns()
 	g = &grid{keys: keys, values: values, rows: len(w.own)}
 	l.choose(g, w.own)

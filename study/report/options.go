@@ -12,9 +12,9 @@ import (
 	"weir/study/measure"
 )
 
-// Look is how a report is shown: how wide, in colours or not, which columns, in which order. The zero Look has what the
-// experiment's file asks for, or else everything, as wide as a terminal of which nothing is known.
-type Look struct {
+// TableOptions are the width, colours, columns and order of a report. The zero value has what the experiment's file asks
+// for, or else everything, as wide as a terminal with unknown properties.
+type TableOptions struct {
 	Width   int      // of a line, in columns; 0: Width
 	Color   bool     // with the codes of a terminal; what others wrote is then escaped already
 	Columns []string // measures, or measures with a group (goodput.client0); * stands for any characters; none: all
@@ -39,7 +39,7 @@ func (e *Choice) Error() string {
 }
 
 // Check reports what Columns and Sort name that runs of an experiment do not have.
-func (l *Look) Check(s *experiment.Spec) error {
+func (l *TableOptions) Check(s *experiment.Spec) error {
 	var values []Value
 	var keys []string
 	for _, m := range s.Measures() {
@@ -56,7 +56,7 @@ func (l *Look) Check(s *experiment.Spec) error {
 	return l.check(keys, values)
 }
 
-func (l *Look) check(keys []string, values []Value) error {
+func (l *TableOptions) check(keys []string, values []Value) error {
 	allowed := namesOf(values)
 	for _, word := range l.Columns {
 		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.Named(word, v.Measure, v.Group) }) {
@@ -105,15 +105,15 @@ func count(values []Value, name string) (n int) {
 	return n
 }
 
-// shows reports whether a value is chosen.
-func (l *Look) shows(v Value) bool {
+// showsValue reports whether a value is chosen.
+func (l *TableOptions) showsValue(v Value) bool {
 	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool {
 		return experiment.Named(word, v.Measure, v.Group)
 	})
 }
 
 // choose leaves the columns of a results table that are asked for, in that order, and sorts its rows.
-func (l *Look) choose(g *grid, points []PointSummary) {
+func (l *TableOptions) choose(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
 			return slices.IndexFunc(l.Columns, func(word string) bool {
@@ -185,9 +185,9 @@ func compareBy(word string, p, q *PointSummary) int {
 	return turn * cmp.Compare(a, b)
 }
 
-// of is the look with the columns and the order that the experiment's file has, where it does not say its own. Results
+// resolve returns the options with the columns and the order of the experiment's file in place of missing ones. Results
 // that are not there, for runs have failed or are missing, have no columns.
-func (l *Look) of(s *experiment.Spec, values []Value) *Look {
+func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions {
 	out, file := *l, s.Listing()
 	none := func(word string) bool { return count(values, strings.TrimSuffix(word, experiment.Descending)) == 0 }
 	if len(out.Columns) == 0 {
@@ -203,7 +203,7 @@ func (l *Look) of(s *experiment.Spec, values []Value) *Look {
 	return &out
 }
 
-func (l *Look) sheet() *sheet {
+func (l *TableOptions) newSheet() *sheet {
 	s := &sheet{width: l.Width, color: l.Color}
 	if s.width <= 0 {
 		s.width = Width

@@ -80,8 +80,8 @@ func (s *Server) sweeps(dir string, u under) (goes, before []results.Execution) 
 	return goes, before
 }
 
-// begun shows a folder without runs.json: somebody carries it out just now, or was ended.
-func (s *Server) begun(w http.ResponseWriter, r *http.Request, name, dir string) error {
+// serveInProgress shows a folder without runs.json: somebody carries it out just now, or was ended.
+func (s *Server) serveInProgress(w http.ResponseWriter, r *http.Request, name, dir string) error {
 	u := farUnder(dir)
 	data := map[string]any{"Name": name, "About": s.index.of(name)}
 	spec, world, command, err := results.Begun(s.options.Registry, dir)

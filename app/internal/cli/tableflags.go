@@ -34,8 +34,8 @@ const (
 // asText reports whether they are for a terminal.
 func (f *tableFlags) asText() bool { return f.Format == "" || f.Format == asText }
 
-// look is how the flags want an outcome's tables.
-func (f *tableFlags) look(a *app) (*report.Look, error) {
+// tableOptions returns the options of tables that the flags have for an outcome.
+func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	if (f.JSON || f.CSV) && len(f.Columns)+len(f.Sort) > 0 {
 		return nil, fmt.Errorf("%w: --columns and --sort are of tables; --json and --csv have every value", errInput)
 	}
@@ -51,7 +51,7 @@ func (f *tableFlags) look(a *app) (*report.Look, error) {
 			}
 		}
 	}
-	l := &report.Look{Width: a.look.width, Columns: f.Columns, Sort: f.Sort}
+	l := &report.TableOptions{Width: a.look.width, Columns: f.Columns, Sort: f.Sort}
 	if f.asText() {
 		l.Color = f.Color == "always" || f.Color == "auto" && a.look.color
 	}
@@ -60,7 +60,7 @@ func (f *tableFlags) look(a *app) (*report.Look, error) {
 
 // check is look, of an experiment whose results are not there yet.
 func (f *tableFlags) check(a *app, s *experiment.Spec) error {
-	l, err := f.look(a)
+	l, err := f.tableOptions(a)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (f *tableFlags) check(a *app, s *experiment.Spec) error {
 
 // print writes an outcome in the form that is asked for.
 func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
-	l, err := f.look(a)
+	l, err := f.tableOptions(a)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
 }
 
 // show writes what a look has made. With colours it is escaped already.
-func (a *app) show(l *report.Look, text string) {
+func (a *app) show(l *report.TableOptions, text string) {
 	if !l.Color {
 		fmt.Fprint(a.stdout, text)
 		return

@@ -10,15 +10,15 @@ import (
 	"weir/study/results"
 )
 
-// Ends says how the runs ended, and lists what is unfinished or failed. Whether runs are new or were there
+// Status returns how the runs ended, and lists what is unfinished or failed. Whether runs are new or were there
 // before makes no difference: the same results give the same text.
-func Ends(o *results.Outcome) string {
-	s := (&Look{}).sheet()
-	ends(s, o)
+func Status(o *results.Outcome) string {
+	s := (&TableOptions{}).newSheet()
+	writeStatus(s, o)
 	return s.b.String()
 }
 
-func ends(s *sheet, o *results.Outcome) {
+func writeStatus(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
 	var parts []string
 	for _, r := range order {
@@ -143,7 +143,7 @@ func aligned(s *sheet, o *results.Outcome) {
 
 // summaryLines returns how the runs ended, in one line, and how many packets were sent again without need.
 func summaryLines(o *results.Outcome) []string {
-	all := strings.Split(strings.TrimSpace(Ends(o)), "\n")[:1]
+	all := strings.Split(strings.TrimSpace(Status(o)), "\n")[:1]
 	if line := spurious(o); line != "" {
 		all = append(all, line)
 	}

@@ -15,10 +15,10 @@ import (
 // TopologyFlag is the file that errors in a bare point's network name.
 const TopologyFlag = "--topology"
 
-// Bare makes a point without traffic, all of whose switches have one program: topology is what an
+// FootprintPoint makes a point without traffic, all of whose switches have one program: topology is what an
 // experiment has under that key, and set are parameters of the program, or of switches (queues), as
 // key=value. Fat trees have hierarchical addresses. What is wrong comes back as InputErrors.
-func (r *Registry) Bare(name, topology string, set []string) (*Point, error) {
+func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, error) {
 	c := document.NewReader(FileKind)
 	here := document.Place{File: "--footprint", Line: 1, Column: 1}
 	var program *dataplane.Scheme

@@ -19,8 +19,8 @@ type reference struct {
 	points []PointSummary
 }
 
-// given are the points with the values of a column; any is false if it has none of them.
-func (w *worlds) given(column string) (points []PointSummary, any bool) {
+// referencePoints returns the points with the values of a column; any is false if it has none of them.
+func (w *worlds) referencePoints(column string) (points []PointSummary, any bool) {
 	for i := range w.own {
 		q := PointSummary{Point: w.own[i].Point, Values: w.undefined()}
 		for k := range q.Values {
