@@ -437,9 +437,9 @@ func TestChosenColumns(t *testing.T) {
 func TestChosenErrors(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, c := range []struct {
-		name string
+		name    string
 		options TableOptions
-		want []string
+		want    []string
 	}{
 		{"column", TableOptions{Columns: []string{"goodptu"}}, []string{"--columns", `did you mean "goodput"?`, "goodput.bulk"}},
 		{"group", TableOptions{Columns: []string{"goodput.nobody"}}, []string{"names nothing", "goodput.web"}},
