@@ -40,7 +40,6 @@ var TypeExceptions = []TypeException{
 	{"study/experiment.Traffic", 0, 21, "a field for each key of a traffic, and what they name"},
 	{"study/figure/draw.sheet", 0, 28, record},
 	{"study/page.Server", 60, 0, "a method for each page"},
-	{"study/page/live.Job", 0, 23, record},
 	{"study/results.Attempt", 0, 26, record},
 	{"study/results.merging", 0, 22, driver},
 	{"study/results.TraceRow", 0, 21, record},
