@@ -62,7 +62,7 @@ func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
 	c.readHosts()
 	s := c.readCapture()
-	if s == nil || !d.entryFine() || !c.mapAddresses(s) {
+	if s == nil || !d.entryOK() || !c.mapAddresses(s) {
 		return
 	}
 	id := len(p.entries)
@@ -72,7 +72,7 @@ func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	} else {
 		c.addPackets(s, id, offset)
 	}
-	if d.entryFine() {
+	if d.entryOK() {
 		c.addWarnings(s)
 	}
 }

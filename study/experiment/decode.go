@@ -293,7 +293,7 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
 			}
 			d.incomplete = root.Get("topology") == nil || root.Get("traffic") == nil || root.Get("duration") == nil
-			s.points = append(s.points, s.decodePoint(d, s.firstKept(combinations), map[string]bool{}))
+			s.points = append(s.points, s.decodePoint(d, s.firstCombination(combinations), map[string]bool{}))
 		}
 	}
 	if sweep {

@@ -53,7 +53,7 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	data, name := d.openText(x.Get("file"))
-	if !d.entryFine() {
+	if !d.entryOK() {
 		return
 	}
 	m, ok := d.readFlows(x, format, each, data, name)

@@ -107,7 +107,7 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 			return nil
 		}
 		data, name := d.openText(file)
-		if !d.entryFine() {
+		if !d.entryOK() {
 			return nil
 		}
 		c, err := workload.ReadCDF(bytes.NewReader(data), name)
@@ -157,7 +157,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
-	if !d.entryFine() {
+	if !d.entryOK() {
 		return
 	}
 	g.rates = hostRates(p.seen.Network)
@@ -171,7 +171,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
 			g.Stride, hosts)
 	}
-	if d.entryFine() {
+	if d.entryOK() {
 		d.nodes.checkPaths(x.Get("to").Place, p, g.pairs(p))
 	}
 	tr.generator = g
@@ -203,7 +203,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return nil
 	}
 	n, every := d.Integer(count, 1, int(d.maxFlows())), d.Positive(interval)
-	if !d.entryFine() {
+	if !d.entryOK() {
 		return nil
 	}
 	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {

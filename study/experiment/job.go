@@ -79,7 +79,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	}
 	config := d.Configuration(&s.Scheme, params, nil)
 	hosts, given := d.readRanks(x, p)
-	if !d.entryFine() {
+	if !d.entryOK() {
 		return
 	}
 	if s.BuildFlows != nil {

@@ -126,8 +126,8 @@ func (d *networkDecoder) readNodes(x document.Map, n *listed) {
 	}
 }
 
-// readEnds reads what nodes a link joins.
-func (d *networkDecoder) readEnds(x document.Map, n *listed) (l topology.Link, ok bool) {
+// readNodePair reads what nodes a link joins.
+func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Link, ok bool) {
 	ok = true
 	ends := x.Get("ends")
 	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
@@ -165,7 +165,7 @@ func (d *networkDecoder) readEnds(x document.Map, n *listed) (l topology.Link, o
 
 // readLink reads a link and puts it into the network.
 func (d *networkDecoder) readLink(x document.Map, n *listed) {
-	l, ok := d.readEnds(x, n)
+	l, ok := d.readNodePair(x, n)
 	if !ok {
 		return
 	}

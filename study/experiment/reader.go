@@ -31,8 +31,8 @@ type reader struct {
 	similar  map[similarity]int // warnings
 }
 
-// entryFine reports whether the traffic in hand has no error so far.
-func (d *reader) entryFine() bool { return d.Count() == d.before }
+// entryOK reports whether the traffic in hand has no error so far.
+func (d *reader) entryOK() bool { return d.Count() == d.before }
 
 // readWord reads one of a key's words.
 func (d *reader) readWord(t *document.Node, table *document.Table, key string) string {

@@ -271,8 +271,8 @@ func (s *sweepSection) Without() []Absence {
 	return out
 }
 
-// firstKept returns the first combination that is not left out, of so many; 0 if all are.
-func (s *sweepSection) firstKept(combinations int) int {
+// firstCombination returns the first combination that is not left out, of so many; 0 if all are.
+func (s *sweepSection) firstCombination(combinations int) int {
 	for i := range combinations {
 		if s.findAbsence(i) < 0 {
 			return i

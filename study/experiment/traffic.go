@@ -47,7 +47,7 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 		id, first := len(p.entries), p.flows.n
 		d.before = d.Count()
 		d.readEntry(d.View(x, traffic, d.entryKeys()...), p, mtu, seen)
-		if !d.entryFine() { // others are read all the same
+		if !d.entryOK() { // others are read all the same
 			continue
 		}
 		if d.OK() && id < len(p.entries) {
@@ -56,7 +56,7 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 		if !p.seen.NoPackets {
 			d.paths.checkTraffic(p, id, first, p.flows.n)
 		}
-		if d.entryFine() {
+		if d.entryOK() {
 			d.checkFlowCount(x.Place, p, 0)
 		}
 	}
@@ -108,14 +108,14 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 	}
 	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.readSets(x, p, &tr)}
 	if x.Get("pairs") != nil {
-		if pairs := d.readPairs(x, p); d.entryFine() {
+		if pairs := d.readPairs(x, p); d.entryOK() {
 			d.addFlows(x, p, tr, g, pairs, flows)
 		}
 		return
 	}
 	from, drawnFrom := d.readEndpoints(x, "from", p, g)
 	to, drawnTo := d.readEndpoints(x, "to", p, g)
-	if !d.entryFine() {
+	if !d.entryOK() {
 		return
 	}
 	g.From, g.To = from, to
@@ -591,7 +591,7 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 			}
 			pair[e] = i
 		}
-		if pair[0] == pair[1] && d.entryFine() {
+		if pair[0] == pair[1] && d.entryOK() {
 			d.Fail(item.Place, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
 		}
 		pairs = append(pairs, pair)

@@ -39,9 +39,9 @@ func TestChosen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := labOutcome(t)
 			if !c.lab {
-				o = o.Beside
+				o = o.Counterpart
 			} else {
-				o.Beside.Spec, o.Beside.Chosen = s, c.beside
+				o.Counterpart.Spec, o.Counterpart.Chosen = s, c.beside
 			}
 			o.Spec, o.Chosen, o.Dir = s, c.own, t.TempDir()
 			path, err := Write(o, Page{})
@@ -74,7 +74,7 @@ func TestChosen(t *testing.T) {
 		})
 	}
 	o := labOutcome(t)
-	o.Spec, o.Beside = s, nil
+	o.Spec, o.Counterpart = s, nil
 	if text := facts(o, 1); strings.Contains(text, "of the simulator") || len(Chosen(o)) > 0 {
 		t.Errorf("without the simulator's results it says %s, %q", text, Chosen(o))
 	}

@@ -108,7 +108,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	agreed := results.Agree(o.Agreements())
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
-		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
+		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": pairClaims(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
 		"Outside": outside(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": Without(o.Spec),
 		"Explained": (&TableOptions{}).Explained(o.Spec),
@@ -199,10 +199,10 @@ func simulated(o *results.Outcome) (n int, known bool) {
 		return 0, false
 	case !byNeed:
 		return o.Spec.Repeat(), true
-	case o.Beside == nil:
+	case o.Counterpart == nil:
 		return 0, false
 	}
-	return o.Beside.Seeds(), true
+	return o.Counterpart.Seeds(), true
 }
 
 // seeds names those of every point: the first n.

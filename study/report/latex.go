@@ -80,7 +80,7 @@ func latexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string)
 	}
 	latexBegin(b, []string{o.Spec.Title() + ": " + verdictsOf(o.Claims)}, label+"-claims")
 	b.WriteString("\\begin{tabular}{" + form + "}\n\\toprule\n" + head + " \\\\\n\\midrule\n")
-	for _, c := range claimsBeside(o) {
+	for _, c := range pairClaims(o) {
 		if lab {
 			sim := undefinedText
 			if c.Sim != nil {

@@ -87,7 +87,7 @@ func markdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 		head, rule, runs = "| simulator | lab ", "|:--|:--", "runs (simulator, lab)"
 	}
 	b.WriteString(head + "| claim | " + runs + " | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
-	for _, c := range claimsBeside(o) {
+	for _, c := range pairClaims(o) {
 		verdict, n := string(c.Verdict), strconv.Itoa(c.N)
 		if lab && c.Sim != nil {
 			verdict, n = string(c.Sim.Verdict)+" | "+verdict, fmt.Sprintf("%d, %d", c.Sim.N, c.N)

@@ -50,8 +50,8 @@ func valueName(point []measure.Coordinate, name, group string) string {
 func worldsOf(o *results.Outcome) *worlds {
 	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == experiment.Lab, chosen: o.Chosen != nil,
 		agree: map[string]results.Agreement{}}
-	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
-		w.sim = Summarise(o.Beside.Runs)
+	if w.lab && o.Counterpart != nil && len(o.Counterpart.Runs) > 0 {
+		w.sim = Summarise(o.Counterpart.Runs)
 		for _, p := range w.sim { // those that the lab has not got to
 			if !slices.ContainsFunc(w.own, func(q PointSummary) bool {
 				return measure.PointName(q.Point) == measure.PointName(p.Point)
@@ -473,18 +473,18 @@ func outside(o *results.Outcome, w *worlds) (out []string) {
 	return out
 }
 
-// claimBeside is a claim with the verdicts of both worlds.
-type claimBeside struct {
+// claimPair is a claim with the verdicts of both worlds.
+type claimPair struct {
 	claim.Claim
 	Sim *claim.Claim // nil: the simulator's verdict is not there
 }
 
-func claimsBeside(o *results.Outcome) (out []claimBeside) {
+func pairClaims(o *results.Outcome) (out []claimPair) {
 	for _, c := range o.Claims {
-		x := claimBeside{Claim: c}
-		if o.Beside != nil {
-			if i := slices.IndexFunc(o.Beside.Claims, func(s claim.Claim) bool { return s.ID == c.ID }); i >= 0 {
-				x.Sim = &o.Beside.Claims[i]
+		x := claimPair{Claim: c}
+		if o.Counterpart != nil {
+			if i := slices.IndexFunc(o.Counterpart.Claims, func(s claim.Claim) bool { return s.ID == c.ID }); i >= 0 {
+				x.Sim = &o.Counterpart.Claims[i]
 			}
 		}
 		out = append(out, x)

@@ -142,7 +142,7 @@ func printClaims(s *sheet, claims []claim.Claim) {
 }
 
 // printBoth prints each claim with the verdicts of simulator and lab.
-func printBoth(s *sheet, claims []claimBeside) {
+func printBoth(s *sheet, claims []claimPair) {
 	const indent = "                      "
 	if len(claims) > 0 {
 		s.line(bit{pad(simulatorName, len(besideVerdict), true) + labName, faint})
@@ -242,7 +242,7 @@ func (w *worlds) summary(s *sheet, o *results.Outcome) {
 	s.line()
 	if w.lab {
 		s.note("in the lab "+verdictsOf(o.Claims), strong)
-		printBoth(s, claimsBeside(o))
+		printBoth(s, pairClaims(o))
 		return
 	}
 	s.note(verdictsOf(o.Claims), strong)

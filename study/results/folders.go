@@ -19,8 +19,8 @@ import (
 	"weir/study/claim"
 )
 
-// Shelved is what can be told of a results folder without reading its runs.
-type Shelved struct {
+// FolderInfo describes a results folder without its runs.
+type FolderInfo struct {
 	Dir      string
 	Name     string    // of the experiment
 	World    string    // Sim or Lab
@@ -32,11 +32,11 @@ type Shelved struct {
 	Runs     int       // that its index has
 	Verdicts map[claim.Verdict]int
 	Begun    bool   // whoever wrote it came to no index
-	Wrong    string // why it cannot be told more of; "" if nothing is wrong
+	Wrong    string // why the folder cannot be read; "" if it can
 }
 
-// Shelf lists the results folders below a folder, the newest first. One that is not there has none.
-func Shelf(dir string) ([]*Shelved, error) {
+// ListFolders lists the results folders below a folder, the newest first. One that is not there has none.
+func ListFolders(dir string) ([]*FolderInfo, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -44,27 +44,27 @@ func Shelf(dir string) ([]*Shelved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: it cannot be read: %w", dir, document.Reason(err))
 	}
-	var all []*Shelved
+	var all []*FolderInfo
 	for _, e := range entries {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if s := LookAt(filepath.Join(dir, e.Name())); s != nil {
+		if s := InspectFolder(filepath.Join(dir, e.Name())); s != nil {
 			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Shelved) int {
+	slices.SortStableFunc(all, func(a, b *FolderInfo) int {
 		return cmp.Or(b.When.Compare(a.When), cmp.Compare(a.Dir, b.Dir))
 	})
 	return all, nil
 }
 
-// LookAt tells of one folder; nil if it has not the mark of results.
-func LookAt(dir string) *Shelved {
+// InspectFolder describes one folder; nil if it lacks the mark of results.
+func InspectFolder(dir string) *FolderInfo {
 	if !Marked(dir) {
 		return nil
 	}
-	s := &Shelved{Dir: dir, Verdicts: map[claim.Verdict]int{}}
+	s := &FolderInfo{Dir: dir, Verdicts: map[claim.Verdict]int{}}
 	p, err := openPart(dir)
 	if err != nil {
 		s.Name, s.Wrong = filepath.Base(dir), oneLine(err)
@@ -140,13 +140,13 @@ func Marked(dir string) bool {
 
 // Matches reports whether somebody who says this may mean the folder: the experiment's name, or its last part, or the
 // beginning of the folder's that goes on behind the experiment: less may be a slip.
-func (s *Shelved) Matches(name string) bool {
+func (s *FolderInfo) Matches(name string) bool {
 	return name != "" && (s.Name == name || path.Base(s.Name) == name ||
 		strings.HasPrefix(filepath.Base(s.Dir), plainName(name)) && strings.HasPrefix(plainName(name), plainName(s.Name)+"-"))
 }
 
 // Judged are the verdicts in words: 3 hold, 1 fails.
-func (s *Shelved) Judged() string {
+func (s *FolderInfo) Judged() string {
 	var all []string
 	for _, x := range []struct {
 		verdict   claim.Verdict

@@ -26,8 +26,8 @@ import (
 
 // shelved are the results of an experiment's name, the best for it first: those of the experiment as it is now, then
 // those of the simulator, then the newest.
-func (f *folders) shelved(a *app, name string) ([]*results.Shelved, error) {
-	all, err := results.Shelf(string(f.Out))
+func (f *folders) shelved(a *app, name string) ([]*results.FolderInfo, error) {
+	all, err := results.ListFolders(string(f.Out))
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +35,9 @@ func (f *folders) shelved(a *app, name string) ([]*results.Shelved, error) {
 	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
 		meant = strings.TrimSuffix(filepath.Base(name), ext)
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(s *results.Shelved) bool { return s.Name != meant })
+	found := slices.DeleteFunc(slices.Clone(all), func(s *results.FolderInfo) bool { return s.Name != meant })
 	if len(found) == 0 {
-		found = slices.DeleteFunc(all, func(s *results.Shelved) bool { return !s.Matches(meant) })
+		found = slices.DeleteFunc(all, func(s *results.FolderInfo) bool { return !s.Matches(meant) })
 	}
 	if len(found) < 2 {
 		return found, nil
@@ -54,7 +54,7 @@ func (f *folders) shelved(a *app, name string) ([]*results.Shelved, error) {
 		}
 		return 1
 	}
-	slices.SortStableFunc(found, func(x, y *results.Shelved) int { // they are in the order of time
+	slices.SortStableFunc(found, func(x, y *results.FolderInfo) int { // they are in the order of time
 		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash),
 			rank(x.World == experiment.Sim)-rank(y.World == experiment.Sim))
 	})
@@ -77,7 +77,7 @@ func (f *folders) chosen(a *app, name string) (string, error) {
 	return found[0].Dir, nil
 }
 
-func withOptions(s *results.Shelved) string {
+func withOptions(s *results.FolderInfo) string {
 	if s.Options == "" {
 		return ""
 	}
@@ -86,7 +86,7 @@ func withOptions(s *results.Shelved) string {
 
 // none is the error that there are no results of that name.
 func (f *folders) none(a *app, name string) error {
-	all, err := results.Shelf(string(f.Out))
+	all, err := results.ListFolders(string(f.Out))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (f *folders) none(a *app, name string) error {
 const fewNames = 5
 
 // namesOf are the experiments that results are of.
-func namesOf(all []*results.Shelved) (names []string) {
+func namesOf(all []*results.FolderInfo) (names []string) {
 	for _, s := range all {
 		if !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
@@ -122,11 +122,11 @@ type shelfCmd struct {
 }
 
 func (l *shelfCmd) Run(a *app) error {
-	all, err := results.Shelf(string(l.Out))
+	all, err := results.ListFolders(string(l.Out))
 	if err != nil {
 		return err
 	}
-	listed := slices.DeleteFunc(slices.Clone(all), func(s *results.Shelved) bool {
+	listed := slices.DeleteFunc(slices.Clone(all), func(s *results.FolderInfo) bool {
 		return l.Name != "" && !s.Matches(strings.TrimSuffix(strings.TrimSuffix(l.Name, ".yaml"), ".yml"))
 	})
 	if l.JSON {
@@ -147,7 +147,7 @@ func (l *shelfCmd) Run(a *app) error {
 }
 
 // shelfEntry prints a folder: what it is, and where.
-func (a *app) shelfEntry(s *results.Shelved) {
+func (a *app) shelfEntry(s *results.FolderInfo) {
 	head := text.Shown(s.Name)
 	if s.World == experiment.Lab {
 		head += " in the lab"
@@ -179,7 +179,7 @@ func (a *app) shelfEntry(s *results.Shelved) {
 }
 
 // shelfJSON prints the list as one document.
-func (a *app) shelfJSON(all []*results.Shelved) error {
+func (a *app) shelfJSON(all []*results.FolderInfo) error {
 	type entry struct {
 		Dir        string         `json:"dir"`
 		Experiment string         `json:"experiment"`
@@ -243,7 +243,7 @@ func (r *removeCmd) Run(a *app) error {
 	answers := bufio.NewReader(os.Stdin)
 	for _, dir := range dirs {
 		if !r.Yes {
-			a.shelfEntry(results.LookAt(dir))
+			a.shelfEntry(results.InspectFolder(dir))
 			fmt.Fprint(a.stdout, "Remove it? [y/N] ")
 			line, err := answers.ReadString('\n')
 			if line = strings.ToLower(strings.TrimSpace(line)); err != nil {
@@ -367,7 +367,7 @@ func (o *openCmd) Run(a *app) error {
 		}
 		if err != nil {
 			by := ""
-			if s := results.LookAt(dir); s != nil && s.Program != "" && s.Program != revision.This().String() {
+			if s := results.InspectFolder(dir); s != nil && s.Program != "" && s.Program != revision.This().String() {
 				by = fmt.Sprintf(" (%s has carried it out)", s.Program)
 			}
 			return fmt.Errorf("%s cannot be opened here%s: %s", name, by, strings.ReplaceAll(err.Error(), dir, name))
@@ -382,7 +382,7 @@ func (o *openCmd) Run(a *app) error {
 		return fmt.Errorf("%w: %s: %w", errInput, text.Shown(o.File), err)
 	}
 	for _, name := range names {
-		a.shelfEntry(results.LookAt(filepath.Join(string(o.Into), name)))
+		a.shelfEntry(results.InspectFolder(filepath.Join(string(o.Into), name)))
 	}
 	return nil
 }
