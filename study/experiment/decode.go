@@ -9,6 +9,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 )
 
@@ -335,28 +336,7 @@ func (s *Spec) checkResultNames(d *decoder) {
 	if t := root.Get("expect"); t != nil {
 		s.view.Decode(d.Reader, t)
 	}
-	t := root.Get("plot")
-	if t == nil || t.Kind != document.List {
-		return
-	}
-	for _, item := range t.Items {
-		x, ok := d.Map(item, plot)
-		if !ok {
-			continue
-		}
-		for _, key := range neededAxes(x) {
-			if x.Get(key) == nil {
-				x.Missing(key, "the plot has no %s", key)
-			}
-		}
-		if w := x.Get("where"); w != nil {
-			var f Plot
-			s.view.Where(d.Reader, &f.Filter, w)
-		}
-		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !s.view.Blind(y.Text) {
-			d.Unknown(y.Place, "measure", y.Text, known)
-		}
-	}
+	plots.CheckNames(d.Reader, &s.view, root.Get("plot"), known)
 }
 
 // mayBeMeasured returns beginnings of the names that runs can have, before an underscore: those of the measures, as the
@@ -391,21 +371,4 @@ func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 		}
 	}
 	return names
-}
-
-// neededAxes returns the axes that a plot cannot be without.
-func neededAxes(x document.Map) []string {
-	kind := ""
-	if v := x.Get("kind"); v != nil {
-		kind = v.Text
-	}
-	switch kind {
-	case KindTimeline:
-		return nil
-	case KindSeries:
-		return []string{"y"}
-	case KindCDF, KindCCDF:
-		return []string{"x"}
-	}
-	return []string{"x", "y"}
 }

@@ -25,7 +25,7 @@
 //	events.go    eventDecoder       events and stalls
 //	measured.go  measuredSection    what runs have: ratio, best, expect, tables
 //	paper.go     paperSection       the paper's values
-//	plots.go     plotDecoder        plots
+//	plots        plots.Decoder      plots (a package)
 //
 // They share a reader (reader.go), which has the errors, the warnings and the registry. keys.go declares the keys of
 // all sections. When all traffic is read, pathChecker (paths.go, loads.go, checks.go) walks the paths of its flows, and

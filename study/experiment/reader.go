@@ -196,7 +196,7 @@ func Foreign(d *document.Reader, t *document.Node, err error) {
 
 // readWords returns the texts of a list, or one.
 func (d *reader) readWords(t *document.Node) (words []*document.Node) {
-	for _, v := range itemsOf(t) {
+	for _, v := range document.ItemsOf(t) {
 		if d.Text(v); v.Kind == document.Scalar {
 			words = append(words, v)
 		}

@@ -1,12 +1,14 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/claim"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 )
 
@@ -18,7 +20,7 @@ type Spec struct {
 	sweepSection
 	measuredSection
 	paperSection
-	plots   []Plot
+	plots   []plots.Plot
 	listing Listing
 
 	registry *Registry
@@ -115,7 +117,7 @@ func (s *Spec) readResults(d *reader, file *document.Node) {
 	s.checkNeed(d, root.Get("repeat"), s.valueNames())
 	s.readTables(d, root.Get("tables"))
 	s.readBest(d, root.Get("best"))
-	s.plots = s.plotDecoder(d.Reader).readPlots(root.Get("plot"))
+	s.plots = s.plotDecoder(d.Reader).Read(root.Get("plot"))
 	if t := top.Of(file).Get("expect"); t != nil {
 		s.claims = s.view.Decode(d.Reader, t)
 	}
@@ -218,7 +220,7 @@ func (s *Spec) unifyMeasures() {
 func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 
 // Plots returns what is drawn.
-func (s *Spec) Plots() []Plot { return slices.Clone(s.plots) }
+func (s *Spec) Plots() []plots.Plot { return slices.Clone(s.plots) }
 
 // Warnings returns the warnings about what may work otherwise than is meant.
 func (s *Spec) Warnings() []Warning { return slices.Clone(s.warnings) }
@@ -233,4 +235,36 @@ func (s *Spec) Judge(runs []claim.Sample, seeds int) []claim.Claim {
 		all = append(all, s.seed+uint64(k))
 	}
 	return s.view.Judge(s.claims, all, runs)
+}
+
+// plotDecoder returns a decoder of plots of what runs of the spec have.
+func (s *Spec) plotDecoder(r *document.Reader) *plots.Decoder {
+	var traffics []string
+	ranks := 0
+	for _, p := range s.points {
+		for i := range p.seen.Traffic {
+			if n := p.seen.Traffic[i].Name; !slices.Contains(traffics, n) {
+				traffics = append(traffics, n)
+			}
+		}
+		for i := range p.entries {
+			if j := p.entries[i].job; j != nil {
+				ranks = max(ranks, j.Program.Ranks())
+			}
+		}
+	}
+	return plots.NewDecoder(r, &s.view, s.shape(), traffics, ranks)
+}
+
+// ParsePlot reads a plot that is no entry of the list (plots.Decoder).
+func (s *Spec) ParsePlot(keys []plots.Key) (plots.Plot, error) {
+	return s.plotDecoder(document.NewReader(plots.FileKind)).Parse(keys)
+}
+
+// PlotKeysOf returns the keys of the i-th plot of the file.
+func (s *Spec) PlotKeysOf(i int) (keys []plots.Key) {
+	for _, k := range top.Of(s.root).Get("plot").Items[i].Keys {
+		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.Flow(), Place: fmt.Sprintf("plot %d, %s", i+1, k.Name)})
+	}
+	return keys
 }

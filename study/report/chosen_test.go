@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/results"
 )
 
@@ -64,7 +64,7 @@ func TestChosen(t *testing.T) {
 			if text := strings.Join(strings.Fields(Text(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
 				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
 			}
-			titled := slices.ContainsFunc(s.Plots(), func(p experiment.Plot) bool {
+			titled := slices.ContainsFunc(s.Plots(), func(p plots.Plot) bool {
 				svg, err := worldsOf(o).svg(p)
 				return err == nil && strings.Contains(string(svg), " by the data")
 			})

@@ -21,6 +21,7 @@ import (
 	"weir/internal/testkit/testutil"
 	"weir/study/claim"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
@@ -348,7 +349,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	if svg, err = worldsOf(o).svg(o.Spec.Plots()[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
-	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF,
+	for _, k := range []plots.Plot{{Kind: plots.OverTime, X: "time", Y: "queue"}, {Kind: plots.CDF,
 		X: "queue", Y: "cdf"}} {
 		t.Run(string(k.Kind), func(t *testing.T) {
 			o := labOutcome(t)

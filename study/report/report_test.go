@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"unicode/utf8"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/plan"
 
 	"weir/core/cc"
@@ -161,7 +162,7 @@ func TestSVG(t *testing.T) {
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
-	if _, err := SVG(experiment.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+	if _, err := SVG(plots.Plot{X: "r0", Y: "nothing"}, points); err == nil {
 		t.Error("a measure that is not there is drawn")
 	}
 }
@@ -177,7 +178,7 @@ func TestSVGOddities(t *testing.T) {
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := SVG(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -388,7 +389,7 @@ func TestInPage(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	points := Summarise(outcome(t).Runs)
-	svg, err := SVG(experiment.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	svg, err := SVG(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 	"weir/study/results"
 )
@@ -65,7 +66,7 @@ func TestNumberOfRuns(t *testing.T) {
 		if text := Text(o); !strings.Contains(text, "full (6 runs)") {
 			t.Errorf("%s: a claim does not say its runs:\n%s", c.key, text)
 		}
-		p := experiment.Plot{X: "size", Y: "goodput"}
+		p := plots.Plot{X: "size", Y: "goodput"}
 		f, err := Figure(o, p)
 		if err != nil || f.Note != "mean and 95 % interval of 3 runs" {
 			t.Errorf("%s: the note of a plot is %q: %v", c.key, f.Note, err)

@@ -1,4 +1,4 @@
-package experiment
+package plots
 
 import (
 	"fmt"
@@ -13,8 +13,15 @@ import (
 	"weir/study/measure"
 )
 
-// plot is a plot.
-var plot = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
+// Forms of values.
+var (
+	aText   = document.Value("text")
+	aNumber = document.Value("number")
+	where   = document.Unbound("points, as of a claim")
+)
+
+// Table has the keys of a plot.
+var Table = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
 	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
 		Doc: "the horizontal axis", Without: "`time` with `kind: series`, and else an error", Example: "x: rate"},
 	{Name: "y", Form: document.Value("measure, `measure.group`, `cdf` or `ccdf`; of a heat map a sweep key or " +
@@ -77,7 +84,7 @@ var legends = []string{"below", "above", "right", "best", "top_left", "top_right
 
 // Plot is one entry of the spec's plot list.
 type Plot struct {
-	Kind    PlotKind
+	Kind    Kind
 	Drawn   string // one of the kinds that keys have; "" by what is shown
 	X, Y, Z string // Z is what a heat map's colours show
 	Groups  []string
@@ -90,12 +97,12 @@ type Plot struct {
 	Ranks   []int // of a timeline, in this order; nil: by Slowest
 	Slowest int   // so many, first those that others wait for; 0: all, if there is room
 
-	PlotStyle
+	Style
 	claim.Filter
 }
 
-// PlotStyle is the appearance of a plot. Zero values leave it to the drawing.
-type PlotStyle struct {
+// Style is the appearance of a plot. Zero values leave it to the drawing.
+type Style struct {
 	XRange, YRange, ZRange Range
 	XTicks, YTicks         Ticks
 	XLabel, YLabel, ZLabel string
@@ -121,19 +128,19 @@ type Ticks struct {
 	Count int
 }
 
-// PlotKind says what a plot's axes are.
-type PlotKind uint8
+// Kind says what a plot's axes are.
+type Kind uint8
 
 // Kinds of plots. OverSweep has a measure over a sweep key; OverTime a series; OverSize
 // a measure by flow size; CDF the share of values of X up to each, or beyond each; OverRanks
 // what ranks of jobs do over time.
 const (
-	OverSweep PlotKind = iota
+	OverSweep Kind = iota
 	OverTime
 	OverSize
 	CDF
 	OverRanks
-	plotKinds // how many there are
+	kindCount // how many there are
 )
 
 // Kinds that files name.
@@ -158,38 +165,11 @@ const (
 	byGroup  = "traffic"
 )
 
-// ParsePlot reads a plot that is no entry of the list: keys in their order, each with the text of its value as a
-// file has it. Places of errors are names, such as those of flags.
-func (s *Spec) ParsePlot(keys []PlotKey) (Plot, error) {
-	d := s.plotDecoder(document.NewReader(document.Kind{Name: "plot", Whole: "a plot", First: "x, y, …"}))
-	item := &document.Node{Kind: document.Mapping, Place: document.Place{File: "the plot", Line: 1, Column: 1}}
-	for _, k := range keys {
-		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {
-			item.Keys = append(item.Keys, document.Entry{Place: v.Place, Name: k.Name, Value: v})
-		}
-	}
-	if x, ok := d.Map(item, plot); ok && d.OK() {
-		d.readPlot(x)
-	}
-	if err := d.Err(); err != nil {
-		return Plot{}, err
-	}
-	return d.plots[0], nil
-}
+// Key is a key of a plot with its text, and where that is from.
+type Key struct{ Name, Text, Place string }
 
-// PlotKey is a key of a plot with its text, and where that is from.
-type PlotKey struct{ Name, Text, Place string }
-
-// PlotKeysOf returns the keys of the i-th plot of the file.
-func (s *Spec) PlotKeysOf(i int) (keys []PlotKey) {
-	for _, k := range top.Of(s.root).Get("plot").Items[i].Keys {
-		keys = append(keys, PlotKey{k.Name, k.Value.Flow(), fmt.Sprintf("plot %d, %s", i+1, k.Name)})
-	}
-	return keys
-}
-
-// PlotKeys returns the names and meanings of a plot's keys.
-func PlotKeys() []document.Key { return slices.Clone(plot.Keys) }
+// Keys returns the names and meanings of a plot's keys.
+func Keys() []document.Key { return slices.Clone(Table.Keys) }
 
 // shownGroups are the groups of what a plot can show, by its name.
 type shownGroups map[string][]string
@@ -198,38 +178,51 @@ func (g shownGroups) add(name string, groups ...string) {
 	g[name] = append(g[name], groups...)
 }
 
-// plotDecoder reads plots, when points and measures are known.
-type plotDecoder struct {
+// Decoder reads plots, when it is known what runs have.
+type Decoder struct {
 	*document.Reader
 	view     *claim.View
 	keys     []string // of the sweep
 	traffics []string // names of all points' traffics
 	ranks    int      // of the largest job
-	sets     [plotKinds]shownGroups
+	sets     [kindCount]shownGroups
 	plots    []Plot
 }
 
-// plotDecoder returns a decoder of plots of what runs of the spec have.
-func (s *Spec) plotDecoder(r *document.Reader) *plotDecoder {
-	d := &plotDecoder{Reader: r, view: &s.view, keys: sweepKeys(s.root), sets: listShown(s.shape())}
-	for _, p := range s.points {
-		for i := range p.seen.Traffic {
-			if n := p.seen.Traffic[i].Name; !slices.Contains(d.traffics, n) {
-				d.traffics = append(d.traffics, n)
-			}
-		}
-		for i := range p.entries {
-			if j := p.entries[i].job; j != nil {
-				d.ranks = max(d.ranks, j.Program.Ranks())
-			}
-		}
+// NewDecoder returns a decoder of plots of runs that have these names, over the points of a view. Ranks is the number
+// of ranks of the largest job.
+func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, traffics []string, ranks int) *Decoder {
+	d := &Decoder{Reader: r, view: view, traffics: traffics, ranks: ranks, sets: listShown(names)}
+	for _, dim := range view.Sweep {
+		d.keys = append(d.keys, dim.Key)
 	}
 	return d
 }
 
+// Parse reads a plot that is no entry of the list: keys in their order, each with the text of its value as a file has
+// it. Places of errors are names, such as those of flags.
+func (d *Decoder) Parse(keys []Key) (Plot, error) {
+	item := &document.Node{Kind: document.Mapping, Place: document.Place{File: "the plot", Line: 1, Column: 1}}
+	for _, k := range keys {
+		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {
+			item.Keys = append(item.Keys, document.Entry{Place: v.Place, Name: k.Name, Value: v})
+		}
+	}
+	if x, ok := d.Map(item, Table); ok && d.OK() {
+		d.readPlot(x)
+	}
+	if err := d.Err(); err != nil {
+		return Plot{}, err
+	}
+	return d.plots[0], nil
+}
+
+// FileKind is how messages name a plot that is no entry of the list.
+var FileKind = document.Kind{Name: "plot", Whole: "a plot", First: "x, y, …"}
+
 // listShown returns what plots of each kind can show, with groups.
-func listShown(names *measure.Values) [plotKinds]shownGroups {
-	var sets [plotKinds]shownGroups
+func listShown(names *measure.Values) [kindCount]shownGroups {
+	var sets [kindCount]shownGroups
 	for i := range sets {
 		sets[i] = shownGroups{}
 	}
@@ -257,8 +250,8 @@ func listShown(names *measure.Values) [plotKinds]shownGroups {
 	return sets
 }
 
-// readPlots reads the plot list.
-func (d *plotDecoder) readPlots(t *document.Node) []Plot {
+// Read reads the plot list.
+func (d *Decoder) Read(t *document.Node) []Plot {
 	if t == nil {
 		return nil
 	}
@@ -267,7 +260,7 @@ func (d *plotDecoder) readPlots(t *document.Node) []Plot {
 		return nil
 	}
 	for _, item := range t.Items {
-		if x, ok := d.Map(item, plot); ok {
+		if x, ok := d.Map(item, Table); ok {
 			d.readPlot(x)
 		}
 	}
@@ -275,7 +268,7 @@ func (d *plotDecoder) readPlots(t *document.Node) []Plot {
 }
 
 // readPlot reads an entry of the list.
-func (d *plotDecoder) readPlot(x document.Map) {
+func (d *Decoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
 		p.Drawn = d.Word(v, "kind of plot", kinds)
@@ -292,11 +285,11 @@ func (d *plotDecoder) readPlot(x document.Map) {
 		d.readMeasure(x, &p, measured)
 	}
 	if v := x.Get("log"); v != nil {
-		w := d.Word(v, "logarithmic axis", plot.Key("log").Form.Words)
+		w := d.Word(v, "logarithmic axis", Table.Key("log").Form.Words)
 		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
 	apart := append(slices.Clip(d.keys), byGroup)
-	for _, l := range itemsOf(x.Get("lines")) {
+	for _, l := range document.ItemsOf(x.Get("lines")) {
 		p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", apart))
 	}
 	if v := x.Get("panels"); v != nil {
@@ -314,20 +307,9 @@ func (d *plotDecoder) readPlot(x document.Map) {
 	d.plots = append(d.plots, p)
 }
 
-// itemsOf returns the items of a list, or the one value itself.
-func itemsOf(v *document.Node) []*document.Node {
-	switch {
-	case v == nil:
-		return nil
-	case v.Kind == document.List:
-		return v.Items
-	}
-	return []*document.Node{v}
-}
-
 // readAxes reads x and y, and says what the kind of plot is and which of the two is a measure; nil if that cannot be
 // told.
-func (d *plotDecoder) readAxes(x document.Map, p *Plot) *document.Node {
+func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 	keys := d.keys
 	axisX, axisY := x.Get("x"), x.Get("y")
 	shares := p.Drawn == KindCDF || p.Drawn == KindCCDF
@@ -338,11 +320,11 @@ func (d *plotDecoder) readAxes(x document.Map, p *Plot) *document.Node {
 		axisY = &document.Node{Place: x.Place, Text: p.Drawn}
 	}
 	if axisX == nil {
-		d.Missing(x.Node, "x", plot.What, plot.Names(), "x: "+
+		d.Missing(x.Node, "x", Table.What, Table.Names(), "x: "+
 			document.Choices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
 	}
 	if axisY == nil {
-		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
+		d.Missing(x.Node, "y", Table.What, Table.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
 			"the plot has no y")
 	}
 	if axisX == nil && axisY != nil && p.Drawn != KindHeat {
@@ -372,7 +354,7 @@ func (d *plotDecoder) readAxes(x document.Map, p *Plot) *document.Node {
 }
 
 // checkLonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
-func (d *plotDecoder) checkLonelyY(axisY *document.Node) {
+func (d *Decoder) checkLonelyY(axisY *document.Node) {
 	name, _, _ := strings.Cut(d.Text(axisY), ".")
 	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(d.keys, name) {
 		return
@@ -389,8 +371,8 @@ func (d *plotDecoder) checkLonelyY(axisY *document.Node) {
 }
 
 // checkKind refuses kinds that do not go with the axes.
-func (d *plotDecoder) checkKind(x document.Map, p *Plot, shares bool) {
-	allowed := map[PlotKind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
+func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
+	allowed := map[Kind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
 		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
 	switch {
 	case !slices.Contains(kinds, p.Drawn): // none is given, or that has been said
@@ -403,7 +385,7 @@ func (d *plotDecoder) checkKind(x document.Map, p *Plot, shares bool) {
 }
 
 // readHeatAxes reads those of a heat map, whose measure is z.
-func (d *plotDecoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.Node) *document.Node {
+func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.Node) *document.Node {
 	keys := d.keys
 	if p.X == timeAxis && !slices.Contains(keys, timeAxis) {
 		p.Kind = OverTime
@@ -416,13 +398,13 @@ func (d *plotDecoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *docume
 	}
 	z := x.Get("z")
 	if z == nil {
-		d.Missing(x.Node, "z", plot.What, plot.Names(), "z: a measure", "the heat map has no z, which its colours show")
+		d.Missing(x.Node, "z", Table.What, Table.Names(), "z: a measure", "the heat map has no z, which its colours show")
 	}
 	return z
 }
 
 // readMeasure reads what is shown: a measure, or measure.group.
-func (d *plotDecoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
+func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
 	set := d.sets[p.Kind]
 	if p.Drawn == KindBox { // of seeds, or of all values
 		set = maps.Clone(set)
@@ -432,7 +414,7 @@ func (d *plotDecoder) readMeasure(x document.Map, p *Plot, measured *document.No
 	}
 	words := slices.Sorted(maps.Keys(set))
 	if len(words) == 0 {
-		why := [plotKinds]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
+		why := [kindCount]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
 			"slowdown, fct, delay, queue, or nacks"}[p.Kind]
 		d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
 		return
@@ -476,7 +458,7 @@ func (p *Plot) Measured() string {
 }
 
 // groupsOf returns the groups of a measure that some point has.
-func (d *plotDecoder) groupsOf(name string, set shownGroups) (out []string) {
+func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
 	traffics := d.traffics
 	byTraffic := false
 	for _, g := range set[name] {
@@ -495,11 +477,11 @@ func (d *plotDecoder) groupsOf(name string, set shownGroups) (out []string) {
 }
 
 // readWhere reads the points, and the groups, that are shown.
-func (d *plotDecoder) readWhere(x document.Map, p *Plot) {
-	groups := itemsOf(x.Get("traffic"))
+func (d *Decoder) readWhere(x document.Map, p *Plot) {
+	groups := document.ItemsOf(x.Get("traffic"))
 	if w := x.Get("where"); w != nil {
 		if t := w.Find(byGroup); t != nil && !slices.Contains(d.keys, byGroup) {
-			groups = append(groups, itemsOf(t)...)
+			groups = append(groups, document.ItemsOf(t)...)
 			rest := *w
 			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == byGroup })
 			w = &rest
@@ -526,7 +508,7 @@ func (d *plotDecoder) readWhere(x document.Map, p *Plot) {
 }
 
 // splitByTraffic has a plot that does not say which traffic it shows tell all of them apart.
-func (d *plotDecoder) splitByTraffic(p *Plot) {
+func (d *Decoder) splitByTraffic(p *Plot) {
 	if p.Kind != OverSweep || slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || p.Y == byGroup {
 		return
 	}
@@ -545,7 +527,7 @@ func (d *plotDecoder) splitByTraffic(p *Plot) {
 const maxRanksShown = 1000
 
 // readTimeline reads an entry of the list that shows what ranks do.
-func (d *plotDecoder) readTimeline(x document.Map, p *Plot) {
+func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	p.Kind, p.X = OverRanks, timeAxis
 	if v := x.Get("x"); v != nil {
 		d.Word(v, "axis of a timeline", []string{timeAxis})
@@ -568,7 +550,7 @@ func (d *plotDecoder) readTimeline(x document.Map, p *Plot) {
 }
 
 // readRanks reads which ranks are shown.
-func (d *plotDecoder) readRanks(x document.Map, p *Plot) {
+func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	v := x.Get("ranks")
 	switch {
 	case v == nil:
@@ -576,7 +558,7 @@ func (d *plotDecoder) readRanks(x document.Map, p *Plot) {
 		p.Slowest = d.Integer(v, 1, maxRanksShown)
 	default:
 		p.Ranks = []int{}
-		for _, y := range itemsOf(v) {
+		for _, y := range document.ItemsOf(v) {
 			r, err := strconv.Atoi(d.Text(y))
 			if err != nil || r < 0 || r >= d.ranks {
 				d.Fail(y.Place, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
@@ -591,7 +573,7 @@ func (d *plotDecoder) readRanks(x document.Map, p *Plot) {
 }
 
 // readLook reads how a plot is to look.
-func (d *plotDecoder) readLook(x document.Map, p *Plot) {
+func (d *Decoder) readLook(x document.Map, p *Plot) {
 	for _, a := range []struct {
 		key string
 		to  *Range
@@ -621,12 +603,12 @@ func (d *plotDecoder) readLook(x document.Map, p *Plot) {
 		p.Title, p.Untitled = "", true
 	}
 	if v := x.Get("legend"); v != nil {
-		p.Legend = d.Word(v, "place of the legend", plot.Key("legend").Form.Words)
+		p.Legend = d.Word(v, "place of the legend", Table.Key("legend").Form.Words)
 	}
 	if v := x.Get("error"); v != nil {
-		p.Error = d.Word(v, "way to show intervals", plot.Key("error").Form.Words)
+		p.Error = d.Word(v, "way to show intervals", Table.Key("error").Form.Words)
 	}
-	for _, v := range itemsOf(x.Get("order")) {
+	for _, v := range document.ItemsOf(x.Get("order")) {
 		p.Order = append(p.Order, d.Text(v))
 	}
 	if v := x.Get("names"); v != nil {
@@ -743,7 +725,7 @@ func (r Range) String() string {
 
 // checkNames refuses an order, and names, of what no curve, panel or word of the plot has. --set and --quick may have
 // taken values away: then they are not looked at.
-func (d *plotDecoder) checkNames(x document.Map, p *Plot) {
+func (d *Decoder) checkNames(x document.Map, p *Plot) {
 	if d.view.Narrowed {
 		return
 	}
@@ -767,11 +749,54 @@ func (d *plotDecoder) checkNames(x document.Map, p *Plot) {
 			}
 		}
 	}
-	for _, v := range itemsOf(x.Get("order")) {
+	for _, v := range document.ItemsOf(x.Get("order")) {
 		check(v.Place, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
 	}
 	keys := append(append([]string{byGroup}, d.keys...), values...)
 	for _, k := range x.Entries("names") {
 		check(k.Place, "value, traffic or key in names", k.Name, keys)
 	}
+}
+
+// CheckNames checks plots where it is not known what runs have: view.Blind reports whether they may have a name, and
+// known are the names that they may have.
+func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
+	if t == nil || t.Kind != document.List {
+		return
+	}
+	for _, item := range t.Items {
+		x, ok := r.Map(item, Table)
+		if !ok {
+			continue
+		}
+		for _, key := range neededAxes(x) {
+			if x.Get(key) == nil {
+				x.Missing(key, "the plot has no %s", key)
+			}
+		}
+		if w := x.Get("where"); w != nil {
+			var f Plot
+			view.Where(r, &f.Filter, w)
+		}
+		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.Blind(y.Text) {
+			r.Unknown(y.Place, "measure", y.Text, known)
+		}
+	}
+}
+
+// neededAxes returns the axes that a plot cannot be without.
+func neededAxes(x document.Map) []string {
+	kind := ""
+	if v := x.Get("kind"); v != nil {
+		kind = v.Text
+	}
+	switch kind {
+	case KindTimeline:
+		return nil
+	case KindSeries:
+		return []string{"y"}
+	case KindCDF, KindCCDF:
+		return []string{"x"}
+	}
+	return []string{"x", "y"}
 }
