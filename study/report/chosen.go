@@ -28,5 +28,6 @@ func chosen(c *results.Chosen, where string) string {
 // tooWide reports whether there are seeds of which not even the most were enough, or it is not known how many are.
 func tooWide(o *results.Outcome) bool {
 	return o.Chosen != nil && o.Chosen.State != results.Met ||
-		o.World == experiment.Lab && o.Counterpart != nil && o.Counterpart.Chosen != nil && o.Counterpart.Chosen.State != results.Met
+		o.World == experiment.Lab && o.Counterpart != nil && o.Counterpart.Chosen != nil &&
+			o.Counterpart.Chosen.State != results.Met
 }

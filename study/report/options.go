@@ -12,8 +12,8 @@ import (
 	"weir/study/measure"
 )
 
-// TableOptions are the width, colours, columns and order of a report. The zero value has what the experiment's file asks
-// for, or else everything, as wide as a terminal with unknown properties.
+// TableOptions are the width, colours, columns and order of a report. The zero value has what the experiment's file
+// asks for, or else everything, as wide as a terminal with unknown properties.
 type TableOptions struct {
 	Width   int      // of a line, in columns; 0: Width
 	Color   bool     // with the codes of a terminal; what others wrote is then escaped already

@@ -109,8 +109,8 @@ type sizeGrid struct {
 	title string
 }
 
-// sizeGrids are the tables by flow size of what the options show: a column for each point; of one point alone a column for
-// each of mean and percentiles.
+// sizeGrids are the tables by flow size of what the options show: a column for each point; of one point alone a column
+// for each of mean and percentiles.
 func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
 	points := w.sizes()
 	keys := varying(points)

@@ -441,7 +441,8 @@ func TestChosenErrors(t *testing.T) {
 		options TableOptions
 		want    []string
 	}{
-		{"column", TableOptions{Columns: []string{"goodptu"}}, []string{"--columns", `did you mean "goodput"?`, "goodput.bulk"}},
+		{"column", TableOptions{Columns: []string{"goodptu"}}, []string{"--columns", `did you mean "goodput"?`,
+			"goodput.bulk"}},
 		{"group", TableOptions{Columns: []string{"goodput.nobody"}}, []string{"names nothing", "goodput.web"}},
 		{"pattern", TableOptions{Columns: []string{"x*"}}, []string{"names nothing"}},
 		{"sort", TableOptions{Sort: []string{"schem"}}, []string{"--sort", `did you mean "scheme"?`, "size", "jain"}},

@@ -69,7 +69,8 @@ func TestListedTables(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	for form, made := range map[string]func(*results.Outcome) (string, error){
-		"Markdown": (&TableOptions{}).Markdown, "LaTeX": (&TableOptions{}).LaTeX, "JSON": func(o *results.Outcome) (string, error) {
+		"Markdown": (&TableOptions{}).Markdown, "LaTeX": (&TableOptions{}).LaTeX, "JSON": func(o *results.Outcome) (string,
+			error) {
 			return string(o.JSON()), nil
 		}, "page": func(o *results.Outcome) (string, error) {
 			page, err := HTML(o, Summarise(o.Runs), nil, Page{})

@@ -82,7 +82,8 @@ func TestAgreements(t *testing.T) {
 			results.Attempt{Errors: []string{"x"}}, -1, claim.Undecided, true},
 	} {
 		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("goodput", "x", x.attempt, x.lab...),
-			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, x.sim...)}}
+			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{},
+				x.sim...)}}
 		all := o.Agreements()
 		if len(all) != 1 || !all[0].Judged || all[0].Verdict != x.want || all[0].Upset != x.upset {
 			t.Errorf("%s: %+v", x.name, all)
@@ -126,7 +127,8 @@ func TestAgreementsOfQueues(t *testing.T) {
 	} {
 		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p50", upsetBy(x.share),
 			x.lab),
-			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{}, x.sim)}}
+			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{},
+				x.sim)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("a median of %v and %v, %v upset: %+v", x.sim, x.lab, x.share, all)
 		}

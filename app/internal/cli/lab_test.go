@@ -53,8 +53,9 @@ func TestLabExitCode(t *testing.T) {
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: x.runs, Counterpart: &results.Outcome{World: experiment.Sim,
-				Spec: of, Runs: run(40e6)}}
+			o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: x.runs,
+				Counterpart: &results.Outcome{World: experiment.Sim,
+					Spec: of, Runs: run(40e6)}}
 			if got := exitCode(o, x.interrupted, x.check); got != x.want {
 				t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
 			}
