@@ -344,7 +344,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 	}
 }
 
-// leastCaptured is the least payload of a datagram (udp.LeastCaptured).
+// minCaptured is the least payload of a datagram (udp.LeastCaptured).
 const minCaptured = 16
 
 // listLeft returns what was left out, as text.

@@ -12,7 +12,7 @@ import (
 	"weir/internal/document"
 )
 
-// mostPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
+// maxPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
 const maxPairs = 1000
 
 // checkTraffic asks the traffic's transport and controller what they have to say of where they stand. It is called when
@@ -98,7 +98,7 @@ func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst in
 	}
 }
 
-// eachPair visits pairs of hosts between which the generator may draw a flow, at most mostPairs of them.
+// eachPair visits pairs of hosts between which the generator may draw a flow, at most maxPairs of them.
 func (g *Generator) eachPair(add func(src, dst int)) {
 	to := g.To
 	switch {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
@@ -77,7 +78,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
 	timeless := d.Count() > before
-	if timeless { // nothing is said against a duration that is not meant
+	if timeless { // no error about a duration that is not meant
 		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
 	}
 	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
@@ -101,8 +102,8 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point) {
 	d.traffic.jobs.readIdeal(root, p)
 	d.users.readUsers(root, p)
-	events := d.events.readEvents(root,
-		p) // whose rates the format of telemetry needs; waits and traffic are read without them
+	// The format of telemetry depends on the rates of events. Waits and traffic are read without events.
+	events := d.events.readEvents(root, p)
 	d.switches.readSwitches(root, p, events)
 	p.limitWaits(d.paths.programs)
 	d.traffic.readList(root, p)
@@ -188,8 +189,8 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 	}
 }
 
-// Errors of a file come together. Where something is wrong that others depend on, this file reads what is left as far
-// as it can be read without that, and says nothing that might only follow from it.
+// Errors of a file come together. After an error that others depend on, the functions below read the rest as far as it
+// can be read, and report no error that might only follow from the first.
 
 // decodePartial reads what can be read of a point without its network.
 func (d *decoder) decodePartial(root document.Map, p *Point) {

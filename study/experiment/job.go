@@ -393,7 +393,7 @@ func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 	}
 }
 
-// mostSends limits the operations of a job that are examined for pairs of ranks that send to each other. What is beyond
+// maxSends limits the operations of a job that are examined for pairs of ranks that send to each other. What is beyond
 // it ends the run with the same error.
 const maxSends = 1 << 22
 
@@ -417,7 +417,7 @@ func (j *Job) Sends(visit func(from int, at job.Ref, to int) (more bool)) {
 	job.Sends(j.Program, maxSends, visit)
 }
 
-// sample returns pairs of hosts of a job that send to each other, at most mostPairs: of each rank the sends to the
+// sample returns pairs of hosts of a job that send to each other, at most maxPairs: of each rank the sends to the
 // ranks that follow it most closely, the closest of all ranks first.
 func (j *Job) sample() [][2]int {
 	if j.sampled != nil {

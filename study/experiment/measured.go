@@ -236,7 +236,7 @@ func (s *Spec) findDiffering(k, i, further int) (p, q *Point) {
 	return nil, nil
 }
 
-// mostCompared bounds the flows that are compared one by one.
+// maxCompared bounds the flows that are compared one by one.
 const maxCompared = 100000
 
 // sameConditions reports whether two points have the same network, flows, times and events. What sends without a

@@ -475,6 +475,6 @@ func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *
 
 func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
 
-// mostRoutes bounds the entries of all switches' tables, for the same reason: a
+// maxRoutes bounds the entries of all switches' tables, for the same reason: a
 // gigabyte, at four bytes each.
 const maxRoutes = 1 << 28

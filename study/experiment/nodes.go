@@ -55,7 +55,7 @@ type nodeNames struct {
 	matches   int              // names that the point's patterns were compared with
 }
 
-// mostMatches bounds the names that patterns are compared with at a point.
+// maxMatches bounds the names that patterns are compared with at a point.
 const maxMatches = 1 << 26
 
 // matchNodes returns the nodes of one kind that a name or a pattern means. A name means its own node, also if it could

@@ -155,7 +155,7 @@ func (s *Spec) explainBlock(block *document.Node) string {
 	return strings.Join(parts, "; ")
 }
 
-// mostParameters is the longest text of a scheme's parameters that an explanation has.
+// maxParameterText is the longest text of a scheme's parameters that an explanation has.
 const maxParameterText = 50
 
 // explainValue returns the text of a value of a block: a scheme by its name, with its description. Plain forwarding is

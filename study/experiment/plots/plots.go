@@ -523,7 +523,7 @@ func (d *Decoder) splitByTraffic(p *Plot) {
 	}
 }
 
-// mostRows bounds the ranks of a timeline.
+// maxRanksShown bounds the ranks of a timeline.
 const maxRanksShown = 1000
 
 // readTimeline reads an entry of the list that shows what ranks do.
