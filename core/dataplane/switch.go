@@ -54,8 +54,8 @@ type Number struct{ Out, In int32 }
 // machine: the driver provides the time and says when a port can send. It implements fabric.Node.
 type Switch struct {
 	env    Env
-	config Config       `state:"-"`
-	pool   *packet.Pool `state:"-"`
+	config Config
+	pool   *packet.Pool
 	ports  []*tm.Port
 	awake  []bool // the driver will ask this port without being woken
 
@@ -70,36 +70,36 @@ type Switch struct {
 	pipe       Pipe      // nil: the hooks, one by one
 	routed     bool      // by the pipe, too
 	direct     bool      // what is in hand, just received, may leave at once
-	nextTick   unit.Time `state:"instant"` // or when a pause ends by itself
+	nextTick   unit.Time // or when a pause ends by itself
 
-	pausing []uint8   // by port: classes that the neighbour was asked to stop
-	expiry  unit.Time `state:"instant"`
+	pausing []uint8 // by port: classes that the neighbour was asked to stop
+	expiry  unit.Time
 
 	buffered unit.Bytes
 	wants    packet.Wants
 	pending  []request
 
-	recircSerialiser unit.Serialiser `state:"-"`
+	recircSerialiser unit.Serialiser
 	recirc           []recirculating // in order of time
 	recircAt         int             // first one that is still on its way
-	recircFree       unit.Time       `state:"past"`
+	recircFree       unit.Time
 
-	replicas []PortID `state:"-"` // by which the packet in hand leaves, too (Env.Replicate)
+	replicas []PortID // by which the packet in hand leaves, too (Env.Replicate)
 
-	consumed  uint64               `state:"count"`
-	born      uint64               `state:"count"` // packets that the switch or its programs have made
-	samples   []Sample             `state:"-"`     // room for those of programs' metrics; nil: nobody has asked
-	freed     uint64               `state:"count"` // of these, those that programs gave back unused
-	absorbed  uint64               `state:"count"` // PFC frames that came in
-	drops     [Reasons]uint64      `state:"count"`
-	portDrops [][Reasons]uint64    `state:"count"`
-	made      [packet.Kinds]uint64 `state:"count"`
-	madeDrops [packet.Kinds]uint64 `state:"count"`
+	consumed  uint64
+	born      uint64   // packets that the switch or its programs have made
+	samples   []Sample // room for those of programs' metrics; nil: nobody has asked
+	freed     uint64   // of these, those that programs gave back unused
+	absorbed  uint64   // PFC frames that came in
+	drops     [Reasons]uint64
+	portDrops [][Reasons]uint64
+	made      [packet.Kinds]uint64
+	madeDrops [packet.Kinds]uint64
 }
 
 type ticker struct {
 	Ticker
-	at unit.Time `state:"instant"`
+	at unit.Time
 }
 
 // New makes a switch. It fails when a program has no hook at all, which is a

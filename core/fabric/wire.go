@@ -9,8 +9,8 @@ import (
 // wire is the receiving half of a link: the frames on their way, in order of
 // arrival.
 type wire struct {
-	ring  []flight `state:"-"` // length is a power of two
-	head  uint32   `state:"-"`
+	ring  []flight // length is a power of two
+	head  uint32
 	count uint32
 	to    *member
 	link  int32

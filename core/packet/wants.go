@@ -7,17 +7,17 @@ import "weir/core/unit"
 // than what they return.
 type Wants struct {
 	// Timer is when Advance has to be called; unit.Never when idle.
-	Timer unit.Time `state:"instant"`
+	Timer unit.Time
 	// What comes first stands by itself, for mostly it is all, and then no slice is touched: 1 + a port that is woken,
 	// or handed, or 0 for nothing.
 	first int32
-	next  int32 `state:"-"` // in more
+	next  int32 // in more
 	more  []PortID
 
-	free    []*unit.Time `state:"-"`
-	through *Packet      `state:"-"`
-	behind  int32        `state:"-"` // what was first, which comes behind through: a port that its leaving has woken
-	by      PortID       `state:"-"` // the port of through
+	free    []*unit.Time
+	through *Packet
+	behind  int32  // what was first, which comes behind through: a port that its leaving has woken
+	by      PortID // the port of through
 }
 
 // handed is Wants.first when a packet was handed through.

@@ -133,9 +133,9 @@ func Choices() []Choice { return []Choice{Hashed, RoundRobin, Rail} }
 
 // Chooser gives flows their NICs, in the order in which they are told.
 type Chooser struct {
-	routes *Routes         `state:"-"`
+	routes *Routes
 	turns  []int           // by host
-	near   map[Pair][]Pair `state:"-"` // of hosts, the nearest NICs, as messages go between the same hosts again and again
+	near   map[Pair][]Pair // of hosts, the nearest NICs, as messages go between the same hosts again and again
 }
 
 // mostNear bounds the pairs of hosts that are remembered.

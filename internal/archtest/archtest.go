@@ -34,7 +34,7 @@ type Layer struct {
 // down only.
 var Layers = []Layer{
 	{Name: "."}, // the pages
-	{Name: "core", Pure: true, Order: "unit < packet scheme < telemetry topology workload < jobs < trace < " +
+	{Name: "core", Pure: true, Order: "unit state < packet scheme < telemetry topology workload < jobs < trace < " +
 		"cc dataplane < transport < outcome < fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},

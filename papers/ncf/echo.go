@@ -43,10 +43,10 @@ type echoes struct {
 // echo is what the switch knows of a flow and of its last acknowledgement.
 type echo struct {
 	key          uint64    // of its data
-	seen         unit.Time `state:"instant"` // when data came last
-	toldAt       unit.Time `state:"instant"`
-	end          uint32    // behind the last byte that was seen
-	until        uint32    // end when the sender was told
+	seen         unit.Time // when data came last
+	toldAt       unit.Time
+	end          uint32 // behind the last byte that was seen
+	until        uint32 // end when the sender was told
 	used         bool
 	elephant     bool
 	accurate     bool // it counts marks

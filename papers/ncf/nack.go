@@ -301,11 +301,11 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 // gathered is a NACK that waits for further losses of its flow.
 type gathered struct {
 	key              uint64
-	due              unit.Time `state:"instant"`
+	due              unit.Time
 	notice           packet.Notification
 	tcp              packet.Segment
 	seq, ack         int64
-	sent             unit.Time `state:"instant"`
+	sent             unit.Time
 	flow             packet.FlowID
 	src, dst         packet.Addr
 	out              dataplane.PortID

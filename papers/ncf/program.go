@@ -80,7 +80,7 @@ type Config struct {
 
 // Program is NCF in one switch.
 type Program struct {
-	config   Config `state:"-"`
+	config   Config
 	detector Detector
 	framing  packet.Framing
 	ports    []port // the last one is for packets whose egress port is unknown

@@ -11,8 +11,8 @@ import (
 // Average is UTEMA, the unbiased time-dependent exponential moving average of
 // §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
 type Average struct {
-	sum, count float64   // S, N, as of last; N counts the samples' weights
-	last       unit.Time `state:"instant"`
+	sum, count float64 // S, N, as of last; N counts the samples' weights
+	last       unit.Time
 }
 
 // Update adds a sample with a weight, 1 for UTEMA.

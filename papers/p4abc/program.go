@@ -22,8 +22,8 @@ var Experiments embed.FS
 type Program struct {
 	aggregates
 	honest
-	config   Config `state:"-"`
-	cost     uint8  // of class 0: log2 of as how many bytes one counts
+	config   Config
+	cost     uint8 // of class 0: log2 of as how many bytes one counts
 	inBytes  bool
 	frame    unit.Bytes      // of full size
 	aqms     []activityAQM   // by egress port

@@ -52,9 +52,9 @@ type Counts struct {
 
 // Program is P4TE at a leaf, a spine or a super spine.
 type Program struct {
-	config   Config `state:"-"`
+	config   Config
 	place    *dataplane.Place
-	clock    telemetry.Clock `state:"-"`
+	clock    telemetry.Clock
 	framing  packet.Framing
 	down     []int32 // by address: the port that leads down to it; −1: upward
 	upward   [Metrics]*Upward
@@ -69,16 +69,16 @@ type Program struct {
 	used     []dataplane.Colour // port_utilizations, at ingress
 	leadsUp  []bool             // by port
 	hosts    []bool             // by port: there is a host
-	left     []unit.Time        `state:"instant"` // by port: when the last packet left
-	nextAge  unit.Time          `state:"instant"`
-	reach    *reach             // nil: nobody tells of failures
-	isDown   []bool             // by port: the link is down, as far as the control plane knows
+	left     []unit.Time        // by port: when the last packet left
+	nextAge  unit.Time
+	reach    *reach // nil: nobody tells of failures
+	isDown   []bool // by port: the link is down, as far as the control plane knows
 	control  *ControlPlane
 	writes   []Write // on their way, by time; those before index written are done
 	written  int
-	nextLook unit.Time `state:"instant"`
-	counts   Counts    `state:"count"`
-	rate     *rater    // nil: no rate adaptation
+	nextLook unit.Time
+	counts   Counts
+	rate     *rater // nil: no rate adaptation
 }
 
 // New returns the program for a switch in a fat tree whose hosts have hierarchical addresses, of options

@@ -11,7 +11,7 @@ import (
 // valid for three checks. So one message may be lost, and no message is necessary when the link is up again.
 type reach struct {
 	below []int32       // by leaf: the port that leads down to it; −1: upward
-	until [][]unit.Time `state:"past"` // by port and leaf: no way beyond until then
+	until [][]unit.Time // by port and leaf: no way beyond until then
 
 	address packet.Addr // of this switch
 	version uint8

@@ -17,36 +17,36 @@ import (
 // go first, and so do replies that were delayed. Ready flows are served round robin. It implements fabric.Node.
 type host struct {
 	port        *tm.Port
-	thread      *thread      `state:"-"`
-	run         *Simulation  `state:"-"`
-	observation *observation `state:"-"` // nil: nothing is noted
+	thread      *thread
+	run         *Simulation
+	observation *observation // nil: nothing is noted
 	slot        []slot
 	unused      []int32         // slots without an endpoint
 	finished    []packet.FlowID // flows from here whose senders have, and whose ends are not given back
 	failed      error           // an endpoint could not be made
-	jobs        *ranks          `state:"-"` // of jobs that are here; nil: there are none
+	jobs        *ranks          // of jobs that are here; nil: there are none
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
-	lastReply  int32            `state:"-"` // last slot of the ring that sends replies, if there are two
+	lastReply  int32            // last slot of the ring that sends replies, if there are two
 	held       []int32          // slots that may send but whose class is paused
 	sends      timerheap.Heap   // slots that will send later, and flows that will begin; others are stale (current)
 	timers     timerheap.Heap   // likewise
-	expiry     unit.Time        `state:"instant"` // when a pause ends by itself
-	stall      unit.Time        `state:"instant"` // when a stall ends; Never: there is none
+	expiry     unit.Time        // when a pause ends by itself
+	stall      unit.Time        // when a stall ends; Never: there is none
 	kept       []*packet.Packet // came in during it
 	node       int32
 	number     int32     // of the NIC (topology.NICs); of the first one the node
-	scheduled  unit.Time `state:"instant"` // when the driver will ask by itself
+	scheduled  unit.Time // when the driver will ask by itself
 	wants      packet.Wants
 	at         packet.PortID // the node's port that it is
 	woken      bool          // that time has come forward, and the driver knows
-	unexpected uint64        `state:"count"` // packets of no flow of this host
-	late       uint64        `state:"count"` // of them, of flows whose ends were given back: there should be none
-	made       uint64        `state:"count"` // packets that endpoints have sent, but for replies
-	ended      uint64        `state:"count"` // packets that came in and were no replies
+	unexpected uint64        // packets of no flow of this host
+	late       uint64        // of them, of flows whose ends were given back: there should be none
+	made       uint64        // packets that endpoints have sent, but for replies
+	ended      uint64        // packets that came in and were no replies
 
-	strays map[packet.FlowID]*stray `state:"-"` // the unexpected packets by flow
+	strays map[packet.FlowID]*stray // the unexpected packets by flow
 }
 
 // slot is one endpoint of a flow at this host.

@@ -85,7 +85,7 @@ type jobs struct {
 	number  uint64             // messages so far
 	flow    outcome.Flow       // room for that of the message that begins
 	said    job.Message        // likewise for what it says
-	up      func(nic int) bool `state:"-"` // Simulation.up
+	up      func(nic int) bool // Simulation.up
 }
 
 // jobOf is a job under way.

@@ -335,11 +335,11 @@ func (x *recurring) shift() unit.Time {
 	return unit.Time(x.told.Iterations/x.told.Cycle) * x.told.Period
 }
 
-// Untagged returns the fields of the network's present state that keep it from ever recurring, as they have no tag
-// (recurrence.Untagged). Packets and endpoints are left out, since iterations do not share any. Programs for
-// switches can be tested with it: run one, and expect an empty list.
-func (r *Simulation) Untagged() []string {
-	return recurrence.Untagged(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
+// SurveyState examines the types of the network's present state, and reports what keeps it from ever recurring. Packets
+// and endpoints are left out, since iterations do not share any. Programs for switches can be tested with it: run one,
+// and expect no faults.
+func (r *Simulation) SurveyState() recurrence.Survey {
+	return recurrence.NewSurvey(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
 }
 
 // roots are where the state of the network begins, and of the first job.

@@ -73,7 +73,7 @@ const (
 
 // Program has the buckets of one switch.
 type Program struct {
-	config  Config `state:"-"`
+	config  Config
 	table   *users.Table
 	buckets []dataplane.SrTCM // by user and direction
 	frame   int64             // Size of the largest frame

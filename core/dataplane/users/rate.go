@@ -11,8 +11,8 @@ import (
 // equation (3): r = (1 − e^(−T/K)) · l/T + e^(−T/K) · r. Unlike one with a fixed weight, its outcome does not
 // depend on how traffic is divided into packets. It starts with 0 at time 0.
 type Rate struct {
-	last  unit.Time `state:"instant"`
-	value float64   // bit/s
+	last  unit.Time
+	value float64 // bit/s
 }
 
 // Update counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For

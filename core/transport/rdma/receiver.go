@@ -57,14 +57,14 @@ type answering struct {
 	trimmable                           bool
 	recovery                            string
 	paths, ackEvery                     int
-	ackDelay, nackInterval, cnpInterval unit.Time `state:"span"`
+	ackDelay, nackInterval, cnpInterval unit.Time
 }
 
 // making is a reply that the NIC is making.
 type making struct {
 	reply
 	message uint32        // packet.Packet.Message
-	with    packet.Packet `state:"-"` // has its extensions
+	with    packet.Packet // has its extensions
 }
 
 // begin makes it the receiver of a flow, whatever it was.

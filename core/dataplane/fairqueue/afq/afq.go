@@ -82,7 +82,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is AFQ in one switch.
 type Program struct {
-	config Config `state:"-"`
+	config Config
 	table  *users.Table
 	queues uint64
 	seeds  []uint32

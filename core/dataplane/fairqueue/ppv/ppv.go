@@ -121,7 +121,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is PPV in one switch.
 type Program struct {
-	config Config      `state:"-"`
+	config Config
 	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random
@@ -130,8 +130,8 @@ type Program struct {
 // Port is what a port keeps for its threshold.
 type Port struct {
 	probability, delay float64   // PIE's, and the delay at the last update in s
-	next               unit.Time `state:"past"`    // of the update
-	turn               unit.Time `state:"instant"` // of the window
+	next               unit.Time // of the update
+	turn               unit.Time // of the window
 	now, before        []int64   // bytes that came by rank, in this window and in the one before
 	threshold          uint32    // ranks above it are dropped
 	part               float64   // and this share of those at it

@@ -125,7 +125,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is Rainbow Fair Queueing in one switch.
 type Program struct {
-	config Config      `state:"-"`
+	config Config
 	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random
@@ -134,10 +134,10 @@ type Program struct {
 
 // Port is what a port keeps.
 type Port struct {
-	threshold uint32    // colours above it are dropped
-	highest   uint32    // colour that came since the threshold moved
-	queue     float64   // when the threshold was looked at
-	next      unit.Time `state:"past"`
+	threshold uint32  // colours above it are dropped
+	highest   uint32  // colour that came since the threshold moved
+	queue     float64 // when the threshold was looked at
+	next      unit.Time
 }
 
 // New returns the program for a site.

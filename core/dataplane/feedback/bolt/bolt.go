@@ -117,11 +117,11 @@ func Scheme() dataplane.Scheme {
 
 // Program is the switch's part.
 type Program struct {
-	config  Config `state:"-"`
+	config  Config
 	framing packet.Framing
 	ports   []port
 	mtu     float64
-	sent    uint64 `state:"count"`
+	sent    uint64
 }
 
 // port is the state of one egress port.
@@ -130,7 +130,7 @@ type port struct {
 	link      unit.Rate
 	supply    float64   // bytes that it sends in a picosecond
 	token     float64   // sm_token [bytes]
-	last      unit.Time `state:"instant"` // last_sm_time
+	last      unit.Time // last_sm_time
 	tokens    int32     // pru_token
 }
 

@@ -5,17 +5,21 @@
 package cli
 
 import (
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
+	"weir/core/state"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
+	"weir/worlds/sim/recurrence"
 )
 
-// untagged runs the first point of a file, and returns what of its state at the end has no tag.
-func untagged(t *testing.T, text string) []string {
+// surveyState runs the first point of a file, and examines the types of its state at the end.
+func surveyState(t *testing.T, text string) recurrence.Survey {
 	t.Helper()
 	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
 		experiment.Options{})
@@ -34,7 +38,7 @@ func untagged(t *testing.T, text string) []string {
 	if out := r.Run(); out.PacketHops < 500 {
 		t.Errorf("%d packet-hops prove little", out.PacketHops)
 	}
-	return r.Untagged()
+	return r.SurveyState()
 }
 
 // stateForms are options with state of their own, beyond each scheme with its defaults.
@@ -62,17 +66,37 @@ var stateForms = map[string][2]string{
 	"a link with loss": {"switch: [ecmp]\nevents: [{at: 100us, link: [leaf0, spine0], rate: 300Mbps}]", overTCP},
 }
 
-// No time of the state of any program, scheduler, controller or transport lacks a tag, and nothing else in it is beyond
-// comparison, while packets are dropped, marked, paused for and sent again, and at hosts of a job.
-func TestStateIsTagged(t *testing.T) {
-	check := func(what, text string) {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			for _, x := range untagged(t, text) {
-				t.Error(x)
-			}
+// Each time in the state of any program, scheduler, controller or transport, and of hosts with a job, has a kind, and
+// all else can be compared, while packets are dropped, marked, paused for and sent again. Each type with a description
+// is part of some state.
+func TestStateIsDescribed(t *testing.T) {
+	var mutex sync.Mutex
+	met := map[reflect.Type]bool{}
+	t.Run("every state", func(t *testing.T) {
+		everyState(func(what, text string) {
+			t.Run(what, func(t *testing.T) {
+				t.Parallel()
+				found := surveyState(t, text)
+				for _, x := range found.Faults {
+					t.Error(x)
+				}
+				mutex.Lock()
+				defer mutex.Unlock()
+				for _, x := range found.Types {
+					met[x] = true
+				}
+			})
 		})
+	})
+	for _, x := range state.Described() {
+		if state.KindsOf(x); !met[x] {
+			t.Errorf("%v has a description, and is part of no state", x)
+		}
 	}
+}
+
+// everyState calls check with specs that have all kinds of state together that a network can have.
+func everyState(check func(what, text string)) {
 	everyScheme(Registry(), check)
 	for what, form := range stateForms {
 		check(what, threadsSpec(form[0], form[1], ""))
