@@ -119,7 +119,7 @@ func New(c Config) (*Switch, error) {
 		s.bookers, s.droppers = append(s.bookers, w), append(s.droppers, w)
 	}
 	s.env = Env{id: c.ID, sw: s, random: c.Random}
-	s.obey()
+	s.addSchedulerDrops()
 	if c.Recirculation.Rate != (unit.LinkRate{}) {
 		s.recircSerialiser = unit.NewSerialiser(c.Recirculation.Rate)
 	}
@@ -145,21 +145,21 @@ func (s *Switch) hook(p Program) bool {
 	return hooks > 0
 }
 
-// obey has packets dropped that a port's scheduler has let go for that (tm.NewFQCoDel).
-func (s *Switch) obey() {
-	if s.dooms() {
-		s.releasers = append(s.releasers, doomed{})
+// addSchedulerDrops adds a hook that drops the packets which a port's scheduler drops (tm.NewFQCoDel).
+func (s *Switch) addSchedulerDrops() {
+	if s.hasSchedulerDrops() {
+		s.releasers = append(s.releasers, schedulerDrops{})
 	}
 }
 
-// dooms reports whether a scheduler has packets dropped.
-func (s *Switch) dooms() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
+// hasSchedulerDrops reports whether a scheduler drops packets.
+func (s *Switch) hasSchedulerDrops() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
 
-// doomed drops what the scheduler says.
-type doomed struct{}
+// schedulerDrops is a Releaser that drops the packets that the scheduler dropped.
+type schedulerDrops struct{}
 
 // Release comes before that of programs, which see only what is sent.
-func (doomed) Release(env *Env, p *packet.Packet) Verdict {
+func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 	if env.sw.ports[p.Meta.Out].Doomed() {
 		return Drop(EarlyDrop)
 	}
@@ -188,7 +188,7 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	s.env.now = now
 	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil,
 		nil, nil, nil, nil, nil
-	s.obey()
+	s.addSchedulerDrops()
 	for _, p := range s.config.Programs {
 		if r, ok := p.(Restorer); ok && !slices.Contains(programs, p) {
 			r.Restore(&s.env)

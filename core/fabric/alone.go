@@ -29,7 +29,7 @@ func (f *Fabric) runAlone(g *group, end unit.Time) {
 			f.deliver(now, w, p)
 		}
 		node.Receive(now, w.in, p)
-		if out, p := wants.Passed(); p != nil {
+		if out, p := wants.TakeCutThrough(); p != nil {
 			f.send(m, m.ports[out], p, unit.Never, now)
 		}
 		if !wants.None() || wants.Timer < m.timer {

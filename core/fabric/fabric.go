@@ -208,14 +208,14 @@ func New(c Config) (*Fabric, error) {
 	for n := range f.members {
 		m := &f.members[n]
 		m.wants = m.node.Wants()
-		m.wants.Tell(m.free())
+		m.wants.SetPortClocks(m.free())
 		f.after(m, 0)
 	}
 	f.lookUp()
 	return f, nil
 }
 
-// free is when the ports of a node are free, as packet.Wants.Tell has it.
+// free is when the ports of a node are free, as packet.Wants.SetPortClocks has it.
 func (m *member) free() (all []*unit.Time) {
 	for _, pt := range m.ports {
 		var at *unit.Time

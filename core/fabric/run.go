@@ -177,7 +177,7 @@ func (f *Fabric) transmit(m *member, pt *port, now unit.Time) {
 
 // passOn sends what a node has handed through when it received a frame.
 func (f *Fabric) passOn(m *member, now unit.Time) {
-	if out, p := m.wants.Passed(); p != nil {
+	if out, p := m.wants.TakeCutThrough(); p != nil {
 		f.send(m, m.ports[out], p, unit.Never, now)
 	}
 }

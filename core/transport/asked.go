@@ -23,7 +23,7 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks,
 
 // CheckAsking returns the remarks about how a transport asks for telemetry: about the transport, and about the
 // controller. What they refuse, NewAsker refuses, too. a may be nil.
-func CheckAsking(a *Asking, s *cc.Site) (ofTransport, ofControl []scheme.Remark) {
+func CheckAsking(a *Asking, s *cc.FlowContext) (ofTransport, ofControl []scheme.Remark) {
 	if a == nil || s.Controller == nil || s.Telemetry == nil {
 		return nil, nil
 	}

@@ -375,7 +375,7 @@
 // Data carries the number of the feedback that its sender has adopted, in an extension of 3 bytes, and feedback its
 // number in 3 bits (package transport, Adopted and Feedback; docs/traces.md).
 //
-// What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
+// What cannot work where it stands is said when a file is read (Config.Check; cc.Checker): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their
 // place, go-back-N under spray, rdma's paths where no hash makes a path of a port. So are parameters of program
 // telemetry that do not suit the law: TestSuitsNetwork. Its t, over which switches average loads, suits relative

@@ -147,14 +147,14 @@ var (
 		Condition: "deaf: first is given and no elephant can be found that does not respond"}
 )
 
-// Suits warns of windows that do not go with round trips and senders, and of options without effect there: at the
+// Check warns of windows that do not go with round trips and senders, and of options without effect there: at the
 // slowest of the ports at which data can queue, the one to most senders' receiver.
-func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	slowest := s.Slowest()
 	if slowest == 0 {
 		return nil
 	}
-	var p *dataplane.Facing
+	var p *dataplane.Peer
 	for _, x := range s.Queueing() {
 		if x.Rate.Bits == slowest && (p == nil || x.Senders > p.Senders) {
 			p = x
@@ -178,7 +178,7 @@ const (
 // the threshold, at a port that datagrams flood: these want more than the overload's rate or, with bandwidth: equal,
 // more than half. The table is what keeps flows elephants in a flood. The other flows share the queue of the flood, and
 // hardly any of their packets get through.
-func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	threshold, holds, calm := o.Detector.Threshold, heaviest(o.Top), 0.95
 	if o.Equal {
 		calm = 0.5
@@ -210,9 +210,9 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []schem
 
 // warnOfBuffers warns of a port with a buffer that holds less than the memory of the port. A pool's port has a part,
 // but with memory a port the rest is never used.
-func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	memory := o.memoryAt(unit.Length{}, s.Frame())
-	var least *dataplane.Facing
+	var least *dataplane.Peer
 	holds := memory
 	for i := range s.Ports {
 		x := unit.Depth{Packets: s.Ports[i].Buffer.Packets, Bytes: s.Ports[i].Buffer.Bytes}.At(0, s.Frame())
@@ -229,7 +229,7 @@ func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.Setting) []sch
 }
 
 // warnOfTop warns of more elephants than the table of the N heaviest has. The offer to them is divided by its size.
-func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Remark {
 	n, threshold := heaviest(o.Top), o.Detector.Threshold
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
 		return all
@@ -241,7 +241,7 @@ func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Facing) []scheme.R
 }
 
 // windowAt returns d as it is given, or follows from a port, and the parameter that decides it.
-func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Time, param string) {
+func (o *Options) windowAt(s *dataplane.SwitchContext, p *dataplane.Peer) (d unit.Time, param string) {
 	switch {
 	case o.derives():
 		own := turnOf(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
@@ -253,7 +253,7 @@ func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Ti
 }
 
 // warnOfWindows compares n·d with a port's turn.
-func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
+func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	t turn) []scheme.Remark {
 	d, param := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
@@ -288,7 +288,7 @@ const (
 )
 
 // warnOfMemory warns of knobs of the memory without effect at a port with so many bytes of it.
-func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
+func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	memory float64) []scheme.Remark {
 	c := &o.Memory
 	tilted, spiked := unit.FormatShare(c.Tilt) != usualTilt, unit.FormatShare(c.Spike) != usualSpike

@@ -20,7 +20,7 @@ func (g *Program) early(env *dataplane.Env, x *port, o *Origin) bool {
 }
 
 // suitsEarly tells where early decides nothing: it is for elephants, whose queue is their own.
-func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	switch {
 	case o.Early <= 0:
 	case o.Nack == NackNone:
@@ -42,7 +42,7 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 
 // warnOfWait warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
 // mice's queue, the elephant stays there for change_wait, and early counts what elephants have in their own.
-func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	d, _ := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if !o.Flowlet || o.Wait <= nd { // a wait of 0s is d

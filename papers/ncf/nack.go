@@ -390,9 +390,9 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	return next
 }
 
-// Remembered calls see with the flows that may get a NACK though nothing of them is here: those of NACKs that wait, and
-// the heaviest of each port.
-func (g *Program) Remembered(see func(flow packet.FlowID)) {
+// PendingFlows calls see with the flows that may get a NACK though nothing of them is here: those of NACKs that wait,
+// and the heaviest of each port.
+func (g *Program) PendingFlows(see func(flow packet.FlowID)) {
 	for i := range g.pending {
 		if w := &g.pending[i]; w.taken {
 			see(w.flow)

@@ -320,7 +320,7 @@ func (c *Config) checkUsers() (param string, err error) {
 }
 
 // refuseUnknownUsers refuses parameters that need an aggregate which neither they nor the file's users name.
-func (c *Config) refuseUnknownUsers(s *dataplane.Setting) []scheme.Remark {
+func (c *Config) refuseUnknownUsers(s *dataplane.SwitchContext) []scheme.Remark {
 	complete := c.withUsers(s.Book)
 	if param, err := complete.checkUsers(); err != nil {
 		return []scheme.Remark{scheme.Refuse(param, "%v", err)}

@@ -64,7 +64,7 @@ func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
 }
 
 // suitsDomain says what of a domain cannot be in a setting: ports to nobody, and packets that become too long.
-func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
+func (c *Config) suitsDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if c.Domain == Alone {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 		inside = inside || !p.Host
 	}
 	for _, p := range c.Ports {
-		at := slices.IndexFunc(s.Ports, func(f dataplane.Facing) bool { return f.To == p.Key })
+		at := slices.IndexFunc(s.Ports, func(f dataplane.Peer) bool { return f.To == p.Key })
 		switch {
 		case at >= 0:
 			inside = inside || p.Value == Inside

@@ -469,7 +469,7 @@ func TestFirstActivity(t *testing.T) {
 	for forgotten.Port(1).Packets() > 0 {
 		forgotten.pool.Put(forgotten.take())
 	}
-	forgotten.program.Forget(1)
+	forgotten.program.EvictAddress(1)
 	for name, b := range map[string]*bench{
 		"a source": newBench(t, c), "an aggregate": newBench(t, named), "all others": newBench(t, shared),
 		"a source after a reload": reloaded(t, named, c), "an aggregate that is new": reloaded(t, c, named),
@@ -485,8 +485,8 @@ func TestFirstActivity(t *testing.T) {
 
 // What cannot be is said when the file is read: neighbours that nobody is, packets that a mark makes too long.
 func TestSuitsDomain(t *testing.T) {
-	s := &dataplane.Setting{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, Rigid: 1493,
-		Ports: []dataplane.Facing{{To: "h1", Host: true}, {To: "s2"}}}
+	s := &dataplane.SwitchContext{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, Rigid: 1493,
+		Ports: []dataplane.Peer{{To: "h1", Host: true}, {To: "s2"}}}
 	for _, x := range []struct {
 		name string
 		set  func(c *Config)

@@ -39,7 +39,7 @@ func TestMostActive(t *testing.T) {
 		users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
 		t.Errorf("%d: %+v", n, users)
 	}
-	a.Forget(2)
+	a.EvictAddress(2)
 	if n := a.MostActive(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
 		t.Errorf("after forgetting: %d: %+v", n, users)
 	}
@@ -259,7 +259,7 @@ func testCounts(t *testing.T, book *packet.Book, integer bool) {
 	if len(got) != 2*(mostActive+2) {
 		t.Errorf("%d counters", len(got))
 	}
-	a.Forget(15) // its number goes to another address, which begins at nothing
+	a.EvictAddress(15) // its number goes to another address, which begins at nothing
 	if m := a.find(&packet.Packet{Src: 15, Version: 4}); m.counts != (counts{}) {
 		t.Errorf("whoever has the number next begins with %+v", m.counts)
 	}

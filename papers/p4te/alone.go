@@ -74,8 +74,8 @@ var (
 		Condition: "a switch on its own: the safe rate of a port is not below the rate of every other port"}
 )
 
-// Suits says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
-func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Check says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
+func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if s.Switch != "" || o.whyNotStandalone() != "" {
 		return o.warnOfNetwork(s)
 	}
@@ -98,7 +98,7 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 }
 
 // late warns of a safe rate that is above all that can leave.
-func (o *Options) late(param string, in *dataplane.Facing, share float64, most unit.Rate) []scheme.Remark {
+func (o *Options) late(param string, in *dataplane.Peer, share float64, most unit.Rate) []scheme.Remark {
 	safe := part(in.Rate, share).Bits
 	if safe < most {
 		return nil

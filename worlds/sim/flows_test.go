@@ -238,7 +238,7 @@ func (b *belated) Tick(env *dataplane.Env) unit.Time {
 	return b.at
 }
 
-func (b *belated) Remembered(see func(flow packet.FlowID)) {
+func (b *belated) PendingFlows(see func(flow packet.FlowID)) {
 	if b.at != unit.Never && b.tells {
 		see(b.flow)
 	}

@@ -117,7 +117,7 @@ func (x *recurring) against() {
 		x.give("a measure looks at single packets")
 	case c.Stalls.Length > 0:
 		x.give("hosts stand still at random")
-	case c.Steers || c.Taken:
+	case c.Steers || c.Usage:
 		x.give("a measure looks at what programs of switches do")
 	case c.OnPFC != nil:
 		x.give("each pause is noted")

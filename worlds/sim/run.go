@@ -350,8 +350,8 @@ func (d *drive) result(reason outcome.EndReason, end unit.Time) *outcome.Result 
 	if r.observation != nil {
 		r.observation.result(out, notices, &last, &first)
 	}
-	if c.Taken {
-		out.Taken = r.wiring.Taken()
+	if c.Usage {
+		out.Usage = r.wiring.Usage()
 	}
 	if c.Steers {
 		out.Steering = r.wiring.Steering(out.Time)

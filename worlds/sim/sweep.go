@@ -6,10 +6,10 @@ import (
 )
 
 // The ends of a flow are given back once its sender has finished, neither end wants to send or waits for a time, no
-// packet of it is in the network, and no program of a switch may make one (dataplane.Rememberer): then nothing can
-// reach them any more, and what a late packet would make them do need not be known. Whose packets are in the network
-// takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep costs each
-// flow a constant.
+// packet of it is in the network, and no program of a switch may make one (dataplane.PacketOriginator): then nothing
+// can reach them any more, and what a late packet would make them do need not be known. Whose packets are in the
+// network takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep
+// costs each flow a constant.
 
 // Ends are looked for when so many flows have finished.
 const (
@@ -52,7 +52,7 @@ func (r *Simulation) sweep() {
 			return
 		}
 		if sw != nil {
-			sw.Remembered(keep)
+			sw.PendingFlows(keep)
 		}
 	}
 	for _, h := range r.hosts {

@@ -82,8 +82,8 @@ func NewByUser(c ByUser) Scheduler {
 // Addresses finds the users.
 func (f *byUser) Addresses(book *packet.Book) { f.table = users.NewTable(book, &f.by) }
 
-// Forget lets the address be looked up afresh. Packets of who had it before leave as they wait.
-func (f *byUser) Forget(a packet.Addr) { f.table.Forget(a) }
+// EvictAddress lets the address be looked up afresh. Packets of who had it before leave as they wait.
+func (f *byUser) EvictAddress(a packet.Addr) { f.table.EvictAddress(a) }
 
 // Addresses has CAKE take all addresses of a user that the file declares for one host.
 func (f *fq) Addresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }

@@ -365,10 +365,10 @@ func (p *Port) SetAsNeeded(span unit.Time) bool {
 	return ok && s.SetAsNeeded(span)
 }
 
-// Forget says that an address is another host's from now on, for a scheduler that tells users apart.
-func (p *Port) Forget(a packet.Addr) {
-	if s, ok := p.scheduler.(interface{ Forget(packet.Addr) }); ok {
-		s.Forget(a)
+// EvictAddress says that an address is another host's from now on, for a scheduler that tells users apart.
+func (p *Port) EvictAddress(a packet.Addr) {
+	if s, ok := p.scheduler.(interface{ EvictAddress(packet.Addr) }); ok {
+		s.EvictAddress(a)
 	}
 }
 

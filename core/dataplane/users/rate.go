@@ -58,9 +58,9 @@ func (r *Rates) Update(now unit.Time, p *packet.Packet, k unit.Time) (user int32
 // Value is a user's rate at its last packet, in bit/s.
 func (r *Rates) Value(user int32) float64 { return r.rates[user].Value() }
 
-// Forget is Table.Forget, and starts the rate of who was this source alone afresh.
-func (r *Rates) Forget(a packet.Addr) (user int32) {
-	if user = r.Table.Forget(a); user >= 0 {
+// EvictAddress is Table.EvictAddress, and starts the rate of who was this source alone afresh.
+func (r *Rates) EvictAddress(a packet.Addr) (user int32) {
+	if user = r.Table.EvictAddress(a); user >= 0 {
 		r.rates[user] = Rate{}
 	}
 	return user

@@ -125,9 +125,9 @@ var (
 // 5 % of all packets arrived twice, with .8 no queue was so long (CUBIC and Reno, 1 to 100 Gb/s).
 const evenPath = 0.75
 
-// Suits warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
+// Check warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
 // application.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if s.Sending > 0 {
 		own := *s
 		own.Paths = slices.Clone(s.Paths)

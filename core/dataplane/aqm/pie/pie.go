@@ -58,10 +58,10 @@ func (*Config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true}
 }
 
-// Suits warns of a target that does not fit ports, and of an update that the gain is not for.
-func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+// Check warns of a target that does not fit ports, and of an update that the gain is not for.
+func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.Always(c.Target))...)
-	return append(all, dataplane.Paced(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
+	return append(all, dataplane.CheckUpdateInterval(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
 }
 
 // What the gain is by default, and the update that it is for (RFC 8033 §4.2).

@@ -66,8 +66,8 @@ func (c *Config) Traits() dataplane.Traits {
 	}}
 }
 
-// Suits warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Check warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
+func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	param := "min"
 	if c.Min == (unit.Length{}) {
 		param, all = "target", s.BelowFrame("target", c.Target)

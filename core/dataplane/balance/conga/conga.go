@@ -80,10 +80,10 @@ func (c *Config) Params(p *scheme.Params) {
 
 // settle sets the times that are 0. A stated period bounds a derived tau from below.
 func (c *Config) settle(site *dataplane.Site) {
-	derivedGap.Settle(&c.Gap, site)
-	derivedAge.Settle(&c.Age, site)
+	derivedGap.SetDefault(&c.Gap, site)
+	derivedAge.SetDefault(&c.Age, site)
 	if c.Tau == 0 {
-		derivedTau.Settle(&c.Tau, site)
+		derivedTau.SetDefault(&c.Tau, site)
 		c.Tau = max(c.Tau, c.Period)
 	}
 	if c.Period == 0 {

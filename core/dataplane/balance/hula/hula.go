@@ -75,9 +75,9 @@ func (c *Config) Params(p *scheme.Params) {
 
 // settle sets the times that are 0.
 func (c *Config) settle(site *dataplane.Site, leaves int) {
-	derivedGap.Settle(&c.Gap, site)
+	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
-		derivedProbe.Settle(&c.Probe, site)
+		derivedProbe.SetDefault(&c.Probe, site)
 		if trip := site.Trip(); trip > 0 && len(site.Rates) > 0 {
 			probes := unit.Bytes(leaves) * unit.Bytes(probeSize(site.Framing, 6, probeExtension))
 			c.Probe = max(c.Probe, probeShare*unit.TransmitTime(probes, site.Rates[0]))

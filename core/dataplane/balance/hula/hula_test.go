@@ -29,9 +29,9 @@ var (
 	super = dataplanetest.Where{Tiers: 3, Tier: 3, Leaves: 4, Node: 8, Below: [][]int{{0, 1}, {2, 3}}}
 )
 
-func alone(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.Alone {
+func alone(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewAlone(hula.Scheme(), w, given...)
+	a, err := dataplanetest.NewSingleSwitch(hula.Scheme(), w, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func alone(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.
 }
 
 // probe is one of a ToR, with the utilisation that it has met.
-func probe(a *dataplanetest.Alone, tor, util byte) *packet.Packet {
+func probe(a *dataplanetest.SingleSwitch, tor, util byte) *packet.Packet {
 	p := a.Packet(host(int(tor), 0), host(int(tor), 0), 0, 66)
 	p.Kind, p.Proto = packet.Probe, packet.ProtoRDMA
 	p.SetExtension(hula.Extension, []byte{0, 0, tor, util})
@@ -158,7 +158,7 @@ func TestProbeSize(t *testing.T) {
 
 // busy sends so many shares of a link's rate, 10 Gb/s, down to host 0 of leaf 1 for a
 // while, and returns when that was over.
-func busy(a *dataplanetest.Alone, now, long unit.Time, share float64) unit.Time {
+func busy(a *dataplanetest.SingleSwitch, now, long unit.Time, share float64) unit.Time {
 	gap := unit.Time(float64(800*unit.Nanosecond) / share)
 	for end := now + long; now < end; now += gap {
 		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 1000))
@@ -372,7 +372,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("no fat tree: %v", err)
 		}
 	}
-	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
+	if _, err := dataplanetest.NewSingleSwitch(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
 		!strings.Contains(err.Error(), "1ns: 1us and more are possible, or 0s") {
 		t.Errorf("a probe period of 1 ns: %v", err)
 	}

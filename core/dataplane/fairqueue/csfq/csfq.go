@@ -134,9 +134,9 @@ func (x *Program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) 
 		&x.config)
 }
 
-// Forget starts the rate of a source that is another's now afresh.
-func (x *Program) Forget(a packet.Addr) {
-	x.rates.Forget(a)
+// EvictAddress starts the rate of a source that is another's now afresh.
+func (x *Program) EvictAddress(a packet.Addr) {
+	x.rates.EvictAddress(a)
 }
 
 // Port is what CSFQ keeps of a port (figure 3).

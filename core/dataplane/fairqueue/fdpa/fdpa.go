@@ -137,9 +137,9 @@ func (c *Config) priority(shares float64, queues int) uint8 {
 	return q
 }
 
-// Forget starts a source that is another's now afresh.
-func (x *Program) Forget(a packet.Addr) {
-	if u := x.rates.Forget(a); u >= 0 {
+// EvictAddress starts a source that is another's now afresh.
+func (x *Program) EvictAddress(a packet.Addr) {
+	if u := x.rates.EvictAddress(a); u >= 0 {
 		for i := range x.ports {
 			if k := &x.ports[i]; k.sent[u] != 0 {
 				k.weight -= x.rates.Weight(u)

@@ -43,14 +43,14 @@ func TestTaken(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		programs []Program
-		want     Taken
+		want     Usage
 		ok       bool
 	}{
-		{"one", []Program{keeps{}}, Taken{State: 16 + 30 + 32 + 2*224, Reads: 1 + 2 + 1, Writes: 1 + 1,
+		{"one", []Program{keeps{}}, Usage{State: 16 + 30 + 32 + 2*224, Reads: 1 + 2 + 1, Writes: 1 + 1,
 			Lookups: 1, Possible: 5, Operations: 2 + 1}, true},
 		{"two", []Program{keeps{}, keeps{true}},
-			Taken{State: 2*78 + 2*224, Reads: 2*3 + 1, Writes: 2 + 1, Lookups: 2, Possible: 2 * 5, Operations: 2*2 + 1}, true},
-		{"silent", []Program{silent{}}, Taken{}, false},
+			Usage{State: 2*78 + 2*224, Reads: 2*3 + 1, Writes: 2 + 1, Lookups: 2, Possible: 2 * 5, Operations: 2*2 + 1}, true},
+		{"silent", []Program{silent{}}, Usage{}, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var ports []*tm.Port
@@ -62,7 +62,7 @@ func TestTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, ok := s.Taken(); ok != x.ok || ok && got != x.want {
+			if got, ok := s.Usage(); ok != x.ok || ok && got != x.want {
 				t.Errorf("%+v, %v; want %+v", got, ok, x.want)
 			}
 		})

@@ -9,11 +9,11 @@ import (
 	"weir/core/unit"
 )
 
-// Site is where the flows of one traffic run: what an experiment says of the network and of the rest of the
+// FlowContext is where the flows of one traffic run: what an experiment says of the network and of the rest of the
 // traffic.
-type Site struct {
+type FlowContext struct {
 	MSS         int32             // payload of a full packet
-	Paths       []SitePath        // of the flows, each kind once
+	Paths       []FlowPath        // of the flows, each kind once
 	Largest     unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
 	Sending     unit.Rate         // payload that the application has per second; 0: always more
 	Telemetry   *telemetry.Format // that switches write; nil: none does
@@ -29,10 +29,10 @@ type Site struct {
 	Config      scheme.Config     // of the controller
 }
 
-// SitePath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is
+// FlowPath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is
 // of the narrowest, of several the one with the most flows, and a property of switches is there if a switch has it at
 // one of the ports where data can queue: the slowest of the switches' ports on the path.
-type SitePath struct {
+type FlowPath struct {
 	Path
 	Name       string   // the hosts at its ends: "left0->right0"
 	Narrow     Link     // the slowest link in the direction of data
@@ -75,10 +75,12 @@ func (p *SlowPath) Keep(other SlowPath) {
 
 // Uneven reports whether packets of a flow go one by one over paths, and a slow one has less than a part of
 // another's rate.
-func (s *Site) Uneven(part float64) bool { return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part }
+func (s *FlowContext) Uneven(part float64) bool {
+	return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part
+}
 
 // OnSlow warns of what a slow path does to a flow that is spread.
-func (s *Site) OnSlow(kind scheme.WarningKind, param, text string) scheme.Remark {
+func (s *FlowContext) OnSlow(kind scheme.WarningKind, param, text string) scheme.Remark {
 	return kind.Remark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
 		"another's rate: %s", s.Slow.Port, s.Slow.Rate, 100*s.Slow.Part, text).At(s.Slow.Port, 1/s.Slow.Part)
 }
@@ -104,21 +106,21 @@ type Link struct {
 
 // Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and
 // increases are compared with it, and not with what the sender's link carries.
-func (p *SitePath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.BaseRTT.Seconds() }
+func (p *FlowPath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.BaseRTT.Seconds() }
 
 // Share is Product over the flows that share the narrowest link: what each must have in flight, so that all fill it.
-func (p *SitePath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
+func (p *FlowPath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
 
 // DataMaxRTT returns the longest round trip with full buffers at the ports at which data can queue; unit.Never if it
 // has no known bound.
-func (p *SitePath) DataMaxRTT() unit.Time {
+func (p *FlowPath) DataMaxRTT() unit.Time {
 	path := p.Path
 	path.Queueing = p.DataQueueing
 	return path.MaxRTT()
 }
 
 // Trip describes the round trip that Product counts.
-func (p *SitePath) Trip() string {
+func (p *FlowPath) Trip() string {
 	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.Product()), p.BaseRTT.Rough(),
 		p.Narrow.Port, p.Narrow.Rate)
 }
@@ -154,7 +156,7 @@ const (
 
 // unsignalled returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if
 // the scheme has no signals by design.
-func (s *Site) unsignalled(x *Scheme) (path *SitePath, why string) {
+func (s *FlowContext) unsignalled(x *Scheme) (path *FlowPath, why string) {
 	if x.Signals == 0 || x.Signals&ByDelay != 0 {
 		return nil, ""
 	}
@@ -182,24 +184,24 @@ func (s *Site) unsignalled(x *Scheme) (path *SitePath, why string) {
 	return nil, ""
 }
 
-// SuitsScheme is what a controller's scheme and its configuration say of a site.
-func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
+// CheckScheme returns the remarks about a controller's scheme and its configuration in a context.
+func CheckScheme(x *Scheme, c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	t := TraitsOf(c)
 	if p, why := s.unsignalled(x); p != nil && !t.FollowsLinux() {
 		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
 	}
-	return append(all, Suits(c, s)...)
+	return append(all, Check(c, s)...)
 }
 
-// Settled is the configuration of a controller or transport that has something to say of where it stands. It is
-// asked when an experiment is read.
-type Settled interface {
-	Suits(s *Site) []scheme.Remark
+// Checker is the configuration of a controller or transport that depends on its flows and their network.
+type Checker interface {
+	// Check returns remarks about the configuration in a context. It is called when an experiment is read.
+	Check(s *FlowContext) []scheme.Remark
 }
 
-// Suits is what a configuration says of a site: of any configuration, that its law reads what telemetry does not
-// carry, and of a Settled one what it says itself.
-func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
+// Check returns the remarks about a configuration in a context: its law reads what telemetry does not carry, and those
+// of a Checker.
+func Check(c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	if reads := TraitsOf(c).Reads; reads != 0 && s.Telemetry != nil {
 		if lacks := s.Telemetry.Lacks(reads); lacks != 0 {
 			all = append(all, scheme.Refuse("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
@@ -208,17 +210,17 @@ func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
 			all = append(all, s.tooLong()...)
 		}
 	}
-	if x, ok := c.(Settled); ok {
-		all = append(all, x.Suits(s)...)
+	if x, ok := c.(Checker); ok {
+		all = append(all, x.Check(s)...)
 	}
 	return all
 }
 
 // tooLong says that a path has more switches than the format has room for records: a queue behind those is not seen.
 // HPCC's header has no more; of other formats more can be asked for.
-func (s *Site) tooLong() []scheme.Remark {
+func (s *FlowContext) tooLong() []scheme.Remark {
 	f := s.Telemetry
-	longest, _ := s.max(func(p *SitePath) float64 { return float64(p.Hops) })
+	longest, _ := s.max(func(p *FlowPath) float64 { return float64(p.Hops) })
 	most := longest.Hops
 	if f.Relative() || most <= f.Hops {
 		return nil
@@ -237,13 +239,13 @@ func (s *Site) tooLong() []scheme.Remark {
 }
 
 // Longest is the path with the longest round trip without queues; false if none is known.
-func (s *Site) Longest() (longest SitePath, ok bool) {
-	return s.max(func(p *SitePath) float64 { return float64(p.BaseRTT) })
+func (s *FlowContext) Longest() (longest FlowPath, ok bool) {
+	return s.max(func(p *FlowPath) float64 { return float64(p.BaseRTT) })
 }
 
 // Smallest is the path with the smallest product; false if no path is known.
-func (s *Site) Smallest() (smallest SitePath, ok bool) {
-	return s.max(func(p *SitePath) float64 {
+func (s *FlowContext) Smallest() (smallest FlowPath, ok bool) {
+	return s.max(func(p *FlowPath) float64 {
 		if p.Product() == 0 {
 			return 0
 		}
@@ -252,7 +254,7 @@ func (s *Site) Smallest() (smallest SitePath, ok bool) {
 }
 
 // max is the first path with the largest value above 0; false if no value is.
-func (s *Site) max(value func(p *SitePath) float64) (largest SitePath, ok bool) {
+func (s *FlowContext) max(value func(p *FlowPath) float64) (largest FlowPath, ok bool) {
 	most := 0.0
 	for i := range s.Paths {
 		if v := value(&s.Paths[i]); v > most {
@@ -263,7 +265,7 @@ func (s *Site) max(value func(p *SitePath) float64) (largest SitePath, ok bool) 
 }
 
 // Find is the first path for which a condition holds; nil if there is no such path.
-func (s *Site) Find(holds func(p *SitePath) bool) *SitePath {
+func (s *FlowContext) Find(holds func(p *FlowPath) bool) *FlowPath {
 	for i := range s.Paths {
 		if holds(&s.Paths[i]) {
 			return &s.Paths[i]
@@ -274,8 +276,8 @@ func (s *Site) Find(holds func(p *SitePath) bool) *SitePath {
 
 // Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and does
 // not hold the largest flow either. The text begins with what, its value with a verb: "100kB are".
-func (s *Site) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
-	p, ok := s.max((*SitePath).Share)
+func (s *FlowContext) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
+	p, ok := s.max((*FlowPath).Share)
 	if !ok || bytes >= part*p.Share() || s.Largest > 0 && bytes >= float64(s.Largest) {
 		return nil
 	}
@@ -287,8 +289,8 @@ func (s *Site) Below(kind scheme.WarningKind, param, what string, bytes, part fl
 }
 
 // SlowestNIC is the path with the slowest link of a sender; false if no path is known.
-func (s *Site) SlowestNIC() (slowest SitePath, ok bool) {
-	return s.max(func(p *SitePath) float64 {
+func (s *FlowContext) SlowestNIC() (slowest FlowPath, ok bool) {
+	return s.max(func(p *FlowPath) float64 {
 		if p.NICRate == 0 {
 			return 0
 		}
@@ -297,7 +299,7 @@ func (s *Site) SlowestNIC() (slowest SitePath, ok bool) {
 }
 
 // carries returns what the path's sender can send of payload in full packets.
-func (p *SitePath) carries() unit.Rate {
+func (p *FlowPath) carries() unit.Rate {
 	if p.LineRate > 0 {
 		return p.LineRate
 	}
@@ -305,7 +307,7 @@ func (p *SitePath) carries() unit.Rate {
 }
 
 // TooFast refuses a rate of payload, bound to a parameter, that the slowest sender's link does not have.
-func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
+func (s *FlowContext) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.SlowestNIC(); ok && rate > p.carries() {
 		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has%s", rate, p.NICRate,
 			p.payload(rate))}
@@ -314,7 +316,7 @@ func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
 }
 
 // payload names what a link carries of payload. It is empty if the rate exceeds the link itself.
-func (p *SitePath) payload(rate unit.Rate) string {
+func (p *FlowPath) payload(rate unit.Rate) string {
 	if rate > p.NICRate {
 		return ""
 	}
@@ -323,7 +325,7 @@ func (p *SitePath) payload(rate unit.Rate) string {
 
 // PresetTooFast refuses a preset's min_rate that the slowest sender's link does not have. minRate returns the preset's
 // value for a link.
-func (s *Site) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+func (s *FlowContext) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
 	p, ok := s.SlowestNIC()
 	if !ok || minRate(p.NICRate) <= p.carries() {
 		return nil
@@ -336,9 +338,9 @@ func (s *Site) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Re
 // Unstoppable warns of a least rate that is, of all flows together, above the rate of a path's narrowest link: a queue
 // that they have made there never empties. minRate returns the rate of a flow for its sender's link; a rate above that
 // link is TooFast's.
-func (s *Site) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
-	all := func(p *SitePath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
-	p, ok := s.max(func(p *SitePath) float64 {
+func (s *FlowContext) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+	all := func(p *FlowPath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
+	p, ok := s.max(func(p *FlowPath) float64 {
 		if p.Narrow.Rate == 0 || all(p) <= float64(p.Narrow.Rate) || minRate(p.NICRate) > p.NICRate {
 			return 0
 		}

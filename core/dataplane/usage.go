@@ -2,8 +2,8 @@ package dataplane
 
 import "slices"
 
-// Taken is what the programs and schedulers of a switch take of it, in numbers by which schemes can be compared.
-type Taken struct {
+// Usage is the memory and the operations that the programs and schedulers of a switch use. Schemes are compared by it.
+type Usage struct {
 	State         int64 // bits of tables and registers, of schedulers, and of queues that are one for each flow or user
 	Reads, Writes int   // of registers by one packet, at most
 	Lookups       int   // of tables by one packet, at most
@@ -11,9 +11,9 @@ type Taken struct {
 	Operations    int   // for one packet, at most: of those that P4TE §4 says a pipeline cannot do, and loops
 }
 
-// Taken adds up what the switch's programs and the schedulers of its ports take; what the control plane does aside. ok
-// is false if a program does not tell.
-func (s *Switch) Taken() (t Taken, ok bool) {
+// Usage adds up the usage of the switch's programs and of the schedulers of its ports, without the control plane. ok is
+// false if a program has no Footprint.
+func (s *Switch) Usage() (t Usage, ok bool) {
 	for _, p := range s.config.Programs {
 		x, ok := p.(Footprinted)
 		if !ok {

@@ -63,7 +63,7 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(x.rate, " ", x.buffer), func(t *testing.T) {
 			// A port that is ten times as fast, whose buffer holds less time, is not where queues stand.
-			s := &dataplane.Setting{Framing: packet.Framing{}, MaxFrame: 1514, Ports: []dataplane.Facing{
+			s := &dataplane.SwitchContext{Framing: packet.Framing{}, MaxFrame: 1514, Ports: []dataplane.Peer{
 				{To: "fast", Rate: unit.LinkRate{Bits: 10 * x.rate}, Buffer: x.buffer},
 				{To: "slow", Rate: unit.LinkRate{Bits: x.rate}, Buffer: x.buffer}}}
 			told, why := []string{}, ""
@@ -73,7 +73,7 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				remarks := withoutMarks(dataplane.Suits(c, s))
+				remarks := withoutMarks(dataplane.Check(c, s))
 				if len(remarks) > 0 {
 					told = append(told, name)
 				}
@@ -105,7 +105,7 @@ func TestThresholdsThatDoNotFit(t *testing.T) {
 	}
 	for packets, want := range map[int32]int{10: 1, 12: 1, 13: 0, 0: 0} {
 		t.Run(fmt.Sprint(packets), func(t *testing.T) {
-			all := withoutMarks(dataplane.Suits(c, &dataplane.Setting{MaxFrame: 1514, Ports: []dataplane.Facing{{To: "h",
+			all := withoutMarks(dataplane.Check(c, &dataplane.SwitchContext{MaxFrame: 1514, Ports: []dataplane.Peer{{To: "h",
 				Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Buffer: unit.Length{Packets: packets}}}}))
 			if len(all) != want || want > 0 && (all[0].Param != "min" || !strings.Contains(all[0].Text, "to h is full")) {
 				t.Errorf("%+v, want %d warnings", all, want)

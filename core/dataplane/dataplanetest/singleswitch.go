@@ -10,12 +10,12 @@ import (
 	"weir/core/unit"
 )
 
-// Alone is one switch of a fat tree by itself, whose ports are never busy: what comes in goes
+// SingleSwitch is one switch of a fat tree by itself, whose ports are never busy: what comes in goes
 // out at once, so that a test sees what the switch has made of it.
 //
 // There are two hosts a leaf: leaf i has the nodes 2i and 2i+1, and all hosts come before the
 // leaves, and these before the other switches.
-type Alone struct {
+type SingleSwitch struct {
 	*dataplane.Switch
 	Pool    packet.Pool
 	Book    *packet.Book
@@ -39,10 +39,10 @@ type Where struct {
 // Host is the address of a host of a leaf, 0 or 1.
 func Host(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
 
-// NewAlone makes the switch with one program.
-func NewAlone(s dataplane.Scheme, w Where, given ...string) (*Alone, error) {
+// NewSingleSwitch makes the switch with one program.
+func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitch, error) {
 	place := &dataplane.Place{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
-	a := &Alone{Book: packet.NewBook()}
+	a := &SingleSwitch{Book: packet.NewBook()}
 	nodes := 3*w.Leaves + 64
 	for node := range nodes {
 		a.Book.Add(netip.AddrFrom4([4]byte{10, 0, byte((node + 1) >> 8), byte(node + 1)}),
@@ -117,7 +117,7 @@ type Leaving struct {
 }
 
 // Packet returns a data packet of a flow.
-func (a *Alone) Packet(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
+func (a *SingleSwitch) Packet(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
 	p := a.Pool.Get()
 	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow,
 		packet.ProtoUDP, size
@@ -126,14 +126,14 @@ func (a *Alone) Packet(src, dst packet.Addr, flow uint16, size int32) *packet.Pa
 }
 
 // In lets a packet in at a time and returns what leaves.
-func (a *Alone) In(now unit.Time, in packet.PortID, p *packet.Packet) []Leaving {
+func (a *SingleSwitch) In(now unit.Time, in packet.PortID, p *packet.Packet) []Leaving {
 	a.Until(now)
 	a.Receive(now, in, p)
 	return a.leave(now)
 }
 
 // Until lets time pass and returns what leaves then, by the program's ticks.
-func (a *Alone) Until(now unit.Time) (all []Leaving) {
+func (a *SingleSwitch) Until(now unit.Time) (all []Leaving) {
 	for a.Wants().Timer <= now {
 		a.Now = max(a.Now, a.Wants().Timer)
 		a.Advance(a.Now)
@@ -143,7 +143,7 @@ func (a *Alone) Until(now unit.Time) (all []Leaving) {
 	return all
 }
 
-func (a *Alone) leave(now unit.Time) (all []Leaving) {
+func (a *SingleSwitch) leave(now unit.Time) (all []Leaving) {
 	for {
 		out, ok := a.Wants().Woken()
 		if !ok {

@@ -31,11 +31,11 @@ func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, WarnDivided, warnPace}
 }
 
-// Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
-// on its own.
-type Setting struct {
+// SwitchContext is the switch in which a program will run, as far as its file describes it: one of an experiment, or a
+// standalone one. Configurations are checked against it (Checker). Site is what a program is built from.
+type SwitchContext struct {
 	Switch   string // its name; "": on its own
-	Ports    []Facing
+	Ports    []Peer
 	Framing  packet.Framing
 	MaxFrame int32 // Size of the largest frame that hosts send; 0: not known
 	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues;
@@ -56,8 +56,8 @@ type Setting struct {
 	Rigid int32
 }
 
-// Facing is a port, and what is at the other end of its link.
-type Facing struct {
+// Peer describes a port and what is at the other end of its link.
+type Peer struct {
 	To     string // name of the node there or, of a switch on its own, of the port
 	Host   bool   // it is no switch
 	Rate   unit.LinkRate
@@ -70,7 +70,7 @@ type Facing struct {
 	// Idle: no data of the experiment can queue at the port. It carries acknowledgements only, or what a slower link
 	// before or behind it limits.
 	Idle bool
-	// Longest is Setting.Longest of the flows through the port; 0: that one.
+	// Longest is SwitchContext.Longest of the flows through the port; 0: that one.
 	Longest unit.Time
 	Endless float64 // flows without an end that a controller sends as fast as it can, and that the port limits
 	// Datagrams are flows without a controller, and DatagramRate is what they send to the port together.
@@ -79,7 +79,7 @@ type Facing struct {
 }
 
 // Port is the port's name.
-func (p *Facing) Port() string {
+func (p *Peer) Port() string {
 	if p.Name != "" {
 		return p.Name
 	}
@@ -87,7 +87,7 @@ func (p *Facing) Port() string {
 }
 
 // Queueing returns the ports at which data of the experiment can queue; of a switch on its own all.
-func (s *Setting) Queueing() (ports []*Facing) {
+func (s *SwitchContext) Queueing() (ports []*Peer) {
 	for i := range s.Ports {
 		if !s.Ports[i].Idle {
 			ports = append(ports, &s.Ports[i])
@@ -97,7 +97,7 @@ func (s *Setting) Queueing() (ports []*Facing) {
 }
 
 // Trip is the longest round trip of flows through a port, without queues; 0: not known.
-func (s *Setting) Trip(p *Facing) unit.Time {
+func (s *SwitchContext) Trip(p *Peer) unit.Time {
 	if p.Longest > 0 {
 		return p.Longest
 	}
@@ -105,27 +105,27 @@ func (s *Setting) Trip(p *Facing) unit.Time {
 }
 
 // Frame is the size of a full frame: the largest that hosts send or, where that is not known, Ethernet's.
-func (s *Setting) Frame() unit.Bytes {
+func (s *SwitchContext) Frame() unit.Bytes {
 	if s.MaxFrame > 0 {
 		return unit.Bytes(s.MaxFrame)
 	}
 	return unit.Bytes(s.Framing.Frame(1514, 0, true))
 }
 
-// Settled is the configuration of a program that has something to say of where it is to run. It is asked when the file
-// is read, once for each switch.
-type Settled interface {
-	Suits(s *Setting) []scheme.Remark
+// Checker is the configuration of a program or scheduler that depends on its switch.
+type Checker interface {
+	// Check returns remarks about the configuration in a switch. It is called when the file is read, once for each switch.
+	Check(s *SwitchContext) []scheme.Remark
 }
 
-// Suits returns the remarks of the configuration of a program, or of a port's scheduler, about a setting.
-func Suits(c scheme.Config, s *Setting) []scheme.Remark {
+// Check returns the remarks about the configuration of a program, or of a port's scheduler, in a switch.
+func Check(c scheme.Config, s *SwitchContext) []scheme.Remark {
 	return append(append(s.MarksBeyondBuffer(c), s.listed(c)...), remarks(c, s)...)
 }
 
 // listed returns the remarks about users that a configuration lists: names that the file does not declare, prefixes of
 // declared users, and addresses of one customer that are two users.
-func (s *Setting) listed(c scheme.Config) []scheme.Remark {
+func (s *SwitchContext) listed(c scheme.Config) []scheme.Remark {
 	x, ok := c.(users.Lister)
 	if !ok || s.Book == nil {
 		return nil
@@ -149,7 +149,7 @@ func (s *Setting) listed(c scheme.Config) []scheme.Remark {
 
 // DividedUsers describes a customer that is two users by the users that the file declares, and those that a program or
 // scheduler lists and completes, or "".
-func (s *Setting) DividedUsers(sets []users.Set, completes bool) string {
+func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
 	text := users.Divided(s.Book, sets, completes, users.Nodes{Names: s.Nodes, Dual: s.Dual})
 	if text == "" {
 		return ""
@@ -159,9 +159,9 @@ func (s *Setting) DividedUsers(sets []users.Set, completes bool) string {
 }
 
 // remarks returns the remarks of a configuration's own method, or else those about its target.
-func remarks(c scheme.Config, s *Setting) []scheme.Remark {
-	if x, ok := c.(Settled); ok {
-		return x.Suits(s)
+func remarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
+	if x, ok := c.(Checker); ok {
+		return x.Check(s)
 	}
 	t := TraitsOf(c)
 	if t.TargetParam == "" {
@@ -175,7 +175,7 @@ func remarks(c scheme.Config, s *Setting) []scheme.Remark {
 }
 
 // BelowFrame warns of a delay for queues that is shorter than a frame takes at some port; the slowest is named.
-func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
+func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 	p := s.SlowestPort()
 	if p == nil {
 		return nil
@@ -190,7 +190,7 @@ func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 
 // BeyondBuffer warns of a delay for queues that a buffer does not hold: it ends before the delay is reached. The delay
 // may depend on the rate of the port.
-func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
+func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
 	p, holds := s.Short(delay)
 	if p == nil {
 		return nil
@@ -203,7 +203,7 @@ func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []
 // MarksBeyondBuffer warns of a configuration that marks only queues that are longer than a queue can be at a port where
 // data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame
 // less than what fits, and a departing one leaves one frame less.
-func (s *Setting) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
+func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
 	t := TraitsOf(c)
 	if t.MarksFrom == nil {
 		return nil
@@ -235,10 +235,10 @@ func Always(delay unit.Time) func(unit.Rate) unit.Time {
 // ratio is how many times a is b, at least 1.
 func ratio(a, b unit.Time) float64 { return max(1, float64(a)/float64(max(b, 1))) }
 
-// Paced warns of an update other than the one that a controller's gain for the delay's distance from the target is
-// for. The gain acts once an update, so the probability moves faster with shorter ones; what the delay's change adds up
-// to does not depend on them. DualPI2's gain follows from its update (RFC 9332 Appendix A).
-func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
+// CheckUpdateInterval warns of an update other than the one that a controller's gain for the delay's distance from the
+// target is for. The gain acts once an update, so the probability moves faster with shorter ones; what the delay's
+// change adds up to does not depend on them. DualPI2's gain follows from its update (RFC 9332 Appendix A).
+func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 	if update == usual || gain != usualGain {
 		return nil
 	}
@@ -251,7 +251,7 @@ func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 // Short is the port whose buffer holds no more than a delay, of those at which data can queue; of a switch on its own
 // those with the lowest rate. Of several it is the one whose buffer holds the smallest share of its delay. It also
 // returns what the buffer holds.
-func (s *Setting) Short(delay func(unit.Rate) unit.Time) (short *Facing, holds unit.Time) {
+func (s *SwitchContext) Short(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
 	slowest, worst := s.Slowest(), 0.0
 	for _, p := range s.Queueing() {
 		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
@@ -267,7 +267,7 @@ func (s *Setting) Short(delay func(unit.Rate) unit.Time) (short *Facing, holds u
 }
 
 // Slowest is the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
-func (s *Setting) Slowest() unit.Rate {
+func (s *SwitchContext) Slowest() unit.Rate {
 	if p := s.SlowestPort(); p != nil {
 		return p.Rate.Bits
 	}
@@ -276,7 +276,7 @@ func (s *Setting) Slowest() unit.Rate {
 
 // SlowestPort is the first port with the lowest rate in bit/s of those at which data can queue; nil: no port has a
 // rate.
-func (s *Setting) SlowestPort() (slowest *Facing) {
+func (s *SwitchContext) SlowestPort() (slowest *Peer) {
 	for _, p := range s.Queueing() {
 		if rate := p.Rate.Bits; rate > 0 && (slowest == nil || rate < slowest.Rate.Bits) {
 			slowest = p
