@@ -127,12 +127,12 @@ type group struct {
 	nextAt *unit.Time // in part.nextAt: its earliest event
 	part   *part
 	wires  []*wire // links that end here
-	// alone is the group's node if there is one only. Then its port events are in due, and its arrivals nowhere but
+	// single is the group's node if there is one only. Then its port events are in due, and its arrivals nowhere but
 	// on their wires; else all are in heap.
-	alone *member
-	due   schedule
-	heap  timerheap.Heap
-	_     [40]byte
+	single *member
+	due    schedule
+	heap   timerheap.Heap
+	_      [40]byte
 }
 
 // Fabric is a running network.
@@ -238,7 +238,7 @@ func (f *Fabric) makeGroups(links []Link) {
 	for n := range f.members {
 		m, g := &f.members[n], &f.groups[groupOf[n]]
 		if m.group = g; members[groupOf[n]] == 1 {
-			g.alone = m
+			g.single = m
 		}
 	}
 	for i, l := range links {
@@ -246,7 +246,7 @@ func (f *Fabric) makeGroups(links []Link) {
 		g.wires = append(g.wires, &f.wires[i])
 		if l.Delay < f.window || l.From == l.To || f.window >= mostWindow || len(g.wires) > mostWires {
 			// What is sent within a window may arrive in it, or change its next one, or keys have no room.
-			g.alone = nil
+			g.single = nil
 		}
 	}
 	for i := range f.groups {
@@ -263,10 +263,10 @@ func (f *Fabric) lookUp() {
 
 // next is when the group has something to do.
 func (g *group) next() unit.Time {
-	if g.alone == nil {
+	if g.single == nil {
 		return g.heap.First()
 	}
-	t := min(g.due.next, g.alone.timer)
+	t := min(g.due.next, g.single.timer)
 	for _, w := range g.wires {
 		if w.count > 0 {
 			t = min(t, w.first().at)

@@ -91,8 +91,8 @@ func (f *Fabric) runPart(k int) {
 		if t >= end {
 			continue
 		}
-		if g := x.groups[i]; g.alone != nil {
-			f.runAlone(g, end)
+		if g := x.groups[i]; g.single != nil {
+			f.runSingle(g, end)
 		} else {
 			f.runGroup(g, end)
 		}

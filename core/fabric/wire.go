@@ -58,7 +58,7 @@ func (w *wire) put(at unit.Time, p *packet.Packet) {
 // leads says that the first frame on an empty wire arrives at a time.
 func (w *wire) leads(at unit.Time) {
 	g := w.to.group
-	if g.alone == nil {
+	if g.single == nil {
 		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
 	}
 	if at < *g.nextAt {

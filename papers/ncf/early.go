@@ -53,9 +53,9 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 		"change: at_once, or at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 
-// suitsDeaf tells where no elephant can be found deaf, and so none is trimmed first: it must be told in two windows, a
-// whole one apart, within n, and what it sends be known in bytes.
-func (o *Options) suitsDeaf(all []scheme.Remark) []scheme.Remark {
+// checkUnresponsive warns where no elephant can be found unresponsive, and so none is trimmed first: it must be
+// notified in two windows, a whole one apart, within n, and what it sends be known in bytes.
+func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	n, d := o.Sketch.Windows, o.Sketch.Duration
 	if d == 0 && !o.derives() {
 		d = usualDuration
@@ -64,12 +64,13 @@ func (o *Options) suitsDeaf(all []scheme.Remark) []scheme.Remark {
 	switch {
 	case o.Spare || o.Nack == NackNone || o.Top == 0 && o.Early == 0:
 	case o.Sketch.Packets:
-		all = append(all, warnDeaf.Remark("count", nothing+"the bytes of elephants are not known"))
+		all = append(all, warnUnresponsive.Remark("count", nothing+"the bytes of elephants are not known"))
 	case n < 2:
-		all = append(all, warnDeaf.Remark("windows", nothing+"whether an elephant goes on shows in a whole window between "+
-			"two notices, within n of them, and n is 1"))
+		all = append(all, warnUnresponsive.Remark("windows",
+			nothing+"whether an elephant goes on shows in a whole window between "+
+				"two notices, within n of them, and n is 1"))
 	case d > 0 && o.Every > unit.Time(n)*d:
-		all = append(all, warnDeaf.Remark("every", nothing+
+		all = append(all, warnUnresponsive.Remark("every", nothing+
 			"an elephant is told every %v, and what it was told is forgotten "+
 			"after n·d, %v", o.Every.Rough(), (unit.Time(n)*d).Rough()))
 	}

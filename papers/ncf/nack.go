@@ -243,7 +243,7 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 		if x.next++; x.next >= x.top.Len() {
 			x.next = 0
 		}
-		if o := x.top.At(x.next); x.top.Fresh(x.next, x.sketch.Window()) && !g.modest(env, x, o) &&
+		if o := x.top.At(x.next); x.top.Fresh(x.next, x.sketch.Window()) && !g.withinOffer(env, x, o) &&
 			g.notifyElephant(env, x, o) {
 			return
 		}
@@ -284,7 +284,7 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	o.Notified, o.NotifiedAt = true, now
 	g.allowance.spend(o.Key)
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
-	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, x.sketch.Duration())
+	x.top.judgeResponse(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, x.sketch.Duration())
 	switch {
 	case g.echoes != nil && c.Proto == packet.ProtoTCP:
 		env.Free(c)

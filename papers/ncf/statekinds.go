@@ -9,7 +9,7 @@ func init() {
 	})
 	state.Describe(func(x *changes) state.Kinds { return state.Kinds{&x.wait: state.Span} })
 	state.Describe(func(x *slot) state.Kinds { return state.Kinds{&x.since: state.Instant} })
-	state.Describe(func(x *echo) state.Kinds { return state.Kinds{&x.seen: state.Instant, &x.toldAt: state.Instant} })
+	state.Describe(func(x *echo) state.Kinds { return state.Kinds{&x.seen: state.Instant, &x.notifiedAt: state.Instant} })
 	state.Describe(func(x *Memory) state.Kinds { return state.Kinds{&x.last: state.Instant} })
 	state.Describe(func(x *tally) state.Kinds { return state.Kinds{&x.duration: state.Span} })
 	state.Describe(func(x *gathered) state.Kinds { return state.Kinds{&x.due: state.Instant, &x.sent: state.Instant} })

@@ -28,7 +28,7 @@ type Origin struct {
 	TSVal, TSEcho    uint32
 	Flags, Has       uint8
 	Headers          int32 // bytes of the packet without payload and extensions
-	hearing          hearing
+	response         response
 }
 
 // Note stores the headers of a packet that leaves by port out.

@@ -279,7 +279,7 @@ func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 
 // FindsUsers reports whether a port is outside: at all others the marks of frames count.
 func (c *Config) FindsUsers(ports []string) bool {
-	if c.Domain == Alone {
+	if c.Domain == WholeDomain {
 		return true
 	}
 	inside := map[string]bool{}

@@ -132,7 +132,7 @@ func (c *Config) maxRate(rate unit.Rate) float64 {
 // maxRateAt is maxRate at an egress port where rates are averaged. A switch inside a domain does not know the reference
 // rates of marks. There the edges limit activities, by the rate of the port at which packets come in.
 func (c *Config) maxRateAt(rate unit.Rate) float64 {
-	if c.PerPacket || c.Domain == Part {
+	if c.PerPacket || c.Domain == DomainMember {
 		return math.Inf(1)
 	}
 	return c.maxRate(rate)

@@ -11,13 +11,13 @@ func init() {
 	state.Describe(func(x *minDelay) state.Kinds { return state.Kinds{&x.at: state.Instant} })
 	state.Describe(func(x *Program) state.Kinds {
 		return state.Kinds{
-			&x.config:   state.Ignored,
-			&x.clock:    state.Ignored,
-			&x.left:     state.Instant,
-			&x.nextAge:  state.Instant,
-			&x.nextLook: state.Instant,
-			&x.counts:   state.Count,
+			&x.config:       state.Ignored,
+			&x.clock:        state.Ignored,
+			&x.left:         state.Instant,
+			&x.nextAge:      state.Instant,
+			&x.nextLinkPoll: state.Instant,
+			&x.counts:       state.Count,
 		}
 	})
-	state.Describe(func(x *reach) state.Kinds { return state.Kinds{&x.until: state.Past} })
+	state.Describe(func(x *reachability) state.Kinds { return state.Kinds{&x.until: state.Past} })
 }

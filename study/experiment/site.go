@@ -37,7 +37,7 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
 		}
 	}
-	ofTransport, ofControl := transport.CheckAsking(t.Asking, site)
+	ofTransport, ofControl := transport.CheckTelemetry(t.Telemetry, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
 		a.issuable(slices.Concat(tr.chooses(spread), cc.Check(tr.transportConfig, site), ofTransport,
 			transport.ShortTimer(t.Timer, site))))

@@ -279,10 +279,10 @@ func controlOf(tr *experiment.Traffic) string {
 // cannot be made, which the plan has tried, is missing.
 func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 	sender := func(start unit.Time) transport.Endpoint {
-		e, _ := c.Ends.Sender(i, start)
+		e, _ := c.EndpointFactory.Sender(i, start)
 		return e
 	}
-	x.UDPReceiver, _ = c.Ends.Receiver(i)
+	x.UDPReceiver, _ = c.EndpointFactory.Receiver(i)
 	if x.After == nil {
 		x.UDP = sender(x.Start)
 	} else {

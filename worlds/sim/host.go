@@ -96,8 +96,8 @@ func (h *host) add(s slot) int32 {
 	return int32(len(h.slot) - 1)
 }
 
-// wish is an entry of sends or timers. At one time flows go in their order in Config.Flows.
-func (h *host) wish(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
+// timerEntry is an entry of sends or timers. At one time flows go in their order in Config.Flows.
+func (h *host) timerEntry(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
 	return timerheap.Entry{At: at, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
@@ -114,11 +114,11 @@ func (h *host) update(i int32, now unit.Time) {
 		}
 	} else if t != s.sendAt && t != unit.Never {
 		s.sendAt = t
-		h.sends.Push(h.wish(t, s.flow, i))
+		h.sends.Push(h.timerEntry(t, s.flow, i))
 	}
 	if t := s.endpoint.NextTimer(); t < s.timerAt {
 		s.timerAt = t
-		h.timers.Push(h.wish(t, s.flow, i))
+		h.timers.Push(h.timerEntry(t, s.flow, i))
 		h.wants.Timer = min(h.wants.Timer, t)
 	}
 	if s.awaited {
@@ -265,7 +265,7 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
-		if h.onStray(p); i == over {
+		if h.onStray(p); i == closed {
 			h.late++
 		}
 		h.put(p)
@@ -396,7 +396,7 @@ func (h *host) nextTimer() unit.Time {
 			return t
 		}
 		e := h.timers.Head()
-		if i := int32(e.Key); i == nobody || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].timerAt == t {
+		if i := int32(e.Key); i == stale || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].timerAt == t {
 			return t
 		}
 		h.timers.Take()
@@ -413,7 +413,7 @@ func (h *host) Advance(now unit.Time) {
 	for h.timers.First() <= now {
 		e := h.timers.Take()
 		i := int32(e.Key)
-		if i == nobody {
+		if i == stale {
 			continue
 		}
 		s := &h.slot[i]

@@ -96,9 +96,9 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	if d >= 0 {
 		dst.free(d)
 	}
-	r.sender[flow], r.receiver[flow] = over, over
+	r.sender[flow], r.receiver[flow] = closed, closed
 	if r.isMessage(flow) {
-		r.carry(r.over, int(flow))
+		r.addRankCounters(r.closedCounters, int(flow))
 		r.jobs.free = append(r.jobs.free, flow)
 	}
 	return true
@@ -116,7 +116,7 @@ func (s *slot) idle() bool {
 func (h *host) free(i int32) {
 	s := &h.slot[i]
 	if s.timerAt != unit.Never {
-		h.timers.Push(h.wish(s.timerAt, s.flow, nobody))
+		h.timers.Push(h.timerEntry(s.timerAt, s.flow, stale))
 	}
 	s.endpoint, s.rescheduling, s.counters, s.awaited, s.timerAt = nil, nil, nil, false, unit.Never
 	h.unused = append(h.unused, i)

@@ -398,7 +398,7 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	n := s.flights.Oldest().Packet
 	x := s.at(n)
-	s.balance.heard(now, s.first, timeout)
+	s.balance.handleFeedback(now, s.first, timeout)
 	s.timer.Timeouts++
 	if x.at >= s.timer.From { // what is lost of one window doubles it once
 		s.timer.Expire(now)

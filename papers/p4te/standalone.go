@@ -7,41 +7,41 @@ import (
 	"weir/core/unit"
 )
 
-// Alone is the part of P4TE that needs no fabric, in a switch on its own between hosts that know nothing of it:
+// Standalone is the part of P4TE that needs no fabric, in a standalone switch between hosts that do not expect it:
 // classes are metered where they come in (§6.1.4) and ports where frames leave (§6.1.3), and flows of a class above its
 // safe rate adapt (§6.4) by a window that the switch holds (Enforced). What is ours: the switch is the leaf of all
 // hosts, so that a change is made in the register at once, without a header, a fake ACK, or a second pass. Other
 // programs forward.
-type Alone struct {
+type Standalone struct {
 	leaf Program // which has no more than the parts named above
 }
 
-// aloneTrip stands for the round trip that no topology tells: one that few paths of the internet exceed (RFC 8289
+// standaloneTrip stands for the round trip that no topology tells: one that few paths of the internet exceed (RFC 8289
 // §4.2).
-const aloneTrip = 100 * unit.Millisecond
+const standaloneTrip = 100 * unit.Millisecond
 
 // newAt makes a program for a switch of a network, or for one on its own, which has no routes.
 func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 	if site.Routes == nil && o.whyNotStandalone() == "" {
-		return NewAlone(site, o), nil
+		return NewStandalone(site, o), nil
 	}
 	return New(site, o)
 }
 
-// NewAlone returns the program for a switch on its own, of options that need no network.
-func NewAlone(site *dataplane.Site, o Options) *Alone {
+// NewStandalone returns the program for a switch on its own, of options that need no network.
+func NewStandalone(site *dataplane.Site, o Options) *Standalone {
 	place := &dataplane.Place{Tier: 1}
 	for p := range site.Lines {
 		place.Down = append(place.Down, dataplane.PortID(p))
 	}
 	if o.RoundTrip == 0 {
-		o.RoundTrip = aloneTrip
+		o.RoundTrip = standaloneTrip
 	}
 	if o.Rate.Decision == DecideFit { // what an operator commits of the port's rate
 		o.Rate.Decision = DecidePaper
 	}
 	c := o.config(site, place)
-	a := &Alone{Program{config: c, place: place}}
+	a := &Standalone{Program{config: c, place: place}}
 	t := &a.leaf
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
@@ -50,7 +50,7 @@ func NewAlone(site *dataplane.Site, o Options) *Alone {
 }
 
 // Name is "p4te".
-func (*Alone) Name() string { return "p4te" }
+func (*Standalone) Name() string { return "p4te" }
 
 // whyNotStandalone returns which parts are for a fabric, and what is left without them.
 func (o *Options) whyNotStandalone() string {
@@ -109,7 +109,7 @@ func (o *Options) late(param string, in *dataplane.Peer, share float64, most uni
 }
 
 // Ingress meters the class of what comes in, and lowers the windows of acknowledgements that pass.
-func (a *Alone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (a *Standalone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Mark = uint8(dataplane.Green); m.In == packet.NoPort || m.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -121,7 +121,7 @@ func (a *Alone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // Egress meters what leaves, and changes the flow's rate.
-func (a *Alone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	colour, _ := a.leaf.colours.Observe(env.Now(), p.Meta.Out, p.Size)
 	a.leaf.rate.adapt(p, colour, a.leaf.config.Rate.Decision != DecideQueue || a.leaf.queued(env, p.Meta.Out))
 	return dataplane.Accept
@@ -150,8 +150,8 @@ func (r *rater) adapt(p *packet.Packet, egress dataplane.Colour, queued bool) {
 }
 
 // Adopt takes over what the switch knows of its flows: only their SYNs say how their windows are scaled.
-func (a *Alone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
-	old, ok := other.(*Alone)
+func (a *Standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*Standalone)
 	if !ok || len(old.leaf.rate.flows) != len(a.leaf.rate.flows) {
 		return "", nil
 	}
@@ -160,7 +160,7 @@ func (a *Alone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost [
 	return "its flows", nil
 }
 
-// The metrics of Alone.
+// The metrics of Standalone.
 const (
 	metricChanges = iota
 	metricWindows
@@ -169,7 +169,7 @@ const (
 )
 
 // Metrics describes how often rates have changed, and what is held.
-func (*Alone) Metrics() []dataplane.Metric {
+func (*Standalone) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		metricChanges: {Name: "weir_p4te_rate_changes_total", Help: "Changes of flows' rates.", Label: "change",
 			Counter: true},
@@ -183,7 +183,7 @@ func (*Alone) Metrics() []dataplane.Metric {
 }
 
 // Sample gives the metrics' values.
-func (a *Alone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	add := func(s dataplane.Sample) {
 		if n < len(to) {
 			to[n] = s

@@ -7,11 +7,11 @@ import (
 	"weir/core/unit"
 )
 
-// Settle brings what is pending into the form that it has when it comes in order, and forgets dates that were moved:
+// Normalize brings what is pending into the form that it has when it comes in order, and forgets dates that were moved:
 // so two moments at which the same is pending are alike in memory. All that is before now must have been carried out,
 // and no frame be on a link. It changes nothing but how many events are counted, as a date that was moved forward is
 // one.
-func (f *Fabric) Settle() {
+func (f *Fabric) Normalize() {
 	f.takeIn()
 	for i := range f.members {
 		m := &f.members[i]
@@ -20,23 +20,23 @@ func (f *Fabric) Settle() {
 	}
 	timers := map[*group][]timerheap.Entry{}
 	for i := range f.members {
-		if m := &f.members[i]; m.group.alone == nil && m.timer < unit.Never {
+		if m := &f.members[i]; m.group.single == nil && m.timer < unit.Never {
 			timers[m.group] = append(timers[m.group], timerheap.Entry{At: m.timer, Key: uint64(timer) | uint64(m.n)})
 		}
 	}
 	for i := range f.groups {
 		g := &f.groups[i]
-		if g.alone != nil {
-			f.settleAlone(g)
+		if g.single != nil {
+			f.normalizeSingle(g)
 		} else {
-			f.settleGroup(g, timers[g])
+			f.normalizeGroup(g, timers[g])
 		}
 		*g.nextAt = g.next()
 	}
 }
 
-// settleAlone does so for a group of one node.
-func (f *Fabric) settleAlone(g *group) {
+// normalizeSingle does so for a group of one node.
+func (f *Fabric) normalizeSingle(g *group) {
 	var kept []timerheap.Entry
 	for g.due.next < unit.Never {
 		if e := g.due.take(); f.pending(e) {
@@ -49,8 +49,8 @@ func (f *Fabric) settleAlone(g *group) {
 	}
 }
 
-// settleGroup does so for a group of several, whose timers these are.
-func (f *Fabric) settleGroup(g *group, kept []timerheap.Entry) {
+// normalizeGroup does so for a group of several, whose timers these are.
+func (f *Fabric) normalizeGroup(g *group, kept []timerheap.Entry) {
 	for g.heap.First() < unit.Never {
 		if e := g.heap.Take(); kind(e.Key)&kindMask != timer && f.pending(e) {
 			kept = append(kept, e)

@@ -52,17 +52,17 @@ func sendPair(t *testing.T, given ...string) (s pair, g *Program) {
 
 // Who goes on as before although it was told has its half of the port, and who heeds loses nothing, though both send
 // more than there is. Without the rule both lose alike by what they send, so who heeds has less.
-func TestDeafElephants(t *testing.T) {
+func TestUnresponsiveElephants(t *testing.T) {
 	first, g := sendPair(t)
 	alike, h := sendPair(t, "deaf", "alike")
 	t.Logf("first: %+v, %d trimmed; alike: %+v, %d trimmed", first, g.nacks.Ignored, alike, h.nacks.Ignored)
 	half := 40e-3 * 1e9 / 8 / 2
 	if x := float64(first.passed[0]) / half; x < 0.97 || x > 1.12 {
-		t.Errorf("the deaf elephant has %.2f of its half", x)
+		t.Errorf("the unresponsive elephant has %.2f of its half", x)
 	}
 	most := 0.
 	for i := range g.ports[1].top.origins { // of 700 Mb/s, what is beyond half of the port
-		most = max(most, g.ports[1].top.origins[i].hearing.excess)
+		most = max(most, g.ports[1].top.origins[i].response.excess)
 	}
 	if most < 1-510./700 || most > 1-490./700 {
 		t.Errorf("it has %.3f trimmed", most)
@@ -76,7 +76,7 @@ func TestDeafElephants(t *testing.T) {
 }
 
 // An elephant that sends no more than it is offered is told nothing; with tell: all it is.
-func TestToldAboveShare(t *testing.T) {
+func TestNotifiedAboveShare(t *testing.T) {
 	above, _ := sendPair(t)
 	all, _ := sendPair(t, "tell", "all")
 	if above.told[1] >= all.told[1] || above.told[0] < 20 || all.told[1] < 20 {
@@ -85,7 +85,7 @@ func TestToldAboveShare(t *testing.T) {
 }
 
 // What told makes of counts, by hand: windows of 1 ms, so 125 kB in one are 1 Gb/s.
-func TestHearing(t *testing.T) {
+func TestResponse(t *testing.T) {
 	const share = 500e6
 	for _, x := range []struct {
 		name   string
@@ -116,31 +116,31 @@ func TestHearing(t *testing.T) {
 				}
 				o = top.OfferCounts(uint32(w), 7, &c)
 				if x.tells[w] {
-					top.told(o, uint32(w), share, ms)
+					top.judgeResponse(o, uint32(w), share, ms)
 				}
 			}
-			if h := o.hearing; h.deaf != x.deaf || h.excess < x.excess-1e-9 || h.excess > x.excess+1e-9 {
+			if h := o.response; h.unresponsive != x.deaf || h.excess < x.excess-1e-9 || h.excess > x.excess+1e-9 {
 				t.Errorf("%+v, want %v, %g", h, x.deaf, x.excess)
 			}
 		})
 	}
 }
 
-// Whose packets are trimmed: of an elephant that is deaf, was told within n windows, and only while memory lacks and
-// elephants exceed their balance.
+// Whose packets are trimmed: of an elephant that is unresponsive, was notified within n windows, and only while memory
+// lacks and elephants exceed their balance.
 func TestIgnores(t *testing.T) {
 	for _, x := range []struct {
 		name   string
-		change func(x *port, h *hearing)
+		change func(x *port, h *response)
 		want   bool
 	}{
-		{"deaf", func(*port, *hearing) {}, true},
-		{"hears", func(_ *port, h *hearing) { h.deaf = false }, false},
-		{"told n windows ago", func(x *port, h *hearing) { h.window -= uint32(x.top.windows) }, true},
-		{"told before that", func(x *port, h *hearing) { h.window -= uint32(x.top.windows) + 1 }, false},
-		{"no congestion", func(x *port, _ *hearing) { x.memory.congested = false }, false},
-		{"in balance", func(x *port, _ *hearing) { x.memory.used[Elephants] = 0 }, false},
-		{"half of it is its part", func(_ *port, h *hearing) { h.excess = 0.5 }, false}, // of the first packet
+		{"deaf", func(*port, *response) {}, true},
+		{"hears", func(_ *port, h *response) { h.unresponsive = false }, false},
+		{"told n windows ago", func(x *port, h *response) { h.window -= uint32(x.top.windows) }, true},
+		{"told before that", func(x *port, h *response) { h.window -= uint32(x.top.windows) + 1 }, false},
+		{"no congestion", func(x *port, _ *response) { x.memory.congested = false }, false},
+		{"in balance", func(x *port, _ *response) { x.memory.used[Elephants] = 0 }, false},
+		{"half of it is its part", func(_ *port, h *response) { h.excess = 0.5 }, false}, // of the first packet
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			_, g := sendPair(t)
@@ -152,11 +152,11 @@ func TestIgnores(t *testing.T) {
 			if i < 0 {
 				t.Fatal("it is not in the table")
 			}
-			h := &at.top.origins[i].hearing
-			*h = hearing{window: at.sketch.Window(), known: true, deaf: true, excess: 1}
+			h := &at.top.origins[i].response
+			*h = response{window: at.sketch.Window(), known: true, unresponsive: true, excess: 1}
 			at.memory.congested, at.memory.used[Elephants] = true, at.memory.size
 			x.change(at, h)
-			if got := g.ignores(p); got != x.want {
+			if got := g.trimUnresponsive(p); got != x.want {
 				t.Errorf("trimmed: %v", got)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 // Which groups keep a heap makes no difference: a node alone, with a link to itself, joined with others, and with a
 // window for which keys have no room.
-func TestAloneOrNot(t *testing.T) {
+func TestSingleOrNot(t *testing.T) {
 	logs := map[string]string{}
 	for _, c := range []struct {
 		name   string
@@ -21,7 +21,7 @@ func TestAloneOrNot(t *testing.T) {
 			f, log := selfLinked(t, c.window)
 			alone := 0
 			for i := range f.groups {
-				if f.groups[i].alone != nil {
+				if f.groups[i].single != nil {
 					alone++
 				}
 			}

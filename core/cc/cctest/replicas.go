@@ -9,38 +9,38 @@ import (
 	"weir/core/unit"
 )
 
-// Trap is something that a controller does and its scheme does not say, or that no controller may do.
-type Trap struct {
+// Finding is something that a controller does and its scheme does not say, or that no controller may do.
+type Finding struct {
 	Scheme string
 	Text   string
 	// Fatal: results with it would be wrong, or there would be none.
 	Fatal bool
-	// Unmarked: it is a trap only where packets of the scheme's flows cannot be marked.
+	// Unmarked: it counts only where packets of the scheme's flows cannot be marked.
 	Unmarked bool
 
-	kind string // which are alike
-	// chance: its decisions are not those of the calls alone; told: it follows from decisions that differ
-	chance, told bool
+	kind string // findings of one kind are merged
+	// chance: decisions do not follow from the calls alone; divergent: a replica decided differently
+	chance, divergent bool
 }
 
-// Traps collects those of all controllers that its schemes make, each once.
-type Traps struct {
-	Found []Trap
-	// Plain: schemes make their controllers alone, without twins, so that what these cost is theirs.
+// Findings collects the findings about all controllers that its schemes make, each once.
+type Findings struct {
+	Found []Finding
+	// Plain: controllers have no replicas, so that costs are their own.
 	Plain bool
 
 	marked []marking // of schemes that ask for marks
 }
 
-// marking is whether a scheme that asks for marks heeds them.
+// marking records whether a scheme that asks for marks responds to them.
 type marking struct {
-	scheme string
-	acks   int // that marks have been tried on
-	heeded bool
+	scheme    string
+	acks      int // that marks have been tried on
+	responded bool
 }
 
 // ofMarks is the marking of a scheme.
-func (t *Traps) ofMarks(name string) *marking {
+func (t *Findings) ofMarks(name string) *marking {
 	for i := range t.marked {
 		if t.marked[i].scheme == name {
 			return &t.marked[i]
@@ -50,16 +50,16 @@ func (t *Traps) ofMarks(name string) *marking {
 	return &t.marked[len(t.marked)-1]
 }
 
-// enoughMarks is after how many acknowledgements with marks who has not heeded any is said to heed none.
-const enoughMarks = 200
+// minMarks is after how many acknowledgements with marks who has not heeded any is said to heed none.
+const minMarks = 200
 
 // End adds what is known only when all is over: that a scheme asks for marks and heeds none.
-func (t *Traps) End() {
+func (t *Findings) End() {
 	for _, m := range t.marked {
-		if m.heeded || m.acks < enoughMarks {
+		if m.responded || m.acks < minMarks {
 			continue
 		}
-		t.add(Trap{Scheme: m.scheme, kind: heedless, Text: heedless})
+		t.add(Finding{Scheme: m.scheme, kind: heedless, Text: heedless})
 	}
 }
 
@@ -67,31 +67,31 @@ const heedless = "its scheme asks for marks (ECN: cc.DCTCPMode or CNPMode), so t
 	"they would drop them, and it heeds none: not Ack.ECN, OnLoss of cc.ECNEcho or OnNotice of cc.CNPNotice"
 
 // add leaves out what is there, and what chance alone may have made of it.
-func (t *Traps) add(x Trap) {
+func (t *Findings) add(x Finding) {
 	left := t.Found[:0]
 	for _, other := range t.Found {
 		same := other.Scheme == x.Scheme
-		if same && (other.kind == x.kind || other.chance && x.told) {
+		if same && (other.kind == x.kind || other.chance && x.divergent) {
 			return
 		}
-		if !(same && x.chance && other.told) {
+		if !(same && x.chance && other.divergent) {
 			left = append(left, other)
 		}
 	}
 	t.Found = append(left, x)
 }
 
-// Of is a scheme whose controllers are those of s, each with twins. All are told the same, but for what the scheme
-// does not ask for, which the real network never tells it: that, one of the twins is told, too. So whoever reads it
-// decides differently, and is found by what it does and not by what it says. The twin that is told nothing else finds
-// whoever asks a clock, draws from a stream that is not the flow's, or shares state with other flows.
-func (t *Traps) Of(s cc.Scheme) cc.Scheme {
+// Of returns scheme s with controllers that have replicas. All get the same calls. One replica also gets what the
+// scheme does not ask for, and no network would give it: a controller that reads this decides differently, and is
+// found. The replica with exactly the same calls finds a controller that reads a clock, draws from a stream other than
+// the flow's, or shares state with other flows.
+func (t *Findings) Of(s cc.Scheme) cc.Scheme {
 	build, named := s.Build, s
 	s.Build = func(f cc.Flow, c scheme.Config) (cc.Controller, error) {
 		if t.Plain {
 			return build(f, c)
 		}
-		x := &twins{traps: t, scheme: &named, mss: unit.Bytes(f.MSS), rate: f.NICRate}
+		x := &replicas{findings: t, scheme: &named, mss: unit.Bytes(f.MSS), rate: f.NICRate}
 		if x.rate == 0 {
 			x.rate = 10 * unit.Gbps
 		}
@@ -110,22 +110,22 @@ func (t *Traps) Of(s cc.Scheme) cc.Scheme {
 		if x.Controller, err = another(); err != nil {
 			return nil, err
 		}
-		others := []twin{{what: "the same calls give different decisions: it asks a clock, ranges over a map, draws from " +
+		others := []replica{{what: "the same calls give different decisions: it asks a clock, ranges over a map, draws from " +
 			"a random stream that is not its flow's, or shares state with other flows"}}
 		if s.Telemetry == telemetry.Nothing {
-			others = append(others, twin{what: "it reads telemetry (Ack.Telemetry) and asks for none, so no packet will " +
+			others = append(others, replica{what: "it reads telemetry (Ack.Telemetry) and asks for none, so no packet will " +
 				"carry any; its scheme lacks Telemetry: telemetry.HopRecords, or PathLoad", alter: x.recorded})
 		}
 		if !s.Requests {
-			others = append(others, twin{what: "it reads what switches answer (Ack.Telemetry.Answer or Drain) and makes no " +
+			others = append(others, replica{what: "it reads what switches answer (Ack.Telemetry.Answer or Drain) and makes no " +
 				"requests; its scheme lacks Requests: true", alter: answered})
 		}
 		switch {
 		case s.ECN == cc.AsConfigured:
-			others = append(others, twin{what: "it reads marks (Ack.ECN), and packets of its flows cannot be marked: its " +
+			others = append(others, replica{what: "it reads marks (Ack.ECN), and packets of its flows cannot be marked: its " +
 				"scheme lacks ECN: cc.DCTCPMode, or their transport ecn: true", alter: x.marked, unmarked: true})
 		case s.Receiver == nil: // else the receiver may heed them
-			others = append(others, twin{alter: x.marked, heeds: true})
+			others = append(others, replica{alter: x.marked, respondsToMarks: true})
 		}
 		for _, o := range others {
 			if o.controller, err = another(); err != nil {
@@ -138,37 +138,37 @@ func (t *Traps) Of(s cc.Scheme) cc.Scheme {
 	return s
 }
 
-// twin is told what its twins are, but for what alter changes.
-type twin struct {
-	controller cc.Controller
-	what       string // it means if it decides differently
-	alter      func(now unit.Time, a *cc.Ack)
-	unmarked   bool // of the trap that it finds
-	heeds      bool // it is told of marks in every way, and is to decide differently
+// replica gets the same calls as its siblings, but for what alter changes.
+type replica struct {
+	controller      cc.Controller
+	what            string // it means if it decides differently
+	alter           func(now unit.Time, a *cc.Ack)
+	unmarked        bool // of the trap that it finds
+	respondsToMarks bool // it is told of marks in every way, and is to decide differently
 }
 
-// twins is a controller and its twins. Its decisions are the first one's, as far as they can be.
-type twins struct {
+// replicas is a controller with its replicas. Its decisions are the controller's own, as far as they can be.
+type replicas struct {
 	cc.Controller
-	others []twin
-	scheme *cc.Scheme
-	traps  *Traps
-	mss    unit.Bytes
-	rate   unit.Rate // of made-up hops
-	acks   int
-	sent   uint64 // bytes that made-up hops have
-	last   unit.Time
-	marks  int64 // packets that were said to be marked
-	dead   bool  // it has panicked
-	idle   bool  // it asks for a time that is over: no timer is set any more
+	others   []replica
+	scheme   *cc.Scheme
+	findings *Findings
+	mss      unit.Bytes
+	rate     unit.Rate // of made-up hops
+	acks     int
+	sent     uint64 // bytes that made-up hops have
+	last     unit.Time
+	marks    int64 // packets that were said to be marked
+	dead     bool  // it has panicked
+	idle     bool  // it asks for a time that is over: no timer is set any more
 }
 
-func (x *twins) fail(fatal bool, format string, args ...any) {
-	x.traps.add(Trap{Scheme: x.scheme.Name, Text: fmt.Sprintf(format, args...), Fatal: fatal, kind: format})
+func (x *replicas) fail(fatal bool, format string, args ...any) {
+	x.findings.add(Finding{Scheme: x.scheme.Name, Text: fmt.Sprintf(format, args...), Fatal: fatal, kind: format})
 }
 
 // recorded gives an acknowledgement what hops would have written, of times with and without congestion.
-func (x *twins) recorded(now unit.Time, a *cc.Ack) {
+func (x *replicas) recorded(now unit.Time, a *cc.Ack) {
 	busy := x.acks/32%2 == 1
 	share, queue := 0.1, unit.Bytes(0)
 	if busy {
@@ -186,7 +186,7 @@ func answered(_ unit.Time, a *cc.Ack) {
 }
 
 // marked says of every fourth acknowledgement that its packets were marked.
-func (x *twins) marked(_ unit.Time, a *cc.Ack) {
+func (x *replicas) marked(_ unit.Time, a *cc.Ack) {
 	if x.acks%4 == 0 {
 		a.ECN.Echo = true
 		x.marks += int64(a.Packets)
@@ -200,9 +200,9 @@ func notify(c cc.Controller, now unit.Time, a *cc.Ack) {
 	c.OnLoss(now, cc.Loss{Kind: cc.ECNEcho, InFlight: a.Flight.After, Next: a.Next})
 }
 
-// tell calls all of the twins, and looks at what they decide then.
-func (x *twins) tell(now unit.Time, what string, call func(c cc.Controller, o *twin)) {
-	if x.dead || !x.safely(what, func() { call(x.Controller, &twin{}) }) {
+// callAll calls the controller and all replicas, and compares their decisions.
+func (x *replicas) callAll(now unit.Time, what string, call func(c cc.Controller, o *replica)) {
+	if x.dead || !x.safely(what, func() { call(x.Controller, &replica{}) }) {
 		return
 	}
 	d, ok := x.decided()
@@ -216,14 +216,14 @@ func (x *twins) tell(now unit.Time, what string, call func(c cc.Controller, o *t
 		switch {
 		case p == nil && other == d:
 			left = append(left, o)
-		case o.heeds:
-			x.traps.ofMarks(x.scheme.Name).heeded = true
+		case o.respondsToMarks:
+			x.findings.ofMarks(x.scheme.Name).responded = true
 		case p != nil && o.alter == nil:
 			x.dead = true
 			x.fail(true, "%s panics: %v", what, p)
 		default:
-			x.traps.add(Trap{Scheme: x.scheme.Name, Text: o.what, Fatal: o.alter == nil, kind: o.what,
-				chance: o.alter == nil, told: o.alter != nil, Unmarked: o.unmarked})
+			x.findings.add(Finding{Scheme: x.scheme.Name, Text: o.what, Fatal: o.alter == nil, kind: o.what,
+				chance: o.alter == nil, divergent: o.alter != nil, Unmarked: o.unmarked})
 			if o.alter == nil { // the others differ for no other reason
 				x.others = nil
 				return
@@ -244,8 +244,8 @@ func (x *twins) tell(now unit.Time, what string, call func(c cc.Controller, o *t
 	}
 }
 
-// safely calls the first twin, and reports whether that went well.
-func (x *twins) safely(what string, call func()) (well bool) {
+// safely calls the controller, and reports whether that went well.
+func (x *replicas) safely(what string, call func()) (well bool) {
 	p := panics(call)
 	if p != nil {
 		x.dead = true
@@ -264,10 +264,10 @@ func panics(call func()) (p any) {
 const askingChanges = "asking for its Decision changes it"
 
 // decided is the decision, of which asking changes nothing.
-func (x *twins) decided() (d cc.Decision, ok bool) {
+func (x *replicas) decided() (d cc.Decision, ok bool) {
 	ok = x.safely("Decision", func() {
 		if d = x.Controller.Decision(); d != x.Controller.Decision() {
-			x.traps.add(Trap{Scheme: x.scheme.Name, Text: askingChanges, Fatal: true, kind: askingChanges, chance: true})
+			x.findings.add(Finding{Scheme: x.scheme.Name, Text: askingChanges, Fatal: true, kind: askingChanges, chance: true})
 			x.others = nil
 		}
 	})
@@ -275,26 +275,26 @@ func (x *twins) decided() (d cc.Decision, ok bool) {
 }
 
 // OnSend tells all.
-func (x *twins) OnSend(now unit.Time, s cc.Sent) {
+func (x *replicas) OnSend(now unit.Time, s cc.Sent) {
 	before := x.Decision()
-	x.tell(now, "OnSend", func(c cc.Controller, _ *twin) { c.OnSend(now, s) })
+	x.callAll(now, "OnSend", func(c cc.Controller, _ *replica) { c.OnSend(now, s) })
 	if after := x.Decision(); x.scheme.KeepsOnSend && after != before && !x.dead {
 		x.fail(true, "OnSend changes its Decision, and its scheme has KeepsOnSend: true")
 	}
 }
 
 // OnAck tells each with a copy of its own.
-func (x *twins) OnAck(now unit.Time, a *cc.Ack) {
+func (x *replicas) OnAck(now unit.Time, a *cc.Ack) {
 	x.acks++
-	x.tell(now, "OnAck", func(c cc.Controller, o *twin) {
+	x.callAll(now, "OnAck", func(c cc.Controller, o *replica) {
 		own := *a
 		own.Telemetry.Hops = append([]telemetry.Hop(nil), a.Telemetry.Hops...)
 		if o.alter != nil {
 			o.alter(now, &own)
 		}
 		c.OnAck(now, &own)
-		if o.heeds {
-			x.traps.ofMarks(x.scheme.Name).acks++
+		if o.respondsToMarks {
+			x.findings.ofMarks(x.scheme.Name).acks++
 			if own.ECN.Echo {
 				notify(c, now, &own)
 			}
@@ -303,22 +303,22 @@ func (x *twins) OnAck(now unit.Time, a *cc.Ack) {
 }
 
 // OnNotice tells all.
-func (x *twins) OnNotice(now unit.Time, n cc.Notice) {
-	x.tell(now, "OnNotice", func(c cc.Controller, _ *twin) { c.OnNotice(now, n) })
+func (x *replicas) OnNotice(now unit.Time, n cc.Notice) {
+	x.callAll(now, "OnNotice", func(c cc.Controller, _ *replica) { c.OnNotice(now, n) })
 }
 
 // OnLoss tells all.
-func (x *twins) OnLoss(now unit.Time, l cc.Loss) {
-	x.tell(now, "OnLoss", func(c cc.Controller, _ *twin) { c.OnLoss(now, l) })
+func (x *replicas) OnLoss(now unit.Time, l cc.Loss) {
+	x.callAll(now, "OnLoss", func(c cc.Controller, _ *replica) { c.OnLoss(now, l) })
 }
 
 // OnTimer tells all.
-func (x *twins) OnTimer(now unit.Time) {
-	x.tell(now, "OnTimer", func(c cc.Controller, _ *twin) { c.OnTimer(now) })
+func (x *replicas) OnTimer(now unit.Time) {
+	x.callAll(now, "OnTimer", func(c cc.Controller, _ *replica) { c.OnTimer(now) })
 }
 
-// Decision is the first twin's, made so that the others of a rehearsal can go on.
-func (x *twins) Decision() cc.Decision {
+// Decision is the controller's, changed so that the others of a rehearsal can go on.
+func (x *replicas) Decision() cc.Decision {
 	d := cc.Decision{Window: x.mss, NextTimer: unit.Never}
 	if !x.dead {
 		if own, ok := x.decided(); ok {

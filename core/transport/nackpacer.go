@@ -5,10 +5,10 @@ import (
 	"weir/core/unit"
 )
 
-// HoldOff keeps a sender from storming a switch that tells it of every packet that finds no room. BS'19 §4.3 has
+// NACKPacer keeps a sender from storming a switch that tells it of every packet that finds no room. BS'19 §4.3 has
 // senders that "quickly reduce"; what one does that cannot reduce any more, or whose controller does not heed losses,
 // is ours. NACKs come back sooner than ACKs, so who fills the place of a trimmed packet at once sends many in a round
-// trip, whatever its window. HoldOff has two rules, for every controller:
+// trip, whatever its window. NACKPacer has two rules, for every controller:
 //
 //   - From a NACK on, for a round trip or as long as anything is in flight, a packet goes for each that is
 //     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
@@ -25,7 +25,7 @@ import (
 //
 // A loss now and then, among packets that arrive, costs a sender nothing, and a NACK of what does arrive takes its gap
 // back (Refuted).
-type HoldOff struct {
+type NACKPacer struct {
 	// Bursts says that windows are sent in bursts, as TCP's are. Then deliveries close gaps more slowly than NACKs double
 	// them, or all who are in the game would send more than the link carries: with eighths instead of parts of 24, 256
 	// senders of TCP sent 1.7 times what arrives, not 1.46; and gaps are bounded more tightly in turn, for flows of 20 KB
@@ -51,7 +51,7 @@ type HoldOff struct {
 const patience = 8
 
 // parts is how many of them a gap has, of which a delivery closes one.
-func (h *HoldOff) parts() int {
+func (h *NACKPacer) parts() int {
 	if h.Bursts {
 		return 24
 	}
@@ -64,7 +64,7 @@ const atOnce = 2
 
 // Nacked is told of a NACK that says that a packet is gone. again says that it had been sent again for another;
 // supply is the rate that the switch offers (0: it does not say) for packets of so many bytes.
-func (h *HoldOff) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
+func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
 	if h.ends == 0 {
 		h.begun, h.ends, h.got, h.credit, h.again = now, now+max(rtt, 1), 0, atOnce, false
 	}
@@ -75,7 +75,7 @@ func (h *HoldOff) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size 
 }
 
 // Delivered is told of packets that have arrived.
-func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
+func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 	h.vain, h.since = 0, true
 	if h.ends > 0 {
 		h.got += packets
@@ -98,7 +98,7 @@ func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
 // sent last. A switch does not say so of what it passes on; so the gap that such NACKs have made is
 // mostly taken back. Without that an attacker on the path, who NACKs everything, has a sender wait
 // as long as it ever does.
-func (h *HoldOff) Refuted() {
+func (h *NACKPacer) Refuted() {
 	if h.gap /= 4; h.gap < h.least {
 		h.gap = 0
 	}
@@ -106,10 +106,10 @@ func (h *HoldOff) Refuted() {
 }
 
 // Waits reports whether a NACK has begun a round trip that Update has not ended yet.
-func (h *HoldOff) Waits() bool { return h.ends > 0 }
+func (h *NACKPacer) Waits() bool { return h.ends > 0 }
 
 // Update ends it when it is over or nothing is in flight. limit is the longest gap.
-func (h *HoldOff) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32) {
+func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32) {
 	if h.ends == 0 || now < h.ends && inFlight > 0 {
 		return
 	}
@@ -138,7 +138,7 @@ func (h *HoldOff) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32)
 }
 
 // most is the longest gap that the offer allows.
-func (h *HoldOff) most(rtt unit.Time) unit.Time {
+func (h *NACKPacer) most(rtt unit.Time) unit.Time {
 	packets := unit.Time(3)
 	if h.Bursts {
 		packets = 1
@@ -148,7 +148,7 @@ func (h *HoldOff) most(rtt unit.Time) unit.Time {
 
 // Sent is told of a packet that has gone. The next one waits for about the gap, at random, lest senders that were told
 // at one time come back at one time.
-func (h *HoldOff) Sent(now unit.Time, seed uint32) {
+func (h *NACKPacer) Sent(now unit.Time, seed uint32) {
 	if h.credit > 0 {
 		h.credit--
 	}
@@ -159,7 +159,7 @@ func (h *HoldOff) Sent(now unit.Time, seed uint32) {
 }
 
 // Ready is when the next packet may go.
-func (h *HoldOff) Ready() unit.Time {
+func (h *NACKPacer) Ready() unit.Time {
 	if h.ends > 0 && h.credit == 0 {
 		return max(h.ends, h.next)
 	}

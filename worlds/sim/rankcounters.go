@@ -16,23 +16,23 @@ func newRankCounters(ranks int) []outcome.RankCounters {
 	return out
 }
 
-// carry adds what the ends of a message have counted, as they have noted it, to its ranks.
-func (r *Simulation) carry(to [][]outcome.RankCounters, flow int) {
+// addRankCounters adds what the ends of a message have counted, as they have noted it, to its ranks.
+func (r *Simulation) addRankCounters(to [][]outcome.RankCounters, flow int) {
 	m, o := &r.jobs.message[flow-r.listed], &r.outcome[flow]
 	to[m.job][m.From].Add(&outcome.RankCounters{Sent: o.Sender, Received: o.Receiver, Timeouts: o.Timeouts})
 	to[m.job][m.to].Got += o.Receiver.ReceivedBytes
 }
 
-// carriedNow is what the messages of each job have counted since the run began: those that are over, and those that are
-// not. All nodes must have reached the same time.
-func (r *Simulation) carriedNow() (out [][]outcome.RankCounters) {
-	for _, x := range r.over {
+// rankCounters is what the messages of each job have counted since the run began: those that are over, and those that
+// are not. All nodes must have reached the same time.
+func (r *Simulation) rankCounters() (out [][]outcome.RankCounters) {
+	for _, x := range r.closedCounters {
 		out = append(out, append([]outcome.RankCounters(nil), x...))
 	}
 	for i := r.listed; i < len(r.outcome); i++ {
 		if r.sender[i] >= 0 || r.receiver[i] >= 0 {
 			r.note(i)
-			r.carry(out, i)
+			r.addRankCounters(out, i)
 		}
 	}
 	return out
@@ -40,8 +40,8 @@ func (r *Simulation) carriedNow() (out [][]outcome.RankCounters) {
 
 // carriedBytes is what has arrived of the messages of a job.
 func (r *Simulation) carriedBytes(job int) (sum unit.Bytes) {
-	for i := range r.over[job] {
-		sum += r.over[job][i].Got
+	for i := range r.closedCounters[job] {
+		sum += r.closedCounters[job][i].Got
 	}
 	for i := r.listed; i < len(r.outcome); i++ {
 		if s := r.got(i); s != nil && int(r.jobs.message[i-r.listed].job) == job {

@@ -6,10 +6,10 @@ import (
 	"weir/core/unit"
 )
 
-// reach stores which ports lead to leaves that are beyond a failed link (ours: §6.5 leaves it to the operator). A
-// switch that has lost its way to a leaf reports it to its other neighbours each time it checks its links. A report is
-// valid for three checks. So one message may be lost, and no message is necessary when the link is up again.
-type reach struct {
+// reachability stores which ports lead to leaves that are beyond a failed link (ours: §6.5 leaves it to the operator).
+// A switch that has lost its way to a leaf reports it to its other neighbours each time it checks its links. A report
+// is valid for three checks. So one message may be lost, and no message is necessary when the link is up again.
+type reachability struct {
 	below []int32       // by leaf: the port that leads down to it; −1: upward
 	until [][]unit.Time // by port and leaf: no way beyond until then
 
@@ -20,11 +20,11 @@ type reach struct {
 // Metric of the events by which switches notify each other; their value is the leaf's number.
 const unreachable Metric = Metrics
 
-// holds is the number of checks for which a neighbour's report is valid.
-const holds = 3
+// holdPeriods is the number of checks for which a neighbour's report is valid.
+const holdPeriods = 3
 
-func newReach(t *Program, site *dataplane.Site) *reach {
-	r := &reach{below: make([]int32, t.place.Leaves), until: make([][]unit.Time, site.Ports)}
+func newReachability(t *Program, site *dataplane.Site) *reachability {
+	r := &reachability{below: make([]int32, t.place.Leaves), until: make([][]unit.Time, site.Ports)}
 	if a := packet.Addr(site.ID + 1); int(a) < site.Book.Len() {
 		if r.address, r.version = a, 4; !site.Book.V4(a).IsValid() {
 			r.version = 6
@@ -46,12 +46,12 @@ func newReach(t *Program, site *dataplane.Site) *reach {
 
 // bars reports whether there is no way to a leaf by a port.
 func (t *Program) bars(now unit.Time, port dataplane.PortID, leaf int) bool {
-	return t.isDown[port] || t.reach.until[port][leaf] > now
+	return t.isDown[port] || t.reachability.until[port][leaf] > now
 }
 
 // lost reports whether a leaf cannot be reached through this switch.
 func (t *Program) lost(now unit.Time, leaf int) bool {
-	if p := t.reach.below[leaf]; p >= 0 {
+	if p := t.reachability.below[leaf]; p >= 0 {
 		return t.bars(now, dataplane.PortID(p), leaf)
 	}
 	for _, p := range t.place.Up {
@@ -72,7 +72,7 @@ func (t *Program) tell(env *dataplane.Env) {
 	for _, p := range t.place.Down {
 		t.isDown[p] = env.Port(p).Down()
 	}
-	for leaf, below := range t.reach.below {
+	for leaf, below := range t.reachability.below {
 		if !t.lost(now, leaf) {
 			continue
 		}
@@ -95,8 +95,8 @@ func (t *Program) sendNote(env *dataplane.Env, port dataplane.PortID, leaf int) 
 		return
 	}
 	f := env.New()
-	f.Kind, f.Proto, f.Version, f.HopLimit = packet.Probe, packet.ProtoOwn, t.reach.version, 1
-	f.Src, f.Dst = t.reach.address, t.reach.address
+	f.Kind, f.Proto, f.Version, f.HopLimit = packet.Probe, packet.ProtoOwn, t.reachability.version, 1
+	f.Src, f.Dst = t.reachability.address, t.reachability.address
 	f.Hash = packet.FlowHash(f.Src, f.Dst, 0, 0, f.Proto)
 	if !putFeedback(f, []Event{{Metric: unreachable, Value: int64(leaf)}}) {
 		env.Free(f)
@@ -109,8 +109,8 @@ func (t *Program) sendNote(env *dataplane.Env, port dataplane.PortID, leaf int) 
 
 // note takes a neighbour's word.
 func (t *Program) note(now unit.Time, in dataplane.PortID, e Event) {
-	if t.reach != nil && e.Value >= 0 && e.Value < int64(len(t.reach.below)) {
-		t.reach.until[in][e.Value] = now + holds*t.config.Detect
+	if t.reachability != nil && e.Value >= 0 && e.Value < int64(len(t.reachability.below)) {
+		t.reachability.until[in][e.Value] = now + holdPeriods*t.config.Detect
 	}
 }
 

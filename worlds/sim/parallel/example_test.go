@@ -1,15 +1,15 @@
-package crew_test
+package parallel_test
 
 import (
 	"fmt"
 
-	"weir/worlds/sim/crew"
+	"weir/worlds/sim/parallel"
 )
 
 // Three parts of a sum, window by window.
-func ExampleCrew() {
+func ExampleGroup() {
 	sums := make([]int, 3)
-	c := crew.New(3, false, nil)
+	c := parallel.New(3, false, nil)
 	for window := range 4 {
 		c.Window(func(part int) { sums[part] += part * window })
 	}

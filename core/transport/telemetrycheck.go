@@ -9,9 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// mostUnheard is how many first windows may pass between packets that ask for telemetry without a warning. With ten the
-// queues of HPCC are as with each packet, with a thousand nothing controls for milliseconds.
-const mostUnheard = 30
+// maxWindowsBetweenRequests is how many first windows may pass between packets that ask for telemetry without a
+// warning. With ten the queues of HPCC are as with each packet, with a thousand nothing controls for milliseconds.
+const maxWindowsBetweenRequests = 30
 
 // warnAsks is issued for a controller that needs telemetry.
 var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
@@ -21,9 +21,9 @@ var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
 // WarningKinds returns the kinds of warnings that any transport may issue.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks, warnShortTimer} }
 
-// CheckAsking returns the remarks about how a transport asks for telemetry: about the transport, and about the
-// controller. What they refuse, NewAsker refuses, too. a may be nil.
-func CheckAsking(a *Asking, s *cc.FlowContext) (ofTransport, ofControl []scheme.Remark) {
+// CheckTelemetry returns the remarks about how a transport asks for telemetry: about the transport, and about the
+// controller. What they refuse, NewTelemetryRequester refuses, too. a may be nil.
+func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofControl []scheme.Remark) {
 	if a == nil || s.Controller == nil || s.Telemetry == nil {
 		return nil, nil
 	}
@@ -41,9 +41,9 @@ func CheckAsking(a *Asking, s *cc.FlowContext) (ofTransport, ofControl []scheme.
 	}
 	if p, ok := s.Smallest(); ok && a.When == AskPackets {
 		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
-		if trips := float64(between) / p.Product(); trips > mostUnheard {
+		if trips := float64(between) / p.Product(); trips > maxWindowsBetweenRequests {
 			ofTransport = append(ofTransport, warnAsks.Remark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
-				"for %.0f times %s", between, trips, p.Trip()).At(p.Narrow.Port, trips/mostUnheard))
+				"for %.0f times %s", between, trips, p.Trip()).At(p.Narrow.Port, trips/maxWindowsBetweenRequests))
 		}
 	}
 	return ofTransport, ofControl
@@ -51,7 +51,7 @@ func CheckAsking(a *Asking, s *cc.FlowContext) (ofTransport, ofControl []scheme.
 
 // impossible says what of the way in which telemetry is asked for, its format, and what a controller wants, does not go
 // together.
-func (a *Asking) impossible(f *telemetry.Format, want telemetry.Want) error {
+func (a *TelemetryOptions) impossible(f *telemetry.Format, want telemetry.Want) error {
 	switch {
 	case f.T == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.Relative()):
 		return errors.New("switches must average loads: the program telemetry needs its parameter t for format: " +

@@ -1,4 +1,4 @@
-package crew
+package parallel
 
 import (
 	"runtime"
@@ -11,7 +11,7 @@ import (
 
 // Every part is carried out once a window, and no window begins before the last one has ended, with fewer and with more
 // threads than cores. A part that is late returns when all others are parked: the time of a bubble passes only then.
-func TestCrew(t *testing.T) {
+func TestGroup(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 9} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New(parts, false, nil)
@@ -39,7 +39,7 @@ func TestCrew(t *testing.T) {
 }
 
 // A panic of a thread is one of the run, after the others have ended, whichever it is; and its threads end.
-func TestCrewPanics(t *testing.T) {
+func TestGroupPanics(t *testing.T) {
 	for failing := range 3 {
 		synctest.Test(t, func(t *testing.T) { // which fails if a thread does not end
 			c := New(3, false, nil)

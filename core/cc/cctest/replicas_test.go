@@ -19,12 +19,12 @@ import (
 )
 
 // The schemes of this tree are in no trap, whatever happens to their flows.
-func TestNoTraps(t *testing.T) {
+func TestNoFindings(t *testing.T) {
 	for _, s := range []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme(),
 		dcqcn.Scheme(), swift.Scheme(), timely.Scheme()} {
 		t.Run(s.Name, func(t *testing.T) {
-			var traps Traps
-			c, err := Make(traps.Of(s), Datacentre(1))
+			var findings Findings
+			c, err := Make(findings.Of(s), Datacentre(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,12 +32,12 @@ func TestNoTraps(t *testing.T) {
 			for _, story := range stories(4) {
 				m.Run(story)
 			}
-			traps.End()
-			for _, x := range traps.Found {
+			findings.End()
+			for _, x := range findings.Found {
 				t.Errorf("%+v", x)
 			}
-			if x := c.(*twins); len(x.others) == 0 || x.acks < 1000 {
-				t.Errorf("%d twins are left after %d acknowledgements", len(x.others), x.acks)
+			if x := c.(*replicas); len(x.others) == 0 || x.acks < 1000 {
+				t.Errorf("%d replicas are left after %d acknowledgements", len(x.others), x.acks)
 			}
 		})
 	}
@@ -179,7 +179,7 @@ var trapped = []struct {
 }
 
 // Each trap is found in a scheme that was made for it, and nothing else in it.
-func TestTraps(t *testing.T) {
+func TestFindings(t *testing.T) {
 	for _, x := range trapped {
 		t.Run(x.name, func(t *testing.T) {
 			shared = 0
@@ -190,21 +190,21 @@ func TestTraps(t *testing.T) {
 				x.make(m)
 				return m, nil
 			}
-			var traps Traps
-			c, err := traps.Of(s).Build(Flow(1), nil)
+			var findings Findings
+			c, err := findings.Of(s).Build(Flow(1), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			c.OnSend(unit.Microsecond, cc.Sent{Bytes: MSS})
 			story := stories(1)[0]
 			(&Model{Controller: c, Own: true, Free: true}).Run(story)
-			traps.End()
+			findings.End()
 			switch {
-			case x.want == "" && len(traps.Found) > 0:
-				t.Errorf("it is in no trap: %+v", traps.Found)
-			case x.want != "" && (len(traps.Found) != 1 || !strings.Contains(traps.Found[0].Text, x.want) ||
-				traps.Found[0].Fatal != x.fatal):
-				t.Errorf("%+v, not %q", traps.Found, x.want)
+			case x.want == "" && len(findings.Found) > 0:
+				t.Errorf("it has no finding: %+v", findings.Found)
+			case x.want != "" && (len(findings.Found) != 1 || !strings.Contains(findings.Found[0].Text, x.want) ||
+				findings.Found[0].Fatal != x.fatal):
+				t.Errorf("%+v, not %q", findings.Found, x.want)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package crew
+package parallel
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Crew carries out the windows of a fabric's parts on threads of their own, and the first part on that of the caller.
+// Group carries out the windows of a fabric's parts on threads of their own, and the first part on that of the caller.
 // A window is some hundred microseconds of work, so who is done first mostly waits for less than a wake-up takes: it
 // spins before it parks. Two threads are 1.5 to 1.7 times as fast as one with spins of up to 300 us (128 hosts), and
 // 1.3 with 100 us that are halved each time they are in vain. Whoever waits in vain several times in a row, because
 // somebody has lost its core, spins for half as long each time from then on, but for one try in full now and then:
 // else it would never see that the core is back.
-type Crew struct {
+type Group struct {
 	run     func(part int) // the window's work
 	phase   counter        // windows so far
 	left    counter        // threads that have not ended the window
@@ -58,14 +58,14 @@ func newSleeper(spins int) sleeper {
 	return sleeper{wake: make(chan struct{}, 1), spins: spins}
 }
 
-// New starts the threads for so many parts. A crew that yields does a window with one thread for as long as that is
-// faster, by the events that have been carried out so far.
-func New(parts int, yields bool, events func() uint64) *Crew {
+// New starts the threads for this number of parts. A group that yields does a window with one thread for as long as
+// that is faster, by the events that have been carried out so far.
+func New(parts int, yields bool, events func() uint64) *Group {
 	spins := mostSpins
 	if runtime.GOMAXPROCS(0) < parts { // who spins keeps others from working
 		spins = 0
 	}
-	c := &Crew{leader: newSleeper(spins), events: events}
+	c := &Group{leader: newSleeper(spins), events: events}
 	if yields {
 		c.pace = newPace(time.Now())
 	}
@@ -78,7 +78,7 @@ func New(parts int, yields bool, events func() uint64) *Crew {
 }
 
 // Window calls run for all parts and returns when all calls have returned. If one of them panics, Window does then.
-func (c *Crew) Window(run func(part int)) {
+func (c *Group) Window(run func(part int)) {
 	if c.pace == nil || c.pace.at == together {
 		c.begin(run)
 		c.hold(run)
@@ -93,7 +93,7 @@ func (c *Crew) Window(run func(part int)) {
 }
 
 // begin lets the others begin a window.
-func (c *Crew) begin(run func(part int)) {
+func (c *Group) begin(run func(part int)) {
 	c.run = run
 	c.left.Store(uint32(len(c.members)))
 	c.phase.Add(1)
@@ -103,7 +103,7 @@ func (c *Crew) begin(run func(part int)) {
 }
 
 // hold carries out the caller's own part and waits for the others, also if it fails.
-func (c *Crew) hold(run func(part int)) {
+func (c *Group) hold(run func(part int)) {
 	defer func() {
 		c.leader.await(&c.left, 0)
 		for k, m := range c.members {
@@ -116,14 +116,14 @@ func (c *Crew) hold(run func(part int)) {
 }
 
 // End ends the threads. No window is under way.
-func (c *Crew) End() {
+func (c *Group) End() {
 	c.over = true
 	c.begin(nil)
 	c.leader.await(&c.left, 0)
 }
 
 // work is what thread k does.
-func (c *Crew) work(m *member, k int) {
+func (c *Group) work(m *member, k int) {
 	for window := uint32(1); ; window++ {
 		m.await(&c.phase, window)
 		over := c.over

@@ -7,8 +7,8 @@ import (
 )
 
 // From a NACK on, for a round trip, two packets go at once and then one for each that is delivered.
-func TestHoldOffConserves(t *testing.T) {
-	var h HoldOff
+func TestNACKPacerConserves(t *testing.T) {
+	var h NACKPacer
 	h.Nacked(100*us, 20*us, false, 0, 1000)
 	for range 2 {
 		if h.Ready() != 0 {
@@ -32,8 +32,8 @@ func TestHoldOffConserves(t *testing.T) {
 
 // Gaps: what is gone again is sent at the pace of what was delivered; where nothing is, gaps double up to what the
 // offer is worth, and what eight of them in vain make of that, and to the limit; deliveries close them.
-func TestHoldOffGap(t *testing.T) {
-	trip := func(h *HoldOff, now unit.Time, delivered int, again bool, supply unit.Rate) unit.Time {
+func TestNACKPacerGap(t *testing.T) {
+	trip := func(h *NACKPacer, now unit.Time, delivered int, again bool, supply unit.Rate) unit.Time {
 		h.Nacked(now, 20*us, again, supply, 1000)
 		if delivered > 0 {
 			h.Delivered(delivered, 20*us)
@@ -41,11 +41,11 @@ func TestHoldOffGap(t *testing.T) {
 		h.Update(now+20*us, 20*us, unit.Millisecond, 0, 1)
 		return h.gap
 	}
-	var h HoldOff
+	var h NACKPacer
 	if g := trip(&h, 0, 4, true, 0); g != 5*us {
 		t.Errorf("4 packets in 20 us, and a gap of %v", g)
 	}
-	h = HoldOff{}
+	h = NACKPacer{}
 	for i := range 8 {
 		want := min(20*us<<i, unit.Millisecond)
 		if g := trip(&h, unit.Time(i)*unit.Millisecond, 0, false, 0); g != want {
@@ -54,7 +54,7 @@ func TestHoldOffGap(t *testing.T) {
 	}
 	const offer = 200 * unit.Mbps // 40 us a packet
 	for _, bursts := range []bool{false, true} {
-		h = HoldOff{Bursts: bursts}
+		h = NACKPacer{Bursts: bursts}
 		most, patient := 120*us, 7 // three packets, until the eighth is in vain
 		if bursts {
 			most, patient = 40*us, 8 // one, until eight were
@@ -69,7 +69,7 @@ func TestHoldOffGap(t *testing.T) {
 			}
 		}
 	}
-	h = HoldOff{Bursts: true}
+	h = NACKPacer{Bursts: true}
 	if g := trip(&h, 0, 0, false, unit.Gbps); g != 20*us { // 8 us a packet
 		t.Errorf("an offer of more than a packet a round trip, and a gap of %v", g)
 	}
@@ -87,8 +87,8 @@ func TestHoldOffGap(t *testing.T) {
 }
 
 // A NACK of what arrives all the same makes no gap that lasts.
-func TestHoldOffRefuted(t *testing.T) {
-	h := HoldOff{gap: 100 * us, least: 5 * us, next: unit.Second}
+func TestNACKPacerRefuted(t *testing.T) {
+	h := NACKPacer{gap: 100 * us, least: 5 * us, next: unit.Second}
 	for _, want := range []unit.Time{25 * us, 6250 * unit.Nanosecond, 0} {
 		if h.Refuted(); h.gap != want || h.Ready() != 0 {
 			t.Errorf("a gap of %v until %v, want %v", h.gap, h.Ready(), want)
@@ -97,10 +97,10 @@ func TestHoldOffRefuted(t *testing.T) {
 }
 
 // Senders that are told at one time come back at other times, about a gap later.
-func TestHoldOffSpreads(t *testing.T) {
+func TestNACKPacerSpreads(t *testing.T) {
 	sum, seen := unit.Time(0), map[unit.Time]bool{}
 	for seed := range uint32(1000) {
-		h := HoldOff{gap: 100 * us}
+		h := NACKPacer{gap: 100 * us}
 		h.Sent(0, seed)
 		if h.next < 50*us || h.next > 150*us {
 			t.Fatalf("a gap of %v", h.next)

@@ -12,9 +12,9 @@ const (
 	mostWindow = unit.Time(1) << (63 - wireBits)
 )
 
-// runAlone carries out the events before end of a group of one node.
-func (f *Fabric) runAlone(g *group, end unit.Time) {
-	m, x, base := g.alone, g.part, *g.nextAt
+// runSingle carries out the events before end of a group of one node.
+func (f *Fabric) runSingle(g *group, end unit.Time) {
+	m, x, base := g.single, g.part, *g.nextAt
 	node, wants := m.node, m.wants
 	keys, next := x.gather(g, base, end)
 	events := len(keys)
@@ -46,7 +46,7 @@ func (f *Fabric) runAlone(g *group, end unit.Time) {
 
 // before carries out the port events up to ports and the timers before timers. It returns how many they were.
 func (f *Fabric) before(g *group, ports, timers unit.Time) (events int) {
-	m := g.alone
+	m := g.single
 	for {
 		now := g.due.next
 		if m.timer < now {
