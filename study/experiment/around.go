@@ -191,8 +191,8 @@ func (w *walk) find(n *topology.Network, frame int32) {
 
 // collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
 // first on and before end. It returns what switches do to flows with a choice of ports.
-func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
-	seen := map[cc.SitePath]int{} // number in site.Paths, counted from 1
+func (d *decoder) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
+	seen := map[cc.FlowPath]int{} // number in site.Paths, counted from 1
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	counted := p.endless(tr, first, end) > 0 && site.Sending == 0 // by loads
 	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
@@ -205,7 +205,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		for _, at := range w.chosen {
 			spread.add(&d.around.switches[at].spreading)
 		}
-		x := cc.SitePath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
+		x := cc.FlowPath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
 		x.BaseRTT += tr.traits.AckDelay
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
@@ -283,7 +283,7 @@ func (p *Point) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 }
 
 // signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
-func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
+func (d *decoder) signals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic) {
 	var here switchRole
 	for _, port := range w.ports[1:] {
 		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
@@ -379,7 +379,7 @@ func (d *decoder) unlimited(p *Point, w *walk) string {
 }
 
 // losses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
-func (d *decoder) losses(p *Point, x *cc.SitePath, w *walk) {
+func (d *decoder) losses(p *Point, x *cc.FlowPath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
 		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {

@@ -230,8 +230,8 @@ func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
 }
 
 // setting is what programs of all switches may need to know.
-func (d *decoder) setting(p *Point) *dataplane.Setting {
-	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest,
+func (d *decoder) setting(p *Point) *dataplane.SwitchContext {
+	s := &dataplane.SwitchContext{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest,
 		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -294,12 +294,12 @@ func (p *Point) listedSenders() []int {
 // switchPorts returns a switch's ports. Data can queue at one that is the narrowest of a path, or to which hosts can
 // together
 // send more than it sends.
-func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Facing) {
+func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Peer) {
 	n := p.seen.Network
 	for _, port := range p.seen.Routes.Ports(sw) {
 		l := &n.Links[port.Link]
 		other := l.Ends[1-port.End]
-		f := dataplane.Facing{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
+		f := dataplane.Peer{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
 			f.Idle, f.Longest = !x.queues(l.Rate), x.longest

@@ -279,10 +279,10 @@ func controlOf(tr *experiment.Traffic) string {
 // cannot be made, which the plan has tried, is missing.
 func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 	sender := func(start unit.Time) transport.Endpoint {
-		e, _ := c.Ends.Sender(i, start)
+		e, _ := c.EndpointFactory.Sender(i, start)
 		return e
 	}
-	x.UDPReceiver, _ = c.Ends.Receiver(i)
+	x.UDPReceiver, _ = c.EndpointFactory.Receiver(i)
 	if x.After == nil {
 		x.UDP = sender(x.Start)
 	} else {
@@ -349,7 +349,7 @@ func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *outc
 	res := &outcome.Result{
 		End: outcome.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
 		Ports: r.Ports, Flows: make([]outcome.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
-		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Taken: r.Taken, Steering: r.Steering,
+		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Usage: r.Usage, Steering: r.Steering,
 		Reordering: make([]outcome.Reordering, len(c.Flows)),
 		Peaks:      make([]unit.Bytes, len(c.Flows)),
 	}

@@ -240,7 +240,7 @@ func (d *plane) mark(now unit.Time) {
 	if d.tally = (outcome.Tally{}); d.flows != nil {
 		d.flows.measure(part(d.marked))
 	}
-	if err := d.wiring.Conserved(d.fabric); err != nil && d.failed == nil {
+	if err := d.wiring.CheckConservation(d.fabric); err != nil && d.failed == nil {
 		d.failed = fmt.Errorf("packets unaccounted for: %w", err)
 	}
 }

@@ -72,9 +72,9 @@ type Report struct {
 	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
 	Tally   outcome.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
 	Notices outcome.Notices  // with Config.Notices
-	// With Config.Taken and Config.Steers, by node: what switches take, and what their control planes have done from the
+	// With Config.Usage and Config.Steers, by node: what switches take, and what their control planes have done from the
 	// experiment's time 0 until the measured part ended; nil: a host, or nothing tells.
-	Taken    []*dataplane.Taken
+	Usage    []*dataplane.Usage
 	Steering []*dataplane.Steering
 	Captured *Captured   // with Config.Capture
 	Rises    []unit.Time // by the onsets at ports of Config.Onsets: when they began, in the experiment's time
@@ -191,8 +191,8 @@ func (d *plane) report(now unit.Time) *Report {
 	if d.flows != nil {
 		d.flows.report(r)
 	}
-	if c.Taken {
-		r.Taken = d.wiring.Taken()
+	if c.Usage {
+		r.Usage = d.wiring.Usage()
 	}
 	r.Steering = d.steering[1]
 	for i, s := range r.Steering {

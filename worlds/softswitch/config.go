@@ -292,14 +292,14 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 
 // suits asks the programs and the scheduler what they have to say of the switch.
 func (d *decoder) suits() {
-	s := &dataplane.Setting{Framing: d.c.Framing, Queues: d.c.Queues,
+	s := &dataplane.SwitchContext{Framing: d.c.Framing, Queues: d.c.Queues,
 		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports)), Book: newUsers(&d.c.Users, 0).book}
 	for _, p := range d.c.Ports {
 		rate := p.Rate
 		if rate == (unit.LinkRate{}) {
 			rate = unshaped
 		}
-		s.Ports = append(s.Ports, dataplane.Facing{To: p.Name, Rate: rate, Buffer: p.Buffer})
+		s.Ports = append(s.Ports, dataplane.Peer{To: p.Name, Rate: rate, Buffer: p.Buffer})
 	}
 	warn := func(w document.Warning, _ float64) { d.c.remarks = append(d.c.remarks, w) }
 	for i := range d.c.Programs {

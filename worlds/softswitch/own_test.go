@@ -54,7 +54,7 @@ func (c *counter) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	return "its counts", nil
 }
 
-func (c *counter) Forget(a packet.Addr) { delete(c.hosts, a) }
+func (c *counter) EvictAddress(a packet.Addr) { delete(c.hosts, a) }
 
 // OwnScheme is the scheme of a counter.
 func OwnScheme(name string) dataplane.Scheme {

@@ -105,11 +105,11 @@ func programs(list []running, own ...dataplane.Program) (all []dataplane.Program
 // forget has programs, and schedulers of ports, drop the state of an address whose number goes to another.
 func forget(list []running, ports []*tm.Port, a packet.Addr) {
 	for _, p := range ports {
-		p.Forget(a)
+		p.EvictAddress(a)
 	}
 	for _, p := range list {
-		if x, ok := p.Program.(dataplane.Forgetter); ok {
-			x.Forget(a)
+		if x, ok := p.Program.(dataplane.AddressEvictor); ok {
+			x.EvictAddress(a)
 		}
 	}
 }
