@@ -12,7 +12,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/papers/p4abc"
-	"weir/worlds/lab"
+	"weir/worlds/live"
 )
 
 // gate is a port of a bridge on a bench: what comes in has a script, what leaves is kept.
@@ -42,13 +42,13 @@ func (g *gate) Put(f []byte) bool {
 	return true
 }
 
-func (g *gate) Flush() error           { return nil }
-func (g *gate) Drop() int              { return 0 }
-func (g *gate) Counts() lab.GateCounts { return lab.GateCounts{} }
+func (g *gate) Flush() error            { return nil }
+func (g *gate) Drop() int               { return 0 }
+func (g *gate) Counts() live.GateCounts { return live.GateCounts{} }
 
 // bench is a switch without interfaces, whose clock a test sets.
 type bench struct {
-	*lab.Bridge
+	*live.Bridge
 	gates   []*gate
 	users   *users
 	running []running
@@ -58,13 +58,13 @@ type bench struct {
 func newBench(t testing.TB, c *Config) *bench {
 	t.Helper()
 	b := &bench{users: newUsers(&c.Users, 1)}
-	var gates []lab.Gate
+	var gates []live.Gate
 	for range c.Ports {
 		g := &gate{now: func() unit.Time { return b.time }}
 		b.gates, gates = append(b.gates, g), append(gates, g)
 	}
 	var err error
-	b.Bridge, err = lab.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
+	b.Bridge, err = live.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
 		func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			b.running, _, err = succeed(0, site, nil, c.Programs)
 			return programs(b.running, newRefusals(c)), err
@@ -508,10 +508,10 @@ func (g *loopGate) Take(b []byte) []byte {
 	g.next++
 	return append(b, g.frames[g.next%len(g.frames)]...)
 }
-func (g *loopGate) Put([]byte) bool        { g.out++; return true }
-func (g *loopGate) Flush() error           { return nil }
-func (g *loopGate) Drop() int              { return 0 }
-func (g *loopGate) Counts() lab.GateCounts { return lab.GateCounts{} }
+func (g *loopGate) Put([]byte) bool         { g.out++; return true }
+func (g *loopGate) Flush() error            { return nil }
+func (g *loopGate) Drop() int               { return 0 }
+func (g *loopGate) Counts() live.GateCounts { return live.GateCounts{} }
 
 // Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.
 func TestNoGarbage(t *testing.T) {
@@ -521,9 +521,9 @@ func TestNoGarbage(t *testing.T) {
 	for _, f := range Frames() {
 		all = append(all, f.Bytes)
 	}
-	gates := []lab.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
+	gates := []live.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
 	var err error
-	b.Bridge, err = lab.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
+	b.Bridge, err = live.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
 		func(site *dataplane.Site) ([]dataplane.Program, error) {
 			list, _, err := succeed(0, site, nil, c.Programs)
 			return programs(list), err

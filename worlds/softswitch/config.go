@@ -11,11 +11,12 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
-	"weir/worlds/lab"
+	"weir/worlds/live"
 )
 
 // Port is a port of the switch.
@@ -343,10 +344,10 @@ func (d *decoder) try() {
 
 // bridge is the data plane of the file's switch, for frames up to a length, with these programs.
 func (c *Config) bridge(seed uint64, maxFrame int, u *users,
-	programs func(site *dataplane.Site) ([]dataplane.Program, error)) lab.BridgeConfig {
-	return lab.BridgeConfig{
+	programs func(site *dataplane.Site) ([]dataplane.Program, error)) live.BridgeConfig {
+	return live.BridgeConfig{
 		Name: "switch", Seed: seed, Ports: c.links(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.book,
-		SwitchConfig: lab.SwitchConfig{
+		SwitchConfig: wiring.SwitchConfig{
 			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: &codec{users: u},
 		},
 	}
@@ -374,7 +375,7 @@ func (c *Config) meter(p dataplane.Program) error {
 }
 
 // links are the ports as the data plane has them.
-func (c *Config) links() (all []lab.BridgePort) {
+func (c *Config) links() (all []live.BridgePort) {
 	limit := func(l unit.Length) tm.Limit { return tm.Limit{Packets: l.Packets, Bytes: l.Bytes} }
 	for i, p := range c.Ports {
 		rate, mtu := p.Rate, 0
@@ -384,7 +385,7 @@ func (c *Config) links() (all []lab.BridgePort) {
 		if i < len(c.mtus) {
 			mtu = c.mtus[i]
 		}
-		all = append(all, lab.BridgePort{Name: p.Name, Rate: rate, Buffer: limit(p.Buffer), Queue: limit(p.Queue), MTU: mtu})
+		all = append(all, live.BridgePort{Name: p.Name, Rate: rate, Buffer: limit(p.Buffer), Queue: limit(p.Queue), MTU: mtu})
 	}
 	return all
 }

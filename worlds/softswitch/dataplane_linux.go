@@ -15,7 +15,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/ring"
-	"weir/worlds/lab"
+	"weir/worlds/live"
 )
 
 // order is a message of the supervisor to the data plane: a line of JSON.
@@ -46,7 +46,7 @@ const (
 
 // ringConfig is that of a port's socket.
 func ringConfig(name string, maxFrame int) ring.Config {
-	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: lab.BridgeRx, Tx: lab.BridgeTx, Tags: true,
+	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: live.RxSlots, Tx: live.TxSlots, Tags: true,
 		Promiscuous: true}
 }
 
@@ -59,9 +59,9 @@ const drainFor = unit.Second
 // niceness of the data plane, if it may have it.
 const niceness = -10
 
-// loop is the data plane while it runs. Only live's thread touches what is not atomic.
+// loop is the data plane while it runs. Only the driver's thread touches what is not atomic.
 type loop struct {
-	live *lab.LiveBridge
+	driver *live.BridgeDriver
 	plane
 	ports   []*tm.Port
 	page    *page
@@ -128,10 +128,10 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 			l.running, _, err = succeed(0, site, nil, l.config.Programs)
 			return programs(l.running, l.refusals), err
 		})
-	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
+	if l.driver, err = live.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	l.bridge = l.live.Bridge
+	l.bridge = l.driver.Bridge
 	unconfined := confineDataPlane()
 	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -175,7 +175,7 @@ func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 // run carries frames until the switch is to stop.
 func (l *loop) run() error {
 	for {
-		err := l.live.Run(l.event)
+		err := l.driver.Run(l.event)
 		if err != nil {
 			switch {
 			case errors.Is(err, unix.ENXIO): // of a frame that was to leave there
@@ -202,7 +202,7 @@ func (l *loop) run() error {
 			l.write()
 		}
 		if l.stop.Load() {
-			left, err := l.live.Drain(l.drain)
+			left, err := l.driver.Drain(l.drain)
 			l.write()
 			if err != nil {
 				return fmt.Errorf("data plane: %w", err)
@@ -214,7 +214,7 @@ func (l *loop) run() error {
 
 // reload changes to the configuration of a file that was read, and answers whether it has.
 func (l *loop) reload(x *reread) {
-	notes, err := l.plane.reload(l.live.Now(), x)
+	notes, err := l.plane.reload(l.driver.Now(), x)
 	if err != nil {
 		l.out.Encode(answer{Is: isRefused, Text: err.Error()}.brief())
 		return
@@ -225,27 +225,27 @@ func (l *loop) reload(x *reread) {
 
 // write puts the counters into the shared page. It makes no garbage.
 func (l *loop) write() {
-	p, live := l.page, l.live
+	p, b := l.page, l.driver
 	p.sequence.Add(1)
 	c := &p.counters
-	c.At, c.Reloads = live.Now(), l.reloads
+	c.At, c.Reloads = b.Now(), l.reloads
 	for i := range l.config.Ports {
-		to, port, gate := &c.Ports[i], live.Port(i), live.Gate(i)
-		to.In, to.InBytes = live.Came(i)
+		to, port, gate := &c.Ports[i], b.Port(i), b.GateCounts(i)
+		to.In, to.InBytes = b.Received(i)
 		to.Out, to.OutBytes = port.TxPackets(), port.TxBytes()
-		to.Drops = live.PortDrops(i)
+		to.Drops = b.PortDrops(i)
 		to.Queue, to.QueueBytes = uint64(port.Packets()), uint64(port.Bytes())
 		to.Ring, to.RingLost, to.TooLong, to.Partial = gate.Received, gate.RingLost, gate.TooLong, gate.Partial
 	}
-	c.Drops = live.Drops()
-	n := live.Counts()
+	c.Drops = b.Drops()
+	n := b.Counts()
 	c.Unsent, c.Unmade, c.Runts = n.SendLost, n.Unwritable, n.NonIP
-	c.Waiting, c.Stall = uint64(live.Waiting()), live.Stall()
+	c.Waiting, c.Stall = uint64(b.Waiting()), b.Stall()
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) == nil {
 		c.CPU = unit.Time(usage.Utime.Nano()+usage.Stime.Nano()) * unit.Nanosecond
 	}
-	late := live.Late()
+	late := b.Late()
 	c.Late, c.LateSum = late.Count(), late.Sum()
 	late.CountUpTo(limits[:], c.LateTo[:])
 	c.Known, c.Forgotten, c.Samples = l.users.known, l.users.forgotten, 0

@@ -1,6 +1,6 @@
 // Package softswitch is Weir's switch on its own, between interfaces of this machine: the
 // switch, its programs and its queues are those of simulator and lab (dataplane, fabric,
-// lab.Bridge), and all that comes in goes on as it is, but for what a program changes. It
+// live.Bridge), and all that comes in goes on as it is, but for what a program changes. It
 // is a bridge (IEEE 802.1Q) without spanning tree: what comes in at one of two ports leaves
 // by the other, and more than two learn addresses.
 //

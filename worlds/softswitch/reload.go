@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/unit"
-	"weir/worlds/lab"
+	"weir/worlds/live"
 )
 
 // reread is a file that was read again.
@@ -23,7 +23,7 @@ func decodeAgain(known Schemes, file string, data []byte) *reread {
 
 // plane is a bridge with its configuration and its programs: what a reload changes.
 type plane struct {
-	bridge *lab.Bridge
+	bridge *live.Bridge
 	config *Config
 	users  *users
 	// refusals of frames that are too long

@@ -1,4 +1,4 @@
-package lab
+package live
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Scheduling is how the kernel gives processors to what must be punctual in a lab: the thread of its data plane, and
+// Scheduling is how the kernel gives processors to the threads that must be punctual: in a lab the data plane's, and
 // that of hosts of Weir's own.
 type Scheduling string
 
@@ -22,15 +22,15 @@ const (
 	// before all others, those of SCHED_FIFO too, and up to .95 of what other such threads leave. With one processor
 	// there is only Nice.
 	Deadline Scheduling = "deadline"
-	// Core is Nice on processors of their own, the last ones, from which the threads of the process that has the lab
-	// open keep away. With one processor there is only Nice.
+	// Core is Nice on processors of their own, the last ones, from which the other threads of the process that has the
+	// lab open keep away. With one processor there is only Nice.
 	Core Scheduling = "core"
 )
 
 // Schedulings are all kinds.
 var Schedulings = []Scheduling{Nice, FIFO, Deadline, Core}
 
-// DefaultScheduling is what a Network has that is told nothing else. By weir bench clock on two cores it was the most
+// DefaultScheduling is that of a lab for which none is chosen. By weir bench clock on two cores it was the most
 // punctual one at 50, 200 and 500 Mb/s; docs/lab.md has the figures.
 const DefaultScheduling = Deadline
 
@@ -50,15 +50,15 @@ func kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// duty is what one thread is to have: Kind on some processors; none means that all will do.
-type duty struct {
+// Duty is the scheduling of one thread: Kind on some processors; no Cores means any of them.
+type Duty struct {
 	Kind  Scheduling
 	Cores []int `json:",omitempty"`
 }
 
-// duties divide a machine's processors: for the data plane, for hosts of Weir's own, and what is left to all other
+// Duties divides a machine's processors: for the data plane, for hosts of Weir's own, and what is left to all other
 // threads of the lab's process; nil means all. What is left is never empty.
-func (s Scheduling) duties(cores []int) (plane, hosts duty, rest []int) {
+func (s Scheduling) Duties(cores []int) (plane, hosts Duty, rest []int) {
 	if s == "" {
 		s = DefaultScheduling
 	}
@@ -68,15 +68,15 @@ func (s Scheduling) duties(cores []int) (plane, hosts duty, rest []int) {
 	}
 	switch s {
 	case FIFO, Deadline: // which falls back to FIFO
-		plane = duty{s, cores[1:]}
+		plane = Duty{s, cores[1:]}
 		hosts = plane
 	case Core:
-		plane, hosts, rest = duty{Core, cores[n-1:]}, duty{Core, cores[:n-1]}, cores[:n-1]
+		plane, hosts, rest = Duty{Core, cores[n-1:]}, Duty{Core, cores[:n-1]}, cores[:n-1]
 		if n > 2 {
 			hosts.Cores, rest = cores[n-2:n-1], cores[:n-2]
 		}
 	default:
-		plane, hosts = duty{Kind: Nice}, duty{Kind: Nice}
+		plane, hosts = Duty{Kind: Nice}, Duty{Kind: Nice}
 	}
 	return plane, hosts, rest
 }

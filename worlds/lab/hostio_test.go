@@ -10,6 +10,7 @@ import (
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
+	"weir/worlds/live"
 )
 
 // scriptedEdge is hosts that send a datagram for each that comes, and one at a time of their own.
@@ -64,8 +65,8 @@ func (e *scriptedEdge) Now() unit.Time { return e.now }
 
 func (e *scriptedEdge) Err() error { return e.wrong }
 
-// stand makes a station of the dumbbell's two hosts.
-func stand(t *testing.T, now *unit.Time) (*station, *scriptedEdge, *scripted, *Config) {
+// stand makes the I/O of the dumbbell's two hosts.
+func stand(t *testing.T, now *unit.Time) (*hostIO, *scriptedEdge, *script, *Config) {
 	t.Helper()
 	s, e, g, c, _ := standing(t, now, nil)
 	return s, e, g, c
@@ -81,14 +82,14 @@ func ofScripted(t *testing.T, c *Config) (*HostsConfig, *scriptedEdge) {
 	}}, e
 }
 
-func standing(t *testing.T, now *unit.Time, capture *Capture) (*station, *scriptedEdge, *scripted, *Config,
+func standing(t *testing.T, now *unit.Time, capture *Capture) (*hostIO, *scriptedEdge, *script, *Config,
 	*HostsConfig) {
 	t.Helper()
 	c := dumbbell()
 	h, e := ofScripted(t, c)
 	h.Capture = capture
-	g := &scripted{}
-	s, result, err := h.newStation([]Gate{g, nil, &scripted{}}, func() unit.Time { return *now })
+	g := &script{}
+	s, result, err := h.newHostIO([]live.Gate{g, nil, &script{}}, func() unit.Time { return *now })
 	if err != nil || result().(int) != 7 {
 		t.Fatal(err)
 	}
@@ -110,10 +111,10 @@ func to(t *testing.T, c *Config, mac [6]byte, port uint16) []byte {
 
 // Frames for the hosts' own addresses are taken at their stamps, in order, and pauses; those for the kernel's are not.
 // What leaves is late by what the clock says.
-func TestStation(t *testing.T) {
+func TestHostIO(t *testing.T) {
 	now := unit.Time(0)
 	s, e, g, c := stand(t, &now)
-	own := OwnMAC(1)
+	own := live.OwnMAC(1)
 	if own == packet.MAC(1) {
 		t.Fatal("the same address as the kernel's")
 	}
@@ -124,19 +125,19 @@ func TestStation(t *testing.T) {
 		data []byte
 	}{{10, to(t, c, own, 1)}, {20, to(t, c, packet.MAC(1), 1)}, {25, []byte{1, 2}}, {30, to(t, c, own, 99)},
 		{40, to(t, c, own, 1)}, {45, pause}, {unit.Millisecond, to(t, c, own, 1)}} {
-		g.frames, g.stamps = append(g.frames, f.data), append(g.stamps, f.at*unit.Nanosecond)
+		g.Frames, g.Stamps = append(g.Frames, f.data), append(g.Stamps, f.at*unit.Nanosecond)
 	}
-	g.stamps[len(g.stamps)-1] = unit.Millisecond
+	g.Stamps[len(g.Stamps)-1] = unit.Millisecond
 	e.wakes = 35 * unit.Nanosecond
 	now = 100 * unit.Nanosecond
 	if !s.step(now) || len(e.came) != 2 || e.came[0] != 10*unit.Nanosecond || e.came[1] != 40*unit.Nanosecond ||
-		len(g.got) != 3 || e.back != 3 {
-		t.Errorf("taken at %v, %d frames sent, %d packets came back", e.came, len(g.got), e.back)
+		len(g.Sent) != 3 || e.back != 3 {
+		t.Errorf("taken at %v, %d frames sent, %d packets came back", e.came, len(g.Sent), e.back)
 	}
-	if p := (packet.Packet{}); p.Parse(c.Hosts, g.got[1]) != nil || p.SrcPort != 7 { // between the two answers
-		t.Errorf("the second frame is %x", g.got[1])
+	if p := (packet.Packet{}); p.Parse(c.Hosts, g.Sent[1]) != nil || p.SrcPort != 7 { // between the two answers
+		t.Errorf("the second frame is %x", g.Sent[1])
 	}
-	g.stamps[0] = 50 * unit.Nanosecond // it was not to be seen yet
+	g.Stamps[0] = 50 * unit.Nanosecond // it was not to be seen yet
 	now = 2 * unit.Millisecond
 	if !s.step(now) || len(e.came) != 3 || e.came[2] != 100*unit.Nanosecond+2 {
 		t.Errorf("the belated frame came at %v", e.came)
@@ -148,15 +149,15 @@ func TestStation(t *testing.T) {
 	}
 }
 
-// The hosts' end, their failure and that of a ring end a station.
-func TestStationEnds(t *testing.T) {
+// The hosts' end, their failure and that of a ring end their I/O.
+func TestHostIOEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(e *scriptedEdge, g *scripted)
+		change func(e *scriptedEdge, g *script)
 		failed string
 	}{
-		"done":   {func(e *scriptedEdge, _ *scripted) { e.ends = 5 }, ""},
-		"host":   {func(e *scriptedEdge, _ *scripted) { e.wrong = errors.New("no endpoint") }, "no endpoint"},
-		"ring":   {func(e *scriptedEdge, g *scripted) { e.wakes, g.fails = 1, []error{syscall.ENETDOWN} }, "host client"},
+		"done":   {func(e *scriptedEdge, _ *script) { e.ends = 5 }, ""},
+		"host":   {func(e *scriptedEdge, _ *script) { e.wrong = errors.New("no endpoint") }, "no endpoint"},
+		"ring":   {func(e *scriptedEdge, g *script) { e.wakes, g.Errors = 1, []error{syscall.ENETDOWN} }, "host client"},
 		"nobody": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,34 +170,34 @@ func TestStationEnds(t *testing.T) {
 			if more := s.step(now); more != (c.change == nil) {
 				t.Errorf("more: %v", more)
 			}
-			if (s.failed == nil) != (c.failed == "") || s.failed != nil && !strings.Contains(s.failed.Error(), c.failed) {
-				t.Errorf("%v, want %q", s.failed, c.failed)
+			if (s.Err == nil) != (c.failed == "") || s.Err != nil && !strings.Contains(s.Err.Error(), c.failed) {
+				t.Errorf("%v, want %q", s.Err, c.failed)
 			}
 		})
 	}
 }
 
 // A frame that rings do not take at once is offered again; what went wrong is told.
-func TestStationRetries(t *testing.T) {
+func TestHostIORetries(t *testing.T) {
 	now := unit.Time(1)
 	s, e, g, _ := stand(t, &now)
 	e.wakes = 0
-	g.fails = []error{syscall.EAGAIN, syscall.ENOBUFS}
+	g.Errors = []error{syscall.EAGAIN, syscall.ENOBUFS}
 	for range 3 {
 		s.step(now)
 		now = max(now+1, s.next())
 	}
-	if len(g.got) != 1 || now < 2*retryAfter {
-		t.Errorf("%d frames sent by %v", len(g.got), now)
+	if len(g.Sent) != 1 || now < 2*retryAfter {
+		t.Errorf("%d frames sent by %v", len(g.Sent), now)
 	}
-	r := HostsReport{Gates: GateCounts{RingLost: 1, TooLong: 2, Partial: 3, Tagged: 4}, Strays: 6,
+	r := HostsReport{Gates: live.GateCounts{RingLost: 1, TooLong: 2, Partial: 3, Tagged: 4}, Strays: 6,
 		Stall: 3 * unit.Millisecond}
 	r.Counts.SendLost, r.Counts.Unwritable, r.Lateness.P99 = 5, 7, unit.Second
 	if all := r.Errors(); len(all) != 7 {
 		t.Errorf("%q", all)
 	}
 	plane := Report{Lead: unit.Second, From: 2 * unit.Second, Measured: unit.Second}
-	r.Waits = []Wait{{unit.Second - 1, 3 * unit.Millisecond}} // in the experiment's time: as the measured part begins
+	r.Waits = []live.Wait{{unit.Second - 1, 3 * unit.Millisecond}} // in the experiment's time: as the measured part begins
 	if all := plane.Disturbed(&r, 10*unit.Millisecond); len(all) != 3 {
 		t.Errorf("%q", all)
 	}
@@ -206,8 +207,7 @@ func TestStationRetries(t *testing.T) {
 	}
 }
 
-// The data plane gives a flow between hosts of Weir's own to their addresses, any other packet to the kernel's, and
-// pauses to both.
+// The data plane gives a flow between hosts of Weir's own to their addresses, and any other packet to the kernel's.
 func TestOwnAddresses(t *testing.T) {
 	c, now := dumbbell(), unit.Time(0)
 	c.Flows = []Flow{{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP, Own: true,
@@ -221,26 +221,19 @@ func TestOwnAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gates[0].frames, gates[0].stamps = append(gates[0].frames, b), append(gates[0].stamps, unit.Millisecond)
+		gates[0].Frames, gates[0].Stamps = append(gates[0].Frames, b), append(gates[0].Stamps, unit.Millisecond)
 	}
 	now = 100 * unit.Millisecond
-	if err := d.step(now); err != nil {
+	if err := d.Step(now); err != nil {
 		t.Fatal(err)
 	}
-	if len(gates[2].got) != 4 {
-		t.Fatalf("%d frames", len(gates[2].got))
+	if len(gates[2].Sent) != 4 {
+		t.Fatalf("%d frames", len(gates[2].Sent))
 	}
-	for i, want := range [][6]byte{OwnMAC(3), packet.MAC(3), OwnMAC(3), packet.MAC(3)} {
-		if got := [6]byte(gates[2].got[i]); got != want {
+	for i, want := range [][6]byte{live.OwnMAC(3), packet.MAC(3), live.OwnMAC(3), packet.MAC(3)} {
+		if got := [6]byte(gates[2].Sent[i]); got != want {
 			t.Errorf("frame %d is addressed to %x, want %x", i, got, want)
 		}
-	}
-	p := d.pool.Get()
-	p.Kind, p.Meta.Class, p.Seq, p.Size = packet.Pause, 3, 0, 64
-	d.hosts[2].Receive(now, 0, p)
-	d.hosts[2].flushAll()
-	if n := len(gates[2].got); n != 5 || binary.BigEndian.Uint16(gates[2].got[4][12:]) != packet.EtherControl {
-		t.Errorf("%d frames after a pause", n)
 	}
 }
 

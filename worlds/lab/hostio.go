@@ -7,6 +7,7 @@ import (
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
+	"weir/worlds/live"
 )
 
 // Edge is hosts of Weir's own, in event time: sim.Edge, which are those of the simulator. Frames come to them and leave
@@ -42,19 +43,19 @@ type HostsConfig struct {
 
 // HostsReport is what the hosts of a run have counted, and what it says about the machine.
 type HostsReport struct {
-	Counts   Counts     // In and Out are the hosts' own
-	Gates    GateCounts // of all gates
-	Strays   uint64     // frames for these hosts that are of none of their flows
-	Lateness Lateness   // of frames that they sent, by the time at which their first bit leaves
-	Stall    unit.Time  // longest time for which something was to be done and nothing happened
-	Waits    []Wait     // all such times that were not short, in the experiment's time
-	Waited   unit.Time  // for how long the thread could have run and others of this machine had the processor
-	Steps    int        // of the wall clock
-	CPU      float64    // share of one core that they used
+	Counts   live.Counts     // In and Out are the hosts' own
+	Gates    live.GateCounts // of all gates
+	Strays   uint64          // frames for these hosts that are of none of their flows
+	Lateness live.Lateness   // of frames that they sent, by the time at which their first bit leaves
+	Stall    unit.Time       // longest time for which something was to be done and nothing happened
+	Waits    []live.Wait     // all such times that were not short, in the experiment's time
+	Waited   unit.Time       // for how long the thread could have run and others of this machine had the processor
+	Steps    int             // of the wall clock
+	CPU      float64         // share of one core that they used
 	Wall     unit.Time
 	Captured *Captured // with HostsConfig.Capture
 	// Scheduling is what their thread had; empty: nothing of that.
-	Scheduling Scheduling
+	Scheduling live.Scheduling
 }
 
 // Errors lists what must not happen in a run.
@@ -73,50 +74,42 @@ func (r *HostsReport) Errors() []string {
 	return all
 }
 
-// OwnMAC is the address of a host of Weir's own, beside which its namespace's kernel has another one: so neither sees
-// what the other's is.
-func OwnMAC(a packet.Addr) [6]byte {
-	m := packet.MAC(a)
-	m[1]++
-	return m
+// hostIO drives hosts of Weir's own: it takes their frames from gates, and gives them what they send.
+type hostIO struct {
+	live.Departures
+	edge   Edge
+	queues []*live.TxQueue // by node; nil: no such host
+	hosts  []hostGate
+	frame  []byte
+	strays uint64
+	format frameFormat
+	tape   *hostTape // nil: nothing is captured
+	done   unit.Time // all before it has happened
+	due    unit.Time // when the next thing was to happen, at the end of the last step
 }
 
-// station drives hosts of Weir's own.
-type station struct {
-	departures
-	edge    Edge
-	outlets []*outlet // by node; nil: no such host
-	hosts   []stationed
-	frame   []byte
-	strays  uint64
-	tape    *hostTape // nil: nothing is captured
-	done    unit.Time // all before it has happened
-	due     unit.Time // when the next thing was to happen, at the end of the last step
-}
-
-// stationed is a host of a station.
-type stationed struct {
-	*outlet
+// hostGate is a host of Weir's own with its gate.
+type hostGate struct {
+	*live.TxQueue
 	node  int
 	mac   [6]byte
 	stamp unit.Time
 }
 
-// newStation makes the hosts at those gates, by node; nil: there is none of ours.
-func (c *HostsConfig) newStation(gates []Gate, clock func() unit.Time) (s *station, result func() any, err error) {
+// newHostIO makes the hosts at those gates, by node; nil: there is no host of Weir's own.
+func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *hostIO, result func() any, err error) {
 	if len(gates) != len(c.Network.Nodes) {
 		return nil, nil, fmt.Errorf("gates of %d nodes for %d", len(gates), len(c.Network.Nodes))
 	}
-	s = &station{departures: departures{clock: clock, book: c.Hosts}, outlets: make([]*outlet, len(gates)),
-		due: unit.Never}
-	s.ready()
+	s = &hostIO{Departures: live.NewDepartures(clock, c.Hosts), queues: make([]*live.TxQueue, len(gates)),
+		format: frameFormat{book: c.Hosts}, due: unit.Never}
 	for node, g := range gates {
 		if g == nil {
 			continue
 		}
-		o := &outlet{from: &s.departures, gate: g, name: c.Network.Nodes[node].Name}
-		s.outlets[node] = o
-		s.hosts = append(s.hosts, stationed{outlet: o, node: node, mac: OwnMAC(packet.Addr(node + 1))})
+		q := s.NewTxQueue(c.Network.Nodes[node].Name, g)
+		s.queues[node] = q
+		s.hosts = append(s.hosts, hostGate{TxQueue: q, node: node, mac: live.OwnMAC(packet.Addr(node + 1))})
 	}
 	if c.Capture != nil {
 		if c.Capture.Limit < 0 {
@@ -127,28 +120,28 @@ func (c *HostsConfig) newStation(gates []Gate, clock func() unit.Time) (s *stati
 	if s.edge, result, err = c.Make(s.send); err != nil {
 		return nil, nil, err
 	}
-	s.give = s.edge.Return
+	s.Release = s.edge.Return
 	return s, result, nil
 }
 
 // send lets a packet of a host leave.
-func (s *station) send(node int, now unit.Time, p *packet.Packet) {
+func (s *hostIO) send(node int, now unit.Time, p *packet.Packet) {
 	if s.tape != nil {
-		s.tape.sent(now, node, p)
+		s.tape.recordSent(now, node, p)
 	}
-	s.outlets[node].leave(now, p)
+	s.queues[node].Send(now, p)
 }
 
 // step does everything that is due at now, by the wall clock, and reports whether there will be more. now must be read
 // before.
-func (s *station) step(now unit.Time) (more bool) {
+func (s *hostIO) step(now unit.Time) (more bool) {
 	need := s.due
 	for i := range s.hosts {
 		h := &s.hosts[i]
-		h.stamp = h.gate.Stamp()
+		h.stamp = h.Gate.Stamp()
 		need = min(need, h.stamp)
 	}
-	s.waited(need, now)
+	s.RecordWait(need, now)
 	for {
 		first, at := 0, unit.Never
 		for i := range s.hosts {
@@ -161,45 +154,45 @@ func (s *station) step(now unit.Time) (more bool) {
 		}
 		h := &s.hosts[first]
 		s.enter(h, at)
-		h.stamp = h.gate.Stamp()
+		h.stamp = h.Gate.Stamp()
 	}
 	more = s.edge.Advance(now + 1)
 	s.done = max(s.done, now+1)
-	s.retryAt = unit.Never
+	s.RetryAt = unit.Never
 	for i := range s.hosts {
-		s.hosts[i].flushAll()
+		s.hosts[i].Flush()
 	}
 	s.due = s.next()
-	if err := s.edge.Err(); err != nil && s.failed == nil {
-		s.failed = err
+	if err := s.edge.Err(); err != nil {
+		s.Fail(err)
 	}
-	return more && s.failed == nil
+	return more && s.Err == nil
 }
 
-// next is when step has something to do if nothing comes in.
-func (s *station) next() unit.Time { return min(s.edge.Next(), s.retryAt) }
+// next returns when step has something to do if no frame comes in.
+func (s *hostIO) next() unit.Time { return min(s.edge.Next(), s.RetryAt) }
 
 // enter takes the first frame that waits for a host.
-func (s *station) enter(h *stationed, at unit.Time) {
-	s.frame = h.gate.Take(s.frame[:0])
+func (s *hostIO) enter(h *hostGate, at unit.Time) {
+	s.frame = h.Gate.Take(s.frame[:0])
 	f := s.frame
 	if len(f) < packet.EthernetHeader || [6]byte(f) != h.mac && binary.BigEndian.Uint16(f[12:]) != packet.EtherControl {
 		return // the kernel's
 	}
-	s.counts.In++
+	s.Counts.In++
 	late := unit.Time(0)
 	// What is before done has happened: of a frame that comes later the first thing is at its host's door.
 	if first := s.done + atOnce; at < first { // its stamp was not to be seen yet in the last step
 		late, at = first-at, first
-		s.counts.Belated++
-		s.counts.BelatedBy = max(s.counts.BelatedBy, late)
+		s.Counts.Belated++
+		s.Counts.BelatedBy = max(s.Counts.BelatedBy, late)
 	}
-	ours := s.edge.Enter(at, h.node, f)
-	if s.edge.Next() < unit.Never { // after the end it is nobody's any more
+	own := s.edge.Enter(at, h.node, f)
+	if s.edge.Next() < unit.Never { // after the end the hosts take no frame
 		if s.tape != nil {
-			s.tape.took(at, h.node, f, late)
+			s.tape.recordTaken(at, h.node, f, late)
 		}
-		if !ours {
+		if !own {
 			s.strays++
 		}
 	}
@@ -207,11 +200,11 @@ func (s *station) enter(h *stationed, at unit.Time) {
 }
 
 // report makes the report of a run that ends now.
-func (s *station) report(now unit.Time) HostsReport {
-	r := HostsReport{Counts: s.counts, Strays: s.strays, Lateness: lateness(&s.late, s.latest), Stall: s.stall,
-		Waits: s.waits, Wall: now}
+func (s *hostIO) report(now unit.Time) HostsReport {
+	r := HostsReport{Counts: s.Counts, Strays: s.strays, Lateness: s.Lateness(), Stall: s.Stall,
+		Waits: s.Waits, Wall: now}
 	for i := range s.hosts {
-		r.Gates.add(s.hosts[i].gate.Counts())
+		r.Gates.Add(s.hosts[i].Gate.Counts())
 	}
 	return r
 }

@@ -1,4 +1,4 @@
-package lab
+package live
 
 import (
 	"testing"
@@ -13,19 +13,19 @@ import (
 func TestClockSteps(t *testing.T) { synctest.Test(t, clockSteps) }
 
 func clockSteps(t *testing.T) {
-	w := &wallClock{}
-	if err := w.start(); err != nil {
+	w := &Clock{}
+	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
-	w.read()
+	w.Read()
 	if w.steps != 0 {
 		t.Fatalf("%d steps although nobody has set the clock", w.steps)
 	}
 	for i, step := range []time.Duration{time.Hour, -time.Hour, time.Second, -time.Millisecond} {
 		stale := time.Now().UnixNano() - int64(step) // as the clock was before
 		w.ahead -= int64(step)                       // as if it had just been set
-		before := w.now()
-		now := w.read()
+		before := w.Now()
+		now := w.Read()
 		if w.steps != i+1 {
 			t.Errorf("set by %v: %d steps are known", step, w.steps)
 		}
@@ -39,7 +39,7 @@ func clockSteps(t *testing.T) {
 			t.Errorf("set by %v: an old stamp is %v, it is %v", step, at, now)
 		}
 	}
-	w.read()
+	w.Read()
 	if w.steps != 4 {
 		t.Errorf("%d steps", w.steps)
 	}
@@ -50,17 +50,17 @@ func clockSteps(t *testing.T) {
 func TestStampsAfterAStall(t *testing.T) { synctest.Test(t, stampsAfterAStall) }
 
 func stampsAfterAStall(t *testing.T) {
-	w := &wallClock{}
-	if err := w.start(); err != nil {
+	w := &Clock{}
+	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
-	read := w.read()
+	read := w.Read()
 	time.Sleep(3 * time.Duration(future/unit.Nanosecond))
-	before := w.now()
+	before := w.Now()
 	ns := time.Now().UnixNano()
 	const apart = 100_000
 	at, next := w.event(ns), w.event(ns+apart)
-	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.now()+slack ||
+	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.Now()+slack ||
 		next-at != apart*unit.Nanosecond {
 		t.Errorf("stamps at %v and 100 us later, long after %v, are %v and %v", before, read, at, next)
 	}

@@ -1,6 +1,6 @@
 //go:build slow
 
-package lab
+package live
 
 import "testing"
 

@@ -1,71 +1,32 @@
-package lab
+package live
 
 import (
 	"sort"
 	"testing"
 
-	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/fabric"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/internal/testkit/gatetest"
 )
 
-// scripted is a gate whose kernel follows a script.
-type scripted struct {
-	frames [][]byte
-	stamps []unit.Time
-	out    [][]byte // put and not flushed
-	got    [][]byte
-	room   int              // of out; 0: no limit
-	fails  []error          // of the next flushes
-	wall   func() unit.Time // a mistake: what has come in has the stamp of now
+// script is a gate whose kernel follows a script.
+type script = gatetest.Script[GateCounts]
+
+// hasty is a gate that makes a mistake: what has come in has the stamp of now.
+type hasty struct {
+	*script
+	now func() unit.Time
 }
 
-func (g *scripted) Stamp() unit.Time {
-	if len(g.stamps) == 0 {
-		return unit.Never
+func (g hasty) Stamp() unit.Time {
+	if t := g.script.Stamp(); t > g.now() {
+		return t
 	}
-	if g.wall != nil && g.stamps[0] <= g.wall() {
-		return g.wall()
-	}
-	return g.stamps[0]
+	return g.now()
 }
-
-func (g *scripted) Take(b []byte) []byte {
-	b = append(b, g.frames[0]...)
-	g.frames, g.stamps = g.frames[1:], g.stamps[1:]
-	return b
-}
-
-func (g *scripted) Put(frame []byte) bool {
-	if g.room > 0 && len(g.out) >= g.room {
-		return false
-	}
-	g.out = append(g.out, append([]byte(nil), frame...))
-	return true
-}
-
-func (g *scripted) Flush() error {
-	if len(g.fails) > 0 {
-		err := g.fails[0]
-		if g.fails = g.fails[1:]; err != nil {
-			return err
-		}
-	}
-	g.got = append(g.got, g.out...)
-	g.out = nil
-	return nil
-}
-
-func (g *scripted) Drop() int {
-	n := len(g.out)
-	g.out = nil
-	return n
-}
-
-func (g *scripted) Counts() GateCounts { return GateCounts{} }
 
 // arrivals writes down what arrives at nodes other than the first.
 type arrivals struct {
@@ -79,38 +40,38 @@ func (a arrivals) Observe(e trace.Event, p *packet.Packet) {
 	}
 }
 
-// driver carries a script out on the lab's data plane, whose thread runs at the times
+// driver runs a script on the plane, whose thread runs at the times
 // that wake gives, one after the other, up to a second. wrong makes a mistake on purpose.
 func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) dataplanetest.Driver {
-	return func(s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
+	return func(s dataplanetest.Setup, arriving []dataplanetest.Arrival) dataplanetest.Transcript {
 		var out dataplanetest.Transcript
 		book := s.Book()
 		now := unit.Time(0)
-		d := &plane{departures: departures{clock: func() unit.Time { return now }, book: book}, room: 1514}
+		d := &Plane{Departures: NewDepartures(func() unit.Time { return now }, book), room: 1514}
 		sw := s.Switch(&d.pool)
 		nodes := []fabric.Node{sw}
 		var links []fabric.Link
-		var gates []*scripted
+		var gates []*script
 		var frames packet.Pool
 		wire := s
 		wire.Wire = true // nothing else comes out of a kernel
-		d.hosts, d.switches = []*host{nil}, []*dataplane.Switch{sw}
+		d.hosts = []*hostPort{nil}
 		for i, p := range s.Ports {
 			port := packet.PortID(i)
-			g := &scripted{}
-			if wrong {
-				g.wall = func() unit.Time { return now }
-			}
-			for _, a := range script {
+			g := &script{}
+			for _, a := range arriving {
 				if a.Port != port {
 					continue
 				}
 				f := wire.Packet(&frames, book, a)
-				g.frames = append(g.frames, f.Data)
-				g.stamps = append(g.stamps, a.At-1) // the links to the switch take 1 ps
+				g.Add(a.At-1, f.Data) // the links to the switch take 1 ps
 			}
 			gates = append(gates, g)
-			h := d.newHost(i+1, "", unit.LinkRate{Bits: 1 << 62}, g)
+			var gate Gate = g
+			if wrong {
+				gate = hasty{g, func() unit.Time { return now }}
+			}
+			h := d.newHostPort(i+1, "", unit.LinkRate{Bits: 1 << 62}, gate)
 			d.hosts = append(d.hosts, h)
 			nodes = append(nodes, h)
 			links = append(links,
@@ -122,7 +83,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 		}
 		for now < unit.Second {
 			now = min(wake(now), unit.Second)
-			if err := d.step(now); err != nil {
+			if err := d.Step(now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -139,7 +100,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 					want = append(want, x.Seq)
 				}
 			}
-			for _, f := range g.got {
+			for _, f := range g.Sent {
 				var p packet.Packet
 				if err := p.Parse(book, f); err != nil {
 					t.Errorf("port %d: %v", i, err)
@@ -166,7 +127,7 @@ func equalSeq(want, got []int64) bool {
 	return true
 }
 
-// The lab's packet path passes the contract that every driver passes, whenever its thread
+// The plane's packet path passes the contract that every driver passes, whenever its thread
 // gets to run: packets walk in event time.
 // TestContractSeeds has more times at which the thread gets to run.
 func TestContract(t *testing.T) { contract(t, 3) }

@@ -1,4 +1,4 @@
-package lab
+package live
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// BridgePort is a port of a Bridge: what leaves by an interface of this machine.
+// BridgePort is a port of a Bridge, which sends by an interface of this machine.
 type BridgePort struct {
 	Name   string
 	Rate   unit.LinkRate
@@ -23,32 +23,32 @@ type BridgePort struct {
 
 // BridgeConfig is what a Bridge is made of.
 type BridgeConfig struct {
-	SwitchConfig // what runs in it; its codec reads what frames come in
-	Name         string
-	Seed         uint64
-	Ports        []BridgePort
-	MaxFrame     int // bytes of the largest frame at any port, with its tags
-	Framing      packet.Framing
-	Book         *packet.Book
+	wiring.SwitchConfig // what runs in it; its codec reads frames that come in
+	Name                string
+	Seed                uint64
+	Ports               []BridgePort
+	MaxFrame            int // bytes of the largest frame at any port, with its tags
+	Framing             packet.Framing
+	Book                *packet.Book
 }
 
 // Bridge is the data plane of one switch whose ports are interfaces of this machine: the switch, and per
 // gate one link to it at the port's rate and one back without delay. It accepts frames of all types and
 // leaves parsing to its codec. It is not safe for concurrent use.
 type Bridge struct {
-	plane
+	plane  *Plane
 	config BridgeConfig
-	doors  []*door
+	gates  []*shutGate
 	sw     *dataplane.Switch
 }
 
-// door is a gate that can be shut from outside: what comes then stays there.
-type door struct {
+// shutGate is a gate that can be shut from outside: frames that come in then stay there.
+type shutGate struct {
 	Gate
 	shut bool
 }
 
-func (g *door) Stamp() unit.Time {
+func (g *shutGate) Stamp() unit.Time {
 	if g.shut {
 		return unit.Never
 	}
@@ -59,30 +59,33 @@ func (g *door) Stamp() unit.Time {
 // it has its stamp.
 var immediate = unit.LinkRate{Bits: 1 << 62}
 
-// NewBridge makes a bridge whose ports are those gates; clock is asked when frames have
-// left.
+// NewBridge makes a bridge whose ports are those gates. clock returns the event time by the wall clock, by which frames
+// leave.
 func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, error) {
 	if len(gates) != len(c.Ports) || len(gates) < 2 {
 		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; two at least are needed", c.Name, len(c.Ports), len(gates))
 	}
-	b := &Bridge{config: c, plane: plane{departures: departures{clock: clock, book: c.Book}, framing: c.Framing,
-		room: c.MaxFrame, any: true}}
+	b := &Bridge{config: c}
+	byNode := []Gate{nil}
 	for _, g := range gates {
-		b.doors = append(b.doors, &door{Gate: g})
+		x := &shutGate{Gate: g}
+		b.gates, byNode = append(b.gates, x), append(byNode, x)
 	}
-	b.wiring = wiring.New(c.star())
+	star := c.star()
+	w := wiring.New(star)
 	for i := range c.Ports {
-		b.wiring.Links[2*i+1].Rate = immediate
+		w.Links[2*i+1].Rate = immediate
 	}
-	nodes, err := b.nodes(c.star().Network, nil, func(node int) Gate { return b.doors[node-1] })
-	if err != nil {
+	var err error
+	if b.plane, err = NewPlane(PlaneConfig{Network: star.Network, Wiring: w, Book: c.Book, Framing: c.Framing,
+		MaxFrame: c.MaxFrame, Gates: byNode, Clock: clock, AnyFrame: true}); err != nil {
 		return nil, fmt.Errorf("bridge %s: %w", c.Name, err)
 	}
-	b.sw = b.switches[0]
-	return b, b.start(nodes, b.wiring.Links, nil)
+	b.sw = w.Switches[0]
+	return b, nil
 }
 
-// Switch makes the bridge's switch alone, to see whether it can be.
+// Switch makes the bridge's switch without its ports, to see whether it can be made.
 func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
 	return wiring.New(c.star()).NewSwitch(0, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
 }
@@ -99,13 +102,13 @@ func (c *BridgeConfig) star() *wiring.Config {
 			Buffer: unit.Length{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}})
 		sw.QueueLimits, sw.MTUs = append(sw.QueueLimits, p.Queue), append(sw.MTUs, int32(p.MTU))
 	}
-	switches := make([]SwitchConfig, len(n.Nodes))
+	switches := make([]wiring.SwitchConfig, len(n.Nodes))
 	switches[0] = sw
 	return &wiring.Config{Seed: c.Seed, Network: n, Switches: switches, Hosts: c.Book, Framing: c.Framing,
 		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true)}
 }
 
-// Site is where new programs for the running bridge are made, when SetPorts is to follow.
+// Site returns where new programs for the running bridge are made, when SetPorts is to follow.
 func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 	c := b.config
 	c.Ports = ports
@@ -122,7 +125,7 @@ func (b *Bridge) SetPorts(ports []BridgePort) {
 	for i := range ports {
 		p := &ports[i]
 		if p.Rate != b.config.Ports[i].Rate {
-			b.fabric.SetRate(2*i, p.Rate, b.done)
+			b.plane.fabric.SetRate(2*i, p.Rate, b.plane.done)
 			b.Port(i).SetRate(p.Rate)
 		}
 		port := b.Port(i)
@@ -141,46 +144,46 @@ func (b *Bridge) SetPrograms(now unit.Time, programs []dataplane.Program) error 
 
 // Step does all that is due at now, by the clock of the gates' stamps. now must be read
 // before.
-func (b *Bridge) Step(now unit.Time) error { return b.step(now) }
+func (b *Bridge) Step(now unit.Time) error { return b.plane.Step(now) }
 
 // Shut stops receiving: only frames that are already inside are still forwarded.
 func (b *Bridge) Shut() {
-	for _, d := range b.doors {
-		d.shut = true
+	for _, g := range b.gates {
+		g.shut = true
 	}
 }
 
-// Waiting is how many packets are in the bridge.
+// Waiting returns how many packets are in the bridge.
 func (b *Bridge) Waiting() (n int) {
 	for i := range b.config.Ports {
-		n += int(b.Port(i).Packets()) + int(b.hosts[i+1].port.Packets())
+		n += int(b.Port(i).Packets()) + int(b.plane.hosts[i+1].port.Packets())
 	}
-	return n + b.fabric.InFlight()
+	return n + b.plane.fabric.InFlight()
 }
 
-// Port is the egress of port i, to be read.
+// Port returns the egress of port i, to be read.
 func (b *Bridge) Port(i int) *tm.Port { return b.sw.Port(packet.PortID(i)) }
 
-// Came is how many frames came in at port i, and how many bytes that was.
-func (b *Bridge) Came(i int) (frames, bytes uint64) {
-	p := b.hosts[i+1].port
+// Received returns how many frames came in at port i, and how many bytes that was.
+func (b *Bridge) Received(i int) (frames, bytes uint64) {
+	p := b.plane.hosts[i+1].port
 	return p.TxPackets(), p.TxBytes()
 }
 
-// Gate is what the gate of port i has counted. It may be a system call.
-func (b *Bridge) Gate(i int) GateCounts { return b.doors[i].Counts() }
+// GateCounts returns what the gate of port i has counted. It may be a system call.
+func (b *Bridge) GateCounts(i int) GateCounts { return b.gates[i].Counts() }
 
-// PortDrops are the drops of frames on their way to port i, Drops those of all frames.
+// PortDrops returns the drops of frames on their way to port i, by reason.
 func (b *Bridge) PortDrops(i int) [dataplane.Reasons]uint64 { return b.sw.PortDrops(packet.PortID(i)) }
 
-// Drops are the drops of all frames, by reason.
+// Drops returns the drops of all frames, by reason.
 func (b *Bridge) Drops() [dataplane.Reasons]uint64 { return b.sw.Drops() }
 
-// Counts are those of the plane.
-func (b *Bridge) Counts() Counts { return b.counts }
+// Counts returns what the bridge has counted of frames at its gates.
+func (b *Bridge) Counts() Counts { return b.plane.Counts }
 
-// Late is how late frames have left.
-func (b *Bridge) Late() *unit.Histogram { return &b.late }
+// Late returns how late frames have left.
+func (b *Bridge) Late() *unit.Histogram { return &b.plane.late }
 
-// Stall is the longest time for which something was to be done and nothing happened.
-func (b *Bridge) Stall() unit.Time { return b.stall }
+// Stall returns the longest time for which something was due and the bridge did nothing.
+func (b *Bridge) Stall() unit.Time { return b.plane.Stall }

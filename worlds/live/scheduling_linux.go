@@ -1,4 +1,4 @@
-package lab
+package live
 
 import (
 	"errors"
@@ -22,10 +22,10 @@ const (
 	budget = 450_000
 )
 
-// take gives this thread, to which its goroutine is locked, what it is to have, and returns what it got: where the
-// kernel has no bandwidth left for Deadline it is FIFO, without the permission for that it is nice, and without that
-// for anything it has no name. The run continues in any case; its lateness shows what that costs.
-func (d duty) take() Scheduling {
+// Take gives this thread, to which its goroutine is locked, its scheduling, and returns what it got: where the
+// kernel has no bandwidth left for Deadline it is FIFO, without the permission for that it is Nice, and without any
+// permission it has no name. The run continues in any case; its lateness shows what that costs.
+func (d Duty) Take() Scheduling {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	deadline := unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Runtime: budget, Deadline: period, Period: period,
 		Flags: unix.SCHED_FLAG_RECLAIM}
@@ -33,7 +33,7 @@ func (d duty) take() Scheduling {
 		lockMemory()
 		return Deadline
 	}
-	if len(d.Cores) > 0 && stay(0, d.Cores) != nil {
+	if len(d.Cores) > 0 && confineThread(0, d.Cores) != nil {
 		d.Kind = Nice
 	}
 	if d.Kind == FIFO || d.Kind == Deadline {
@@ -59,8 +59,8 @@ func schedule(a *unix.SchedAttr) error {
 // lockMemory keeps what the process has touched from being taken away. A run with paging is late, not wrong.
 func lockMemory() { unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) }
 
-// cores are the processors that this thread may have.
-func cores() (all []int, err error) {
+// Cores returns the processors that this thread may have.
+func Cores() (all []int, err error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil, os.NewSyscallError("sched_getaffinity", err)
@@ -73,8 +73,8 @@ func cores() (all []int, err error) {
 	return all, nil
 }
 
-// stay keeps a thread, 0 for this one, on these processors.
-func stay(thread int, cores []int) error {
+// confineThread keeps a thread, 0 for this one, on these processors.
+func confineThread(thread int, cores []int) error {
 	var set unix.CPUSet
 	for _, c := range cores {
 		set.Set(c)
@@ -82,8 +82,8 @@ func stay(thread int, cores []int) error {
 	return os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(thread, &set))
 }
 
-// stayAll keeps all threads of this process on these processors, and those that they start.
-func stayAll(cores []int) error {
+// ConfineThreads keeps all threads of this process on these processors, and those that they start.
+func ConfineThreads(cores []int) error {
 	const own = "/proc/self/task"
 	for range 2 { // a thread may start another one meanwhile
 		threads, err := os.ReadDir(own)
@@ -95,7 +95,7 @@ func stayAll(cores []int) error {
 			if err != nil {
 				return err
 			}
-			if err := stay(id, cores); err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+			if err := confineThread(id, cores); err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
 				return err
 			}
 		}
