@@ -48,7 +48,7 @@ var TypeExceptions = []TypeException{
 	{"worlds/lab.Report", 0, 31, record},
 	{"worlds/lab/traffic.connections", 0, 24, driver},
 	{"worlds/sim.Config", 0, 25, record},
-		{"worlds/sim.Simulation", 80, 38, driver},
+	{"worlds/sim.Simulation", 80, 38, driver},
 	{"worlds/sim.drive", 0, 23, driver},
 	{"worlds/sim.host", 0, 29, driver},
 }
