@@ -38,7 +38,7 @@ var Layers = []Layer{
 		"cc dataplane < transport < outcome < fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
-	{Name: "worlds", Imports: "core internal", Modules: true, Order: "lab agent < softswitch"},
+	{Name: "worlds", Imports: "core internal", Modules: true, Order: "live < lab agent switch"},
 	{Name: "worlds/sim/parallel"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/parallel", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim worlds/sim/parallel", Modules: true,

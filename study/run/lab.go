@@ -19,6 +19,7 @@ import (
 	"weir/worlds/lab/iperf"
 	"weir/worlds/lab/kernel"
 	labtraffic "weir/worlds/lab/traffic"
+	"weir/worlds/live"
 	"weir/worlds/sim"
 )
 
@@ -43,8 +44,8 @@ type Lab struct {
 	// Attempts is how often a run is carried out at most while the machine disturbs it;
 	// below 1 means once.
 	Attempts int
-	// Scheduling of what must be punctual; empty: lab.DefaultScheduling.
-	Scheduling lab.Scheduling
+	// Scheduling of what must be punctual; empty: live.DefaultScheduling.
+	Scheduling live.Scheduling
 	// Generator of traffic; nil: lab/traffic.
 	Generator *Generator
 	// Beside is what the simulator gives for the same; may be nil.
@@ -304,7 +305,7 @@ func attemptOf(r *lab.Report, all *sent, rtt, frames unit.Time) *results.Attempt
 	}
 	l := &r.Lateness
 	a := &results.Attempt{
-		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.UpsetShare(all.hosts, rtt),
+		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.DisturbedShare(all.hosts, rtt),
 		Held: r.HeldShare(all.hosts, frames, rtt), WaitedS: r.Waited.Seconds(),
 		HostsWaitedS: r.Kernels.Sum.Seconds(), HostsWaited: r.WaitedShare(rtt),
 		Errors: append([]string{}, r.Errors()...),
