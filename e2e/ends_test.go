@@ -10,7 +10,7 @@ import (
 	"weir/study/plan"
 )
 
-// Endpoints are made when their flow begins (transport.Ends). That is the same as if they had been there before,
+// Endpoints are made when their flow begins (sim.EndpointFactory). That is the same as if they had been there before,
 // because until then a sender of any transport and controller wants nothing but its start, and a receiver nothing at
 // all.
 func TestEndsWantOnlyTheirStart(t *testing.T) {
@@ -37,11 +37,11 @@ func TestEndsWantOnlyTheirStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sender, err := c.Ends.Sender(0, start)
+			sender, err := c.EndpointFactory.Sender(0, start)
 			if err != nil {
 				t.Fatal(err)
 			}
-			receiver, err := c.Ends.Receiver(0)
+			receiver, err := c.EndpointFactory.Receiver(0)
 			if err != nil {
 				t.Fatal(err)
 			}

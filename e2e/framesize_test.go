@@ -36,7 +36,7 @@ func TestFramesFitMTU(t *testing.T) {
 		if tr.Config == nil {
 			continue
 		}
-		if transport.TraitsOf(tr.Config()).Asking == nil {
+		if transport.TraitsOf(tr.Config()).Telemetry == nil {
 			continue
 		}
 		for k := range registry.Controllers {
@@ -79,7 +79,7 @@ measure: [goodput]
 		return nil
 	}
 	c, err := plan.Runs(s)[0].Config()
-	if err != nil || c.MakeEnds() != nil {
+	if err != nil || c.MakeEndpoints() != nil {
 		return nil
 	}
 	return c

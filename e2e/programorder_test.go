@@ -16,7 +16,7 @@ import (
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/softswitch"
+	softswitch "weir/worlds/switch"
 )
 
 // sendTo is a program that sets the egress port.

@@ -260,8 +260,8 @@ func transportTraits(c scheme.Config) string {
 	l.add("carries requests", t.CarriesRequests)
 	l.add("unanswered", t.Unanswered())
 	l.add("supplied", t.TakesSupply)
-	if t.Asking != nil {
-		l.add("asks", fmt.Sprintf("%+v", *t.Asking))
+	if t.Telemetry != nil {
+		l.add("asks", fmt.Sprintf("%+v", *t.Telemetry))
 	}
 	l.add("unrecorded", t.Unrecorded())
 	l.add("upon congestion", t.UponCongestion())

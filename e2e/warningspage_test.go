@@ -19,7 +19,7 @@ import (
 // warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
 var warningTests = []string{"e2e", "app/internal/cli", "study/interop/hpccsim", "study/run", "study/experiment",
 	"study/traps",
-	"worlds/softswitch"}
+	"worlds/switch", "worlds/switch/control", "worlds/switch/preflight", "worlds/switch/supervisor"}
 
 // TestWarningsPage: docs/warnings.md lists every kind of warning with its condition and its two tests.
 func TestWarningsPage(t *testing.T) {

@@ -3,7 +3,7 @@ package softswitch
 
 import (
 	"weir/internal/command"
-	softswitch "weir/worlds/softswitch/command"
+	softswitch "weir/worlds/switch/command"
 )
 
 func init() { command.SwitchCommand.Link(softswitch.Switch{}) }

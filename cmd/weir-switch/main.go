@@ -7,7 +7,7 @@ import (
 	"weir/app/programs"
 	"weir/core/dataplane/tm"
 	"weir/internal/command"
-	softswitch "weir/worlds/softswitch/command"
+	softswitch "weir/worlds/switch/command"
 )
 
 // grammar is the command line. The hidden commands are the switch's own processes.

@@ -96,9 +96,9 @@ type Census struct {
 // Member is a flow's place in a Census; the zero value is not in one.
 type Member struct {
 	previous, next *Member
-	at             unit.Time `state:"instant"`
-	weight         int64     // flows that it stands for, in 1/one
-	in, known      bool      // known: it has sent before, at at
+	at             unit.Time
+	weight         int64 // flows that it stands for, in 1/one
+	in, known      bool  // known: it has sent before, at at
 }
 
 const (

@@ -207,7 +207,7 @@ func (b *balanced) drain(flow uint32) {
 }
 
 // across sends a packet from a host of a leaf to another leaf, and one back.
-func across(a *dataplanetest.Alone, flow uint32) {
+func across(a *dataplanetest.SingleSwitch, flow uint32) {
 	a.Now += unit.Microsecond
 	for a.Wants().Timer <= a.Now {
 		a.Advance(a.Now)
@@ -243,7 +243,7 @@ var leaves = dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 8, Up: 16}
 
 func TestTreeBalanceAllocatesNothing(t *testing.T) {
 	for _, s := range []dataplane.Scheme{conga.Scheme(), hula.Scheme()} {
-		a, err := dataplanetest.NewAlone(s, leaves)
+		a, err := dataplanetest.NewSingleSwitch(s, leaves)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func BenchmarkBalance(bench *testing.B) {
 		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),
 			conga.Scheme()} {
 			bench.Run(fmt.Sprintf("%d/%s", flows, s.Name), func(bench *testing.B) {
-				a, err := dataplanetest.NewAlone(s, leaves)
+				a, err := dataplanetest.NewSingleSwitch(s, leaves)
 				if err != nil {
 					bench.Fatal(err)
 				}
@@ -286,7 +286,7 @@ func BenchmarkBalance(bench *testing.B) {
 }
 
 // through sends a packet from a host of a leaf to another leaf.
-func through(a *dataplanetest.Alone, flow uint32) {
+func through(a *dataplanetest.SingleSwitch, flow uint32) {
 	a.Now += unit.Microsecond
 	if a.Wants().Timer <= a.Now {
 		a.Advance(a.Now)

@@ -48,8 +48,8 @@ func (d DerivedTime) At(trip unit.Time) unit.Time {
 	return max(unit.Time(math.Round(float64(d.Published)*float64(trip)/float64(PublishedTrip))), d.min())
 }
 
-// Settle sets a time that is 0, so that a stated one stays, to the derived time at a site.
-func (d DerivedTime) Settle(to *unit.Time, site *Site) {
+// SetDefault sets a time that is 0, so that a stated one stays, to the derived time at a site.
+func (d DerivedTime) SetDefault(to *unit.Time, site *Site) {
 	if *to == 0 {
 		*to = d.At(site.Trip())
 	}

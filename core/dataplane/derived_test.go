@@ -18,8 +18,8 @@ func TestDerivedTime(t *testing.T) {
 		site := &Site{Place: func() (*Place, error) { return &Place{Trip: trip}, nil }}
 		derived, stated := unit.Time(0), 7*us
 		d := DerivedTime{Published: published}
-		d.Settle(&derived, site)
-		d.Settle(&stated, site)
+		d.SetDefault(&derived, site)
+		d.SetDefault(&stated, site)
 		if derived != want || stated != 7*us {
 			t.Errorf("at a round trip of %v: %v, want %v; stated 7us: %v", trip, derived, want, stated)
 		}

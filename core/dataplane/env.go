@@ -14,7 +14,7 @@ import (
 // Env is a hook's view of the switch while it runs. Requests (Send, Inject, Recirculate) are carried out
 // in order after the current packet, so that no hook is ever re-entered.
 type Env struct {
-	now    unit.Time `state:"-"`
+	now    unit.Time
 	id     int
 	sw     *Switch
 	random unit.Random
@@ -208,7 +208,7 @@ type Place struct {
 	Leaves int
 	// Trip is the longest round trip without queues between hosts through the whole tree, of a full frame there and a
 	// small one back; 0: not known.
-	Trip unit.Time `state:"span"`
+	Trip unit.Time
 }
 
 // Shared returns the state that the programs of this switch share under a name. The first one

@@ -14,12 +14,12 @@ import (
 //
 // A nil Failover leaves none out, ever.
 type Failover struct {
-	after unit.Time   `state:"span"`
+	after unit.Time
 	out   []bool      // by port: it is left out
-	turns []unit.Time `state:"instant"` // by port, when that changes; Never: it stays
-	next  unit.Time   `state:"instant"` // the first of these
+	turns []unit.Time // by port, when that changes; Never: it stays
+	next  unit.Time   // the first of these
 	left  int         // how many are left out
-	live  []PortID    `state:"-"` // room
+	live  []PortID    // room
 }
 
 // BindFailover binds after what time a program leaves ports out.

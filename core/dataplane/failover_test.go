@@ -37,9 +37,9 @@ var balancers = map[string]struct {
 }
 
 // uplinks is a leaf with four uplinks, ports 2 to 5.
-func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.Alone {
+func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewAlone(s, dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4}, given...)
+	a, err := dataplanetest.NewSingleSwitch(s, dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4}, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.A
 }
 
 // flows sends a packet of each of so many flows at now, and returns by which port it has left.
-func flows(t *testing.T, a *dataplanetest.Alone, now unit.Time, n int) (ports []packet.PortID, count [6]int) {
+func flows(t *testing.T, a *dataplanetest.SingleSwitch, now unit.Time, n int) (ports []packet.PortID, count [6]int) {
 	t.Helper()
 	for i := range n {
 		left := a.In(now, 0, a.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), uint16(i*7), 1500))

@@ -10,13 +10,13 @@ import (
 // one of the last, whatever path it takes. The register array is indexed by the flow's hash, as in
 // hardware (LetFlow §3, CONGA §3.4): flows that collide count as one.
 type Flowlets struct {
-	gap   unit.Time `state:"span"`
+	gap   unit.Time
 	cells []flowlet
 	mask  uint32
 }
 
 type flowlet struct {
-	until unit.Time `state:"past"` // the flowlet ends when no packet has come by then
+	until unit.Time // the flowlet ends when no packet has come by then
 	port  PortID
 	used  bool
 }
@@ -67,8 +67,8 @@ func (f *Flowlets) Cells() int { return len(f.cells) }
 
 // PathSet is the first step of every load balancer: the ports of the shortest paths to a destination.
 type PathSet struct {
-	paths  [2]*packet.Paths `state:"-"` // by IP version
-	routes *Routes          `state:"-"`
+	paths  [2]*packet.Paths // by IP version
+	routes *Routes
 }
 
 // NewPathSet returns the path set of a site.

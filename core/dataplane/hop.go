@@ -36,9 +36,9 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 	if !s.routed {
 		s.ingress(p)
 	} else if v := s.pipe.In(&s.env, p, false); v == Passed {
-		s.wants.Through(p.Meta.Out, p)
+		s.wants.CutThrough(p.Meta.Out, p)
 	} else {
-		s.entered(p, v)
+		s.applyVerdict(p, v)
 	}
 	s.direct = false
 	if len(s.pending) > 0 {
@@ -48,7 +48,7 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 
 func (s *Switch) ingress(p *packet.Packet) {
 	if s.routed {
-		s.entered(p, s.pipe.In(&s.env, p, false))
+		s.applyVerdict(p, s.pipe.In(&s.env, p, false))
 		return
 	}
 	for _, h := range s.ingressers {
@@ -70,7 +70,7 @@ func (s *Switch) ingress(p *packet.Packet) {
 	if len(s.replicas) > 0 {
 		s.replicate(p)
 	}
-	s.manage(p)
+	s.enqueue(p)
 }
 
 // replicate passes copies of p to the traffic managers of the ports that programs have asked for (Env.Replicate).
@@ -78,23 +78,23 @@ func (s *Switch) replicate(p *packet.Packet) {
 	for _, out := range s.replicas {
 		c := s.clone(p, false)
 		c.Meta.Out = out
-		s.manage(c)
+		s.enqueue(c)
 	}
 	s.replicas = s.replicas[:0]
 }
 
-// manage passes a packet to the traffic manager.
-func (s *Switch) manage(p *packet.Packet) {
+// enqueue passes a packet to the traffic manager.
+func (s *Switch) enqueue(p *packet.Packet) {
 	if s.pipe != nil {
 		s.direct = s.direct && len(s.pending)+len(s.replicas) == 0
-		s.entered(p, s.pipe.In(&s.env, p, true))
+		s.applyVerdict(p, s.pipe.In(&s.env, p, true))
 		return
 	}
-	s.byHooks(p)
+	s.enqueueByHooks(p)
 }
 
-// byHooks is manage without a pipe.
-func (s *Switch) byHooks(p *packet.Packet) {
+// enqueueByHooks is enqueue without a pipe.
+func (s *Switch) enqueueByHooks(p *packet.Packet) {
 	m := &p.Meta
 	if int(m.Out) >= len(s.ports) {
 		s.drop(p, NoRoute)

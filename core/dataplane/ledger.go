@@ -29,11 +29,11 @@ func (s *Switch) Ledger() Ledger {
 // Recirculating is how many packets are on the recirculation port.
 func (s *Switch) Recirculating() int { return len(s.recirc) - s.recircAt }
 
-// Remembered calls see with each flow for which a program may make a packet without one of the flow's in hand.
-func (s *Switch) Remembered(see func(flow packet.FlowID)) {
+// PendingFlows calls see with each flow for which a program may still make a packet (PacketOriginator).
+func (s *Switch) PendingFlows(see func(flow packet.FlowID)) {
 	for _, p := range s.config.Programs {
-		if r, ok := p.(Rememberer); ok {
-			r.Remembered(see)
+		if r, ok := p.(PacketOriginator); ok {
+			r.PendingFlows(see)
 		}
 	}
 }

@@ -28,8 +28,8 @@ type bucket struct {
 type accrual struct {
 	rate  uint64 // tokens per scale ps
 	scale uint64
-	last  unit.Time `state:"instant"`
-	rest  uint64    // part of a token, in 1/scale
+	last  unit.Time
+	rest  uint64 // part of a token, in 1/scale
 }
 
 // newAccrual returns the accrual of a rate: bytes of a bit rate, packets of a

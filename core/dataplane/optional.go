@@ -27,12 +27,12 @@ type Restorer interface {
 	Restore(env *Env)
 }
 
-// Forgetter is a program that keeps state by address. A switch that learns its hosts has room for a
+// AddressEvictor is a program that keeps state by address. A switch that learns its hosts has room for a
 // limited number of them: it reassigns the number of one to another.
-type Forgetter interface {
+type AddressEvictor interface {
 	Program
-	// Forget drops the state of an address, which is reassigned to another host.
-	Forget(a packet.Addr)
+	// EvictAddress drops the state of an address, which is reassigned to another host.
+	EvictAddress(a packet.Addr)
 }
 
 // Idler is a Ticker whose ticks may go on for ever without changing anything: probes between switches, pauses
@@ -44,12 +44,12 @@ type Idler interface {
 	Idle() bool
 }
 
-// Rememberer is a program that may make a packet for a flow later on, when it has none of the flow's in hand. A driver
-// whose flows end asks which: their ends are to be there then.
-type Rememberer interface {
+// PacketOriginator is a program that may make a packet for a flow later on, without a packet of the flow at hand. A
+// driver keeps the endpoints of such flows.
+type PacketOriginator interface {
 	Program
-	// Remembered calls see with each flow for which it may.
-	Remembered(see func(flow packet.FlowID))
+	// PendingFlows calls see with each such flow.
+	PendingFlows(see func(flow packet.FlowID))
 }
 
 // Metered is a program with metrics of its own, which a running switch shows beside its own.

@@ -30,7 +30,7 @@ func (e *Env) Passes(out PortID) bool {
 // scheduler that has packets dropped.
 func (s *Switch) fuse() {
 	s.pipe, s.routed = nil, false
-	if s.config.Fuse == nil || s.config.Observer != nil || s.dooms() {
+	if s.config.Fuse == nil || s.config.Observer != nil || s.hasSchedulerDrops() {
 		return
 	}
 	if s.pipe = s.config.Fuse(s.config.Programs, s.ports); s.pipe != nil {
@@ -38,18 +38,18 @@ func (s *Switch) fuse() {
 	}
 }
 
-// entered carries out what the pipe has said of p.
-func (s *Switch) entered(p *packet.Packet, v Verdict) {
+// applyVerdict carries out the pipe's verdict on p.
+func (s *Switch) applyVerdict(p *packet.Packet, v Verdict) {
 	switch m := &p.Meta; v {
 	case Passed:
-		s.wants.Through(m.Out, p)
+		s.wants.CutThrough(m.Out, p)
 	case Accept:
 		p.Enqueued = s.env.now
 		s.ports[m.Out].Push(m.Queue, p)
 		s.buffered += unit.Bytes(p.Size)
 		s.wake(m.Out)
 	case ByHooks:
-		s.byHooks(p)
+		s.enqueueByHooks(p)
 	default:
 		s.drop(p, Reason(v))
 	}

@@ -51,7 +51,7 @@ func (s *Switch) serve() {
 		}
 		switch a.where {
 		case toManager:
-			s.manage(a.p)
+			s.enqueue(a.p)
 		case toIngress:
 			s.ingress(a.p)
 		case toRecirculation:

@@ -2,10 +2,10 @@ package dataplane
 
 import "weir/core/unit"
 
-// Steered is a program whose control plane moves ports between groups.
-type Steered interface {
+// ControlPlane is a program with a control plane that moves ports between groups.
+type ControlPlane interface {
 	Program
-	// Steering is what it has done until now.
+	// Steering returns the work of the control plane until now.
 	Steering(now unit.Time) Steering
 }
 
@@ -41,10 +41,10 @@ func (s Steering) Since(before Steering, at, now unit.Time) Steering {
 	return s
 }
 
-// Steering is that of the first of the switch's programs that is Steered.
+// Steering returns the work of the first of the switch's programs that is a ControlPlane.
 func (s *Switch) Steering(now unit.Time) (x Steering, ok bool) {
 	for _, p := range s.config.Programs {
-		if steered, is := p.(Steered); is {
+		if steered, is := p.(ControlPlane); is {
 			return steered.Steering(now), true
 		}
 	}

@@ -54,8 +54,8 @@ type Number struct{ Out, In int32 }
 // machine: the driver provides the time and says when a port can send. It implements fabric.Node.
 type Switch struct {
 	env    Env
-	config Config       `state:"-"`
-	pool   *packet.Pool `state:"-"`
+	config Config
+	pool   *packet.Pool
 	ports  []*tm.Port
 	awake  []bool // the driver will ask this port without being woken
 
@@ -70,36 +70,36 @@ type Switch struct {
 	pipe       Pipe      // nil: the hooks, one by one
 	routed     bool      // by the pipe, too
 	direct     bool      // what is in hand, just received, may leave at once
-	nextTick   unit.Time `state:"instant"` // or when a pause ends by itself
+	nextTick   unit.Time // or when a pause ends by itself
 
-	pausing []uint8   // by port: classes that the neighbour was asked to stop
-	expiry  unit.Time `state:"instant"`
+	pausing []uint8 // by port: classes that the neighbour was asked to stop
+	expiry  unit.Time
 
 	buffered unit.Bytes
 	wants    packet.Wants
 	pending  []request
 
-	recircSerialiser unit.Serialiser `state:"-"`
+	recircSerialiser unit.Serialiser
 	recirc           []recirculating // in order of time
 	recircAt         int             // first one that is still on its way
-	recircFree       unit.Time       `state:"past"`
+	recircFree       unit.Time
 
-	replicas []PortID `state:"-"` // by which the packet in hand leaves, too (Env.Replicate)
+	replicas []PortID // by which the packet in hand leaves, too (Env.Replicate)
 
-	consumed  uint64               `state:"count"`
-	born      uint64               `state:"count"` // packets that the switch or its programs have made
-	samples   []Sample             `state:"-"`     // room for those of programs' metrics; nil: nobody has asked
-	freed     uint64               `state:"count"` // of these, those that programs gave back unused
-	absorbed  uint64               `state:"count"` // PFC frames that came in
-	drops     [Reasons]uint64      `state:"count"`
-	portDrops [][Reasons]uint64    `state:"count"`
-	made      [packet.Kinds]uint64 `state:"count"`
-	madeDrops [packet.Kinds]uint64 `state:"count"`
+	consumed  uint64
+	born      uint64   // packets that the switch or its programs have made
+	samples   []Sample // room for those of programs' metrics; nil: nobody has asked
+	freed     uint64   // of these, those that programs gave back unused
+	absorbed  uint64   // PFC frames that came in
+	drops     [Reasons]uint64
+	portDrops [][Reasons]uint64
+	made      [packet.Kinds]uint64
+	madeDrops [packet.Kinds]uint64
 }
 
 type ticker struct {
 	Ticker
-	at unit.Time `state:"instant"`
+	at unit.Time
 }
 
 // New makes a switch. It fails when a program has no hook at all, which is a
@@ -119,7 +119,7 @@ func New(c Config) (*Switch, error) {
 		s.bookers, s.droppers = append(s.bookers, w), append(s.droppers, w)
 	}
 	s.env = Env{id: c.ID, sw: s, random: c.Random}
-	s.obey()
+	s.addSchedulerDrops()
 	if c.Recirculation.Rate != (unit.LinkRate{}) {
 		s.recircSerialiser = unit.NewSerialiser(c.Recirculation.Rate)
 	}
@@ -145,21 +145,21 @@ func (s *Switch) hook(p Program) bool {
 	return hooks > 0
 }
 
-// obey has packets dropped that a port's scheduler has let go for that (tm.NewFQCoDel).
-func (s *Switch) obey() {
-	if s.dooms() {
-		s.releasers = append(s.releasers, doomed{})
+// addSchedulerDrops adds a hook that drops the packets which a port's scheduler drops (tm.NewFQCoDel).
+func (s *Switch) addSchedulerDrops() {
+	if s.hasSchedulerDrops() {
+		s.releasers = append(s.releasers, schedulerDrops{})
 	}
 }
 
-// dooms reports whether a scheduler has packets dropped.
-func (s *Switch) dooms() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
+// hasSchedulerDrops reports whether a scheduler drops packets.
+func (s *Switch) hasSchedulerDrops() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
 
-// doomed drops what the scheduler says.
-type doomed struct{}
+// schedulerDrops is a Releaser that drops the packets that the scheduler dropped.
+type schedulerDrops struct{}
 
 // Release comes before that of programs, which see only what is sent.
-func (doomed) Release(env *Env, p *packet.Packet) Verdict {
+func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 	if env.sw.ports[p.Meta.Out].Doomed() {
 		return Drop(EarlyDrop)
 	}
@@ -188,7 +188,7 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	s.env.now = now
 	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil,
 		nil, nil, nil, nil, nil
-	s.obey()
+	s.addSchedulerDrops()
 	for _, p := range s.config.Programs {
 		if r, ok := p.(Restorer); ok && !slices.Contains(programs, p) {
 			r.Restore(&s.env)

@@ -98,7 +98,7 @@ func (f *Fabric) moveLast(i int, shift unit.Time) {
 		at = max(at, w.ring[(w.head+w.count-2)&mask].at+1)
 	}
 	last.at, f.ports[i].last = at, at
-	if g := w.to.group; w.count == 1 && g.alone == nil { // the first one has an event
+	if g := w.to.group; w.count == 1 && g.single == nil { // the first one has an event
 		g.heap.Move(uint64(arrival)|uint64(i), at)
 	}
 }

@@ -16,8 +16,8 @@ type Link struct {
 	From, To         int
 	FromPort, ToPort packet.PortID
 	Rate             unit.LinkRate
-	Delay            unit.Time `state:"span"` // propagation, ≥ 0
-	Jitter           unit.Time `state:"span"` // added to Delay: uniform in [0, Jitter]; frames are never reordered
+	Delay            unit.Time // propagation, ≥ 0
+	Jitter           unit.Time // added to Delay: uniform in [0, Jitter]; frames are never reordered
 	Loss             float64   // probability that a frame is lost after it was sent, in [0, 1)
 	Spaced           bool      // a frame leaves at once, and the next one not before its time has passed
 	Random           unit.Random
@@ -26,9 +26,9 @@ type Link struct {
 
 // LinkCounters is what a link has counted since the start.
 type LinkCounters struct {
-	Sent, Lost uint64 `state:"count"` // frames
-	LostBytes  uint64 `state:"count"`
-	Down       uint64 `state:"count"` // of Lost, frames that were put on it while it was down
+	Sent, Lost uint64 // frames
+	LostBytes  uint64
+	Down       uint64 // of Lost, frames that were put on it while it was down
 }
 
 // Config is a network: its nodes and the directed links between them. Each port
@@ -82,12 +82,12 @@ const (
 
 // port is the sending half of a link, in one line. What hardly a frame needs is in its extra.
 type port struct {
-	freeAt  unit.Time `state:"past"`    // when the frame on the wire has left
-	armedAt unit.Time `state:"instant"` // pending port event, or Never
-	last    unit.Time `state:"past"`    // latest arrival so far at the other end
-	delay   unit.Time `state:"span"`
-	perByte unit.Time `state:"span"`  // of a frame (unit.Serialiser.PerByte); 0: see extra.ser
-	sent    uint64    `state:"count"` // LinkCounters.Sent
+	freeAt  unit.Time // when the frame on the wire has left
+	armedAt unit.Time // pending port event, or Never
+	last    unit.Time // latest arrival so far at the other end
+	delay   unit.Time
+	perByte unit.Time // of a frame (unit.Serialiser.PerByte); 0: see extra.ser
+	sent    uint64    // LinkCounters.Sent
 	wire    *wire
 	link    int32
 	out     packet.PortID
@@ -97,17 +97,17 @@ type port struct {
 
 // extra is what only links with loss, jitter, events or rates without a whole time for each byte need.
 type extra struct {
-	ser    unit.Serialiser `state:"-"`
+	ser    unit.Serialiser
 	from   *member
 	loss   float64
-	jitter unit.Time `state:"span"`
+	jitter unit.Time
 	random unit.Random
 	down   bool
 	spaced bool
 	rate   unit.LinkRate
 	// lost is when the last frame that is lost has left.
-	lost    unit.Time `state:"past"`
-	victims victims   `state:"-"` // while it is down
+	lost    unit.Time
+	victims victims // while it is down
 	_       [24]byte
 }
 
@@ -115,8 +115,8 @@ type extra struct {
 type member struct {
 	node  Node
 	wants *packet.Wants
-	ports []*port   // by port of the node; nil for none
-	timer unit.Time `state:"instant"`
+	ports []*port // by port of the node; nil for none
+	timer unit.Time
 	group *group
 	n     int32
 	_     [56]byte
@@ -124,15 +124,15 @@ type member struct {
 
 // group is a node, or nodes that links shorter than the window join.
 type group struct {
-	nextAt *unit.Time `state:"instant"` // in part.nextAt: its earliest event
+	nextAt *unit.Time // in part.nextAt: its earliest event
 	part   *part
 	wires  []*wire // links that end here
-	// alone is the group's node if there is one only. Then its port events are in due, and its arrivals nowhere but
+	// single is the group's node if there is one only. Then its port events are in due, and its arrivals nowhere but
 	// on their wires; else all are in heap.
-	alone *member
-	due   schedule
-	heap  timerheap.Heap
-	_     [40]byte
+	single *member
+	due    schedule
+	heap   timerheap.Heap
+	_      [40]byte
 }
 
 // Fabric is a running network.
@@ -144,18 +144,18 @@ type Fabric struct {
 	counters []LinkCounters
 	groups   []group
 	parts    []*part
-	window   unit.Time `state:"span"`
+	window   unit.Time
 	// stride is how far groups run at most until stop is asked: the window, or less. It changes speed only.
-	stride               unit.Time              `state:"-"`
-	minStride, maxStride unit.Time              `state:"span"`
-	wireMode             func(p *packet.Packet) `state:"-"`
+	stride               unit.Time
+	minStride, maxStride unit.Time
+	wireMode             func(p *packet.Packet)
 	observed             bool
 	delivers             bool // there is an observer or a wire mode
 
-	together func(run func(part int)) `state:"-"`
-	run      func(part int)           `state:"-"` // carries out the window of a part, up to end
-	end      unit.Time                `state:"-"`
-	turn     int                      `state:"-"` // 0 or 1, in turns: which out-boxes a part fills in this window
+	together func(run func(part int))
+	run      func(part int) // carries out the window of a part, up to end
+	end      unit.Time
+	turn     int // 0 or 1, in turns: which out-boxes a part fills in this window
 }
 
 // New makes a network and asks every node what it wants at time 0.
@@ -208,14 +208,14 @@ func New(c Config) (*Fabric, error) {
 	for n := range f.members {
 		m := &f.members[n]
 		m.wants = m.node.Wants()
-		m.wants.Tell(m.free())
+		m.wants.SetPortClocks(m.free())
 		f.after(m, 0)
 	}
 	f.lookUp()
 	return f, nil
 }
 
-// free is when the ports of a node are free, as packet.Wants.Tell has it.
+// free is when the ports of a node are free, as packet.Wants.SetPortClocks has it.
 func (m *member) free() (all []*unit.Time) {
 	for _, pt := range m.ports {
 		var at *unit.Time
@@ -238,7 +238,7 @@ func (f *Fabric) makeGroups(links []Link) {
 	for n := range f.members {
 		m, g := &f.members[n], &f.groups[groupOf[n]]
 		if m.group = g; members[groupOf[n]] == 1 {
-			g.alone = m
+			g.single = m
 		}
 	}
 	for i, l := range links {
@@ -246,7 +246,7 @@ func (f *Fabric) makeGroups(links []Link) {
 		g.wires = append(g.wires, &f.wires[i])
 		if l.Delay < f.window || l.From == l.To || f.window >= mostWindow || len(g.wires) > mostWires {
 			// What is sent within a window may arrive in it, or change its next one, or keys have no room.
-			g.alone = nil
+			g.single = nil
 		}
 	}
 	for i := range f.groups {
@@ -263,10 +263,10 @@ func (f *Fabric) lookUp() {
 
 // next is when the group has something to do.
 func (g *group) next() unit.Time {
-	if g.alone == nil {
+	if g.single == nil {
 		return g.heap.First()
 	}
-	t := min(g.due.next, g.alone.timer)
+	t := min(g.due.next, g.single.timer)
 	for _, w := range g.wires {
 		if w.count > 0 {
 			t = min(t, w.first().at)

@@ -20,16 +20,16 @@ type part struct {
 	fabric   *Fabric
 	id       int
 	groups   []*group
-	nextAt   []unit.Time     `state:"instant"` // by groups: their earliest events
-	next     unit.Time       `state:"-"`       // the first of these, or of what it has sent to others in its last window
-	pool     *packet.Pool    `state:"-"`
-	observer trace.Observer  `state:"-"`
+	nextAt   []unit.Time // by groups: their earliest events
+	next     unit.Time   // the first of these, or of what it has sent to others in its last window
+	pool     *packet.Pool
+	observer trace.Observer
 	boxes    [2][][]crossing // by turn and part
 
-	order  order  `state:"-"` // of the arrivals of a window
-	events uint64 `state:"count"`
-	hops   uint64 `state:"count"`
-	sink   int32  `state:"-"` // keeps the touch loop's reads
+	order  order // of the arrivals of a window
+	events uint64
+	hops   uint64
+	sink   int32 // keeps the touch loop's reads
 	_      [64]byte
 }
 
@@ -91,8 +91,8 @@ func (f *Fabric) runPart(k int) {
 		if t >= end {
 			continue
 		}
-		if g := x.groups[i]; g.alone != nil {
-			f.runAlone(g, end)
+		if g := x.groups[i]; g.single != nil {
+			f.runSingle(g, end)
 		} else {
 			f.runGroup(g, end)
 		}

@@ -143,7 +143,7 @@ func (f *Fabric) after(m *member, now unit.Time) {
 	}
 	if w.Timer < m.timer {
 		m.timer = max(w.Timer, now)
-		if m.group.alone == nil {
+		if m.group.single == nil {
 			m.group.heap.Push(timerheap.Entry{At: m.timer, Key: uint64(timer) | uint64(m.n)})
 		}
 	}
@@ -156,7 +156,7 @@ func (f *Fabric) arm(g *group, pt *port, at unit.Time, k kind) {
 	}
 	pt.armedAt = at
 	e := timerheap.Entry{At: at, Key: uint64(k) | uint64(pt.link)}
-	if g.alone != nil {
+	if g.single != nil {
 		g.due.push(e)
 	} else {
 		g.heap.Push(e)
@@ -177,7 +177,7 @@ func (f *Fabric) transmit(m *member, pt *port, now unit.Time) {
 
 // passOn sends what a node has handed through when it received a frame.
 func (f *Fabric) passOn(m *member, now unit.Time) {
-	if out, p := m.wants.Passed(); p != nil {
+	if out, p := m.wants.TakeCutThrough(); p != nil {
 		f.send(m, m.ports[out], p, unit.Never, now)
 	}
 }

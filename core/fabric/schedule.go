@@ -9,7 +9,7 @@ import (
 // that is there, so it is put into its place from behind: a heap takes 60 instructions more an event. An event that
 // would have to pass many others, as a short frame does in a switch of a thousand ports, goes to a heap after all.
 type schedule struct {
-	next   unit.Time `state:"instant"` // of the first entry; unit.Never if there is none
+	next   unit.Time // of the first entry; unit.Never if there is none
 	events []timerheap.Entry
 	head   int            // the first that has not been taken
 	early  timerheap.Heap // those that would have passed more than mostPassed

@@ -9,8 +9,8 @@ import (
 // wire is the receiving half of a link: the frames on their way, in order of
 // arrival.
 type wire struct {
-	ring  []flight `state:"-"` // length is a power of two
-	head  uint32   `state:"-"`
+	ring  []flight // length is a power of two
+	head  uint32
 	count uint32
 	to    *member
 	link  int32
@@ -58,7 +58,7 @@ func (w *wire) put(at unit.Time, p *packet.Packet) {
 // leads says that the first frame on an empty wire arrives at a time.
 func (w *wire) leads(at unit.Time) {
 	g := w.to.group
-	if g.alone == nil {
+	if g.single == nil {
 		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
 	}
 	if at < *g.nextAt {

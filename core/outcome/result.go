@@ -44,7 +44,7 @@ type Result struct {
 	Peaks      []unit.Bytes          // with Selection.Peaks: by flow with a transport.Gauged sender, measured part
 	Notices    Notices               // with Selection.Notices
 	Steering   []*dataplane.Steering // with Selection.Steers: by node; nil: a host, or no control plane reports
-	Taken      []*dataplane.Taken    // with Selection.Taken: by node; nil: a host, or a program does not report
+	Usage      []*dataplane.Usage    // with Selection.Usage: by node; nil: a host, or a program does not report
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run

@@ -16,7 +16,7 @@ type Selection struct {
 	Notices  bool    // fate of the notices that switches make
 	Ordering bool    // order in which data packets arrive
 	Peaks    bool    // largest payload in flight of each sender
-	Taken    bool    // resources of switches that programs use, at the end
+	Usage    bool    // resources of switches that programs use, at the end
 	Steers   bool    // what control planes of switches have done, at the end
 }
 

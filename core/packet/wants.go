@@ -7,17 +7,17 @@ import "weir/core/unit"
 // than what they return.
 type Wants struct {
 	// Timer is when Advance has to be called; unit.Never when idle.
-	Timer unit.Time `state:"instant"`
+	Timer unit.Time
 	// What comes first stands by itself, for mostly it is all, and then no slice is touched: 1 + a port that is woken,
 	// or handed, or 0 for nothing.
 	first int32
-	next  int32 `state:"-"` // in more
+	next  int32 // in more
 	more  []PortID
 
-	free    []*unit.Time `state:"-"`
-	through *Packet      `state:"-"`
-	behind  int32        `state:"-"` // what was first, which comes behind through: a port that its leaving has woken
-	by      PortID       `state:"-"` // the port of through
+	free      []*unit.Time
+	forwarded *Packet
+	behind    int32  // what was first, and comes after forwarded: a port that its departure has woken
+	by        PortID // the port of forwarded
 }
 
 // handed is Wants.first when a packet was handed through.
@@ -26,9 +26,9 @@ const handed = -1
 // never is when ports without a link are free.
 var never = unit.Never
 
-// Tell has the node know when its ports are free: by port, where that stands; nil for those without a link. A driver
-// that does not tell is handed nothing through.
-func (w *Wants) Tell(free []*unit.Time) {
+// SetPortClocks gives the node the times at which its ports are free, by port; nil for a port without a link. A driver
+// that does not call it gets no packet by CutThrough.
+func (w *Wants) SetPortClocks(free []*unit.Time) {
 	w.free = free
 	for i := range free {
 		if free[i] == nil {
@@ -37,29 +37,28 @@ func (w *Wants) Tell(free []*unit.Time) {
 	}
 }
 
-// Free reports whether the driver has told that port out can send now, and nothing was woken that the driver would
-// ask first.
+// Free reports whether port out can send now, as far as SetPortClocks has set it, and no woken port comes first.
 func (w *Wants) Free(out PortID, now unit.Time) bool {
 	return int(out) < len(w.free) && *w.free[out] <= now && w.first == 0
 }
 
-// Through hands p to the driver, which sends it by port out at once, as if it had asked the port, which is Free: a
+// CutThrough hands p to the driver, which sends it by port out at once, as if it had asked the port, which is Free: a
 // frame for a free, empty port (two thirds of a switch's hops) needs no queue, no wake and no second call. It was
 // received in full before, so no time changes.
-func (w *Wants) Through(out PortID, p *Packet) {
-	w.through, w.by, w.behind, w.first = p, out, w.first, handed
+func (w *Wants) CutThrough(out PortID, p *Packet) {
+	w.forwarded, w.by, w.behind, w.first = p, out, w.first, handed
 }
 
-// Passed returns what was handed through, and forgets it; nil: nothing. The driver asks after Receive, before it drains
-// Woken.
-func (w *Wants) Passed() (out PortID, p *Packet) {
+// TakeCutThrough returns the packet of CutThrough once; nil: there is none. The driver calls it after Receive, before
+// it drains Woken.
+func (w *Wants) TakeCutThrough() (out PortID, p *Packet) {
 	if w.first != handed {
 		return 0, nil
 	}
 	if w.first = w.behind; w.first == 0 {
 		w.shift()
 	}
-	return w.by, w.through
+	return w.by, w.forwarded
 }
 
 // Wake says that port out now has something to send and had nothing before, or that it wants to be asked earlier than

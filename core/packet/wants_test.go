@@ -11,7 +11,7 @@ import (
 func TestWantsOrder(t *testing.T) {
 	busy, free := unit.Time(5), unit.Time(4)
 	var w Wants
-	w.Tell([]*unit.Time{&free, &busy, nil})
+	w.SetPortClocks([]*unit.Time{&free, &busy, nil})
 	if !w.Free(0, 4) || w.Free(1, 4) || w.Free(2, 4) || w.Free(3, 4) {
 		t.Error("only port 0 is free at 4 ps")
 	}
@@ -23,10 +23,10 @@ func TestWantsOrder(t *testing.T) {
 		if w.Free(0, 4) != (before == nil) {
 			t.Errorf("%v are woken, and port 0 is free: %v", before, w.Free(0, 4))
 		}
-		w.Through(0, p)
+		w.CutThrough(0, p)
 		w.Wake(3)
 		w.Wake(4)
-		if out, x := w.Passed(); out != 0 || x != p || w.None() {
+		if out, x := w.TakeCutThrough(); out != 0 || x != p || w.None() {
 			t.Errorf("handed %v by port %d", x, out)
 		}
 		var got []PortID
@@ -38,7 +38,7 @@ func TestWantsOrder(t *testing.T) {
 		if want := append(slices.Clone(before), 3, 4, 9); !slices.Equal(got, want) {
 			t.Errorf("woken %v, want %v", got, want)
 		}
-		if _, x := w.Passed(); x != nil || !w.None() {
+		if _, x := w.TakeCutThrough(); x != nil || !w.None() {
 			t.Error("something is left")
 		}
 	}

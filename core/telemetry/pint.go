@@ -60,7 +60,7 @@ func (p *PINT) Decode(code uint16) float64 {
 // instead of the sender's. The zero value is a port that was idle.
 type PortLoad struct {
 	u    float64
-	at   unit.Time  `state:"instant"`
+	at   unit.Time
 	sent unit.Bytes // size of the packet before
 }
 

@@ -209,7 +209,7 @@ func checkNICs(t *testing.T, n *Network, routes *Routes, nics [2]int, ends [2]en
 // number of pairs without a path.
 func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest map[[2]int]int) (apart int) {
 	t.Helper()
-	c := routes.NewChooser()
+	c := routes.NewNICSelector()
 	for _, a := range hosts {
 		for _, b := range hosts {
 			if a == b {
@@ -304,7 +304,7 @@ func TestDirectLinks(t *testing.T) {
 	a, b := 0, 1
 	direct := Pair{x.Number(a, 0), x.Number(b, 0)}
 	over := Pair{x.Number(a, 1), x.Number(b, 1)}
-	c := r.NewChooser()
+	c := r.NewNICSelector()
 	for number := range uint32(20) {
 		if p, err := c.Choose(Hashed, -1, a, b, number); err != nil || p != direct {
 			t.Fatalf("flow %d: %v, %v", number, p, err)
@@ -313,7 +313,7 @@ func TestDirectLinks(t *testing.T) {
 		if err != nil || p != over {
 			t.Fatalf("flow %d, with the direct link down: %v, %v", number, p, err)
 		}
-		if p := c.Away(Hashed, direct, number, func(nic int) bool { return nic != direct.From }); p != over {
+		if p := c.Reroute(Hashed, direct, number, func(nic int) bool { return nic != direct.From }); p != over {
 			t.Fatalf("flow %d, away: %v", number, p)
 		}
 	}

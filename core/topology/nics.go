@@ -131,19 +131,19 @@ const (
 // Choices are all of them.
 func Choices() []Choice { return []Choice{Hashed, RoundRobin, Rail} }
 
-// Chooser gives flows their NICs, in the order in which they are told.
-type Chooser struct {
-	routes *Routes         `state:"-"`
+// NICSelector gives flows their NICs, in the order in which they are told.
+type NICSelector struct {
+	routes *Routes
 	turns  []int           // by host
-	near   map[Pair][]Pair `state:"-"` // of hosts, the nearest NICs, as messages go between the same hosts again and again
+	near   map[Pair][]Pair // of hosts, the nearest NICs, as messages go between the same hosts again and again
 }
 
 // mostNear bounds the pairs of hosts that are remembered.
 const mostNear = 1 << 20
 
-// NewChooser returns one for a network's hosts.
-func (r *Routes) NewChooser() *Chooser {
-	c := &Chooser{routes: r}
+// NewNICSelector returns one for a network's hosts.
+func (r *Routes) NewNICSelector() *NICSelector {
+	c := &NICSelector{routes: r}
 	if r.nics.Several() { // or there is nothing to choose
 		c.turns, c.near = make([]int, r.nics.nodes), map[Pair][]Pair{}
 	}
@@ -151,7 +151,7 @@ func (r *Routes) NewChooser() *Chooser {
 }
 
 // nearest are the nearest pairs of NICs of two hosts.
-func (c *Chooser) nearest(from, to int) []Pair {
+func (c *NICSelector) nearest(from, to int) []Pair {
 	of := Pair{from, to}
 	pairs, known := c.near[of]
 	if !known {
@@ -164,7 +164,7 @@ func (c *Chooser) nearest(from, to int) []Pair {
 
 // Choose gives a flow its pair of NICs; number is that of the flow in its traffic. With a port ≥ 0 it leaves by that
 // of the sender, whatever the choice, and comes in at the nearest NIC from there. The error says what is not possible.
-func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, error) {
+func (c *NICSelector) Choose(how Choice, port, from, to int, number uint32) (Pair, error) {
 	return c.ChooseUp(how, port, from, to, number, func(int) bool { return true })
 }
 
@@ -172,7 +172,7 @@ func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, e
 // if there are any between which there is a path, as with bonded interfaces, of which a host and the switches before it
 // use those that are up; only flows of which a NIC's link is down take others. With Rail, or a port, a flow has its NIC
 // whatever becomes of that.
-func (c *Chooser) ChooseUp(how Choice, port, from, to int, number uint32, up func(nic int) bool) (Pair, error) {
+func (c *NICSelector) ChooseUp(how Choice, port, from, to int, number uint32, up func(nic int) bool) (Pair, error) {
 	r := c.routes
 	if !r.nics.Several() {
 		return Pair{from, to}, r.join(from, to)
@@ -205,11 +205,11 @@ func (c *Chooser) ChooseUp(how Choice, port, from, to int, number uint32, up fun
 	if bound || up(p.From) && up(p.To) {
 		return p, nil
 	}
-	return c.Away(how, p, number, up), nil
+	return c.Reroute(how, p, number, up), nil
 }
 
 // one chooses one of several pairs of NICs.
-func (c *Chooser) one(how Choice, pairs []Pair, from, to int, number uint32) Pair {
+func (c *NICSelector) one(how Choice, pairs []Pair, from, to int, number uint32) Pair {
 	if len(pairs) == 1 {
 		return pairs[0]
 	}
@@ -223,9 +223,9 @@ func (c *Chooser) one(how Choice, pairs []Pair, from, to int, number uint32) Pai
 	return pairs[int(h>>33)%len(pairs)]
 }
 
-// Away gives a flow that was given this pair another one, as ChooseUp does; the same, if there is none. It may be
+// Reroute gives a flow that was given this pair another one, as ChooseUp does; the same, if there is none. It may be
 // called for flows of several hosts at once, but not for several of one.
-func (c *Chooser) Away(how Choice, p Pair, number uint32, up func(nic int) bool) Pair {
+func (c *NICSelector) Reroute(how Choice, p Pair, number uint32, up func(nic int) bool) Pair {
 	from, to := c.routes.nics.Node(p.From), c.routes.nics.Node(p.To)
 	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {
 		return c.one(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash: all that ask have that of one NIC
@@ -256,7 +256,7 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 // ByTurn gives a flow the pair of NICs of a turn: of a sender's NICs that are nearest to the receiver the first one has
 // turn 0, and behind the last one they begin anew. It comes in at the receiver's NIC of the same number, or at the
 // first of the nearest. ways is how many NICs of the sender have turns.
-func (c *Chooser) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
+func (c *NICSelector) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 	r := c.routes
 	if !r.nics.Several() {
 		return Pair{from, to}, 1, r.join(from, to)
@@ -284,7 +284,7 @@ func (c *Chooser) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 }
 
 // rail is the next of a host's NICs that lead to another host, in turn; −1: none does.
-func (c *Chooser) rail(from, to int) int {
+func (c *NICSelector) rail(from, to int) int {
 	n := c.routes.nics.Count(from)
 	for range n {
 		port := c.turns[from] % n

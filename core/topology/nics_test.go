@@ -227,7 +227,7 @@ func TestChooser(t *testing.T) {
 	r := n.Routes()
 	x := r.NICs()
 	counts := func(how Choice, port, to int) (ports [5]int) {
-		c := r.NewChooser()
+		c := r.NewNICSelector()
 		for i := range 4000 {
 			p, err := c.Choose(how, port, 0, to, uint32(i))
 			if err != nil {
@@ -255,16 +255,16 @@ func TestChooser(t *testing.T) {
 	if got := counts(Hashed, 2, 1); got != [5]int{2: 4000} {
 		t.Errorf("named: %v", got)
 	}
-	c := r.NewChooser()
+	c := r.NewNICSelector()
 	for port, want := range map[int]string{5: "h0 has 5 NICs, and NIC 5 is asked for",
 		4: "no path from NIC 4 of h0 to h2"} {
 		if _, err := c.Choose(Hashed, port, 0, 2, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("NIC %d: %v", port, err)
 		}
 	}
-	again := r.NewChooser()
+	again := r.NewNICSelector()
 	for i := range 100 {
-		a, _ := r.NewChooser().Choose(Hashed, -1, 0, 2, uint32(i))
+		a, _ := r.NewNICSelector().Choose(Hashed, -1, 0, 2, uint32(i))
 		b, _ := again.Choose(Hashed, -1, 0, 2, uint32(i))
 		if a != b {
 			t.Fatal("the same flow has two NICs")

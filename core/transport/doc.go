@@ -3,15 +3,19 @@
 // when it wants to go on. Each transport has a folder. It also has what the senders and receivers of all transports are
 // made of.
 //
-//	draft-miao §6, §7.2: who asks for telemetry, and when  Asker.Ask      TestAsking, TestAskingErrors
-//	… what comes back, and what is kept for a later ACK    Asker, Answerer TestReadUnwraps, TestAnswererKeeps
-//	§6.2: a controller's part at the receiver              Answerer       TestReceiverTells
-//	§9.1: integrity of feedback                            Asker.Genuine  TestCodeGolden, TestForgedFeedback, FuzzSealed
-//	… replays                                              Asker.Genuine  TestReplayedFeedback
-//	… what is not sealed, what has no room                 Answerer.Open  TestRoutersMayChange, TestRoomForCode
-//	NICs that take a time to answer                        NIC            TestNICDelays, TestNICAllocates
-//	RFC 8985 §7, RFC 9002 §6.2: probes before data          LossTimer      TestLossTimer, TestLossLimit
-//	… cost Answerer.Seal TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
+//	draft-miao §6, §7.2: who asks for telemetry, and when  TelemetryRequester.Ask      TestAsking, TestAskingErrors
+//	… what comes back, and what is kept for a later ACK    TelemetryRequester, TelemetryResponder
+//	                                                       TestReadUnwraps, TestResponderKeeps
+//	§6.2: a controller's part at the receiver              TelemetryResponder          TestReceiverTells
+//	§9.1: integrity of feedback                            TelemetryRequester.Genuine
+//	                                                       TestCodeGolden, TestForgedFeedback, FuzzSealed
+//	… replays                                              TelemetryRequester.Genuine  TestReplayedFeedback
+//	… what is not sealed, what has no room                 TelemetryResponder.Open
+//	                                                       TestRoutersMayChange, TestRoomForCode
+//	… cost                                                 TelemetryResponder.Seal
+//	                                                       TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
+//	NICs that take a time to answer                        NIC                         TestNICDelays, TestNICAllocates
+//	RFC 8985 §7, RFC 9002 §6.2: probes before data         LossTimer                   TestLossTimer, TestLossLimit
 //
 // # The sender kernel
 //
@@ -24,16 +28,16 @@
 //	RFC 6298 timeout, floors, backoff          RTO, RoundTrip     TestRTO_Timeout, TestRoundTrip, TestBackOff
 //	pacing, HPCC simulator: a new rate         Pacer, Control     TestControl_NewRateMovesPendingSend, TestPacer_Limits
 //	state of recovery, one reduction a trip    Control, NackGate  TestControl_ReductionsByNacks, TestNackGate
-//	hold-off after NACKs                       HoldOff            TestHoldOffConserves, TestHoldOffGap
+//	hold-off after NACKs                       NACKPacer          TestNACKPacerConserves, TestNACKPacerGap
 //	draft-cheng-iccrg-delivery-rate-estimation Deliveries         TestDeliveries_Sample
 //
-//	part              rdma  udp_controlled  ndp  uet  window  tcp
-//	Ring              yes   notices only    yes  yes  no      a list of segments, which may be cut
-//	Flights           yes   no              yes  yes  no      a list by time, from which SACK removes
-//	Arrivals          yes   no              yes  yes  no      ranges of bytes
-//	RTO, RoundTrip    yes   yes             yes  yes  yes     BackOff only: Linux estimates with a maximum of deviations
-//	LossTimer         yes   yes             yes  no   no      tail loss probes of RFC 8985
-//	Control, Pacer    yes   yes             no   no   no      rates in float64, as Linux rounds them
-//	NackGate, HoldOff yes   yes             no   no   no      yes
-//	Deliveries        yes   no              no   no   no      yes
+//	part                rdma  udp_controlled  ndp  uet  window  tcp
+//	Ring                yes   notices only    yes  yes  no      a list of segments, which may be cut
+//	Flights             yes   no              yes  yes  no      a list by time, from which SACK removes
+//	Arrivals            yes   no              yes  yes  no      ranges of bytes
+//	RTO, RoundTrip      yes   yes             yes  yes  yes     BackOff only: Linux takes the maximum of deviations
+//	LossTimer           yes   yes             yes  no   no      tail loss probes of RFC 8985
+//	Control, Pacer      yes   yes             no   no   no      rates in float64, as Linux rounds them
+//	NackGate, NACKPacer yes   yes             no   no   no      yes
+//	Deliveries          yes   no              no   no   no      yes
 package transport

@@ -10,7 +10,7 @@ import (
 	"weir/core/scheme"
 )
 
-// What a sender believes of what comes back: values of Asking.Integrity.
+// What a sender believes of what comes back: values of TelemetryOptions.Integrity.
 const (
 	IntegrityNone  = "none"  // anything that looks like an answer of its flow
 	IntegrityKeyed = "keyed" // what carries the receiver's code, and has not come before
@@ -34,7 +34,7 @@ const (
 )
 
 // bindIntegrity binds what every transport has whose receivers can seal feedback.
-func (a *Asking) bindIntegrity(p *scheme.Params) {
+func (a *TelemetryOptions) bindIntegrity(p *scheme.Params) {
 	p.Text(&a.Integrity, "integrity", IntegrityNone,
 		"keyed: every packet of the receiver carries a code that the sender checks first, and comes once",
 		"draft-miao-iccrg-hpccplus-01 §9.1").Words(IntegrityNone, IntegrityKeyed)
@@ -57,7 +57,7 @@ type seal struct {
 
 // newSeal makes one end's part; nil if the flow has none. The flow's key is
 // HMAC-SHA-256(secret, flow's number and ports): no feedback of one flow is another's.
-func newSeal(f *Flow, a *Asking) *seal {
+func newSeal(f *Flow, a *TelemetryOptions) *seal {
 	if a.Integrity != IntegrityKeyed {
 		return nil
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 // ends are the two ends of a flow whose feedback is sealed.
-func ends(t testing.TB, f *Flow, key string) (*Asker, *Answerer) {
+func ends(t testing.TB, f *Flow, key string) (*TelemetryRequester, *TelemetryResponder) {
 	t.Helper()
-	a := Asking{When: AskPacket, Integrity: IntegrityKeyed, Key: key}
-	x, err := NewAsker(f, a)
+	a := TelemetryOptions{When: AskPacket, Integrity: IntegrityKeyed, Key: key}
+	x, err := NewTelemetryRequester(f, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewAnswerer(f, cc.Flow{}, a)
+	r, err := NewTelemetryResponder(f, cc.Flow{}, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func ends(t testing.TB, f *Flow, key string) (*Asker, *Answerer) {
 }
 
 // answer is an acknowledgement with HPCC's telemetry, sealed.
-func answer(r *Answerer, seq int64) *packet.Packet {
+func answer(r *TelemetryResponder, seq int64) *packet.Packet {
 	p := &packet.Packet{Kind: packet.Ack, Proto: packet.ProtoRDMA, Version: 4, SrcPort: 9, DstPort: 7, Seq: seq,
 		Ack: seq + 1000}
 	f := &telemetry.Format{HPCC: telemetry.HPCC{Multi: 1}}
@@ -228,13 +228,13 @@ func TestRoomForCode(t *testing.T) {
 func TestIntegrityErrors(t *testing.T) {
 	for _, bad := range []string{"signed", "Keyed"} {
 		t.Run(bad, func(t *testing.T) {
-			a := Asking{When: AskPacket, Packets: 1, Integrity: bad}
+			a := TelemetryOptions{When: AskPacket, Packets: 1, Integrity: bad}
 			if err := scheme.Validate(&a); err == nil {
 				t.Errorf("%s: no error", bad)
 			}
 		})
 	}
-	x, err := NewAsker(&Flow{}, Asking{})
+	x, err := NewTelemetryRequester(&Flow{}, TelemetryOptions{})
 	if err != nil || !x.Genuine(&packet.Packet{}) {
 		t.Error("without integrity something is refused")
 	}

@@ -17,14 +17,14 @@ import (
 //     queue that has no limit has no LossLimit: then the sender only probes. The limit doubles for each time that it
 //     was over since the latest answer (RFC 6298 §5.5): behind a dead link data is not sent again all the time.
 type LossTimer struct {
-	Limit  unit.Time `state:"span"` // LossLimit of the path
+	Limit  unit.Time // LossLimit of the path
 	Proves bool      // the path keeps packets in order: the answer to a probe proves losses
 	Used   bool      // the sender has no timeout of its own
 	Due    bool      // a probe is to be sent
 
-	current  unit.Time `state:"span"`    // Limit, doubled for each Expire since the latest Answered
-	probedAt unit.Time `state:"instant"` // when the latest probe was sent
-	number   int64     `state:"count"`   // of the probes sent
+	current  unit.Time // Limit, doubled for each Expire since the latest Answered
+	probedAt unit.Time // when the latest probe was sent
+	number   int64     // of the probes sent
 	out      bool      // the latest probe is not answered
 }
 

@@ -26,14 +26,14 @@ func (d *NICDelays) ParamsCNP(p *scheme.Params) {
 // what was so then, and comes out as long behind that as its kind takes: those of a kind in their order, with several
 // under way at once. An answer of another kind that takes less time overtakes. T is what an answer says.
 type NIC[T any] struct {
-	delay [answerKinds]unit.Time `state:"span"`
+	delay [answerKinds]unit.Time
 	made  [answerKinds]Queue[answering[T]]
-	taken T `state:"-"` // out of these last
+	taken T // out of these last
 }
 
 // answering is an answer that goes at a time.
 type answering[T any] struct {
-	at   unit.Time `state:"instant"`
+	at   unit.Time
 	says T
 }
 

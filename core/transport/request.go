@@ -7,14 +7,14 @@ import (
 )
 
 // Request writes what the controller asks of switches into the data packet p.
-func (x *Asker) Request(now unit.Time, p *packet.Packet, flags uint8) {
+func (x *TelemetryRequester) Request(now unit.Time, p *packet.Packet, flags uint8) {
 	if x.requests {
 		p.SetBolt(&packet.Bolt{Flags: flags, Sent: packet.BoltClock(now)}, false)
 	}
 }
 
 // Answered reads what has become of a packet's request from its acknowledgement, and reports whether that says it.
-func (x *Asker) Answered(p *packet.Packet, to *cc.Telemetry) bool {
+func (x *TelemetryRequester) Answered(p *packet.Packet, to *cc.Telemetry) bool {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) {
 		return false
@@ -26,8 +26,8 @@ func (x *Asker) Answered(p *packet.Packet, to *cc.Telemetry) bool {
 	return true
 }
 
-// Told reads a switch's word that a packet, whose last transmission was sent at that time, has found a queue.
-func (x *Asker) Told(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
+// Notice reads a switch's word that a packet, whose last transmission was sent at that time, has found a queue.
+func (x *TelemetryRequester) Notice(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) || h.Flags&packet.BoltTold == 0 || h.Sent != packet.BoltClock(sent) ||
 		h.Queue == 0 || h.Link == 0 {
@@ -37,4 +37,4 @@ func (x *Asker) Told(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
 }
 
 // Requests reports whether the flow's packets carry requests.
-func (x *Asker) Requests() bool { return x.requests }
+func (x *TelemetryRequester) Requests() bool { return x.requests }

@@ -11,7 +11,7 @@ import (
 )
 
 // When a sender asks the network for telemetry (draft-miao §6, §6.1, §7.2): values of
-// Asking.When.
+// TelemetryOptions.When.
 const (
 	AskPacket     = "packet"     // with each packet
 	AskPackets    = "packets"    // with each n-th
@@ -21,9 +21,9 @@ const (
 	AskNever      = "none"
 )
 
-// Asking is how a sender asks for telemetry, if its controller wants any, and what of the
+// TelemetryOptions is how a sender asks for telemetry, if its controller wants any, and what of the
 // answers it believes.
-type Asking struct {
+type TelemetryOptions struct {
 	When      string
 	Packets   int    // n, with AskPackets
 	Integrity string // IntegrityNone if empty
@@ -31,7 +31,7 @@ type Asking struct {
 }
 
 // Params binds what every transport has that carries telemetry.
-func (a *Asking) Params(p *scheme.Params) {
+func (a *TelemetryOptions) Params(p *scheme.Params) {
 	p.Text(&a.When, "telemetry", AskPacket,
 		"for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested "+
 			"switches only, by probes once a round trip, or none",
@@ -63,8 +63,8 @@ const AdoptedBytes = 2 + 1
 // the records that it returns (cc.Traits.CountsFlows).
 const Flows uint8 = 0x16
 
-// Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
-type Asker struct {
+// TelemetryRequester is a sender's part of telemetry: it asks for it, and reads what comes back.
+type TelemetryRequester struct {
 	format         *telemetry.Format
 	want           telemetry.Want
 	when           string
@@ -108,14 +108,16 @@ func newReading(f *telemetry.Format, old *reading) *reading {
 	return r
 }
 
-// NewAsker makes the sender's part for a flow. Where the controller wants no telemetry,
+// NewTelemetryRequester makes the sender's part for a flow. Where the controller wants no telemetry,
 // or the network has none, it asks for none.
-func NewAsker(f *Flow, a Asking) (Asker, error) { return MakeAsker(f, a, &Asker{}) }
+func NewTelemetryRequester(f *Flow, a TelemetryOptions) (TelemetryRequester, error) {
+	return MakeTelemetryRequester(f, a, &TelemetryRequester{})
+}
 
-// MakeAsker is NewAsker, which may take the memory of an old one's that nobody has any more.
-func MakeAsker(f *Flow, a Asking, old *Asker) (Asker, error) {
-	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, receiverDriven: f.CC != nil &&
-		f.CC.Receiver != nil}
+// MakeTelemetryRequester is NewTelemetryRequester, and may reuse the memory of an old one that has no other reference.
+func MakeTelemetryRequester(f *Flow, a TelemetryOptions, old *TelemetryRequester) (TelemetryRequester, error) {
+	x := TelemetryRequester{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT,
+		receiverDriven: f.CC != nil && f.CC.Receiver != nil}
 	if f.CC != nil {
 		x.want, x.requests = f.CC.Telemetry, f.CC.Requests
 	}
@@ -136,21 +138,21 @@ func MakeAsker(f *Flow, a Asking, old *Asker) (Asker, error) {
 }
 
 // SetPaths makes it the asker of a sender that chooses among count paths, with a controller on each.
-func (x *Asker) SetPaths(count int) {
+func (x *TelemetryRequester) SetPaths(count int) {
 	if x.adopted != nil {
 		x.adopted.numbers = make([]uint8, count)
 	}
 }
 
 // SelectPath makes path k the one that is asked and read next.
-func (x *Asker) SelectPath(k int) {
+func (x *TelemetryRequester) SelectPath(k int) {
 	if x.adopted != nil {
 		x.adopted.path = k
 	}
 }
 
 // Ask makes the data packet p ask for telemetry, if it is its turn.
-func (x *Asker) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
+func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
 	if x.want == telemetry.Nothing {
 		return
 	}
@@ -171,7 +173,7 @@ func (x *Asker) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
 }
 
 // writeRequest makes p ask for telemetry and carry the number of the feedback that is in force.
-func (x *Asker) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
+func (x *TelemetryRequester) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	x.asked, x.askedAt = true, now
 	x.format.Ask(p, x.want, congested)
 	if x.receiverDriven && *x.adopted.number() > 0 {
@@ -179,7 +181,7 @@ func (x *Asker) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	}
 }
 
-func (x *Asker) next(srtt unit.Time) unit.Time {
+func (x *TelemetryRequester) next(srtt unit.Time) unit.Time {
 	if srtt == 0 {
 		srtt = x.base
 	}
@@ -187,7 +189,7 @@ func (x *Asker) next(srtt unit.Time) unit.Time {
 }
 
 // NextProbe is when a probe is due, unit.Never if the sender does not probe.
-func (x *Asker) NextProbe(srtt unit.Time) unit.Time {
+func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	switch {
 	case x.when != AskProbe || x.want == telemetry.Nothing:
 		return unit.Never
@@ -198,21 +200,21 @@ func (x *Asker) NextProbe(srtt unit.Time) unit.Time {
 }
 
 // Wants reports whether the flow asks for telemetry at all.
-func (x *Asker) Wants() bool { return x.want != telemetry.Nothing }
+func (x *TelemetryRequester) Wants() bool { return x.want != telemetry.Nothing }
 
 // Probe makes p, a packet without payload, ask for telemetry.
-func (x *Asker) Probe(now unit.Time, p *packet.Packet) {
+func (x *TelemetryRequester) Probe(now unit.Time, p *packet.Packet) {
 	x.writeRequest(now, p, false)
 }
 
 // Genuine reports whether p, which has come back, is the receiver's, and has not come before.
 // A transport asks it once for every packet and takes no other packet in: neither its
 // controller nor anything else of the sender changes by one.
-func (x *Asker) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
+func (x *TelemetryRequester) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
 
 // Read reads what an acknowledgement says of the path and of the receiver's wishes into
 // a, and reports whether it says anything. What a holds of it is good until the next call.
-func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
+func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	if x.want == telemetry.Nothing || !p.Extended() {
 		return false
 	}
@@ -252,9 +254,9 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	return true
 }
 
-// Answerer is a receiver's part of telemetry: it sends back what data packets have
+// TelemetryResponder is a receiver's part of telemetry: it sends back what data packets have
 // gathered or, of a scheme with a part at the receiver, gives it to that.
-type Answerer struct {
+type TelemetryResponder struct {
 	active   bool
 	requests bool // of packets go back as the switches have answered them
 	patient  bool // cc.Traits.Patient
@@ -277,10 +279,11 @@ type controlled struct {
 	data   cc.Data
 }
 
-// NewAnswerer makes the receiver's part for a flow. control is what the controller was
-// told of the flow, a what the sender's Asker was.
-func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
-	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
+// NewTelemetryResponder makes the receiver's part for a flow. control is what the controller was
+// told of the flow, a what the sender's TelemetryRequester was.
+func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (TelemetryResponder, error) {
+	x := TelemetryResponder{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil &&
+		f.CC.Telemetry != telemetry.Nothing}
 	x.seal = newSeal(f, &a)
 	if f.CC != nil && f.CC.Requests {
 		x.requests, x.active = true, true
@@ -312,21 +315,21 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 }
 
 // Active reports whether the flow has telemetry, or a controller's part at the receiver.
-// The transport of a flow that has neither need not ask the Answerer.
-func (x *Answerer) Active() bool { return x.active }
+// The transport of a flow that has neither need not ask the TelemetryResponder.
+func (x *TelemetryResponder) Active() bool { return x.active }
 
 // Apart reports whether nothing else of the receiver's host knows of it.
-func (x *Answerer) Apart() bool { return x.control == nil && x.census == nil }
+func (x *TelemetryResponder) Apart() bool { return x.control == nil && x.census == nil }
 
 // SelectPath makes what is called next be about path k of a flow of several.
-func (x *Answerer) SelectPath(k int) {
+func (x *TelemetryResponder) SelectPath(k int) {
 	if x.control != nil {
 		x.control, x.paths.path = x.paths.each[k], k
 	}
 }
 
 // Path returns the selected path.
-func (x *Answerer) Path() int {
+func (x *TelemetryResponder) Path() int {
 	if x.control == nil {
 		return 0
 	}
@@ -334,13 +337,13 @@ func (x *Answerer) Path() int {
 }
 
 // Patient reports whether packets with telemetry are to be acknowledged like others.
-func (x *Answerer) Patient() bool { return x.patient }
+func (x *TelemetryResponder) Patient() bool { return x.patient }
 
 // Data is called for a data packet or a probe, whose extensions it may take. It turns them into extensions of the
 // acknowledgement, if p becomes that (else Keep is to be called). n is the place of p in the order in which the data
 // of its path was sent first; −1: it may have been sent again, or has no place. atOnce: an acknowledgement is to
 // leave now.
-func (x *Answerer) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
+func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
 			p.AnswerBolt()
@@ -384,7 +387,7 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) 
 }
 
 // writeFeedback writes what the receiver's part wants into an acknowledgement.
-func (x *Answerer) writeFeedback(p *packet.Packet) {
+func (x *TelemetryResponder) writeFeedback(p *packet.Packet) {
 	f := x.control.Feedback()
 	w, n := uint32(min(f.Window, 1<<32-1)), uint16(min(f.Flows, 1<<flowsBits-1))|uint16(f.Number)<<flowsBits
 	p.SetExtension(Feedback, []byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w), byte(n >> 8), byte(n)})
@@ -398,7 +401,7 @@ func readFeedback(b []byte) cc.Feedback {
 
 // Keep keeps the answer that Data has made of p for a later acknowledgement. What was
 // kept before stays if p has none: then it is the newest.
-func (x *Answerer) Keep(p *packet.Packet) {
+func (x *TelemetryResponder) Keep(p *packet.Packet) {
 	if x.control == nil && p.Extended() {
 		if x.held == nil {
 			x.held = &packet.Packet{}
@@ -409,7 +412,7 @@ func (x *Answerer) Keep(p *packet.Packet) {
 
 // Give puts what was kept, or is to be sent, into an acknowledgement, unless it has an
 // answer of its own, which is newer.
-func (x *Answerer) Give(p *packet.Packet) {
+func (x *TelemetryResponder) Give(p *packet.Packet) {
 	switch {
 	case x.control != nil:
 		x.writeFeedback(p)
@@ -423,21 +426,21 @@ func (x *Answerer) Give(p *packet.Packet) {
 
 // Open is called for every packet to the sender when it has its extensions, and before its
 // bytes are counted; Seal when all else of it is there.
-func (x *Answerer) Open(p *packet.Packet) {
+func (x *TelemetryResponder) Open(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.open(p)
 	}
 }
 
 // Seal writes the code that Genuine checks.
-func (x *Answerer) Seal(p *packet.Packet) {
+func (x *TelemetryResponder) Seal(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.close(p)
 	}
 }
 
 // Coalesce is how many packets an acknowledgement may wait for, of at most most.
-func (x *Answerer) Coalesce(most int) int {
+func (x *TelemetryResponder) Coalesce(most int) int {
 	if x.control == nil {
 		return most
 	}
@@ -445,7 +448,7 @@ func (x *Answerer) Coalesce(most int) int {
 }
 
 // NextTimer is when Timer wants to be called.
-func (x *Answerer) NextTimer() unit.Time {
+func (x *TelemetryResponder) NextTimer() unit.Time {
 	at := unit.Never
 	if x.control == nil {
 		return at
@@ -458,7 +461,7 @@ func (x *Answerer) NextTimer() unit.Time {
 
 // Timer is called when NextTimer has come. It reports whether an acknowledgement is to leave now, and selects its path.
 // If there are several, NextTimer has come again.
-func (x *Answerer) Timer(now unit.Time) bool {
+func (x *TelemetryResponder) Timer(now unit.Time) bool {
 	if x.control == nil {
 		return false
 	}

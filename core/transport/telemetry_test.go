@@ -13,14 +13,16 @@ import (
 
 const us = unit.Microsecond
 
-func teller(t *testing.T, want telemetry.Want, average unit.Time, a Asking) (Asker, *telemetry.Format, error) {
+func teller(t *testing.T, want telemetry.Want, average unit.Time, a TelemetryOptions) (
+	TelemetryRequester, *telemetry.Format, error) {
 	t.Helper()
 	f, err := telemetry.NewFormat("hpcc", 1, 1.05, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.T = average
-	x, err := NewAsker(&Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: want}, Path: cc.Path{BaseRTT: 10 * us}}, a)
+	x, err := NewTelemetryRequester(&Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: want},
+		Path: cc.Path{BaseRTT: 10 * us}}, a)
 	return x, &f, err
 }
 
@@ -30,7 +32,7 @@ func TestAsking(t *testing.T) {
 	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0,
 		AskNever: 0} {
 		t.Run(when, func(t *testing.T) {
-			x, f, err := teller(t, telemetry.HopRecords, 13*us, Asking{When: when, Packets: 4})
+			x, f, err := teller(t, telemetry.HopRecords, 13*us, TelemetryOptions{When: when, Packets: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,21 +65,31 @@ func TestAsking(t *testing.T) {
 // Who does not want telemetry, or whose network has none, asks for none; what the
 // switches cannot give is an error.
 func TestAskingErrors(t *testing.T) {
-	x, f, err := teller(t, telemetry.Nothing, 0, Asking{When: AskPacket})
+	x, f, err := teller(t, telemetry.Nothing, 0, TelemetryOptions{When: AskPacket})
 	p := &packet.Packet{}
 	if x.Ask(0, p, 0); err != nil || p.Extended() || x.NextProbe(0) != unit.Never || x.Read(0, p, &cc.Ack{}) {
 		t.Error("a controller that wants nothing asks")
 	}
-	none, err := NewAsker(&Flow{CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, Asking{When: AskPacket})
+	none, err := NewTelemetryRequester(&Flow{CC: &cc.Scheme{Telemetry: telemetry.HopRecords}},
+		TelemetryOptions{When: AskPacket})
 	if none.Ask(0, p, 0); err != nil || p.Extended() || p.ExtensionBytes() != 0 {
 		t.Error("asks in a network without telemetry")
 	}
 	for _, bad := range []func() error{
-		func() error { _, _, err := teller(t, telemetry.PathLoad, 0, Asking{When: AskPacket}); return err },
-		func() error { _, _, err := teller(t, telemetry.HopRecords, 0, Asking{When: AskCongestion}); return err },
-		func() error { _, _, err := teller(t, telemetry.PathLoad, us, Asking{When: AskCongestion}); return err },
-		func() error { a := Asking{When: AskPackets}; return scheme.Validate(&a) },
-		func() error { a := Asking{When: "hourly"}; return scheme.Validate(&a) },
+		func() error {
+			_, _, err := teller(t, telemetry.PathLoad, 0, TelemetryOptions{When: AskPacket})
+			return err
+		},
+		func() error {
+			_, _, err := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskCongestion})
+			return err
+		},
+		func() error {
+			_, _, err := teller(t, telemetry.PathLoad, us, TelemetryOptions{When: AskCongestion})
+			return err
+		},
+		func() error { a := TelemetryOptions{When: AskPackets}; return scheme.Validate(&a) },
+		func() error { a := TelemetryOptions{When: "hourly"}; return scheme.Validate(&a) },
 	} {
 		if bad() == nil {
 			t.Error("no error")
@@ -87,7 +99,7 @@ func TestAskingErrors(t *testing.T) {
 }
 
 // echo sends a packet through one switch and back, and returns what the sender reads.
-func echo(x *Asker, f *telemetry.Format, r *Answerer, now unit.Time, tx uint64, a *cc.Ack) bool {
+func echo(x *TelemetryRequester, f *telemetry.Format, r *TelemetryResponder, now unit.Time, tx uint64, a *cc.Ack) bool {
 	p := &packet.Packet{}
 	x.Ask(now, p, 0)
 	f.Push(p, &telemetry.Hop{Time: now, TxBytes: tx, Rate: 100 * unit.Gbps, Switch: 5})
@@ -98,8 +110,9 @@ func echo(x *Asker, f *telemetry.Format, r *Answerer, now unit.Time, tx uint64, 
 
 // Records come unwrapped: times and bytes go on where the format begins anew.
 func TestReadUnwraps(t *testing.T) {
-	x, f, _ := teller(t, telemetry.HopRecords, 0, Asking{When: AskPacket})
-	r, err := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{}, Asking{})
+	x, f, _ := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskPacket})
+	r, err := NewTelemetryResponder(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{},
+		TelemetryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +134,10 @@ func TestReadUnwraps(t *testing.T) {
 }
 
 // A delayed acknowledgement has the newest telemetry, and gives it once.
-func TestAnswererKeeps(t *testing.T) {
-	x, f, _ := teller(t, telemetry.HopRecords, 0, Asking{When: AskPacket})
-	r, _ := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{}, Asking{})
+func TestResponderKeeps(t *testing.T) {
+	x, f, _ := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskPacket})
+	r, _ := NewTelemetryResponder(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{},
+		TelemetryOptions{})
 	for i := range 3 {
 		p := &packet.Packet{}
 		x.Ask(0, p, 0)
@@ -173,8 +187,8 @@ func TestReceiverTells(t *testing.T) {
 	}}
 	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
 	flow := &Flow{Telemetry: &f, CC: s}
-	x, _ := NewAsker(flow, Asking{When: AskPacket})
-	r, _ := NewAnswerer(flow, cc.Flow{}, Asking{})
+	x, _ := NewTelemetryRequester(flow, TelemetryOptions{When: AskPacket})
+	r, _ := NewTelemetryResponder(flow, cc.Flow{}, TelemetryOptions{})
 	for _, sw := range []uint32{5, 6} {
 		p := &packet.Packet{}
 		x.Ask(0, p, 0)
@@ -215,7 +229,8 @@ func (r *numbered) OnData(_ unit.Time, d *cc.Data) (cc.Feedback, bool) {
 func (r *numbered) Feedback() cc.Feedback { return r.feedback }
 
 // numberedFlow is both ends of a flow with such a part.
-func numberedFlow(t testing.TB, format, when string) (*numbered, Asker, Answerer, *telemetry.Format) {
+func numberedFlow(t testing.TB, format, when string) (*numbered, TelemetryRequester, TelemetryResponder,
+	*telemetry.Format) {
 	t.Helper()
 	part := &numbered{}
 	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Config, *cc.Host) (cc.Receiver,
@@ -228,11 +243,11 @@ func numberedFlow(t testing.TB, format, when string) (*numbered, Asker, Answerer
 	}
 	f.T = 10 * us
 	flow := &Flow{Telemetry: &f, CC: s}
-	x, err := NewAsker(flow, Asking{When: when, Packets: 2})
+	x, err := NewTelemetryRequester(flow, TelemetryOptions{When: when, Packets: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewAnswerer(flow, cc.Flow{}, Asking{})
+	r, err := NewTelemetryResponder(flow, cc.Flow{}, TelemetryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type Timer struct {
 
 // slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never if
 // some path has no limit.
-func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
+func slowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 	longest = -1
 	for i := range paths {
 		if t := paths[i].MaxRTT(); t > longest {
@@ -41,11 +41,11 @@ func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 // ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
 // data can queue: what only waits is sent again then. It names the path on which the timeout is too short by the
 // largest factor. The limit of a path with switches that trim is a rough one, and gives no warning.
-func ShortTimer(timer func(p *cc.Path) Timer, s *cc.Site) []scheme.Remark {
+func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark {
 	if timer == nil {
 		return nil
 	}
-	var p *cc.SitePath
+	var p *cc.FlowPath
 	var t Timer
 	excess := 1.0
 	for i := range s.Paths {
@@ -69,7 +69,7 @@ func ShortTimer(timer func(p *cc.Path) Timer, s *cc.Site) []scheme.Remark {
 
 // unlimitedTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that
 // grows with measured round trips follows such a queue.
-func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.Site) []scheme.Remark {
+func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		t := timer(&p.Path)
@@ -117,7 +117,7 @@ func span(shortest, longest unit.Time) string {
 
 // ReportTimer describes what a transport with this Traits.Timer does when no answer arrives on these paths, and why. It
 // returns false if the timer is nil, or there are no paths.
-func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.SitePath) (r TimerReport, ok bool) {
+func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerReport, ok bool) {
 	if timer == nil || len(paths) == 0 {
 		return r, false
 	}

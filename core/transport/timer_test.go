@@ -21,7 +21,7 @@ func sixTrips(p *cc.Path) Timer { return Timer{Param: "rto_base", Own: 6*p.BaseR
 func probing(*cc.Path) Timer { return Timer{Probes: true, Own: unit.Never} }
 
 // waiting is a path with a round trip without queues and what full buffers add, in microseconds.
-func waiting(name string, trip, queueing unit.Time) (p cc.SitePath) {
+func waiting(name string, trip, queueing unit.Time) (p cc.FlowPath) {
 	p.Name, p.BaseRTT = name, trip*unit.Microsecond
 	if p.Queueing = unit.Never; queueing > 0 {
 		p.Queueing = queueing * unit.Microsecond
@@ -37,19 +37,19 @@ func TestShortTimer(t *testing.T) {
 	endless.Unlimited = "s->b"
 	for _, x := range []struct {
 		timer pathTimer
-		paths []cc.SitePath
+		paths []cc.FlowPath
 		want  string // the warning has it; "": there is none
 	}{
-		{sixTrips, []cc.SitePath{near, far}, "the timeout of 60.1us is shorter than 810us, the round trip of near"},
-		{sixTrips, []cc.SitePath{far, near}, "the timeout of 60.1us is shorter than 810us, the round trip of near"},
-		{sixTrips, []cc.SitePath{far}, ""},
-		{own(500*unit.Microsecond, true), []cc.SitePath{near, far}, "500us is shorter than 20.8ms, the round trip of far"},
-		{own(30*unit.Millisecond, true), []cc.SitePath{near, far}, ""},
-		{own(unit.Millisecond, true), []cc.SitePath{endless}, "of 1ms; port s->b has no limit, and endless takes 10us"},
-		{own(unit.Millisecond, false), []cc.SitePath{endless}, ""},
-		{own(unit.Never, true), []cc.SitePath{endless}, ""},
+		{sixTrips, []cc.FlowPath{near, far}, "the timeout of 60.1us is shorter than 810us, the round trip of near"},
+		{sixTrips, []cc.FlowPath{far, near}, "the timeout of 60.1us is shorter than 810us, the round trip of near"},
+		{sixTrips, []cc.FlowPath{far}, ""},
+		{own(500*unit.Microsecond, true), []cc.FlowPath{near, far}, "500us is shorter than 20.8ms, the round trip of far"},
+		{own(30*unit.Millisecond, true), []cc.FlowPath{near, far}, ""},
+		{own(unit.Millisecond, true), []cc.FlowPath{endless}, "of 1ms; port s->b has no limit, and endless takes 10us"},
+		{own(unit.Millisecond, false), []cc.FlowPath{endless}, ""},
+		{own(unit.Never, true), []cc.FlowPath{endless}, ""},
 	} {
-		all := ShortTimer(x.timer, &cc.Site{Paths: x.paths})
+		all := ShortTimer(x.timer, &cc.FlowContext{Paths: x.paths})
 		if (len(all) > 0) != (x.want != "") || len(all) > 0 && !strings.Contains(all[0].Text, x.want) {
 			t.Errorf("%v, want %q", all, x.want)
 		}
@@ -63,27 +63,27 @@ func TestReportTimer(t *testing.T) {
 	short := waiting("short", 10, 70)
 	for _, x := range []struct {
 		timer         pathTimer
-		paths         []cc.SitePath
+		paths         []cc.FlowPath
 		probe, resend unit.Time
 		want          string // the text begins with it
 	}{
-		{sixTrips, []cc.SitePath{near, far}, unit.Never, 60*unit.Microsecond + 7,
+		{sixTrips, []cc.FlowPath{near, far}, unit.Never, 60*unit.Microsecond + 7,
 			"rto_base 60.1us to 121ms (by path): data is sent again after this time without an answer; "},
-		{sixTrips, []cc.SitePath{near}, unit.Never, 60*unit.Microsecond + 7,
+		{sixTrips, []cc.FlowPath{near}, unit.Never, 60*unit.Microsecond + 7,
 			"rto_base 60.1us: data is sent again after this time without an answer; "},
-		{own(unit.Millisecond, false), []cc.SitePath{near}, unit.Never, unit.Millisecond,
+		{own(unit.Millisecond, false), []cc.FlowPath{near}, unit.Never, unit.Millisecond,
 			"rto_min 1ms: data is sent again after this time without an answer, or more if round trips are longer; "},
-		{probing, []cc.SitePath{short}, unit.Never, 100 * unit.Microsecond,
+		{probing, []cc.FlowPath{short}, unit.Never, 100 * unit.Microsecond,
 			"data is sent again after 100us without an answer: the longest path takes 10us without queues and 80us with"},
-		{probing, []cc.SitePath{short, near}, MinProbeWait, 100 * unit.Microsecond,
+		{probing, []cc.FlowPath{short, near}, MinProbeWait, 100 * unit.Microsecond,
 			"a probe after 320us without an answer, or more if round trips are longer; data is sent again when the probe's " +
 				"answer proves the loss, or after 100us to 1.02ms (by path): the longest path takes"},
-		{probing, []cc.SitePath{endless}, MinProbeWait, unit.Never, "a probe after 320us without an answer, or more if " +
+		{probing, []cc.FlowPath{endless}, MinProbeWait, unit.Never, "a probe after 320us without an answer, or more if " +
 			"round trips are longer; data is sent again when the probe's answer proves the loss; a port of the path has"},
-		{probing, []cc.SitePath{endless, short}, MinProbeWait, 100 * unit.Microsecond, "a probe after 320us without an " +
+		{probing, []cc.FlowPath{endless, short}, MinProbeWait, 100 * unit.Microsecond, "a probe after 320us without an " +
 			"answer, or more if round trips are longer; data is sent again when the probe's answer proves the loss, or " +
 			"after 100us where all ports of the path have limits; a port of the path has"},
-		{own(unit.Never, false), []cc.SitePath{near}, unit.Never, unit.Never, "no timer sends anything again; "},
+		{own(unit.Never, false), []cc.FlowPath{near}, unit.Never, unit.Never, "no timer sends anything again; "},
 	} {
 		r, ok := ReportTimer(x.timer, x.paths)
 		if !ok || r.ProbeAfter != x.probe || r.ResendAfter != x.resend || !strings.HasPrefix(r.Text, x.want) {

@@ -35,8 +35,8 @@ type Traits struct {
 	// SeparatesAcks reports whether switches can distinguish acknowledgements from data with this TOS. nil: they cannot.
 	SeparatesAcks func(tos uint8) bool
 
-	// Asking is how it asks for telemetry; nil: it carries none.
-	Asking *Asking
+	// Telemetry is how it asks for telemetry; nil: it carries none.
+	Telemetry *TelemetryOptions
 	// WhyUnmarked returns the reason why a controller that uses ECN in this mode gets no marks; "": it gets them. nil:
 	// the transport does not report marks.
 	WhyUnmarked func(mode cc.ECNMode) string
@@ -75,14 +75,16 @@ func (t *Traits) Unanswered() (why string) {
 }
 
 // UponCongestion reports whether the transport asks for telemetry of congested ports only.
-func (t *Traits) UponCongestion() bool { return t.Asking != nil && t.Asking.When == AskCongestion }
+func (t *Traits) UponCongestion() bool {
+	return t.Telemetry != nil && t.Telemetry.When == AskCongestion
+}
 
 // Unrecorded returns the reason why a controller gets no telemetry; "": it gets it.
 func (t *Traits) Unrecorded() (why string) {
 	switch {
-	case t.Asking == nil:
+	case t.Telemetry == nil:
 		return "its transport asks for no telemetry"
-	case t.Asking.When == AskNever:
+	case t.Telemetry.When == AskNever:
 		return "telemetry: none of its transport asks for none, so that it keeps its first window"
 	}
 	return ""

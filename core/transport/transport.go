@@ -229,8 +229,8 @@ type Flow struct {
 	CCConfig scheme.Config // of it
 }
 
-// Ends are the two ends of a flow; both are nil where there are none.
-type Ends struct{ Sender, Receiver Endpoint }
+// EndpointPair are the two ends of a flow; both are nil where there are none.
+type EndpointPair struct{ Sender, Receiver Endpoint }
 
 // Script is what a flow of a capture sends, in order.
 type Script []Datagram
@@ -265,14 +265,14 @@ type Scheme struct {
 	// Rebuild is Build, which may take the memory of a flow that is over, of the same scheme and configuration, whose
 	// ends nobody has any more. It makes none if these are not of its own kind: who asks builds then. nil: there is
 	// Build only. DefineReusing writes it.
-	Rebuild func(f Flow, c scheme.Config, old Ends) (sender, receiver Endpoint, err error)
+	Rebuild func(f Flow, c scheme.Config, old EndpointPair) (sender, receiver Endpoint, err error)
 }
 
 // DefineReusing is Define for a scheme that may make the ends of a flow of old ones, if there are any.
 func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
-	rebuild func(f Flow, c C, old Ends) (S, R, error)) Scheme {
-	s = Define[C, P](s, func(f Flow, c C) (S, R, error) { return rebuild(f, c, Ends{}) })
-	s.Rebuild = func(f Flow, c scheme.Config, old Ends) (Endpoint, Endpoint, error) {
+	rebuild func(f Flow, c C, old EndpointPair) (S, R, error)) Scheme {
+	s = Define[C, P](s, func(f Flow, c C) (S, R, error) { return rebuild(f, c, EndpointPair{}) })
+	s.Rebuild = func(f Flow, c scheme.Config, old EndpointPair) (Endpoint, Endpoint, error) {
 		_, sends := old.Sender.(S)
 		if _, receives := old.Receiver.(R); !sends || !receives {
 			return nil, nil, nil

@@ -20,7 +20,7 @@ import (
 	"weir/study/results"
 	"weir/study/run"
 	"weir/worlds/sim"
-	"weir/worlds/softswitch"
+	softswitch "weir/worlds/switch"
 )
 
 // small is an experiment with most kinds of keys.

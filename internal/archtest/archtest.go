@@ -34,26 +34,26 @@ type Layer struct {
 // down only.
 var Layers = []Layer{
 	{Name: "."}, // the pages
-	{Name: "core", Pure: true, Order: "unit < packet scheme < telemetry topology workload < jobs < trace < " +
+	{Name: "core", Pure: true, Order: "unit state < packet scheme < telemetry topology workload < jobs < trace < " +
 		"cc dataplane < transport < outcome < fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
-	{Name: "worlds", Imports: "core internal", Modules: true, Order: "lab agent < softswitch"},
-	{Name: "worlds/sim/crew"},
-	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
-	{Name: "study", Imports: "core internal worlds worlds/sim worlds/sim/crew", Modules: true,
+	{Name: "worlds", Imports: "core internal", Modules: true, Order: "live < lab agent switch"},
+	{Name: "worlds/sim/parallel"},
+	{Name: "worlds/sim", Imports: "core worlds/sim/parallel", Pure: true},
+	{Name: "study", Imports: "core internal worlds worlds/sim worlds/sim/parallel", Modules: true,
 		Order: "measure < claim < experiment < plan < results figure traps < run report < page < " +
 			"bench interop workers",
 		Packages: map[string]string{"measure": outsideWorlds, "claim": outsideWorlds, "experiment": outsideWorlds}},
-	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim worlds/sim/crew study", Modules: true},
+	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim worlds/sim/parallel study", Modules: true},
 	{Name: "internal/ci", Imports: "core internal internal/testkit", Modules: true},
 	{Name: "app/programs", Imports: "core papers"},
-	{Name: "app", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study app/programs", Modules: true},
-	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study app app/programs",
+	{Name: "app", Imports: ". core papers internal worlds worlds/sim worlds/sim/parallel study app/programs",
 		Modules: true},
-	{Name: "e2e",
-		Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/crew study app app/programs cmd",
+	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim worlds/sim/parallel study app app/programs",
 		Modules: true},
+	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/parallel study app " +
+		"app/programs cmd", Modules: true},
 }
 
 // outsideWorlds are the layers of packages that serve both worlds and depend on neither.

@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"fmt"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -41,6 +42,11 @@ var crossing = []fixture{
 	{"folder of a paper", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/p4abc/meter\"\n", ""},
 	{"worlds to a paper", "worlds/lab/x.go", "package lab\nimport _ \"weir/papers/p4abc\"\n",
 		"layer worlds may not import layer papers"},
+	{"live to the lab", "worlds/live/x.go", "package live\nimport _ \"weir/worlds/lab\"\n",
+		"package worlds/live may not import package worlds/lab, which is not below it"},
+	{"switch to the lab", "worlds/switch/x.go", "package softswitch\nimport _ \"weir/worlds/lab\"\n",
+		"package worlds/switch may not import package worlds/lab, which is not below it"},
+	{"switch to live", "worlds/switch/x.go", "package softswitch\nimport _ \"weir/worlds/live\"\n", ""},
 	{"study to a paper", "study/run/x.go", "package run\nimport _ \"weir/papers/p4abc\"\n",
 		"layer study may not import layer papers"},
 	{"experiment to a world", "study/experiment/x.go", "package experiment\nimport _ \"weir/worlds/sim\"\n",
@@ -69,6 +75,15 @@ var crossing = []fixture{
 	{"module", pure, source(`import _ "example.org/set"`, ""), "standard library only"},
 	{"module in sim", "worlds/sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
 	{"module in a test", "core/dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
+}
+
+// nameOf returns the name of a folder's package. A word of the language cannot be one.
+func nameOf(folder string) string {
+	base := path.Base(folder)
+	if token.IsKeyword(base) {
+		return "soft" + base
+	}
+	return base
 }
 
 // acting is code that a state machine must not have, and what resembles it.
@@ -200,7 +215,7 @@ func TestCheckCatchesDependencies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fsys := fstest.MapFS{"study/claim/x.go": {Data: []byte(claim)}}
 			for _, folder := range []string{"core", "worlds/sim", "worlds/lab", "study/unitless", "study/measure", "study/run"} {
-				fsys[folder+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + path.Base(folder) + "\n")}
+				fsys[folder+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + nameOf(folder) + "\n")}
 			}
 			x.change(fsys)
 			found, err := Check(fsys, "weir", layers)
@@ -225,7 +240,7 @@ func complete() fstest.MapFS {
 		fsys[path.Join(r.Name, "doc.go")] = &fstest.MapFile{Data: []byte("package complete\n")}
 		for _, pkg := range strings.Fields(r.Order) {
 			if pkg != "<" {
-				fsys[r.Name+"/"+pkg+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + pkg + "\n")}
+				fsys[r.Name+"/"+pkg+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + nameOf(pkg) + "\n")}
 			}
 		}
 	}

@@ -40,7 +40,6 @@ var TypeExceptions = []TypeException{
 	{"study/results.TraceRow", 0, 21, record},
 	{"study/run/jetstream.Coordinator", 69, 40, driver},
 	{"worlds/lab.Report", 0, 31, record},
-	{"worlds/lab.plane", 0, 33, driver},
 	{"worlds/lab/traffic.connections", 0, 24, driver},
 	{"worlds/sim.Config", 0, 25, record},
 	{"worlds/sim.Simulation", 80, 38, driver},

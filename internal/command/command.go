@@ -73,7 +73,7 @@ const (
 	SwitchDataplane  = "switch-dataplane"
 )
 
-// Switch runs a switch on its own. Package worlds/softswitch/command has it.
+// Switch runs a switch on its own. Package worlds/switch/command has it.
 type Switch interface {
 	Run(flags *SwitchFlags, e *Env) error
 	// Supervise is what the switch's process becomes when it has given root up.

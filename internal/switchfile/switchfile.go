@@ -27,18 +27,20 @@ func (p *Program) Text() string { return p.entry.Flow() }
 
 // Remarks reports what the program has to say of a setting: errors, and warnings through warn, each at the place of the
 // parameter that it is about, and with its Excess.
-func (p *Program) Remarks(r *document.Reader, s *dataplane.Setting, warn func(w document.Warning, excess float64)) {
+func (p *Program) Remarks(r *document.Reader, s *dataplane.SwitchContext,
+	warn func(w document.Warning, excess float64)) {
 	remarks(r, s, "program "+p.Scheme.Name, p.Config, p.At, p.params, warn)
 }
 
 // Remarks reports what the scheduler has to say, as a program's.
-func (x *Served) Remarks(r *document.Reader, s *dataplane.Setting, warn func(w document.Warning, excess float64)) {
+func (x *Served) Remarks(r *document.Reader, s *dataplane.SwitchContext,
+	warn func(w document.Warning, excess float64)) {
 	remarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)
 }
 
-func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Config, place document.Place,
+func remarks(r *document.Reader, s *dataplane.SwitchContext, who string, c scheme.Config, place document.Place,
 	params *document.Node, warn func(w document.Warning, excess float64)) {
-	for _, x := range dataplane.Suits(c, s) {
+	for _, x := range dataplane.Check(c, s) {
 		at, text := place, x.Text
 		if x.Param != "" {
 			text = x.Param + ": " + text

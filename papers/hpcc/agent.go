@@ -235,14 +235,14 @@ func (x *agentFollower) Decision() cc.Decision {
 	return d
 }
 
-// Suits refuses preset Agent without the records that it needs, warns of it without telemetry, and warns as Config
+// Check refuses preset Agent without the records that it needs, warns of it without telemetry, and warns as Config
 // does.
-func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
+func (c *RxConfig) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if c.Preset == Agent && s.Telemetry.Relative() {
 		all = append(all, scheme.Remark{Param: "preset", Refused: true, Text: "agent takes the rate of the path's slowest " +
 			"port from records, which telemetry in format: relative does not carry; another format or another preset does"})
 	}
-	if p := s.Find(func(p *cc.SitePath) bool { return p.Unrecorded != "" }); c.Preset == Agent && p != nil {
+	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unrecorded != "" }); c.Preset == Agent && p != nil {
 		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.Unrecorded,
 			p.Name).At(p.Narrow.Port, 0))
 	}
@@ -256,7 +256,7 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 
 // moves warns of preset Agent where a flow changes its path more often than the sender's T, and where its paths have
 // different rates: W is bounded by B·T of the slowest port of the path that was new last (law.newRecords).
-func (c *RxConfig) moves(s *cc.Site) (all []scheme.Remark) {
+func (c *RxConfig) moves(s *cc.FlowContext) (all []scheme.Remark) {
 	if !s.Sprayed && !s.Flowlets {
 		return nil
 	}
@@ -266,7 +266,7 @@ func (c *RxConfig) moves(s *cc.Site) (all []scheme.Remark) {
 			"flow stays at no more than that on all; ecmp keeps a flow on its path", x.Rate, x.Port, 100*x.Part).
 			At(x.Port, 1/x.Part))
 	}
-	p := s.Find(func(p *cc.SitePath) bool {
+	p := s.Find(func(p *cc.FlowPath) bool {
 		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > mostTrips*p.BaseRTT
 	})
 	if p == nil {

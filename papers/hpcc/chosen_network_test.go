@@ -40,7 +40,7 @@ traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recover
 	}
 	c, err := plan.Runs(s)[0].Config()
 	if err == nil {
-		err = c.MakeEnds() // tests look into them
+		err = c.MakeEndpoints() // tests look into them
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@
 //	                                                                     TestReceiverLate, TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
-//	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
+//	§9.1      integrity of feedback              TelemetryRequester.Genuine TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp            TestFollower, TestLyingReceivers
 //	§9.1      only the relative ratio            telemetry.RelativeLoad  TestRelativeConverges, TestRelativeErrors
 //	§9.1      … on the wire, per round trip      telemetry.Format        TestRelativeOnTheWire,
@@ -375,7 +375,7 @@
 // Data carries the number of the feedback that its sender has adopted, in an extension of 3 bytes, and feedback its
 // number in 3 bits (package transport, Adopted and Feedback; docs/traces.md).
 //
-// What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
+// What cannot work where it stands is said when a file is read (Config.Check; cc.Checker): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their
 // place, go-back-N under spray, rdma's paths where no hash makes a path of a port. So are parameters of program
 // telemetry that do not suit the law: TestSuitsNetwork. Its t, over which switches average loads, suits relative

@@ -128,7 +128,7 @@ type recentLoads struct {
 	inOrder  int        // packets in order since the latest one out of order
 	largest  [8]float64 // loads of the current part of the time and of those before it, in turn
 	part     int        // of largest, the current one
-	partFrom unit.Time  `state:"instant"` // when it began
+	partFrom unit.Time  // when it began
 }
 
 // isMany reports whether the flow is on several paths.

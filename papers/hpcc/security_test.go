@@ -113,7 +113,7 @@ func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
 	}
 	c, err := plan.Runs(s)[0].Config()
 	if err == nil {
-		err = c.MakeEnds() // tests look into them
+		err = c.MakeEndpoints() // tests look into them
 	}
 	if err != nil {
 		t.Fatal(err)

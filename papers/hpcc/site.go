@@ -72,9 +72,9 @@ var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, 
 	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads, warnUnevenIncreases,
 	warnUnevenStages}
 
-// Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
+// Check warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
-func (c *Config) Suits(s *cc.Site) []scheme.Remark {
+func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1),
 		unevenLoads(s, s.Telemetry.Relative()), c.unevenHops(s), c.unevenIncreases(s))
 	if c.Census && s.Telemetry.Relative() {
@@ -90,13 +90,13 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 
 // counted reports whether the census takes the place of n and w_ai: with records of all hops of a path
 // (law.updateIncrease).
-func (c *Config) counted(s *cc.Site) bool {
-	several := s.Find(func(p *cc.SitePath) bool { return p.Hops > 1 }) != nil
+func (c *Config) counted(s *cc.FlowContext) bool {
+	several := s.Find(func(p *cc.FlowPath) bool { return p.Hops > 1 }) != nil
 	return c.resolved().Census && !s.Telemetry.Relative() && !(s.Uncongested && several)
 }
 
-// Suits is as Config's.
-func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
+// Check is as Config's.
+func (c *PINTConfig) Check(s *cc.FlowContext) []scheme.Remark {
 	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1), unevenLoads(s, true))
 }
 
@@ -122,12 +122,12 @@ const opposedFlowletTrip = 2 * unit.Millisecond
 
 // opposed warns of fewer additive increases than minStage between multiplicative ones where feedback queues behind the
 // data of other flows (doc.go, The loop with traffic both ways).
-func (c *Config) opposed(s *cc.Site, minStage int) []scheme.Remark {
+func (c *Config) opposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 	r := c.resolved()
 	if r.MaxStage >= minStage {
 		return nil
 	}
-	p := s.Find(func(p *cc.SitePath) bool { return c.canSwing(s, p) })
+	p := s.Find(func(p *cc.FlowPath) bool { return c.canSwing(s, p) })
 	if p == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (c *Config) opposed(s *cc.Site, minStage int) []scheme.Remark {
 }
 
 // canSwing reports whether the flows of both directions of a path make the loop swing without additive increases.
-func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
+func (c *Config) canSwing(s *cc.FlowContext, p *cc.FlowPath) bool {
 	o, flows := &p.Opposing, opposedFlows
 	frames := p.Product() / float64(s.MSS)
 	if both := min(o.Aligned, o.Opposed); both < 2 || float64(both)*opposedMinWindow > frames {
@@ -161,14 +161,14 @@ func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
 }
 
 // windows warns of t, min_rate, w_ai and n.
-func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
+func (c *Config) windows(s *cc.FlowContext) (all []scheme.Remark) {
 	r := c.resolved()
 	all = pathSuits(s, r.T, r.trip, c.MinRate)
 	a := r.additive()
 	all = append(all, a.smallWindow(s)...)
 	if c.counted(s) {
 		// at the last hop increases suit the flows that there are
-		a.acts = func(p *cc.SitePath) bool { return !p.Narrow.Last }
+		a.acts = func(p *cc.FlowPath) bool { return !p.Narrow.Last }
 		elsewhere := s.Find(a.acts) != nil
 		for _, p := range []struct {
 			name  string
@@ -192,9 +192,9 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 // additive is what flows add to their windows in each round trip.
 type additive struct {
 	eta          float64
-	trip         func(p *cc.SitePath) unit.Time // T of a path's flows
-	increase     func(p *cc.SitePath) float64   // of a flow, in bytes
-	acts         func(p *cc.SitePath) bool      // on this path; nil: on each
+	trip         func(p *cc.FlowPath) unit.Time // T of a path's flows
+	increase     func(p *cc.FlowPath) float64   // of a flow, in bytes
+	acts         func(p *cc.FlowPath) bool      // on this path; nil: on each
 	param, value string                         // that decide the increase
 	maxStanding  float64                        // packets that may stand in a queue without a warning
 	nPerFlow     int                            // the n that suits, for each flow
@@ -212,12 +212,12 @@ func (c *Config) additive() additive {
 
 // additive returns β's increases. With the n of 20 that suits each flow all together add 5 % of B·T.
 func (c *PowerConfig) additive() additive {
-	a := additive{eta: c.Eta, trip: func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }, param: "beta",
+	a := additive{eta: c.Eta, trip: func(p *cc.FlowPath) unit.Time { return baseTrip(c.T, p) }, param: "beta",
 		value: c.Beta.String(), maxStanding: maxStandingPower, nPerFlow: 20}
 	if c.N > 0 {
 		a.param, a.value = "n", strconv.Itoa(c.N)
 	}
-	a.increase = func(p *cc.SitePath) float64 {
+	a.increase = func(p *cc.FlowPath) float64 {
 		rate := float64(c.Beta)
 		if c.N > 0 {
 			rate = float64(p.NICRate) / float64(c.N)
@@ -237,8 +237,8 @@ const (
 
 // sum warns of flows that together add so much more in a round trip than the headroom of the link that they share that
 // a queue stands.
-func (a *additive) sum(s *cc.Site) []scheme.Remark {
-	var worst *cc.SitePath
+func (a *additive) sum(s *cc.FlowContext) []scheme.Remark {
+	var worst *cc.FlowPath
 	queue := a.maxStanding * float64(s.MSS)
 	for i := range s.Paths {
 		if p := &s.Paths[i]; p.Flows > 1 && (a.acts == nil || a.acts(p)) {
@@ -272,7 +272,7 @@ func (a *additive) sum(s *cc.Site) []scheme.Remark {
 // longestQueue returns how long the queue of a path's narrowest link is at times. Packets do not arrive evenly: 1,000
 // flows with a standing queue of 344 kB at 100 Gb/s and 8 us have 810 kB at most, 2.4 times as much. Where switches
 // move flowlets by load, the flows of four ports may take the same one.
-func (a *additive) longestQueue(s *cc.Site, p *cc.SitePath) float64 {
+func (a *additive) longestQueue(s *cc.FlowContext, p *cc.FlowPath) float64 {
 	x := *p
 	if s.Flowlets {
 		x.Flows *= 4
@@ -284,7 +284,7 @@ func (a *additive) longestQueue(s *cc.Site, p *cc.SitePath) float64 {
 // W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or where windows are below a packet by their
 // rates, N·W/T = B. In the queue there is at most a packet of each flow then. Packets do not come evenly, so that the
 // queue is longer: up to twice with windows of a packet, and four times and more with windows far below one.
-func (a *additive) standing(p *cc.SitePath, mss float64) float64 {
+func (a *additive) standing(p *cc.FlowPath, mss float64) float64 {
 	product, flows := a.product(p), float64(p.Flows)
 	added := float64(flows * a.increase(p))
 	switch packets := float64(flows * mss); {
@@ -298,12 +298,12 @@ func (a *additive) standing(p *cc.SitePath, mss float64) float64 {
 }
 
 // product returns B·T of a path's narrowest link, in bytes.
-func (a *additive) product(p *cc.SitePath) float64 {
+func (a *additive) product(p *cc.FlowPath) float64 {
 	return float64(p.Narrow.Rate) * float64(a.trip(p)) / 8e12
 }
 
 // baseTrip returns the round trip without queues for which a path's windows are computed: t, if it is given.
-func baseTrip(t unit.Time, p *cc.SitePath) unit.Time {
+func baseTrip(t unit.Time, p *cc.FlowPath) unit.Time {
 	if t > 0 {
 		return t
 	}
@@ -311,7 +311,7 @@ func baseTrip(t unit.Time, p *cc.SitePath) unit.Time {
 }
 
 // trip returns T of a path's flows. With preset Agent it has room for bursts.
-func (c *Config) trip(p *cc.SitePath) unit.Time {
+func (c *Config) trip(p *cc.FlowPath) unit.Time {
 	t := baseTrip(c.resolved().T, p)
 	if c.Preset == Agent && t > 0 {
 		t = agentT(t, p.Narrow.Rate)
@@ -320,7 +320,7 @@ func (c *Config) trip(p *cc.SitePath) unit.Time {
 }
 
 // increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
-func (c *Config) increase(p *cc.SitePath) float64 {
+func (c *Config) increase(p *cc.FlowPath) float64 {
 	if c.N == 0 {
 		return float64(c.WAI)
 	}
@@ -356,7 +356,7 @@ const (
 
 // loads warns of a t and a congested_load of program telemetry that do not suit the law. byLoad: its U is the load that
 // switches report.
-func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark {
+func (c *Config) loads(s *cc.FlowContext, byLoad bool, least loadTimes) []scheme.Remark {
 	r := c.resolved()
 	share, trips := least.loads, float64(maxLoadTrips)
 	if r.MaxStage > 0 {
@@ -390,7 +390,7 @@ const harmAlone = "so does whether there are records: a flow alone leaves a part
 
 // loadTime warns of a t of program telemetry below a share of the longest path's round trip, or above so many of it.
 // harm is what else follows bursts with a short t.
-func loadTime(s *cc.Site, share, trips float64, harm string) []scheme.Remark {
+func loadTime(s *cc.FlowContext, share, trips float64, harm string) []scheme.Remark {
 	p, ok := s.Longest()
 	t := s.Telemetry.T
 	if !ok || t == 0 {
@@ -403,7 +403,7 @@ func loadTime(s *cc.Site, share, trips float64, harm string) []scheme.Remark {
 			"loads follow bursts within a round trip, and %s; %.2g to %g round trips suit it", t, ratio,
 			p.BaseRTT.Rough(), p.Name, harm, share, trips)}
 	}
-	if q := s.Find(func(p *cc.SitePath) bool { return !p.Idle }); ratio > trips && q != nil {
+	if q := s.Find(func(p *cc.FlowPath) bool { return !p.Idle }); ratio > trips && q != nil {
 		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
 			"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
 			"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
@@ -413,12 +413,12 @@ func loadTime(s *cc.Site, share, trips float64, harm string) []scheme.Remark {
 
 // congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
 // counts as that load, and windows shrink until the increase of a round trip is all that is left.
-func (a additive) congestedLoad(s *cc.Site) []scheme.Remark {
+func (a additive) congestedLoad(s *cc.FlowContext) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= a.eta {
 		return nil
 	}
-	var worst *cc.SitePath
+	var worst *cc.FlowPath
 	least := 0.0
 	for i := range s.Paths {
 		p := &s.Paths[i]
@@ -449,7 +449,7 @@ func (a additive) congestedLoad(s *cc.Site) []scheme.Remark {
 
 // inFlight returns the bytes of frames that a window of payload has in flight: whole packets, or where it is below a
 // packet what its rate amounts to.
-func inFlight(p *cc.SitePath, window, mss float64) float64 {
+func inFlight(p *cc.FlowPath, window, mss float64) float64 {
 	if mss > 0 && window >= mss {
 		window = math.Floor(window/mss) * mss
 	}
@@ -469,7 +469,7 @@ const (
 )
 
 // showsQueues reports whether congested_queue makes a path's port congested when its load does not.
-func (a *additive) showsQueues(s *cc.Site, p *cc.SitePath) bool {
+func (a *additive) showsQueues(s *cc.FlowContext, p *cc.FlowPath) bool {
 	packets := a.product(p) / float64(max(s.MSS, 1))
 	return s.Telemetry.Queue > 0 && s.Telemetry.Queue <= unit.Bytes(s.MSS) && p.Flows >= queueFlows &&
 		packets >= queueProduct && packets >= queueFlowProduct*float64(p.Flows)
@@ -481,11 +481,11 @@ const fullEnough = 0.93
 // smallWindow warns of a window of few packets, where only whole packets are in flight: at 1 Gb/s and 31 us 2.6
 // packets fill the link, and two are .75 of it. Next to data of the other direction acknowledgements wait for up to a
 // packet: .66 then, and .89 to .93 with six. Several flows fill it.
-func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
+func (a *additive) smallWindow(s *cc.FlowContext) []scheme.Remark {
 	if s.Largest > 0 || s.Sending > 0 {
 		return nil
 	}
-	var worst *cc.SitePath
+	var worst *cc.FlowPath
 	least, window, crossed := 1., 0., ""
 	for i := range s.Paths {
 		p := &s.Paths[i]
@@ -518,8 +518,8 @@ func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
 }
 
 // increases warns of an additive increase above the headroom of the path where it is least.
-func (c *Config) increases(s *cc.Site, acts func(p *cc.SitePath) bool) []scheme.Remark {
-	var tight *cc.SitePath
+func (c *Config) increases(s *cc.FlowContext, acts func(p *cc.FlowPath) bool) []scheme.Remark {
+	var tight *cc.FlowPath
 	least, a := 0.0, c.additive()
 	for i := range s.Paths {
 		p := &s.Paths[i]
@@ -542,7 +542,8 @@ const mostTrips = 3
 
 // pathSuits warns of a T below a path's round trip, which no window then fills, of one that is so many that windows are
 // queues, and of a least rate that no link has. trip returns T of a path's flows, t is the given one.
-func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, least unit.Rate) (all []scheme.Remark) {
+func pathSuits(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Time,
+	least unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
 		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
 			"of what "+
@@ -557,8 +558,8 @@ func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, lea
 	return append(all, s.TooFast("min_rate", least)...)
 }
 
-// Suits is as Config's.
-func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
+// Check is as Config's.
+func (c *PowerConfig) Check(s *cc.FlowContext) []scheme.Remark {
 	a := c.additive()
 	all := append(pathSuits(s, c.T, a.trip, c.MinRate), slices.Concat(a.smallWindow(s), a.sum(s))...)
 	if s.Uneven(halfPath) {

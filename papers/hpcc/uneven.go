@@ -18,7 +18,7 @@ const (
 )
 
 // unevenLoads warns of loads that do not name their path where what waits in a slow one is not waited for.
-func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
+func unevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
 	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
 }
 
 // unevenHops warns of registers of hops that hold windows down.
-func (c *Config) unevenHops(s *cc.Site) []scheme.Remark {
+func (c *Config) unevenHops(s *cc.FlowContext) []scheme.Remark {
 	if c.Mode != PerHop || !s.Uneven(halfPath) {
 		return nil
 	}
@@ -47,7 +47,7 @@ const (
 )
 
 // unevenStages warns of slow paths with records so far apart that windows grow too much in the meantime.
-func (c *Config) unevenStages(s *cc.Site) []scheme.Remark {
+func (c *Config) unevenStages(s *cc.FlowContext) []scheme.Remark {
 	stages := c.resolved().MaxStage
 	least := math.Exp(-(growingPart + float64(growingStage*float64(stages))))
 	if !c.followsFullest(s) || !s.Uneven(least) {
@@ -63,14 +63,14 @@ func (c *Config) unevenStages(s *cc.Site) []scheme.Remark {
 }
 
 // followsFullest reports whether windows follow the fullest path by records of its hops.
-func (c *Config) followsFullest(s *cc.Site) bool {
+func (c *Config) followsFullest(s *cc.FlowContext) bool {
 	return s.Sprayed && s.Slow.Part > 0 && s.Telemetry != nil && !s.Telemetry.Relative() && c.Mode != PerHop &&
 		c.Preset != Agent
 }
 
 // unevenIncreases warns of many flows that each send a packet by the slow path less than once in a round trip.
 // Between two records of the slow path windows grow by all increases.
-func (c *Config) unevenIncreases(s *cc.Site) []scheme.Remark {
+func (c *Config) unevenIncreases(s *cc.FlowContext) []scheme.Remark {
 	if all := c.unevenStages(s); len(all) > 0 {
 		return all
 	}
@@ -98,7 +98,7 @@ func (c *Config) unevenIncreases(s *cc.Site) []scheme.Remark {
 // At 100 Gb/s and 9 us, with a path of 25 Gb/s of four, 128 flows (14 kB) have 37 kB on average and 256 (70 kB) fill
 // 1.2 MB; at 10 Gb/s and 175 us, with 2.5 Gb/s, 128 (6 kB) have 26 kB and 256 (28 kB) have 80 kB; at 31 us 128 flows
 // (186 kB) have 198 kB.
-func (a *additive) standingSlow(p *cc.SitePath, slow *cc.SlowPath, mss float64) (queue, added float64) {
+func (a *additive) standingSlow(p *cc.FlowPath, slow *cc.SlowPath, mss float64) (queue, added float64) {
 	product := float64(slow.Rate) * float64(a.trip(p)) / 8e12
 	flows, share := float64(slow.Flows), slow.Share
 	packets := float64(flows * mss)

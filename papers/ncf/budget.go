@@ -23,13 +23,13 @@ const restoreSpans = 10
 // restore. When all was spent, it is renewed as a whole: a little of it would cost elephants as
 // much, for one notice is a cut.
 type budget struct {
-	most    unit.Time `state:"span"` // of throttling
+	most    unit.Time // of throttling
 	rolling bool      // it is renewed by the passage of n·d instead
 	windows tally     // with rolling: the time spent in each window, in ps
 
-	spent    unit.Time `state:"span"`
+	spent    unit.Time
 	over     bool      // all was spent, and has not come back
-	duration unit.Time `state:"span"` // of a window
+	duration unit.Time // of a window
 	restore  int64     // windows of balance that give all of the time back
 	pressed  int64     // window in which mice last wanted more than their balance of scarce memory
 	credited int64     // last window that gave time back

@@ -11,7 +11,7 @@ import (
 // packets waiting is not tracked and moves at once. (Ours: BS'19 §4.1 says only that flows change.)
 type changes struct {
 	slots []slot
-	wait  unit.Time `state:"span"` // longest time that a flow stays in the class that it is to leave
+	wait  unit.Time // longest time that a flow stays in the class that it is to leave
 	ports []passage
 
 	moved, forced uint64 // changes of class, and those made while packets of the flow still waited
@@ -20,7 +20,7 @@ type changes struct {
 type slot struct {
 	key   uint64
 	end   int64     // position at which its last packet ends in the stream of its queue, in bytes
-	since unit.Time `state:"instant"` // since when it should have been in another class
+	since unit.Time // since when it should have been in another class
 	out   dataplane.PortID
 	class Class
 	queue uint8

@@ -25,14 +25,15 @@ const (
 	mostTrip      = 10 * unit.Second // that round_trip can be
 )
 
-// A turn is the longest that a flow takes to send again through a port while its memory is full: the loaded round
-// trip, or one frame of each of the senders.
-type turn struct{ loaded, each unit.Time }
+// A loadedRTT is the longest time that a flow takes to send again through a port while its memory is full: the loaded
+// round trip, or the time for one frame of each sender.
+type loadedRTT struct{ loaded, each unit.Time }
 
-// turnOf is that of a port of a rate, 0 without one, and so many bytes of memory.
-func turnOf(trip unit.Time, senders int, rate unit.Rate, memory float64, frame unit.Bytes) (t turn) {
+// newLoadedRTT returns the loadedRTT of a port with the given rate and memory in bytes. Without a rate it is the base
+// round trip alone.
+func newLoadedRTT(trip unit.Time, senders int, rate unit.Rate, memory float64, frame unit.Bytes) (t loadedRTT) {
 	if rate <= 0 {
-		return turn{loaded: trip}
+		return loadedRTT{loaded: trip}
 	}
 	at := func(bytes float64) unit.Time { return unit.Time(min(bytes*8e12/float64(rate), float64(unit.Never/4))) }
 	t.each = at(float64(senders) * float64(frame))
@@ -42,10 +43,10 @@ func turnOf(trip unit.Time, senders int, rate unit.Rate, memory float64, frame u
 	return t
 }
 
-func (t turn) most() unit.Time { return max(t.loaded, t.each) }
+func (t loadedRTT) most() unit.Time { return max(t.loaded, t.each) }
 
-// fits is the d of n windows whose n·d is spans turns.
-func (t turn) fits(windows int) unit.Time {
+// fits returns the d with which n windows last spans times the loadedRTT.
+func (t loadedRTT) fits(windows int) unit.Time {
 	n := unit.Time(windows)
 	most := min(t.most(), n*mostDuration) // of which spans times is a unit.Time, too
 	return min(max((spans*most+n-1)/n, leastDuration), mostDuration)
@@ -112,7 +113,8 @@ func (o *Options) derive(site *dataplane.Site, each []unit.Time) error {
 	for i := range site.At {
 		limit, rate := site.Limit(i), site.Rate(i).Bits
 		rated = rated || rate > 0
-		t := turnOf(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets}, frame),
+		t := newLoadedRTT(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets},
+			frame),
 			frame)
 		each[i] = t.fits(o.Sketch.Windows)
 		o.Sketch.Duration = max(o.Sketch.Duration, each[i])
@@ -143,26 +145,26 @@ var (
 	warnEarlyWait = scheme.WarningKind{ID: "ncf-early-wait",
 		Condition: "early is given, and with change: flowlet an elephant that does not pause stays among mice for longer " +
 			"than n·d (change_wait)"}
-	warnDeaf = scheme.WarningKind{ID: "ncf-deaf-idle",
+	warnUnresponsive = scheme.WarningKind{ID: "ncf-deaf-idle",
 		Condition: "deaf: first is given and no elephant can be found that does not respond"}
 )
 
-// Suits warns of windows that do not go with round trips and senders, and of options without effect there: at the
+// Check warns of windows that do not go with round trips and senders, and of options without effect there: at the
 // slowest of the ports at which data can queue, the one to most senders' receiver.
-func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	slowest := s.Slowest()
 	if slowest == 0 {
 		return nil
 	}
-	var p *dataplane.Facing
+	var p *dataplane.Peer
 	for _, x := range s.Queueing() {
 		if x.Rate.Bits == slowest && (p == nil || x.Senders > p.Senders) {
 			p = x
 		}
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
-	all = o.warnOfWindows(all, s, p, turnOf(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
-	all = o.suitsDeaf(o.warnOfBuffers(o.warnOfTop(all, p), s))
+	all = o.warnOfWindows(all, s, p, newLoadedRTT(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
+	all = o.checkUnresponsive(o.warnOfBuffers(o.warnOfTop(all, p), s))
 	return o.warnOfTable(o.suitsEarly(o.warnOfMemory(all, s, p, memory), s, p), s)
 }
 
@@ -178,7 +180,7 @@ const (
 // the threshold, at a port that datagrams flood: these want more than the overload's rate or, with bandwidth: equal,
 // more than half. The table is what keeps flows elephants in a flood. The other flows share the queue of the flood, and
 // hardly any of their packets get through.
-func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	threshold, holds, calm := o.Detector.Threshold, heaviest(o.Top), 0.95
 	if o.Equal {
 		calm = 0.5
@@ -210,9 +212,9 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []schem
 
 // warnOfBuffers warns of a port with a buffer that holds less than the memory of the port. A pool's port has a part,
 // but with memory a port the rest is never used.
-func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	memory := o.memoryAt(unit.Length{}, s.Frame())
-	var least *dataplane.Facing
+	var least *dataplane.Peer
 	holds := memory
 	for i := range s.Ports {
 		x := unit.Depth{Packets: s.Ports[i].Buffer.Packets, Bytes: s.Ports[i].Buffer.Bytes}.At(0, s.Frame())
@@ -229,7 +231,7 @@ func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.Setting) []sch
 }
 
 // warnOfTop warns of more elephants than the table of the N heaviest has. The offer to them is divided by its size.
-func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Remark {
 	n, threshold := heaviest(o.Top), o.Detector.Threshold
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
 		return all
@@ -241,10 +243,10 @@ func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Facing) []scheme.R
 }
 
 // windowAt returns d as it is given, or follows from a port, and the parameter that decides it.
-func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Time, param string) {
+func (o *Options) windowAt(s *dataplane.SwitchContext, p *dataplane.Peer) (d unit.Time, param string) {
 	switch {
 	case o.derives():
-		own := turnOf(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
+		own := newLoadedRTT(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
 		return own.fits(o.Sketch.Windows), "round_trip"
 	case o.Sketch.Duration == 0:
 		return usualDuration, "duration"
@@ -253,8 +255,8 @@ func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Ti
 }
 
 // warnOfWindows compares n·d with a port's turn.
-func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
-	t turn) []scheme.Remark {
+func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
+	t loadedRTT) []scheme.Remark {
 	d, param := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if float64(nd) >= leastSpans*float64(t.most()) {
@@ -288,7 +290,7 @@ const (
 )
 
 // warnOfMemory warns of knobs of the memory without effect at a port with so many bytes of it.
-func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
+func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	memory float64) []scheme.Remark {
 	c := &o.Memory
 	tilted, spiked := unit.FormatShare(c.Tilt) != usualTilt, unit.FormatShare(c.Spike) != usualSpike

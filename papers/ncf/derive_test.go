@@ -104,50 +104,50 @@ func TestSuits(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		given  []string
-		port   dataplane.Facing
+		port   dataplane.Peer
 		trip   unit.Time
 		queues int
 		want   string // "": nothing
 	}{
-		{"incast", []string{"duration", "50us"}, dataplane.Facing{Rate: ten, Buffer: unit.Length{Bytes: 97_000}, Senders: 60},
+		{"incast", []string{"duration", "50us"}, dataplane.Peer{Rate: ten, Buffer: unit.Length{Bytes: 97_000}, Senders: 60},
 			22 * unit.Microsecond, 3, ""},
-		{"incast with a deep buffer", []string{"duration", "50us"}, dataplane.Facing{Rate: ten,
+		{"incast with a deep buffer", []string{"duration", "50us"}, dataplane.Peer{Rate: ten,
 			Buffer: unit.Length{Bytes: 1_514_000}}, 22 * unit.Microsecond, 3,
 			"duration: n·d is 200us, 0.16 of 1.234ms, a round trip of 22us when the buffer of the port to h is full: " +
 				byTurns + "round_trip: 22us in place of duration fits it"},
-		{"many senders", []string{"duration", "50us"}, dataplane.Facing{Rate: ten, Buffer: unit.Length{Bytes: 97_000},
+		{"many senders", []string{"duration", "50us"}, dataplane.Peer{Rate: ten, Buffer: unit.Length{Bytes: 97_000},
 			Senders: 256}, 22 * unit.Microsecond, 3,
 			"duration: n·d is 200us, 0.65 of 311us, in which each of the 256 flows to h sends one packet: " + byTurns +
 				"senders: 256 in place of duration fits it"},
-		{"derived", []string{"round_trip", "22us", "senders", "256"}, dataplane.Facing{Rate: ten,
+		{"derived", []string{"round_trip", "22us", "senders", "256"}, dataplane.Peer{Rate: ten,
 			Buffer: unit.Length{Bytes: 1_514_000}, Senders: 256}, 22 * unit.Microsecond, 3, ""},
-		{"derived of too short a round trip", []string{"round_trip", "1ms"}, dataplane.Facing{Rate: gigabit,
+		{"derived of too short a round trip", []string{"round_trip", "1ms"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 125_000}}, 20 * ms, 3,
 			"round_trip: n·d is 8ms, 0.38 of 21ms, a round trip of 20ms when the buffer of the port to h is full: " + byTurns +
 				"round_trip: 20ms fits it"},
-		{"default", nil, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, ""},
-		{"no flows known", nil, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 0, 3, ""},
-		{"tilt without queues", []string{"tilt", "100%"}, dataplane.Facing{Rate: gigabit,
+		{"default", nil, dataplane.Peer{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, ""},
+		{"no flows known", nil, dataplane.Peer{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 0, 3, ""},
+		{"tilt without queues", []string{"tilt", "100%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}},
 			10 * ms, 2, "tilt: it decides nothing: with 2 queues mice and elephants share one, and queues: 3 is needed"},
-		{"tilt with all reserved", []string{"tilt", "100%", "reserve", "45%", "mice", "50%"}, dataplane.Facing{Rate: gigabit,
+		{"tilt with all reserved", []string{"tilt", "100%", "reserve", "45%", "mice", "50%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, "tilt: it decides nothing: mice and elephants have reserved all " +
 			"that limit lets them have, 95%"},
-		{"spike beyond tilt", []string{"tilt", "100%", "spike", "50%"}, dataplane.Facing{Rate: gigabit,
+		{"spike beyond tilt", []string{"tilt", "100%", "spike", "50%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
 			"spike: it decides nothing: with tilt: 100% mice may always have " +
 				"all but the elephants' reservation"},
-		{"a reservation of a BDP", []string{"spike", "0%"}, dataplane.Facing{Rate: gigabit,
+		{"a reservation of a BDP", []string{"spike", "0%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 200 * unit.Microsecond, 3, "spike: it hardly matters at the port to h: the " +
 			"elephants' reservation of 30 kB holds the 25 kB that it sends in their round trip of 200us, so they fill it with " +
 			"what mice leave them"},
-		{"early after congestion", []string{"early", "95%"}, dataplane.Facing{Rate: gigabit,
+		{"early after congestion", []string{"early", "95%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
 			"early: 95% of the memory is not before congestion, which begins " +
 				"at 95%"},
-		{"spike beside the point", []string{"spike", "0%"}, dataplane.Facing{Rate: gigabit,
+		{"spike beside the point", []string{"spike", "0%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 4 * ms, 3, ""},
-		{"early", []string{"early", "30%"}, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 4 * ms, 3,
+		{"early", []string{"early", "30%"}, dataplane.Peer{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 4 * ms, 3,
 			""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestSuits(t *testing.T) {
 			}
 			x.port.To = "h"
 			said := ""
-			for _, r := range dataplane.Suits(c, &dataplane.Setting{Switch: "s", Ports: []dataplane.Facing{x.port},
+			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Switch: "s", Ports: []dataplane.Peer{x.port},
 				Longest:  x.trip,
 				MaxFrame: 1514, Queues: x.queues}) {
 				said += r.Param + ": " + r.Text
@@ -171,11 +171,11 @@ func TestSuits(t *testing.T) {
 
 // Where a port's buffer is full before the memory, and where a table of the heaviest holds not all elephants.
 func TestSuitsPorts(t *testing.T) {
-	port := func(bytes unit.Bytes) dataplane.Facing {
-		return dataplane.Facing{To: "h", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Bytes: bytes}}
+	port := func(bytes unit.Bytes) dataplane.Peer {
+		return dataplane.Peer{To: "h", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Bytes: bytes}}
 	}
-	packets := dataplane.Facing{To: "p", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Packets: 100}}
-	to := func(senders int) dataplane.Facing {
+	packets := dataplane.Peer{To: "p", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Packets: 100}}
+	to := func(senders int) dataplane.Peer {
 		x := port(500_000)
 		x.Senders = senders
 		return x
@@ -183,43 +183,43 @@ func TestSuitsPorts(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		given []string
-		ports []dataplane.Facing
+		ports []dataplane.Peer
 		want  string // "": nothing
 	}{
-		{"a pool of two buffers", []string{"pool", "switch"}, []dataplane.Facing{port(500_000), port(300_000)},
+		{"a pool of two buffers", []string{"pool", "switch"}, []dataplane.Peer{port(500_000), port(300_000)},
 			""},
-		{"a pool of one buffer", []string{"pool", "switch"}, []dataplane.Facing{port(500_000)}, ""},
+		{"a pool of one buffer", []string{"pool", "switch"}, []dataplane.Peer{port(500_000)}, ""},
 		{"a pool with memory", []string{"pool", "switch", "memory", "300kB"},
-			[]dataplane.Facing{port(500_000), port(300_000)}, ""},
-		{"a pool with more", []string{"pool", "switch", "memory", "301kB"}, []dataplane.Facing{port(500_000), port(300_000)},
+			[]dataplane.Peer{port(500_000), port(300_000)}, ""},
+		{"a pool with more", []string{"pool", "switch", "memory", "301kB"}, []dataplane.Peer{port(500_000), port(300_000)},
 			""},
-		{"ports with more memory than buffer", []string{"memory", "1MB"}, []dataplane.Facing{port(500_000), packets},
+		{"ports with more memory than buffer", []string{"memory", "1MB"}, []dataplane.Peer{port(500_000), packets},
 			"memory: the buffer of the port to p holds 151 kB, and that is the memory there, not 1000 kB"},
-		{"ports with less", []string{"memory", "100kB"}, []dataplane.Facing{port(500_000), packets}, ""},
-		{"ports by their buffers", nil, []dataplane.Facing{port(500_000), packets}, ""},
-		{"ports without a limit", []string{"memory", "1MB"}, []dataplane.Facing{port(0)}, ""},
-		{"50 elephants", []string{"threshold", "1%"}, []dataplane.Facing{to(50)},
+		{"ports with less", []string{"memory", "100kB"}, []dataplane.Peer{port(500_000), packets}, ""},
+		{"ports by their buffers", nil, []dataplane.Peer{port(500_000), packets}, ""},
+		{"ports without a limit", []string{"memory", "1MB"}, []dataplane.Peer{port(0)}, ""},
+		{"50 elephants", []string{"threshold", "1%"}, []dataplane.Peer{to(50)},
 			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, and a " +
 				"table of 20 " +
 				"counts no more: each is offered 2.5 times its share"},
-		{"50 elephants in 50 places", []string{"threshold", "1%", "top", "50"}, []dataplane.Facing{to(50)}, ""},
-		{"50 elephants, top 0", []string{"threshold", "1%", "top", "0"}, []dataplane.Facing{to(50)},
+		{"50 elephants in 50 places", []string{"threshold", "1%", "top", "50"}, []dataplane.Peer{to(50)}, ""},
+		{"50 elephants, top 0", []string{"threshold", "1%", "top", "0"}, []dataplane.Peer{to(50)},
 			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, and a " +
 				"table of 20 " +
 				"counts no more: each is offered 2.5 times its share"},
-		{"50 whom nobody tells", []string{"threshold", "1%", "nack", "none"}, []dataplane.Facing{to(50)}, ""},
-		{"200 mice", []string{"threshold", "1%"}, []dataplane.Facing{to(200)}, ""},
-		{"one window", []string{"windows", "1"}, []dataplane.Facing{port(500_000)}, "windows: deaf: first decides nothing: " +
+		{"50 whom nobody tells", []string{"threshold", "1%", "nack", "none"}, []dataplane.Peer{to(50)}, ""},
+		{"200 mice", []string{"threshold", "1%"}, []dataplane.Peer{to(200)}, ""},
+		{"one window", []string{"windows", "1"}, []dataplane.Peer{port(500_000)}, "windows: deaf: first decides nothing: " +
 			"whether an elephant goes on shows in a whole window between two notices, within n of them, and n is 1"},
-		{"one window, and all alike", []string{"windows", "1", "deaf", "alike"}, []dataplane.Facing{port(500_000)}, ""},
-		{"one window, and nobody told", []string{"windows", "1", "top", "0"}, []dataplane.Facing{port(500_000)}, ""},
-		{"packets", []string{"count", "packets"}, []dataplane.Facing{port(500_000)},
+		{"one window, and all alike", []string{"windows", "1", "deaf", "alike"}, []dataplane.Peer{port(500_000)}, ""},
+		{"one window, and nobody told", []string{"windows", "1", "top", "0"}, []dataplane.Peer{port(500_000)}, ""},
+		{"packets", []string{"count", "packets"}, []dataplane.Peer{port(500_000)},
 			"count: deaf: first decides nothing: the bytes of elephants are not known"},
-		{"told seldom", []string{"every", "41ms"}, []dataplane.Facing{port(500_000)},
+		{"told seldom", []string{"every", "41ms"}, []dataplane.Peer{port(500_000)},
 			"every: deaf: first decides nothing: an " +
 				"elephant is told every 41ms, and what it was told is forgotten after n·d, 40ms"},
-		{"told in time", []string{"every", "40ms"}, []dataplane.Facing{port(500_000)}, ""},
-		{"50 mice", nil, []dataplane.Facing{to(50)}, ""},
+		{"told in time", []string{"every", "40ms"}, []dataplane.Peer{port(500_000)}, ""},
+		{"50 mice", nil, []dataplane.Peer{to(50)}, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := Scheme().Configure(append([]string{"least", "15kB"}, x.given...)...)
@@ -227,7 +227,7 @@ func TestSuitsPorts(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := ""
-			for _, r := range dataplane.Suits(c, &dataplane.Setting{Switch: "s", Ports: x.ports, Longest: ms,
+			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Switch: "s", Ports: x.ports, Longest: ms,
 				MaxFrame: 1514, Queues: 3}) {
 				said += r.Param + ": " + r.Text
 			}
@@ -242,7 +242,7 @@ func TestSuitsPorts(t *testing.T) {
 func TestDerivedDurationOfSlowPorts(t *testing.T) {
 	for _, rate := range []unit.Rate{1, 8, unit.Kbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			if got := turnOf(10*unit.Second, 1, rate, 1e9, 1514).fits(4); got != mostDuration {
+			if got := newLoadedRTT(10*unit.Second, 1, rate, 1e9, 1514).fits(4); got != mostDuration {
 				t.Errorf("d is %v, want %v", got, mostDuration)
 			}
 		})

@@ -71,9 +71,9 @@
 //	                                                                      TestSpikeLimit,
 //	                                                                      TestElephantsPayForThemselves
 //	§5    tuning control knobs              Scheme                        TestDefaults, TestBadInput
-//	§5    d from round trips and senders    turn                          TestDerivedDuration, TestSuits
-//	§5    hosts that do not listen          hearing, Program.ignores      TestDeafElephants, TestHearing,
-//	                                                                      TestToldAboveShare, TestPartial
+//	§5    d from round trips and senders    loadedRTT                     TestDerivedDuration, TestSuits
+//	§5    hosts that do not respond         Program.trimUnresponsive      TestUnresponsiveElephants, TestResponse,
+//	                                                                      TestNotifiedAboveShare, TestPartial
 //	§5    overload of the switch            allowance                     TestAllowance, TestAllowanceHostile,
 //	                                                                      TestNotAnswered, TestTopElephants
 //	§5    who the switch is                 Config.Signed                 TestSigned
@@ -171,7 +171,7 @@
 //     supply 135, drops 227, DCTCP 30 (mixed.short-queues-ecn).
 //   - Low delays (§4.2) fail in deep buffers: packets of 64 senders of 500 KB wait for 5.6 ms at the 99th percentile,
 //     by supply 6.6, with drops 1.2 and with ECN 0.52; in 97 KB for 0.13, 0.11, 0.09 and 0.09 (incast.short-delays).
-//   - Short buffers suffice (§2): since TCP holds off (transport.HoldOff), 256 senders of 500 KB take 0.11 s with 97
+//   - Short buffers suffice (§2): since TCP holds off (transport.NACKPacer), 256 senders of 500 KB take 0.11 s with 97
 //     KB, and with 1514 KB (supply 0.12 and 0.11). It fails with supply and 256 of 20 KB, 8.0 ms against 4.3; with loss
 //     it is 5.2 and 4.4. 0.85 of the link at any threshold fails: 64 senders have 7.1 of 10 Gb/s by supply at 200 KB,
 //     and 7.2 with early at 30 KB; 256 have 7.5 by supply at 20 KB without delayed ACKs (thresholds-incast,
@@ -497,7 +497,7 @@
 //
 // Overhead. Of a flow, only so many packets that find no room become NACKs as the port sends in n·d and its memory
 // holds, and one for each packet that leaves; the rest is dropped in silence (nack_budget). A sender that heeds NACKs
-// never gets there: transports hold off (transport.HoldOff), TCP, too, so that of any number of senders about one
+// never gets there: transports hold off (transport.NACKPacer), TCP, too, so that of any number of senders about one
 // packet in three is NACKed. Three readings for TCP (one seed; payload sent of what arrives, 256 senders of 500 KB and
 // of 20 KB in 97 KB, and when the last of 64 of 20 KB is there): to withhold only what was NACKed twice 1.76, 4.2,
 // 1.26 ms; gaps from SRTT, up to three packets' time at the offered rate, 1.26, 2.2, 2.7 ms; gaps from the shortest

@@ -20,7 +20,7 @@ func (g *Program) early(env *dataplane.Env, x *port, o *Origin) bool {
 }
 
 // suitsEarly tells where early decides nothing: it is for elephants, whose queue is their own.
-func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	switch {
 	case o.Early <= 0:
 	case o.Nack == NackNone:
@@ -42,7 +42,7 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 
 // warnOfWait warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
 // mice's queue, the elephant stays there for change_wait, and early counts what elephants have in their own.
-func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	d, _ := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if !o.Flowlet || o.Wait <= nd { // a wait of 0s is d
@@ -53,9 +53,9 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *datap
 		"change: at_once, or at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 
-// suitsDeaf tells where no elephant can be found deaf, and so none is trimmed first: it must be told in two windows, a
-// whole one apart, within n, and what it sends be known in bytes.
-func (o *Options) suitsDeaf(all []scheme.Remark) []scheme.Remark {
+// checkUnresponsive warns where no elephant can be found unresponsive, and so none is trimmed first: it must be
+// notified in two windows, a whole one apart, within n, and what it sends be known in bytes.
+func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	n, d := o.Sketch.Windows, o.Sketch.Duration
 	if d == 0 && !o.derives() {
 		d = usualDuration
@@ -64,12 +64,13 @@ func (o *Options) suitsDeaf(all []scheme.Remark) []scheme.Remark {
 	switch {
 	case o.Spare || o.Nack == NackNone || o.Top == 0 && o.Early == 0:
 	case o.Sketch.Packets:
-		all = append(all, warnDeaf.Remark("count", nothing+"the bytes of elephants are not known"))
+		all = append(all, warnUnresponsive.Remark("count", nothing+"the bytes of elephants are not known"))
 	case n < 2:
-		all = append(all, warnDeaf.Remark("windows", nothing+"whether an elephant goes on shows in a whole window between "+
-			"two notices, within n of them, and n is 1"))
+		all = append(all, warnUnresponsive.Remark("windows",
+			nothing+"whether an elephant goes on shows in a whole window between "+
+				"two notices, within n of them, and n is 1"))
 	case d > 0 && o.Every > unit.Time(n)*d:
-		all = append(all, warnDeaf.Remark("every", nothing+
+		all = append(all, warnUnresponsive.Remark("every", nothing+
 			"an elephant is told every %v, and what it was told is forgotten "+
 			"after n·d, %v", o.Every.Rough(), (unit.Time(n)*d).Rough()))
 	}

@@ -42,16 +42,16 @@ type echoes struct {
 
 // echo is what the switch knows of a flow and of its last acknowledgement.
 type echo struct {
-	key          uint64    // of its data
-	seen         unit.Time `state:"instant"` // when data came last
-	toldAt       unit.Time `state:"instant"`
-	end          uint32    // behind the last byte that was seen
-	until        uint32    // end when the sender was told
-	used         bool
-	elephant     bool
-	accurate     bool // it counts marks
-	told, echoed bool // in the present window; there is an acknowledgement
-	in           packet.PortID
+	key              uint64    // of its data
+	seen             unit.Time // when data came last
+	notifiedAt       unit.Time
+	end              uint32 // behind the last byte that was seen
+	until            uint32 // end when the sender was notified
+	used             bool
+	elephant         bool
+	accurate         bool // it counts marks
+	notified, echoed bool // in the present window; there is an acknowledgement
+	in               packet.PortID
 
 	seq, ack         int64
 	tsVal, tsEcho    uint32
@@ -116,15 +116,15 @@ func (t *echoes) forget(key uint64) {
 	}
 }
 
-// over ends the window in which the sender was told, if so much is acknowledged.
+// over ends the window in which the sender was notified, if so much is acknowledged.
 func (e *echo) over(now unit.Time, ack uint32) {
-	if e.told && (int32(ack-e.until) >= 0 || now-e.toldAt >= forgotten) {
-		e.told = false
+	if e.notified && (int32(ack-e.until) >= 0 || now-e.notifiedAt >= forgotten) {
+		e.notified = false
 	}
 }
 
-// tell notes that the sender hears of congestion in the present window.
-func (e *echo) tell(now unit.Time) { e.told, e.until, e.toldAt = true, e.end, now }
+// notify records that the sender is notified of congestion in the present window.
+func (e *echo) notify(now unit.Time) { e.notified, e.until, e.notifiedAt = true, e.end, now }
 
 // passes takes over what a segment of TCP says of its own flow and, as an acknowledgement, of that the other way.
 func (g *Program) passes(env *dataplane.Env, p *packet.Packet) {
@@ -142,8 +142,8 @@ func (g *Program) passes(env *dataplane.Env, p *packet.Packet) {
 		e := &t.flows[i]
 		e.over(env.Now(), uint32(p.Ack))
 		e.accurate = e.accurate || p.TCP.Has&packet.HasAE != 0
-		if flags&packet.ECE != 0 && !e.told {
-			e.tell(env.Now())
+		if flags&packet.ECE != 0 && !e.notified {
+			e.notify(env.Now())
 		}
 		g.note(e, i, p)
 	}
@@ -181,7 +181,7 @@ func (g *Program) sends(now unit.Time, k uint64, p *packet.Packet, elephant bool
 		e.end = end
 	}
 	if p.TCP.Flags&packet.CWR != 0 {
-		e.tell(now)
+		e.notify(now)
 	}
 }
 
@@ -200,15 +200,15 @@ func (g *Program) echoable(now unit.Time, k uint64) (int, silence) {
 		return -1, noECN
 	}
 	e := &g.echoes.flows[i]
-	if e.told && now-e.toldAt >= forgotten {
-		e.told = false
+	if e.notified && now-e.notifiedAt >= forgotten {
+		e.notified = false
 	}
 	switch {
 	case e.accurate:
 		return -1, noECN
 	case !e.echoed:
 		return -1, noAck
-	case e.told:
+	case e.notified:
 		return -1, hears
 	}
 	return i, ""
@@ -217,7 +217,7 @@ func (g *Program) echoable(now unit.Time, k uint64) (int, silence) {
 // echo sends the copy to the sender of flow i.
 func (g *Program) echo(env *dataplane.Env, i int) {
 	e := &g.echoes.flows[i]
-	e.tell(env.Now())
+	e.notify(env.Now())
 	c := g.fresh(env)
 	c.Kind, c.Proto, c.Src, c.Dst, c.SrcPort, c.DstPort, c.Flow = packet.Ack, packet.ProtoTCP, e.src, e.dst, e.srcPort,
 		e.dstPort, e.flow

@@ -124,8 +124,8 @@ func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.
 // elephant gets, and the elephant sends what its NACKs offer. By F alone, an elephant that gives way would share the
 // mice's queue, in which nearly all its packets are dropped, and would not return. So until mice bring less, the
 // heaviest flows are elephants as long as they send, also those that F called mice before the flood, and a part of the
-// threshold makes an elephant. Flows that do not respond are trimmed (deaf). Datagrams, about which no NACK is sent,
-// are what F calls them. The paper has no such rule.
+// threshold makes an elephant. Flows that do not respond are trimmed (unresponsive.go). Datagrams, about which no NACK
+// is sent, are what F calls them. The paper has no such rule.
 const (
 	crowdRate      = 0.5    // of what the port can send in n·d
 	crowdThreshold = 1. / 2 // of the threshold

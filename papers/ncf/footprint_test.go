@@ -116,7 +116,7 @@ func TestFootprintSizes(t *testing.T) {
 	}
 }
 
-// A flow that is deaf costs a look at the table for each packet; the number of flows is a logarithm.
+// A flow that is unresponsive costs a look at the table for each packet; the number of flows is a logarithm.
 func TestFootprintBreaks(t *testing.T) {
 	count := func(kind dataplane.OperationKind, given ...string) (n int) {
 		r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, given...)})

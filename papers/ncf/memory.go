@@ -69,8 +69,8 @@ type Memory struct {
 
 	separate bool // mice and elephants have memory of their own
 	budget   budget
-	last     unit.Time `state:"instant"`
-	over     bool      // a spike since last: elephants are throttled for what mice have beyond their balance
+	last     unit.Time
+	over     bool // a spike since last: elephants are throttled for what mice have beyond their balance
 }
 
 // NewMemory returns empty memory, of shares that Options allow. It fails when the memory has no size, or
@@ -245,8 +245,8 @@ func (m *Memory) Check(waits [Classes]int64) error {
 // it.
 type tally struct {
 	slots    []int64
-	duration unit.Time `state:"span"`
-	window   int64     // number of the current one
+	duration unit.Time
+	window   int64 // number of the current one
 	total    int64
 }
 

@@ -243,7 +243,7 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 		if x.next++; x.next >= x.top.Len() {
 			x.next = 0
 		}
-		if o := x.top.At(x.next); x.top.Fresh(x.next, x.sketch.Window()) && !g.modest(env, x, o) &&
+		if o := x.top.At(x.next); x.top.Fresh(x.next, x.sketch.Window()) && !g.withinOffer(env, x, o) &&
 			g.notifyElephant(env, x, o) {
 			return
 		}
@@ -284,7 +284,7 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	o.Notified, o.NotifiedAt = true, now
 	g.allowance.spend(o.Key)
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
-	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, x.sketch.Duration())
+	x.top.judgeResponse(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, x.sketch.Duration())
 	switch {
 	case g.echoes != nil && c.Proto == packet.ProtoTCP:
 		env.Free(c)
@@ -301,11 +301,11 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 // gathered is a NACK that waits for further losses of its flow.
 type gathered struct {
 	key              uint64
-	due              unit.Time `state:"instant"`
+	due              unit.Time
 	notice           packet.Notification
 	tcp              packet.Segment
 	seq, ack         int64
-	sent             unit.Time `state:"instant"`
+	sent             unit.Time
 	flow             packet.FlowID
 	src, dst         packet.Addr
 	out              dataplane.PortID
@@ -390,9 +390,9 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	return next
 }
 
-// Remembered calls see with the flows that may get a NACK though nothing of them is here: those of NACKs that wait, and
-// the heaviest of each port.
-func (g *Program) Remembered(see func(flow packet.FlowID)) {
+// PendingFlows calls see with the flows that may get a NACK though nothing of them is here: those of NACKs that wait,
+// and the heaviest of each port.
+func (g *Program) PendingFlows(see func(flow packet.FlowID)) {
 	for i := range g.pending {
 		if w := &g.pending[i]; w.taken {
 			see(w.flow)

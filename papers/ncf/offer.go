@@ -42,8 +42,8 @@ const (
 // input is what came for a port in the present, by class: a sliding T, of which the part that lies in the last
 // whole T has its mean rate.
 type input struct {
-	every     unit.Time `state:"span"`    // T
-	start     unit.Time `state:"instant"` // of the current T
+	every     unit.Time // T
+	start     unit.Time // of the current T
 	now, last [Classes]int64
 }
 
@@ -111,9 +111,9 @@ func (g *Program) promote(now unit.Time, x *port, o *Origin, counts *Counts, siz
 // offer is what a port offers: to one flow of a class, as of a time.
 type offer struct {
 	to    [Classes]unit.Rate
-	at    unit.Time `state:"instant"`
+	at    unit.Time
 	known bool
-	loop  unit.Time `state:"span"` // d0
+	loop  unit.Time // d0
 }
 
 // prepare sets T and d0 of a port that sends at a rate, with so much memory; both are 0 where unknown.

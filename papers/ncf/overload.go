@@ -30,7 +30,7 @@ import (
 // Next to such a flood elephants have what it leaves, and their guarantee over guaranteedSpans times n·d.
 type overload struct {
 	steady, sudden level
-	last           unit.Time `state:"instant"`
+	last           unit.Time
 }
 
 // level is how far mice are beyond a rate.

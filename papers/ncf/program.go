@@ -80,7 +80,7 @@ type Config struct {
 
 // Program is NCF in one switch.
 type Program struct {
-	config   Config `state:"-"`
+	config   Config
 	detector Detector
 	framing  packet.Framing
 	ports    []port // the last one is for packets whose egress port is unknown
@@ -179,12 +179,12 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	if c.Form == AsECE && c.Nack != NackNone {
 		g.echoes = newEchoes(site.Frames != nil)
 	}
-	g.alone(site)
+	g.prepareStandalone(site)
 	return g, nil
 }
 
-// alone makes room for headers in a switch on its own.
-func (g *Program) alone(site *dataplane.Site) {
+// prepareStandalone makes room for headers in a standalone switch.
+func (g *Program) prepareStandalone(site *dataplane.Site) {
 	if g.frames = site.Frames; g.frames == nil {
 		return
 	}
@@ -442,7 +442,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	}
 	queues := env.Port(m.Out).Queues()
 	c := classOf(p, queues)
-	if c == Elephants && g.ignores(p) {
+	if c == Elephants && g.trimUnresponsive(p) {
 		g.nacks.Ignored++
 		return g.refuse(env, p)
 	}

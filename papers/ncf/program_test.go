@@ -20,7 +20,7 @@ import (
 
 func TestDocNamesTests(t *testing.T) {
 	testutil.CheckDocTests(t, 40, "../../core/packet", "../../core/transport/tcp", "../../internal/netns",
-		"../../internal/pcapng", "../../worlds/softswitch",
+		"../../internal/pcapng", "../../worlds/switch",
 		"../../worlds/sim", "../../e2e")
 }
 

@@ -207,7 +207,7 @@ func Scheme() dataplane.Scheme {
 		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
 			"and elephants, memory on demand, NACKs straight to senders", Source: "NCF (Feldmann et al., BS 2019)",
 		Warnings: []scheme.WarningKind{warnMemory, warnTop, warnElephants, warnWindows, warnMemoryIdle, warnEarlyLate,
-			warnEarlyIdle, warnEarlyWait, warnDeaf}},
+			warnEarlyIdle, warnEarlyWait, warnUnresponsive}},
 		New)
 }
 

@@ -73,12 +73,12 @@ type Sketch struct {
 	losses [MaxWindows + 1]uint64 // likewise: the part that the port dropped
 	loss   uint64                 // their sum
 	latest [16]uint32             // by slot: cells of the first row that were last touched in its window
-	start  unit.Time              `state:"instant"` // when it began
+	start  unit.Time              // when it began
 	sweep  int                    // cell that the next window touches
-	counts Counts                 `state:"span"`
-	sent   Counts                 `state:"span"`
-	names  [10]uint64             // of Key
-	config SketchConfig           `state:"-"`
+	counts Counts
+	sent   Counts
+	names  [10]uint64 // of Key
+	config SketchConfig
 }
 
 // hash is the hash function of a row: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves,

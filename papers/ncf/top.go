@@ -11,11 +11,11 @@ import (
 // §4.4): the headers of the last packet.
 type Origin struct {
 	Key        uint64
-	Count      uint64    // over the last n windows, as of the table's last call
-	Grown      uint64    // by how much the last packet in the table found Count grown: more than that packet's own
-	Seen       uint32    // number of the window in which the last packet came
-	NotifiedAt unit.Time `state:"instant"`
-	Notified   bool      // NotifiedAt is a time
+	Count      uint64 // over the last n windows, as of the table's last call
+	Grown      uint64 // by how much the last packet in the table found Count grown: more than that packet's own
+	Seen       uint32 // number of the window in which the last packet came
+	NotifiedAt unit.Time
+	Notified   bool // NotifiedAt is a time
 
 	Src, Dst         packet.Addr
 	Flow             packet.FlowID
@@ -28,7 +28,7 @@ type Origin struct {
 	TSVal, TSEcho    uint32
 	Flags, Has       uint8
 	Headers          int32 // bytes of the packet without payload and extensions
-	hearing          hearing
+	response         response
 }
 
 // Note stores the headers of a packet that leaves by port out.

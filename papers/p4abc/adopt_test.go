@@ -36,7 +36,7 @@ func TestBytesCount(t *testing.T) {
 // measured of frames without a mark. Registers that count other things begin anew.
 func TestAdoptPorts(t *testing.T) {
 	c := paper()
-	c.Domain, c.Register = Part, true
+	c.Domain, c.Register = DomainMember, true
 	old := newBenchAt(t, sidesFrom["core"], c)
 	old.now = unit.Second
 	old.send(1)

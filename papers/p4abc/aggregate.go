@@ -279,7 +279,7 @@ func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 
 // FindsUsers reports whether a port is outside: at all others the marks of frames count.
 func (c *Config) FindsUsers(ports []string) bool {
-	if c.Domain == Alone {
+	if c.Domain == WholeDomain {
 		return true
 	}
 	inside := map[string]bool{}
@@ -320,7 +320,7 @@ func (c *Config) checkUsers() (param string, err error) {
 }
 
 // refuseUnknownUsers refuses parameters that need an aggregate which neither they nor the file's users name.
-func (c *Config) refuseUnknownUsers(s *dataplane.Setting) []scheme.Remark {
+func (c *Config) refuseUnknownUsers(s *dataplane.SwitchContext) []scheme.Remark {
 	complete := c.withUsers(s.Book)
 	if param, err := complete.checkUsers(); err != nil {
 		return []scheme.Remark{scheme.Refuse(param, "%v", err)}

@@ -11,8 +11,8 @@ import (
 // Average is UTEMA, the unbiased time-dependent exponential moving average of
 // §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
 type Average struct {
-	sum, count float64   // S, N, as of last; N counts the samples' weights
-	last       unit.Time `state:"instant"`
+	sum, count float64 // S, N, as of last; N counts the samples' weights
+	last       unit.Time
 }
 
 // Update adds a sample with a weight, 1 for UTEMA.
@@ -132,7 +132,7 @@ func (c *Config) maxRate(rate unit.Rate) float64 {
 // maxRateAt is maxRate at an egress port where rates are averaged. A switch inside a domain does not know the reference
 // rates of marks. There the edges limit activities, by the rate of the port at which packets come in.
 func (c *Config) maxRateAt(rate unit.Rate) float64 {
-	if c.PerPacket || c.Domain == Part {
+	if c.PerPacket || c.Domain == DomainMember {
 		return math.Inf(1)
 	}
 	return c.maxRate(rate)

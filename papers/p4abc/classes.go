@@ -44,7 +44,7 @@ func (c *Config) bindClasses(p *scheme.Params) {
 		"that bulk traffic does not choose it: 1, 2, 4, … 1024", "ours").Min("1").Max("1024")
 	scheme.Word(p, &c.Class, "class", string(ByPacket), "how switches inside know a packet's delay class: as outside, "+
 		"or the edge writes it into the lowest three bits of the mark; alike in all switches of a domain", "ours", ByPacket,
-		ByMark).When("domain: part", func() bool { return c.Domain == Part })
+		ByMark).When("domain: part", func() bool { return c.Domain == DomainMember })
 
 	p.Rule("fast_cost", func() error {
 		if c.FastCost&(c.FastCost-1) != 0 {
@@ -53,7 +53,7 @@ func (c *Config) bindClasses(p *scheme.Params) {
 		return nil
 	})
 	p.Rule("delays", func() error {
-		if len(c.Delays) > 0 && c.Domain == Part && c.Class != ByMark {
+		if len(c.Delays) > 0 && c.Domain == DomainMember && c.Class != ByMark {
 			return fmt.Errorf("switches inside do not know aggregates; class: mark tells them")
 		}
 		return nil
@@ -66,7 +66,7 @@ func (c *Config) queued(site *dataplane.Site) error {
 	if c.shift() > 0 {
 		least, what = 2, "fast_cost"
 	}
-	if c.Domain == Part && c.Class == ByMark {
+	if c.Domain == DomainMember && c.Class == ByMark {
 		least, what = 2, "class: mark"
 	}
 	for _, d := range c.Delays {

@@ -50,9 +50,9 @@ func (c *Config) Traits() dataplane.Traits {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	part := func() bool { return c.Domain == Part }
-	scheme.Word(p, &c.Domain, "domain", string(Alone), "alone: the switch is the whole domain; part: of one whose "+
-		"packets carry their activity", "P4-ABC §3.1; alone: §5.1", Alone, Part)
+	part := func() bool { return c.Domain == DomainMember }
+	scheme.Word(p, &c.Domain, "domain", string(WholeDomain), "alone: the switch is the whole domain; part: of one whose "+
+		"packets carry their activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
 	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sides...), "ports",
 		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
 			"are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)

@@ -160,12 +160,12 @@ func TestDelaysOfAggregates(t *testing.T) {
 func delaysOfAggregates(t *testing.T, integer bool) {
 	c := defaults()
 	c.Integer = integer
-	c.Domain, c.Class = Part, ByMark
+	c.Domain, c.Class = DomainMember, ByMark
 	c.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 10 * unit.Kbps}, {Key: "10.0.0.2", Value: 10 * unit.Kbps}}
 	c.Delays = []Delay{{Key: "10.0.0.2", Value: 1}}
 	inside := defaults()
 	inside.Integer = integer
-	inside.Domain, inside.Class = Part, ByMark
+	inside.Domain, inside.Class = DomainMember, ByMark
 	e := twoClasses(t, sidesFrom["edge"], c)
 	core := newBenchOf(t, tm.NewDeadline([]unit.Time{0, unit.Millisecond}), 2, sidesFrom["core"], inside)
 	for i, x := range []struct {
@@ -205,7 +205,7 @@ func TestDelaysBothDirections(t *testing.T) {
 // Frames that come in from inside without a mark cost as much as others in delay class 0.
 func TestFastCostWithoutMark(t *testing.T) {
 	c := defaults()
-	c.Domain, c.FastCost = Part, 4
+	c.Domain, c.FastCost = DomainMember, 4
 	for name, x := range map[string]struct {
 		tos  func(*packet.Packet)
 		cost float64
@@ -284,7 +284,7 @@ func TestDelaysRefused(t *testing.T) {
 func TestClassesKeepNoState(t *testing.T) {
 	sums := func(lines []dataplane.Line, change func(c *Config)) dataplane.Sums {
 		c := defaults()
-		c.Domain = Part
+		c.Domain = DomainMember
 		change(&c)
 		f := twoClasses(t, lines, c).program.Footprint()
 		return f.Sums()

@@ -85,15 +85,15 @@ var (
 		Condition: "the shortest limit of IPv6 packets has no room for a mark within mtu"}
 )
 
-// Suits warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain. It
+// Check warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain. It
 // refuses parameters that lack their users.
-func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	return append(append(c.suitsDomain(s), c.refuseUnknownUsers(s)...), c.suitsQueues(s)...)
 }
 
 // suitsQueues warns of a baseline that a port's buffer does not hold, or that is too short for its round trip, at the
 // worst of the ports at which data can queue.
-func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
+func (c *Config) suitsQueues(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	frame := s.Frame()
 	for _, port := range s.Queueing() {
 		rate, trip := port.Rate.Bits, s.Trip(port)

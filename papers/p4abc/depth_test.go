@@ -94,13 +94,13 @@ func TestTimes(t *testing.T) {
 
 // Thresholds that do not go with rate, round trip or buffer are warned of where the file is read.
 func TestSuits(t *testing.T) {
-	port := func(rate unit.Rate, buffer unit.Length) dataplane.Facing {
-		return dataplane.Facing{To: "server", Rate: unit.LinkRate{Bits: rate}, Buffer: buffer}
+	port := func(rate unit.Rate, buffer unit.Length) dataplane.Peer {
+		return dataplane.Peer{To: "server", Rate: unit.LinkRate{Bits: rate}, Buffer: buffer}
 	}
 	none := func(*Config) {}
 	for _, x := range []struct {
 		name   string
-		port   dataplane.Facing
+		port   dataplane.Peer
 		trip   unit.Time
 		change func(c *Config)
 		says   string // part of the warning; "": there is none
@@ -122,13 +122,13 @@ func TestSuits(t *testing.T) {
 			"whose buffer ends at 20 packets"},
 		{"a buffer that fitted thresholds leave", port(unit.Gbps, unit.Length{Bytes: 100_000}), 20 * unit.Millisecond,
 			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "whose buffer ends at 100kB"},
-		{"a rate in packets", dataplane.Facing{To: "server", Rate: unit.LinkRate{Packets: 4170}}, 20 * unit.Millisecond,
+		{"a rate in packets", dataplane.Peer{To: "server", Rate: unit.LinkRate{Packets: 4170}}, 20 * unit.Millisecond,
 			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "has no rate in bit/s"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := scheme.Defaults[Config]()
 			x.change(&c)
-			all := c.Suits(&dataplane.Setting{Switch: "s1", Ports: []dataplane.Facing{x.port}, MaxFrame: 1514,
+			all := c.Check(&dataplane.SwitchContext{Switch: "s1", Ports: []dataplane.Peer{x.port}, MaxFrame: 1514,
 				Longest: x.trip})
 			switch {
 			case x.says == "" && len(all) > 0:

@@ -163,7 +163,7 @@ func TestUsersOfFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			refused := ""
-			for _, r := range c.Suits(&dataplane.Setting{Book: b}) {
+			for _, r := range c.Check(&dataplane.SwitchContext{Book: b}) {
 				if r.Refused {
 					refused = r.Param
 				}
@@ -195,7 +195,7 @@ func TestForgetAddress(t *testing.T) {
 		t.Fatal("TCP of 10.0.0.1 is not the aggregate's")
 	}
 	a.book.Rename(1, netip.MustParseAddr("10.0.0.77"), netip.Addr{})
-	a.Forget(1)
+	a.EvictAddress(1)
 	if a.find(&p) == a.meter(0, sends) {
 		t.Error("TCP of 10.0.0.77, which has the number of 10.0.0.1, is the aggregate's")
 	}
@@ -217,7 +217,7 @@ func TestForgetAddress(t *testing.T) {
 	if share := count(100*unit.Millisecond, 1); share > -5 {
 		t.Fatalf("the second flow, of 1 %%, has an activity of %g less than its user's", -share)
 	}
-	a.Forget(2)
+	a.EvictAddress(2)
 	if share := count(101*unit.Millisecond, 1); share != 0 {
 		t.Errorf("the only flow of a new address has an activity of %g less than its user's", -share)
 	}

@@ -38,14 +38,14 @@
 //	                                                  rainbow/rainbow_test.go,
 //	                                                  ppv/ppv_test.go, fdpa/fdpa_test.go, afq/afq_test.go
 //	                FQ-CoDel; DRR for users, cake     core/dataplane/aqm/codel/fq_test.go; tm/users_test.go, cake_test.go
-//	                beside the kernel's qdiscs        worlds/softswitch/qdisc_slow_linux_test.go
-//	ours            abuse of weir switch              worlds/softswitch/abuse_test.go
-//	                metrics per user                  metrics_test.go, worlds/softswitch/metrics_test.go
-//	                rates that users have bought      experiments/plans.yaml, worlds/softswitch/plan_test.go
-//	                users of several addresses        experiments/dual-stack.yaml, worlds/softswitch/customers_test.go
-//	                VLANs and hosts behind as users   worlds/softswitch/config_test.go, users_test.go
-//	                overhead per frame                worlds/softswitch/framing_test.go
-//	                bypass; recipe for operators      worlds/softswitch/bypass_lab_linux_test.go, recipe_lab_…
+//	                beside the kernel's qdiscs        worlds/switch/qdisc_slow_linux_test.go
+//	ours            abuse of weir switch              worlds/switch/abuse_test.go
+//	                metrics per user                  metrics_test.go, worlds/switch/supervisor/metrics_test.go
+//	                rates that users have bought      experiments/plans.yaml, worlds/switch/plan_test.go
+//	                users of several addresses        experiments/dual-stack.yaml, worlds/switch/customers_test.go
+//	                VLANs and hosts behind as users   worlds/switch/config_test.go, users_test.go
+//	                overhead per frame                worlds/switch/framing_test.go
+//	                bypass; recipe for operators      worlds/switch/bypass_lab_linux_test.go, recipe_lab_…
 //	ours            figures 4 to 6 at 200 Mb/s        experiments/fig4-200.yaml, fig5-200.yaml, fig6-200.yaml
 //	                stalls of the machine in figure 6 experiments/fig6-stalls.yaml
 //	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes
@@ -365,7 +365,7 @@
 //
 // Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would
 // have the acknowledgements of a download dropped for the download's activity (TestDirections, and
-// worlds/softswitch/behind_test.go). Downloads count
+// worlds/switch/behind_test.go). Downloads count
 // as the receiver's with user: receiver or named, where the file declares users and user: sender is not given, or where
 // weir switch knows on which side the users are (TestUsersOfFile).
 //
@@ -373,7 +373,7 @@
 // are virtual and have any, unless mtu says how long IP packets may be there; in weir switch it is the
 // interface's MTU. A SYN that goes inside gets its MSS lowered (RFC 9293 §3.7.1), so that TCP leaves the room.
 // What still does not fit is dropped, counted as too long (TestMTU), and in weir switch its sender is told by ICMP
-// (worlds/softswitch/domain_lab_linux_test.go, mark_test.go).
+// (worlds/switch/domain_lab_linux_test.go, frames/mark_test.go).
 //
 // The return path. §6.1.1 has no ABC there. Here every egress port has an AQM with an A_avg of its own, which
 // drops nothing at queues up to Q_min; on a return path without congestion that makes no difference

@@ -20,8 +20,8 @@ type Domain string
 
 // Domains.
 const (
-	Alone Domain = "alone" // the switch is the whole domain, as in the prototype (§5.1): packets carry nothing
-	Part  Domain = "part"  // of a domain: packets carry their activity between its switches
+	WholeDomain  Domain = "alone" // the switch is the whole domain, as in the prototype (§5.1): packets carry nothing
+	DomainMember Domain = "part"  // of a domain: packets carry their activity between its switches
 )
 
 // Side is the side of the domain that a port is on.
@@ -44,7 +44,7 @@ const markBytes = 8
 // must be told.
 func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
 	all := make([]Side, site.Ports)
-	if c.Domain == Alone {
+	if c.Domain == WholeDomain {
 		return all, nil
 	}
 	for i := range min(len(all), len(site.Lines)) {
@@ -64,8 +64,8 @@ func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
 }
 
 // suitsDomain says what of a domain cannot be in a setting: ports to nobody, and packets that become too long.
-func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
-	if c.Domain == Alone {
+func (c *Config) suitsDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
+	if c.Domain == WholeDomain {
 		return nil
 	}
 	inside := false
@@ -73,7 +73,7 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 		inside = inside || !p.Host
 	}
 	for _, p := range c.Ports {
-		at := slices.IndexFunc(s.Ports, func(f dataplane.Facing) bool { return f.To == p.Key })
+		at := slices.IndexFunc(s.Ports, func(f dataplane.Peer) bool { return f.To == p.Key })
 		switch {
 		case at >= 0:
 			inside = inside || p.Value == Inside
@@ -194,7 +194,7 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 	if a.spread != nil {
 		activity += a.spread.draw()
 	}
-	if a.config.Domain == Part {
+	if a.config.Domain == DomainMember {
 		activity = a.honest.written(min(activity, a.maxMarkFrom(p.Meta.In).exact)) // what the next switch will see
 	}
 	return activity
@@ -207,7 +207,7 @@ func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
 		unmark(p)
 		return dataplane.Accept
 	}
-	if a.config.Domain == Alone || a.outside(&p.Meta) || p.Version == 0 { // what is not IP has no room for a mark
+	if a.config.Domain == WholeDomain || a.outside(&p.Meta) || p.Version == 0 { // what is not IP has no room for a mark
 		return dataplane.Accept
 	}
 	if mtu := a.mtus[p.Meta.Out]; mtu > 0 {

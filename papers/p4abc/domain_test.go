@@ -23,7 +23,7 @@ var sidesFrom = map[string][]dataplane.Line{
 func at(t testing.TB, place string) *bench {
 	t.Helper()
 	c := defaults()
-	c.Domain = Part
+	c.Domain = DomainMember
 	return newBenchAt(t, sidesFrom[place], c)
 }
 
@@ -89,7 +89,7 @@ func TestCoreDropsByMark(t *testing.T) {
 func TestCoreHasAnotherReference(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		k := defaults()
-		k.Domain, k.Integer = Part, whole
+		k.Domain, k.Integer = DomainMember, whole
 		lines := []dataplane.Line{{To: "s1", Switch: true, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}},
 			{To: "s2", Switch: true, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}}
 		c := newBenchAt(t, lines, k)
@@ -107,7 +107,7 @@ func TestCoreHasAnotherReference(t *testing.T) {
 func TestEdgeLimitsMarks(t *testing.T) {
 	for _, f := range forms {
 		c := f.config()
-		c.Domain = Part
+		c.Domain = DomainMember
 		b := newBenchAt(t, []dataplane.Line{{To: "h1", Rate: unit.LinkRate{Bits: 50 * unit.Mbps}},
 			{To: "s2", Switch: true, Rate: unit.LinkRate{Bits: unit.Gbps}}}, c)
 		b.now = unit.Nanosecond
@@ -127,7 +127,7 @@ func TestEdgeLimitsMarks(t *testing.T) {
 // direction leaves the domain by: an exit is an edge for it.
 func TestBothDirections(t *testing.T) {
 	c := defaults()
-	c.Domain = Part
+	c.Domain = DomainMember
 	x := newBenchAt(t, []dataplane.Line{{To: "h2"}, {To: "s1", Switch: true}}, c)
 	x.now = unit.Second
 	x.send(2)
@@ -159,7 +159,7 @@ func TestForgedMark(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			c := defaults()
 			if place != "alone" {
-				c.Domain = Part
+				c.Domain = DomainMember
 			}
 			honest, forging := newBenchAt(t, sidesFrom[place], c), newBenchAt(t, sidesFrom[place], c)
 			honest.now, forging.now = unit.Second, unit.Second
@@ -234,7 +234,7 @@ func TestCorruptMark(t *testing.T) {
 // reference rate of 9 Eb/s has an activity of -51 with one frame in 3 s.
 func TestLowestActivity(t *testing.T) {
 	c := defaults()
-	c.Domain, c.Reference = Part, 9e18
+	c.Domain, c.Reference = DomainMember, 9e18
 	for _, c.Integer = range []bool{false, true} {
 		edge := newBenchAt(t, sidesFrom["edge"], c)
 		edge.now = unit.Second
@@ -272,7 +272,7 @@ func TestDifferentSwitches(t *testing.T) {
 		for arithmetic, integer := range map[string]bool{"exact": false, "integers": true} {
 			t.Run(x.name+", "+arithmetic, func(t *testing.T) {
 				c := defaults()
-				c.Domain, c.Integer, c.Reference = Part, integer, x.reference
+				c.Domain, c.Integer, c.Reference = DomainMember, integer, x.reference
 				slow := c
 				slow.Reference, slow.Memory = 10*unit.Kbps, 100*unit.Millisecond
 				book := packet.NewBook()
@@ -315,7 +315,7 @@ func TestDifferentSwitches(t *testing.T) {
 // Sides follow from who is at the other end, and from what a file says.
 func TestSides(t *testing.T) {
 	c := defaults()
-	c.Domain = Part
+	c.Domain = DomainMember
 	c.Ports = []Port{{Key: "h2", Value: Inside}, {Key: "s2", Value: Outside}}
 	got, err := sidesOf(&dataplane.Site{Ports: 3, Lines: sidesFrom["both"]}, &c)
 	if err != nil || got[0] != Outside || got[1] != Inside || got[2] != Outside {
@@ -336,7 +336,7 @@ func TestMTU(t *testing.T) {
 		want    uint16
 	}{{4, 1460, 1452}, {6, 1440, 1432}, {4, 1000, 1000}, {6, 1432, 1432}, {4, 0, 0}} {
 		c := defaults()
-		c.Domain, c.MTU = Part, 1500
+		c.Domain, c.MTU = DomainMember, 1500
 		b := newBenchAt(t, sidesFrom["edge"], c)
 		b.now = unit.Second
 		b.send(1, func(p *packet.Packet) {
@@ -347,7 +347,7 @@ func TestMTU(t *testing.T) {
 		}
 	}
 	c := defaults()
-	c.Domain, c.MTU = Part, 1500
+	c.Domain, c.MTU = DomainMember, 1500
 	for _, x := range []struct {
 		name  string
 		lines []dataplane.Line
@@ -382,7 +382,7 @@ func TestMTU(t *testing.T) {
 // announces that much less, what just fits goes, and who sends more is told a length that fits.
 func TestMTUOverPPPoE(t *testing.T) {
 	c := defaults()
-	c.Domain, c.MTU = Part, 1500
+	c.Domain, c.MTU = DomainMember, 1500
 	a := newBenchAt(t, sidesFrom["edge"], c).program
 	leave := func(t *testing.T, version uint8, ip int, tagged bool) (p *packet.Packet, ok bool) {
 		f := make([]byte, 12)
@@ -459,7 +459,7 @@ func TestFirstActivity(t *testing.T) {
 	shared := c
 	shared.Shared = true
 	part := c
-	part.Domain = Part
+	part.Domain = DomainMember
 	core := func() *bench { return newBenchAt(t, sidesFrom["core"], part) }
 	forgotten := newBench(t, c)
 	forgotten.now = late - unit.Second
@@ -469,7 +469,7 @@ func TestFirstActivity(t *testing.T) {
 	for forgotten.Port(1).Packets() > 0 {
 		forgotten.pool.Put(forgotten.take())
 	}
-	forgotten.program.Forget(1)
+	forgotten.program.EvictAddress(1)
 	for name, b := range map[string]*bench{
 		"a source": newBench(t, c), "an aggregate": newBench(t, named), "all others": newBench(t, shared),
 		"a source after a reload": reloaded(t, named, c), "an aggregate that is new": reloaded(t, c, named),
@@ -485,14 +485,14 @@ func TestFirstActivity(t *testing.T) {
 
 // What cannot be is said when the file is read: neighbours that nobody is, packets that a mark makes too long.
 func TestSuitsDomain(t *testing.T) {
-	s := &dataplane.Setting{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, Rigid: 1493,
-		Ports: []dataplane.Facing{{To: "h1", Host: true}, {To: "s2"}}}
+	s := &dataplane.SwitchContext{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, Rigid: 1493,
+		Ports: []dataplane.Peer{{To: "h1", Host: true}, {To: "s2"}}}
 	for _, x := range []struct {
 		name string
 		set  func(c *Config)
 		want string
 	}{
-		{"alone", func(c *Config) { c.Domain, c.MTU = Alone, 1500 }, ""},
+		{"alone", func(c *Config) { c.Domain, c.MTU = WholeDomain, 1500 }, ""},
 		{"any length", func(*Config) {}, ""},
 		{"no room", func(c *Config) { c.MTU = 1500 }, "mtu"},
 		{"room", func(c *Config) { c.MTU = 1501 }, ""},
@@ -504,7 +504,7 @@ func TestSuitsDomain(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := defaults()
-			c.Domain = Part
+			c.Domain = DomainMember
 			x.set(&c)
 			got := ""
 			for _, r := range c.suitsDomain(s) {

@@ -24,7 +24,7 @@ import (
 type flowShares struct {
 	bits  []float64 // by place: Σ bits · exp((arrival − since)/M): only their ratios matter, so nothing has to decay
 	all   float64   // their sum
-	since unit.Time `state:"instant"`
+	since unit.Time
 }
 
 // furthest is how many memories a table may be ahead of since, for exp to be within float64.

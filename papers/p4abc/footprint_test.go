@@ -229,7 +229,7 @@ func TestStateOfAggregates(t *testing.T) {
 				book.Add(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), netip.Addr{})
 			}
 			c := defaults()
-			c.Domain, c.Integer = Part, whole
+			c.Domain, c.Integer = DomainMember, whole
 			a, err := New(&dataplane.Site{Ports: 2, Book: book, Lines: lines}, c)
 			if err != nil {
 				t.Fatal(err)

@@ -88,7 +88,7 @@ func (s *slots) span(length unit.Time) Fixed {
 type IntegerMeter struct {
 	sum   uint64    // S, in units of 2^−8 bit; stays at its largest value when that is reached
 	last  int64     // the slot of t_last
-	start unit.Time `state:"instant"` // t_start
+	start unit.Time // t_start
 }
 
 // sumPlaces are the binary places of S. A frame's bits are shifted by them, and by 3 for being bytes.

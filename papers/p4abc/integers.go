@@ -96,7 +96,7 @@ func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed)
 	if a.spread != nil {
 		activity += a.spread.drawInteger()
 	}
-	if a.config.Domain == Part {
+	if a.config.Domain == DomainMember {
 		activity = min(activity, a.maxMarkFrom(p.Meta.In).whole).clamp()
 	}
 	return activity

@@ -12,8 +12,8 @@ import (
 // state is the paper's three variables (§5.2): S, t_last, t_start.
 type Meter struct {
 	bits  float64   // S: weighted bits, as of last
-	last  unit.Time `state:"instant"` // t_last
-	start unit.Time `state:"instant"` // t_start: when the measurement began, not when the first packet came
+	last  unit.Time // t_last
+	start unit.Time // t_start: when the measurement began, not when the first packet came
 }
 
 // NewMeter returns a meter whose measurement begins at start.

@@ -20,12 +20,13 @@ func TestMostActive(t *testing.T) {
 	for i := range byte(6) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
-	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second,
-		Reference: 10 * unit.Kbps, Average: unit.Second,
-		QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
-		Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps},
-			{Key: "10.0.9.0/24",
-				Value: unit.Kbps}}})
+	a, err := New(&dataplane.Site{Ports: 2, Book: book},
+		Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second,
+			Reference: 10 * unit.Kbps, Average: unit.Second,
+			QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
+			Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps},
+				{Key: "10.0.9.0/24",
+					Value: unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestMostActive(t *testing.T) {
 		users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
 		t.Errorf("%d: %+v", n, users)
 	}
-	a.Forget(2)
+	a.EvictAddress(2)
 	if n := a.MostActive(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
 		t.Errorf("after forgetting: %d: %+v", n, users)
 	}
@@ -56,8 +57,9 @@ func TestSample(t *testing.T) {
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
 	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
 	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
-	c := Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
-		QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
+	c := Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
+		Average: unit.Second,
+		QBase:   unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 		Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps}}}
 	sample := func(t *testing.T, shared bool, room int) (text []string) {
 		c.Shared = shared
@@ -167,7 +169,7 @@ func TestUnmarkedInMetrics(t *testing.T) {
 	for arithmetic, integer := range map[string]bool{"exact": false, "integer": true} {
 		t.Run(arithmetic, func(t *testing.T) {
 			c := defaults()
-			c.Domain, c.Integer = Part, integer
+			c.Domain, c.Integer = DomainMember, integer
 			b := newBenchAt(t, sidesFrom["core"], c)
 			b.now = unit.Second
 			b.send(1, withMark(3))
@@ -202,10 +204,11 @@ func TestCounts(t *testing.T) {
 }
 
 func testCounts(t *testing.T, book *packet.Book, integer bool) {
-	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second,
-		Reference: 10 * unit.Kbps, Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
-		Integer:    integer,
-		Aggregates: []Aggregate{{Key: "10.0.0.0/24", Value: unit.Gbps}, {Key: "10.0.77.0/24", Value: unit.Kbps}}})
+	a, err := New(&dataplane.Site{Ports: 2, Book: book},
+		Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second,
+			Reference: 10 * unit.Kbps, Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
+			Integer:    integer,
+			Aggregates: []Aggregate{{Key: "10.0.0.0/24", Value: unit.Gbps}, {Key: "10.0.77.0/24", Value: unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +262,7 @@ func testCounts(t *testing.T, book *packet.Book, integer bool) {
 	if len(got) != 2*(mostActive+2) {
 		t.Errorf("%d counters", len(got))
 	}
-	a.Forget(15) // its number goes to another address, which begins at nothing
+	a.EvictAddress(15) // its number goes to another address, which begins at nothing
 	if m := a.find(&packet.Packet{Src: 15, Version: 4}); m.counts != (counts{}) {
 		t.Errorf("whoever has the number next begins with %+v", m.counts)
 	}

@@ -177,7 +177,7 @@ func (b *bench) take() *packet.Packet {
 }
 
 func defaults() Config {
-	return Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
+	return Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
 		Average: 300 * unit.Millisecond, QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20},
 		Gamma: unit.Depth{Packets: 16}, FastCost: 1, Class: ByPacket, Users: 2}
 }
@@ -513,7 +513,7 @@ func TestNoAllocation(t *testing.T) {
 		lines := sidesFrom[ports]
 		c := defaults()
 		if lines != nil {
-			c.Domain = Part
+			c.Domain = DomainMember
 		}
 		b := newBenchAt(t, lines, c)
 		step := func() {

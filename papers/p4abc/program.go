@@ -22,8 +22,8 @@ var Experiments embed.FS
 type Program struct {
 	aggregates
 	honest
-	config   Config `state:"-"`
-	cost     uint8  // of class 0: log2 of as how many bytes one counts
+	config   Config
+	cost     uint8 // of class 0: log2 of as how many bytes one counts
 	inBytes  bool
 	frame    unit.Bytes      // of full size
 	aqms     []activityAQM   // by egress port
@@ -64,7 +64,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Program{aggregates: g, honest: honest{c.Domain == Part && c.Class == ByMark}, config: c, cost: uint8(c.shift()),
+	a := &Program{aggregates: g, honest: honest{c.Domain == DomainMember && c.Class == ByMark}, config: c,
+		cost:    uint8(c.shift()),
 		inBytes: c.inBytes(), frame: fullFrame(site),
 		aqms: newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
 	if a.sides, err = sidesOf(site, &c); err != nil {

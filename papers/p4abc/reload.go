@@ -74,6 +74,6 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	return "its meters", lost
 }
 
-// Forget resets the user with an address, which has no aggregate, because its number is reassigned to another
+// EvictAddress resets the user with an address, which has no aggregate, because its number is reassigned to another
 // address.
-func (a *Program) Forget(user packet.Addr) { a.forget(user) }
+func (a *Program) EvictAddress(user packet.Addr) { a.forget(user) }

@@ -13,7 +13,7 @@ import (
 )
 
 var _ dataplane.Adopter = (*Program)(nil)
-var _ dataplane.Forgetter = (*Program)(nil)
+var _ dataplane.AddressEvictor = (*Program)(nil)
 
 // A program with other parameters takes over what the one before has measured: the rates of
 // aggregates and of single sources, also with another memory, and the averages. It begins

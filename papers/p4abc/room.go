@@ -17,14 +17,14 @@ import (
 // active users have the other half. The dependence on packets is in integers alone, and the same in both arithmetics.
 type room struct {
 	byteTime product   // transmission time of bytes, in ps
-	max      unit.Time `state:"-"` // of level, 0: the thresholds are as configured
-	memory   unit.Time `state:"-"` // M_AM
-	pause    unit.Time `state:"-"` // M_AA
+	max      unit.Time // of level, 0: the thresholds are as configured
+	memory   unit.Time // M_AM
+	pause    unit.Time // M_AA
 
-	level unit.Time `state:"span"`
-	free  unit.Time `state:"instant"` // when the frames that have departed are sent
-	last  unit.Time `state:"instant"` // the last arrival
-	until unit.Time `state:"instant"` // an empty port counts until then
+	level unit.Time
+	free  unit.Time // when the frames that have departed are sent
+	last  unit.Time // the last arrival
+	until unit.Time // an empty port counts until then
 }
 
 const (

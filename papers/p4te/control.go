@@ -16,7 +16,7 @@ type Event struct {
 
 // Write is a change of one upward table: a port enters or leaves a routing group.
 type Write struct {
-	At     unit.Time `state:"instant"` // when the table has it
+	At     unit.Time // when the table has it
 	Metric Metric
 	Group  int
 	Port   dataplane.PortID
@@ -48,13 +48,13 @@ type ControlConfig struct {
 // atomic (§4.3): a port first leaves its group and enters the next one a write later; in between it is in
 // none.
 type ControlPlane struct {
-	config ControlConfig  `state:"-"`
+	config ControlConfig
 	group  [Metrics][]int // by port; −1: not an upward port
 	down   []bool         // by port: taken out because its link is down
-	free   unit.Time      `state:"past"` // when the last write is done
+	free   unit.Time      // when the last write is done
 	lost   uint64
 	writes []Write
-	work   work `state:"-"`
+	work   work
 }
 
 // NewControlPlane returns the control plane of a switch with this number of ports. The ports in up lead

@@ -182,7 +182,7 @@ var (
 
 // warnOfNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s
 // nothing follows.
-func (o *Options) warnOfNetwork(s *dataplane.Setting) (all []scheme.Remark) {
+func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if o.Monitor {
 		all = warnOfDrift(s)
 	}
@@ -222,7 +222,7 @@ func (o *Options) warnOfNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 
 // warnOfDrift warns of the neighbour with the clock that drifts apart the most, if LinkDelay does not follow
 // that drift.
-func warnOfDrift(s *dataplane.Setting) []scheme.Remark {
+func warnOfDrift(s *dataplane.SwitchContext) []scheme.Remark {
 	const allowed = 1e6 / (1 << driftShift) // ppm
 	worst := -1
 	for i := range s.Ports {

@@ -115,8 +115,8 @@ func TestSuits(t *testing.T) {
 				t.Fatal(err)
 			}
 			var told []string
-			for _, r := range dataplane.Suits(c, &dataplane.Setting{Longest: x.trip,
-				Ports: []dataplane.Facing{{To: "h", Host: true,
+			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Longest: x.trip,
+				Ports: []dataplane.Peer{{To: "h", Host: true,
 					Rate: x.rate}, {To: "s", Rate: x.rate}}}) {
 				told = append(told, r.Param)
 				if _, ok := c.(*Options); !ok || r.Refused || scheme.Validate(c.(*Options)) != nil {

@@ -40,7 +40,8 @@
 //	                                                          TestPaperMonitoring, TestPaperFlows,
 //	                                                          TestFootprintModes, TestFootprintWrites
 //	P4TE code             the code's ack = seq + 1            NextByte  TestFakeACKOfTheCode, TestNextByte
-//	ours                  the rate part in weir switch        Alone  TestHeldByWindow, TestHeldWindows, TestHeldNeeds
+//	ours                  the rate part in weir switch        Standalone
+//	                                                          TestHeldByWindow, TestHeldWindows, TestHeldNeeds
 //	ours                  windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	beyond the paper      rates lowered where packets wait    DecideQueue  TestDecisionQueue

@@ -8,5 +8,5 @@ import (
 
 // Every test that doc.go names exists.
 func TestDoc(t *testing.T) {
-	testutil.CheckDocTests(t, 40, "../../worlds/softswitch", "../../e2e")
+	testutil.CheckDocTests(t, 40, "../../worlds/switch", "../../e2e")
 }

@@ -24,7 +24,7 @@ type LinkDelay struct {
 // minDelay is the minimum of a port.
 type minDelay struct {
 	difference uint64    // ns modulo 2⁴⁸
-	at         unit.Time `state:"instant"` // when it was measured
+	at         unit.Time // when it was measured
 	known      bool
 }
 

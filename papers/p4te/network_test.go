@@ -117,7 +117,7 @@ func build(t testing.TB, text string) *network {
 	}
 	c, err := plan.Runs(exp)[0].Config()
 	if err == nil {
-		err = c.MakeEnds() // tests look into them
+		err = c.MakeEndpoints() // tests look into them
 	}
 	if err != nil {
 		t.Fatal(err)

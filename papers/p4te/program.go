@@ -52,33 +52,33 @@ type Counts struct {
 
 // Program is P4TE at a leaf, a spine or a super spine.
 type Program struct {
-	config   Config `state:"-"`
+	config   Config
 	place    *dataplane.Place
-	clock    telemetry.Clock `state:"-"`
+	clock    telemetry.Clock
 	framing  packet.Framing
 	down     []int32 // by address: the port that leads down to it; −1: upward
 	upward   [Metrics]*Upward
 	flowlets *dataplane.Flowlets
 	seed     uint32
 
-	depth    *Gradient
-	delay    *Gradient
-	links    *LinkDelay
-	colours  *Colours
-	safe     *SafeRates
-	used     []dataplane.Colour // port_utilizations, at ingress
-	leadsUp  []bool             // by port
-	hosts    []bool             // by port: there is a host
-	left     []unit.Time        `state:"instant"` // by port: when the last packet left
-	nextAge  unit.Time          `state:"instant"`
-	reach    *reach             // nil: nobody tells of failures
-	isDown   []bool             // by port: the link is down, as far as the control plane knows
-	control  *ControlPlane
-	writes   []Write // on their way, by time; those before index written are done
-	written  int
-	nextLook unit.Time `state:"instant"`
-	counts   Counts    `state:"count"`
-	rate     *rater    // nil: no rate adaptation
+	depth        *Gradient
+	delay        *Gradient
+	links        *LinkDelay
+	colours      *Colours
+	safe         *SafeRates
+	used         []dataplane.Colour // port_utilizations, at ingress
+	leadsUp      []bool             // by port
+	hosts        []bool             // by port: there is a host
+	left         []unit.Time        // by port: when the last packet left
+	nextAge      unit.Time
+	reachability *reachability // nil: nobody tells of failures
+	isDown       []bool        // by port: the link is down, as far as the control plane knows
+	control      *ControlPlane
+	writes       []Write // on their way, by time; those before index written are done
+	written      int
+	nextLinkPoll unit.Time
+	counts       Counts
+	rate         *rater // nil: no rate adaptation
 }
 
 // New returns the program for a switch in a fat tree whose hosts have hierarchical addresses, of options
@@ -134,7 +134,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
 	t.rate = newRater(t, c.Rate)
 	if c.Tell && c.Detect > 0 {
-		t.reach = newReach(t, site)
+		t.reachability = newReachability(t, site)
 	}
 	if !c.Monitor { // without colours no rate ever changes, so no header is needed
 		t.rate = nil
@@ -182,7 +182,7 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
 		m.Out = dataplane.PortID(t.down[p.Dst])
 	} else if port, ok := t.selectPath(now, p, class); ok {
-		if m.Out = port; t.reach != nil {
+		if m.Out = port; t.reachability != nil {
 			m.Out = t.around(now, p, port)
 		}
 	} else {
@@ -326,9 +326,9 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	}
 	next := unit.Never
 	if t.config.Detect > 0 {
-		if now >= t.nextLook {
-			t.nextLook = now + t.config.Detect
-			if t.reach != nil {
+		if now >= t.nextLinkPoll {
+			t.nextLinkPoll = now + t.config.Detect
+			if t.reachability != nil {
 				t.tell(env)
 			}
 			for _, p := range t.place.Up {
@@ -338,7 +338,7 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 				}
 			}
 		}
-		next = t.nextLook
+		next = t.nextLinkPoll
 	}
 	if t.config.Age > 0 && t.config.Paths {
 		if now >= t.nextAge {

@@ -12,7 +12,7 @@ import (
 
 	"weir/core/unit"
 	"weir/study/report"
-	"weir/worlds/lab"
+	"weir/worlds/live"
 )
 
 // SwitchOptions is what a benchmark of the lab's data plane takes.
@@ -25,7 +25,7 @@ type SwitchOptions struct {
 	Progress  func(doing string) // may be nil
 	Only      []string           // rows besides the direct one; all if there are none
 	// Schedulings, if there are any, are compared: each shaped row is there once for each, and nothing else.
-	Schedulings []lab.Scheduling
+	Schedulings []live.Scheduling
 	// OnLeft is told what dead labs have left that cannot be removed; nil: nobody is.
 	OnLeft func(left error)
 }
@@ -49,9 +49,9 @@ type SwitchFigures struct {
 type SwitchRow struct {
 	Name string `json:"name"` // program or rate
 	// Scheduling of the data plane; empty: the lab's usual one.
-	Scheduling lab.Scheduling `json:"scheduling,omitempty"`
-	Share      float64        `json:"payload_share_bps,omitempty"`
-	Delay      float64        `json:"round_trip_s,omitempty"` // of the links
+	Scheduling live.Scheduling `json:"scheduling,omitempty"`
+	Share      float64         `json:"payload_share_bps,omitempty"`
+	Delay      float64         `json:"round_trip_s,omitempty"` // of the links
 	// Medians over the turns that nothing disturbed, or over all if there are none.
 	Goodput   float64 `json:"goodput_bps"`
 	Least     float64 `json:"goodput_bps_min"`

@@ -27,7 +27,7 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 		d.asked = append(d.asked, d.currentTraffic)
 	}
 	t := &tr.traits
-	site := &cc.Site{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
+	site := &cc.FlowContext{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
 		Config: tr.ccConfig, Uncongested: t.UponCongestion(), Unmeasured: t.WhyUnmeasured, Keeps: t.KeepsSlow,
 		AcksDelayed: t.DelaysAcks}
 	spread := d.collectPaths(p, site, tr, first, end)
@@ -37,9 +37,9 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
 		}
 	}
-	ofTransport, ofControl := transport.CheckAsking(t.Asking, site)
+	ofTransport, ofControl := transport.CheckTelemetry(t.Telemetry, site)
 	d.addRemarks(tr, "transport "+tr.seen.Transport.Name, d.transportAt, d.transport,
-		d.issuable(slices.Concat(tr.checkPathChoice(spread), cc.Suits(tr.transportConfig, site), ofTransport,
+		d.issuable(slices.Concat(tr.checkPathChoice(spread), cc.Check(tr.transportConfig, site), ofTransport,
 			transport.ShortTimer(t.Timer, site))))
 	tr.timer, tr.timed = transport.ReportTimer(t.Timer, site.Paths)
 	if tr.cc == nil {
@@ -51,7 +51,7 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 			d.shortest = x.BaseRTT
 		}
 	}
-	d.addRemarks(tr, "cc "+tr.cc.Name, tr.ccAt, d.control, d.issuable(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
+	d.addRemarks(tr, "cc "+tr.cc.Name, tr.ccAt, d.control, d.issuable(append(cc.CheckScheme(tr.cc, tr.ccConfig, site),
 		ofControl...)))
 }
 

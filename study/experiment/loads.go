@@ -228,8 +228,8 @@ func (d *pathChecker) checkTrafficAgain(p *Point, loads map[topology.PortRef]*po
 }
 
 // describeSwitches returns what the programs of all switches may depend on.
-func (d *pathChecker) describeSwitches(p *Point) *dataplane.Setting {
-	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.shortest, Longest: d.longest,
+func (d *pathChecker) describeSwitches(p *Point) *dataplane.SwitchContext {
+	s := &dataplane.SwitchContext{Framing: p.seen.Framing, Shortest: d.shortest, Longest: d.longest,
 		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -292,12 +292,12 @@ func (p *Point) listedSenders() []int {
 // switchPorts returns a switch's ports. Data can queue at one that is the narrowest of a path, or to which hosts can
 // together
 // send more than it sends.
-func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Facing) {
+func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Peer) {
 	n := p.seen.Network
 	for _, port := range p.seen.Routes.Ports(sw) {
 		l := &n.Links[port.Link]
 		other := l.Ends[1-port.End]
-		f := dataplane.Facing{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
+		f := dataplane.Peer{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
 			f.Idle, f.Longest = !x.canQueue(l.Rate), x.longest

@@ -193,8 +193,8 @@ func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 
 // collectPaths adds to a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows
 // from first on and before end. It returns what switches do to flows with a choice of ports.
-func (d *pathChecker) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
-	seen := map[cc.SitePath]int{} // number in site.Paths, counted from 1
+func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
+	seen := map[cc.FlowPath]int{} // number in site.Paths, counted from 1
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	counted := p.countEndless(tr, first, end) > 0 && site.Sending == 0 // by loads
 	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
@@ -207,7 +207,7 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, 
 		for _, at := range w.chosen {
 			spread.add(&d.switches[at].spreading)
 		}
-		x := cc.SitePath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
+		x := cc.FlowPath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
 		x.BaseRTT += tr.traits.AckDelay
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
@@ -285,7 +285,7 @@ func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Byt
 }
 
 // addSignals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
-func (d *pathChecker) addSignals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
+func (d *pathChecker) addSignals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic) {
 	var here switchRole
 	for _, port := range w.ports[1:] {
 		if !slices.Contains(w.queues, port) && !d.canQueue(p.seen.Network, port) {
@@ -381,7 +381,7 @@ func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 }
 
 // addLosses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
-func (d *pathChecker) addLosses(p *Point, x *cc.SitePath, w *walk) {
+func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
 		if !slices.Contains(w.queues, port) && !d.canQueue(p.seen.Network, port) {

@@ -514,7 +514,7 @@ func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
 // telemetryBytes returns what telemetry or requests to switches take at most of a data packet of a traffic, on the
 // longest of its flows' shortest paths.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
-	if tr.traits.Asking == nil || tr.cc == nil || p.seen.Framing.Fixed() {
+	if tr.traits.Telemetry == nil || tr.cc == nil || p.seen.Framing.Fixed() {
 		return 0
 	}
 	if tr.traits.CarriesRequests && tr.cc.Requests {
@@ -532,7 +532,7 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	if tr.cc.Receiver != nil {
 		others = transport.AdoptedBytes
 	}
-	switch when := tr.traits.Asking.When; {
+	switch when := tr.traits.Telemetry.When; {
 	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
 		return 0
 	case tr.cc.Telemetry == telemetry.PathLoad:

@@ -300,7 +300,7 @@ func (l List) Needs(p *Point, load *outcome.Load) (all Needs, each []Needs) {
 func (l List) Observe(p *Point, load *outcome.Load) (s outcome.Selection, err error) {
 	n, _ := l.Needs(p, load)
 	s = outcome.Selection{Watches: n.Watches, Onsets: n.Onsets, Delays: n.Delays, Tally: n.Tally, Notices: n.Notices,
-		Ordering: n.Ordering, Peaks: n.Peaks, Taken: n.Taken, Steers: n.Steers}
+		Ordering: n.Ordering, Peaks: n.Peaks, Usage: n.Taken, Steers: n.Steers}
 	if total := Samples(p, load, s.Watches); total > mostWatched {
 		return s, &TooMuch{total}
 	}

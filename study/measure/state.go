@@ -28,20 +28,20 @@ func (*state) Needs(*Point, *outcome.Load) Needs { return Needs{Taken: true} }
 
 // Evaluate adds what each switch has.
 func (m *state) Evaluate(e *Evaluation) {
-	add := func(name, unit string, f func(t *dataplane.Taken) float64) {
+	add := func(name, unit string, f func(t *dataplane.Usage) float64) {
 		x := Measured{Name: name, Unit: unit, Groups: []Grouped{}}
 		for _, i := range m.switches {
 			v := math.NaN()
-			if i < len(e.Result.Taken) && e.Result.Taken[i] != nil {
-				v = f(e.Result.Taken[i])
+			if i < len(e.Result.Usage) && e.Result.Usage[i] != nil {
+				v = f(e.Result.Usage[i])
 			}
 			x.Groups = append(x.Groups, Grouped{Group: e.Point.Network.Nodes[i].Name, Value: v})
 		}
 		e.Add(x)
 	}
-	add("state", "bits", func(t *dataplane.Taken) float64 { return float64(t.State) })
-	add("state_accesses", "", func(t *dataplane.Taken) float64 { return float64(t.Reads + t.Writes) })
-	add("state_lookups", "", func(t *dataplane.Taken) float64 { return float64(t.Lookups) })
-	add("state_p4_operations", "", func(t *dataplane.Taken) float64 { return float64(t.Possible) })
-	add("state_lacked_operations", "", func(t *dataplane.Taken) float64 { return float64(t.Operations) })
+	add("state", "bits", func(t *dataplane.Usage) float64 { return float64(t.State) })
+	add("state_accesses", "", func(t *dataplane.Usage) float64 { return float64(t.Reads + t.Writes) })
+	add("state_lookups", "", func(t *dataplane.Usage) float64 { return float64(t.Lookups) })
+	add("state_p4_operations", "", func(t *dataplane.Usage) float64 { return float64(t.Possible) })
+	add("state_lacked_operations", "", func(t *dataplane.Usage) float64 { return float64(t.Operations) })
 }

@@ -31,8 +31,8 @@ const mostTried = 2000
 // What is read of an experiment so takes as much memory as its file has flows, and not as a run has.
 const mostDrawn = 10000
 
-// Config makes the run of a point with a seed. Endpoints are made when their flows begin (transport.Ends); those of the
-// first flow of each traffic are made here as well, as what is wrong with them is an error of the run.
+// Config makes the run of a point with a seed. Endpoints are made when their flows begin (sim.EndpointFactory); those
+// of the first flow of each traffic are made here as well, as what is wrong with them is an error of the run.
 func Config(p *experiment.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1, 0) }
 
 // configure makes the run of a point with a seed, and tries the endpoints of so many flows of each traffic. A limit
@@ -52,9 +52,9 @@ func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config,
 		Repeat: repeat, Anew: anew,
 	}
 	routes := p.Routes()
-	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry, chooser: routes.NewChooser(),
+	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry, selector: routes.NewNICSelector(),
 		hosts: make([]cc.Host, routes.NICs().Len()), listed: map[[3]int]int{}}
-	c.Ends, c.JobEnds = b, b
+	c.EndpointFactory, c.MessageEndpointFactory = b, b
 	if n := p.Flows(); n > 0 {
 		b.flows, b.index = make([]outcome.Flow, 0, n), make([]int32, 0, n)
 	}
@@ -125,8 +125,8 @@ func eachFlow(p *experiment.Point, seed uint64, limit int, visit func(f *experim
 	return scale, nil
 }
 
-// builder makes the flows of one run, and their endpoints when they begin (transport.Ends). What calls for different
-// hosts write to is different, as several threads may carry out a run.
+// builder makes the flows of one run, and their endpoints when they begin (sim.EndpointFactory). What calls for
+// different hosts write to is different, as several threads may carry out a run.
 type builder struct {
 	point     *experiment.Point
 	seen      *measure.Point
@@ -136,12 +136,12 @@ type builder struct {
 	room      []int     // for outcome.Flow.After
 	index     []int32   // of each flow in its traffic; −1 − that where its start was drawn from its stream
 	hosts     []cc.Host // what receivers at a NIC share
-	chooser   *topology.Chooser
+	selector  *topology.NICSelector
 	listed    map[[3]int]int // flows of a list, by hosts and port
 	scripts   map[int]*transport.Script
-	paths     map[[3]int]cc.Path // of messages of jobs, by hosts and traffic
-	steers    []job.Program      // by job, those that say which NIC a message takes
-	spare     [][]transport.Ends // by traffic, of messages that are over
+	paths     map[[3]int]cc.Path         // of messages of jobs, by hosts and traffic
+	steers    []job.Program              // by job, those that say which NIC a message takes
+	spare     [][]transport.EndpointPair // by traffic, of messages that are over
 }
 
 // random is a flow's own stream.
@@ -158,7 +158,7 @@ func drawStart(low, high unit.Time, random unit.Random) unit.Time {
 func (b *builder) add(f *experiment.Flow) error {
 	i, tr := len(b.flows), b.point.Entry(f.Traffic)
 	how, port := tr.NIC()
-	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(i))
+	nics, err := b.selector.Choose(how, port, f.Src, f.Dst, uint32(i))
 	if err != nil {
 		return b.noNIC(f.Traffic, err)
 	}
@@ -216,12 +216,12 @@ func stopOf(tr *experiment.Traffic) unit.Time {
 	return tr.Stop()
 }
 
-// Away gives a flow other NICs of its hosts if one has no link (sim.Moving): by hash or in turn, as those that have a
-// named one, or a rail's, are bound to that.
-func (b *builder) Away(flow int, up func(nic int) bool) (src, dst int) {
+// Reroute gives a flow other NICs of its hosts if one has no link (sim.NICFailover): by hash or in turn, as those that
+// have a named one, or a rail's, are bound to that.
+func (b *builder) Reroute(flow int, up func(nic int) bool) (src, dst int) {
 	f := &b.flows[flow]
 	if how, port := b.point.Entry(f.Group).NIC(); port < 0 && how != topology.Rail {
-		p := b.chooser.Away(how, topology.Pair{From: f.Src, To: f.Dst}, uint32(flow), up)
+		p := b.selector.Reroute(how, topology.Pair{From: f.Src, To: f.Dst}, uint32(flow), up)
 		f.Src, f.Dst = p.From, p.To
 	}
 	return f.Src, f.Dst
@@ -241,7 +241,7 @@ func (b *builder) Receiver(flow int) (transport.Endpoint, error) {
 }
 
 // ForgetWaits makes the flows of a configuration that Config has made know no limit of how long packets wait.
-func ForgetWaits(c *sim.Config) { c.Ends.(*builder).seen.Waits = nil }
+func ForgetWaits(c *sim.Config) { c.EndpointFactory.(*builder).seen.Waits = nil }
 
 // try makes the ends of a flow for the errors that there may be.
 func (b *builder) try(flow int) (sender transport.Endpoint, err error) {

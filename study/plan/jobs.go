@@ -55,7 +55,7 @@ func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 		f := outcome.Flow{Group: id, Src: j.Hosts[from], Dst: j.Hosts[to], Size: 1000, Start: start}
 		m := job.Message{From: int32(from), Send: at}
 		if err = b.Message(number, &m, int32(to), &f, func(int) bool { return true }); err == nil {
-			_, _, err = b.MessageEnds(&f, 0, 0, start)
+			_, _, err = b.MessageEndpoints(&f, 0, 0, start)
 		}
 		return false
 	})
@@ -75,7 +75,7 @@ func (b *builder) steered(id int, j *experiment.Job) error {
 	for i, from := range j.Hosts {
 		most := 0
 		for k := 1; k < len(j.Hosts) && most < nics && demands; k++ {
-			if _, ways, err := b.chooser.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)]); err == nil {
+			if _, ways, err := b.selector.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)]); err == nil {
 				most = max(most, ways)
 			}
 		}
@@ -107,7 +107,7 @@ func (b *builder) bound(id int, j *experiment.Job) (err error) {
 	}
 	j.Sends(func(from int, _ job.Ref, to int) bool {
 		if err == nil {
-			if _, wrong := b.chooser.Choose(how, port, j.Hosts[from], j.Hosts[to], 0); wrong != nil {
+			if _, wrong := b.selector.Choose(how, port, j.Hosts[from], j.Hosts[to], 0); wrong != nil {
 				err = b.noNIC(id, wrong)
 			}
 		}
@@ -123,7 +123,7 @@ func (b *builder) noNIC(id int, why error) error {
 		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 
-// Tick is the granularity in which a traffic's transport and its controller take time (sim.Lasting).
+// Tick is the granularity in which a traffic's transport and its controller take time (sim.PersistentEndpointFactory).
 func (b *builder) Tick(group int) unit.Time {
 	tr := b.point.Entry(group)
 	transport, _ := tr.Transport()
@@ -137,7 +137,7 @@ func (b *builder) Tick(group int) unit.Time {
 const mostPorts = 50000
 
 // Message gives a message the ports of its queue pair: all from one rank to another, over the same lane or NIC, have
-// the same, in every iteration (sim.JobEnds).
+// the same, in every iteration (sim.MessageEndpointFactory).
 func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb
@@ -148,7 +148,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 	tr := b.point.Entry(f.Group)
 	f.Class = tr.TOSOf(f.Size) >> 5
 	if p := b.steers[j]; p != nil {
-		nics, _, err := b.chooser.ByTurn(int(p.Op(int(m.From), m.Send).NIC), f.Src, f.Dst)
+		nics, _, err := b.selector.ByTurn(int(p.Op(int(m.From), m.Send).NIC), f.Src, f.Dst)
 		if err != nil {
 			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
@@ -156,7 +156,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 		return nil
 	}
 	how, port := tr.NIC()
-	nics, err := b.chooser.ChooseUp(how, port, f.Src, f.Dst, uint32(pair), up)
+	nics, err := b.selector.ChooseUp(how, port, f.Src, f.Dst, uint32(pair), up)
 	if err != nil {
 		return b.noNIC(f.Group, err)
 	}
@@ -164,12 +164,13 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 	return nil
 }
 
-// State is what lasts of a message behind its end: what choosing NICs remembers, and what hosts share (sim.Lasting).
+// State returns what outlasts a message: the turns of the NIC selector, and what hosts share
+// (sim.PersistentEndpointFactory).
 func (b *builder) State() any {
 	return &struct {
-		Chooser *topology.Chooser
-		Hosts   []cc.Host
-	}{b.chooser, b.hosts}
+		Selector *topology.NICSelector
+		Hosts    []cc.Host
+	}{b.selector, b.hosts}
 }
 
 // path is that between two hosts of a traffic. Messages take the same again and again; a run with jobs has one thread.
@@ -186,8 +187,8 @@ func (b *builder) path(f *outcome.Flow) cc.Path {
 	return p
 }
 
-// MessageEnds makes both endpoints of a message (sim.JobEnds).
-func (b *builder) MessageEnds(f *outcome.Flow, id int, number uint64, start unit.Time) (sender,
+// MessageEndpoints makes both endpoints of a message (sim.MessageEndpointFactory).
+func (b *builder) MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (sender,
 	receiver transport.Endpoint, err error) {
 	tr := b.point.Entry(f.Group)
 	controller, config := tr.CC()
@@ -217,25 +218,25 @@ func (b *builder) MessageEnds(f *outcome.Flow, id int, number uint64, start unit
 // mostOld is how many ends a traffic keeps of messages that are over.
 const mostOld = 1024
 
-// Over takes the ends of a message that is over, for one that begins (sim.Reusing).
-func (b *builder) Over(group int, sender, receiver transport.Endpoint) {
+// Recycle keeps the endpoints of a closed message for one that begins (sim.EndpointRecycler).
+func (b *builder) Recycle(group int, sender, receiver transport.Endpoint) {
 	if scheme, _ := b.point.Entry(group).Transport(); scheme.Rebuild == nil {
 		return
 	}
 	if b.spare == nil {
-		b.spare = make([][]transport.Ends, b.point.Entries())
+		b.spare = make([][]transport.EndpointPair, b.point.Entries())
 	}
 	if all := b.spare[group]; len(all) < mostOld {
-		b.spare[group] = append(all, transport.Ends{Sender: sender, Receiver: receiver})
+		b.spare[group] = append(all, transport.EndpointPair{Sender: sender, Receiver: receiver})
 	}
 }
 
 // old are ends of a traffic's message that is over; none: none is left.
-func (b *builder) old(group int) (ends transport.Ends) {
+func (b *builder) old(group int) (ends transport.EndpointPair) {
 	if group < len(b.spare) {
 		if all := b.spare[group]; len(all) > 0 {
 			n := len(all) - 1
-			ends, all[n] = all[n], transport.Ends{}
+			ends, all[n] = all[n], transport.EndpointPair{}
 			b.spare[group] = all[:n]
 		}
 	}

@@ -22,7 +22,7 @@ func (trial) Build(p *experiment.Point, whole bool) (samples, kept float64, err 
 	if err != nil {
 		return 0, 0, err
 	}
-	seen := c.Ends.(*builder).seen
+	seen := c.EndpointFactory.(*builder).seen
 	samples, kept = measure.Samples(seen, &c.Load, c.Watches), p.Measures().Kept(seen, &c.Load)
 	if c.Ideal != nil {
 		return samples, kept, nil
@@ -45,7 +45,7 @@ func (resting) Ops(int, int) int { return 0 }
 // more memory than to read of them. They do not wait for each other any more.
 func reduce(p *experiment.Point, c *sim.Config) (err error) {
 	c.Triggers = nil
-	b := c.Ends.(*builder)
+	b := c.EndpointFactory.(*builder)
 	kept, n, scripts := make([]int, p.Entries()), 0, map[int]*transport.Script{}
 	for i, f := range b.flows {
 		if kept[f.Group]++; kept[f.Group] > mostTried {

@@ -26,27 +26,28 @@ topology:
 measure: [drops]
 `
 
-// bent is JobEnds whose messages' packets are expected at another NIC than the one that they arrive at.
+// bent is a MessageEndpointFactory whose messages' packets are expected at another NIC than the one that they arrive
+// at.
 type bent struct {
-	sim.JobEnds
+	sim.MessageEndpointFactory
 	expected, arrive int // NICs
 }
 
 func (e bent) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
-	err := e.JobEnds.Message(j, m, to, f, up)
+	err := e.MessageEndpointFactory.Message(j, m, to, f, up)
 	if f.Dst == e.arrive {
 		f.Dst = e.expected
 	}
 	return err
 }
 
-func (e bent) MessageEnds(f *outcome.Flow, id int, number uint64, start unit.Time) (s, r transport.Endpoint,
+func (e bent) MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (s, r transport.Endpoint,
 	err error) {
 	right := *f
 	if right.Dst == e.expected {
 		right.Dst = e.arrive
 	}
-	return e.JobEnds.MessageEnds(&right, id, number, start)
+	return e.MessageEndpointFactory.MessageEndpoints(&right, id, number, start)
 }
 
 // misdirected is the run of a traffic whose packets arrive at b's first NIC and are expected at its second.
@@ -55,7 +56,7 @@ func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	text := strings.NewReplacer("TRAFFIC", traffic, "WARMUP", warmup).Replace(twoLinks)
 	c := configuredBy(t, text)
 	first, second := 1, c.Network.NICs().Number(1, 1)
-	if err := c.MakeEnds(); err != nil {
+	if err := c.MakeEndpoints(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range c.Flows {
@@ -64,7 +65,7 @@ func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 		}
 		c.Flows[i].Dst = second
 	}
-	c.JobEnds = bent{c.JobEnds, second, first}
+	c.MessageEndpointFactory = bent{c.MessageEndpointFactory, second, first}
 	res, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)

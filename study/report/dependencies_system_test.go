@@ -21,7 +21,7 @@ func TestDependencies(t *testing.T) {
 		t.Fatalf("%d packages, and not the results", len(all))
 	}
 	for _, p := range all {
-		for _, no := range []string{"weir/worlds/lab", "weir/worlds/softswitch", "weir/study/run", "weir/internal/netns",
+		for _, no := range []string{"weir/worlds/lab", "weir/worlds/switch", "weir/study/run", "weir/internal/netns",
 			"weir/internal/ring", "weir/internal/rtnl", "weir/internal/sockdiag"} {
 			if p == no || strings.HasPrefix(p, no+"/") {
 				t.Errorf("it links %s", p)

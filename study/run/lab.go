@@ -19,6 +19,7 @@ import (
 	"weir/worlds/lab/iperf"
 	"weir/worlds/lab/kernel"
 	labtraffic "weir/worlds/lab/traffic"
+	"weir/worlds/live"
 	"weir/worlds/sim"
 )
 
@@ -43,8 +44,8 @@ type Lab struct {
 	// Attempts is how often a run is carried out at most while the machine disturbs it;
 	// below 1 means once.
 	Attempts int
-	// Scheduling of what must be punctual; empty: lab.DefaultScheduling.
-	Scheduling lab.Scheduling
+	// Scheduling of what must be punctual; empty: live.DefaultScheduling.
+	Scheduling live.Scheduling
 	// Generator of traffic; nil: lab/traffic.
 	Generator *Generator
 	// Beside is what the simulator gives for the same; may be nil.
@@ -279,10 +280,10 @@ func controlOf(tr *experiment.Traffic) string {
 // cannot be made, which the plan has tried, is missing.
 func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 	sender := func(start unit.Time) transport.Endpoint {
-		e, _ := c.Ends.Sender(i, start)
+		e, _ := c.EndpointFactory.Sender(i, start)
 		return e
 	}
-	x.UDPReceiver, _ = c.Ends.Receiver(i)
+	x.UDPReceiver, _ = c.EndpointFactory.Receiver(i)
 	if x.After == nil {
 		x.UDP = sender(x.Start)
 	} else {
@@ -304,7 +305,7 @@ func attemptOf(r *lab.Report, all *sent, rtt, frames unit.Time) *results.Attempt
 	}
 	l := &r.Lateness
 	a := &results.Attempt{
-		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.UpsetShare(all.hosts, rtt),
+		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.DisturbedShare(all.hosts, rtt),
 		Held: r.HeldShare(all.hosts, frames, rtt), WaitedS: r.Waited.Seconds(),
 		HostsWaitedS: r.Kernels.Sum.Seconds(), HostsWaited: r.WaitedShare(rtt),
 		Errors: append([]string{}, r.Errors()...),
@@ -349,7 +350,7 @@ func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *outc
 	res := &outcome.Result{
 		End: outcome.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
 		Ports: r.Ports, Flows: make([]outcome.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
-		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Taken: r.Taken, Steering: r.Steering,
+		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Usage: r.Usage, Steering: r.Steering,
 		Reordering: make([]outcome.Reordering, len(c.Flows)),
 		Peaks:      make([]unit.Bytes, len(c.Flows)),
 	}

@@ -22,6 +22,7 @@ import (
 	"weir/study/results"
 	"weir/worlds/lab"
 	labtraffic "weir/worlds/lab/traffic"
+	"weir/worlds/live"
 )
 
 // A disturbed attempt is made again, up to the limit; the last one counts, all are recorded
@@ -116,8 +117,9 @@ func TestBusyMachine(t *testing.T) {
 func TestAttemptOf(t *testing.T) {
 	var h unit.Histogram
 	h.Add(unit.Millisecond)
-	quiet := &lab.Report{Lateness: lab.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
-		Stall: 5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
+	quiet := &lab.Report{
+		Lateness: live.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
+		Stall:    5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
 	a := attemptOf(quiet, &sent{kernel: &labtraffic.Result{}}, unit.Second, 0)
 	want := &results.Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6,
 		LateP999S: 3e-6,

@@ -14,7 +14,7 @@ import (
 
 // ports are the source ports that the packets of a flow have beside its own.
 func ports(c *sim.Config, flow int) ([]uint16, error) {
-	receiver, err := c.Ends.Receiver(flow)
+	receiver, err := c.EndpointFactory.Receiver(flow)
 	if err != nil {
 		return nil, fmt.Errorf("flow %d: %w", flow, err)
 	}

@@ -73,7 +73,7 @@ func Watch(r *experiment.Registry) (*experiment.Registry, *Watched) {
 
 // Watched is what controllers of a registry have told.
 type Watched struct {
-	traps cctest.Traps
+	traps cctest.Findings
 	names []string // of all that may have mistakes
 }
 
@@ -102,7 +102,7 @@ func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 			add(Trap{Text: wrong, Fatal: true})
 			return found, ""
 		}
-		if slices.ContainsFunc(w.traps.Found, func(t cctest.Trap) bool { return t.Fatal }) {
+		if slices.ContainsFunc(w.traps.Found, func(t cctest.Finding) bool { return t.Fatal }) {
 			continue
 		}
 		if text := drops(first); text != "" {

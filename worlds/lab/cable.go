@@ -25,18 +25,17 @@ func (c *Config) Cables() (links []int) {
 	return slices.Compact(links)
 }
 
-// carried makes a link go by its cable's carrier, no longer by what the experiment has in store for it.
-func (d *plane) carried(link int) {
+// followCarrier makes a link go by its cable's carrier, no longer by what the experiment has in store for it.
+func (d *plane) followCarrier(link int) {
 	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e Event) bool { return e.Link == link && !e.Rated() })
-	d.stopAt = d.nextStop()
+	d.ScheduleAct(d.nextAct())
 }
 
-// plug is that a link has lost its carrier, or has it back, after all that has happened.
-func (d *plane) plug(link int, down bool) {
-	now := d.done
-	e := Event{At: now - d.config.Lead, Link: link, Down: down}
-	d.wiring.Happen(d.fabric, &e, now)
-	d.happened(now, &e)
-	d.carriers = append(d.carriers, Carrier{Link: link, Down: down, At: e.At})
-	d.due = d.next()
+// setCarrier has a link lose its carrier, or have it back, after all that has happened.
+func (d *plane) setCarrier(link int, down bool) {
+	d.ActNow(func(now unit.Time) {
+		e := Event{At: now - d.config.Lead, Link: link, Down: down}
+		d.happen(now, &e)
+		d.carriers = append(d.carriers, Carrier{Link: link, Down: down, At: e.At})
+	})
 }

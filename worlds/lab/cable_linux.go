@@ -168,16 +168,16 @@ func (x *carriers) close() {
 	}
 }
 
-// fd is readable when look has something to do; −1: never.
-func (x *carriers) fd() int32 {
+// fd is readable when read has something to do; -1: there is no cable.
+func (x *carriers) fd() int {
 	if x == nil {
 		return -1
 	}
-	return int32(x.watch.FD())
+	return x.watch.FD()
 }
 
-// look tells the plane which links have lost their carrier, or have it back, since the last time.
-func (x *carriers) look(d *plane) error {
+// read gives the plane the links that have lost their carrier, or have it back, since the last time.
+func (x *carriers) read(d *plane) error {
 	if x == nil {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (x *carriers) look(d *plane) error {
 		p := &x.cables[i]
 		if down := x.lost[p.ends[0]] || x.lost[p.ends[1]]; down != p.down {
 			p.down = down
-			d.plug(p.link, down)
+			d.setCarrier(p.link, down)
 		}
 	}
 	return nil

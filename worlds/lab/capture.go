@@ -50,8 +50,8 @@ func interfaces(n *topology.Network, node int) (names []string) {
 type tap struct {
 	*dataplane.Switch
 	tape
-	plane *plane
-	node  int
+	format frameFormat
+	node   int
 }
 
 // tape is what is written down until a run is over.
@@ -80,7 +80,8 @@ func (d *plane) newTap(node int, sw *dataplane.Switch) *tap {
 	if d.captureLeft == 0 {
 		d.captureLeft = d.config.Capture.room()
 	}
-	return &tap{Switch: sw, tape: newTape(&d.captureLeft), plane: d, node: node}
+	return &tap{Switch: sw, tape: newTape(&d.captureLeft), node: node,
+		format: frameFormat{d.config.Hosts, d.config.Framing}}
 }
 
 // Receive writes down what comes in.
@@ -106,8 +107,14 @@ const (
 	unwritableWord = "unwritable" // no frame can say it
 )
 
-// wire is p as a frame, and what of it that does not say.
-func (d *plane) wire(p *packet.Packet, comment, scratch []byte) (data, words, room []byte) {
+// frameFormat is how packets are written as frames.
+type frameFormat struct {
+	book    *packet.Book
+	framing packet.Framing
+}
+
+// describe returns p as a frame, and the words for what the frame does not show.
+func (d *frameFormat) describe(p *packet.Packet, comment, scratch []byte) (data, words, room []byte) {
 	data = p.Data
 	add := func(word string) {
 		if len(comment) > 0 {
@@ -145,7 +152,7 @@ func (t *tap) note(now unit.Time, on int, p *packet.Packet) {
 		return
 	}
 	var data, words []byte
-	data, words, t.scratch = t.plane.wire(p, t.comment[:0], t.scratch)
+	data, words, t.scratch = t.format.describe(p, t.comment[:0], t.scratch)
 	t.frame(now, on, data, words)
 }
 
@@ -192,8 +199,8 @@ const (
 	cutWord     = "cut off"
 )
 
-// happened records an event of a link that ends at captured switches.
-func (d *plane) happened(now unit.Time, e *Event) {
+// recordEvent records an event of a link that ends at captured switches.
+func (d *plane) recordEvent(now unit.Time, e *Event) {
 	words := upWord
 	switch {
 	case e.Rate.Bits > 0:

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path"
 
-	"weir/core/fabric"
-	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
@@ -114,60 +112,6 @@ func (c *Config) wire() *wiring.Wiring {
 	w := c.Wiring
 	w.MaxFrame = c.Framing.Frame(int32(c.room()), 0, true)
 	return wiring.New(&w)
-}
-
-// build makes the data plane of a configuration; gates are those of the hosts, by node.
-func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	n := c.Network
-	d := &plane{departures: departures{clock: clock, book: c.Hosts}, framing: c.Framing, room: c.room(), config: c}
-	d.wiring = c.wire()
-	captured, err := c.Capture.nodes(n)
-	if err != nil {
-		return nil, err
-	}
-	d.own = c.Own()
-	nodes, err := d.nodes(n, c.Observer, func(node int) Gate { return gates[node] })
-	if err != nil {
-		return nil, err
-	}
-	for i, sw := range d.switches {
-		if captured[i] {
-			t := d.newTap(i, sw)
-			nodes[i], d.taps = t, append(d.taps, t)
-		}
-	}
-	if d.flows, err = newFlowTable(c); err != nil {
-		return nil, err
-	}
-	return d, d.start(nodes, d.wiring.Links,
-		observe.NewLinks(&c.Selection, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
-}
-
-// nodes makes the switches of a network that is wired, which o observes if it is given, and its hosts with their gates.
-func (d *plane) nodes(n *topology.Network, o trace.Observer, gate func(node int) Gate) ([]fabric.Node, error) {
-	d.switches, d.hosts = d.wiring.Switches, make([]*host, len(n.Nodes))
-	nodes := make([]fabric.Node, len(n.Nodes))
-	for i, node := range n.Nodes {
-		if node.Switch {
-			sw, err := d.wiring.NewSwitch(i, fabric.Part{Pool: &d.pool, Observer: o}, d.risers(i), nil)
-			if err != nil {
-				return nil, err
-			}
-			nodes[i] = sw
-			continue
-		}
-		leaving := d.wiring.Leaving(i)
-		if len(leaving) != 1 {
-			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving))
-		}
-		d.hosts[i] = d.newHost(i, node.Name, d.wiring.Links[leaving[0]].Rate, gate(i))
-		d.wiring.Attach(i, 0, d.hosts[i].port)
-		nodes[i] = d.hosts[i]
-	}
-	return nodes, nil
 }
 
 // Capture asks for all that comes in and goes out at some switches.

@@ -17,18 +17,18 @@ type Arriving struct {
 // Scripted carries a configuration out with kernels that follow a script, in order of time,
 // whose thread runs at the times that wake gives, one after the other, until end. It returns
 // what was captured as well.
-func Scripted(t testing.TB, c *Config, script []Arriving, wake func(now unit.Time) unit.Time, end unit.Time) (*Report,
+func Scripted(t testing.TB, c *Config, arriving []Arriving, wake func(now unit.Time) unit.Time, end unit.Time) (*Report,
 	[]byte) {
 	t.Helper()
 	now := unit.Time(0)
 	d, gates := memory(t, c, &now)
-	for _, a := range script {
+	for _, a := range arriving {
 		g := gates[a.Node]
-		g.frames, g.stamps = append(g.frames, a.Frame), append(g.stamps, a.At)
+		g.Frames, g.Stamps = append(g.Frames, a.Frame), append(g.Stamps, a.At)
 	}
 	for now < end {
 		now = min(wake(now), end)
-		if err := d.step(now); err != nil {
+		if err := d.Step(now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func Scripted(t testing.TB, c *Config, script []Arriving, wake func(now unit.Tim
 	var b bytes.Buffer
 	if c.Capture != nil {
 		var err error
-		if r.Captured, err = d.writeCapture(&b, d.done); err != nil {
+		if r.Captured, err = d.writeCapture(&b, d.Done()); err != nil {
 			t.Fatal(err)
 		}
 	}

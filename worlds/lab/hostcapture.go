@@ -28,7 +28,7 @@ const lateWord = "late "
 // saw.
 type hostTape struct {
 	tape
-	from  *station
+	from  *hostIO
 	first []int // by node, number of its first interface
 	room  int64
 }
@@ -45,15 +45,15 @@ func hostInterfaces(n *topology.Network, there func(node int) bool) (names []str
 	return names, first
 }
 
-func (s *station) newTape(c *HostsConfig) {
+func (s *hostIO) newTape(c *HostsConfig) {
 	t := &hostTape{from: s, room: c.Capture.room()}
 	t.tape = newTape(&t.room)
-	_, t.first = hostInterfaces(c.Network, func(node int) bool { return s.outlets[node] != nil })
+	_, t.first = hostInterfaces(c.Network, func(node int) bool { return s.queues[node] != nil })
 	s.tape = t
 }
 
-// took writes down a frame that was taken, of which the kernel's stamp is late ps earlier.
-func (t *hostTape) took(at unit.Time, node int, frame []byte, late unit.Time) {
+// recordTaken writes down a frame that was taken, of which the kernel's stamp is late ps earlier.
+func (t *hostTape) recordTaken(at unit.Time, node int, frame []byte, late unit.Time) {
 	if t.cut != unit.Never {
 		return
 	}
@@ -64,18 +64,18 @@ func (t *hostTape) took(at unit.Time, node int, frame []byte, late unit.Time) {
 	t.frame(at, t.first[node]+receiving, frame, words)
 }
 
-// sent writes down a packet that begins to leave.
-func (t *hostTape) sent(now unit.Time, node int, p *packet.Packet) {
+// recordSent writes down a packet that begins to leave.
+func (t *hostTape) recordSent(now unit.Time, node int, p *packet.Packet) {
 	if t.cut != unit.Never {
 		return
 	}
-	data, words := t.from.written(p, t.scratch[:0])
+	data, words := t.from.format.write(p, t.scratch[:0])
 	t.scratch = data
 	t.frame(now, t.first[node]+sending, data, []byte(words))
 }
 
-// written is a packet's frame, as it leaves.
-func (d *departures) written(p *packet.Packet, room []byte) (frame []byte, words string) {
+// write returns a packet's frame, as it leaves.
+func (d *frameFormat) write(p *packet.Packet, room []byte) (frame []byte, words string) {
 	if p.Data != nil {
 		return append(room, p.Data...), ""
 	}
@@ -87,7 +87,7 @@ func (d *departures) written(p *packet.Packet, room []byte) (frame []byte, words
 }
 
 // writeCapture writes the file of what the hosts took and sent.
-func (s *station) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
+func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
 	t := s.tape
 	var blocks [][]byte
 	for _, b := range t.slabs {
@@ -100,7 +100,7 @@ func (s *station) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
 	slices.SortStableFunc(blocks, func(a, b []byte) int { return cmp.Compare(blockTime(a), blockTime(b)) })
 	t.slabs = nil
 	t.end(min(s.done, s.edge.Now()))
-	names, _ := hostInterfaces(c.Network, func(node int) bool { return s.outlets[node] != nil })
+	names, _ := hostInterfaces(c.Network, func(node int) bool { return s.queues[node] != nil })
 	b := trace.AppendSection(nil, application, "times are event times, exact; of each host all is in the order in which "+
 		"it took and sent it")
 	for _, name := range names {
@@ -131,8 +131,8 @@ func (x *Capture) create() error {
 	return f.Close()
 }
 
-// keep writes the capture, if there is one.
-func (s *station) keep(c *HostsConfig) (*Captured, error) {
+// saveCapture writes the capture, if there is one.
+func (s *hostIO) saveCapture(c *HostsConfig) (*Captured, error) {
 	if s.tape == nil {
 		return nil, nil
 	}

@@ -19,7 +19,7 @@ import (
 // which they are due. The error is about a capture that is damaged or of another network.
 func ReplayHosts(c *HostsConfig, capture io.Reader) (*Replayed, error) {
 	r := &hostReplay{names: map[string]int{}, hosts: make([]replayed, len(c.Network.Nodes)),
-		station: station{departures: departures{book: c.Hosts}}}
+		format: frameFormat{book: c.Hosts}}
 	for node, n := range c.Network.Nodes {
 		if !n.Switch {
 			for i, name := range interfaces(c.Network, node) {
@@ -74,7 +74,8 @@ func (r *hostReplay) compare() {
 
 // hostReplay is hosts that are given what others took.
 type hostReplay struct {
-	station
+	edge     Edge
+	format   frameFormat
 	names    map[string]int // number of an interface: node · perPort + purpose
 	hosts    []replayed     // by node
 	arrivals []hostArrival
@@ -183,7 +184,7 @@ func (r *hostReplay) send(node int, now unit.Time, p *packet.Packet) {
 	if h.first != nil || now >= r.out.Until {
 		return
 	}
-	r.scratch, _ = r.written(p, r.scratch[:0])
+	r.scratch, _ = r.format.write(p, r.scratch[:0])
 	var captured *Sent
 	if h.out < len(h.sent) {
 		captured = &h.sent[h.out]

@@ -9,6 +9,7 @@ import (
 
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/worlds/live"
 )
 
 // hostsRun is a run of two scripted hosts whose thread comes late, so that a frame is taken behind what has happened
@@ -22,8 +23,8 @@ func hostsRun(t *testing.T, limit unit.Bytes) (*Config, []byte, *Captured) {
 		at, until unit.Time
 		port      uint16
 	}{{10, 40, 1}, {30, 100, 99}, {50, 2000, 1}, {50, 3000, 4}, {2500, 4000, 1}} {
-		g.frames = append(g.frames, to(t, c, OwnMAC(1), f.port))
-		g.stamps = append(g.stamps, f.at*unit.Nanosecond)
+		g.Frames = append(g.Frames, to(t, c, live.OwnMAC(1), f.port))
+		g.Stamps = append(g.Stamps, f.at*unit.Nanosecond)
 		now = f.until * unit.Nanosecond
 		s.step(now)
 	}
@@ -183,7 +184,7 @@ func TestBadHostCaptures(t *testing.T) {
 	}
 	h, _ := ofScripted(t, c)
 	h.Capture = &Capture{Limit: -1}
-	if _, _, err := h.newStation(make([]Gate, len(c.Network.Nodes)), nil); err == nil {
+	if _, _, err := h.newHostIO(make([]live.Gate, len(c.Network.Nodes)), nil); err == nil {
 		t.Error("a capture of less than nothing")
 	}
 }

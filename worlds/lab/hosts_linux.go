@@ -15,13 +15,14 @@ import (
 	"weir/core/unit"
 	"weir/internal/netns"
 	"weir/internal/ring"
+	"weir/worlds/live"
 )
 
 // stations is where the process of Weir's own hosts finds them: the first line that it reads.
 type stations struct {
 	Namespaces []string // by node; none for those without a host of ours
 	Epoch      int64    // CLOCK_MONOTONIC of time 0, in ns
-	Duty       duty
+	Duty       live.Duty
 }
 
 // hostsEnd is the last line that the process writes.
@@ -41,9 +42,9 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	if err := readLine(control, &w); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
-	clock := &wallClock{}
-	gates := make([]Gate, len(w.Namespaces))
-	var rings []*ringGate
+	clock := &live.Clock{}
+	gates := make([]live.Gate, len(w.Namespaces))
+	var rings []*live.RingGate
 	mtu := c.MTU
 	if mtu == 0 {
 		mtu = DefaultMTU
@@ -52,19 +53,20 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 		if name == "" {
 			continue
 		}
-		g := &ringGate{host: c.Network.Nodes[node].Name, clock: clock}
+		var socket *ring.Socket
 		err := netns.Do(name, func() (err error) {
-			g.Socket, err = ring.Open(ring.Config{Interface: NIC, MaxFrame: mtu + packet.EthernetHeader, Rx: rxSlots,
-				Tx: txSlots})
+			socket, err = ring.Open(ring.Config{Interface: NIC, MaxFrame: mtu + packet.EthernetHeader, Rx: live.RxSlots,
+				Tx: live.TxSlots})
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("lab: hosts: %w", err)
 		}
-		defer g.Close()
+		defer socket.Close()
+		g := live.NewRingGate(socket, c.Network.Nodes[node].Name, clock)
 		gates[node], rings = g, append(rings, g)
 	}
-	s, result, err := c.newStation(gates, clock.now)
+	s, result, err := c.newHostIO(gates, clock.Now)
 	if err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
@@ -73,51 +75,44 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 			return fmt.Errorf("lab: hosts: %w", err)
 		}
 	}
-	got := w.Duty.take()
+	got := w.Duty.Take()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
 	waited := runDelay()
-	if err := clock.start(); err != nil {
+	if err := clock.Start(); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
 	began := time.Now()
-	clock.shift(w.Epoch)
-	if err := json.NewEncoder(out).Encode(ready{clock.epoch}); err != nil {
+	clock.Shift(w.Epoch)
+	if err := json.NewEncoder(out).Encode(ready{clock.Epoch()}); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
-	if err := s.run(clock, rings, int32(control.Fd())); err != nil {
+	if err := s.run(clock, rings, int(control.Fd())); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
 	r := s.report(unit.Time(time.Since(began)) * unit.Nanosecond)
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	r.Waited = runDelay() - waited
-	r.Steps, r.Scheduling = clock.steps, got
+	r.Steps, r.Scheduling = clock.Steps(), got
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	for _, g := range rings {
-		if g.failed != nil {
-			return fmt.Errorf("lab: hosts: %w", g.failed)
+		if err := g.CountErr(); err != nil {
+			return fmt.Errorf("lab: hosts: %w", err)
 		}
 	}
-	r.Captured, _ = s.keep(c) // it says itself why there is none
+	r.Captured, _ = s.saveCapture(c) // it has the error itself
 	return json.NewEncoder(out).Encode(hostsEnd{r, result()})
 }
 
-// shift makes epoch time 0.
-func (w *wallClock) shift(epoch int64) {
-	w.base = w.base.Add(time.Duration(epoch - w.epoch))
-	w.epoch = epoch
-	w.ahead = w.measure()
-}
-
 // run drives the hosts as time goes by, until they are done or control is closed.
-func (s *station) run(clock *wallClock, rings []*ringGate, control int32) error {
-	rest := newRest(clock, rings, control, -1)
+func (s *hostIO) run(clock *live.Clock, rings []*live.RingGate, control int) error {
+	poller := live.NewPoller(clock, rings, control, -1)
 	for {
-		if now := clock.read(); now >= 0 && !s.step(now) {
-			return s.failed
+		if now := clock.Read(); now >= 0 && !s.step(now) {
+			return s.Err
 		}
-		if _, closed, err := rest.until(max(s.next(), 0)); closed || err != nil {
+		if _, closed, err := poller.Wait(max(s.next(), 0)); closed || err != nil {
 			return err
 		}
 	}

@@ -36,10 +36,10 @@ func TestConserved(t *testing.T) {
 			var err error
 			for k := 0; now < config.Duration+unit.Second && err == nil; k++ {
 				if k < 100 {
-					gates[0].frames = append(gates[0].frames, datagram(t, config, int64(k), 1000))
-					gates[0].stamps = append(gates[0].stamps, now)
+					gates[0].Frames = append(gates[0].Frames, datagram(t, config, int64(k), 1000))
+					gates[0].Stamps = append(gates[0].Stamps, now)
 				}
-				err = d.step(now)
+				err = d.Step(now)
 				now += 50 * unit.Millisecond
 			}
 			if (err != nil) != c.leaks || c.leaks && !strings.Contains(err.Error(), "unaccounted for: switch s1") {

@@ -13,6 +13,7 @@ import (
 	"weir/core/topology"
 	"weir/internal/netns"
 	"weir/internal/rtnl"
+	"weir/worlds/live"
 )
 
 // Network is the hosts of an experiment as network namespaces, each with one interface,
@@ -30,8 +31,8 @@ type Network struct {
 	cables  []cable
 	shaped  bool // hosts' kernels have limits
 
-	plane, hosts duty  // of the processes
-	cores        []int // that this process had before Schedule took some of them; nil: it has them all
+	plane, hosts live.Duty // of the processes
+	cores        []int     // that this process had before Schedule took some of them; nil: it has them all
 }
 
 // planeName is the namespace of the data plane; no node has such a name.
@@ -263,23 +264,24 @@ func Clean() ([]string, error) {
 	return removed, err
 }
 
-// Schedule says how the processes that are started from now on are scheduled; it is DefaultScheduling if nobody does.
+// Schedule sets how the processes that are started from now on are scheduled; without it that is
+// live.DefaultScheduling.
 // With Core all threads of this process stay away from the processors that those have until Close, or until it is
 // called again.
-func (l *Network) Schedule(s Scheduling) error {
+func (l *Network) Schedule(s live.Scheduling) error {
 	if err := l.together(); err != nil {
 		return err
 	}
-	all, err := cores()
+	all, err := live.Cores()
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	var rest []int
-	if l.plane, l.hosts, rest = s.duties(all); rest == nil {
+	if l.plane, l.hosts, rest = s.Duties(all); rest == nil {
 		return nil
 	}
 	l.cores = all
-	if err := stayAll(rest); err != nil {
+	if err := live.ConfineThreads(rest); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil
@@ -290,7 +292,7 @@ func (l *Network) together() error {
 	if l.cores == nil {
 		return nil
 	}
-	if err := stayAll(l.cores); err != nil {
+	if err := live.ConfineThreads(l.cores); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	l.cores = nil
@@ -302,7 +304,7 @@ func (l *Network) scheduled() error {
 	if l.plane.Kind != "" {
 		return nil
 	}
-	return l.Schedule(DefaultScheduling)
+	return l.Schedule(live.DefaultScheduling)
 }
 
 // DataPlane is the running process of a network's data plane.

@@ -14,7 +14,8 @@ import (
 // (issue "The lab": no goroutine, channel or allocation per packet). Its allocations are
 // TestNoAllocationPerPacket's.
 func TestPacketPath(t *testing.T) {
-	for _, name := range []string{"plane.go", "host.go", "flows.go", "bridge.go"} {
+	for _, name := range []string{"plane.go", "queuewatch.go", "flows.go", "../live/plane.go", "../live/hostport.go",
+		"../live/txqueue.go", "../live/departures.go", "../live/bridge.go"} {
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, name, nil, 0)
 		if err != nil {

@@ -14,6 +14,14 @@ import (
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
+	"weir/internal/testkit/gatetest"
+	"weir/worlds/live"
+)
+
+// How live retries frames that a kernel does not take.
+const (
+	retryAfter = 100 * unit.Microsecond
+	maxRetries = 100
 )
 
 // dumbbell is two hosts at one switch: 100 Mb/s from and 50 Mb/s to the second one, 5 ms
@@ -39,13 +47,16 @@ func dumbbell() *Config {
 	return c
 }
 
+// script is a gate whose kernel follows a script.
+type script = gatetest.Script[live.GateCounts]
+
 // memory makes the plane of a configuration with gates in memory.
-func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*scripted) {
+func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*script) {
 	t.Helper()
-	var gates []*scripted
-	all := make([]Gate, len(c.Network.Nodes))
+	var gates []*script
+	all := make([]live.Gate, len(c.Network.Nodes))
 	for i, n := range c.Network.Nodes {
-		gates = append(gates, &scripted{})
+		gates = append(gates, &script{})
 		if !n.Switch {
 			all[i] = gates[i]
 		}
@@ -77,17 +88,17 @@ func TestEventTime(t *testing.T) {
 			c, now := dumbbell(), unit.Time(0)
 			d, gates := memory(t, c, &now)
 			for k := range int64(3) {
-				gates[0].frames = append(gates[0].frames, datagram(t, c, k, 1472))
-				gates[0].stamps = append(gates[0].stamps, unit.Millisecond)
+				gates[0].Frames = append(gates[0].Frames, datagram(t, c, k, 1472))
+				gates[0].Stamps = append(gates[0].Stamps, unit.Millisecond)
 			}
 			var out strings.Builder
 			for now < 100*unit.Millisecond {
 				now += step
-				before := len(gates[2].got)
-				if err := d.step(now); err != nil {
+				before := len(gates[2].Sent)
+				if err := d.Step(now); err != nil {
 					t.Fatal(err)
 				}
-				for range len(gates[2].got) - before {
+				for range len(gates[2].Sent) - before {
 					due := 11*unit.Millisecond + unit.Time(121120+242240*len(strings.Fields(out.String()))+242240)*unit.Nanosecond
 					if now < due || now-due >= step {
 						t.Errorf("step %v: a frame that is due at %v left at %v", step, due, now)
@@ -96,9 +107,9 @@ func TestEventTime(t *testing.T) {
 				}
 			}
 			r := d.report(now)
-			if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 ||
-				r.Lateness.Max >= step || d.pool.Live() != 0 {
-				t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].got), r)
+			if len(gates[2].Sent) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 ||
+				r.Lateness.Max >= step || d.LivePackets() != 0 {
+				t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].Sent), r)
 			}
 		})
 	}
@@ -114,22 +125,22 @@ func TestCounts(t *testing.T) {
 	arp := datagram(t, c, 0, 100)
 	binary.BigEndian.PutUint16(arp[12:], 0x0806)
 	g := gates[0]
-	enter := func(at unit.Time, f []byte) { g.frames, g.stamps = append(g.frames, f), append(g.stamps, at) }
+	enter := func(at unit.Time, f []byte) { g.Frames, g.Stamps = append(g.Frames, f), append(g.Stamps, at) }
 	enter(unit.Millisecond, arp)
 	enter(unit.Millisecond, []byte{1, 2, 3})
 	enter(2*unit.Millisecond, datagram(t, c, 1, 100))  // before the warm-up's end
 	enter(25*unit.Millisecond, datagram(t, c, 2, 100)) // measured
 	enter(32*unit.Millisecond, datagram(t, c, 3, 100)) // the link is down
-	gates[2].fails = []error{syscall.ENOBUFS, syscall.EAGAIN, nil}
+	gates[2].Errors = []error{syscall.ENOBUFS, syscall.EAGAIN, nil}
 	for now < 100*unit.Millisecond {
-		now = max(now+1, min(d.due, now+unit.Millisecond))
-		if err := d.step(now); err != nil {
+		now = max(now+1, min(d.Next(), now+unit.Millisecond))
+		if err := d.Step(now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := d.report(now)
-	if r.Counts.NonIP != 2 || r.Counts.In != 5 || r.Counts.Out != 2 || r.Counts.SendLost != 0 || len(gates[2].got) != 2 {
-		t.Errorf("%+v; %d left", r.Counts, len(gates[2].got))
+	if r.Counts.NonIP != 2 || r.Counts.In != 5 || r.Counts.Out != 2 || r.Counts.SendLost != 0 || len(gates[2].Sent) != 2 {
+		t.Errorf("%+v; %d left", r.Counts, len(gates[2].Sent))
 	}
 	if r.Lateness.Max < 2*retryAfter || r.Lateness.Max > 3*retryAfter {
 		t.Errorf("what was refused twice left %v late", r.Lateness.Max)
@@ -138,14 +149,14 @@ func TestCounts(t *testing.T) {
 		r.Ports[2].TxBytes != 142 || r.Drops[dataplane.LinkDown] != 1 {
 		t.Errorf("measured: %v, %+v, %v", r.Measured, r.Ports, r.Drops)
 	}
-	gates[2].fails = make([]error, 2*mostRetries)
-	for i := range gates[2].fails {
-		gates[2].fails[i] = syscall.ENOBUFS
+	gates[2].Errors = make([]error, 2*maxRetries)
+	for i := range gates[2].Errors {
+		gates[2].Errors[i] = syscall.ENOBUFS
 	}
-	d.fabric.SetDown(0, false)
+	d.Fabric().SetDown(0, false)
 	enter(now, datagram(t, c, 4, 100))
 	for end := now + unit.Second; now < end; now += retryAfter {
-		if err := d.step(now); err != nil {
+		if err := d.Step(now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,20 +165,20 @@ func TestCounts(t *testing.T) {
 		t.Errorf("a frame that no kernel takes: %+v, %v", r.Counts, r.Errors())
 	}
 	before := r.Counts
-	gates[2].fails = nil
+	gates[2].Errors = nil
 	enter(now, datagram(t, c, 6, 100))
 	for end := now + unit.Second; now < end; now += retryAfter {
-		if err := d.step(now); err != nil {
+		if err := d.Step(now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r = d.report(now); r.Counts.Out != before.Out+1 || r.Counts.SendLost != 1 || len(gates[2].got) != 3 {
-		t.Errorf("the frame after one that was given up: %+v, %d left", r.Counts, len(gates[2].got))
+	if r = d.report(now); r.Counts.Out != before.Out+1 || r.Counts.SendLost != 1 || len(gates[2].Sent) != 3 {
+		t.Errorf("the frame after one that was given up: %+v, %d left", r.Counts, len(gates[2].Sent))
 	}
-	gates[2].fails = []error{syscall.ENETDOWN}
+	gates[2].Errors = []error{syscall.ENETDOWN}
 	enter(now, datagram(t, c, 5, 100))
 	now += unit.Second
-	if err := d.step(now); err == nil || !strings.Contains(err.Error(), "server") {
+	if err := d.Step(now); err == nil || !strings.Contains(err.Error(), "server") {
 		t.Errorf("the interface is gone: %v", err)
 	}
 }
@@ -176,17 +187,17 @@ func TestCounts(t *testing.T) {
 func TestBelated(t *testing.T) {
 	c, now := dumbbell(), 5*unit.Millisecond
 	d, gates := memory(t, c, &now)
-	if err := d.step(now); err != nil {
+	if err := d.Step(now); err != nil {
 		t.Fatal(err)
 	}
-	gates[0].frames = [][]byte{datagram(t, c, 1, 100)}
-	gates[0].stamps = []unit.Time{4 * unit.Millisecond}
+	gates[0].Frames = [][]byte{datagram(t, c, 1, 100)}
+	gates[0].Stamps = []unit.Time{4 * unit.Millisecond}
 	now = unit.Second
-	if err := d.step(now); err != nil {
+	if err := d.Step(now); err != nil {
 		t.Fatal(err)
 	}
-	if d.counts.Belated != 1 || d.counts.BelatedBy != unit.Millisecond+1 || len(gates[2].got) != 1 {
-		t.Errorf("%+v, %d left", d.counts, len(gates[2].got))
+	if d.Counts.Belated != 1 || d.Counts.BelatedBy != unit.Millisecond+1 || len(gates[2].Sent) != 1 {
+		t.Errorf("%+v, %d left", d.Counts, len(gates[2].Sent))
 	}
 }
 
@@ -254,7 +265,8 @@ func TestWaitedShare(t *testing.T) {
 	w.Add(unit.Second, 499*unit.Microsecond, true)
 	w.Add(unit.Second, 3*unit.Millisecond, false)
 	w.Add(2*unit.Second, 4*unit.Millisecond, true)
-	if len(w.Waits) != 2 || w.Waits[0] != (Wait{997 * unit.Millisecond, 3 * unit.Millisecond}) || len(w.Starved) != 1 ||
+	first := live.Wait{At: 997 * unit.Millisecond, Length: 3 * unit.Millisecond}
+	if len(w.Waits) != 2 || w.Waits[0] != first || len(w.Starved) != 1 ||
 		w.Starved[0] != w.Waits[1] {
 		t.Errorf("%+v", w)
 	}
@@ -277,38 +289,38 @@ func waits(length unit.Time, within, before int) func(r *Report) {
 	return func(r *Report) {
 		r.From, r.Measured, r.Stall = 10*unit.Second, 26*unit.Second, length
 		for i := range before {
-			r.Waits = append(r.Waits, Wait{unit.Time(i)*unit.Second + unit.Millisecond, length})
+			r.Waits = append(r.Waits, live.Wait{At: unit.Time(i)*unit.Second + unit.Millisecond, Length: length})
 		}
 		for i := range within {
-			r.Waits = append(r.Waits, Wait{r.From + unit.Time(i)*50*unit.Millisecond, length})
+			r.Waits = append(r.Waits, live.Wait{At: r.From + unit.Time(i)*50*unit.Millisecond, Length: length})
 		}
 	}
 }
 
 // Waits count once where they, or the round trips after them, are on top of each other, in any order, and only within
 // the measured part.
-func TestUpset(t *testing.T) {
+func TestDisturbedTime(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, x := range []struct {
-		waits []Wait
+		waits []live.Wait
 		want  unit.Time
 	}{
 		{nil, 0},
-		{[]Wait{{200 * ms, 10 * ms}}, 30 * ms},
-		{[]Wait{{210 * ms, 10 * ms}, {200 * ms, 10 * ms}}, 40 * ms},                // 200 … 240
-		{[]Wait{{200 * ms, 70 * ms}, {210 * ms, 10 * ms}}, 90 * ms},                // one within the other
-		{[]Wait{{85 * ms, 10 * ms}}, 15 * ms},                                      // 100 … 115
-		{[]Wait{{295 * ms, 100 * ms}, {500 * ms, 9 * ms}}, 5 * ms},                 // 295 … 300
-		{[]Wait{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
-		{[]Wait{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
+		{[]live.Wait{{200 * ms, 10 * ms}}, 30 * ms},
+		{[]live.Wait{{210 * ms, 10 * ms}, {200 * ms, 10 * ms}}, 40 * ms},                // 200 … 240
+		{[]live.Wait{{200 * ms, 70 * ms}, {210 * ms, 10 * ms}}, 90 * ms},                // one within the other
+		{[]live.Wait{{85 * ms, 10 * ms}}, 15 * ms},                                      // 100 … 115
+		{[]live.Wait{{295 * ms, 100 * ms}, {500 * ms, 9 * ms}}, 5 * ms},                 // 295 … 300
+		{[]live.Wait{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
+		{[]live.Wait{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
 	} {
-		if got := Upset(x.waits, 20*ms, 100*ms, 300*ms); got != x.want {
+		if got := DisturbedTime(x.waits, 20*ms, 100*ms, 300*ms); got != x.want {
 			t.Errorf("%v: %v, want %v", x.waits, got, x.want)
 		}
 	}
 	r := Report{From: 100 * ms, Measured: 200 * ms, Lead: 10 * ms,
-		Waits: []Wait{{50 * ms, 90 * ms}, {150 * ms, ms + 1}, {180 * ms, ms}}}
-	hosts := &HostsReport{Waits: []Wait{{240 * ms, 4 * ms}}}
+		Waits: []live.Wait{{50 * ms, 90 * ms}, {150 * ms, ms + 1}, {180 * ms, ms}}}
+	hosts := &HostsReport{Waits: []live.Wait{{240 * ms, 4 * ms}}}
 	for differ, want := range map[unit.Time]unit.Time{ // 100 … 171, 180 … 201, 250 … 274
 		0: 116*ms + 1, ms: 95*ms + 1, ms + 1: 84 * ms, 4 * ms: 60 * ms, 90 * ms: 0,
 	} {
@@ -316,20 +328,8 @@ func TestUpset(t *testing.T) {
 			t.Errorf("queues may differ by %v: %v held back, want %v of 200 ms", differ, got, want)
 		}
 	}
-	if got := r.UpsetShare(hosts, 20*ms); math.Abs(got-0.42) > 1e-12 {
+	if got := r.DisturbedShare(hosts, 20*ms); math.Abs(got-0.42) > 1e-12 {
 		t.Errorf("%v upset", got)
-	}
-	var d departures
-	d.ready()
-	for i := range mostWaits + 10 {
-		at := unit.Time(i) * unit.Second
-		d.waited(at, at+leastWait-1)
-		d.waited(at, at)
-		d.waited(at, at+leastWait)
-	}
-	if n := len(d.waits); n != mostWaits || d.waits[0] != (Wait{0, leastWait}) ||
-		d.waits[n-1] != (Wait{(mostWaits - 1) * unit.Second, 10*unit.Second + leastWait}) {
-		t.Errorf("%d waits, the last one %v", n, d.waits[n-1])
 	}
 }
 
@@ -338,29 +338,29 @@ func TestUpset(t *testing.T) {
 func TestStall(t *testing.T) {
 	step := func(d *plane, now *unit.Time, at unit.Time) {
 		*now = at
-		if err := d.step(at); err != nil {
+		if err := d.Step(at); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c, now := dumbbell(), unit.Time(0)
 	d, gates := memory(t, c, &now)
 	step(d, &now, 500*unit.Millisecond) // nothing was to be done
-	if d.stall != 0 {
-		t.Errorf("a stall of %v in which nothing was to be done", d.stall)
+	if d.Stall != 0 {
+		t.Errorf("a stall of %v in which nothing was to be done", d.Stall)
 	}
-	gates[0].frames = [][]byte{datagram(t, c, 1, 1472)}
-	gates[0].stamps = []unit.Time{600 * unit.Millisecond}
+	gates[0].Frames = [][]byte{datagram(t, c, 1, 1472)}
+	gates[0].Stamps = []unit.Time{600 * unit.Millisecond}
 	step(d, &now, 607*unit.Millisecond)
-	if d.stall != 7*unit.Millisecond {
-		t.Errorf("a frame waited for 7 ms: a stall of %v", d.stall)
+	if d.Stall != 7*unit.Millisecond {
+		t.Errorf("a frame waited for 7 ms: a stall of %v", d.Stall)
 	}
 	step(d, &now, 608*unit.Millisecond)
-	due := d.next() // the frame's last bit at the server, after 10 ms and two links
+	due := d.Next() // the frame's last bit at the server, after 10 ms and two links
 	step(d, &now, due+9*unit.Millisecond)
-	if d.stall != 9*unit.Millisecond || len(gates[2].got) != 1 {
-		t.Errorf("an event was 9 ms late: a stall of %v", d.stall)
+	if d.Stall != 9*unit.Millisecond || len(gates[2].Sent) != 1 {
+		t.Errorf("an event was 9 ms late: a stall of %v", d.Stall)
 	}
-	gates[0].frames, gates[0].stamps = append(gates[0].frames, datagram(t, c, 2, 100)), append(gates[0].stamps, now)
+	gates[0].Frames, gates[0].Stamps = append(gates[0].Frames, datagram(t, c, 2, 100)), append(gates[0].Stamps, now)
 	step(d, &now, now+unit.Millisecond)
 	if d.report(now).Stall != 9*unit.Millisecond {
 		t.Errorf("the longest stall is %v", d.report(now).Stall)
@@ -391,10 +391,6 @@ func TestErrorsOfRun(t *testing.T) {
 			}
 		})
 	}
-	sum, want := GateCounts{1, 2, 3, 4, 5}, GateCounts{11, 22, 33, 44, 55}
-	if sum.add(GateCounts{10, 20, 30, 40, 50}); sum != want {
-		t.Errorf("of two gates: %+v, want %+v", sum, want)
-	}
 }
 
 func TestBadConfig(t *testing.T) {
@@ -420,7 +416,7 @@ func TestBadConfig(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			c := dumbbell()
 			change(c)
-			_, err := c.build([]Gate{&scripted{}, nil, &scripted{}}, nil)
+			_, err := c.build([]live.Gate{&script{}, nil, &script{}}, nil)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", want, err)
 			}
@@ -430,7 +426,7 @@ func TestBadConfig(t *testing.T) {
 
 // echo is a gate that always has frames.
 type echo struct {
-	scripted
+	script
 	frame []byte
 	next  unit.Time
 }
@@ -480,7 +476,7 @@ var configs = []struct {
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, x := range configs {
 		c, now := x.config(), unit.Time(0)
-		d, err := c.build([]Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time {
+		d, err := c.build([]live.Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time {
 			return now
 		})
 		if err != nil {
@@ -488,7 +484,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 		}
 		step := func() {
 			now += 100 * unit.Millisecond
-			if err := d.step(now); err != nil {
+			if err := d.Step(now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -499,8 +495,8 @@ func TestNoAllocationPerPacket(t *testing.T) {
 		if x.name == "captured" {
 			most = 4 // 2.2 MB
 		}
-		if n := testing.AllocsPerRun(20, step); n > most || d.counts.Out < 10000 {
-			t.Errorf("%s: %g allocations per 1000 packets, %d packets", x.name, n, d.counts.Out)
+		if n := testing.AllocsPerRun(20, step); n > most || d.Counts.Out < 10000 {
+			t.Errorf("%s: %g allocations per 1000 packets, %d packets", x.name, n, d.Counts.Out)
 		}
 	}
 }
@@ -510,41 +506,18 @@ func BenchmarkPacket(b *testing.B) {
 	for _, x := range configs {
 		b.Run(x.name, func(b *testing.B) {
 			c, now := x.config(), unit.Time(0)
-			d, err := c.build([]Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time {
-				return now
-			})
+			gates := []live.Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}
+			d, err := c.build(gates, func() unit.Time { return now })
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for range b.N {
 				now += 100 * unit.Microsecond
-				if err := d.step(now); err != nil {
+				if err := d.Step(now); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-	}
-}
-
-// Percentiles are those of the histogram, whose classes are 1/64 wide.
-func TestLateness(t *testing.T) {
-	var h unit.Histogram
-	for us := range unit.Time(10000) {
-		h.Add((us + 1) * unit.Microsecond)
-	}
-	l := lateness(&h, 10*unit.Millisecond)
-	for _, x := range [][2]unit.Time{{l.P50, 5000}, {l.P99, 9900}, {l.P999, 9990}} {
-		if want := x[1] * unit.Microsecond; x[0] < want-want/64 || x[0] > want+want/64 {
-			t.Errorf("%v instead of %v", x[0], want)
-		}
-	}
-	sum := uint64(0)
-	for _, n := range l.Below {
-		sum += n
-	}
-	// 2^23 ns < 10 ms < 2^24 ns
-	if l.Frames != 10000 || sum != 10000 || l.Max != 10*unit.Millisecond || len(l.Below) != 25 {
-		t.Errorf("%+v", l)
 	}
 }

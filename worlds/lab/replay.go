@@ -98,8 +98,10 @@ func Replay(c *Config, name string, capture io.Reader) (*Replayed, error) {
 
 // replay is a fabric of one switch and, at each of its ports, a neighbour.
 type replay struct {
-	*dataplane.Switch       // as a node of the fabric, but for Dequeue
-	plane             plane // of which pool, book and framing are used
+	*dataplane.Switch // as a node of the fabric, but for Dequeue
+	pool              packet.Pool
+	format            frameFormat
+	room              int // of a frame, in bytes
 	fabric            *fabric.Fabric
 	names             map[string]int // number of an interface: port · perPort + purpose
 	ports             []string
@@ -127,10 +129,9 @@ type arrival struct {
 }
 
 func newReplay(c *Config, node int) (*replay, error) {
-	r := &replay{names: map[string]int{}}
-	r.plane = plane{departures: departures{book: c.Hosts}, framing: c.Framing, room: c.room(), config: c}
+	r := &replay{names: map[string]int{}, format: frameFormat{c.Hosts, c.Framing}, room: c.room()}
 	w := c.wire()
-	sw, err := w.NewSwitch(node, fabric.Part{Pool: &r.plane.pool, Observer: c.Observer}, nil, nil)
+	sw, err := w.NewSwitch(node, fabric.Part{Pool: &r.pool, Observer: c.Observer}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func newReplay(c *Config, node int) (*replay, error) {
 			fabric.Link{From: 0, FromPort: port, To: k + 1, Rate: w.Links[i].Rate},
 			fabric.Link{From: k + 1, To: 0, ToPort: port, Rate: unit.LinkRate{Packets: instantly}})
 	}
-	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.plane.pool})
+	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool})
 	return r, err
 }
 
@@ -233,7 +234,7 @@ func (r *replay) read(capture io.Reader) error {
 
 // words reads the comment of a frame.
 func (r *replay) words(comment string, length int) (size int32, made bool, flags uint8, err error) {
-	size = r.plane.framing.Frame(int32(length), 0, false)
+	size = r.format.framing.Frame(int32(length), 0, false)
 	for comment != "" {
 		var word string
 		word, comment, _ = strings.Cut(comment, "; ")
@@ -297,7 +298,7 @@ func (r *replay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 		return p, again
 	}
 	var data []byte
-	data, _, r.scratch = r.plane.wire(p, nil, r.scratch)
+	data, _, r.scratch = r.format.describe(p, nil, r.scratch)
 	k := r.out.Out
 	if k < uint64(len(r.sent)) {
 		if s := &r.sent[k]; s.At == now && s.Port == r.ports[out] && s.Size == p.Size && bytes.Equal(s.Frame, data) {
@@ -323,7 +324,7 @@ type neighbour struct {
 }
 
 func (n *neighbour) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
-	n.replay.plane.pool.Put(p)
+	n.replay.pool.Put(p)
 }
 
 func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
@@ -333,9 +334,9 @@ func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time
 	r, a := n.replay, &n.script[0]
 	n.script, n.ready = n.script[1:], false
 	n.setTimer()
-	p := r.plane.pool.GetFrame(max(r.plane.room, len(a.frame)))
+	p := r.pool.GetFrame(max(r.room, len(a.frame)))
 	p.Data = append(p.Data, a.frame...)
-	if a.made && p.Parse(r.plane.book, p.Data) == nil {
+	if a.made && p.Parse(r.format.book, p.Data) == nil {
 		p.Data = nil
 	}
 	p.Size, p.Meta.Flags, p.Flow = a.size, a.flags, packet.NoFlow

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"weir/worlds/live"
 )
 
 // thread is what the kernel says of one.
@@ -57,11 +59,11 @@ func threads(t testing.TB, pid int) (all []thread) {
 // keep away from processors that are its own, until the network is closed.
 func TestScheduling(t *testing.T) {
 	needRoot(t)
-	had, err := cores()
+	had, err := live.Cores()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range append(slices.Clone(Schedulings), "") {
+	for _, s := range append(slices.Clone(live.Schedulings), "") {
 		c := shaped("")
 		l, err := Open(c.Network, c.Hosts, c.MTU)
 		if err != nil {
@@ -77,21 +79,21 @@ func TestScheduling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, rest := s.duties(had)
+		want, _, rest := s.Duties(had)
 		got := want.Kind
-		if got == Deadline && !slices.ContainsFunc(threads(t, p.command.Process.Pid), func(x thread) bool {
+		if got == live.Deadline && !slices.ContainsFunc(threads(t, p.command.Process.Pid), func(x thread) bool {
 			return x.policy == unix.SCHED_DEADLINE
 		}) { // other labs have what the kernel grants
-			got = FIFO
+			got = live.FIFO
 		}
 		like := func(x thread) bool {
 			switch got {
-			case Deadline:
+			case live.Deadline:
 				return x.policy == unix.SCHED_DEADLINE && slices.Equal(x.cores, had)
-			case FIFO:
+			case live.FIFO:
 				return x.policy == unix.SCHED_FIFO && slices.Equal(x.cores, want.Cores)
 			}
-			return x.policy == unix.SCHED_NORMAL && x.niceness == niceness &&
+			return x.policy == unix.SCHED_NORMAL && x.niceness == -20 &&
 				(want.Cores == nil || slices.Equal(x.cores, want.Cores))
 		}
 		all := threads(t, p.command.Process.Pid)

@@ -119,16 +119,16 @@ func passed(t testing.TB, c *Config, frames [][]byte) (got [][]byte, r *Report) 
 	now := unit.Time(0)
 	d, gates := memory(t, c, &now)
 	for _, f := range frames {
-		gates[0].frames, gates[0].stamps = append(gates[0].frames, f), append(gates[0].stamps, unit.Millisecond)
+		gates[0].Frames, gates[0].Stamps = append(gates[0].Frames, f), append(gates[0].Stamps, unit.Millisecond)
 	}
 	for now < unit.Second/2 {
 		now += 10 * unit.Millisecond
-		if err := d.step(now); err != nil {
+		if err := d.Step(now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r = d.report(now)
-	return gates[len(gates)-1].got, r
+	return gates[len(gates)-1].Sent, r
 }
 
 // options are what a reader must know of a format: which speeds have codes. Behind those of int-header.h, and of IFA

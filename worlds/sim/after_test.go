@@ -48,7 +48,7 @@ func TestAfter(t *testing.T) {
 	if res, err = with(func(c *Config) { c.Flows[0].Start = late }); err != nil || res.Flows[0].Start != late {
 		t.Errorf("begins at %v, not at its start %v (%v)", res.Flows[0].Start, late, err)
 	}
-	res, err = with(func(c *Config) { c.Endpoints[0].Sender, c.Ends = nil, noEnds{} })
+	res, err = with(func(c *Config) { c.Endpoints[0].Sender, c.EndpointFactory = nil, noEnds{} })
 	if err == nil || err.Error() != "sim: flow 0: no sender" {
 		t.Errorf("a sender that cannot be made: %v, %v", res, err)
 	}

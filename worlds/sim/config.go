@@ -26,9 +26,9 @@ type Config struct {
 	// iterations of a job. Restarts must be set as well.
 	Anew bool
 	// Endpoints, by flow, are those that the configuration brings along. Ends makes all others.
-	Endpoints []transport.Ends
-	Ends      Ends    // makes the endpoints of flows; nil: Endpoints has them all
-	JobEnds   JobEnds // makes the endpoints of the messages of jobs
+	Endpoints              []transport.EndpointPair
+	EndpointFactory        EndpointFactory        // makes the endpoints of flows; nil: Endpoints has them all
+	MessageEndpointFactory MessageEndpointFactory // makes the endpoints of the messages of jobs
 	// Triggers begin flows when others have ended, wherever that is, and at once: what no message could do. If they
 	// join different hosts, one thread carries out the run.
 	Triggers []workload.Trigger

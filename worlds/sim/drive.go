@@ -4,7 +4,7 @@ import (
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/worlds/sim/crew"
+	"weir/worlds/sim/parallel"
 )
 
 // drive is a run under way: how far it is, when it ends and why, and when it is to be stopped next.
@@ -39,8 +39,8 @@ type drive struct {
 // sample, so that measures are taken at a time, not at a moment of the loop.
 func (r *Simulation) Run() *outcome.Result {
 	if len(r.threads) > 1 {
-		r.crew = crew.New(len(r.threads), r.config.Yields, r.fabric.Events)
-		defer r.crew.End()
+		r.group = parallel.New(len(r.threads), r.config.Yields, r.fabric.Events)
+		defer r.group.End()
 	}
 	d := r.newDrive()
 	for d.now < d.end && d.step() {

@@ -37,7 +37,7 @@ func pair(t testing.TB, make build, flows int) *Config {
 		}
 	}
 	c.Flows[flows-1].After = []int{flows - 2}
-	c.Ends = m
+	c.EndpointFactory = m
 	return c
 }
 
@@ -143,7 +143,8 @@ func TestEdgeCarries(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := x.drive(t)
-	if got := c.Ends.(*made); got.senders != 2 || !slices.Equal(r.Unfinished, []int{1, 3}) || r.End != outcome.AllDone {
+	if got := c.EndpointFactory.(*made); got.senders != 2 || !slices.Equal(r.Unfinished, []int{1, 3}) ||
+		r.End != outcome.AllDone {
 		t.Errorf("%d senders, unfinished %v, %s", got.senders, r.Unfinished, r.End)
 	}
 }

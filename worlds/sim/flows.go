@@ -15,8 +15,8 @@ import (
 // FlowResult: so a run has as many flows as it likes, and memory for those that are under way. What a source does
 // with a flow touches nothing of its destination, and the other way round, as other threads may run them.
 
-// Ends makes the endpoints of flows.
-type Ends interface {
+// EndpointFactory makes the endpoints of flows.
+type EndpointFactory interface {
 	// Sender makes that of a flow which starts now, at the flow's source. Until its first packet is sent it only has
 	// a start: NextSend answers start, and NextTimer never.
 	Sender(flow int, start unit.Time) (transport.Endpoint, error)
@@ -25,12 +25,12 @@ type Ends interface {
 	Receiver(flow int) (transport.Endpoint, error)
 }
 
-// Moving are Ends of flows that may have another NIC than they were given.
-type Moving interface {
-	// Away gives a flow that begins while the link of one of its NICs is down other ones, and returns them: the NICs that
-	// it leaves by and comes in at. up says which NICs have a link that is up. It returns those that the flow had if there
-	// are no others. It may be called for flows of several hosts at once, but not for several of one.
-	Away(flow int, up func(nic int) bool) (src, dst int)
+// NICFailover are Ends of flows that may have another NIC than they were given.
+type NICFailover interface {
+	// Reroute gives a flow that begins while the link of one of its NICs is down other ones, and returns them: the NICs
+	// that it leaves by and comes in at. up says which NICs have a link that is up. It returns those that the flow had if
+	// there are no others. It may be called for flows of several hosts at once, but not for several of one.
+	Reroute(flow int, up func(nic int) bool) (src, dst int)
 }
 
 // up reports whether the link of a NIC is up. Links change when no node does anything, so that any may ask for any.
@@ -42,25 +42,25 @@ func (r *Simulation) linked(f *outcome.Flow) bool { return r.up(f.Src) && r.up(f
 // source is the NIC from which a flow begins now: where one of its NICs has no link, others of its hosts do.
 func (r *Simulation) source(flow packet.FlowID) *host {
 	f := &r.config.Flows[flow]
-	if r.moving != nil && r.config.endpoints(flow).Sender == nil && !r.linked(f) {
-		f.Src, f.Dst = r.moving.Away(int(flow), r.up)
+	if r.failover != nil && r.config.endpoints(flow).Sender == nil && !r.linked(f) {
+		f.Src, f.Dst = r.failover.Reroute(int(flow), r.up)
 	}
 	return r.hosts[f.Src]
 }
 
-// MakeEnds makes the endpoints of all flows that do not come after others, in place of when these start: for those who
-// look into endpoints, or put others around them.
-func (c *Config) MakeEnds() (err error) {
+// MakeEndpoints makes the endpoints of all flows that do not come after others, in place of when these start: for those
+// who look into endpoints, or put others around them.
+func (c *Config) MakeEndpoints() (err error) {
 	c.padEndpoints()
 	for i := range c.Flows {
 		f, e := &c.Flows[i], &c.Endpoints[i]
 		if e.Sender == nil && f.After == nil {
-			if e.Sender, err = c.Ends.Sender(i, f.Start); err != nil {
+			if e.Sender, err = c.EndpointFactory.Sender(i, f.Start); err != nil {
 				return err
 			}
 		}
 		if e.Receiver == nil {
-			if e.Receiver, err = c.Ends.Receiver(i); err != nil {
+			if e.Receiver, err = c.EndpointFactory.Receiver(i); err != nil {
 				return err
 			}
 		}
@@ -72,19 +72,19 @@ func (c *Config) MakeEnds() (err error) {
 func (c *Config) Add(f outcome.Flow, sender, receiver transport.Endpoint) {
 	c.padEndpoints()
 	c.Flows = append(c.Flows, f)
-	c.Endpoints = append(c.Endpoints, transport.Ends{Sender: sender, Receiver: receiver})
+	c.Endpoints = append(c.Endpoints, transport.EndpointPair{Sender: sender, Receiver: receiver})
 }
 
 // padEndpoints makes Endpoints as long as Flows.
 func (c *Config) padEndpoints() {
 	for len(c.Endpoints) < len(c.Flows) {
-		c.Endpoints = append(c.Endpoints, transport.Ends{})
+		c.Endpoints = append(c.Endpoints, transport.EndpointPair{})
 	}
 	c.Endpoints = c.Endpoints[:len(c.Flows)]
 }
 
 // endpoints returns the endpoints of a flow that the configuration brings along. Both may be nil.
-func (c *Config) endpoints(flow packet.FlowID) (e transport.Ends) {
+func (c *Config) endpoints(flow packet.FlowID) (e transport.EndpointPair) {
 	if int(flow) < len(c.Endpoints) {
 		e = c.Endpoints[flow]
 	}
@@ -93,14 +93,14 @@ func (c *Config) endpoints(flow packet.FlowID) (e transport.Ends) {
 
 // Where an endpoint of a flow is, if in no slot.
 const (
-	unmade int32 = -1 - iota // it has not begun
-	over                     // it has been given back
+	notStarted int32 = -1 - iota // it has not begun
+	closed                       // it has been given back
 )
 
 // In place of a slot in a host's heaps.
 const (
 	pending int32 = -1 - iota // a sender that is not there yet
-	nobody                    // an endpoint that is not there any more, whose timer comes all the same
+	stale                     // an endpoint that is not there any more, whose timer comes all the same
 )
 
 // addFlows puts the flows where they start.
@@ -121,14 +121,14 @@ func (r *Simulation) addFlows() error {
 		if r.carries(i) && r.sameHost(f.Src, f.Dst) {
 			return fmt.Errorf("sim: flow %d goes from NIC %d to NIC %d of the same host", i, f.Src, f.Dst)
 		}
-		if e := c.endpoints(packet.FlowID(i)); c.Ends == nil && (e.Receiver == nil || e.Sender == nil) {
+		if e := c.endpoints(packet.FlowID(i)); c.EndpointFactory == nil && (e.Receiver == nil || e.Sender == nil) {
 			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
 		}
-		r.sender[i], r.receiver[i] = unmade, unmade
+		r.sender[i], r.receiver[i] = notStarted, notStarted
 		r.outcome[i] = outcome.FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 			Receiver: transport.Received{DelayMin: unit.Never}}
 		if !r.carries(i) {
-			r.sender[i], r.receiver[i] = over, over
+			r.sender[i], r.receiver[i] = closed, closed
 			continue
 		}
 		if f.Size > 0 {
@@ -147,7 +147,7 @@ func (r *Simulation) addFlows() error {
 		case len(f.After) > 0 || r.triggers != nil && r.triggers.waits[i]:
 			r.outcome[i].Start = unit.Never
 		case f.Start > 0:
-			h.sends.Push(h.wish(f.Start, packet.FlowID(i), pending))
+			h.sends.Push(h.timerEntry(f.Start, packet.FlowID(i), pending))
 		default:
 			h = r.source(packet.FlowID(i))
 			if k := h.begin(packet.FlowID(i), f.Start); k >= 0 {
@@ -156,7 +156,7 @@ func (r *Simulation) addFlows() error {
 		}
 	}
 	for i := range c.Jobs {
-		r.over = append(r.over, newRankCounters(c.Jobs[i].Program.Ranks()))
+		r.closedCounters = append(r.closedCounters, newRankCounters(c.Jobs[i].Program.Ranks()))
 	}
 	if err := r.addJobs(); err != nil {
 		return err
@@ -290,14 +290,14 @@ func (h *host) fail(flow packet.FlowID, err error) int32 {
 	if h.failed == nil {
 		h.failed = fmt.Errorf("flow %d: %w", flow, err)
 	}
-	return unmade
+	return notStarted
 }
 
 // start makes the sender of the flow whose time has come, unless it has been looked at before, and returns its slot;
 // none if another NIC has it.
 func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
 	i := h.run.sender[flow]
-	if i != unmade {
+	if i != notStarted {
 		return i
 	}
 	start := h.run.config.Flows[flow].Start
@@ -306,7 +306,7 @@ func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
 			from.update(k, now)
 		}
 		from.reschedule(now)
-		return unmade
+		return notStarted
 	}
 	return h.begin(flow, start)
 }
@@ -343,7 +343,7 @@ func (h *host) startDependents(i int32, now unit.Time) {
 // since; nil if there is none. All nodes must have reached the same time.
 func (r *Simulation) sent(flow int, now unit.Time) *slot {
 	h, i := r.hosts[r.config.Flows[flow].Src], r.sender[flow]
-	if i == unmade && r.outcome[flow].Start <= now && (r.moving == nil || r.linked(&r.config.Flows[flow])) {
+	if i == notStarted && r.outcome[flow].Start <= now && (r.failover == nil || r.linked(&r.config.Flows[flow])) {
 		i = h.start(packet.FlowID(flow), now)
 	}
 	if i < 0 {
@@ -412,14 +412,14 @@ type before struct {
 // noteBefore keeps what flows that have begun have counted so far.
 func (r *Simulation) noteBefore() {
 	for i := range r.outcome[:r.listed] {
-		if r.sender[i] == unmade && r.receiver[i] == unmade {
+		if r.sender[i] == notStarted && r.receiver[i] == notStarted {
 			continue
 		}
 		r.note(i)
 		o := &r.outcome[i]
 		r.before = append(r.before, before{i, o.Sender, o.Receiver, o.Timeouts})
 	}
-	r.overBefore = r.carriedNow()
+	r.overBefore = r.rankCounters()
 }
 
 // flowResults ends all flows: their outcomes are those of the measured part then.
@@ -438,7 +438,7 @@ func (r *Simulation) flowResults(out *outcome.Result) {
 		o.Timeouts -= b.timeouts
 	}
 	out.Flows = r.outcome[:r.listed:r.listed]
-	out.Messages = r.carriedNow()
+	out.Messages = r.rankCounters()
 	for i, first := range r.overBefore {
 		for k := range first {
 			out.Messages[i][k] = out.Messages[i][k].Since(&first[k])
@@ -452,7 +452,7 @@ func (r *Simulation) restartFlows() {
 		o := &r.outcome[i].Receiver
 		o.DelayMin, o.DelayMax = unit.Never, 0
 	}
-	for _, ranks := range r.over {
+	for _, ranks := range r.closedCounters {
 		for i := range ranks {
 			o := &ranks[i].Received
 			o.DelayMin, o.DelayMax = unit.Never, 0

@@ -104,7 +104,7 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 			SrcPort: f.SrcPort,
 			DstPort: f.DstPort})
 	}
-	c.Ends = m
+	c.EndpointFactory = m
 	return c, m
 }
 
@@ -144,7 +144,7 @@ func endsAreGivenBack(t *testing.T, flows int) {
 			c, _ = oneByOne(t, make, flows)
 			got := transcript(t, c)
 			c, _ = oneByOne(t, make, flows)
-			if c.sweeps = 1 << 30; c.MakeEnds() != nil || transcript(t, c) != got {
+			if c.sweeps = 1 << 30; c.MakeEndpoints() != nil || transcript(t, c) != got {
 				t.Error("another result with ends that are there from the beginning, and stay")
 			}
 		})
@@ -165,13 +165,13 @@ func TestLatePacketIsAMistake(t *testing.T) {
 		return false
 	})
 	f := &c.Flows[0]
-	if s.sender[0] != over || s.receiver[0] != over {
+	if s.sender[0] != closed || s.receiver[0] != closed {
 		t.Fatal("flow 0 is not over")
 	}
 	p := s.threads[0].pool.Get()
 	p.Flow, p.Kind = 0, packet.Data
 	s.hosts[f.Dst].Receive(2*unit.Millisecond, 0, p)
-	if err := s.conserved(); err == nil {
+	if err := s.checkConservation(); err == nil {
 		t.Error("nothing is said")
 	}
 }
@@ -238,7 +238,7 @@ func (b *belated) Tick(env *dataplane.Env) unit.Time {
 	return b.at
 }
 
-func (b *belated) Remembered(see func(flow packet.FlowID)) {
+func (b *belated) PendingFlows(see func(flow packet.FlowID)) {
 	if b.at != unit.Never && b.tells {
 		see(b.flow)
 	}

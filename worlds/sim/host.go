@@ -17,36 +17,36 @@ import (
 // go first, and so do replies that were delayed. Ready flows are served round robin. It implements fabric.Node.
 type host struct {
 	port        *tm.Port
-	thread      *thread      `state:"-"`
-	run         *Simulation  `state:"-"`
-	observation *observation `state:"-"` // nil: nothing is noted
+	thread      *thread
+	run         *Simulation
+	observation *observation // nil: nothing is noted
 	slot        []slot
 	unused      []int32         // slots without an endpoint
 	finished    []packet.FlowID // flows from here whose senders have, and whose ends are not given back
 	failed      error           // an endpoint could not be made
-	jobs        *ranks          `state:"-"` // of jobs that are here; nil: there are none
+	jobs        *ranks          // of jobs that are here; nil: there are none
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
-	lastReply  int32            `state:"-"` // last slot of the ring that sends replies, if there are two
+	lastReply  int32            // last slot of the ring that sends replies, if there are two
 	held       []int32          // slots that may send but whose class is paused
 	sends      timerheap.Heap   // slots that will send later, and flows that will begin; others are stale (current)
 	timers     timerheap.Heap   // likewise
-	expiry     unit.Time        `state:"instant"` // when a pause ends by itself
-	stall      unit.Time        `state:"instant"` // when a stall ends; Never: there is none
+	expiry     unit.Time        // when a pause ends by itself
+	stall      unit.Time        // when a stall ends; Never: there is none
 	kept       []*packet.Packet // came in during it
 	node       int32
 	number     int32     // of the NIC (topology.NICs); of the first one the node
-	scheduled  unit.Time `state:"instant"` // when the driver will ask by itself
+	scheduled  unit.Time // when the driver will ask by itself
 	wants      packet.Wants
 	at         packet.PortID // the node's port that it is
 	woken      bool          // that time has come forward, and the driver knows
-	unexpected uint64        `state:"count"` // packets of no flow of this host
-	late       uint64        `state:"count"` // of them, of flows whose ends were given back: there should be none
-	made       uint64        `state:"count"` // packets that endpoints have sent, but for replies
-	ended      uint64        `state:"count"` // packets that came in and were no replies
+	unexpected uint64        // packets of no flow of this host
+	late       uint64        // of them, of flows whose ends were given back: there should be none
+	made       uint64        // packets that endpoints have sent, but for replies
+	ended      uint64        // packets that came in and were no replies
 
-	strays map[packet.FlowID]*stray `state:"-"` // the unexpected packets by flow
+	strays map[packet.FlowID]*stray // the unexpected packets by flow
 }
 
 // slot is one endpoint of a flow at this host.
@@ -96,8 +96,8 @@ func (h *host) add(s slot) int32 {
 	return int32(len(h.slot) - 1)
 }
 
-// wish is an entry of sends or timers. At one time flows go in their order in Config.Flows.
-func (h *host) wish(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
+// timerEntry is an entry of sends or timers. At one time flows go in their order in Config.Flows.
+func (h *host) timerEntry(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
 	return timerheap.Entry{At: at, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
@@ -114,11 +114,11 @@ func (h *host) update(i int32, now unit.Time) {
 		}
 	} else if t != s.sendAt && t != unit.Never {
 		s.sendAt = t
-		h.sends.Push(h.wish(t, s.flow, i))
+		h.sends.Push(h.timerEntry(t, s.flow, i))
 	}
 	if t := s.endpoint.NextTimer(); t < s.timerAt {
 		s.timerAt = t
-		h.timers.Push(h.wish(t, s.flow, i))
+		h.timers.Push(h.timerEntry(t, s.flow, i))
 		h.wants.Timer = min(h.wants.Timer, t)
 	}
 	if s.awaited {
@@ -265,7 +265,7 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
-		if h.onStray(p); i == over {
+		if h.onStray(p); i == closed {
 			h.late++
 		}
 		h.put(p)
@@ -396,7 +396,7 @@ func (h *host) nextTimer() unit.Time {
 			return t
 		}
 		e := h.timers.Head()
-		if i := int32(e.Key); i == nobody || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].timerAt == t {
+		if i := int32(e.Key); i == stale || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].timerAt == t {
 			return t
 		}
 		h.timers.Take()
@@ -413,7 +413,7 @@ func (h *host) Advance(now unit.Time) {
 	for h.timers.First() <= now {
 		e := h.timers.Take()
 		i := int32(e.Key)
-		if i == nobody {
+		if i == stale {
 			continue
 		}
 		s := &h.slot[i]

@@ -14,27 +14,28 @@ import (
 // A job is what hosts do together (core/jobs/job). Each message of it is a flow, which exists from its start to its
 // end: then its place goes to another one. So a job may have hundreds of millions of them.
 
-// JobEnds makes the endpoints of the messages of jobs.
-type JobEnds interface {
+// MessageEndpointFactory makes the endpoints of the messages of jobs.
+type MessageEndpointFactory interface {
 	// Message says between which NICs of its hosts, with what ports and in which class a message is sent, of which all
 	// else is given; up says which NICs have a link that is up. The error says that there is no path.
 	Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error
-	// MessageEnds makes those of a message which begins now, as flow id of the run; number says which message of the
+	// MessageEndpoints makes those of a message which begins now, as flow id of the run; number says which message of the
 	// run it is.
-	MessageEnds(f *outcome.Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
+	MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint,
+		err error)
 }
 
-// Reusing is JobEnds that may make those of a message of what others have left.
-type Reusing interface {
-	JobEnds
-	// Over gives the ends of a message of a traffic, which nobody has any more.
-	Over(group int, sender, receiver transport.Endpoint)
+// EndpointRecycler is a MessageEndpointFactory that reuses endpoints of closed messages.
+type EndpointRecycler interface {
+	MessageEndpointFactory
+	// Recycle gets the endpoints of a closed message of a traffic. No other reference to them is left.
+	Recycle(group int, sender, receiver transport.Endpoint)
 }
 
-// Lasting is JobEnds with state that outlasts messages. Iterations are taken from others with them only
-// (Config.Repeat).
-type Lasting interface {
-	JobEnds
+// PersistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Iterations are taken from
+// others with them only (Config.Repeat).
+type PersistentEndpointFactory interface {
+	MessageEndpointFactory
 	State() any // a pointer to it, for package recurrence
 	// Tick returns the granularity of the time stamps that endpoints of a traffic's messages read, and of the times that
 	// they count from the run's start; 0 if they read no time.
@@ -85,7 +86,7 @@ type jobs struct {
 	number  uint64             // messages so far
 	flow    outcome.Flow       // room for that of the message that begins
 	said    job.Message        // likewise for what it says
-	up      func(nic int) bool `state:"-"` // Simulation.up
+	up      func(nic int) bool // Simulation.up
 }
 
 // jobOf is a job under way.
@@ -185,7 +186,7 @@ func (r *Simulation) addJobs() error {
 		}
 		h.jobs.advance(h, 0)
 		for _, k := range h.jobs.of {
-			k.over(0) // one that has nothing to do is never due
+			k.noteDone(0) // one that has nothing to do is never due
 		}
 	}
 	return nil
@@ -199,10 +200,11 @@ func (r *Simulation) isMessage(flow packet.FlowID) bool {
 // makeSender makes the sender of a flow that begins.
 func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
-		return r.config.Ends.Sender(int(flow), start)
+		return r.config.EndpointFactory.Sender(int(flow), start)
 	}
 	m := &r.jobs.message[int(flow)-r.listed]
-	sender, receiver, err := r.config.JobEnds.MessageEnds(&r.config.Flows[flow], int(flow), m.number, start)
+	sender, receiver, err := r.config.MessageEndpointFactory.MessageEndpoints(&r.config.Flows[flow], int(flow), m.number,
+		start)
 	m.receiver = receiver
 	return sender, err
 }
@@ -211,7 +213,7 @@ func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.
 // to make one costs as much as to make both.
 func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
-		return r.config.Ends.Receiver(int(flow))
+		return r.config.EndpointFactory.Receiver(int(flow))
 	}
 	m := &r.jobs.message[int(flow)-r.listed]
 	made := m.receiver
@@ -221,8 +223,8 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 
 // reuse has the ends of a message that is over made another's.
 func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
-	if r, reuses := x.run.config.JobEnds.(Reusing); reuses {
-		r.Over(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
+	if r, reuses := x.run.config.MessageEndpointFactory.(EndpointRecycler); reuses {
+		r.Recycle(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
 	}
 }
 
@@ -248,13 +250,13 @@ func (k *ranks) advance(h *host, now unit.Time) {
 		if err := x.Fault(); err != nil && h.failed == nil {
 			h.failed = fmt.Errorf("job %d: %w", x.job, err)
 		}
-		x.over(now)
+		x.noteDone(now)
 	}
 	k.due(h)
 }
 
-// over notes that a rank has done all, if it has.
-func (k *rank) over(now unit.Time) {
+// noteDone notes that a rank has done all, if it has.
+func (k *rank) noteDone(now unit.Time) {
 	if k.done || !k.Done() {
 		return
 	}
@@ -283,7 +285,7 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x.flow = outcome.Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
 	x.said = m
 	f := &x.flow
-	if err := r.config.JobEnds.Message(k.job, &x.said, to, f, x.up); err != nil {
+	if err := r.config.MessageEndpointFactory.Message(k.job, &x.said, to, f, x.up); err != nil {
 		if k.host.failed == nil {
 			k.host.failed = err
 		}
@@ -296,12 +298,12 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	} else {
 		id = packet.FlowID(len(r.config.Flows))
 		r.config.Flows = append(r.config.Flows, outcome.Flow{})
-		r.sender, r.receiver = append(r.sender, unmade), append(r.receiver, unmade)
+		r.sender, r.receiver = append(r.sender, notStarted), append(r.receiver, notStarted)
 		r.outcome = append(r.outcome, outcome.FlowResult{})
 		x.message = append(x.message, message{})
 	}
 	r.config.Flows[id] = *f
-	r.sender[id], r.receiver[id] = unmade, unmade
+	r.sender[id], r.receiver[id] = notStarted, notStarted
 	r.outcome[id] = outcome.FlowResult{Start: now, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 		Receiver: transport.Received{DelayMin: unit.Never}}
 	x.message[int(id)-r.listed] = message{Message: m, job: int32(k.job), to: to, number: x.number}

@@ -25,7 +25,7 @@ func (messageEnds) Message(_ int, _ *job.Message, to int32, f *outcome.Flow, _ f
 	return nil
 }
 
-func (d messageEnds) MessageEnds(f *outcome.Flow, id int, _ uint64, start unit.Time) (sender,
+func (d messageEnds) MessageEndpoints(f *outcome.Flow, id int, _ uint64, start unit.Time) (sender,
 	receiver transport.Endpoint,
 	err error) {
 	return udp.New(transport.Flow{ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
@@ -44,7 +44,7 @@ func around(t testing.TB, hosts int, jobs ...outcome.Job) *Config {
 	}
 	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]SwitchConfig, len(n.Nodes))},
 		Duration: 10 * unit.Second, UntilDone: true, Load: outcome.Load{Jobs: jobs},
-		JobEnds: messageEnds{}}
+		MessageEndpointFactory: messageEnds{}}
 	c.Switches[0] = SwitchConfig{Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(0)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
@@ -193,7 +193,7 @@ func TestToItself(t *testing.T) {
 }
 
 // A job that waits for ever ends the run, and one that is cut says so.
-func TestJobEnds(t *testing.T) {
+func TestMessageEndpointFactory(t *testing.T) {
 	b := job.NewBuilder("x")
 	b.Rank()
 	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)

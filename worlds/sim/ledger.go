@@ -6,14 +6,14 @@ import (
 	"weir/core/outcome"
 )
 
-// conserved checks that every packet was delivered, was dropped with a reason, or is in the network, at each
+// checkConservation checks that every packet was delivered, was dropped with a reason, or is in the network, at each
 // node and in all. The error names the place where one is missing or too many. All nodes must have reached
 // the same time.
-func (r *Simulation) conserved() error {
+func (r *Simulation) checkConservation() error {
 	if err := r.failure(); err != nil {
 		return err
 	}
-	if err := r.wiring.Conserved(r.fabric); err != nil {
+	if err := r.wiring.CheckConservation(r.fabric); err != nil {
 		return err
 	}
 	there := r.fabric.InFlight()
@@ -53,7 +53,7 @@ func (r *Simulation) live() (n int) {
 
 // audit checks conservation, and ends the run with what is wrong.
 func (d *drive) audit() bool {
-	if err := d.conserved(); err != nil {
+	if err := d.checkConservation(); err != nil {
 		d.reason, d.violation = outcome.Violated, err.Error()
 		return false
 	}

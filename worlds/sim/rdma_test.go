@@ -58,7 +58,7 @@ func queuePairs(t testing.TB, c *Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Endpoints[i] = transport.Ends{Sender: s, Receiver: r}
+		c.Endpoints[i] = transport.EndpointPair{Sender: s, Receiver: r}
 	}
 }
 

@@ -117,12 +117,12 @@ func (x *recurring) against() {
 		x.give("a measure looks at single packets")
 	case c.Stalls.Length > 0:
 		x.give("hosts stand still at random")
-	case c.Steers || c.Taken:
+	case c.Steers || c.Usage:
 		x.give("a measure looks at what programs of switches do")
 	case c.OnPFC != nil:
 		x.give("each pause is noted")
 	}
-	if _, ok := c.JobEnds.(Lasting); !ok {
+	if _, ok := c.MessageEndpointFactory.(PersistentEndpointFactory); !ok {
 		x.give("what makes the endpoints of messages does not say what lasts of them")
 	}
 	for i := range c.Switches {
@@ -140,10 +140,10 @@ func (x *recurring) iterations() int { return x.program.Ops(0, 0) / x.program.Ea
 func (x *recurring) look(now unit.Time) {
 	r := x.drive.Simulation
 	over := r.jobs.of[0].tally.Over()
-	if len(r.jobs.of) > 1 || over == x.over || r.unfinished != 1 || r.live() > 0 || !r.settle() {
+	if len(r.jobs.of) > 1 || over == x.over || r.unfinished != 1 || r.live() > 0 || !r.releaseFinished() {
 		return
 	}
-	r.fabric.Settle()
+	r.fabric.Normalize()
 	if r.config.Anew {
 		r.wiring.Restart()
 		r.jobs.number = 0
@@ -157,8 +157,9 @@ func (x *recurring) look(now unit.Time) {
 	}
 }
 
-// settle gives back all that belongs to messages that are over. It returns false if something is still under way.
-func (r *Simulation) settle() bool {
+// releaseFinished gives back all that belongs to messages that are over. It returns false if something is still under
+// way.
+func (r *Simulation) releaseFinished() bool {
 	r.sweep()
 	x := r.jobs
 	if len(x.free) < len(x.message) {
@@ -171,7 +172,7 @@ func (r *Simulation) settle() bool {
 	}
 	for _, h := range r.hosts {
 		if h != nil {
-			h.settle()
+			h.forgetEndpoints()
 		}
 	}
 	n := r.listed
@@ -182,8 +183,8 @@ func (r *Simulation) settle() bool {
 	return true
 }
 
-// settle forgets endpoints that were given back, and the timers that they had. What is to begin stays.
-func (h *host) settle() {
+// forgetEndpoints forgets endpoints that were given back, and the timers that they had. What is to begin stays.
+func (h *host) forgetEndpoints() {
 	h.slot, h.unused, h.finished = h.slot[:0], h.unused[:0], h.finished[:0]
 	left := h.sends
 	h.sends, h.timers = timerheap.Heap{}, timerheap.Heap{}
@@ -335,11 +336,11 @@ func (x *recurring) shift() unit.Time {
 	return unit.Time(x.told.Iterations/x.told.Cycle) * x.told.Period
 }
 
-// Untagged returns the fields of the network's present state that keep it from ever recurring, as they have no tag
-// (recurrence.Untagged). Packets and endpoints are left out, since iterations do not share any. Programs for
-// switches can be tested with it: run one, and expect an empty list.
-func (r *Simulation) Untagged() []string {
-	return recurrence.Untagged(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
+// SurveyState examines the types of the network's present state, and reports what keeps it from ever recurring. Packets
+// and endpoints are left out, since iterations do not share any. Programs for switches can be tested with it: run one,
+// and expect no faults.
+func (r *Simulation) SurveyState() recurrence.Survey {
+	return recurrence.NewSurvey(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
 }
 
 // roots are where the state of the network begins, and of the first job.
@@ -350,7 +351,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	}
 	j := &r.jobs.of[0]
 	all = append([]recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}, all...)
-	if lasting, ok := r.config.JobEnds.(Lasting); ok {
+	if lasting, ok := r.config.MessageEndpointFactory.(PersistentEndpointFactory); ok {
 		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
 	}
 	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
@@ -393,7 +394,7 @@ func (r *Simulation) nicName(nic int) string {
 func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	c := r.config
 	for i := range c.Jobs {
-		lasting, ok := c.JobEnds.(Lasting)
+		lasting, ok := c.MessageEndpointFactory.(PersistentEndpointFactory)
 		if !ok {
 			break
 		}
@@ -437,7 +438,7 @@ func (r *Simulation) counted(now unit.Time) counted {
 	c := counted{ports: r.snapshot(now), delays: delays, tally: tally, events: r.fabric.Events(), hops: r.fabric.Hops()}
 	if r.jobs != nil {
 		c.times.Merge(&r.jobs.of[0].times)
-		c.carried = r.carriedNow()
+		c.carried = r.rankCounters()
 	}
 	return c
 }
@@ -489,8 +490,8 @@ func (x *recurring) complete(c *counted) {
 	for i := range c.delays {
 		c.delays[i].Again(s.n, &s.first.delays[i], &s.last.delays[i])
 	}
-	for k := range x.drive.over[0] {
-		x.drive.over[0][k].AddRepeated(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
+	for k := range x.drive.closedCounters[0] {
+		x.drive.closedCounters[0][k].AddRepeated(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
 	}
 	x.drive.jobs.of[0].times.Again(s.n, &s.first.times, &s.last.times)
 	c.tally = again(c.tally, s.n, &s.first.tally, &s.last.tally)

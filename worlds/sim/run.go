@@ -14,7 +14,7 @@ import (
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/worlds/sim/crew"
+	"weir/worlds/sim/parallel"
 )
 
 // Simulation is one run, made and not yet carried out, or under way.
@@ -24,34 +24,34 @@ type Simulation struct {
 	threadOf []int32 // by node
 	wiring   *wiring.Wiring
 	nics     *topology.NICs
-	moving   Moving  // nil: no flow can have another NIC
-	hosts    []*host // by number of NIC, nil for switches
+	failover NICFailover // nil: no flow can have another NIC
+	hosts    []*host     // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
-	events   []Event     // those behind time 0
-	early    []int       // nodes to call at time 0 once the fabric is made (wake)
-	crew     *crew.Crew  // of several threads, while the run goes on
-	linkOf   []direction // of the fabric's links
+	events   []Event         // those behind time 0
+	early    []int           // nodes to call at time 0 once the fabric is made (wake)
+	group    *parallel.Group // of several threads, while the run goes on
+	linkOf   []direction     // of the fabric's links
 
-	sender, receiver []int32              // by flow, the slot at its host; unmade or over
+	sender, receiver []int32              // by flow, the slot at its host; notStarted or closed
 	outcome          []outcome.FlowResult // by flow; of those that are over, and when others began
-	// over is by job and rank, of messages that are over; overBefore is of all when the measured part began.
-	over, overBefore [][]outcome.RankCounters
-	before           []before   // of flows that had begun when the measured part did
-	missing          []int32    // by flow, how many of Flow.After it waits for; nil: none comes after others
-	waitsAt, waiting []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
-	triggers         *triggers  // nil: there are none
-	unfinished       int        // flows with an end that has not come, and jobs
-	finished         int        // flows with an end that has come
-	nextSweep        int        // as many have finished when ends are given back next
-	listed           int        // flows of the configuration; those behind them are messages of jobs
-	jobs             *jobs      // nil: there are none
-	carried          []bool     // by flow: these hosts have it (Edge); nil: they have all
-	there            []uint64   // a bit a flow: it has packets in the network
-	paused           bool       // there was a PFC frame
-	pauses           []PFCEvent // room to sort them
-	lastFinish       unit.Time
-	lastArrival      unit.Time // of a flow that is over, and whose receiver nothing answers
+	// closedCounters is by job and rank, of messages that are over; overBefore is of all when the measured part began.
+	closedCounters, overBefore [][]outcome.RankCounters
+	before                     []before   // of flows that had begun when the measured part did
+	missing                    []int32    // by flow, how many of Flow.After it waits for; nil: none comes after others
+	waitsAt, waiting           []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
+	triggers                   *triggers  // nil: there are none
+	unfinished                 int        // flows with an end that has not come, and jobs
+	finished                   int        // flows with an end that has come
+	nextSweep                  int        // as many have finished when ends are given back next
+	listed                     int        // flows of the configuration; those behind them are messages of jobs
+	jobs                       *jobs      // nil: there are none
+	carried                    []bool     // by flow: these hosts have it (Edge); nil: they have all
+	there                      []uint64   // a bit a flow: it has packets in the network
+	paused                     bool       // there was a PFC frame
+	pauses                     []PFCEvent // room to sort them
+	lastFinish                 unit.Time
+	lastArrival                unit.Time // of a flow that is over, and whose receiver nothing answers
 
 	atWarmup    snapshot
 	watched     [][]int64 // by Config.Watches
@@ -119,7 +119,7 @@ func New(c *Config) (*Simulation, error) {
 	r := &Simulation{config: c, nics: n.NICs(), triggers: all}
 	r.hosts = make([]*host, r.nics.Len())
 	if r.nics.Several() {
-		r.moving, _ = c.Ends.(Moving)
+		r.failover, _ = c.EndpointFactory.(NICFailover)
 	}
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int
@@ -274,18 +274,18 @@ func class(e transport.Endpoint, of uint8) uint8 {
 // whichever is at this host; −1 if neither is.
 func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
-		return unmade
+		return notStarted
 	}
 	switch f := &r.config.Flows[p.Flow]; h {
 	case r.hosts[f.Dst]:
-		if i := r.receiver[p.Flow]; i != unmade {
+		if i := r.receiver[p.Flow]; i != notStarted {
 			return i
 		}
 		return h.accept(p.Flow)
 	case r.hosts[f.Src]:
 		return r.sender[p.Flow]
 	}
-	return unmade
+	return notStarted
 }
 
 // finished notes that a flow has ended.
@@ -350,8 +350,8 @@ func (d *drive) result(reason outcome.EndReason, end unit.Time) *outcome.Result 
 	if r.observation != nil {
 		r.observation.result(out, notices, &last, &first)
 	}
-	if c.Taken {
-		out.Taken = r.wiring.Taken()
+	if c.Usage {
+		out.Usage = r.wiring.Usage()
 	}
 	if c.Steers {
 		out.Steering = r.wiring.Steering(out.Time)

@@ -151,7 +151,7 @@ func connections(t testing.TB, c *Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Endpoints[i] = transport.Ends{Sender: s, Receiver: r}
+		c.Endpoints[i] = transport.EndpointPair{Sender: s, Receiver: r}
 	}
 }
 
@@ -258,7 +258,8 @@ func TestEnds(t *testing.T) {
 				Dst:     packet.Addr(c.Flows[i].Dst + 1),
 				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 5000, Payload: 1000, Framing: packet.Framings[0],
 				Start: 25 * unit.Second}, 20, unit.Millisecond)
-			c.Endpoints[i], c.Flows[i].Start, c.Flows[i].Size = transport.Ends{Sender: s, Receiver: rx}, 25*unit.Second, 5000
+			c.Endpoints[i] = transport.EndpointPair{Sender: s, Receiver: rx}
+			c.Flows[i].Start, c.Flows[i].Size = 25*unit.Second, 5000
 		}
 		c.Duration = 60 * unit.Second
 	})

@@ -6,10 +6,10 @@ import (
 )
 
 // The ends of a flow are given back once its sender has finished, neither end wants to send or waits for a time, no
-// packet of it is in the network, and no program of a switch may make one (dataplane.Rememberer): then nothing can
-// reach them any more, and what a late packet would make them do need not be known. Whose packets are in the network
-// takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep costs each
-// flow a constant.
+// packet of it is in the network, and no program of a switch may make one (dataplane.PacketOriginator): then nothing
+// can reach them any more, and what a late packet would make them do need not be known. Whose packets are in the
+// network takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep
+// costs each flow a constant.
 
 // Ends are looked for when so many flows have finished.
 const (
@@ -52,7 +52,7 @@ func (r *Simulation) sweep() {
 			return
 		}
 		if sw != nil {
-			sw.Remembered(keep)
+			sw.PendingFlows(keep)
 		}
 	}
 	for _, h := range r.hosts {
@@ -96,9 +96,9 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	if d >= 0 {
 		dst.free(d)
 	}
-	r.sender[flow], r.receiver[flow] = over, over
+	r.sender[flow], r.receiver[flow] = closed, closed
 	if r.isMessage(flow) {
-		r.carry(r.over, int(flow))
+		r.addRankCounters(r.closedCounters, int(flow))
 		r.jobs.free = append(r.jobs.free, flow)
 	}
 	return true
@@ -116,7 +116,7 @@ func (s *slot) idle() bool {
 func (h *host) free(i int32) {
 	s := &h.slot[i]
 	if s.timerAt != unit.Never {
-		h.timers.Push(h.wish(s.timerAt, s.flow, nobody))
+		h.timers.Push(h.timerEntry(s.timerAt, s.flow, stale))
 	}
 	s.endpoint, s.rescheduling, s.counters, s.awaited, s.timerAt = nil, nil, nil, false, unit.Never
 	h.unused = append(h.unused, i)

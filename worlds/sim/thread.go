@@ -129,8 +129,8 @@ func follow(n *topology.Network, group, at []int32, threads int) {
 
 // together carries out a window (fabric.Config.Together).
 func (r *Simulation) together(run func(part int)) {
-	if r.crew != nil {
-		r.crew.Window(run)
+	if r.group != nil {
+		r.group.Window(run)
 		return
 	}
 	for k := range r.threads {

@@ -117,7 +117,7 @@ func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
 	for _, k := range list {
 		t.count[k]++
 		for _, f := range t.all[k].After(t.count[k]) {
-			if r.sender[f] != unmade {
+			if r.sender[f] != notStarted {
 				continue
 			}
 			at := r.source(packet.FlowID(f))

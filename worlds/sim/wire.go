@@ -32,7 +32,7 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 		add(i, src, dst, f.SrcPort, f.DstPort)
 		receiver := r.config.endpoints(packet.FlowID(i)).Receiver
 		if receiver == nil {
-			receiver, _ = r.config.Ends.Receiver(i) // what it says of its ports is all that is wanted of it
+			receiver, _ = r.config.EndpointFactory.Receiver(i) // what it says of its ports is all that is wanted of it
 		}
 		if x, ok := receiver.(transport.Ported); ok {
 			for _, port := range x.Ports() {
@@ -40,7 +40,7 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 			}
 		}
 	}
-	if r.moving != nil {
+	if r.failover != nil {
 		r.addMoved(flows, given)
 	}
 	return flows

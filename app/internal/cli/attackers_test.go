@@ -229,7 +229,7 @@ func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besieged
 	}
 	c, err := one.Config()
 	if err == nil {
-		err = c.MakeEnds()
+		err = c.MakeEndpoints()
 	}
 	if err != nil {
 		t.Fatal(err)

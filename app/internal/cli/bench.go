@@ -14,6 +14,7 @@ import (
 	"weir/internal/text"
 	"weir/study/bench"
 	"weir/worlds/lab"
+	"weir/worlds/live"
 )
 
 type benchCmd struct {
@@ -74,7 +75,7 @@ func (b *benchCmd) runSwitch(a *app) error {
 	}}
 	o.OnLeft = a.warnOfLeft(func() {})
 	if b.What == "clock" {
-		o.Schedulings = lab.Schedulings
+		o.Schedulings = live.Schedulings
 	}
 	if o.Runs == 0 {
 		o.Runs = bench.Rounds

@@ -20,6 +20,7 @@ import (
 	"weir/worlds/lab"
 	"weir/worlds/lab/iperf"
 	"weir/worlds/lab/kernel"
+	"weir/worlds/live"
 )
 
 // labFlags are those of weir run for the lab alone.
@@ -33,7 +34,7 @@ type labFlags struct {
 
 // unused says which of the flags have no meaning in the simulator.
 func (f *labFlags) unused() error {
-	if f.Attempts != 3 || f.Generator != "weir" || f.Scheduling != string(lab.DefaultScheduling) || f.Force ||
+	if f.Attempts != 3 || f.Generator != "weir" || f.Scheduling != string(live.DefaultScheduling) || f.Force ||
 		len(f.Capture) > 0 {
 		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force are for --on lab", errInput)
 	}
@@ -65,7 +66,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.
 	if err := run.CheckLab(exp, k, r.Force); err != nil {
 		return nil, err
 	}
-	inLab := run.Lab{Kernel: k, Attempts: r.Attempts, Capture: capture, Scheduling: lab.Scheduling(r.Scheduling)}
+	inLab := run.Lab{Kernel: k, Attempts: r.Attempts, Capture: capture, Scheduling: live.Scheduling(r.Scheduling)}
 	if r.Generator == "iperf3" {
 		inLab.Generator = &run.IPerf3
 	}

@@ -52,7 +52,7 @@ func BenchmarkMessages(b *testing.B) {
 }
 
 // forgetful are ends of messages that are made of nothing that others have left.
-type forgetful struct{ sim.JobEnds }
+type forgetful struct{ sim.MessageEndpointFactory }
 
 // What messages do is the same to the event, whether their ends are made of those of messages that are over or not:
 // also where these had packets trimmed, lost and sent again.
@@ -90,7 +90,7 @@ func TestOldEnds(t *testing.T) {
 					t.Fatal(err)
 				}
 				if i == 1 {
-					c.JobEnds = forgetful{c.JobEnds}
+					c.MessageEndpointFactory = forgetful{c.MessageEndpointFactory}
 				}
 				if out[i], err = sim.Run(c); err != nil {
 					t.Fatal(err)

@@ -165,7 +165,7 @@ func otherLists(r *experiment.Registry) []nameList {
 
 // A list of names in an error has names of the registry, and counts those that it leaves out. Golden files have no
 // such lists, so that a new name changes none of them. Each kind of list is tested here once; lists of keys are tested
-// in study/experiment and worlds/softswitch.
+// in study/experiment and worlds/switch.
 func TestListsOfNames(t *testing.T) {
 	r := Registry()
 	lists := registryLists(t, r)

@@ -59,9 +59,9 @@ var (
 		Condition: "max_cwnd is below 95 % of a round trip of a path at its slowest link"}
 )
 
-// Suits warns of switches that do not answer, and of a window that does not fill the path.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	if p := s.Find(func(p *cc.SitePath) bool { return p.Unanswered != "" && !p.Idle }); p != nil {
+// Check warns of switches that do not answer, and of a window that does not fill the path.
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
+	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unanswered != "" && !p.Idle }); p != nil {
 		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", p.Unanswered).At(p.Narrow.Port, 0))
 	}
 	if s.Sprayed {

@@ -322,33 +322,33 @@ func TestBad(t *testing.T) {
 
 // The site is asked: switches that do not answer, packets by several paths, windows and clocks.
 func TestSuits(t *testing.T) {
-	paths := func(change func(p *cc.SitePath)) []cc.SitePath {
-		p := cc.SitePath{Path: cc.Path{NICRate: unit.Tbps, LineRate: unit.Tbps, BaseRTT: 8 * us},
+	paths := func(change func(p *cc.FlowPath)) []cc.FlowPath {
+		p := cc.FlowPath{Path: cc.Path{NICRate: unit.Tbps, LineRate: unit.Tbps, BaseRTT: 8 * us},
 			Narrow: cc.Link{Port: "s->b", Rate: 100 * unit.Gbps, Payload: 95 * unit.Gbps}}
 		change(&p)
-		return []cc.SitePath{p}
+		return []cc.FlowPath{p}
 	}
-	usual := paths(func(*cc.SitePath) {})
+	usual := paths(func(*cc.FlowPath) {})
 	for _, x := range []struct {
 		name string
-		site cc.Site
+		site cc.FlowContext
 		most unit.Bytes
 		want string
 	}{
-		{"all is well", cc.Site{Paths: usual}, 0, ""},
-		{"nobody answers", cc.Site{Paths: paths(func(p *cc.SitePath) { p.Unanswered = "no switch" })}, 0, "no switch: " +
-			"only losses"},
-		{"spray", cc.Site{Paths: usual, Sprayed: true}, 0, "several paths"},
-		{"too small", cc.Site{Paths: usual}, 90 * unit.KB, "max_cwnd 90kB are less than"},
-		{"large enough", cc.Site{Paths: usual}, 95 * unit.KB, ""},
-		{"a long way", cc.Site{Paths: paths(func(p *cc.SitePath) { p.BaseRTT = 5 * unit.Second })}, 0,
+		{"all is well", cc.FlowContext{Paths: usual}, 0, ""},
+		{"nobody answers", cc.FlowContext{Paths: paths(func(p *cc.FlowPath) { p.Unanswered = "no switch" })}, 0,
+			"no switch: only losses"},
+		{"spray", cc.FlowContext{Paths: usual, Sprayed: true}, 0, "several paths"},
+		{"too small", cc.FlowContext{Paths: usual}, 90 * unit.KB, "max_cwnd 90kB are less than"},
+		{"large enough", cc.FlowContext{Paths: usual}, 95 * unit.KB, ""},
+		{"a long way", cc.FlowContext{Paths: paths(func(p *cc.FlowPath) { p.BaseRTT = 5 * unit.Second })}, 0,
 			"beyond the clock"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := bolt.Defaults()
 			c.MaxWindow = x.most
 			var got []string
-			for _, r := range c.Suits(&x.site) {
+			for _, r := range c.Check(&x.site) {
 				got = append(got, r.Param+" "+r.Text)
 			}
 			text := strings.Join(got, "; ")

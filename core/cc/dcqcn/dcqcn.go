@@ -169,8 +169,8 @@ func (c *Config) marks(rate, ai float64, payload int32) float64 {
 }
 
 // increases warns of flows that marks do not hold at their share of a link.
-func (o *Options) increases(s *cc.Site) []scheme.Remark {
-	worst, most := (*cc.SitePath)(nil), 1.
+func (o *Options) increases(s *cc.FlowContext) []scheme.Remark {
+	worst, most := (*cc.FlowPath)(nil), 1.
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		if p.Idle || p.Supplied || p.Unmarked != "" || p.Narrow.Payload == 0 {
@@ -200,8 +200,8 @@ func (o *Options) increases(s *cc.Site) []scheme.Remark {
 		At(worst.Narrow.Port, most)}
 }
 
-// Suits warns of rates that senders do not have, and of increases that marks do not hold.
-func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
+// Check warns of rates that senders do not have, and of increases that marks do not hold.
+func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	all = o.increases(s)
 	if o.MinRate == 0 {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)

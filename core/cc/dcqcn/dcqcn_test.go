@@ -380,9 +380,9 @@ func TestShareWarned(t *testing.T) {
 		{dcqcn.Vendor, 25 * unit.Gbps, 60, false}} {
 		o := dcqcn.Options{Preset: x.preset, Reaction: "preset", Increase: "preset", ClampTarget: "preset",
 			ByteCounter: 10 * unit.MB, FastRecovery: -1, MinRate: 1}
-		p := cc.SitePath{Path: cc.Path{NICRate: x.rate}, Flows: x.flows}
+		p := cc.FlowPath{Path: cc.Path{NICRate: x.rate}, Flows: x.flows}
 		p.Narrow = cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1560 * 1500}
-		all := o.Suits(&cc.Site{MSS: 1500, Paths: []cc.SitePath{p}})
+		all := o.Check(&cc.FlowContext{MSS: 1500, Paths: []cc.FlowPath{p}})
 		if fires := len(all) == 1 && all[0].Kind.ID == "dcqcn-increases"; fires != x.fires || len(all) > 1 {
 			t.Errorf("%s, %v, %d flows: %v", x.preset, x.rate, x.flows, all)
 		}

@@ -29,9 +29,9 @@ func (c *Config) Params(p *scheme.Params) {
 var warnUnmarked = scheme.WarningKind{ID: "dctcp-unmarked",
 	Condition: "packets can be lost and no switch marks packets"}
 
-// Suits warns where there is nothing to take the share of.
-func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	if p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && p.Lossless == "" }); p != nil {
+// Check warns where there is nothing to take the share of.
+func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
+	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unmarked != "" && p.Lossless == "" }); p != nil {
 		return []scheme.Remark{warnUnmarked.Remark("", "%s: it reacts to losses only, as reno does", p.Unmarked).
 			At(p.Narrow.Port, 0)}
 	}

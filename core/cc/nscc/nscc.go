@@ -73,8 +73,8 @@ func (c *Config) Params(p *scheme.Params) {
 // Defaults are the simulator's.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Site is where the law holds.
-type Site struct {
+// Conditions are what the law is scaled to: a flow's frames, rate and round trip.
+type Conditions struct {
 	Frame   int64 // bytes of a full packet on the wire: the smallest window
 	Payload int64 // of it
 	Rate    unit.Rate
@@ -85,7 +85,7 @@ type Site struct {
 // Law is the window of one sender. It is made by New, or Begin.
 type Law struct {
 	config *Config
-	site   Site
+	site   Conditions
 
 	target, quick    unit.Time
 	scale            float64 // a: how much larger the network is than the reference
@@ -110,14 +110,14 @@ type Law struct {
 }
 
 // New makes the law of a sender, whose first window is its largest.
-func New(c Config, s Site) *Law {
+func New(c Config, s Conditions) *Law {
 	l := &Law{}
 	l.Begin(&c, s)
 	return l
 }
 
 // Begin makes it the law of a sender as New does, whatever it was. The constants must stay as they are.
-func (l *Law) Begin(c *Config, s Site) {
+func (l *Law) Begin(c *Config, s Conditions) {
 	rtt := s.RTT.Seconds()
 	bdp := int64(float64(rtt * float64(s.Rate) / 8))
 	*l = Law{config: c, site: s, target: c.Target, base: s.RTT}

@@ -65,8 +65,8 @@ func take(l *nscc.Law, e event) {
 	l.OnAck(e.at, nscc.Ack{Bytes: e.bytes, Marked: e.marked, RTT: e.rtt, InFlight: e.flight})
 }
 
-func site(rate unit.Rate, rtt unit.Time) nscc.Site {
-	return nscc.Site{Frame: 4150, Payload: 4086, Rate: rate, RTT: rtt}
+func site(rate unit.Rate, rtt unit.Time) nscc.Conditions {
+	return nscc.Conditions{Frame: 4150, Payload: 4086, Rate: rate, RTT: rtt}
 }
 
 // Windows and average delays agree with each line of the simulator's traces, in whole bytes and picoseconds.
@@ -233,7 +233,7 @@ func TestBadConstants(t *testing.T) {
 
 // A sender of a network of 100 Gb/s begins with one and a half of what the path holds.
 func Example() {
-	l := nscc.New(nscc.Defaults(), nscc.Site{Frame: 4150, Payload: 4086, Rate: 100 * unit.Gbps,
+	l := nscc.New(nscc.Defaults(), nscc.Conditions{Frame: 4150, Payload: 4086, Rate: 100 * unit.Gbps,
 		RTT: 12 * unit.Microsecond})
 	fmt.Println(l.Window())
 	l.OnNack(unit.Microsecond, nscc.Nack{Bytes: 4150, RTT: 13 * unit.Microsecond, InFlight: 200_000})

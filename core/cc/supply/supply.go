@@ -122,8 +122,8 @@ func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	return s, nil
 }
 
-// trip is a round trip as the flow sees it; 0: not known yet.
-func (s *Supply) trip() unit.Time { return max(s.srtt, s.base) }
+// roundTrip is a round trip as the flow sees it; 0: not known yet.
+func (s *Supply) roundTrip() unit.Time { return max(s.srtt, s.base) }
 
 // set moves the bound.
 func (s *Supply) set(rate float64) {
@@ -180,7 +180,7 @@ func (s *Supply) tighter() bool {
 // open raises the bound by a share of what was delivered, not earlier than a round trip
 // after a reduction, and lets go of it when it bounds nothing.
 func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
-	trip := s.trip()
+	trip := s.roundTrip()
 	if trip <= 0 || now-s.reducedAt < trip {
 		return
 	}
@@ -210,7 +210,7 @@ func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
 	if n.Lost > 0 {
 		s.noticed += int64(math.Ceil(float64(n.Lost) / s.mss))
 	}
-	trip := s.trip()
+	trip := s.roundTrip()
 	if !s.told || now-s.heard >= s.calm(trip) {
 		s.told, s.spares, s.began = true, true, now
 	}
@@ -247,7 +247,7 @@ func (s *Supply) allowed() float64 {
 	if d.Rate > 0 {
 		rate = min(rate, float64(d.Rate))
 	}
-	if trip := s.trip(); trip > 0 && float64(d.Window) < cc.Unlimited*s.mss {
+	if trip := s.roundTrip(); trip > 0 && float64(d.Window) < cc.Unlimited*s.mss {
 		rate = min(rate, float64(d.Window)*8e12/float64(trip))
 	}
 	if math.IsInf(rate, 1) {
@@ -260,7 +260,7 @@ func (s *Supply) allowed() float64 {
 func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
 	if l.Kind == cc.FastRecovery && s.spares {
 		s.spares = false
-		if now-s.began < s.trip() {
+		if now-s.began < s.roundTrip() {
 			return
 		}
 	}

@@ -13,13 +13,13 @@ import (
 func TestTargetOfPaths(t *testing.T) {
 	c := swift.Defaults()
 	c.BaseTarget, c.HopDelay = 20*unit.Microsecond, 0
-	s := &cc.Site{MSS: 1000}
+	s := &cc.FlowContext{MSS: 1000}
 	for i, trip := range []unit.Time{24_527_998, 20 * unit.Millisecond} {
-		p := cc.SitePath{Name: []string{"a->b", "c->b"}[i]}
+		p := cc.FlowPath{Name: []string{"a->b", "c->b"}[i]}
 		p.BaseRTT, p.Hops = trip, 1
 		s.Paths = append(s.Paths, p)
 	}
-	all := c.Suits(s)
+	all := c.Check(s)
 	if len(all) == 0 || !strings.Contains(all[0].Text, "not above the 20ms that a path of 1 switches takes without "+
 		"queues (c->b)") {
 		t.Errorf("%v", all)

@@ -94,9 +94,9 @@ var (
 		Condition: "max_cwnd is below 95 % of a round trip of a path at its slowest link"}
 )
 
-// Suits warns of a target that the path exceeds without any queue, and of a window that does not fill it.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	var worst *cc.SitePath // by how far its round trip exceeds the target
+// Check warns of a target that the path exceeds without any queue, and of a window that does not fill it.
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
+	var worst *cc.FlowPath // by how far its round trip exceeds the target
 	var target, excess unit.Time
 	for i := range s.Paths {
 		p := &s.Paths[i]

@@ -165,7 +165,7 @@ var (
 
 // slowest returns the path on which a packet and its acknowledgement take longest with the longest of its full queues,
 // and that time; 0 if a queue of some path has no limit.
-func slowest(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
+func slowest(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 	for i := range paths {
 		p := &paths[i]
 		if p.Wait == 0 {
@@ -178,8 +178,8 @@ func slowest(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 	return path, longest
 }
 
-// Suits warns of thresholds that a path passes without any queue, and of rates that senders do not have.
-func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
+// Check warns of thresholds that a path passes without any queue, and of rates that senders do not have.
+func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
 		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues (%s): the rate always "+
 			"falls there", p.BaseRTT, p.Name))

@@ -236,7 +236,7 @@ type driver struct {
 
 // drain asks the ports that have something to send and are free.
 func (d *driver) drain(now unit.Time) {
-	if out, p := d.Wants().Passed(); p != nil {
+	if out, p := d.Wants().TakeCutThrough(); p != nil {
 		d.passed++
 		d.send(now, out, p)
 	}
@@ -312,7 +312,7 @@ func direct(s Setup, script []Arrival, m mutation) Transcript {
 	for i := range d.free {
 		free = append(free, &d.free[i])
 	}
-	d.Wants().Tell(free)
+	d.Wants().SetPortClocks(free)
 	d.drain(0)
 	for steps := 0; steps < 100000; steps++ {
 		at, what := d.next(script)

@@ -11,13 +11,13 @@ import (
 
 // Program forwards.
 type Program struct {
-	routes *dataplane.Routes `state:"-"`
-	paths  [2]*packet.Paths  `state:"-"` // by IP version
-	book   *packet.Book      `state:"-"`
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	book   *packet.Book
 
 	table   *dataplane.LPM[packet.PortID] // in use once a control plane has asked for it: replaces paths
 	version uint32
-	cache   [2][]packet.PortID `state:"-"` // by IP version and destination; unknown where not looked up yet
+	cache   [2][]packet.PortID // by IP version and destination; unknown where not looked up yet
 }
 
 // unknown marks destinations that the cache does not have.

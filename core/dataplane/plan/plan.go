@@ -44,8 +44,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rule("rates", func() error { return users.Distinct(users.Keys(c.Rates)) })
 }
 
-// Suits refuses a list without plans.
-func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
+// Check refuses a list without plans.
+func (c *Config) Check(*dataplane.SwitchContext) []scheme.Remark {
 	if len(c.Rates) == 0 && c.Others == 0 {
 		return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by user, or others")}
 	}
@@ -73,7 +73,7 @@ const (
 
 // Program has the buckets of one switch.
 type Program struct {
-	config  Config `state:"-"`
+	config  Config
 	table   *users.Table
 	buckets []dataplane.SrTCM // by user and direction
 	frame   int64             // Size of the largest frame
@@ -150,9 +150,9 @@ func (x *Program) take(now unit.Time, p *packet.Packet, user int32, direction in
 		x.buckets[int(user)*directions+direction].Colour(now, p.Size, dataplane.Green) == dataplane.Green
 }
 
-// Forget gives a source that is another's now a full bucket.
-func (x *Program) Forget(a packet.Addr) {
-	u := x.table.Forget(a)
+// EvictAddress gives a source that is another's now a full bucket.
+func (x *Program) EvictAddress(a packet.Addr) {
+	u := x.table.EvictAddress(a)
 	if u < 0 {
 		return
 	}

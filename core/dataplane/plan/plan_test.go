@@ -115,7 +115,7 @@ func TestState(t *testing.T) {
 	if got := pass(o, 1, 0, 0, 0, 6); got != "yyyyyn" {
 		t.Error(got)
 	}
-	o.Forget(1)
+	o.EvictAddress(1)
 	if got := pass(o, 1, 0, 0, 0, 6); got != "yyyyyn" {
 		t.Errorf("after another got its number: %s", got)
 	}
@@ -214,7 +214,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	none := scheme.Defaults[Config]()
-	if all := none.Suits(nil); len(all) != 1 || !all[0].Refused || !strings.Contains(all[0].Text, "no plan is given") {
+	if all := none.Check(nil); len(all) != 1 || !all[0].Refused || !strings.Contains(all[0].Text, "no plan is given") {
 		t.Errorf("without plans it says %v", all)
 	}
 	c := made(t, "rates", "{10.0.0.1: 8Mbps, fd00::/56: 9Mbps}").config

@@ -74,7 +74,7 @@ func NewCake(c Cake, rate unit.LinkRate) Scheduler {
 // flows.old the busy ones, and decaying those without packets whose COBALT still remembers some.
 type cake struct {
 	*flows
-	config   *Cake `state:"-"`
+	config   *Cake
 	port     *fq
 	queues   []caked    // by list, from 1
 	hosts    []cakeHost // by place, for sources and destinations alike
@@ -82,12 +82,12 @@ type cake struct {
 	cobaltTimes
 	rate     unit.LinkRate // for which times and quantum are
 	quantum  int64
-	now      unit.Time `state:"instant"`
-	random   uint64    // state of the stream that BLUE draws from
-	resume   int32     // list whose packet was dropped last: the one behind that takes its turn; 0: none
-	sides    [2]bool   // which hosts' busy flows count: the source's, the destination's
-	byHost   [2]bool   // which hosts make a flow; neither: the 5-tuple does
-	anything bool      // or all packets are one
+	now      unit.Time
+	random   uint64  // state of the stream that BLUE draws from
+	resume   int32   // list whose packet was dropped last: the one behind that takes its turn; 0: none
+	sides    [2]bool // which hosts' busy flows count: the source's, the destination's
+	byHost   [2]bool // which hosts make a flow; neither: the 5-tuple does
+	anything bool    // or all packets are one
 }
 
 // caked is what CAKE knows of a list beside flow.

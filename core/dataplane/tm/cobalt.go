@@ -11,8 +11,8 @@ import (
 // falls with time as it rises, so that it need not be told where dropping begins again.
 type cobalt struct {
 	// next is when CoDel's next packet goes; while count is 0, until when the queue is kept in mind.
-	next     unit.Time `state:"instant"`
-	changed  unit.Time `state:"instant"` // when BLUE's probability changed last
+	next     unit.Time
+	changed  unit.Time // when BLUE's probability changed last
 	chance   uint32    // BLUE's probability, in parts of 2³²
 	count    uint32    // of CoDel
 	dropping bool
@@ -35,8 +35,8 @@ func (s *cobalt) law(c *cobaltTimes) {
 
 // cobaltTimes are those of a port.
 type cobaltTimes struct {
-	target, interval unit.Time `state:"span"`
-	frame            unit.Time `state:"span"` // that the port sends a large frame
+	target, interval unit.Time
+	frame            unit.Time // that the port sends a large frame
 }
 
 // at fits the times to how long the port sends a large frame: on slow links one and a half must fit into the target

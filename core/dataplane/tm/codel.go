@@ -31,8 +31,8 @@ func (c *CoDel) Params(p *scheme.Params) {
 
 // CoDelState is what the law knows of one queue.
 type CoDelState struct {
-	above    unit.Time `state:"instant"` // when the delay will have been above the target for an interval; 0: it is below
-	next     unit.Time `state:"instant"` // when the next packet goes
+	above    unit.Time // when the delay will have been above the target for an interval; 0: it is below
+	next     unit.Time // when the next packet goes
 	count    uint32    // packets since dropping began
 	last     uint32    // count when it began
 	dropping bool

@@ -11,7 +11,7 @@ import (
 // deadline serves the queue whose head has the earliest deadline: the time at which it came, and the
 // queue's offset (Delay-EDD with one bound a class). It needs no state: packets know when they came.
 type deadline struct {
-	offset []unit.Time `state:"span"`
+	offset []unit.Time
 }
 
 // NewDeadline returns the scheduler of queues that are classes of delay. A packet of queue i, that came at t, has the

@@ -55,11 +55,11 @@ type fq struct {
 	strict
 	config FQ
 	table  *users.Table // of byUser; nil: lists go by the flow's hash
-	law    *CoDel       `state:"-"` // of NewFQCoDel
-	cake   *Cake        `state:"-"` // of NewCake
+	law    *CoDel       // of NewFQCoDel
+	cake   *Cake        // of NewCake
 	rate   unit.LinkRate
 	book   *packet.Book      // nil: it is not known
-	hosts  map[string]uint32 `state:"-"` // by name of a user that the file declares: its number as a host
+	hosts  map[string]uint32 // by name of a user that the file declares: its number as a host
 }
 
 // byUser is fq with a list a user.
@@ -82,8 +82,8 @@ func NewByUser(c ByUser) Scheduler {
 // Addresses finds the users.
 func (f *byUser) Addresses(book *packet.Book) { f.table = users.NewTable(book, &f.by) }
 
-// Forget lets the address be looked up afresh. Packets of who had it before leave as they wait.
-func (f *byUser) Forget(a packet.Addr) { f.table.Forget(a) }
+// EvictAddress lets the address be looked up afresh. Packets of who had it before leave as they wait.
+func (f *byUser) EvictAddress(a packet.Addr) { f.table.EvictAddress(a) }
 
 // Addresses has CAKE take all addresses of a user that the file declares for one host.
 func (f *fq) Addresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
@@ -134,10 +134,10 @@ type flows struct {
 	seed     uint32
 
 	cake   *cake  // nil: none
-	law    *CoDel `state:"-"` // nil: none
+	law    *CoDel // nil: none
 	states []CoDelState
 	port   *fq
-	idle   unit.Time `state:"past"` // when the port has sent what left last
+	idle   unit.Time // when the port has sent what left last
 }
 
 // flow is one list. While listed equals the queue's period it is in a round; every list with packets is.

@@ -7,18 +7,18 @@ const Classes = 8
 
 // Pauses counts what a port's neighbour has done to it by PFC since the start.
 type Pauses struct {
-	Frames uint64             `state:"count"` // Pause frames that came in, with those that renew a pause
-	Time   [Classes]unit.Time `state:"count"` // that each class was held
-	Any    unit.Time          `state:"count"` // that some class was held
+	Frames uint64             // Pause frames that came in, with those that renew a pause
+	Time   [Classes]unit.Time // that each class was held
+	Any    unit.Time          // that some class was held
 }
 
 // pauses is a port's state of PFC (IEEE 802.1Qbb).
 type pauses struct {
 	total Pauses
 	held  uint8              // bit c: class c is held
-	since [Classes]unit.Time `state:"past"`    // of the classes that are held
-	until [Classes]unit.Time `state:"instant"` // when the pause ends by itself; unit.Never: not before a resume
-	any   unit.Time          `state:"past"`    // since when some class is held
+	since [Classes]unit.Time // of the classes that are held
+	until [Classes]unit.Time // when the pause ends by itself; unit.Never: not before a resume
+	any   unit.Time          // since when some class is held
 }
 
 // quantum is the unit of a pause's time, in bits at the port's rate; on a port whose

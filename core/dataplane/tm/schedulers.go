@@ -146,7 +146,7 @@ type guarantee struct {
 	burst  float64
 	tokens []float64 // of the guarantee
 	room   []float64 // of the ceiling
-	last   unit.Time `state:"instant"`
+	last   unit.Time
 	rest   *deficit
 	first  *deficit
 	before uint32 // queues that go before all others while below guarantee or ceiling

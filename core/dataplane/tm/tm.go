@@ -37,7 +37,7 @@ type Limit struct {
 type Queue struct {
 	head, tail *packet.Packet // of a fair queue: those that sort has not seen
 	bytes      unit.Bytes
-	served     unit.Time `state:"past"` // when a packet last left for the wire
+	served     unit.Time // when a packet last left for the wire
 	packets    int32
 	flows      *flows // of a fair queue
 	limit      Limit
@@ -312,8 +312,8 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 // port's only queue the first two. In a fat tree of 1,024 hosts each line more is a miss of the cache in every third
 // hop, as 5,120 ports do not stay there from one window to the next.
 type Port struct {
-	txBytes   uint64 `state:"count"`
-	txPackets uint64 `state:"count"`
+	txBytes   uint64
+	txPackets uint64
 	rate      unit.LinkRate
 	control   *packet.Packet // the last of the link-layer's frames that wait; the others follow it in a ring
 	Buffer
@@ -365,10 +365,10 @@ func (p *Port) SetAsNeeded(span unit.Time) bool {
 	return ok && s.SetAsNeeded(span)
 }
 
-// Forget says that an address is another host's from now on, for a scheduler that tells users apart.
-func (p *Port) Forget(a packet.Addr) {
-	if s, ok := p.scheduler.(interface{ Forget(packet.Addr) }); ok {
-		s.Forget(a)
+// EvictAddress says that an address is another host's from now on, for a scheduler that tells users apart.
+func (p *Port) EvictAddress(a packet.Addr) {
+	if s, ok := p.scheduler.(interface{ EvictAddress(packet.Addr) }); ok {
+		s.EvictAddress(a)
 	}
 }
 

@@ -145,7 +145,7 @@ func TestByUserPrefix(t *testing.T) {
 	if order != "152535123" {
 		t.Errorf("sources leave as %s, want 152535123", order)
 	}
-	p.Forget(5)
+	p.EvictAddress(5)
 	push(5)
 	if x, _, _ := p.Next(0); x == nil || x.Src != 5 {
 		t.Error("an address that was forgotten sends nothing")

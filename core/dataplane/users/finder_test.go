@@ -74,7 +74,7 @@ func TestAssignedUsers(t *testing.T) {
 		t.Errorf("users %d, %d, %d", a, b, c)
 	}
 	book.Assign(1, "office", 129)
-	table.Forget(1)
+	table.EvictAddress(1)
 	if u := of(table, 1, 6); u != 0 {
 		t.Errorf("after it was assigned to office: %d", u)
 	}

@@ -11,8 +11,8 @@ import (
 // equation (3): r = (1 − e^(−T/K)) · l/T + e^(−T/K) · r. Unlike one with a fixed weight, its outcome does not
 // depend on how traffic is divided into packets. It starts with 0 at time 0.
 type Rate struct {
-	last  unit.Time `state:"instant"`
-	value float64   // bit/s
+	last  unit.Time
+	value float64 // bit/s
 }
 
 // Update counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For
@@ -58,9 +58,9 @@ func (r *Rates) Update(now unit.Time, p *packet.Packet, k unit.Time) (user int32
 // Value is a user's rate at its last packet, in bit/s.
 func (r *Rates) Value(user int32) float64 { return r.rates[user].Value() }
 
-// Forget is Table.Forget, and starts the rate of who was this source alone afresh.
-func (r *Rates) Forget(a packet.Addr) (user int32) {
-	if user = r.Table.Forget(a); user >= 0 {
+// EvictAddress is Table.EvictAddress, and starts the rate of who was this source alone afresh.
+func (r *Rates) EvictAddress(a packet.Addr) (user int32) {
+	if user = r.Table.EvictAddress(a); user >= 0 {
 		r.rates[user] = Rate{}
 	}
 	return user

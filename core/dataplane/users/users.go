@@ -170,9 +170,9 @@ func (t *Table) findUser(a packet.Addr, version uint8) int32 {
 	return u
 }
 
-// Forget has the address looked up afresh, since it is another's now. It returns the user that was this
+// EvictAddress has the address looked up afresh, since it is another's now. It returns the user that was this
 // source alone, whose state is to be cleared, or −1.
-func (t *Table) Forget(a packet.Addr) int32 {
+func (t *Table) EvictAddress(a packet.Addr) int32 {
 	t.of[0][a], t.of[1][a] = -1, -1
 	u := t.own[a]
 	if t.own[a] = -1; u >= 0 {

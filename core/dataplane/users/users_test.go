@@ -47,7 +47,8 @@ func TestTable(t *testing.T) {
 	if b.Count() != 6 || b.Most() != 3+7 || b.Weighed(9) != 1 || b.Weighed(1) != 4 {
 		t.Errorf("%d users, at most %d; %g, %g", b.Count(), b.Most(), b.Weighed(9), b.Weighed(1))
 	}
-	if u := b.Forget(4); u != 4 || b.Count() != 5 || of(b, 6, 4) != 4 || b.Forget(1) != 5 || b.Forget(3) != -1 {
+	if u := b.EvictAddress(4); u != 4 || b.Count() != 5 || of(b, 6, 4) != 4 || b.EvictAddress(1) != 5 ||
+		b.EvictAddress(3) != -1 {
 		t.Errorf("user %d is forgotten; %d are left", u, b.Count())
 	}
 	c.Shared = true

@@ -8,7 +8,7 @@ import (
 
 // Entry is 16 bytes: when, and what happens where.
 type Entry struct {
-	At  unit.Time `state:"instant"` // not negative
+	At  unit.Time // not negative
 	Key uint64    // by which entries of one time are ordered
 }
 

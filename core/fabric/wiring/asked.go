@@ -5,9 +5,9 @@ import (
 	"weir/core/unit"
 )
 
-// Taken is what switches take of a pipeline, by node; nil: a host, or a program does not tell.
-func (w *Wiring) Taken() []*dataplane.Taken {
-	return asked(w, (*dataplane.Switch).Taken)
+// Usage is what switches take of a pipeline, by node; nil: a host, or a program does not tell.
+func (w *Wiring) Usage() []*dataplane.Usage {
+	return asked(w, (*dataplane.Switch).Usage)
 }
 
 // Steering is what control planes of switches have done until now, by node; nil: a host, or none that tells.

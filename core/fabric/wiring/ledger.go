@@ -7,11 +7,11 @@ import (
 	"weir/core/unit"
 )
 
-// Conserved checks that no packet was lost or came from nowhere: that each link took what its port sent, and
+// CheckConservation checks that no packet was lost or came from nowhere: that each link took what its port sent, and
 // that in each switch what came in and what it made is what went out, ended (dropped with a reason, consumed)
 // or is held. The error names the first place where that is not so. Everything before one time must have been
 // carried out, and nothing after it.
-func (w *Wiring) Conserved(f *fabric.Fabric) error {
+func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 	for i, p := range w.ports {
 		if p == nil {
 			continue

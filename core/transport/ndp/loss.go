@@ -9,7 +9,7 @@ import (
 // probe is a probe without an answer.
 type probe struct {
 	number uint8
-	at     unit.Time `state:"instant"` // when it was sent
+	at     unit.Time // when it was sent
 }
 
 // pullWait is how long a flow without a timeout of its own waits for a PULL at least until it sends a packet without

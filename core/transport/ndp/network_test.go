@@ -38,7 +38,7 @@ func configure(t testing.TB, text string) *sim.Config {
 	}
 	c, err := plan.Runs(s)[0].Config()
 	if err == nil {
-		err = c.MakeEnds() // tests look into them
+		err = c.MakeEndpoints() // tests look into them
 	}
 	if err != nil {
 		t.Fatal(err)

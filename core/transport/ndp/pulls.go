@@ -10,7 +10,7 @@ import (
 // host's link, so that what is pulled comes at that link's rate.
 type pulls struct {
 	rings       [2]ring   // with priority, without
-	at          unit.Time `state:"past"` // when the next one may go
+	at          unit.Time // when the next one may go
 	rescheduled bool      // the head has changed without a call into its flow
 }
 

@@ -295,7 +295,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		if p.TCP.Flags&packet.Returned == 0 || n < s.una || n >= s.next || s.at(n).flags&flying == 0 {
 			return false
 		}
-		s.heard(now)
+		s.restartTimers(now)
 		s.inFlight--
 		s.bounced++
 		if s.at(n).flags&unasked != 0 {
@@ -311,7 +311,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-func (s *Sender) heard(now unit.Time) {
+func (s *Sender) restartTimers(now unit.Time) {
 	s.timer.Restart(now)
 	s.loss.Answered()
 }
@@ -330,7 +330,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) bool {
 	if ack < 0 || ack > s.next {
 		return false
 	}
-	s.heard(now)
+	s.restartTimers(now)
 	about := s.number(p.Seq, s.una)
 	for ; s.una < ack; s.una++ {
 		x := s.at(s.una)

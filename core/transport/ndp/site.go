@@ -14,9 +14,9 @@ var (
 		Condition: "rto_min is not above the longest round trip with the delay of the receiver's NIC"}
 )
 
-// Suits warns of switches that do not do what the transport is made for.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	if p := s.Find(func(p *cc.SitePath) bool { return p.Lossless == "" && !p.Trims }); p != nil {
+// Check warns of switches that do not do what the transport is made for.
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
+	if p := s.Find(func(p *cc.FlowPath) bool { return p.Lossless == "" && !p.Trims }); p != nil {
 		all = append(all, warnUntrimmed.Remark("", "no switch trims packets (program ndp or trimming) of %s where they can "+
 			"queue: nothing but a timeout tells of one that is lost", p.Name).At(p.Narrow.Port, 0))
 	}

@@ -11,12 +11,12 @@ import (
 // finds no room is trimmed, there is nothing to say.
 func TestSuits(t *testing.T) {
 	c := &Config{}
-	if all := c.Suits(&cc.Site{Paths: []cc.SitePath{{Name: "a->b"}}}); len(all) != 1 ||
+	if all := c.Check(&cc.FlowContext{Paths: []cc.FlowPath{{Name: "a->b"}}}); len(all) != 1 ||
 		!strings.Contains(all[0].Text, "no switch trims packets (program ndp or trimming) of a->b") {
 		t.Errorf("%+v", all)
 	}
-	for _, p := range []cc.SitePath{{Trims: true}, {Lossless: "pfc"}} {
-		if all := c.Suits(&cc.Site{Paths: []cc.SitePath{p}}); len(all) != 0 {
+	for _, p := range []cc.FlowPath{{Trims: true}, {Lossless: "pfc"}} {
+		if all := c.Check(&cc.FlowContext{Paths: []cc.FlowPath{p}}); len(all) != 0 {
 			t.Errorf("%+v", all)
 		}
 	}

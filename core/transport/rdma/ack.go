@@ -14,7 +14,7 @@ func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
 		s.follow(now, x)
 	}
 	if x.flags&gone != 0 {
-		s.remain(x)
+		s.uncountLost(x)
 	}
 	s.report.Packets++
 	s.report.Bytes += unit.Bytes(s.bytes(n))
@@ -34,7 +34,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		s.paths.alive(now, s.paths.now)
 	}
 	if s.orders != nil {
-		s.heard(now, about, s.payload)
+		s.recordAnswer(now, about, s.payload)
 	}
 	prior := s.inFlight()
 	full := s.full(prior)
@@ -72,16 +72,16 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		lost += s.overdue(now)
 	}
 	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver did not want it
-		s.hold.Delivered(max(s.report.Packets, 1), s.trip())
+		s.hold.Delivered(max(s.report.Packets, 1), s.nackRTT())
 	}
-	if s.asker.Read(now, p, &s.report) {
+	if s.requester.Read(now, p, &s.report) {
 		if about >= 0 {
 			s.report.Seq = s.seq(about + 1)
 		}
 	} else if s.report.Packets == 0 && lost == 0 {
 		return
 	}
-	s.asker.Answered(p, &s.report.Telemetry)
+	s.requester.Answered(p, &s.report.Telemetry)
 	if rtt > 0 {
 		s.timer.Trip.Measure(rtt)
 	}

@@ -92,7 +92,7 @@ type Config struct {
 
 	Class       int  // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
 	AckPriority bool // ACKs, NACKs and CNPs are of class 0 there
-	Telemetry   transport.Asking
+	Telemetry   transport.TelemetryOptions
 	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
 
 	Nacks     string // what NACKs of the network do: transport.NacksLoss …
@@ -222,7 +222,7 @@ func (c *Config) bindMarks(p *scheme.Params) {
 // Traits returns what the parameters make of the transport. With integrity: keyed it refuses what switches send.
 func (c *Config) Traits() transport.Traits {
 	t := transport.Traits{Paths: c.Paths, WhyInOrder: c.whyInOrder(), Timer: c.timer, MinTimeout: c.minTimeout(),
-		DelaysAcks: c.AckEvery > 1, AckDelay: c.NIC.Ack, SeparatesAcks: c.separatesAcks, Asking: &c.Telemetry,
+		DelaysAcks: c.AckEvery > 1, AckDelay: c.NIC.Ack, SeparatesAcks: c.separatesAcks, Telemetry: &c.Telemetry,
 		WhyUnmarked: c.whyUnmarked, CarriesRequests: true, TakesSupply: c.Nacks == transport.NacksSupply}
 	// what is sent again from the first that is missing was in flight before; adaptive reordering waits
 	t.KeepsSlow = c.Recovery == GoBackN || c.Reordering == ReorderAdaptive
@@ -319,11 +319,11 @@ func Scheme() transport.Scheme {
 // New makes the two endpoints of a flow. Where the configuration leaves line rate and
 // base RTT out, the flow's count.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
-	return Renew(f, c, transport.Ends{})
+	return Renew(f, c, transport.EndpointPair{})
 }
 
 // Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
-func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, error) {
+func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	if c.LineRate == 0 {
 		c.LineRate = f.Path.NICRate
 	}
@@ -365,12 +365,12 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	}
 	longest := max(c.BaseRTT, f.Path.BaseRTT+c.NIC.Ack) // base_rtt of the file may be too short
 	f.Path = path
-	asker, err := transport.MakeAsker(&f, c.Telemetry, &s.asker)
+	asker, err := transport.MakeTelemetryRequester(&f, c.Telemetry, &s.requester)
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport rdma: %w", err)
 	}
 	known.Paths = c.Paths
-	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
+	answerer, err := transport.NewTelemetryResponder(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -405,7 +405,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 }
 
 // endsFor are the ends that a flow will have: new ones, or those of one that is over, if nobody else can know them.
-func endsFor(c *Config, old *transport.Ends) (*Sender, *Receiver) {
+func endsFor(c *Config, old *transport.EndpointPair) (*Sender, *Receiver) {
 	s, sent := old.Sender.(*Sender)
 	r, received := old.Receiver.(*Receiver)
 	if !sent || !received || !r.tele.Apart() || s.paths != nil || c.Paths > 1 {

@@ -34,7 +34,7 @@
 //	BS'19 §4.3 what did not arrive goes again  recovery.name, lost       TestNackTraces, TestNackGoBackN
 //	BS'19 §4.3, §5 a reduction a round trip    Sender.nack               TestNackReactions, TestNackOncePerRoundTrip
 //	BS'19 §4.3, §5 … in every state            Sender.nack               TestNackStates
-//	BS'19 §4.3 incast without timeouts         transport.HoldOff         TestNackIncast, TestNackHold, TestNackHoldIncast
+//	BS'19 §4.3 incast without timeouts         transport.NACKPacer         TestNackIncast, TestNackHold, TestNackHoldIncast
 //	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, TestNackSweep, TestNackReplays
 //	NDP §3.2 a trimmed packet is named         Receiver.name             TestTrimmable, TestTrimmedDuplicate
 //	a switch's CNP                             Sender.notified           TestSwitchCNP
@@ -151,7 +151,7 @@
 //     smoothed round trip: what else reduced, a timeout or SACKs, counts. As switches send
 //     NACKs of retransmissions too, it reduces again in recovery. nacks: supply leaves
 //     all of that to cc/supply, nacks: resend to the controller's OnNotice.
-//   - A sender does not storm, whatever its controller makes of NACKs (transport.HoldOff): after a NACK a packet
+//   - A sender does not storm, whatever its controller makes of NACKs (transport.NACKPacer): after a NACK a packet
 //     goes for each that has arrived; then gaps between packets follow from what was delivered, and double while
 //     nothing is. They are spread by half to either side, by a hash, for hosts of an incast hear of it at the same
 //     time. 256 senders have 1.4 NACKs a packet, most of them of the first flight, where they had 14 (TestNackIncast),

@@ -217,7 +217,7 @@ func TestTelemetryEcho(t *testing.T) {
 			w := newPipe(t, 20_000, func(c *Config) {
 				c.AckEvery = x.every
 				if x.asked > 1 {
-					c.Telemetry = transport.Asking{When: transport.AskPackets, Packets: x.asked}
+					c.Telemetry = transport.TelemetryOptions{When: transport.AskPackets, Packets: x.asked}
 				}
 			}, &fixed{window: 6000, want: telemetry.HopRecords}, x.mode)
 			w.s.framing, w.r.framing = packet.Framings[0], packet.Framings[0]

@@ -17,7 +17,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	var n packet.Notification
 	readable := p.Notification(&n)
 	if p.Kind == packet.Notice || readable && n.Cause == packet.CauseMarked {
-		if readable && n.Cause == packet.CauseMarked && s.comes(p) && s.asker.Genuine(p) {
+		if readable && n.Cause == packet.CauseMarked && s.matchFlow(p) && s.requester.Genuine(p) {
 			s.notice(now, p)
 			s.schedule(now)
 		}
@@ -26,7 +26,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	if s.config.Nacks == transport.NacksIgnored {
 		return
 	}
-	if !readable || !s.comes(p) || !s.asker.Genuine(p) || !s.nack(now, p, &n) {
+	if !readable || !s.matchFlow(p) || !s.requester.Genuine(p) || !s.nack(now, p, &n) {
 		s.counters.NacksRefused++
 		return
 	}
@@ -67,13 +67,13 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if s.paths != nil {
 		s.paths.alive(now, s.paths.now)
 	}
-	lost := s.name(first, x)
+	lost := s.confirmLoss(first, x)
 	told.Lost = unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {
 		m := s.number(p.Seq+int64(span.Offset), s.una)
 		if y := s.out(m); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
 			again = again || y.flags&resent != 0
-			lost += s.name(m, y)
+			lost += s.confirmLoss(m, y)
 			told.Lost += unit.Bytes(span.Lost)
 		}
 	}
@@ -82,15 +82,15 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
 		s.enter(now, cc.Recovery, cc.Loss{Kind: s.control.NackLoss(), Lost: lost})
 	}
-	s.hold.Nacked(now, s.trip(), again, n.Supply, s.payload)
+	s.hold.Nacked(now, s.nackRTT(), again, n.Supply, s.payload)
 	return true
 }
 
-// name takes packet n for lost on the network's word, which holds for its last transmission
+// confirmLoss takes packet n for lost on the network's word, which holds for its last transmission
 // and needs no packet that overtook it: it is sent again next, and nothing else is. A
 // receiver of go-back-N, however, has dropped what came behind it, and so all from n on
 // is sent again, unless it is to be anyway. It returns how many packets are found lost.
-func (r *recovery) name(n int64, x *sent) int {
+func (r *recovery) confirmLoss(n int64, x *sent) int {
 	if x.flags&waited != 0 { // the NACK proves the loss
 		x.flags &^= waited
 		r.waits.unproven--
@@ -108,9 +108,9 @@ func (r *recovery) name(n int64, x *sent) int {
 	return lost
 }
 
-// remain takes packet x, which was taken for lost, out of the books of those: it is sent
+// uncountLost takes packet x, which was taken for lost, out of the books of those: it is sent
 // again, or there.
-func (r *recovery) remain(x *sent) {
+func (r *recovery) uncountLost(x *sent) {
 	r.goneOut--
 	if x.flags&nacked != 0 {
 		r.namedOut--
@@ -129,5 +129,5 @@ func (r *recovery) repaired(now unit.Time) bool {
 	return x.flags&resent != 0 && now-x.at < r.timer.RTT()
 }
 
-// trip is the round-trip time for the hold-off; before there is one, a retransmission timeout.
-func (r *recovery) trip() unit.Time { return r.timer.RTTWithin(r.rto()) }
+// nackRTT is the round-trip time for the hold-off; before there is one, a retransmission timeout.
+func (r *recovery) nackRTT() unit.Time { return r.timer.RTTWithin(r.rto()) }

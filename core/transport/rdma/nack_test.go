@@ -104,7 +104,7 @@ func records(s *Sender) (all []sent) {
 func snapshot(w *pipe) string {
 	s := *w.s
 	ring := records(&s)
-	s.counters, s.report, s.asker = transport.Counters{}, cc.Ack{}, transport.Asker{}
+	s.counters, s.report, s.requester = transport.Counters{}, cc.Ack{}, transport.TelemetryRequester{}
 	s.ring, s.control.Controller = transport.Ring[sent]{}, nil
 	return fmt.Sprintf("%+v %+v %+v %v", s, ring, w.c.told, w.c.log)
 }

@@ -14,14 +14,14 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	// A NIC that takes longer to make CNPs than ACKs is late with all of them: then a CNP about a packet that has been
 	// acknowledged reports something new. They arrive in the order of their packets, so that one about a packet before the
 	// last such one's is old, or about a retransmission that arrived twice.
-	late := s.config.NIC.CNP > 0 && !s.asker.Requests() && n >= s.noticed && n < s.top && s.una < s.packets
+	late := s.config.NIC.CNP > 0 && !s.requester.Requests() && n >= s.noticed && n < s.top && s.una < s.packets
 	if x == nil && !late || x != nil && x.flags&noticed != 0 {
 		return
 	}
 	told := cc.Notice{Kind: cc.CNPNotice}
-	if s.asker.Requests() {
+	if s.requester.Requests() {
 		ok := false
-		if told, ok = s.asker.Told(p, x.at); !ok {
+		if told, ok = s.requester.Notice(p, x.at); !ok {
 			return // of an earlier transmission, or not of a switch that has seen the packet
 		}
 	}

@@ -83,11 +83,11 @@ func (r *recovery) early(now unit.Time, x *sent) bool {
 	return x.flags&everSent != 0 && now-x.at < r.shortestRTT()
 }
 
-// heard takes it that the receiver has answered packet n, of so many bytes, and raises the window if it was sent again
-// in vain, once for what was sent within a round trip. The ring still has many of those that are acknowledged. Of
+// recordAnswer takes it that the receiver has answered packet n, of so many bytes, and raises the window if it was sent
+// again in vain, once for what was sent within a round trip. The ring still has many of those that are acknowledged. Of
 // several paths, only answers that come back by a path tell of the order on it: others may tell of a packet there
 // before the answers to those before it have come.
-func (r *recovery) heard(now unit.Time, n, bytes int64) {
+func (r *recovery) recordAnswer(now unit.Time, n, bytes int64) {
 	twice := r.waits.answered(n)
 	if n < 0 || n >= r.top || r.top-n > int64(r.ring.Len()) {
 		if twice {

@@ -26,7 +26,7 @@ type Receiver struct {
 	out   [4]reply // what waits for the NIC
 	outs  int
 	nic   *transport.NIC[making] // what it is making; nil: it takes no time, and nothing waits in out otherwise
-	tele  transport.Answerer
+	tele  transport.TelemetryResponder
 	cnps  int64
 	nacks int64
 }
@@ -57,18 +57,18 @@ type answering struct {
 	trimmable                           bool
 	recovery                            string
 	paths, ackEvery                     int
-	ackDelay, nackInterval, cnpInterval unit.Time `state:"span"`
+	ackDelay, nackInterval, cnpInterval unit.Time
 }
 
 // making is a reply that the NIC is making.
 type making struct {
 	reply
 	message uint32        // packet.Packet.Message
-	with    packet.Packet `state:"-"` // has its extensions
+	with    packet.Packet // has its extensions
 }
 
 // begin makes it the receiver of a flow, whatever it was.
-func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) {
+func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
 	*r = Receiver{ends: newEnds(f, true),
 		config: answering{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
 			trimmable: c.Trimmable, recovery: c.Recovery, paths: c.Paths, ackEvery: c.AckEvery, ackDelay: c.AckDelay,
@@ -248,7 +248,7 @@ func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
-	if !r.comes(p) {
+	if !r.matchFlow(p) {
 		return false
 	}
 	if p.Kind == packet.Probe {
@@ -316,8 +316,8 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// comes reports whether p belongs to this flow, and notes by which path it has come.
-func (r *Receiver) comes(p *packet.Packet) bool {
+// matchFlow reports whether p belongs to this flow, and notes by which path it has come.
+func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	if r.entropy == 0 {
 		return r.mine(p)
 	}

@@ -185,13 +185,13 @@ func TestUnanswered(t *testing.T) {
 	if traits = transport.TraitsOf(nil); traits.Unanswered() == "" {
 		t.Error("a transport that does not know them")
 	}
-	site := &cc.Site{Paths: []cc.SitePath{{Path: cc.Path{NICRate: unit.Gbps, BaseRTT: us}}},
+	site := &cc.FlowContext{Paths: []cc.FlowPath{{Path: cc.Path{NICRate: unit.Gbps, BaseRTT: us}}},
 		Controller: &cc.Scheme{Requests: true}}
 	c = Defaults()
-	if all := c.Suits(site); len(all) != 0 {
+	if all := c.Check(site); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
-	if c.AckEvery = 2; len(c.Suits(site)) != 1 {
-		t.Errorf("an answer for two packets: %+v", c.Suits(site))
+	if c.AckEvery = 2; len(c.Check(site)) != 1 {
+		t.Errorf("an answer for two packets: %+v", c.Check(site))
 	}
 }

@@ -10,10 +10,10 @@ import (
 // Sender is the sending half of a queue pair.
 type Sender struct {
 	ends
-	control  transport.Control
-	asker    transport.Asker
-	report   cc.Ack
-	counters transport.Counters
+	control   transport.Control
+	requester transport.TelemetryRequester
+	report    cc.Ack
+	counters  transport.Counters
 	rules
 	recovery
 	planned
@@ -43,7 +43,7 @@ type planned struct {
 
 // reports are the messages of receivers and switches about single packets.
 type reports struct {
-	hold    transport.HoldOff
+	hold    transport.NACKPacer
 	notices int64
 	noticed int64 // packets below have had one, as far as is still of interest (late)
 }
@@ -56,11 +56,11 @@ const (
 )
 
 // begin makes it the sender of a flow, whatever it was but for its controller.
-func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, asker transport.Asker) {
+func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, asker transport.TelemetryRequester) {
 	e := newEnds(f, false)
 	ring := s.ring
 	ring.Renew(int(min(e.packets, firstRing)), mostRing)
-	*s = Sender{ends: e, asker: asker,
+	*s = Sender{ends: e, requester: asker,
 		control: transport.Control{Controller: s.control.Controller, KeepsNext: c.Keeps,
 			Reduces: c.Nacks == transport.NacksLoss},
 		rules: rules{start: f.Start, stop: f.Stop, bound: bound, keeps: f.CC.KeepsOnSend && paths == nil,
@@ -134,7 +134,7 @@ func (s *Sender) fits(bytes int64) bool {
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
 	if s.hold.Waits() {
-		s.hold.Update(now, s.trip(), s.rto(), s.inFlight(), s.hash)
+		s.hold.Update(now, s.nackRTT(), s.rto(), s.inFlight(), s.hash)
 	}
 	if s.paths != nil && s.una < s.packets {
 		s.planPaths(now)
@@ -156,7 +156,7 @@ func (s *Sender) schedule(now unit.Time) {
 	}
 	s.probe = unit.Never
 	if s.una < s.packets && (s.una < s.top || s.plan >= 0) {
-		if at := s.asker.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
+		if at := s.requester.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
 			s.probe = max(s.start, at)
 		}
 	}
@@ -203,8 +203,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		s.control.Decide()
 	}
 
-	s.asker.Ask(now, p, s.timer.Trip.Smoothed)
-	s.asker.Request(now, p, s.control.Decision.Request)
+	s.requester.Ask(now, p, s.timer.Trip.Smoothed)
+	s.requester.Request(now, p, s.control.Decision.Request)
 	number := uint8(0)
 	if again {
 		number = (s.at(n).number + 1) & packet.TransmissionMask
@@ -280,7 +280,7 @@ func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 			patience, _ := s.patience()
 			s.waits.addWaiting(n, now, x.at+min(2*patience, s.loss.Limit))
 		}
-		s.remain(x)
+		s.uncountLost(x)
 		flags = resent
 	}
 	if x.flags&nacked != 0 {
@@ -305,20 +305,20 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	k := 0
 	if s.paths != nil {
 		k = s.probePath(now)
-		s.asker.SelectPath(k)
+		s.requester.SelectPath(k)
 	}
 	if l := s.lossProbe(k); l != nil {
 		s.loss.Due = false
-		if s.paths != nil && s.asker.Wants() {
-			s.asker.Probe(now, p)
+		if s.paths != nil && s.requester.Wants() {
+			s.requester.Probe(now, p)
 		}
 		s.fill(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
 		s.steer(p, k)
 		s.schedule(now)
 		return
 	}
-	if s.asker.Wants() {
-		s.asker.Probe(now, p)
+	if s.requester.Wants() {
+		s.requester.Probe(now, p)
 	}
 	s.fill(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
 	s.steer(p, k)
@@ -340,7 +340,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.notified(now, p)
 		return false
 	}
-	if !s.comes(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
+	if !s.matchFlow(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.Genuine(p) {
 		return false
 	}
 	switch p.Kind {
@@ -357,8 +357,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// comes reports whether p belongs to this flow, and notes by which path it comes back.
-func (s *Sender) comes(p *packet.Packet) bool {
+// matchFlow reports whether p belongs to this flow, and notes by which path it comes back.
+func (s *Sender) matchFlow(p *packet.Packet) bool {
 	if s.paths == nil {
 		return s.mine(p)
 	}
@@ -373,7 +373,7 @@ func (s *Sender) comes(p *packet.Packet) bool {
 // selectPath makes what happens next be about path k.
 func (s *Sender) selectPath(k int) {
 	s.paths.now = k
-	s.asker.SelectPath(k)
+	s.requester.SelectPath(k)
 }
 
 // probed takes the answer to a probe: telemetry of its own, which delivers nothing.
@@ -385,7 +385,7 @@ func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		s.paths.alive(now, s.paths.now)
 	}
-	if n := s.number(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.asker.Read(now, p, &s.report) {
+	if n := s.number(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.Read(now, p, &s.report) {
 		s.report.Seq = s.seq(n) + 1
 		prior := s.inFlight()
 		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})

@@ -30,8 +30,8 @@ var (
 		Condition: "nacks: supply or resend is given with integrity: keyed, which refuses NACKs of switches"}
 )
 
-// Suits warns of windows and timers that the paths make too short.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+// Check warns of windows and timers that the paths make too short.
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	longest, ok := s.Longest()
 	if !ok {
 		return nil
@@ -49,7 +49,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			float64(c.BoundBytes),
 			0.95)...)
 	}
-	lossy := func(p *cc.SitePath) bool { return p.Lossless == "" }
+	lossy := func(p *cc.FlowPath) bool { return p.Lossless == "" }
 	if x := s.Controller; c.Recovery == GoBackN && s.Find(lossy) != nil && x != nil && x.Signals == cc.ByDelay {
 		all = append(all, warnRecoveryDelay.Remark("recovery", "packets can be lost, and go_back_n measures no round "+
 			"trip of those that it "+
@@ -60,7 +60,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			"cc %s hears of its packets' requests by their acknowledgements, and one for "+
 				"%d packets says what became of the last one only", x.Name, c.AckEvery))
 	}
-	if p := s.Find(func(p *cc.SitePath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
+	if p := s.Find(func(p *cc.FlowPath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
 		all = append(all, warnTrimmable.Remark("trimmable", "no switch trims packets (program trimming or ndp) of %s where "+
 			"they can queue", p.Name).At(p.Narrow.Port, 0))
 	}
@@ -74,7 +74,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 }
 
 // limited is the site with paths that carry no more than line_rate.
-func (c *Config) limited(s *cc.Site) *cc.Site {
+func (c *Config) limited(s *cc.FlowContext) *cc.FlowContext {
 	if c.LineRate == 0 {
 		return s
 	}

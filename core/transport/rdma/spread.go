@@ -42,16 +42,16 @@ const (
 
 // waits is what a sender knows of the time that packets wait in slow paths.
 type waits struct {
-	scan          int64         // transmissions of the order below this are there, or have been overdue
-	run           int           // of those there in a row below scan
-	proof         int           // run that proves a loss
-	proven        int64         // transmissions below this are before such a run
-	late          unit.Time     `state:"span"` // the latest lateness
-	patience      unit.Time     `state:"span"`
+	scan          int64     // transmissions of the order below this are there, or have been overdue
+	run           int       // of those there in a row below scan
+	proof         int       // run that proves a loss
+	proven        int64     // transmissions below this are before such a run
+	late          unit.Time // the latest lateness
+	patience      unit.Time
 	known         int64         // bytes that arrived since patience changed
 	enough        int64         // of known, to change it again
 	lossy         bool          // a loss was confirmed since then
-	quartered     unit.Time     `state:"instant"` // when a confirmed loss last shortened patience
+	quartered     unit.Time     // when a confirmed loss last shortened patience
 	unproven      int           // packets in goneOut that were taken for lost after the patience
 	waitingCopies []waitingCopy // copies that may still be in the network, in the order of until
 }
@@ -59,9 +59,9 @@ type waits struct {
 // waitingCopy is a transmission that was taken for lost and may still wait.
 type waitingCopy struct {
 	n        int64
-	resent   unit.Time `state:"instant"` // when the packet was sent again
-	until    unit.Time `state:"instant"`
-	answered bool      // one of both copies has arrived
+	resent   unit.Time // when the packet was sent again
+	until    unit.Time
+	answered bool // one of both copies has arrived
 }
 
 // newWaits returns the waits of a flow whose packets are spread over paths of different rates.

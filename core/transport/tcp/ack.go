@@ -290,7 +290,7 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 			}
 		}
 	}
-	s.asker.Read(now, p, a)
+	s.requester.Read(now, p, a)
 	s.control.OnAck(now, a)
 	s.decide()
 	if s.decision.AppLimited {

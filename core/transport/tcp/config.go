@@ -29,7 +29,7 @@ type Config struct {
 	ReceiveBuffer unit.Bytes // largest memory of the receive buffer (tcp_rmem[2])
 	Autotuning    bool       // of the receive buffer; false: it has its largest size at once
 	DelayedACK    unit.Time  // longest delay of an ACK (TCP_DELACK_MIN)
-	Telemetry     transport.Asking
+	Telemetry     transport.TelemetryOptions
 	Nacks         string    // what NACKs of the network do: transport.NacksLoss, …
 	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
 	Weir          bool      // in the lab the hosts are Weir's own
@@ -88,7 +88,7 @@ func (c *Config) Params(p *scheme.Params) {
 // Traits returns what the parameters make of the transport. It delays ACKs, since one is of two segments (RFC 9293
 // §3.8.6.3).
 func (c *Config) Traits() transport.Traits {
-	return transport.Traits{AppRate: c.Rate, OwnStack: c.Weir, DelaysAcks: true, Asking: &c.Telemetry,
+	return transport.Traits{AppRate: c.Rate, OwnStack: c.Weir, DelaysAcks: true, Telemetry: &c.Telemetry,
 		WhyUnmarked: c.whyUnmarked, TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
@@ -125,9 +125,9 @@ var (
 // 5 % of all packets arrived twice, with .8 no queue was so long (CUBIC and Reno, 1 to 100 Gb/s).
 const evenPath = 0.75
 
-// Suits warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
+// Check warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
 // application.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if s.Sending > 0 {
 		own := *s
 		own.Paths = slices.Clone(s.Paths)
@@ -214,11 +214,11 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if control, err = transport.WrapNacks(c.Nacks, control, known); err != nil {
 		return nil, nil, fmt.Errorf("transport tcp: %w", err)
 	}
-	asker, err := transport.NewAsker(&f, c.Telemetry)
+	asker, err := transport.NewTelemetryRequester(&f, c.Telemetry)
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport tcp: %w", err)
 	}
-	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
+	answerer, err := transport.NewTelemetryResponder(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -226,12 +226,12 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		c.ECN = true
 	}
 	s, r := newSender(f, c, control), newReceiver(f, c)
-	s.asker, r.tele = asker, answerer
+	s.requester, r.tele = asker, answerer
 	return s, r, nil
 }
 
 // frameOf is the length of a full segment's frame, with telemetry if the flow asks for it.
-func frameOf(f *transport.Flow, a transport.Asking) int32 {
+func frameOf(f *transport.Flow, a transport.TelemetryOptions) int32 {
 	headers := packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader + timestampBytes
 	asks := f.CC.Telemetry == telemetry.HopRecords && a.When == transport.AskPacket
 	if t := f.Telemetry; asks && t != nil && !t.Counted {

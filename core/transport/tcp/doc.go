@@ -36,7 +36,7 @@
 //	§4.3 which packet did not arrive         Sender.processNack               TestNackExact, TestNackSpans
 //	§4.3 "quickly reduce", once a round trip Sender.nackLosses                TestNackTable, TestNackOnceARoundTrip
 //	§4.4 elephants of which nothing is lost  Sender.reduceOnNack              TestNackTable
-//	§4.3 incast; senders do not storm        transport.HoldOff                TestNackIncast, TestNackHoldOff
+//	§4.3 incast; senders do not storm        transport.NACKPacer                TestNackIncast, TestNackPacer
 //	… with delayed ACKs                      Sender.requestsAck                  TestNackDelayedACK
 //	… with RACK and TLP                      Sender.enterRecovery             TestNackRACK, TestNackTLP
 //	… with F-RTO, undo, PRR                  Sender.enterNackRecovery         TestNackFRTO, TestNackUndo, TestNackPRR

@@ -10,7 +10,7 @@ import (
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	t := &p.TCP
 	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, as TCP has no other
-		s.asker.Probe(now, p)
+		s.requester.Probe(now, p)
 		s.acknowledge(now, p)
 		return
 	}
@@ -116,7 +116,7 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		s.cwrDue = false
 	}
 	stamp(t, now, s.peer.tsRecent)
-	s.asker.Ask(now, p, s.SRTT())
+	s.requester.Ask(now, p, s.SRTT())
 	s.fill(p, int32(size), s.ecnOf(size == 0))
 	first := s.queue.len() == 1
 	s.next = g.end
@@ -167,7 +167,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 		AppLimited: s.rate.AppLimited > 0})
 	s.decide()
 	stamp(t, now, s.peer.tsRecent)
-	s.asker.Ask(now, p, s.SRTT())
+	s.requester.Ask(now, p, s.SRTT())
 	s.fill(p, int32(size), s.ecnOf(true))
 	p.Resent = s.resendCause(g)
 	if s.tlp.sendLast {

@@ -13,7 +13,7 @@ type firsts struct {
 // sample is the highest end at some time.
 type sample struct {
 	end int64
-	at  unit.Time `state:"instant"`
+	at  unit.Time
 }
 
 // place takes in data from seq to end, and returns seq, or −1 if it may have been sent again. roundTrip is the time of

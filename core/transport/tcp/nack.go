@@ -14,7 +14,7 @@ type nacks struct {
 	reducedAt unit.Time // the last reduction, whatever its reason
 	known     bool      // a NACK has told of a loss of this recovery: ACKs that echo old stamps undo nothing
 
-	hold transport.HoldOff
+	hold transport.NACKPacer
 }
 
 // receiveNack takes a NACK of the network. It is not the peer's: nothing of it counts but the
@@ -27,7 +27,7 @@ func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 		return
 	}
 	var n packet.Notification
-	if s.phase != established || !s.ofThisFlow(p) || !p.Notification(&n) || !s.asker.Genuine(p) ||
+	if s.phase != established || !s.ofThisFlow(p) || !p.Notification(&n) || !s.requester.Genuine(p) ||
 		!s.processNack(now, p, &n) {
 		s.counters.NacksRefused++
 		return
@@ -233,7 +233,7 @@ func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 
 // timedOut: the timer has taken over.
 func (s *Sender) timedOut(now unit.Time) {
-	s.hold = transport.HoldOff{Bursts: true}
+	s.hold = transport.NACKPacer{Bursts: true}
 	s.reducedAt = now
 	s.gate.Note(now)
 }

@@ -225,7 +225,7 @@ func TestNackOnceARoundTrip(t *testing.T) {
 // Where nothing was ever delivered and nothing else is in flight, a packet that is trimmed again and again has a gap
 // that begins with a round trip and doubles, at random between a half and three halves of it, up to half of rto_min:
 // so no timeout comes. Of a flight, two go at once (TestNackExact, TestNackSpans).
-func TestNackHoldOff(t *testing.T) {
+func TestNackPacer(t *testing.T) {
 	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 200 * ms })
 	blocked := true
 	w.nackDrops(ms)

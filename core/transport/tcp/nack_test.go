@@ -88,7 +88,7 @@ func numbered(lost func(n int, p *packet.Packet) bool) func(p *packet.Packet) (b
 // BS'19 §4.3: "NACKs also help the sender directly infer which packet did not reach the
 // receiver". What was trimmed is sent again once, nothing else is, whichever packets it were: no duplicate
 // arrives, no timer fires, no SACK is waited for. Two go at once, and more as packets are delivered, for who fills
-// all places at once storms (transport.HoldOff). With nacks: supply the bound says when.
+// all places at once storms (transport.NACKPacer). With nacks: supply the bound says when.
 func TestNackExact(t *testing.T) {
 	for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply} {
 		t.Run(mode, func(t *testing.T) {

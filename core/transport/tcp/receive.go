@@ -12,7 +12,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	s.counters.ReceivedPackets++
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.Genuine(p) {
 		return false
 	}
 	if s.phase == opening {

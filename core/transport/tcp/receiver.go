@@ -16,7 +16,7 @@ type Receiver struct {
 	config   Config
 	flow     transport.Flow
 	counters transport.Counters
-	tele     transport.Answerer
+	tele     transport.TelemetryResponder
 	firsts   firsts
 	asked    bool // the segment in hand asks for telemetry, or the sender is to be told something
 	dctcp    bool

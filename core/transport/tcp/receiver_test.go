@@ -287,9 +287,9 @@ func TestSmallReceiveBuffer(t *testing.T) {
 	} {
 		c := Defaults()
 		c.ReceiveBuffer = row.buffer
-		path := cc.SitePath{Path: cc.Path{LineRate: unit.Tbps, BaseRTT: 80 * unit.Microsecond}, Name: "a->b",
+		path := cc.FlowPath{Path: cc.Path{LineRate: unit.Tbps, BaseRTT: 80 * unit.Microsecond}, Name: "a->b",
 			Narrow: cc.Link{Port: "s->b", Rate: 103 * unit.Gbps, Payload: 100 * unit.Gbps}}
-		all := c.Suits(&cc.Site{MSS: row.payload, Paths: []cc.SitePath{path}})
+		all := c.Check(&cc.FlowContext{MSS: row.payload, Paths: []cc.FlowPath{path}})
 		if (len(all) > 0) != (row.says != "") || len(all) > 0 && !strings.Contains(all[0].Text, row.says) {
 			t.Errorf("payload %d, %v: %v, want %q", row.payload, row.buffer, all, row.says)
 		}

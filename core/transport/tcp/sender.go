@@ -20,10 +20,10 @@ const (
 // Sender is the active end of a connection, which sends the data.
 type Sender struct {
 	header
-	config   Config
-	flow     transport.Flow
-	asker    transport.Asker
-	counters transport.Counters
+	config    Config
+	flow      transport.Flow
+	requester transport.TelemetryRequester
+	counters  transport.Counters
 	controlled
 	connection
 	sequence
@@ -102,7 +102,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 			keeps: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
 		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
 		scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial), timer: timer{at: unit.Never},
-		nacks: nacks{hold: transport.HoldOff{Bursts: true}}}
+		nacks: nacks{hold: transport.NACKPacer{Bursts: true}}}
 	s.una, s.next = s.initial, s.initial
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
@@ -141,7 +141,7 @@ func (s *Sender) probeAt() unit.Time {
 	if s.phase != established || s.queue.len() == 0 {
 		return unit.Never
 	}
-	return s.asker.NextProbe(s.SRTT())
+	return s.requester.NextProbe(s.SRTT())
 }
 
 // NextTimer is the retransmission timer's, or that of TLP, RACK, the window's probe

@@ -18,7 +18,7 @@ type ControlledConfig struct {
 	ReportEvery int       // datagrams a report
 	ReportDelay unit.Time // longest wait of a report for more datagrams
 	RTOMin      unit.Time // least time without a report after which what is out is written off
-	Telemetry   transport.Asking
+	Telemetry   transport.TelemetryOptions
 	Nacks       string // what NACKs of the network do: transport.NacksLoss …
 }
 
@@ -48,7 +48,7 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 // what reports count, without rates.
 func (c *ControlledConfig) Traits() transport.Traits {
 	return transport.Traits{AppRate: c.Rate, Timer: c.timer, MinTimeout: c.minTimeout(), DelaysAcks: c.ReportEvery > 1,
-		Asking: &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
+		Telemetry: &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
 		TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
@@ -141,11 +141,11 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if err != nil {
 		return nil, nil, err
 	}
-	asker, err := transport.NewAsker(&f, c.Telemetry)
+	asker, err := transport.NewTelemetryRequester(&f, c.Telemetry)
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport udp_controlled: %w", err)
 	}
-	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
+	answerer, err := transport.NewTelemetryResponder(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,7 +154,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	}
 	c.ReportDelay = c.reportDelay(&f.Path)
 	headers += packet.EthernetHeader
-	s := &ControlledSender{flow: f, config: c, asker: asker, headers: headers,
+	s := &ControlledSender{flow: f, config: c, requester: asker, headers: headers,
 		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss},
 		datagrams: datagrams{total: math.MaxInt64}, timerAt: unit.Never,
 		hash:  packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
@@ -187,21 +187,21 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 // is reported received, or was overtaken by it, or the network says is gone, is no
 // longer in flight; what is lost stays lost.
 type ControlledSender struct {
-	flow     transport.Flow
-	config   ControlledConfig
-	control  transport.Control
-	asker    transport.Asker
-	report   cc.Ack
-	counters transport.Counters
-	headers  int32
-	hash     uint32
+	flow      transport.Flow
+	config    ControlledConfig
+	control   transport.Control
+	requester transport.TelemetryRequester
+	report    cc.Ack
+	counters  transport.Counters
+	headers   int32
+	hash      uint32
 	datagrams
 	timer   transport.RTO
 	timerAt unit.Time
 	planAt  unit.Time
 	probeAt unit.Time
 	prober
-	hold transport.HoldOff
+	hold transport.NACKPacer
 }
 
 // datagrams is what is known of the datagrams of a flow, which have numbers from 0.
@@ -275,7 +275,7 @@ func (s *ControlledSender) schedule(now unit.Time) {
 		if s.timerAt = after(s.timer.From, s.timer.Timeout()); s.loss.Used {
 			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silence())
 		}
-		if at := s.asker.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
+		if at := s.requester.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
 		}
 		if s.loss.Due {
@@ -303,7 +303,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 		if s.loss.Due {
 			s.probe(now, p)
 		} else {
-			s.asker.Probe(now, p)
+			s.requester.Probe(now, p)
 		}
 		p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), 0, false)
 		s.schedule(now)
@@ -320,7 +320,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	if s.control.Controller.OnSend(now, sent); !s.flow.CC.KeepsOnSend {
 		s.control.Decide()
 	}
-	s.asker.Ask(now, p, s.timer.Trip.Smoothed)
+	s.requester.Ask(now, p, s.timer.Trip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)
 	s.forget(n)
@@ -343,7 +343,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok ||
-		len(b) != reportBytes || !s.asker.Genuine(p) {
+		len(b) != reportBytes || !s.requester.Genuine(p) {
 		return false
 	}
 	upTo, received := int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
@@ -360,7 +360,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
-	told := s.asker.Read(now, p, a)
+	told := s.requester.Read(now, p, a)
 	if received <= s.received && upTo <= s.done && !told {
 		return false
 	}
@@ -449,7 +449,7 @@ type ControlledReceiver struct {
 	plain    Receiver
 	flow     transport.Flow
 	config   ControlledConfig
-	tele     transport.Answerer
+	tele     transport.TelemetryResponder
 	headers  int32
 	hash     uint32
 	received int64 // datagrams, without duplicates

@@ -26,7 +26,7 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 		return
 	}
 	genuine := readable && p.Proto == packet.ProtoUDP && p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort &&
-		s.asker.Genuine(p)
+		s.requester.Genuine(p)
 	switch {
 	case marked:
 		if genuine && s.first(p.Seq, noticed) {

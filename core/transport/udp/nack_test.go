@@ -43,7 +43,7 @@ func state(l *line) string {
 	for n := s.done; n < s.next; n++ {
 		notices = append(notices, *s.noticed.At(n))
 	}
-	s.counters, s.report, s.asker = transport.Counters{}, cc.Ack{}, transport.Asker{}
+	s.counters, s.report, s.requester = transport.Counters{}, cc.Ack{}, transport.TelemetryRequester{}
 	s.control.Controller, s.noticed = nil, transport.Ring[uint8]{}
 	return fmt.Sprintf("%+v %v %v %v", s, notices, l.c.told, l.c.losses)
 }

@@ -130,7 +130,7 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 	if a.flags&echoes != 0 {
 		heard = marked
 	}
-	s.balance.heard(now, a.ev, heard)
+	s.balance.handleFeedback(now, a.ev, heard)
 	if s.law != nil {
 		s.law.OnAck(now, nscc.Ack{Bytes: newly, Marked: heard == marked, RTT: rtt, InFlight: s.inFlight})
 	}
@@ -241,5 +241,5 @@ func (s *Sender) onNack(now unit.Time, a *answer) {
 			heard = marked
 		}
 	}
-	s.balance.heard(now, a.ev, heard)
+	s.balance.handleFeedback(now, a.ev, heard)
 }

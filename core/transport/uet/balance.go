@@ -34,8 +34,8 @@ type balancer interface {
 	// next is that of the next packet; psn is its number, window how many packets the window holds (recycling alone is
 	// told).
 	next(now unit.Time, psn, window int64) uint16
-	// heard says what has come of a packet with an entropy value.
-	heard(now unit.Time, ev uint16, f feedback)
+	// handleFeedback says what has come of a packet with an entropy value.
+	handleFeedback(now unit.Time, ev uint16, f feedback)
 }
 
 // newBalancer makes the balancer of a flow that has paths entropy values, a power of two; upper are the bits above.
@@ -62,8 +62,8 @@ func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore
 // one is one path for the whole flow, as ECMP has it.
 type one uint16
 
-func (o one) next(unit.Time, int64, int64) uint16 { return uint16(o) }
-func (one) heard(unit.Time, uint16, feedback)     {}
+func (o one) next(unit.Time, int64, int64) uint16      { return uint16(o) }
+func (one) handleFeedback(unit.Time, uint16, feedback) {}
 
 // round counts indices up, in an order that is drawn for each round: exclusive or with a mask.
 type round struct {
@@ -95,7 +95,7 @@ func (o *oblivious) next(unit.Time, int64, int64) uint16 {
 	return ev
 }
 
-func (*oblivious) heard(unit.Time, uint16, feedback) {}
+func (*oblivious) handleFeedback(unit.Time, uint16, feedback) {}
 
 // bitmap passes over indices that have done badly. The first one that it passes over for a packet loses a point.
 type bitmap struct {
@@ -120,7 +120,7 @@ func (b *bitmap) next(unit.Time, int64, int64) uint16 {
 	return ev
 }
 
-func (b *bitmap) heard(_ unit.Time, ev uint16, f feedback) {
+func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if penalties[f] == 0 {
 		return
 	}
@@ -159,7 +159,7 @@ func (r *recycling) recycle() (ev uint16, ok bool) {
 	return ev, true
 }
 
-func (r *recycling) heard(_ unit.Time, ev uint16, f feedback) {
+func (r *recycling) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if f == good {
 		r.waiting.Push(ev)
 	}
@@ -186,9 +186,9 @@ func (m *mixed) next(now unit.Time, psn, window int64) uint16 {
 	return m.bitmap.next(now, psn, window)
 }
 
-func (m *mixed) heard(now unit.Time, ev uint16, f feedback) {
-	m.bitmap.heard(now, ev, f)
-	m.kept.heard(now, ev, f)
+func (m *mixed) handleFeedback(now unit.Time, ev uint16, f feedback) {
+	m.bitmap.handleFeedback(now, ev, f)
+	m.kept.handleFeedback(now, ev, f)
 }
 
 // recycled is an entropy value that has done well.
@@ -248,7 +248,7 @@ func (r *reps) next(now unit.Time, _, _ int64) uint16 {
 	return r.anywhere()
 }
 
-func (r *reps) heard(now unit.Time, ev uint16, f feedback) {
+func (r *reps) handleFeedback(now unit.Time, ev uint16, f feedback) {
 	switch f {
 	case good:
 		x := &r.ring[r.at]

@@ -25,7 +25,7 @@ func TestOblivious(t *testing.T) {
 			if ev&^15 != 0xab00 {
 				t.Fatalf("upper bits of %#x", ev)
 			}
-			b.heard(0, ev, timeout) // is not heeded
+			b.handleFeedback(0, ev, timeout) // is not heeded
 		}
 		if len(seen) != 16 {
 			t.Fatalf("%d values in a round", len(seen))
@@ -43,7 +43,7 @@ func TestBitmap(t *testing.T) {
 	b := balance(Bitmap, 4).(*bitmap)
 	bad := uint16(0xab02)
 	for range 9 {
-		b.heard(0, bad, trimmed)
+		b.handleFeedback(0, bad, trimmed)
 	}
 	if b.penalty[2] != 15 {
 		t.Fatalf("penalty %d", b.penalty[2])
@@ -63,7 +63,7 @@ func TestBitmap(t *testing.T) {
 	}
 	for i, want := range map[feedback]uint8{good: 0, marked: 1, trimmed: 4, timeout: 15} {
 		c := balance(Bitmap, 4).(*bitmap)
-		if c.heard(0, 0xab01, i); c.penalty[1] != want {
+		if c.handleFeedback(0, 0xab01, i); c.penalty[1] != want {
 			t.Errorf("feedback %d: %d, want %d", i, c.penalty[1], want)
 		}
 	}
@@ -80,9 +80,9 @@ func TestBitmap(t *testing.T) {
 func TestREPS(t *testing.T) {
 	b := balance(REPS, 256)
 	for i := range uint16(10) {
-		b.heard(0, 0xab10+i, good)
+		b.handleFeedback(0, 0xab10+i, good)
 	}
-	b.heard(0, 0xab20, marked) // is not kept
+	b.handleFeedback(0, 0xab20, marked) // is not kept
 	for i := uint16(2); i < 10; i++ {
 		if ev := b.next(0, 0, 0); ev != 0xab10+i {
 			t.Fatalf("%#x, want %#x", ev, 0xab10+i)
@@ -95,16 +95,16 @@ func TestREPS(t *testing.T) {
 	if len(seen) < 80 {
 		t.Errorf("%d values of 256 in 200 packets without any to take", len(seen))
 	}
-	b.heard(unit.Millisecond, 0xab00, timeout)
+	b.handleFeedback(unit.Millisecond, 0xab00, timeout)
 	for i := range uint16(24) {
 		if ev, want := b.next(2*unit.Millisecond, 0, 0), 0xab12+(i%8); ev < 0xab12 || ev > 0xab19 {
 			t.Fatalf("frozen: %#x, want something like %#x", ev, want)
 		}
 	}
-	b.heard(5*unit.Millisecond, 0xab00, timeout) // does not prolong it
+	b.handleFeedback(5*unit.Millisecond, 0xab00, timeout) // does not prolong it
 	after := map[uint16]bool{}
 	for i := range 16 {
-		b.heard(12*unit.Millisecond, 0xab77, good)
+		b.handleFeedback(12*unit.Millisecond, 0xab77, good)
 		ev := b.next(12*unit.Millisecond, 0, 0)
 		if i > 0 || ev != 0xab77 {
 			after[ev] = true
@@ -123,7 +123,7 @@ func TestREPS(t *testing.T) {
 func TestREPSLegacy(t *testing.T) {
 	b := balance(RecycleAll, 64)
 	for i := range uint16(100) {
-		b.heard(0, 0xab30, good)
+		b.handleFeedback(0, 0xab30, good)
 		if i < 20 {
 			if ev := b.next(0, int64(i), 20); ev != 0xab00+i {
 				t.Fatalf("packet %d: %#x", i, ev)
@@ -143,9 +143,9 @@ func TestREPSLegacy(t *testing.T) {
 // Mixed: what has done well, then what the bitmap says.
 func TestMixed(t *testing.T) {
 	b := balance(Mixed, 4)
-	b.heard(0, 0xab02, timeout)
-	b.heard(0, 0xab01, good)
-	b.heard(0, 0xab03, good)
+	b.handleFeedback(0, 0xab02, timeout)
+	b.handleFeedback(0, 0xab01, good)
+	b.handleFeedback(0, 0xab03, good)
 	got := []uint16{b.next(0, 0, 0), b.next(0, 0, 0)}
 	if got[0] != 0xab01 || got[1] != 0xab03 {
 		t.Errorf("%#x", got)
@@ -162,7 +162,7 @@ func TestOnePath(t *testing.T) {
 	b := balance(OnePath, 64)
 	ev := b.next(0, 0, 0)
 	for range 50 {
-		b.heard(0, ev, timeout)
+		b.handleFeedback(0, ev, timeout)
 		if again := b.next(0, 0, 0); again != ev || ev&^63 != 0xab00&^63 {
 			t.Fatalf("%#x after %#x", again, ev)
 		}
@@ -179,7 +179,7 @@ func TestOneValue(t *testing.T) {
 				if ev != 0xab00 {
 					t.Fatalf("%#x", ev)
 				}
-				b.heard(unit.Time(i)*unit.Millisecond, ev, feedback(i%4))
+				b.handleFeedback(unit.Time(i)*unit.Millisecond, ev, feedback(i%4))
 			}
 		})
 	}

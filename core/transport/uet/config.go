@@ -189,11 +189,11 @@ func Scheme() transport.Scheme {
 // New makes the two endpoints of a flow. Receivers of one host must be given the same
 // f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
-	return Renew(f, c, transport.Ends{})
+	return Renew(f, c, transport.EndpointPair{})
 }
 
 // Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
-func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, error) {
+func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
 		return nil, nil, fmt.Errorf("transport uet: payload %d; 1 … 65000 bytes are possible", f.Payload)

@@ -10,7 +10,7 @@ import (
 // that have asked, ahead of what they need. Each takes as long as what it gives takes on the link.
 type pacer struct {
 	active, idle transport.Queue[*member]
-	at           unit.Time `state:"past"` // when the next PULL may go
+	at           unit.Time // when the next PULL may go
 	fraction     float64   // of a picosecond
 	rescheduled  bool
 	slow         *slowdown // nil: it gives all that the link carries

@@ -109,7 +109,7 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 			law = &nscc.Law{}
 		}
 		s.law = law
-		law.Begin(&c.Law, nscc.Site{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
+		law.Begin(&c.Law, nscc.Conditions{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
 			Credit: s.credited})
 	}
 	s.most = int64(c.Ahead * float64(e.product))
@@ -398,7 +398,7 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	n := s.flights.Oldest().Packet
 	x := s.at(n)
-	s.balance.heard(now, s.first, timeout)
+	s.balance.handleFeedback(now, s.first, timeout)
 	s.timer.Timeouts++
 	if x.at >= s.timer.From { // what is lost of one window doubles it once
 		s.timer.Expire(now)

@@ -27,16 +27,16 @@ var (
 		Condition: "a fixed timeout is below a path's round trip with the queues that its switches hold before they trim"}
 )
 
-// Suits warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
+// Check warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
 // too short.
-func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	untrimmed := s.Find(func(p *cc.SitePath) bool { return p.Lossless == "" && !p.Trims })
+func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
+	untrimmed := s.Find(func(p *cc.FlowPath) bool { return p.Lossless == "" && !p.Trims })
 	switch {
 	case untrimmed != nil && !c.Sleek:
 		all = append(all, warnSleekNeeded.Remark("sleek", "no switch trims packets (program trimming) of %s where they can "+
 			"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
 			untrimmed.Name).At(untrimmed.Narrow.Port, 0))
-	case len(s.Paths) > 0 && c.Sleek && s.Find(func(p *cc.SitePath) bool { return !p.Trims }) == nil:
+	case len(s.Paths) > 0 && c.Sleek && s.Find(func(p *cc.FlowPath) bool { return !p.Trims }) == nil:
 		all = append(all, warnSleekTwice.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
 			"came out of order is sent again, too"))
 	}
@@ -44,7 +44,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, warnREPS.Remark("balance", "no switch trims packets (program trimming) of %s where they can "+
 			"queue: reps hears of a path that loses packets by timeouts alone", untrimmed.Name).At(untrimmed.Narrow.Port, 0))
 	}
-	p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && !p.Idle })
+	p := s.Find(func(p *cc.FlowPath) bool { return p.Unmarked != "" && !p.Idle })
 	if c.Control != ByReceiver && p != nil {
 		all = append(all, warnUnmarked.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the "+
 			"delay", p.Unmarked).At(p.Narrow.Port, 0))
@@ -79,11 +79,11 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 
 // impatient says that on some path a fixed timeout is over while packets wait in queues that switches let grow before
 // they trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is what its queues hold.
-func (c *Config) impatient(s *cc.Site) []scheme.Remark {
+func (c *Config) impatient(s *cc.FlowContext) []scheme.Remark {
 	if c.RTO != FixedRTO {
 		return nil
 	}
-	var path cc.SitePath
+	var path cc.FlowPath
 	var timeout, most unit.Time
 	for _, p := range s.Paths {
 		if !p.Trims || p.Holds == 0 {

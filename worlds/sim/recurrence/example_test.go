@@ -3,6 +3,7 @@ package recurrence_test
 import (
 	"fmt"
 
+	"weir/core/state"
 	"weir/core/unit"
 	"weir/worlds/sim/recurrence"
 )
@@ -10,8 +11,12 @@ import (
 // port is something with state: a queue, when it sends next, and what it has sent.
 type port struct {
 	queue int
-	next  unit.Time `state:"instant"`
-	sent  uint64    `state:"count"`
+	next  unit.Time
+	sent  uint64
+}
+
+func init() {
+	state.Describe(func(x *port) state.Kinds { return state.Kinds{&x.next: state.Instant, &x.sent: state.Count} })
 }
 
 func ExampleTake() {

@@ -9,18 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/core/state"
 	"weir/core/unit"
-)
-
-// kind is what a word is.
-type kind uint8
-
-// Kinds of words, by the tags of fields.
-const (
-	same kind = iota // no tag, or "span"
-	count
-	instant
-	past
 )
 
 // Root is where state begins, under a name: at a pointer or, of who says its words itself, relative to the moment, with
@@ -35,6 +25,7 @@ type Root struct {
 type State struct {
 	words []uint64
 	at    unit.Time
+	known map[reflect.Type][]field // the fields of the types in it; later states of the same run extend it
 }
 
 // Words is how many there are.
@@ -51,22 +42,48 @@ func Take(roots []Root, now unit.Time, before *State) (s *State, differs string)
 	return &w.State, w.differs
 }
 
-// Untagged returns what keeps the state from ever recurring: each time without a tag, and all else that cannot be
-// compared, with its path. Elements of lists and maps that share a path apart from their places are named once, by the
-// first. Such a path is a mistake in the type that holds the field, not a property of a run. Values of the types in
-// passing are left out: when states are compared they are gone.
-func Untagged(roots []Root, passing ...reflect.Type) []string {
+// Survey is what is known of the types of a state.
+type Survey struct {
+	// Faults are what keeps the state from ever recurring, with its path, type and field: each time without a kind, and
+	// all else that cannot be compared. Elements of lists and maps that share a path apart from their places are listed
+	// once, by the first. A fault is a mistake in the type that holds the field, not a property of a run.
+	Faults []string
+	// Types are the structs in the state. The parts of a list that is empty, or of a pointer that is nil, are among
+	// them, except for what they would have in interfaces.
+	Types []reflect.Type
+}
+
+// NewSurvey examines the types of a state. Values of the types in passing are left out: when states are compared, they
+// are gone.
+func NewSurvey(roots []Root, passing ...reflect.Type) Survey {
 	w := newWalk(0, nil)
-	w.unclear, w.passing = map[string]string{}, passing
+	w.survey = &survey{faults: map[string]string{}, passing: passing, visited: map[visit]bool{}}
 	w.all(roots)
-	return slices.Sorted(maps.Values(w.unclear)) //weir:unordered they are sorted
+	types := slices.Collect(maps.Keys(w.known)) //weir:unordered they are sorted
+	slices.SortFunc(types, func(a, b reflect.Type) int { return strings.Compare(a.String(), b.String()) })
+	return Survey{slices.Sorted(maps.Values(w.survey.faults)), types} //weir:unordered they are sorted
+}
+
+// survey is a Survey in progress.
+type survey struct {
+	faults  map[string]string // by path without places, the first text
+	passing []reflect.Type
+	visited map[visit]bool
+}
+
+// visit is a type whose fields were examined without a value, with the kind of the field that holds it.
+type visit struct {
+	of   reflect.Type
+	kind state.Kind
 }
 
 func newWalk(now unit.Time, before *State) *walk {
-	w := &walk{State: State{at: now}, before: before, seen: map[seen]uint64{}, known: map[reflect.Type][]field{}}
-	if before != nil {
-		w.words = make([]uint64, 0, len(before.words))
+	w := &walk{State: State{at: now}, before: before, seen: map[seen]uint64{}}
+	if before == nil {
+		w.known = map[reflect.Type][]field{}
+		return w
 	}
+	w.words, w.known = make([]uint64, 0, len(before.words)), before.known
 	return w
 }
 
@@ -78,25 +95,25 @@ func (w *walk) all(roots []Root) {
 		if r.Words != nil {
 			r.Words(func(name string, value int64) {
 				w.path = append(w.path[:1], step{name: name})
-				w.word(same, uint64(value))
+				w.word(state.Plain, uint64(value))
 			})
 			continue
 		}
-		w.value(reflect.ValueOf(r.Value), "")
+		w.value(reflect.ValueOf(r.Value), state.Plain)
 	}
 }
 
-// walk is a Take under way.
+// walk is a Take or a NewSurvey in progress.
 type walk struct {
 	State
 	before  *State
 	seen    map[seen]uint64 // pointers, and in which order they came
-	known   map[reflect.Type][]field
 	path    []step
+	owner   reflect.Type // the struct with the field that the path leads to last; nil: there is none
+	field   string       // its name
 	differs string
-	unclear map[string]string // by path without places, the first text of Untagged; nil: Take
-	passing []reflect.Type    // of Untagged
-	float   bool              // the word is a float64's bits
+	survey  *survey // nil: Take
+	float   bool    // the word is a float64's bits
 }
 
 // step leads from a value to one of its parts: a field, or an element.
@@ -129,10 +146,14 @@ func (w *walk) fault(format string, arguments ...any) {
 	}
 }
 
-// fail notes what cannot be compared.
+// fail notes what cannot be compared, by the field that has it.
 func (w *walk) fail(format string, arguments ...any) {
-	if w.unclear == nil {
-		w.fault(format, arguments...)
+	text := fmt.Sprintf(format, arguments...) + "; " + mistake
+	if w.owner != nil {
+		text = fmt.Sprintf("%v.%s %s", w.owner, w.field, text)
+	}
+	if w.survey == nil {
+		w.fault("%s", text)
 		return
 	}
 	var b strings.Builder
@@ -145,8 +166,8 @@ func (w *walk) fail(format string, arguments ...any) {
 			b.WriteString("." + s.name)
 		}
 	}
-	if _, known := w.unclear[b.String()]; !known {
-		w.unclear[b.String()] = w.place() + ": " + fmt.Sprintf(format, arguments...)
+	if _, known := w.survey.faults[b.String()]; !known {
+		w.survey.faults[b.String()] = w.place() + ": " + text
 	}
 }
 
@@ -160,7 +181,7 @@ func (w *walk) place() string {
 }
 
 // word adds one, and compares it with what was there.
-func (w *walk) word(k kind, v uint64) {
+func (w *walk) word(k state.Kind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
 	if w.before == nil || w.differs != "" {
@@ -174,13 +195,13 @@ func (w *walk) word(k kind, v uint64) {
 	now, then := int64(v), int64(was)
 	period := int64(w.at - w.before.at)
 	switch k {
-	case count:
-	case past:
+	case state.Count:
+	case state.Past:
 		if now <= int64(w.at) && then <= int64(w.before.at) {
 			return
 		}
 		fallthrough
-	case instant:
+	case state.Instant:
 		if now-then != period && (now != then || now > 0 && now != int64(unit.Never)) {
 			w.fault("%v behind the moment, and %v before", unit.Time(now)-w.at, unit.Time(then)-w.before.at)
 		}
@@ -200,12 +221,13 @@ var timeType = reflect.TypeFor[unit.Time]()
 // What users of a program read about a field that cannot be compared.
 const (
 	mistake = "this is a mistake in the program that has the field: please report it"
-	noTag   = "this time has no tag that tells an instant from a span; " + mistake
+	noKind  = "is a time and has no kind that distinguishes an instant from a span (package state)"
+	noFunc  = "is a function, which may have state, and its kind is not state.Ignored"
 )
 
-// value walks through a value, whose field has this tag.
-func (w *walk) value(v reflect.Value, tag string) {
-	if len(w.passing) > 0 && slices.Contains(w.passing, v.Type()) {
+// value walks through a value, whose field has this kind.
+func (w *walk) value(v reflect.Value, kind state.Kind) {
+	if w.survey != nil && slices.Contains(w.survey.passing, v.Type()) {
 		return
 	}
 	switch v.Kind() {
@@ -214,42 +236,42 @@ func (w *walk) value(v reflect.Value, tag string) {
 		if v.Bool() {
 			b = 1
 		}
-		w.word(kindOf(tag), b)
+		w.word(kind, b)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if tag == "" && v.Type() == timeType {
-			w.fail(noTag)
+		if kind == state.Plain && v.Type() == timeType {
+			w.fail(noKind)
 		}
-		w.word(kindOf(tag), uint64(v.Int()))
+		w.word(kind, uint64(v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		w.word(kindOf(tag), v.Uint())
+		w.word(kind, v.Uint())
 	case reflect.Float32, reflect.Float64:
 		w.float = true
-		w.word(kindOf(tag), math.Float64bits(v.Float()))
+		w.word(kind, math.Float64bits(v.Float()))
 		w.float = false
 	case reflect.String:
-		w.word(same, hash(v.String()))
+		w.word(state.Plain, hash(v.String()))
 	case reflect.Pointer:
-		w.pointer(v, tag)
+		w.pointer(v, kind)
 	case reflect.Interface:
 		if v.IsNil() {
-			w.word(same, 0)
+			w.word(state.Plain, 0)
 			return
 		}
-		w.word(same, hash(v.Elem().Type().String()))
-		w.value(v.Elem(), tag)
+		w.word(state.Plain, hash(v.Elem().Type().String()))
+		w.value(v.Elem(), kind)
 	case reflect.Slice, reflect.Array:
-		w.list(v, tag)
+		w.list(v, kind)
 	case reflect.Struct:
-		w.fields(v, tag)
+		w.fields(v, kind)
 	case reflect.Map:
-		w.table(v, tag)
+		w.table(v, kind)
 	case reflect.Func:
 		if !v.IsNil() { // its variables cannot be seen
-			w.fail("a function may have state, and its field has no tag `state:\"-\"`; " + mistake)
+			w.fail(noFunc)
 		}
-		w.word(same, uint64(v.Pointer()))
+		w.word(state.Plain, uint64(v.Pointer()))
 	default:
-		w.fail("a %v has no state that could be compared; "+mistake, v.Kind())
+		w.fail("is a %v, which has no state that could be compared", v.Kind())
 	}
 }
 
@@ -263,91 +285,127 @@ func hash(s string) uint64 {
 	return h
 }
 
-func kindOf(tag string) kind {
-	switch tag {
-	case "count":
-		return count
-	case "instant":
-		return instant
-	case "past":
-		return past
-	}
-	return same
-}
-
 // pointer walks through what a pointer leads to, once.
-func (w *walk) pointer(v reflect.Value, tag string) {
+func (w *walk) pointer(v reflect.Value, kind state.Kind) {
 	if v.IsNil() {
-		w.word(same, 0)
+		w.word(state.Plain, 0)
+		w.elements(v.Type(), kind)
 		return
 	}
 	key := seen{v.Pointer(), v.Type()}
 	if n, is := w.seen[key]; is {
-		w.word(same, n)
+		w.word(state.Plain, n)
 		return
 	}
 	n := uint64(len(w.seen) + 1)
 	w.seen[key] = n
-	w.word(same, n)
-	w.value(v.Elem(), tag)
+	w.word(state.Plain, n)
+	w.value(v.Elem(), kind)
 }
 
-func (w *walk) list(v reflect.Value, tag string) {
+func (w *walk) list(v reflect.Value, kind state.Kind) {
 	depth, n := len(w.path), v.Len()
-	w.word(same, uint64(n))
+	w.word(state.Plain, uint64(n))
+	if n == 0 {
+		w.elements(v.Type(), kind)
+	}
 	for i := range n {
 		w.path = append(w.path[:depth], step{index: i})
-		w.value(v.Index(i), tag)
+		w.value(v.Index(i), kind)
 	}
 	w.path = w.path[:depth]
 }
 
 // fields walks through those of a struct that are state.
-func (w *walk) fields(v reflect.Value, tag string) {
-	depth := len(w.path)
+func (w *walk) fields(v reflect.Value, kind state.Kind) {
+	depth, owner, name := len(w.path), w.owner, w.field
 	for _, f := range w.fieldsOf(v.Type()) {
-		own := f.tag
-		if own == "" {
-			own = tag
+		own := f.kind
+		if own == state.Plain {
+			own = kind
 		}
 		w.path = append(w.path[:depth], step{name: f.name})
+		w.owner, w.field = v.Type(), f.name
 		w.value(v.Field(f.index), own)
 	}
-	w.path = w.path[:depth]
+	w.path, w.owner, w.field = w.path[:depth], owner, name
 }
 
 // field is one of a struct that is state.
 type field struct {
-	index     int
-	name, tag string
+	index int
+	name  string
+	kind  state.Kind
 }
 
+// fieldsOf returns the fields of a struct that are state. It reads the type's description when it first meets the type.
 func (w *walk) fieldsOf(t reflect.Type) []field {
 	if all, is := w.known[t]; is {
 		return all
 	}
 	all := []field{}
+	kinds := state.KindsOf(t)
 	for i := range t.NumField() {
-		f := t.Field(i)
-		if tag := f.Tag.Get("state"); tag != "-" && f.Name != "_" {
-			all = append(all, field{i, f.Name, tag})
+		f := field{index: i, name: t.Field(i).Name}
+		if kinds != nil {
+			f.kind = kinds[i]
+		}
+		if f.kind != state.Ignored && f.name != "_" {
+			all = append(all, f)
 		}
 	}
 	w.known[t] = all
 	return all
 }
 
-// table walks through a map in the order of its keys.
-func (w *walk) table(v reflect.Value, tag string) {
+// elements has a survey examine the elements of a list or map that is empty, or what a nil pointer would lead to, by
+// type.
+func (w *walk) elements(t reflect.Type, kind state.Kind) {
+	if w.survey == nil {
+		return
+	}
 	depth := len(w.path)
-	w.word(same, uint64(v.Len()))
+	if t.Kind() != reflect.Pointer {
+		w.path = append(w.path, step{keyed: true})
+	}
+	w.typ(t.Elem(), kind)
+	w.path = w.path[:depth]
+}
+
+// typ examines a type of which there is no value.
+func (w *walk) typ(t reflect.Type, kind state.Kind) {
+	if slices.Contains(w.survey.passing, t) {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		w.elements(t, kind)
+	case reflect.Struct:
+		if v := (visit{t, kind}); !w.survey.visited[v] {
+			w.survey.visited[v] = true
+			w.fields(reflect.Zero(t), kind)
+		}
+	default:
+		if t == timeType && kind == state.Plain {
+			w.fail(noKind)
+		}
+	}
+}
+
+// table walks through a map in the order of its keys.
+func (w *walk) table(v reflect.Value, kind state.Kind) {
+	depth := len(w.path)
+	w.word(state.Plain, uint64(v.Len()))
+	if v.Len() == 0 {
+		w.elements(v.Type(), kind)
+	}
 	keys := v.MapKeys()
 	names := make(map[string]reflect.Value, len(keys))
 	order := make([]string, 0, len(keys))
 	for _, k := range keys {
 		name := fmt.Sprint(k)
 		if _, twice := names[name]; twice {
-			w.fail("two keys are written %s; "+mistake, name)
+			w.fail("has two keys that are written %s", name)
 		}
 		names[name] = k
 		order = append(order, name)
@@ -355,8 +413,8 @@ func (w *walk) table(v reflect.Value, tag string) {
 	slices.Sort(order)
 	for _, name := range order {
 		w.path = append(w.path[:depth], step{name: name, keyed: true})
-		w.word(same, hash(name))
-		w.value(v.MapIndex(names[name]), tag)
+		w.word(state.Plain, hash(name))
+		w.value(v.MapIndex(names[name]), kind)
 	}
 	w.path = w.path[:depth]
 }

@@ -3,9 +3,11 @@ package recurrence
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"weir/core/state"
 	"weir/core/unit"
 )
 
@@ -15,13 +17,13 @@ type whole struct {
 	number  int32
 	share   float64
 	name    string
-	sent    uint64    `state:"count"`
-	due     unit.Time `state:"instant"`
-	free    unit.Time `state:"past"`
-	delay   unit.Time `state:"span"`
-	scratch []int     `state:"-"`
+	sent    uint64
+	due     unit.Time
+	free    unit.Time
+	delay   unit.Time
+	scratch []int
 	list    []part
-	times   []unit.Time `state:"instant"`
+	times   []unit.Time
 	table   map[string]int
 	self    *whole
 	other   any
@@ -31,6 +33,39 @@ type whole struct {
 }
 
 type part struct{ x, y uint16 }
+
+// entry and table have fields that lack a kind: last, call and gap.
+type entry struct {
+	last unit.Time
+	due  unit.Time
+	call func()
+}
+
+type table struct {
+	gap     unit.Time
+	entries []entry
+	by      map[string]*entry
+	periods []unit.Time
+	entry   entry
+	skipped unit.Time
+}
+
+func init() {
+	state.Describe(func(x *whole) state.Kinds {
+		return state.Kinds{
+			&x.sent:    state.Count,
+			&x.due:     state.Instant,
+			&x.free:    state.Past,
+			&x.delay:   state.Span,
+			&x.scratch: state.Ignored,
+			&x.times:   state.Instant,
+		}
+	})
+	state.Describe(func(x *entry) state.Kinds { return state.Kinds{&x.due: state.Instant} })
+	state.Describe(func(x *table) state.Kinds {
+		return state.Kinds{&x.periods: state.Span, &x.entry: state.Span, &x.skipped: state.Ignored}
+	})
+}
 
 func begin() *whole {
 	w := &whole{flag: true, number: 7, share: .5, name: "a", sent: 10, due: 150, free: 40, delay: 3, scratch: []int{1},
@@ -90,53 +125,52 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A time without a tag differs, even from itself.
-func TestNoTag(t *testing.T) {
+// A time without a kind differs, even from itself.
+func TestNoKind(t *testing.T) {
 	type plain struct{ at unit.Time }
 	_, differs := Take([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)
-	if differs != "x.at: "+noTag {
+	if differs != "x.at: recurrence.plain.at "+noKind+"; "+mistake {
 		t.Error(differs)
 	}
 }
 
-// Untagged names each field that has no tag once, wherever it is: in lists, maps and behind pointers, at several roots.
-func TestUntagged(t *testing.T) {
-	type entry struct {
-		last unit.Time
-		due  unit.Time `state:"instant"`
-		call func()
-	}
-	type table struct {
-		gap     unit.Time
-		entries []entry
-		by      map[string]*entry
-		periods []unit.Time `state:"span"`
-		entry   entry       `state:"span"`
-		skipped unit.Time   `state:"-"`
-	}
+// A survey lists each field that has no kind once, wherever it is: in lists, maps and behind pointers, at several
+// roots, and also where lists and maps are empty and pointers are nil.
+func TestNewSurvey(t *testing.T) {
 	x := &table{gap: 1, entry: entry{last: 1, due: 1}, skipped: 1, entries: make([]entry, 3),
 		by: map[string]*entry{"a": {}, "b": {}}, periods: make([]unit.Time, 2)}
 	x.entries[1].call, x.entries[2].call, x.by["b"].call = func() {}, func() {}, func() {}
-	got := Untagged([]Root{{Name: "s0", Value: x}, {Name: "s1", Value: &table{entries: make([]entry, 1)}}})
-	var paths []string
-	for _, text := range got {
-		path, why, _ := strings.Cut(text, ": ")
-		if paths = append(paths, path); !strings.HasSuffix(why, mistake) {
-			t.Error(text)
+	two := []Root{{Name: "s0", Value: x}, {Name: "s1", Value: &table{entries: make([]entry, 1)}}}
+	entries := reflect.TypeFor[entry]()
+	for _, c := range []struct {
+		roots   []Root
+		passing []reflect.Type
+		want    string
+	}{
+		{two, nil, "s0.by[a].last: recurrence.entry.last, s0.by[b].call: recurrence.entry.call, " +
+			"s0.entries[0].last: recurrence.entry.last, s0.entries[1].call: recurrence.entry.call, " +
+			"s0.gap: recurrence.table.gap"},
+		{two, []reflect.Type{entries}, "s0.gap: recurrence.table.gap"},
+		{[]Root{{Name: "x", Value: &entry{}}}, nil, "x.last: recurrence.entry.last"},
+		{[]Root{{Name: "x", Value: &table{}}}, nil, "x.entries[].last: recurrence.entry.last, x.gap: recurrence.table.gap"},
+		{[]Root{{Name: "x", Value: (*table)(nil)}}, []reflect.Type{entries}, "x.gap: recurrence.table.gap"},
+		{[]Root{{Name: "x", Value: &map[int]unit.Time{}}}, nil, "x[]: is"},
+		{[]Root{{Name: "x", Value: &whole{other: 1}}}, nil, ""},
+	} {
+		var faults []string
+		for _, text := range NewSurvey(c.roots, c.passing...).Faults {
+			fields := strings.Fields(text)
+			if faults = append(faults, fields[0]+" "+fields[1]); !strings.HasSuffix(text, mistake) {
+				t.Error(text)
+			}
+		}
+		if got := strings.Join(faults, ", "); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
-	const want = "s0.by[a].last s0.by[b].call s0.entries[0].last s0.entries[1].call s0.gap"
-	if strings.Join(paths, " ") != want {
-		t.Errorf("%q, not %q", paths, want)
-	}
-	if got := Untagged([]Root{{Name: "s0", Value: x}}, reflect.TypeFor[entry]()); len(got) != 1 {
-		t.Error(got)
-	}
-	if got := Untagged([]Root{{Name: "x", Value: &entry{}}}); len(got) != 1 {
-		t.Error(got)
-	}
-	if got := Untagged([]Root{{Name: "x", Value: &whole{other: 1}}}); len(got) > 0 {
-		t.Error(got)
+	types := NewSurvey([]Root{{Name: "x", Value: (*table)(nil)}}).Types
+	if !slices.Equal(types, []reflect.Type{entries, reflect.TypeFor[table]()}) {
+		t.Error(types)
 	}
 }
 
@@ -144,8 +178,8 @@ func TestUntagged(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	n := 0
 	for want, value := range map[string]any{
-		"x: a function may have state, and its field has no tag `state:\"-\"`; " + mistake: &[]func(){func() { n++ }}[0],
-		"x: two keys are written 1; " + mistake:                                            &map[any]int{1: 5, "1": 6},
+		"x: " + noFunc + "; " + mistake:                  &[]func(){func() { n++ }}[0],
+		"x: has two keys that are written 1; " + mistake: &map[any]int{1: 5, "1": 6},
 	} {
 		if _, differs := Take([]Root{{Name: "x", Value: value}}, 0, nil); differs != want {
 			t.Errorf("%q, not %q", differs, want)

@@ -13,7 +13,7 @@ import (
 
 // Program watches queues.
 type Program struct {
-	law    tm.CoDel        `state:"-"`
+	law    tm.CoDel
 	states []tm.CoDelState // by port and queue
 	queues int             // a port
 }

@@ -88,22 +88,22 @@ func (c *Config) ramp(delay unit.Time) float64 {
 	return 0
 }
 
-// state is of one port.
-type state struct {
+// portState has the state of one port.
+type portState struct {
 	base   float64    // p'
 	old    float64    // delay at the last update, in seconds
 	counts [2]float64 // by queue, what has been due and was not done (recur)
 }
 
 // update moves the base probability.
-func (s *state) update(c *Config, delay float64) {
+func (s *portState) update(c *Config, delay float64) {
 	s.base += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
 	s.base = min(max(s.base, 0), 1)
 	s.old = delay
 }
 
 // recur is true as often as the probability says, evenly.
-func (s *state) recur(q int, probability float64) bool {
+func (s *portState) recur(q int, probability float64) bool {
 	s.counts[q] += probability
 	if s.counts[q] > 1 {
 		s.counts[q]--
@@ -114,9 +114,9 @@ func (s *state) recur(q int, probability float64) bool {
 
 // Program couples the queues of ports.
 type Program struct {
-	config Config  `state:"-"`
+	config Config
 	most   float64 // p_Cmax: probability from which on ECN is not believed
-	states []state
+	states []portState
 }
 
 // Scheme is what an experiment names: queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
@@ -131,7 +131,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, fmt.Errorf("dualpi2: it needs two queues a port, the first one for scalable senders, and a scheduler "+
 			"such as {deadline: {step: 50ms}}; there are %d (queues: 2)", max(site.Queues, 1))
 	}
-	return &Program{c.derived(), min(1/(c.Coupling*c.Coupling), 1), make([]state, site.Ports)}, nil
+	return &Program{c.derived(), min(1/(c.Coupling*c.Coupling), 1), make([]portState, site.Ports)}, nil
 }
 
 // Name is "dualpi2".

@@ -68,7 +68,7 @@ func TestUpdate(t *testing.T) {
 	for _, x := range []struct{ base, old, delay, want float64 }{{0, 0.020, 0.025, 0.0165}, {0.1, 0.020, 0.025, 0.1165},
 		{0.01, 0.020, 0, 0}, {0.99, 0, 0.1, 1}, {0.1, 0.015, 0.015, 0.1}} {
 		t.Run(fmt.Sprint(x.base, " ", x.delay), func(t *testing.T) {
-			s := state{base: x.base, old: x.old}
+			s := portState{base: x.base, old: x.old}
 			if s.update(&c, x.delay); math.Abs(s.base-x.want) > 1e-12 || s.old != x.delay {
 				t.Errorf("%+v, want %v", s, x.want)
 			}
@@ -94,7 +94,7 @@ func TestRamp(t *testing.T) {
 
 // RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the scalable packets and 4 % of the others go.
 func TestCoupling(t *testing.T) {
-	s := state{base: 0.2}
+	s := portState{base: 0.2}
 	counts := [2]int{}
 	for range 10000 {
 		for q, p := range []float64{2 * s.base, s.base * s.base} {

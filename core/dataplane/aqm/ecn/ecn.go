@@ -60,7 +60,7 @@ func (c *Curve) Hits(length unit.Bytes, random unit.Random) bool {
 type marker struct {
 	curves []Curve // by port
 	random unit.Random
-	marked []uint64 `state:"count"` // by port
+	marked []uint64 // by port
 }
 
 // Enqueue marks packets by the queue that they find when they come.

@@ -12,7 +12,7 @@ import (
 // judged is PIE in a state that is given when one packet comes, for which a drop has become certain (§5.4).
 type judged struct {
 	*Program
-	given, left state
+	given, left queueState
 	last        int64 // packet
 }
 
@@ -29,7 +29,7 @@ func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // judge lets a packet come behind one that is being sent and some of 1500 bytes that wait.
-func judge(t *testing.T, given state, waiting int, tos uint8) (outcome string, left state) {
+func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome string, left queueState) {
 	s := dataplanetest.Links(2, 12*unit.Mbps, 1)
 	program, ok := build(t, "mean_packet", "1500 B")(s.Site())[0].(*Program)
 	if !ok {
@@ -60,21 +60,21 @@ func judge(t *testing.T, given state, waiting int, tos uint8) (outcome string, l
 func TestSpared(t *testing.T) {
 	for _, x := range []struct {
 		name    string
-		given   state
+		given   queueState
 		waiting int
 		tos     uint8
 		want    string
 	}{
-		{"19 % behind a short delay", state{probability: 0.19, old: 0.0074}, 9, packet.NotECT, "sent"},
-		{"20 % behind a short delay", state{probability: 0.20, old: 0.0074}, 9, packet.NotECT, "dropped"},
-		{"30 % without delay", state{probability: 0.30}, 9, packet.NotECT, "dropped"},
-		{"19 % behind half of the target", state{probability: 0.19, old: 0.0075}, 9, packet.NotECT, "dropped"},
-		{"one waits", state{probability: 0.9, old: 0.1}, 1, packet.NotECT, "sent"},
-		{"two wait", state{probability: 0.9, old: 0.1}, 2, packet.NotECT, "sent"},
-		{"three wait", state{probability: 0.9, old: 0.1}, 3, packet.NotECT, "dropped"},
-		{"a burst is allowed", state{probability: 0.9, old: 0.1, burst: 0.001}, 9, packet.NotECT, "sent"},
-		{"ECN at 9 %", state{probability: 0.09, old: 0.1}, 9, packet.ECT0, "marked"},
-		{"ECN at 11 %", state{probability: 0.11, old: 0.1}, 9, packet.ECT0, "dropped"},
+		{"19 % behind a short delay", queueState{probability: 0.19, old: 0.0074}, 9, packet.NotECT, "sent"},
+		{"20 % behind a short delay", queueState{probability: 0.20, old: 0.0074}, 9, packet.NotECT, "dropped"},
+		{"30 % without delay", queueState{probability: 0.30}, 9, packet.NotECT, "dropped"},
+		{"19 % behind half of the target", queueState{probability: 0.19, old: 0.0075}, 9, packet.NotECT, "dropped"},
+		{"one waits", queueState{probability: 0.9, old: 0.1}, 1, packet.NotECT, "sent"},
+		{"two wait", queueState{probability: 0.9, old: 0.1}, 2, packet.NotECT, "sent"},
+		{"three wait", queueState{probability: 0.9, old: 0.1}, 3, packet.NotECT, "dropped"},
+		{"a burst is allowed", queueState{probability: 0.9, old: 0.1, burst: 0.001}, 9, packet.NotECT, "sent"},
+		{"ECN at 9 %", queueState{probability: 0.09, old: 0.1}, 9, packet.ECT0, "marked"},
+		{"ECN at 11 %", queueState{probability: 0.11, old: 0.1}, 9, packet.ECT0, "dropped"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if got, _ := judge(t, x.given, x.waiting, x.tos); got != x.want {
@@ -89,13 +89,13 @@ func TestSpared(t *testing.T) {
 func TestAllowedAnew(t *testing.T) {
 	for _, x := range []struct {
 		name  string
-		given state
+		given queueState
 		want  float64
 	}{
-		{"both are short", state{old: 0.0074, waited: 0.0074, burst: 0.05}, 0.150},
-		{"now it is long", state{old: 0.0074, waited: 0.0075, burst: 0.05}, 0.05},
-		{"it was long", state{old: 0.0075, waited: 0.0074, burst: 0.05}, 0.05},
-		{"the probability is not 0", state{probability: 1e-9, burst: 0.05}, 0.05},
+		{"both are short", queueState{old: 0.0074, waited: 0.0074, burst: 0.05}, 0.150},
+		{"now it is long", queueState{old: 0.0074, waited: 0.0075, burst: 0.05}, 0.05},
+		{"it was long", queueState{old: 0.0075, waited: 0.0074, burst: 0.05}, 0.05},
+		{"the probability is not 0", queueState{probability: 1e-9, burst: 0.05}, 0.05},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if _, left := judge(t, x.given, 9, packet.NotECT); left.burst != x.want {

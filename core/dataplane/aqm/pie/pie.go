@@ -58,10 +58,10 @@ func (*Config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true}
 }
 
-// Suits warns of a target that does not fit ports, and of an update that the gain is not for.
-func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+// Check warns of a target that does not fit ports, and of an update that the gain is not for.
+func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.Always(c.Target))...)
-	return append(all, dataplane.Paced(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
+	return append(all, dataplane.CheckUpdateInterval(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
 }
 
 // What the gain is by default, and the update that it is for (RFC 8033 §4.2).
@@ -83,35 +83,35 @@ const (
 	weight   = 0.25
 )
 
-// state is of one queue. Times are in seconds.
-type state struct {
+// queueState has the state of one queue. Times are in seconds.
+type queueState struct {
 	probability float64
 	old         float64 // delay at the last update
 	burst       float64 // what is left of the allowance
 	gathered    float64 // probabilities since the last drop (§5.4: accu_prob)
 	waited      float64 // by the packet that left last
 
-	start     unit.Time `state:"instant"` // of the measurement
+	start     unit.Time // of the measurement
 	left      int64     // bytes since then
 	period    float64   // that so many bytes take to leave; 0: not known
 	measuring bool
 
 	active bool
-	since  unit.Time `state:"instant"` // when it became so
+	since  unit.Time // when it became so
 }
 
 // Program controls queues.
 type Program struct {
-	config Config  `state:"-"`
-	states []state // by port and queue
-	queues int     // a port
+	config Config
+	states []queueState // by port and queue
+	queues int          // a port
 	random unit.Random
 }
 
 // New returns the program.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	queues := max(site.Queues, 1)
-	p := &Program{c, make([]state, site.Ports*queues), queues, site.Random("pie")}
+	p := &Program{c, make([]queueState, site.Ports*queues), queues, site.Random("pie")}
 	for i := range p.states {
 		p.states[i].burst, p.states[i].active = c.MaxBurst.Seconds(), c.ActiveFrom == 0
 	}
@@ -139,7 +139,7 @@ func (e *Program) Tick(env *dataplane.Env) unit.Time {
 }
 
 // delay is the queue's now (RFC 8033 §4.3).
-func (s *state) delay(c *Config, q *tm.Queue) float64 {
+func (s *queueState) delay(c *Config, q *tm.Queue) float64 {
 	if c.Rate {
 		return float64(q.Bytes()) * s.period / measured
 	}
@@ -180,7 +180,7 @@ func (l Law) Next(probability, old, delay float64) float64 {
 }
 
 // update moves the probability, and lets the burst allowance run out (RFC 8033 §4.2, §4.4).
-func (s *state) update(c *Config, delay float64) {
+func (s *queueState) update(c *Config, delay float64) {
 	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.Next(s.probability, s.old, delay)
 	s.old = delay
 	s.burst = max(0, s.burst-c.Update.Seconds())
@@ -217,7 +217,7 @@ func (e *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	if s.active || !filled(env.Port(m.Out), m.Queue, e.config.ActiveFrom) {
 		return
 	}
-	*s = state{waited: s.waited, burst: e.config.MaxBurst.Seconds(), start: env.Now(), measuring: true, active: true,
+	*s = queueState{waited: s.waited, burst: e.config.MaxBurst.Seconds(), start: env.Now(), measuring: true, active: true,
 		since: env.Now()}
 }
 
@@ -243,7 +243,7 @@ func (e *Program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reaso
 }
 
 // hits draws. What has been drawn in vain adds up (RFC 8033 §5.4): below 0.85 no packet goes, from 8.5 on one does.
-func (s *state) hits(c *Config, random unit.Random) bool {
+func (s *queueState) hits(c *Config, random unit.Random) bool {
 	if c.Spread {
 		if s.probability == 0 {
 			s.gathered = 0
@@ -297,7 +297,7 @@ func (e *Program) Footprint() dataplane.Footprint {
 			{Kind: dataplane.ReadingEgress, What: "bytes and delay of the queue", Times: 2},
 			{Kind: dataplane.FloatingPoint, What: "probability", Times: 1}}},
 		{Name: "delay", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{{Name: "delay, measurement", Cells: n,
-			Bits: dataplane.Bits(state{}) - 4*f, Reads: 1, Writes: 1}}},
+			Bits: dataplane.Bits(queueState{}) - 4*f, Reads: 1, Writes: 1}}},
 		{Name: "controller", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{{Name: "probabilities", Cells: n,
 			Bits: f, Reads: 1, Writes: 1}}, Operations: []dataplane.Operation{{Kind: dataplane.Timing, What: "an update",
 			Times: 1}, {Kind: dataplane.Looping, What: "queues", Times: n}}},

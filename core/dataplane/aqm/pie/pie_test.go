@@ -110,7 +110,7 @@ func TestUpdate(t *testing.T) {
 		{0.2, 0, 0, 0.198125 * 0.98},
 	} {
 		t.Run(fmt.Sprint(x.probability, " ", x.old, " ", x.delay), func(t *testing.T) {
-			s := state{probability: x.probability, old: x.old, burst: 0.150}
+			s := queueState{probability: x.probability, old: x.old, burst: 0.150}
 			if s.update(&c, x.delay); math.Abs(s.probability-x.want) > 1e-15 || s.old != x.delay ||
 				math.Abs(s.burst-0.135) > 1e-15 {
 				t.Errorf("%+v, want probability %v", s, x.want)
@@ -122,14 +122,14 @@ func TestUpdate(t *testing.T) {
 // RFC 8033 §5.4: at 10 % the packets 1 to 8 behind a drop never go, and number 85 always does.
 func TestSpread(t *testing.T) {
 	never := unit.NewRandom(1, "x") // whose first numbers are above 10 %
-	s := state{probability: 0.1}
+	s := queueState{probability: 0.1}
 	c := Config{Spread: true}
 	for k := 1; k <= 8; k++ {
 		if s.hits(&c, never) {
 			t.Fatalf("packet %d goes", k)
 		}
 	}
-	if s = (state{probability: 0.1, gathered: 8.41}); !s.hits(&c, never) || s.gathered != 0 {
+	if s = (queueState{probability: 0.1, gathered: 8.41}); !s.hits(&c, never) || s.gathered != 0 {
 		t.Errorf("8.5 are gathered, and nothing goes: %+v", s)
 	}
 }

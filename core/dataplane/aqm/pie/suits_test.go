@@ -12,7 +12,7 @@ import (
 // The gain acts once an update: by 1 ms in place of 15 ms it acts 15 times as often, so that alpha has to be a
 // fifteenth, 0.00833, by 30 ms half as often. Whoever gives alpha has chosen it.
 func TestPaced(t *testing.T) {
-	where := &dataplane.Setting{Ports: []dataplane.Facing{{To: "h1", Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}}
+	where := &dataplane.SwitchContext{Ports: []dataplane.Peer{{To: "h1", Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}}
 	for _, x := range []struct{ given, want string }{
 		{"", ""}, {"update 15ms", ""}, {"alpha 1", ""}, {"beta 2", ""}, {"update 1ms alpha 0.01", ""},
 		{"update 1ms", "15 times as fast; alpha: 0.00833"}, {"update 30ms", "0.5 times as fast; alpha: 0.25"},
@@ -23,7 +23,7 @@ func TestPaced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := dataplane.Suits(c, where)
+			all := dataplane.Check(c, where)
 			if x.want == "" && len(all) > 0 || x.want != "" && (len(all) != 1 || all[0].Param != "update" ||
 				!strings.Contains(all[0].Text, x.want)) {
 				t.Errorf("%v, want %q", fmt.Sprint(all), x.want)
@@ -31,7 +31,7 @@ func TestPaced(t *testing.T) {
 		})
 	}
 	where.Ports[0].Buffer.Packets = 24 // 2.9 ms at this rate
-	if c, err := Scheme().Configure("update", "1ms"); err != nil || len(dataplane.Suits(c, where)) != 2 {
-		t.Errorf("with a short buffer, too: %v %v", err, dataplane.Suits(c, where))
+	if c, err := Scheme().Configure("update", "1ms"); err != nil || len(dataplane.Check(c, where)) != 2 {
+		t.Errorf("with a short buffer, too: %v %v", err, dataplane.Check(c, where))
 	}
 }

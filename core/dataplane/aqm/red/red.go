@@ -66,8 +66,8 @@ func (c *Config) Traits() dataplane.Traits {
 	}}
 }
 
-// Suits warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Check warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
+func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	param := "min"
 	if c.Min == (unit.Length{}) {
 		param, all = "target", s.BelowFrame("target", c.Target)
@@ -120,19 +120,19 @@ func (c *Config) probability(x *curve, average float64) float64 {
 	return 1
 }
 
-// state is of one queue.
-type state struct {
+// queueState has the state of one queue.
+type queueState struct {
 	average float64
 	count   int64     // packets since the last one that went; −1: the average is below min
-	idle    unit.Time `state:"instant"` // when the last packet that waited has been sent
+	idle    unit.Time // when the last packet that waited has been sent
 }
 
 // Program watches queues.
 type Program struct {
-	config Config  `state:"-"`
-	curves []curve // by port
-	states []state // by port and queue
-	queues int     // a port
+	config Config
+	curves []curve      // by port
+	states []queueState // by port and queue
+	queues int          // a port
 	random unit.Random
 }
 
@@ -156,7 +156,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		}
 		r.curves = append(r.curves, x)
 	}
-	r.states = make([]state, site.Ports*r.queues)
+	r.states = make([]queueState, site.Ports*r.queues)
 	for i := range r.states {
 		r.states[i].count = -1
 	}
@@ -230,7 +230,7 @@ func (r *Program) Footprint() dataplane.Footprint {
 		Tables: []dataplane.TableUse{{Name: "thresholds by port", Entries: len(r.curves), Key: dataplane.PortBits,
 			Action: dataplane.Bits(curve{})}},
 		Registers: []dataplane.RegisterUse{{Name: "average, count, idle since", Cells: len(r.states),
-			Bits: dataplane.Bits(state{}), Reads: 1, Writes: 1}},
+			Bits: dataplane.Bits(queueState{}), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "bytes of the queue", Times: 1},
 			{Kind: dataplane.FloatingPoint, What: "average, probability", Times: 2},
 			{Kind: dataplane.Dividing, What: "place between the thresholds, count", Times: 2},

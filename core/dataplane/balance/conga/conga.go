@@ -80,10 +80,10 @@ func (c *Config) Params(p *scheme.Params) {
 
 // settle sets the times that are 0. A stated period bounds a derived tau from below.
 func (c *Config) settle(site *dataplane.Site) {
-	derivedGap.Settle(&c.Gap, site)
-	derivedAge.Settle(&c.Age, site)
+	derivedGap.SetDefault(&c.Gap, site)
+	derivedAge.SetDefault(&c.Age, site)
 	if c.Tau == 0 {
-		derivedTau.Settle(&c.Tau, site)
+		derivedTau.SetDefault(&c.Tau, site)
 		c.Tau = max(c.Tau, c.Period)
 	}
 	if c.Period == 0 {
@@ -104,7 +104,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is CONGA at a leaf or at a spine.
 type Program struct {
-	config   Config `state:"-"`
+	config   Config
 	place    *dataplane.Place
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
@@ -125,7 +125,7 @@ type Program struct {
 
 // metric is a congestion metric and when it came.
 type metric struct {
-	at      unit.Time `state:"instant"`
+	at      unit.Time
 	value   uint8
 	known   bool
 	fedBack uint16 // Congestion-From-Leaf: what was fed back last, plus 1; 0: nothing
@@ -160,7 +160,7 @@ func (t *turn) next() (tag int, ok bool) {
 // period, so that X is R·tau for a rate R.
 type estimator struct {
 	x     float64
-	last  unit.Time `state:"instant"` // when it was decremented last
+	last  unit.Time // when it was decremented last
 	scale float64   // of X to 2^Q steps, by the rate
 	rate  unit.LinkRate
 	level uint8 // of X

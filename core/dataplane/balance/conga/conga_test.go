@@ -21,9 +21,9 @@ const (
 var host = dataplanetest.Host
 
 // leaf is leaf 0 of three, below so many spines: ports 0 and 1 are hosts'.
-func leaf(t testing.TB, spines int, given ...string) *dataplanetest.Alone {
+func leaf(t testing.TB, spines int, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
+	a, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
 		given...)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func header(t testing.TB, p *packet.Packet) [4]byte {
 }
 
 // send lets a packet of a flow go to another leaf; it returns the uplink from 0 and the header.
-func send(t testing.TB, a *dataplanetest.Alone, now unit.Time, to int, flow uint16, size int32) (int, [4]byte) {
+func send(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, to int, flow uint16, size int32) (int, [4]byte) {
 	t.Helper()
 	out := a.In(now, 0, a.Packet(host(0, 0), host(to, 0), flow, size))
 	if len(out) != 1 || out[0].Port < 2 {
@@ -52,7 +52,7 @@ func send(t testing.TB, a *dataplanetest.Alone, now unit.Time, to int, flow uint
 }
 
 // tell lets a packet of another leaf in: it came by its uplink lb with ce, and tells fb.
-func tell(t testing.TB, a *dataplanetest.Alone, now unit.Time, from int, lb, ce, fbTag, fb byte) {
+func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, lb, ce, fbTag, fb byte) {
 	t.Helper()
 	p := a.Packet(host(from, 0), host(0, 1), 9, 108)
 	p.SetExtension(conga.Extension, []byte{lb, ce, fbTag, fb})
@@ -129,7 +129,7 @@ func TestQuantisation(t *testing.T) {
 // §3.3: a spine raises CE to its link's, and never lowers it; it leaves the rest, and
 // data within a leaf has no header.
 func TestSpineRaises(t *testing.T) {
-	s, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
+	s, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
 		Below: [][]int{{0}, {1}, {2}}})
 	if err != nil {
 		t.Fatal(err)
@@ -352,13 +352,14 @@ func TestErrors(t *testing.T) {
 		"256 uplinks; at most 255 are possible":                  {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
 	} {
 		t.Run(want, func(t *testing.T) {
-			if _, err := dataplanetest.NewAlone(conga.Scheme(), where); err == nil || !strings.Contains(err.Error(), want) {
+			_, err := dataplanetest.NewSingleSwitch(conga.Scheme(), where)
+			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		})
 	}
 	two := dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
-	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "tau", "160us", "period", "200us"); err == nil ||
+	if _, err := dataplanetest.NewSingleSwitch(conga.Scheme(), two, "tau", "160us", "period", "200us"); err == nil ||
 		!strings.Contains(err.Error(), "period: 200us is above tau") {
 		t.Errorf("a period above tau: %v", err)
 	}

@@ -18,8 +18,8 @@ import (
 
 // Program spreads flows over equal paths.
 type Program struct {
-	routes *dataplane.Routes `state:"-"`
-	paths  [2]*packet.Paths  `state:"-"` // by IP version
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
 	seed   uint32
 	crc    *selector // nil: the flow's hash, mixed with the seed
 	*dataplane.Failover

@@ -75,9 +75,9 @@ func (c *Config) Params(p *scheme.Params) {
 
 // settle sets the times that are 0.
 func (c *Config) settle(site *dataplane.Site, leaves int) {
-	derivedGap.Settle(&c.Gap, site)
+	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
-		derivedProbe.Settle(&c.Probe, site)
+		derivedProbe.SetDefault(&c.Probe, site)
 		if trip := site.Trip(); trip > 0 && len(site.Rates) > 0 {
 			probes := unit.Bytes(leaves) * unit.Bytes(probeSize(site.Framing, 6, probeExtension))
 			c.Probe = max(c.Probe, probeShare*unit.TransmitTime(probes, site.Rates[0]))
@@ -104,7 +104,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is HULA at a ToR or a switch above.
 type Program struct {
-	config   Config `state:"-"`
+	config   Config
 	place    *dataplane.Place
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
@@ -113,17 +113,17 @@ type Program struct {
 	version  uint8
 	own      int // number of this ToR; −1 of other switches
 	seed     uint32
-	phase    unit.Time `state:"span"` // of the probes
+	phase    unit.Time // of the probes
 	links    []link    // by port
 	best     []hop     // by ToR
-	counts   Counts    `state:"count"`
+	counts   Counts
 }
 
 // link is the state of a port.
 type link struct {
-	load   float64   // U: what has left lately
-	last   unit.Time `state:"instant"`
-	probed unit.Time `state:"instant"` // when a probe came in last
+	load   float64 // U: what has left lately
+	last   unit.Time
+	probed unit.Time // when a probe came in last
 	scale  float64   // of U to 255, by the rate
 	rate   unit.LinkRate
 	up     bool // leads to the tier above
@@ -131,7 +131,7 @@ type link struct {
 
 // hop is an entry of the best-hop table.
 type hop struct {
-	at    unit.Time `state:"instant"` // when it was told last
+	at    unit.Time // when it was told last
 	port  dataplane.PortID
 	util  uint8
 	known bool

@@ -29,9 +29,9 @@ var (
 	super = dataplanetest.Where{Tiers: 3, Tier: 3, Leaves: 4, Node: 8, Below: [][]int{{0, 1}, {2, 3}}}
 )
 
-func alone(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.Alone {
+func newSwitch(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewAlone(hula.Scheme(), w, given...)
+	a, err := dataplanetest.NewSingleSwitch(hula.Scheme(), w, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func alone(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.
 }
 
 // probe is one of a ToR, with the utilisation that it has met.
-func probe(a *dataplanetest.Alone, tor, util byte) *packet.Packet {
+func probe(a *dataplanetest.SingleSwitch, tor, util byte) *packet.Packet {
 	p := a.Packet(host(int(tor), 0), host(int(tor), 0), 0, 66)
 	p.Kind, p.Proto = packet.Probe, packet.ProtoRDMA
 	p.SetExtension(hula.Extension, []byte{0, 0, tor, util})
@@ -82,7 +82,7 @@ func TestReplication(t *testing.T) {
 			[]int{0, 2, 3}},
 	} {
 		t.Run(fmt.Sprintf("tier %d of %d, port %d, ToR %d", c.where.Tier, c.where.Tiers, c.in, c.tor), func(t *testing.T) {
-			a := alone(t, c.where)
+			a := newSwitch(t, c.where)
 			a.Until(0)
 			out := a.In(us, packet.PortID(c.in), probe(a, c.tor, 40))
 			if got := portsOf(out); !slices.Equal(got, c.want) {
@@ -105,7 +105,7 @@ func TestReplication(t *testing.T) {
 func TestProbes(t *testing.T) {
 	for given, period := range map[string]unit.Time{"200us": 200 * us, "1ms": ms} {
 		t.Run(given, func(t *testing.T) {
-			a := alone(t, leaf, "probe", given)
+			a := newSwitch(t, leaf, "probe", given)
 			out := a.Until(20*period - 1)
 			if n := len(out); n != 2*20 && n != 2*21 { // the one at 0, and one a period
 				t.Errorf("%d probes in 20 periods by two uplinks", n)
@@ -122,7 +122,7 @@ func TestProbes(t *testing.T) {
 	}
 	for _, w := range []dataplanetest.Where{spine, super, {Tiers: 2, Tier: 1, Leaves: 1, Up: 2}} {
 		t.Run(fmt.Sprintf("tier %d, %d leaves", w.Tier, w.Leaves), func(t *testing.T) {
-			if out := alone(t, w).Until(ms); len(out) > 0 {
+			if out := newSwitch(t, w).Until(ms); len(out) > 0 {
 				t.Errorf("tier %d, %d leaves: %d probes", w.Tier, w.Leaves, len(out))
 			}
 		})
@@ -136,7 +136,7 @@ func TestProbeSize(t *testing.T) {
 	for _, f := range packet.Framings {
 		w := leaf
 		w.Framing = f
-		a := alone(t, w)
+		a := newSwitch(t, w)
 		for _, o := range a.Until(0) {
 			if o.Size != want[f.Name] {
 				t.Errorf("%s: %d B, want %d", f.Name, o.Size, want[f.Name])
@@ -158,7 +158,7 @@ func TestProbeSize(t *testing.T) {
 
 // busy sends so many shares of a link's rate, 10 Gb/s, down to host 0 of leaf 1 for a
 // while, and returns when that was over.
-func busy(a *dataplanetest.Alone, now, long unit.Time, share float64) unit.Time {
+func busy(a *dataplanetest.SingleSwitch, now, long unit.Time, share float64) unit.Time {
 	gap := unit.Time(float64(800*unit.Nanosecond) / share)
 	for end := now + long; now < end; now += gap {
 		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 1000))
@@ -172,7 +172,7 @@ func busy(a *dataplanetest.Alone, now, long unit.Time, share float64) unit.Time 
 func TestUtilisation(t *testing.T) {
 	for _, share := range []float64{0, 0.2, 0.5, 0.8, 1} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
-			a := alone(t, spine)
+			a := newSwitch(t, spine)
 			now := 5 * ms
 			if share > 0 {
 				now = busy(a, 0, 5*ms, share)
@@ -201,7 +201,7 @@ func TestUtilisation(t *testing.T) {
 	// rates that events change, and rates in packets/s
 	w := spine
 	w.Rates = []unit.LinkRate{{}, {Packets: 1000}}
-	a := alone(t, w, "probe", "100ms")
+	a := newSwitch(t, w, "probe", "100ms")
 	for now := unit.Time(0); now < unit.Second; now += 2 * ms {
 		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 100))
 	}
@@ -221,7 +221,7 @@ func TestUtilisation(t *testing.T) {
 // itself counts whatever it is; and if nothing does for some periods the next probe takes
 // its place. What is passed on is the best path's.
 func TestBestHop(t *testing.T) {
-	a := alone(t, spine)
+	a := newSwitch(t, spine)
 	h := a.Program.(*hula.Program)
 	if _, _, ok := h.Best(0, 3); ok {
 		t.Error("a best hop before any probe")
@@ -258,7 +258,7 @@ func TestBestHop(t *testing.T) {
 	if _, _, ok := h.Best(10*ms, 3); ok {
 		t.Error("a best hop that nothing was heard of for 8 ms")
 	}
-	b := alone(t, spine, "forward", "best")
+	b := newSwitch(t, spine, "forward", "best")
 	for i, c := range []struct {
 		in   packet.PortID
 		met  byte
@@ -273,7 +273,7 @@ func TestBestHop(t *testing.T) {
 // §3.4: a flowlet keeps its hop, a new one takes the best of then; data within a pod
 // goes down. Before any probe flows go by hash.
 func TestFlowlets(t *testing.T) {
-	a := alone(t, leaf)
+	a := newSwitch(t, leaf)
 	to := func(now unit.Time, leaf int, flow uint16) int {
 		out := a.In(now, 0, a.Packet(host(0, 0), host(leaf, 0), flow, 1000))
 		for _, o := range out {
@@ -295,7 +295,7 @@ func TestFlowlets(t *testing.T) {
 	if used != 0b1100 {
 		t.Errorf("before any probe flows go by %b", used)
 	}
-	a = alone(t, leaf)
+	a = newSwitch(t, leaf)
 	now := 10 * us
 	a.In(now, 2, probe(a, 3, 50))
 	a.In(now, 3, probe(a, 3, 60))
@@ -327,7 +327,7 @@ func TestFlowlets(t *testing.T) {
 // §3.3: a hop by which no probe comes any more has failed: what goes there ends, and a
 // flowlet, even one without gaps, goes on by another hop.
 func TestFailure(t *testing.T) {
-	a := alone(t, leaf)
+	a := newSwitch(t, leaf)
 	changed := unit.Never
 	for now := 10 * us; now < 5*ms; now += 50 * us {
 		if now%(200*us) == 10*us {
@@ -351,7 +351,7 @@ func TestFailure(t *testing.T) {
 
 // A host's packet with a probe's extension is the host's business.
 func TestHostsSendNoProbes(t *testing.T) {
-	a := alone(t, leaf)
+	a := newSwitch(t, leaf)
 	p := probe(a, 3, 0)
 	p.Dst = host(2, 0)
 	out := a.In(0, 0, p)
@@ -372,7 +372,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("no fat tree: %v", err)
 		}
 	}
-	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
+	if _, err := dataplanetest.NewSingleSwitch(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
 		!strings.Contains(err.Error(), "1ns: 1us and more are possible, or 0s") {
 		t.Errorf("a probe period of 1 ns: %v", err)
 	}
@@ -385,7 +385,7 @@ func FuzzProbe(f *testing.F) {
 	f.Add([]byte{1}, uint8(1), uint8(3))
 	f.Fuzz(func(t *testing.T, e []byte, in, tier uint8) {
 		w := []dataplanetest.Where{leaf, spine, super}[tier%3]
-		a := alone(t, w)
+		a := newSwitch(t, w)
 		a.Until(0)
 		for k := range 3 {
 			p := probe(a, 0, 0)

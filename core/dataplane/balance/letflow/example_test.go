@@ -11,7 +11,7 @@ import (
 // A flow keeps its uplink while its packets follow each other, and may take another one after
 // a gap.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewAlone(letflow.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(letflow.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
 		"gap", "100us")
 	if err != nil {
 		fmt.Println(err)

@@ -55,7 +55,7 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program of a switch.
 func New(site *dataplane.Site, c Config) *Program {
-	derivedGap.Settle(&c.Gap, site)
+	derivedGap.SetDefault(&c.Gap, site)
 	r := site.Random("letflow")
 	return &Program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r,
 		dataplane.NewFailover(site, c.Failover)}

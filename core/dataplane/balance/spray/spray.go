@@ -35,9 +35,9 @@ func (c *Config) Params(p *scheme.Params) {
 
 // Program spreads packets over equal paths.
 type Program struct {
-	routes *dataplane.Routes `state:"-"`
-	paths  [2]*packet.Paths  `state:"-"` // by IP version
-	turns  [2][]*turn        // by IP version and set of paths; nil where there is no choice
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	turns  [2][]*turn       // by IP version and set of paths; nil where there is no choice
 	order  string
 	random unit.Random
 	*dataplane.Failover

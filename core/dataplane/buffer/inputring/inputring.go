@@ -54,13 +54,13 @@ func Scheme() dataplane.Scheme {
 
 // Program is the switch's input. Its state is what would wait: as many packets as have come in and not been read.
 type Program struct {
-	config  Config `state:"-"`
+	config  Config
 	random  unit.Random
 	time    unit.Serialiser
 	waiting []int     // by ring
 	all     int       // in all rings
 	last    int       // the ring that was read last
-	free    unit.Time `state:"instant"` // when the packet that is being read will have been
+	free    unit.Time // when the packet that is being read will have been
 }
 
 // New returns the program.

@@ -151,7 +151,7 @@ func TestVerdicts(t *testing.T) {
 	if _, err := dataplanetest.Make(Scheme(), s.Site()); err == nil {
 		t.Error("no capacity is taken")
 	}
-	a, err := dataplanetest.NewAlone(Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 1},
+	a, err := dataplanetest.NewSingleSwitch(Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 1},
 		"capacity", "10kpps", "ring", "1 packet")
 	if err != nil {
 		t.Fatal(err)

@@ -72,9 +72,9 @@ func Scheme() dataplane.Scheme {
 
 // Program is NDP's switch.
 type Program struct {
-	config   Config `state:"-"`
-	trimmed  uint64 `state:"count"`
-	returned uint64 `state:"count"`
+	config   Config
+	trimmed  uint64
+	returned uint64
 }
 
 // New returns the program for a switch whose ports have two queues.

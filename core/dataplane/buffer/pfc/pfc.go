@@ -31,9 +31,9 @@ type Program struct {
 	paused   []uint8 // by port: classes that the neighbour was asked to stop
 	offset   unit.Bytes
 	quanta   int64       // of a pause; 0: it lasts until Resume
-	renewal  []unit.Time `state:"span"`    // by port: time between two Pause frames, with quanta
-	next     []unit.Time `state:"instant"` // by port: when the next one is due, unit.Never
-	awaiting unit.Time   `state:"instant"` // earliest of next
+	renewal  []unit.Time // by port: time between two Pause frames, with quanta
+	next     []unit.Time // by port: when the next one is due, unit.Never
+	awaiting unit.Time   // earliest of next
 	ticker   dataplane.Ticker
 }
 

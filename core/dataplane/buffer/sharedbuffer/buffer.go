@@ -81,9 +81,9 @@ type Config struct {
 	Limit    unit.Bytes // 0: no static one
 }
 
-// Settle sets the size, before any queue is guarded. It fails when the reserves do not fit, or the size is
+// SetSize sets the size, before any queue is guarded. It fails when the reserves do not fit, or the size is
 // already set.
-func (b *Buffer) Settle(c Config) error {
+func (b *Buffer) SetSize(c Config) error {
 	switch {
 	case b.settled:
 		return fmt.Errorf("a switch has one shared buffer")

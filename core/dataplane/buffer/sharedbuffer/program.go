@@ -56,7 +56,7 @@ func Scheme() dataplane.Scheme {
 		func(site *dataplane.Site, c Config) (*Program, error) {
 			b := Of(site)
 			c.Classes = max(site.Queues, 1)
-			return &Program{b}, b.Settle(c)
+			return &Program{b}, b.SetSize(c)
 		})
 }
 

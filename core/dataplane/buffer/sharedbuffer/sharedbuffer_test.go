@@ -196,7 +196,7 @@ func FuzzBuffer(f *testing.F) {
 		random := unit.NewRandom(seed, "buffer")
 		site := &dataplane.Site{Ports: 3, Queues: 2}
 		b := sharedbuffer.Of(site)
-		if b.Settle(sharedbuffer.Config{Size: unit.Bytes(size), Reserved: unit.Bytes(reserved), Classes: 2}) != nil {
+		if b.SetSize(sharedbuffer.Config{Size: unit.Bytes(size), Reserved: unit.Bytes(reserved), Classes: 2}) != nil {
 			return
 		}
 		for in := range dataplane.PortID(2) {
@@ -244,7 +244,7 @@ func FuzzBuffer(f *testing.F) {
 
 func TestNoAllocation(t *testing.T) {
 	b := sharedbuffer.Of(&dataplane.Site{Ports: 3, Queues: 2})
-	if err := b.Settle(sharedbuffer.Config{Size: 10000}); err != nil {
+	if err := b.SetSize(sharedbuffer.Config{Size: 10000}); err != nil {
 		t.Fatal(err)
 	}
 	p := &packet.Packet{Size: 1000}
@@ -259,6 +259,6 @@ func TestNoAllocation(t *testing.T) {
 
 func ExampleScheme() {
 	b := sharedbuffer.Of(&dataplane.Site{Ports: 4})
-	fmt.Println(b.Settle(sharedbuffer.Config{Size: 32 * unit.MB, Reserved: 4096, Classes: 1, Alpha: 1}), b.Free())
+	fmt.Println(b.SetSize(sharedbuffer.Config{Size: 32 * unit.MB, Reserved: 4096, Classes: 1, Alpha: 1}), b.Free())
 	// Output: <nil> 31983.616kB
 }

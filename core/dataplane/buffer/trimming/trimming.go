@@ -92,24 +92,24 @@ func Scheme() dataplane.Scheme {
 
 // Program is the switch.
 type Program struct {
-	config  Config  `state:"-"`
+	config  Config
 	frame   float64 // of a full packet
 	rate    float64 // that Config's queue is of
 	ports   []port
 	random  unit.Random
-	trimmed uint64 `state:"count"`
-	marked  uint64 `state:"count"`
+	trimmed uint64
+	marked  uint64
 }
 
 // port is what the program knows of one, in one line of memory.
 type port struct {
 	rate       unit.Rate // for which the limits are; unknown: for none yet
-	perByte    unit.Time `state:"span"` // of that rate; 0: it is no whole number
+	perByte    unit.Time // of that rate; 0: it is no whole number
 	data       unit.Bytes
 	headers    unit.Bytes
 	kmin, kmax unit.Bytes
-	until      unit.Time `state:"past"` // when the wire is free of the data packet that left last
-	size       int32     `state:"-"`
+	until      unit.Time // when the wire is free of the data packet that left last
+	size       int32
 	toHost     bool
 }
 

@@ -47,9 +47,9 @@ var (
 		Condition: "one user's rounds hold less than a round trip of a port at which data can queue"}
 )
 
-// Suits warns of the slowest ports, where queues stand: where one user's rounds fill the buffer, so that the buffer
+// Check warns of the slowest ports, where queues stand: where one user's rounds fill the buffer, so that the buffer
 // decides who loses, or else where they do not hold what a round trip of the link does.
-func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	rounds := max(s.Queues, 1)
 	horizon := c.Round * unit.Bytes(rounds)
 	if p,
@@ -82,7 +82,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is AFQ in one switch.
 type Program struct {
-	config Config `state:"-"`
+	config Config
 	table  *users.Table
 	queues uint64
 	seeds  []uint32
@@ -168,8 +168,9 @@ func (x *Program) Book(_ *dataplane.Env, p *packet.Packet) {
 	x.bid = 0
 }
 
-// Forget finds a source that is another's now afresh. What it has bid is in the sketch, and passes with the rounds.
-func (x *Program) Forget(a packet.Addr) { x.table.Forget(a) }
+// EvictAddress finds a source that is another's now afresh. What it has bid is in the sketch, and passes with the
+// rounds.
+func (x *Program) EvictAddress(a packet.Addr) { x.table.EvictAddress(a) }
 
 // Footprint is a sketch a port, a row a stage.
 func (x *Program) Footprint() dataplane.Footprint {

@@ -130,7 +130,7 @@ func TestForget(t *testing.T) {
 	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
 	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
-	x.Forget(1)
+	x.EvictAddress(1)
 	if n := x.table.Count(); n != 1 {
 		t.Errorf("%d users are left of two", n)
 	}
@@ -214,21 +214,21 @@ func TestRefuses(t *testing.T) {
 		t.Error("four rounds of 1000 bytes are to hold 9000")
 	}
 	c := weighed(8000)
-	where := dataplane.Setting{Queues: 16, Longest: 30 * unit.Millisecond, Ports: []dataplane.Facing{{
+	where := dataplane.SwitchContext{Queues: 16, Longest: 30 * unit.Millisecond, Ports: []dataplane.Peer{{
 		Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}}}
-	if len(c.Suits(&where)) != 1 {
+	if len(c.Check(&where)) != 1 {
 		t.Error("16 rounds of 8 kB hold 128 kB, a round trip 187.5, and nothing is said")
 	}
-	if c.Round = 12000; len(c.Suits(&where)) != 0 {
+	if c.Round = 12000; len(c.Check(&where)) != 0 {
 		t.Error("192 kB are not enough")
 	}
-	if where.Ports[0].Buffer.Packets = 24; len(c.Suits(&where)) != 1 {
+	if where.Ports[0].Buffer.Packets = 24; len(c.Check(&where)) != 1 {
 		t.Error("a user may have 192 kB in a buffer of 24 packets, and nothing is said")
 	}
 	// of a fast port before it and a slow one the slow one counts, and its buffer before its round trip
 	where.Ports[0].To, c.Round = "server", 8000
-	where.Ports = append([]dataplane.Facing{{To: "client", Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}, where.Ports...)
-	if got := c.Suits(&where); len(got) != 1 || !strings.Contains(got[0].Text, "the buffer of the port to server") {
+	where.Ports = append([]dataplane.Peer{{To: "client", Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}, where.Ports...)
+	if got := c.Check(&where); len(got) != 1 || !strings.Contains(got[0].Text, "the buffer of the port to server") {
 		t.Errorf("of a fast port and a slow one with a short buffer: %v", got)
 	}
 }

@@ -56,7 +56,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is CSFQ in one switch.
 type Program struct {
-	config Config      `state:"-"`
+	config Config
 	rates  users.Rates // by user: the only state for users, which a core would not have
 	ports  []Port
 	random unit.Random
@@ -134,9 +134,9 @@ func (x *Program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) 
 		&x.config)
 }
 
-// Forget starts the rate of a source that is another's now afresh.
-func (x *Program) Forget(a packet.Addr) {
-	x.rates.Forget(a)
+// EvictAddress starts the rate of a source that is another's now afresh.
+func (x *Program) EvictAddress(a packet.Addr) {
+	x.rates.EvictAddress(a)
 }
 
 // Port is what CSFQ keeps of a port (figure 3).
@@ -145,7 +145,7 @@ type Port struct {
 	alpha     float64    // the fair rate; 0: not known, everything passes
 	largest   float64    // largest label of a window without congestion, tmp_alpha
 	updated   float64    // alpha at its last update
-	start     unit.Time  `state:"instant"` // of the window
+	start     unit.Time  // of the window
 	congested bool
 }
 

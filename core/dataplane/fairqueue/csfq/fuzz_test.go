@@ -22,7 +22,7 @@ func (*judge) Name() string { return "judge" }
 // Ingress has some senders replaced by others.
 func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Size%13 == 0 {
-		j.x.Forget(p.Src)
+		j.x.EvictAddress(p.Src)
 	}
 	return dataplane.Accept
 }

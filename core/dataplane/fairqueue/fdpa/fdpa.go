@@ -47,7 +47,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is FDPA in one switch.
 type Program struct {
-	config Config      `state:"-"`
+	config Config
 	rates  users.Rates // by user
 	ports  []port
 	queues int
@@ -56,8 +56,8 @@ type Program struct {
 // port is what is kept of a port. Users count at each port that they send to.
 type port struct {
 	weight float64     // of users that are active
-	counts unit.Time   `state:"past"`    // when they are counted again
-	sent   []unit.Time `state:"instant"` // when each user sent last, plus 1 ps; 0: it is not active
+	counts unit.Time   // when they are counted again
+	sent   []unit.Time // when each user sent last, plus 1 ps; 0: it is not active
 }
 
 // New returns the program for a site.
@@ -137,9 +137,9 @@ func (c *Config) priority(shares float64, queues int) uint8 {
 	return q
 }
 
-// Forget starts a source that is another's now afresh.
-func (x *Program) Forget(a packet.Addr) {
-	if u := x.rates.Forget(a); u >= 0 {
+// EvictAddress starts a source that is another's now afresh.
+func (x *Program) EvictAddress(a packet.Addr) {
+	if u := x.rates.EvictAddress(a); u >= 0 {
 		for i := range x.ports {
 			if k := &x.ports[i]; k.sent[u] != 0 {
 				k.weight -= x.rates.Weight(u)

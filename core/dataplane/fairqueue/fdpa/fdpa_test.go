@@ -99,7 +99,7 @@ func TestForget(t *testing.T) {
 	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
 	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
-	x.Forget(1)
+	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
 		t.Errorf("rates %g and %g", a, b)
 	}

@@ -25,7 +25,7 @@ func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		j.t.Errorf("rank %d of %d", p.Meta.User, n)
 	}
 	if p.Size%13 == 0 {
-		j.x.Forget(p.Src)
+		j.x.EvictAddress(p.Src)
 	}
 	return dataplane.Accept
 }

@@ -86,8 +86,8 @@ func (c *Config) Params(p *scheme.Params) {
 var warnTarget = scheme.WarningKind{ID: "ppv-target",
 	Condition: "target is not below the delay of a full buffer at a port at which data can queue"}
 
-// Suits warns of a target that a buffer never reaches, and of an update that PIE's gain is not for (RFC 8033 §4.2).
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Check warns of a target that a buffer never reaches, and of an update that PIE's gain is not for (RFC 8033 §4.2).
+func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if c.Smallest {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 			"%v: packets are lost without regard to their values", p.To, holds, c.Target).
 			At(p.Port(), float64(c.Target)/float64(max(holds, 1))))
 	}
-	return append(all, dataplane.Paced(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
+	return append(all, dataplane.CheckUpdateInterval(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
 }
 
 // regions is how many ranks there are.
@@ -121,7 +121,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is PPV in one switch.
 type Program struct {
-	config Config      `state:"-"`
+	config Config
 	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random
@@ -130,8 +130,8 @@ type Program struct {
 // Port is what a port keeps for its threshold.
 type Port struct {
 	probability, delay float64   // PIE's, and the delay at the last update in s
-	next               unit.Time `state:"past"`    // of the update
-	turn               unit.Time `state:"instant"` // of the window
+	next               unit.Time // of the update
+	turn               unit.Time // of the window
 	now, before        []int64   // bytes that came by rank, in this window and in the one before
 	threshold          uint32    // ranks above it are dropped
 	part               float64   // and this share of those at it
@@ -228,9 +228,9 @@ func (k *Port) quantile() {
 	}
 }
 
-// Forget starts the rate of a source that is another's now afresh.
-func (x *Program) Forget(a packet.Addr) {
-	x.rates.Forget(a)
+// EvictAddress starts the rate of a source that is another's now afresh.
+func (x *Program) EvictAddress(a packet.Addr) {
+	x.rates.EvictAddress(a)
 }
 
 // Threshold is the rank above which a port drops, and the share of those at it, for tests.

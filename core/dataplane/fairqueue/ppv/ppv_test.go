@@ -137,7 +137,7 @@ func TestForget(t *testing.T) {
 	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
 	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
-	x.Forget(1)
+	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
 		t.Errorf("rates %g and %g", a, b)
 	}
@@ -213,19 +213,19 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	c := weighed(false)
-	where := dataplane.Setting{Ports: []dataplane.Facing{{Rate: unit.LinkRate{Bits: 50 * unit.Mbps},
+	where := dataplane.SwitchContext{Ports: []dataplane.Peer{{Rate: unit.LinkRate{Bits: 50 * unit.Mbps},
 		Buffer: unit.Length{Packets: 24}}}}
-	if len(c.Suits(&where)) != 1 {
+	if len(c.Check(&where)) != 1 {
 		t.Error("24 packets at 50 Mb/s are 6 ms, and nothing is said of a target of 15 ms")
 	}
-	if c.Target = 2 * unit.Millisecond; len(c.Suits(&where)) != 0 {
+	if c.Target = 2 * unit.Millisecond; len(c.Check(&where)) != 0 {
 		t.Error("2 ms are refused")
 	}
-	if c.Update = 3 * unit.Millisecond; len(c.Suits(&where)) != 1 || c.Suits(&where)[0].Param != "update" {
-		t.Errorf("alpha is for updates every 15 ms, and is said of 3 ms: %v", c.Suits(&where))
+	if c.Update = 3 * unit.Millisecond; len(c.Check(&where)) != 1 || c.Check(&where)[0].Param != "update" {
+		t.Errorf("alpha is for updates every 15 ms, and is said of 3 ms: %v", c.Check(&where))
 	}
-	if c.Smallest = true; len(c.Suits(&where)) != 0 {
-		t.Errorf("where no threshold is set: %v", c.Suits(&where))
+	if c.Smallest = true; len(c.Check(&where)) != 0 {
+		t.Errorf("where no threshold is set: %v", c.Check(&where))
 	}
 }
 

@@ -24,7 +24,7 @@ func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		j.t.Errorf("colour %d, the last is %d", p.Meta.User, most)
 	}
 	if p.Size%13 == 0 {
-		j.x.Forget(p.Src)
+		j.x.EvictAddress(p.Src)
 	}
 	return dataplane.Accept
 }

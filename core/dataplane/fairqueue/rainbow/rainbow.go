@@ -75,8 +75,8 @@ var (
 		Condition: "the threshold moves by more than 20 colours in a round trip"}
 )
 
-// Suits warns of layers that do not tell users apart, and of a queue that the buffer does not hold.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Check warns of layers that do not tell users apart, and of a queue that the buffer does not hold.
+func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if r := c.ratio(); r > 1.5 {
 		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates "+
 			"between two "+
@@ -125,7 +125,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is Rainbow Fair Queueing in one switch.
 type Program struct {
-	config Config      `state:"-"`
+	config Config
 	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random
@@ -134,10 +134,10 @@ type Program struct {
 
 // Port is what a port keeps.
 type Port struct {
-	threshold uint32    // colours above it are dropped
-	highest   uint32    // colour that came since the threshold moved
-	queue     float64   // when the threshold was looked at
-	next      unit.Time `state:"past"`
+	threshold uint32  // colours above it are dropped
+	highest   uint32  // colour that came since the threshold moved
+	queue     float64 // when the threshold was looked at
+	next      unit.Time
 }
 
 // New returns the program for a site.
@@ -212,9 +212,9 @@ func (k *Port) move(queue, low, high float64, most uint32) {
 	k.queue, k.highest = queue, 0
 }
 
-// Forget starts the rate of a source that is another's now afresh.
-func (x *Program) Forget(a packet.Addr) {
-	x.rates.Forget(a)
+// EvictAddress starts the rate of a source that is another's now afresh.
+func (x *Program) EvictAddress(a packet.Addr) {
+	x.rates.EvictAddress(a)
 }
 
 // Footprint is the edge's, which keeps a rate for each user, and the core's: a threshold a port.

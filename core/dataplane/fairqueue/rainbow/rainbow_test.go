@@ -102,7 +102,7 @@ func TestForget(t *testing.T) {
 	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
 	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
-	x.Forget(1)
+	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
 		t.Errorf("rates %g and %g", a, b)
 	}
@@ -175,14 +175,14 @@ func TestSuits(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c := weighed()
 			x.change(&c)
-			fast := dataplane.Facing{To: "a", Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Buffer: unit.Length{Packets: 24}}
-			at := dataplane.Facing{To: "b", Rate: unit.LinkRate{Bits: x.rate}, Buffer: unit.Length{Packets: x.buffer}}
-			ports := []dataplane.Facing{fast, at}
+			fast := dataplane.Peer{To: "a", Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Buffer: unit.Length{Packets: 24}}
+			at := dataplane.Peer{To: "b", Rate: unit.LinkRate{Bits: x.rate}, Buffer: unit.Length{Packets: x.buffer}}
+			ports := []dataplane.Peer{fast, at}
 			if x.rate == fast.Rate.Bits {
 				ports = ports[1:]
 			}
 			got := []string{}
-			for _, r := range c.Suits(&dataplane.Setting{Ports: ports, Longest: 100 * unit.Millisecond}) {
+			for _, r := range c.Check(&dataplane.SwitchContext{Ports: ports, Longest: 100 * unit.Millisecond}) {
 				got = append(got, r.Param)
 			}
 			if fmt.Sprint(got) != x.want {

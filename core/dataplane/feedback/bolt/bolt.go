@@ -68,9 +68,9 @@ var (
 		Condition: "a port's buffer does not hold a packet of each flow to its receiver"}
 )
 
-// Suits warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
+// Check warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
 // flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the worst port.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
 			all = append(all, scheme.Refuse("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
@@ -101,7 +101,7 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 }
 
 // buffer is what a port holds in bytes; 0: it has no bound, or sends packets, not bits.
-func buffer(s *dataplane.Setting, p *dataplane.Facing) float64 {
+func buffer(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
 	if p.Rate.Bits == 0 {
 		return 0
 	}
@@ -117,11 +117,11 @@ func Scheme() dataplane.Scheme {
 
 // Program is the switch's part.
 type Program struct {
-	config  Config `state:"-"`
+	config  Config
 	framing packet.Framing
 	ports   []port
 	mtu     float64
-	sent    uint64 `state:"count"`
+	sent    uint64
 }
 
 // port is the state of one egress port.
@@ -130,7 +130,7 @@ type port struct {
 	link      unit.Rate
 	supply    float64   // bytes that it sends in a picosecond
 	token     float64   // sm_token [bytes]
-	last      unit.Time `state:"instant"` // last_sm_time
+	last      unit.Time // last_sm_time
 	tokens    int32     // pru_token
 }
 

@@ -468,18 +468,18 @@ func TestContract(t *testing.T) {
 func TestSuits(t *testing.T) {
 	for _, x := range []struct {
 		name, want string
-		port       dataplane.Facing
+		port       dataplane.Peer
 		given      []string
 	}{
-		{"all is well", "", dataplane.Facing{Buffer: unit.Length{Packets: 100}}, nil},
-		{"no bound", "", dataplane.Facing{Senders: 1000}, nil},
-		{"a short buffer", "is full before 3028 B wait", dataplane.Facing{Buffer: unit.Length{Packets: 2}}, nil},
-		{"in bytes", "is full before 30000 B wait", dataplane.Facing{Buffer: unit.Length{Bytes: 30_000}},
+		{"all is well", "", dataplane.Peer{Buffer: unit.Length{Packets: 100}}, nil},
+		{"no bound", "", dataplane.Peer{Senders: 1000}, nil},
+		{"a short buffer", "is full before 3028 B wait", dataplane.Peer{Buffer: unit.Length{Packets: 2}}, nil},
+		{"in bytes", "is full before 30000 B wait", dataplane.Peer{Buffer: unit.Length{Bytes: 30_000}},
 			[]string{"threshold", "30kB"}},
-		{"too many", "1000 flows to x add a packet each", dataplane.Facing{Buffer: unit.Length{Packets: 999}, Senders: 1000},
+		{"too many", "1000 flows to x add a packet each", dataplane.Peer{Buffer: unit.Length{Packets: 999}, Senders: 1000},
 			nil},
-		{"slow", "whole Mb/s, rounded up", dataplane.Facing{Rate: unit.LinkRate{Bits: 1200 * unit.Kbps}}, nil},
-		{"packets a second", "sends packets, not bits", dataplane.Facing{Rate: unit.LinkRate{Packets: 1000}}, nil},
+		{"slow", "whole Mb/s, rounded up", dataplane.Peer{Rate: unit.LinkRate{Bits: 1200 * unit.Kbps}}, nil},
+		{"packets a second", "sends packets, not bits", dataplane.Peer{Rate: unit.LinkRate{Packets: 1000}}, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := Scheme().Configure(x.given...)
@@ -490,7 +490,7 @@ func TestSuits(t *testing.T) {
 				x.port.Rate.Bits = unit.Gbps
 			}
 			got := ""
-			for _, r := range c.(*Config).Suits(&dataplane.Setting{Ports: []dataplane.Facing{x.port}}) {
+			for _, r := range c.(*Config).Check(&dataplane.SwitchContext{Ports: []dataplane.Peer{x.port}}) {
 				got += r.Text
 			}
 			if x.want == "" && got != "" || !strings.Contains(got, x.want) {
@@ -508,14 +508,14 @@ func TestSuitsTellsAll(t *testing.T) {
 	}
 	bits := func(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 	short, long := unit.Length{Packets: 2}, unit.Length{Packets: 100}
-	ports := []dataplane.Facing{
+	ports := []dataplane.Peer{
 		{To: "slow", Rate: bits(unit.Mbps), Buffer: short, Senders: 1000}, {To: "slow2", Rate: bits(unit.Mbps)},
 		{To: "packets", Rate: unit.LinkRate{Packets: 1000}, Buffer: long, Senders: 1000},
 		{To: "fast", Rate: bits(unit.Gbps), Buffer: short}, {To: "many", Rate: bits(unit.Gbps), Buffer: long, Senders: 1000},
 	}
 	for _, x := range []struct {
 		name  string
-		ports []dataplane.Facing
+		ports []dataplane.Peer
 		want  []string
 	}{
 		{"all of one port", ports[:2], []string{"to slow has 1Mbps", "to slow is full", "1000 flows to slow add"}},
@@ -523,7 +523,7 @@ func TestSuitsTellsAll(t *testing.T) {
 			"1000 flows to many add"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			all := c.(*Config).Suits(&dataplane.Setting{Ports: x.ports})
+			all := c.(*Config).Check(&dataplane.SwitchContext{Ports: x.ports})
 			for i, r := range all {
 				if i < len(x.want) && !strings.Contains(r.Text, x.want[i]) {
 					t.Errorf("%q, want %q", r.Text, x.want[i])

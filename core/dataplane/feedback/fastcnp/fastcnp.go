@@ -86,9 +86,9 @@ func New(c Config) dataplane.Program {
 
 // notifier is what notifying before and after the queue have in common.
 type notifier struct {
-	config Config `state:"-"`
+	config Config
 	recent table
-	sent   uint64 `state:"count"`
+	sent   uint64
 }
 
 // Enqueue notifies by the queue that they find when they come.

@@ -13,16 +13,16 @@ const ways = 4
 // interval. A flow whose set is full of others must wait, so a full table makes CNPs rarer, never more
 // frequent.
 type table struct {
-	entries    []entry   // in sets
-	interval   unit.Time `state:"span"`
+	entries    []entry // in sets
+	interval   unit.Time
 	seed       uint32
-	suppressed uint64 `state:"count"`
-	crowded    uint64 `state:"count"`
+	suppressed uint64
+	crowded    uint64
 }
 
 // entry is a flow with the time before which it gets no CNP.
 type entry struct {
-	until unit.Time `state:"past"`
+	until unit.Time
 	flow  uint32
 }
 

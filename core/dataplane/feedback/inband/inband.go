@@ -15,15 +15,15 @@ import (
 
 // Program writes telemetry.
 type Program struct {
-	format telemetry.Format `state:"-"`
-	clock  telemetry.Clock  `state:"-"`
+	format telemetry.Format
+	clock  telemetry.Clock
 	ports  []port
 	id     uint32
-	full   bool      // the format is not HPCC's
-	coded  bool      // it has codes of rates
-	keeps  bool      // loads or classes, which every packet changes
-	exact  bool      // the clock is, and the format is HPCC's without loads and classes: a record is one word
-	idle   unit.Time `state:"span"`
+	full   bool // the format is not HPCC's
+	coded  bool // it has codes of rates
+	keeps  bool // loads or classes, which every packet changes
+	exact  bool // the clock is, and the format is HPCC's without loads and classes: a record is one word
+	idle   unit.Time
 }
 
 // port is what the program keeps of an egress port. What hardly a packet needs is kept apart, so that of a switch's 16
@@ -46,10 +46,10 @@ type kept struct {
 // in strict priority send, too: what they leave is divided in the same way. A class in strict priority has the whole
 // rate, and what the queues before it send.
 type class struct {
-	share    float64   // of the rate; 0: the class has strict priority
-	txBytes  uint64    `state:"count"`
+	share    float64 // of the rate; 0: the class has strict priority
+	txBytes  uint64
 	fraction uint64    // of a byte that txBytes lacks, in 1/perByte
-	left     unit.Time `state:"instant"` // when a packet of it left last
+	left     unit.Time // when a packet of it left last
 }
 
 // perByte is the unit of class.fraction.

@@ -1,0 +1,8 @@
+package cc
+
+import "weir/core/state"
+
+// init registers the kinds of the fields of this package's state.
+func init() {
+	state.Describe(func(x *Member) state.Kinds { return state.Kinds{&x.at: state.Instant} })
+}

@@ -1,0 +1,10 @@
+package pfc
+
+import "weir/core/state"
+
+// init registers the kinds of the fields of this package's state.
+func init() {
+	state.Describe(func(x *Program) state.Kinds {
+		return state.Kinds{&x.renewal: state.Span, &x.next: state.Instant, &x.awaiting: state.Instant}
+	})
+}

@@ -1,0 +1,161 @@
+package dataplanetest
+
+import (
+	"fmt"
+	"net/netip"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// SingleSwitch is one switch of a fat tree by itself, whose ports are never busy: what comes in goes
+// out at once, so that a test sees what the switch has made of it.
+//
+// There are two hosts a leaf: leaf i has the nodes 2i and 2i+1, and all hosts come before the
+// leaves, and these before the other switches.
+type SingleSwitch struct {
+	*dataplane.Switch
+	Pool    packet.Pool
+	Book    *packet.Book
+	Program dataplane.Program
+	Ports   []*tm.Port
+	Now     unit.Time
+}
+
+// Where says which switch it is. Ports lead down first: at a leaf to its two hosts, in a
+// tier above to Below.
+type Where struct {
+	Tiers, Tier int
+	Leaves      int
+	Node        int     // number of a leaf; of other switches beyond that of the leaves
+	Below       [][]int // above the leaves: by port, the leaves that it leads down to
+	Up          int     // ports to the tier above; all lead everywhere that is not below
+	Rates       []unit.LinkRate
+	Framing     packet.Framing
+}
+
+// Host is the address of a host of a leaf, 0 or 1.
+func Host(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
+
+// NewSingleSwitch makes the switch with one program.
+func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitch, error) {
+	place := &dataplane.Place{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
+	a := &SingleSwitch{Book: packet.NewBook()}
+	nodes := 3*w.Leaves + 64
+	for node := range nodes {
+		a.Book.Add(netip.AddrFrom4([4]byte{10, 0, byte((node + 1) >> 8), byte(node + 1)}),
+			netip.MustParseAddr(fmt.Sprintf("fd00::%x", node+1)))
+		switch leaf := int32(-1); {
+		case node < 2*w.Leaves:
+			place.Leaf = append(place.Leaf, int32(node/2))
+		case node < 3*w.Leaves:
+			place.Leaf = append(place.Leaf, int32(node-2*w.Leaves))
+		default:
+			place.Leaf = append(place.Leaf, leaf)
+		}
+	}
+	down := len(w.Below)
+	if w.Tier == 1 {
+		down = 2
+	}
+	var up []packet.PortID
+	for i := range down + w.Up {
+		if i < down {
+			place.Down = append(place.Down, packet.PortID(i))
+		} else {
+			up = append(up, packet.PortID(i))
+			place.Above = append(place.Above, 3*w.Leaves+i-down)
+		}
+	}
+	place.Up = up
+	paths := &packet.Paths{Class: make([]uint32, nodes+1), Via: []uint32{0, 1}, Sets: [][]packet.PortID{nil, up}}
+	for i := range place.Down {
+		paths.Via, paths.Sets = append(paths.Via, uint32(i+2)), append(paths.Sets, []packet.PortID{packet.PortID(i)})
+	}
+	for host := range 2 * w.Leaves {
+		paths.Class[host+1] = 1
+		if w.Tier == 1 && host/2 == w.Node {
+			paths.Class[host+1] = uint32(host%2 + 2)
+		}
+		for port, leaves := range w.Below {
+			for _, leaf := range leaves {
+				if leaf == host/2 {
+					paths.Class[host+1] = uint32(port + 2)
+				}
+			}
+		}
+	}
+	site := &dataplane.Site{Switch: "s", ID: 2*w.Leaves + w.Node, Ports: down + w.Up, Book: a.Book,
+		Routes: dataplane.HostRoutes(a.Book, paths), Framing: w.Framing,
+		Place: func() (*dataplane.Place, error) { return place, nil }, Random: func(e string) unit.Random {
+			return unit.NewRandom(1, e)
+		}}
+	for i := range site.Ports {
+		rate := unit.LinkRate{Bits: 10 * unit.Gbps}
+		if i < len(w.Rates) {
+			rate = w.Rates[i]
+		}
+		a.Ports = append(a.Ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), rate))
+		site.Lines = append(site.Lines, dataplane.Line{Rate: rate})
+	}
+	site.At = a.Ports
+	var err error
+	if a.Program, err = Make(s, site, given...); err != nil {
+		return nil, err
+	}
+	a.Switch, err = dataplane.New(dataplane.Config{Name: "s", ID: site.ID, Ports: a.Ports,
+		Programs: []dataplane.Program{a.Program}, Pool: &a.Pool, Book: a.Book, Random: unit.NewRandom(1, "s")})
+	return a, err
+}
+
+// Leaving is a packet that has left, by a port. Data is not its own.
+type Leaving struct {
+	Port packet.PortID
+	packet.Packet
+}
+
+// Packet returns a data packet of a flow.
+func (a *SingleSwitch) Packet(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
+	p := a.Pool.Get()
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow,
+		packet.ProtoUDP, size
+	p.Hash = packet.FlowHash(src, dst, flow, 0, p.Proto)
+	return p
+}
+
+// In lets a packet in at a time and returns what leaves.
+func (a *SingleSwitch) In(now unit.Time, in packet.PortID, p *packet.Packet) []Leaving {
+	a.Until(now)
+	a.Receive(now, in, p)
+	return a.leave(now)
+}
+
+// Until lets time pass and returns what leaves then, by the program's ticks.
+func (a *SingleSwitch) Until(now unit.Time) (all []Leaving) {
+	for a.Wants().Timer <= now {
+		a.Now = max(a.Now, a.Wants().Timer)
+		a.Advance(a.Now)
+		all = append(all, a.leave(a.Now)...)
+	}
+	a.Now = now
+	return all
+}
+
+func (a *SingleSwitch) leave(now unit.Time) (all []Leaving) {
+	for {
+		out, ok := a.Wants().Woken()
+		if !ok {
+			return all
+		}
+		for {
+			p, _ := a.Dequeue(now, out)
+			if p == nil {
+				break
+			}
+			all = append(all, Leaving{out, *p})
+			a.Pool.Put(p)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package dataplane
+
+import (
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Kinds of warnings that several programs issue.
+var (
+	warnBelowFrame = scheme.WarningKind{ID: "aqm-below-frame",
+		Condition: "a target delay is below the time of one frame at a port at which data can queue"}
+	warnBeyondBuffer = scheme.WarningKind{ID: "aqm-beyond-buffer",
+		Condition: "a target delay is not below the delay of a full buffer at a port at which data can queue"}
+	warnMarks = scheme.WarningKind{ID: "marks-beyond-buffer",
+		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's " +
+			"buffer, queue_limit or shared_buffer"}
+	warnPace = scheme.WarningKind{ID: "aqm-pace",
+		Condition: "update differs from the one that the default gain is for"}
+)
+
+// WarnDivided is the kind of a warning that a program or scheduler, or the users of the file, make two users of one
+// customer.
+var WarnDivided = scheme.WarningKind{ID: "user-divided",
+	Condition: "a program, a scheduler or `users` makes two users of one customer: of a host's IPv4 and IPv6 addresses, " +
+		"or of addresses of a user that the file declares"}
+
+// WarningKinds returns the kinds of warnings that several programs and schedulers issue.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, WarnDivided, warnPace}
+}
+
+// SwitchContext is the switch in which a program will run, as far as its file describes it: one of an experiment, or a
+// standalone one. Configurations are checked against it (Checker). Site is what a program is built from.
+type SwitchContext struct {
+	Switch   string // its name; "": on its own
+	Ports    []Peer
+	Framing  packet.Framing
+	MaxFrame int32 // Size of the largest frame that hosts send; 0: not known
+	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues;
+	// 0: not known, or there are none.
+	Shortest, Longest unit.Time
+	// Fastest is the largest rate that the narrowest link of any flow's path has; 0: not known.
+	Fastest unit.Rate
+	Queues  int // a port, as the file has it; 0: one
+	// QueueLimit is the maximum length of a queue where the port's buffer is longer: queue_limit, or a part of a shared
+	// buffer; 0: only the port's buffer limits it.
+	QueueLimit unit.Length
+	// Nodes are the names of all hosts and switches; nil: only Ports are known.
+	Nodes []string
+	Dual  []bool // by node: flows of both IP versions begin or end there
+	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
+	Book *packet.Book
+	// Rigid is the longest IP packet of senders whom no SYN tells how long theirs may be; 0: there are none.
+	Rigid int32
+}
+
+// Peer describes a port and what is at the other end of its link.
+type Peer struct {
+	To     string // name of the node there or, of a switch on its own, of the port
+	Host   bool   // it is no switch
+	Rate   unit.LinkRate
+	Buffer unit.Length // of the port; none: unlimited
+	// Senders are how many flows a file lists by one to what is beyond the port, as far as it is a host.
+	Senders int
+	Name    string // of the port: "s->server"; "": To
+	// Drift is how much faster this switch's clock is than the clock at the other end, in millionths (ppm).
+	Drift float64
+	// Idle: no data of the experiment can queue at the port. It carries acknowledgements only, or what a slower link
+	// before or behind it limits.
+	Idle bool
+	// Longest is SwitchContext.Longest of the flows through the port; 0: that one.
+	Longest unit.Time
+	Endless float64 // flows without an end that a controller sends as fast as it can, and that the port limits
+	// Datagrams are flows without a controller, and DatagramRate is what they send to the port together.
+	Datagrams    float64
+	DatagramRate unit.Rate
+}
+
+// Port is the port's name.
+func (p *Peer) Port() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.To
+}
+
+// Queueing returns the ports at which data of the experiment can queue; of a switch on its own all.
+func (s *SwitchContext) Queueing() (ports []*Peer) {
+	for i := range s.Ports {
+		if !s.Ports[i].Idle {
+			ports = append(ports, &s.Ports[i])
+		}
+	}
+	return ports
+}
+
+// Trip is the longest round trip of flows through a port, without queues; 0: not known.
+func (s *SwitchContext) Trip(p *Peer) unit.Time {
+	if p.Longest > 0 {
+		return p.Longest
+	}
+	return s.Longest
+}
+
+// Frame is the size of a full frame: the largest that hosts send or, where that is not known, Ethernet's.
+func (s *SwitchContext) Frame() unit.Bytes {
+	if s.MaxFrame > 0 {
+		return unit.Bytes(s.MaxFrame)
+	}
+	return unit.Bytes(s.Framing.Frame(1514, 0, true))
+}
+
+// Checker is the configuration of a program or scheduler that depends on its switch.
+type Checker interface {
+	// Check returns remarks about the configuration in a switch. It is called when the file is read, once for each switch.
+	Check(s *SwitchContext) []scheme.Remark
+}
+
+// Check returns the remarks about the configuration of a program, or of a port's scheduler, in a switch.
+func Check(c scheme.Config, s *SwitchContext) []scheme.Remark {
+	return append(append(s.MarksBeyondBuffer(c), s.listed(c)...), remarks(c, s)...)
+}
+
+// listed returns the remarks about users that a configuration lists: names that the file does not declare, prefixes of
+// declared users, and addresses of one customer that are two users.
+func (s *SwitchContext) listed(c scheme.Config) []scheme.Remark {
+	x, ok := c.(users.Lister)
+	if !ok || s.Book == nil {
+		return nil
+	}
+	param, sets, completes := x.Sets()
+	err := users.Unknown(s.Book, sets)
+	if err == nil {
+		err = users.Conflict(s.Book, sets)
+	}
+	if err != nil {
+		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
+	}
+	if len(sets) == 0 { // the warning of `users` has what these divide on their own
+		return nil
+	}
+	if text := s.DividedUsers(sets, completes); text != "" {
+		return []scheme.Remark{WarnDivided.Remark(param, "%s", text)}
+	}
+	return nil
+}
+
+// DividedUsers describes a customer that is two users by the users that the file declares, and those that a program or
+// scheduler lists and completes, or "".
+func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
+	text := users.Divided(s.Book, sets, completes, users.Nodes{Names: s.Nodes, Dual: s.Dual})
+	if text == "" {
+		return ""
+	}
+	return text + ": a customer that is two users has two plans, meters or shares; a name of `users` stands for all " +
+		"addresses of one"
+}
+
+// remarks returns the remarks of a configuration's own method, or else those about its target.
+func remarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
+	if x, ok := c.(Checker); ok {
+		return x.Check(s)
+	}
+	t := TraitsOf(c)
+	if t.TargetParam == "" {
+		return nil
+	}
+	all := s.BeyondBuffer(t.TargetParam, Always(t.Target))
+	if t.RaisesTarget {
+		return all
+	}
+	return append(s.BelowFrame(t.TargetParam, t.Target), all...)
+}
+
+// BelowFrame warns of a delay for queues that is shorter than a frame takes at some port; the slowest is named.
+func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remark {
+	p := s.SlowestPort()
+	if p == nil {
+		return nil
+	}
+	t := unit.TransmitTime(s.Frame(), p.Rate.Bits)
+	if delay >= t {
+		return nil
+	}
+	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
+		"above %v is whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), ratio(t, delay))}
+}
+
+// BeyondBuffer warns of a delay for queues that a buffer does not hold: it ends before the delay is reached. The delay
+// may depend on the rate of the port.
+func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
+	p, holds := s.Short(delay)
+	if p == nil {
+		return nil
+	}
+	most := delay(p.Rate.Bits)
+	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
+		"%v: it drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
+}
+
+// MarksBeyondBuffer warns of a configuration that marks only queues that are longer than a queue can be at a port where
+// data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame
+// less than what fits, and a departing one leaves one frame less.
+func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
+	t := TraitsOf(c)
+	if t.MarksFrom == nil {
+		return nil
+	}
+	for _, port := range s.Queueing() {
+		if s.Switch == "" && port.Rate.Bits != s.Slowest() {
+			continue
+		}
+		from, frame := t.MarksFrom(port.Rate.Bits), s.Frame()
+		limit := port.Buffer.Lower(s.QueueLimit)
+		// Of packets they are full frames, since smaller ones make a shorter queue.
+		holds := limit.Lower(unit.Length{Bytes: unit.Bytes(limit.Packets) * frame}).Bytes
+		if t.MarksFromPackets > 0 && limit.Packets > 0 {
+			from = unit.Bytes(t.MarksFromPackets) * frame
+		}
+		if holds > 0 && from > 0 && from >= holds-frame {
+			all = append(all, warnMarks.Remark("", "at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
+				"are lost first", port.Port(), port.Rate, from, holds).At(port.Port(), float64(from)/float64(holds)))
+		}
+	}
+	return scheme.Worst(all)
+}
+
+// Always is a delay that does not depend on the rate of the port.
+func Always(delay unit.Time) func(unit.Rate) unit.Time {
+	return func(unit.Rate) unit.Time { return delay }
+}
+
+// ratio is how many times a is b, at least 1.
+func ratio(a, b unit.Time) float64 { return max(1, float64(a)/float64(max(b, 1))) }
+
+// CheckUpdateInterval warns of an update other than the one that a controller's gain for the delay's distance from the
+// target is for. The gain acts once an update, so the probability moves faster with shorter ones; what the delay's
+// change adds up to does not depend on them. DualPI2's gain follows from its update (RFC 9332 Appendix A).
+func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
+	if update == usual || gain != usualGain {
+		return nil
+	}
+	speed := usual.Seconds() / update.Seconds()
+	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
+		"delay that stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
+		usualGain/speed)}
+}
+
+// Short is the port whose buffer holds no more than a delay, of those at which data can queue; of a switch on its own
+// those with the lowest rate. Of several it is the one whose buffer holds the smallest share of its delay. It also
+// returns what the buffer holds.
+func (s *SwitchContext) Short(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
+	slowest, worst := s.Slowest(), 0.0
+	for _, p := range s.Queueing() {
+		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
+		if p.Rate.Bits == 0 || buffer == 0 || s.Switch == "" && p.Rate.Bits != slowest {
+			continue
+		}
+		t, most := unit.Time(buffer*8e12/float64(p.Rate.Bits)), delay(p.Rate.Bits)
+		if t <= most && ratio(most, t) > worst {
+			short, holds, worst = p, t, ratio(most, t)
+		}
+	}
+	return short, holds
+}
+
+// Slowest is the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
+func (s *SwitchContext) Slowest() unit.Rate {
+	if p := s.SlowestPort(); p != nil {
+		return p.Rate.Bits
+	}
+	return 0
+}
+
+// SlowestPort is the first port with the lowest rate in bit/s of those at which data can queue; nil: no port has a
+// rate.
+func (s *SwitchContext) SlowestPort() (slowest *Peer) {
+	for _, p := range s.Queueing() {
+		if rate := p.Rate.Bits; rate > 0 && (slowest == nil || rate < slowest.Rate.Bits) {
+			slowest = p
+		}
+	}
+	return slowest
+}

@@ -1,0 +1,57 @@
+package dataplane
+
+import "slices"
+
+// Usage is the memory and the operations that the programs and schedulers of a switch use. Schemes are compared by it.
+type Usage struct {
+	State         int64 // bits of tables and registers, of schedulers, and of queues that are one for each flow or user
+	Reads, Writes int   // of registers by one packet, at most
+	Lookups       int   // of tables by one packet, at most
+	Possible      int   // operations for one packet, at most, that a pipeline can do beyond comparing and adding
+	Operations    int   // for one packet, at most: of those that P4TE §4 says a pipeline cannot do, and loops
+}
+
+// Usage adds up the usage of the switch's programs and of the schedulers of its ports, without the control plane. ok is
+// false if a program has no Footprint.
+func (s *Switch) Usage() (t Usage, ok bool) {
+	for _, p := range s.config.Programs {
+		x, ok := p.(Footprinted)
+		if !ok {
+			return t, false
+		}
+		f := x.Footprint()
+		sums, seen := f.Sums(), f.arrays()
+		t.State += sums.Memory()
+		t.Reads, t.Writes = t.Reads+sums.Reads, t.Writes+sums.Writes
+		for _, stage := range f.Stages {
+			if stage.Gress == InControl {
+				continue
+			}
+			t.Lookups += len(stage.Tables)
+			for _, o := range stage.Operations {
+				if o.Kind.Section() != "" {
+					t.Operations += o.Times
+				} else {
+					t.Possible += o.Times
+				}
+			}
+			if stage.Gress == InManager { // whose registers are no part of the pipeline's sums
+				for _, r := range stage.Registers {
+					t.Reads, t.Writes = t.Reads+r.Reads, t.Writes+r.Writes
+					if !slices.Contains(seen, r.Name) {
+						seen = append(seen, r.Name)
+						t.State += r.Size()
+					}
+				}
+			}
+		}
+	}
+	for i, port := range s.ports {
+		state := port.State()
+		t.State += state.Bits
+		if i == 0 { // a packet leaves by one port
+			t.Reads, t.Writes, t.Operations = t.Reads+state.Reads, t.Writes+state.Writes, t.Operations+state.Operations
+		}
+	}
+	return t, true
+}

@@ -1,0 +1,70 @@
+package state
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type inner struct{ first, second int }
+
+type outer struct {
+	inner
+	count  uint64
+	free   []int
+	plain  int
+	next   int64
+	placed struct{}
+}
+
+func init() {
+	Describe(func(x *outer) Kinds {
+		return Kinds{&x.inner: Span, &x.count: Count, &x.free: Ignored, &x.next: Instant, &x.placed: Past}
+	})
+	Describe(func(x *inner) Kinds { return Kinds{&x.second: Past} })
+}
+
+// Kinds stand at the places of the fields, also where a field begins where the struct or the next field begins.
+func TestKindsOf(t *testing.T) {
+	for _, x := range []struct {
+		of   reflect.Type
+		want []Kind
+	}{
+		{reflect.TypeFor[outer](), []Kind{Span, Count, Ignored, Plain, Instant, Past}},
+		{reflect.TypeFor[inner](), []Kind{Plain, Past}},
+		{reflect.TypeFor[struct{ x int }](), nil},
+	} {
+		if got := KindsOf(x.of); !slices.Equal(got, x.want) {
+			t.Errorf("%v: %v, not %v", x.of, got, x.want)
+		}
+	}
+}
+
+func TestDescribed(t *testing.T) {
+	if got := Described(); !slices.Equal(got, []reflect.Type{reflect.TypeFor[inner](), reflect.TypeFor[outer]()}) {
+		t.Error(got)
+	}
+}
+
+// A type has one description, with rows for fields of its own only.
+func TestDescribeRefuses(t *testing.T) {
+	type stray struct{ at *int }
+	defer delete(descriptions, reflect.TypeFor[stray]())
+	Describe(func(x *stray) Kinds { return Kinds{new(int): Count} })
+	for want, call := range map[string]func(){
+		"state: state.stray is described twice": func() { Describe(func(*stray) Kinds { return nil }) },
+		"state: the description of state.stray has a row for something that is not one of its fields, a int": func() {
+			KindsOf(reflect.TypeFor[stray]())
+		},
+	} {
+		func() {
+			defer func() {
+				if got, _ := recover().(string); !strings.HasPrefix(got, want) {
+					t.Errorf("%q, not %q", got, want)
+				}
+			}()
+			call()
+		}()
+	}
+}

@@ -1,0 +1,114 @@
+package transport
+
+import (
+	"testing"
+
+	"weir/core/unit"
+)
+
+// From a NACK on, for a round trip, two packets go at once and then one for each that is delivered.
+func TestNACKPacerConserves(t *testing.T) {
+	var h NACKPacer
+	h.Nacked(100*us, 20*us, false, 0, 1000)
+	for range 2 {
+		if h.Ready() != 0 {
+			t.Fatalf("the first ones wait until %v", h.Ready())
+		}
+		h.Sent(100*us, 1)
+	}
+	if h.Ready() != 120*us {
+		t.Errorf("without a delivery the next goes at %v", h.Ready())
+	}
+	if h.Delivered(3, 20*us); h.Ready() != 0 {
+		t.Errorf("with one it goes at %v", h.Ready())
+	}
+	if h.Update(110*us, 20*us, unit.Second, 5, 1); !h.Waits() {
+		t.Error("the round trip is over too early")
+	}
+	if h.Update(120*us, 20*us, unit.Second, 5, 1); h.Waits() || h.Ready() != 0 {
+		t.Errorf("a loss among packets that arrive leaves a gap, until %v", h.Ready())
+	}
+}
+
+// Gaps: what is gone again is sent at the pace of what was delivered; where nothing is, gaps double up to what the
+// offer is worth, and what eight of them in vain make of that, and to the limit; deliveries close them.
+func TestNACKPacerGap(t *testing.T) {
+	trip := func(h *NACKPacer, now unit.Time, delivered int, again bool, supply unit.Rate) unit.Time {
+		h.Nacked(now, 20*us, again, supply, 1000)
+		if delivered > 0 {
+			h.Delivered(delivered, 20*us)
+		}
+		h.Update(now+20*us, 20*us, unit.Millisecond, 0, 1)
+		return h.gap
+	}
+	var h NACKPacer
+	if g := trip(&h, 0, 4, true, 0); g != 5*us {
+		t.Errorf("4 packets in 20 us, and a gap of %v", g)
+	}
+	h = NACKPacer{}
+	for i := range 8 {
+		want := min(20*us<<i, unit.Millisecond)
+		if g := trip(&h, unit.Time(i)*unit.Millisecond, 0, false, 0); g != want {
+			t.Errorf("vain round trip %d: a gap of %v, want %v", i, g, want)
+		}
+	}
+	const offer = 200 * unit.Mbps // 40 us a packet
+	for _, bursts := range []bool{false, true} {
+		h = NACKPacer{Bursts: bursts}
+		most, patient := 120*us, 7 // three packets, until the eighth is in vain
+		if bursts {
+			most, patient = 40*us, 8 // one, until eight were
+		}
+		for i := range 15 {
+			want := min(20*us<<i, most)
+			if i >= patient {
+				want = min(20*us<<i, 2*most)
+			}
+			if g := trip(&h, unit.Time(i)*unit.Millisecond, 0, false, offer); g != want {
+				t.Errorf("bursts %v, vain round trip %d, with an offer: a gap of %v, want %v", bursts, i, g, want)
+			}
+		}
+	}
+	h = NACKPacer{Bursts: true}
+	if g := trip(&h, 0, 0, false, unit.Gbps); g != 20*us { // 8 us a packet
+		t.Errorf("an offer of more than a packet a round trip, and a gap of %v", g)
+	}
+	last := h.gap
+	for n := 1; h.gap > 0; n++ {
+		h.Delivered(1, 20*us)
+		if h.gap >= last || n > 100 {
+			t.Fatalf("delivery %d leaves a gap of %v of %v", n, h.gap, last)
+		}
+		last = h.gap
+	}
+	if h.Ready() != 0 {
+		t.Errorf("without a gap the next packet waits until %v", h.Ready())
+	}
+}
+
+// A NACK of what arrives all the same makes no gap that lasts.
+func TestNACKPacerRefuted(t *testing.T) {
+	h := NACKPacer{gap: 100 * us, least: 5 * us, next: unit.Second}
+	for _, want := range []unit.Time{25 * us, 6250 * unit.Nanosecond, 0} {
+		if h.Refuted(); h.gap != want || h.Ready() != 0 {
+			t.Errorf("a gap of %v until %v, want %v", h.gap, h.Ready(), want)
+		}
+	}
+}
+
+// Senders that are told at one time come back at other times, about a gap later.
+func TestNACKPacerSpreads(t *testing.T) {
+	sum, seen := unit.Time(0), map[unit.Time]bool{}
+	for seed := range uint32(1000) {
+		h := NACKPacer{gap: 100 * us}
+		h.Sent(0, seed)
+		if h.next < 50*us || h.next > 150*us {
+			t.Fatalf("a gap of %v", h.next)
+		}
+		sum += h.next
+		seen[h.next] = true
+	}
+	if mean := sum / 1000; mean < 95*us || mean > 105*us || len(seen) < 300 {
+		t.Errorf("gaps of %v on average, %d of 1000 differ", mean, len(seen))
+	}
+}

@@ -1,0 +1,65 @@
+package transport
+
+import (
+	"errors"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// maxWindowsBetweenRequests is how many first windows may pass between packets that ask for telemetry without a
+// warning. With ten the queues of HPCC are as with each packet, with a thousand nothing controls for milliseconds.
+const maxWindowsBetweenRequests = 30
+
+// warnAsks is issued for a controller that needs telemetry.
+var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
+	Condition: "with telemetry_packets more than 30 round trips of a path at its slowest link pass between two packets " +
+		"that ask for telemetry"}
+
+// WarningKinds returns the kinds of warnings that any transport may issue.
+func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks, warnShortTimer} }
+
+// CheckTelemetry returns the remarks about how a transport asks for telemetry: about the transport, and about the
+// controller. What they refuse, NewTelemetryRequester refuses, too. a may be nil.
+func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofControl []scheme.Remark) {
+	if a == nil || s.Controller == nil || s.Telemetry == nil {
+		return nil, nil
+	}
+	want := s.Controller.Telemetry
+	if want == telemetry.Nothing || a.When == AskNever || a.When == "" {
+		return nil, nil
+	}
+	if err := a.impossible(s.Telemetry, want); err != nil {
+		if r := scheme.Refuse("", "%v", err); a.When != AskCongestion {
+			ofControl = append(ofControl, r)
+		} else {
+			r.Param = "telemetry"
+			ofTransport = append(ofTransport, r)
+		}
+	}
+	if p, ok := s.Smallest(); ok && a.When == AskPackets {
+		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
+		if trips := float64(between) / p.Product(); trips > maxWindowsBetweenRequests {
+			ofTransport = append(ofTransport, warnAsks.Remark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
+				"for %.0f times %s", between, trips, p.Trip()).At(p.Narrow.Port, trips/maxWindowsBetweenRequests))
+		}
+	}
+	return ofTransport, ofControl
+}
+
+// impossible says what of the way in which telemetry is asked for, its format, and what a controller wants, does not go
+// together.
+func (a *TelemetryOptions) impossible(f *telemetry.Format, want telemetry.Want) error {
+	switch {
+	case f.T == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.Relative()):
+		return errors.New("switches must average loads: the program telemetry needs its parameter t for format: " +
+			"relative, for telemetry: congestion and for controllers that want loads")
+	case a.When == AskCongestion && f.Relative():
+		return errors.New("telemetry: congestion is of records; format: relative has none")
+	case a.When == AskCongestion && want == telemetry.PathLoad:
+		return errors.New("telemetry: congestion is of records; the controller wants a load")
+	}
+	return nil
+}

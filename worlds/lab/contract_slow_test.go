@@ -1,8 +1,0 @@
-//go:build slow
-
-package lab
-
-import "testing"
-
-// The contract with eight random schedules of the thread.
-func TestContractSeeds(t *testing.T) { contract(t, 8) }

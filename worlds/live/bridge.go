@@ -1,0 +1,189 @@
+package live
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/fabric"
+	"weir/core/fabric/wiring"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+)
+
+// BridgePort is a port of a Bridge, which sends by an interface of this machine.
+type BridgePort struct {
+	Name   string
+	Rate   unit.LinkRate
+	Buffer tm.Limit // of the port as a whole
+	Queue  tm.Limit // of each of its queues
+	MTU    int      // bytes of the largest IP packet; 0: any
+}
+
+// BridgeConfig is what a Bridge is made of.
+type BridgeConfig struct {
+	wiring.SwitchConfig // what runs in it; its codec reads frames that come in
+	Name                string
+	Seed                uint64
+	Ports               []BridgePort
+	MaxFrame            int // bytes of the largest frame at any port, with its tags
+	Framing             packet.Framing
+	Book                *packet.Book
+}
+
+// Bridge is the data plane of one switch whose ports are interfaces of this machine: the switch, and per
+// gate one link to it at the port's rate and one back without delay. It accepts frames of all types and
+// leaves parsing to its codec. It is not safe for concurrent use.
+type Bridge struct {
+	plane  *Plane
+	config BridgeConfig
+	gates  []*shutGate
+	sw     *dataplane.Switch
+}
+
+// shutGate is a gate that can be shut from outside: frames that come in then stay there.
+type shutGate struct {
+	Gate
+	shut bool
+}
+
+func (g *shutGate) Stamp() unit.Time {
+	if g.shut {
+		return unit.Never
+	}
+	return g.Gate.Stamp()
+}
+
+// immediate is the rate of links from gates to the switch: a frame has come in whole when
+// it has its stamp.
+var immediate = unit.LinkRate{Bits: 1 << 62}
+
+// NewBridge makes a bridge whose ports are those gates. clock returns the event time by the wall clock, by which frames
+// leave.
+func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, error) {
+	if len(gates) != len(c.Ports) || len(gates) < 2 {
+		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; two at least are needed", c.Name, len(c.Ports), len(gates))
+	}
+	b := &Bridge{config: c}
+	byNode := []Gate{nil}
+	for _, g := range gates {
+		x := &shutGate{Gate: g}
+		b.gates, byNode = append(b.gates, x), append(byNode, x)
+	}
+	star := c.star()
+	w := wiring.New(star)
+	for i := range c.Ports {
+		w.Links[2*i+1].Rate = immediate
+	}
+	var err error
+	if b.plane, err = NewPlane(PlaneConfig{Network: star.Network, Wiring: w, Book: c.Book, Framing: c.Framing,
+		MaxFrame: c.MaxFrame, Gates: byNode, Clock: clock, AnyFrame: true}); err != nil {
+		return nil, fmt.Errorf("bridge %s: %w", c.Name, err)
+	}
+	b.sw = w.Switches[0]
+	return b, nil
+}
+
+// Switch makes the bridge's switch without its ports, to see whether it can be made.
+func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
+	return wiring.New(c.star()).NewSwitch(0, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
+}
+
+// star is the network of the switch, node 0, with a host at each of its ports.
+func (c *BridgeConfig) star() *wiring.Config {
+	n := &topology.Network{Nodes: []topology.Node{{Name: c.Name, Switch: true}}}
+	sw := c.SwitchConfig
+	sw.QueueLimits, sw.MTUs = nil, nil
+	for i := range c.Ports {
+		p := &c.Ports[i]
+		n.Nodes = append(n.Nodes, topology.Node{Name: p.Name})
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{0, i + 1}, Rate: p.Rate,
+			Buffer: unit.Length{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}})
+		sw.QueueLimits, sw.MTUs = append(sw.QueueLimits, p.Queue), append(sw.MTUs, int32(p.MTU))
+	}
+	switches := make([]wiring.SwitchConfig, len(n.Nodes))
+	switches[0] = sw
+	return &wiring.Config{Seed: c.Seed, Network: n, Switches: switches, Hosts: c.Book, Framing: c.Framing,
+		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true)}
+}
+
+// Site returns where new programs for the running bridge are made, when SetPorts is to follow.
+func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
+	c := b.config
+	c.Ports = ports
+	var at []*tm.Port
+	for i := range ports {
+		at = append(at, b.Port(i))
+	}
+	return wiring.New(c.star()).Site(0, at)
+}
+
+// SetPorts changes rates and limits of the ports, whose names stay. What waits stays, also
+// above a new limit; what is left of a frame that is being sent leaves at the new rate.
+func (b *Bridge) SetPorts(ports []BridgePort) {
+	for i := range ports {
+		p := &ports[i]
+		if p.Rate != b.config.Ports[i].Rate {
+			b.plane.fabric.SetRate(2*i, p.Rate, b.plane.done)
+			b.Port(i).SetRate(p.Rate)
+		}
+		port := b.Port(i)
+		port.SetLimit(p.Buffer)
+		for q := range port.Queues() {
+			port.SetQueueLimit(tm.QueueID(q), p.Queue)
+		}
+	}
+	b.config.Ports = ports
+}
+
+// SetPrograms puts other programs in place of the bridge's (dataplane.Switch.SetPrograms).
+func (b *Bridge) SetPrograms(now unit.Time, programs []dataplane.Program) error {
+	return b.sw.SetPrograms(now, programs)
+}
+
+// Step does all that is due at now, by the clock of the gates' stamps. now must be read
+// before.
+func (b *Bridge) Step(now unit.Time) error { return b.plane.Step(now) }
+
+// Shut stops receiving: only frames that are already inside are still forwarded.
+func (b *Bridge) Shut() {
+	for _, g := range b.gates {
+		g.shut = true
+	}
+}
+
+// Waiting returns how many packets are in the bridge.
+func (b *Bridge) Waiting() (n int) {
+	for i := range b.config.Ports {
+		n += int(b.Port(i).Packets()) + int(b.plane.hosts[i+1].port.Packets())
+	}
+	return n + b.plane.fabric.InFlight()
+}
+
+// Port returns the egress of port i, to be read.
+func (b *Bridge) Port(i int) *tm.Port { return b.sw.Port(packet.PortID(i)) }
+
+// Received returns how many frames came in at port i, and how many bytes that was.
+func (b *Bridge) Received(i int) (frames, bytes uint64) {
+	p := b.plane.hosts[i+1].port
+	return p.TxPackets(), p.TxBytes()
+}
+
+// GateCounts returns what the gate of port i has counted. It may be a system call.
+func (b *Bridge) GateCounts(i int) GateCounts { return b.gates[i].Counts() }
+
+// PortDrops returns the drops of frames on their way to port i, by reason.
+func (b *Bridge) PortDrops(i int) [dataplane.Reasons]uint64 { return b.sw.PortDrops(packet.PortID(i)) }
+
+// Drops returns the drops of all frames, by reason.
+func (b *Bridge) Drops() [dataplane.Reasons]uint64 { return b.sw.Drops() }
+
+// Counts returns what the bridge has counted of frames at its gates.
+func (b *Bridge) Counts() Counts { return b.plane.Counts }
+
+// Late returns how late frames have left.
+func (b *Bridge) Late() *unit.Histogram { return &b.plane.late }
+
+// Stall returns the longest time for which something was due and the bridge did nothing.
+func (b *Bridge) Stall() unit.Time { return b.plane.Stall }

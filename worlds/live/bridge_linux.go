@@ -1,0 +1,76 @@
+package live
+
+import (
+	"errors"
+	"runtime"
+	"runtime/debug"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/unit"
+	"weir/internal/ring"
+)
+
+// BridgeDriver drives a Bridge by the wall clock.
+type BridgeDriver struct {
+	*Bridge
+	clock Clock
+	rings []*RingGate
+}
+
+// OpenBridge makes a bridge whose gates are these sockets, by port, and locks the calling
+// goroutine to its thread. From then on only that thread may use the bridge. Garbage is
+// collected only above limit bytes.
+func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDriver, error) {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(limit)
+	b := &BridgeDriver{}
+	var gates []Gate
+	for i, s := range sockets {
+		name := ""
+		if i < len(c.Ports) {
+			name = c.Ports[i].Name
+		}
+		g := NewRingGate(s, name, &b.clock)
+		gates, b.rings = append(gates, g), append(b.rings, g)
+	}
+	var err error
+	if b.Bridge, err = NewBridge(c, gates, b.clock.Now); err != nil {
+		return nil, err
+	}
+	// Without it the bridge still runs, but later; its lateness shows that.
+	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	return b, b.clock.Start()
+}
+
+// Now returns the event time.
+func (b *BridgeDriver) Now() unit.Time { return b.clock.Now() }
+
+// Run runs until control is readable. Its error is a socket's: ENETDOWN if the interface is down, after
+// which Run may be called again.
+func (b *BridgeDriver) Run(control int) error {
+	err := b.plane.Drive(&b.clock, b.rings, control, -1, nil)
+	b.plane.Err = nil
+	return err
+}
+
+// Drain lets waiting packets leave for at most a time, and receives no more frames. It returns how many packets
+// are left.
+func (b *BridgeDriver) Drain(limit unit.Time) (left int, err error) {
+	b.Shut()
+	for end := b.Now() + limit; ; {
+		now := b.Now()
+		if err := b.Step(now); err != nil && !errors.Is(err, unix.ENETDOWN) {
+			return b.Waiting(), err
+		}
+		b.plane.Err = nil
+		if left = b.Waiting(); left == 0 || now >= end {
+			return left, nil
+		}
+		timeout := unix.NsecToTimespec(int64(max(min(b.plane.Next(), end)-now, 0)/unit.Nanosecond) + 1)
+		if _, err := unix.Ppoll(nil, &timeout, nil); err != nil && err != unix.EINTR {
+			return left, err
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package live
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/core/unit"
+)
+
+// A step of the clock is noticed once, in either direction, and stamps from before and
+// after it are near now all the same; time itself goes on.
+func TestClockSteps(t *testing.T) { synctest.Test(t, clockSteps) }
+
+func clockSteps(t *testing.T) {
+	w := &Clock{}
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Read()
+	if w.steps != 0 {
+		t.Fatalf("%d steps although nobody has set the clock", w.steps)
+	}
+	for i, step := range []time.Duration{time.Hour, -time.Hour, time.Second, -time.Millisecond} {
+		stale := time.Now().UnixNano() - int64(step) // as the clock was before
+		w.ahead -= int64(step)                       // as if it had just been set
+		before := w.Now()
+		now := w.Read()
+		if w.steps != i+1 {
+			t.Errorf("set by %v: %d steps are known", step, w.steps)
+		}
+		if now < before || now > before+unit.Second {
+			t.Errorf("set by %v: from %v to %v", step, before, now)
+		}
+		if at := w.event(time.Now().UnixNano()); at < now || at > now+unit.Second {
+			t.Errorf("set by %v: a stamp of now, %v, is %v", step, now, at)
+		}
+		if at := w.event(stale); at > now+future {
+			t.Errorf("set by %v: an old stamp is %v, it is %v", step, at, now)
+		}
+	}
+	w.Read()
+	if w.steps != 4 {
+		t.Errorf("%d steps", w.steps)
+	}
+}
+
+// A stamp that is far after the last reading is right if time has gone on meanwhile: a thread
+// that stood still finds frames that came one after the other, not all at once.
+func TestStampsAfterAStall(t *testing.T) { synctest.Test(t, stampsAfterAStall) }
+
+func stampsAfterAStall(t *testing.T) {
+	w := &Clock{}
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read := w.Read()
+	time.Sleep(3 * time.Duration(future/unit.Nanosecond))
+	before := w.Now()
+	ns := time.Now().UnixNano()
+	const apart = 100_000
+	at, next := w.event(ns), w.event(ns+apart)
+	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.Now()+slack ||
+		next-at != apart*unit.Nanosecond {
+		t.Errorf("stamps at %v and 100 us later, long after %v, are %v and %v", before, read, at, next)
+	}
+	if at := w.event(ns + int64(time.Hour)); at != read {
+		t.Errorf("a stamp of the next hour is %v, want that of the last reading, %v", at, read)
+	}
+}

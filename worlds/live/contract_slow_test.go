@@ -1,0 +1,8 @@
+//go:build slow
+
+package live
+
+import "testing"
+
+// The contract with eight random schedules of the thread.
+func TestContractSeeds(t *testing.T) { contract(t, 8) }

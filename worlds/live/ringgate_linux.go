@@ -1,0 +1,69 @@
+package live
+
+import (
+	"errors"
+
+	"weir/core/unit"
+	"weir/internal/ring"
+)
+
+// Slots of rings: 4096 frames are 50 ms of a gigabit.
+const (
+	RxSlots = 4096
+	TxSlots = batch
+)
+
+// RingGate is a packet socket with rings as a gate.
+type RingGate struct {
+	*ring.Socket
+	host   string // whose frames come by it
+	clock  *Clock
+	failed error
+}
+
+// NewRingGate returns the gate of a host, or of a port, by a socket. The clock translates the socket's stamps.
+func NewRingGate(s *ring.Socket, host string, clock *Clock) *RingGate {
+	return &RingGate{Socket: s, host: host, clock: clock}
+}
+
+// Stamp translates the kernel's stamp into event time.
+func (g *RingGate) Stamp() unit.Time {
+	ns, ok := g.Socket.Stamp()
+	if !ok {
+		return unit.Never
+	}
+	return g.clock.event(ns)
+}
+
+// Counts returns what the socket has counted.
+func (g *RingGate) Counts() GateCounts {
+	c, err := g.Socket.Counts()
+	if err != nil {
+		g.failed = errors.Join(g.failed, err)
+	}
+	return GateCounts{Received: c.Received, RingLost: c.Lost, TooLong: c.TooLong, Partial: c.Partial, Tagged: c.Tagged}
+}
+
+// CountErr returns why Counts could not read the socket's counters; nil if it could.
+func (g *RingGate) CountErr() error { return g.failed }
+
+// Drive runs the plane by the wall clock until control is readable. read is called once, and then whenever the
+// descriptor more is readable; -1 and nil: there is none.
+func (d *Plane) Drive(clock *Clock, rings []*RingGate, control, more int, read func() error) error {
+	poller := NewPoller(clock, rings, control, more)
+	for readable := true; ; {
+		if err := d.Step(clock.Read()); err != nil {
+			return err
+		}
+		if readable && read != nil {
+			if err := read(); err != nil {
+				return err
+			}
+		}
+		var closed bool
+		var err error
+		if readable, closed, err = poller.Wait(d.Next()); closed || err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"weir/core/outcome"
+	"weir/core/unit"
+)
+
+// The counters of a message are added to those of its ranks when its ends are given back.
+
+// newRankCounters returns the counters of ranks without a message.
+func newRankCounters(ranks int) []outcome.RankCounters {
+	out := make([]outcome.RankCounters, ranks)
+	for i := range out {
+		out[i].Received.DelayMin = unit.Never
+	}
+	return out
+}
+
+// addRankCounters adds what the ends of a message have counted, as they have noted it, to its ranks.
+func (r *Simulation) addRankCounters(to [][]outcome.RankCounters, flow int) {
+	m, o := &r.jobs.message[flow-r.listed], &r.outcome[flow]
+	to[m.job][m.From].Add(&outcome.RankCounters{Sent: o.Sender, Received: o.Receiver, Timeouts: o.Timeouts})
+	to[m.job][m.to].Got += o.Receiver.ReceivedBytes
+}
+
+// rankCounters is what the messages of each job have counted since the run began: those that are over, and those that
+// are not. All nodes must have reached the same time.
+func (r *Simulation) rankCounters() (out [][]outcome.RankCounters) {
+	for _, x := range r.closedCounters {
+		out = append(out, append([]outcome.RankCounters(nil), x...))
+	}
+	for i := r.listed; i < len(r.outcome); i++ {
+		if r.sender[i] >= 0 || r.receiver[i] >= 0 {
+			r.note(i)
+			r.addRankCounters(out, i)
+		}
+	}
+	return out
+}
+
+// carriedBytes is what has arrived of the messages of a job.
+func (r *Simulation) carriedBytes(job int) (sum unit.Bytes) {
+	for i := range r.closedCounters[job] {
+		sum += r.closedCounters[job][i].Got
+	}
+	for i := r.listed; i < len(r.outcome); i++ {
+		if s := r.got(i); s != nil && int(r.jobs.message[i-r.listed].job) == job {
+			sum += s.counters.ReceivedBytes
+		}
+	}
+	return sum
+}
+
+// idealMessages notes what is known of messages that no packets carried: what each rank has sent. Of a job that is not
+// done it is not known what of that has arrived.
+func idealMessages(r *outcome.Result) {
+	for i := range r.Jobs {
+		all := newRankCounters(len(r.Jobs[i].Ranks))
+		for k := range all {
+			all[k].Received.ReceivedBytes = r.Jobs[i].Ranks[k].Sent
+		}
+		r.Messages = append(r.Messages, all)
+	}
+}

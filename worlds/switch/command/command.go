@@ -1,0 +1,82 @@
+// Package command is the command weir switch, which is the program weir-switch, too.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"weir/core/scheme"
+	"weir/internal/command"
+	softswitch "weir/worlds/switch"
+	"weir/worlds/switch/control"
+	"weir/worlds/switch/preflight"
+	"weir/worlds/switch/supervisor"
+)
+
+// Switch is command.Switch.
+type Switch struct{}
+
+// Run checks, starts or restores, as the flags demand.
+func (Switch) Run(f *command.SwitchFlags, e *command.Env) error {
+	switch {
+	case f.Restore && (f.Check || f.Bypass || f.Config != ""):
+		return fmt.Errorf("%w: --restore stands alone", command.ErrInput)
+	case f.Restore:
+		done, err := preflight.Restore()
+		for _, what := range done {
+			fmt.Fprintln(e.Stdout, "restored", what)
+		}
+		if err == nil && len(done) == 0 {
+			fmt.Fprintln(e.Stdout, "there is nothing to restore")
+		}
+		return inputError(err)
+	case f.Config == "":
+		return fmt.Errorf("%w: -c FILE is missing", command.ErrInput)
+	case f.Check:
+		return inputError(preflight.Check(schemes(e), f.Config, f.Bypass, e.Stdout))
+	}
+	return inputError(supervisor.Start(schemes(e), f.Config, f.Bypass,
+		[]string{os.Args[0], command.SwitchSupervisor}, e.Stderr))
+}
+
+// inputError marks errors of what was given.
+func inputError(err error) error {
+	if errors.Is(err, softswitch.ErrSetup) {
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
+	}
+	return err
+}
+
+// Supervise is the process of the supervisor.
+func (Switch) Supervise(state int, e *command.Env) error {
+	err := supervisor.Supervise(schemes(e), state, []string{command.SwitchDataplane}, e.Version, e.Stdout, e.Stderr)
+	code := command.Done
+	if err = inputError(err); errors.Is(err, command.ErrInput) {
+		code = command.WrongInput
+	} else if err != nil {
+		code = command.RunFailed
+	}
+	// The last lines may go to a pipe that no process reads: this one ends all the same.
+	time.AfterFunc(readTime, func() { os.Exit(code) })
+	return err
+}
+
+// readTime is how long a reader of a switch's output may take to read the last of it.
+const readTime = 500 * time.Millisecond
+
+// Serve is the process of the data plane.
+func (Switch) Serve(e *command.Env) error { return softswitch.Serve(schemes(e), os.Stdin, e.Pipe) }
+
+// WarningKinds returns the kinds of warnings that a switch issues.
+func (Switch) WarningKinds() []scheme.WarningKind {
+	return slices.Concat(softswitch.WarningKinds(), preflight.WarningKinds(), supervisor.WarningKinds(),
+		control.WarningKinds())
+}
+
+// schemes returns what a switch's file can name.
+func schemes(e *command.Env) softswitch.Schemes {
+	return softswitch.Schemes{Programs: e.Programs, Schedulers: e.Schedulers}
+}

@@ -1,0 +1,14 @@
+package command_test
+
+import (
+	"fmt"
+
+	flags "weir/internal/command"
+	"weir/worlds/switch/command"
+)
+
+// The command needs a file.
+func ExampleSwitch_Run() {
+	fmt.Println(command.Switch{}.Run(&flags.SwitchFlags{Check: true}, &flags.Env{}))
+	// Output: wrong input: -c FILE is missing
+}

@@ -1,0 +1,445 @@
+package softswitch
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/fabric/wiring"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/switchfile"
+	"weir/worlds/live"
+	"weir/worlds/switch/control"
+	"weir/worlds/switch/frames"
+)
+
+// Port is a port of the switch.
+type Port struct {
+	Name      string
+	Interface string
+	Rate      unit.LinkRate // of what leaves; zero: as fast as the interface takes it
+	Buffer    unit.Length   // of the port as a whole
+	Queue     unit.Length   // of each of its queues; zero: no other bound than Buffer
+}
+
+// Config is a switch as its file has it.
+type Config struct {
+	Ports     []Port // in the file's order
+	Programs  []switchfile.Program
+	Queues    int // a port
+	Scheduler string
+	Framing   packet.Framing
+	Users     frames.Rules   // whom frames belong to
+	Metrics   netip.AddrPort // where metrics are served; invalid: nowhere
+	User      string         // whom the processes run as
+	Resolved  string         // the file with all defaults
+
+	remarks    []document.Warning // of programs, of where they stand
+	mtus       []int              // of the ports' interfaces; nil: they are not known
+	metered    []dataplane.Metric // of all programs
+	usersAt    document.Place     // where users are declared, or else the file
+	usersGiven bool               // the file declares users
+	rates      []document.Place   // where rates of ports stand
+	scheduler  switchfile.NewScheduler
+	served     *switchfile.Served
+}
+
+// Bounds of a file.
+const (
+	maxBuffer = 1_000_000 // packets
+	fullFrame = 1514      // bytes of the largest frame with 1500 bytes of IP
+	longest   = 15        // characters of an interface's name (IFNAMSIZ)
+)
+
+// unshaped is the rate of a port that has none: no frame waits for the one before.
+var unshaped = unit.LinkRate{Bits: 400 * unit.Gbps}
+
+// Names of the switch's own metrics.
+const (
+	MetricBuildInfo = "weir_build_info"
+	MetricsPrefix   = "weir_switch_"
+)
+
+// DefaultMetrics is where metrics are if the file does not say where.
+const DefaultMetrics = "127.0.0.1:9465"
+
+var (
+	topKeys  = []string{"ports", "switch", "queues", "scheduler", "framing", "users", "metrics", "user"}
+	portKeys = []string{"interface", "rate", "buffer", "queue"}
+)
+
+const portExample = "{interface: eth1, rate: 50Mbps, buffer: 100 packets}"
+
+// Schemes are what a switch's file can name.
+type Schemes struct {
+	Programs   []dataplane.Scheme
+	Schedulers []tm.Scheme
+}
+
+// own returns the schemes with the bridge's own forwarding. Those that need a network stay, so
+// that the error can say why.
+func (s Schemes) own() Schemes {
+	s.Programs = slices.Clone(s.Programs)
+	bridge := forwardScheme()
+	for i := range s.Programs {
+		if s.Programs[i].Name == bridge.Name {
+			s.Programs[i] = bridge
+		}
+	}
+	return s
+}
+
+// kind is how messages name a switch's file.
+var kind = document.Kind{Name: "switch", Whole: "a switch file", First: "ports, switch, …"}
+
+// decoder reads a switch's file into c.
+type decoder struct {
+	*document.Reader
+	known Schemes
+	c     *Config
+}
+
+// Decode reads a switch's file. Its errors are document.InputErrors.
+func Decode(s Schemes, file string, data []byte) (*Config, error) {
+	d := &decoder{document.NewReader(kind), s.own(), &Config{}}
+	root := document.Parse(d.Reader, file, data)
+	if d.OK() && d.Keys(root, "key", topKeys) {
+		d.decode(root)
+	}
+	if d.OK() {
+		d.suits()
+		if d.OK() { // what does not suit would be said a second time, less well
+			d.try()
+		}
+	}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	root.Write(&b, 0)
+	d.c.Resolved = b.String()
+	return d.c, nil
+}
+
+// need returns the value of a key, which must be there.
+func (d *decoder) need(t *document.Node, key, what string, known []string, allowed string) (*document.Node, bool) {
+	v := t.Find(key)
+	if v == nil && t.Kind == document.Mapping {
+		d.Missing(t, key, what, known, allowed, "%s is missing", key)
+	}
+	return v, v != nil
+}
+
+func (d *decoder) decode(root *document.Node) {
+	c := d.c
+	if t, ok := d.need(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
+		d.ports(t)
+	}
+	c.Queues = switchfile.Queues(d.Reader, d.Default(root, "queues", "1", "ours"))
+	standard := "fifo"
+	if c.Queues > 1 {
+		standard = "strict"
+	}
+	scheduler := d.Default(root, "scheduler", standard, "ours: one queue, or strict priority")
+	if s := switchfile.Scheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues); s != nil {
+		c.scheduler, c.served = s.Make, s
+	}
+	c.Scheduler = scheduler.Flow()
+	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
+	var names []string
+	for _, f := range packet.Framings {
+		if !f.Fixed() {
+			names = append(names, f.Name)
+		}
+	}
+	c.Framing = switchfile.Framing(d.Reader, framing, names)
+	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
+		d.programs(t)
+	}
+	c.usersAt = root.Place
+	if t := root.Find("users"); t != nil {
+		c.usersAt, c.usersGiven = t.Place, true
+	}
+	d.users(root.Find("users"), root.Place)
+	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
+	if text := d.Text(metrics); text != "none" {
+		var err error
+		if c.Metrics, err = address4(text); err != nil {
+			d.Fail(metrics.Place, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
+		}
+	}
+	user := d.Default(root, "user", "nobody", "ours")
+	if c.User = d.Text(user); c.User == "root" || c.User == "0" {
+		d.Fail(user.Place, "a user without rights", "the switch gives root's rights up")
+	} else if c.User == "" {
+		d.Fail(user.Place, "the name of a user", "this is no name")
+	}
+}
+
+// address4 reads where metrics are to be.
+func address4(text string) (netip.AddrPort, error) {
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if n, err := strconv.ParseUint(text, 10, 16); err == nil && n > 0 {
+		return netip.AddrPortFrom(loopback, uint16(n)), nil
+	}
+	if port, ok := strings.CutPrefix(text, "localhost:"); ok {
+		text = "127.0.0.1:" + port
+	}
+	a, err := netip.ParseAddrPort(text)
+	if err == nil && a.Port() == 0 {
+		err = errors.New("port 0 cannot be asked for")
+	}
+	if err != nil {
+		return a, fmt.Errorf("%q is no address with a port", text)
+	}
+	return a, nil
+}
+
+func (d *decoder) ports(t *document.Node) {
+	c := d.c
+	if t.Kind != document.Mapping {
+		d.Fail(t.Place, "name: "+portExample, "this is %v", t.Kind)
+	}
+	taken := map[string]string{}
+	for _, k := range t.Keys {
+		if len(c.Ports) == control.MaxPorts {
+			d.Fail(k.Place, fmt.Sprintf("%d ports at most", control.MaxPorts), "there are too many ports")
+			return
+		}
+		if !word(k.Name) {
+			d.Fail(k.Place, "letters, digits, - and _", "a port cannot be called %q", k.Name)
+		}
+		p, rate := Port{Name: k.Name}, k.Place
+		if v := k.Value; d.Keys(v, "key of a port", portKeys) {
+			if x, ok := d.need(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
+				p.Interface = d.Text(x)
+				switch other, again := taken[p.Interface]; {
+				case p.Interface == "" || len(p.Interface) > longest || strings.ContainsAny(p.Interface, "/ \t\n:") ||
+					p.Interface == "." || p.Interface == "..":
+					d.Fail(x.Place, fmt.Sprintf("up to %d characters without /, : and space", longest),
+						"no interface can be called %q", p.Interface)
+				case again:
+					d.Fail(x.Place, "another interface", "interface %s is that of port %s already", p.Interface, other)
+				}
+				taken[p.Interface] = p.Name
+			}
+			if x := v.Find("rate"); x != nil {
+				p.Rate, rate = document.Read(d.Reader, x, unit.ParseLinkRate), x.Place
+			}
+			p.Buffer = d.bound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
+			if x := v.Find("queue"); x != nil {
+				p.Queue = d.bound(x)
+			}
+		}
+		c.Ports, c.rates = append(c.Ports, p), append(c.rates, rate)
+	}
+	if len(c.Ports) < 2 {
+		d.Fail(t.Place, "two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
+	}
+}
+
+// bound is that of a queue: it holds a full frame, and memory holds it.
+func (d *decoder) bound(t *document.Node) unit.Length {
+	l := switchfile.Buffer(d.Reader, t)
+	switch {
+	case l.Bytes > 0 && l.Bytes < fullFrame:
+		d.Fail(t.Place, fmt.Sprintf("at least %d B, or a number of packets", fullFrame),
+			"a buffer of %v is below a full frame", l.Bytes)
+	case l.Packets > maxBuffer || l.Bytes > maxBuffer*fullFrame:
+		d.Fail(t.Place, fmt.Sprintf("up to %d packets", maxBuffer), "this buffer is too large")
+	}
+	return l
+}
+
+// word reports whether s can be a name in metrics and messages.
+func word(s string) bool {
+	return s != "" && len(s) <= 40 &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+func (d *decoder) programs(t *document.Node) {
+	c := d.c
+	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, switchfile.Standalone)
+	forwards := false
+	for _, p := range c.Programs {
+		forwards = forwards || p.Traits.Forwards
+		if why := p.Traits.WhyNotStandalone; why != "" {
+			d.Fail(p.At, d.instead(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
+		}
+	}
+	if !forwards && d.OK() {
+		d.Fail(t.Place, "[forward, …]", "no program forwards")
+	}
+}
+
+// instead is what can be had instead of a program that cannot run alone with the parameters that it
+// has: itself with others, or programs that a bridge can run with their defaults.
+func (d *decoder) instead(refused *dataplane.Scheme) string {
+	var names []string
+	for _, s := range d.known.Programs {
+		switch {
+		case dataplane.TraitsOf(s.Default()).WhyNotStandalone != "":
+		case s.Name == refused.Name:
+			return s.Name + " with other parameters"
+		default:
+			names = append(names, s.Name)
+		}
+	}
+	sort.Strings(names)
+	return document.Choices(names)
+}
+
+// suits asks the programs and the scheduler what they have to say of the switch.
+func (d *decoder) suits() {
+	s := &dataplane.SwitchContext{Framing: d.c.Framing, Queues: d.c.Queues,
+		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports)),
+		Book:       frames.NewUsers(&d.c.Users, 0).Book}
+	for _, p := range d.c.Ports {
+		rate := p.Rate
+		if rate == (unit.LinkRate{}) {
+			rate = unshaped
+		}
+		s.Ports = append(s.Ports, dataplane.Peer{To: p.Name, Rate: rate, Buffer: p.Buffer})
+	}
+	warn := func(w document.Warning, _ float64) { d.c.remarks = append(d.c.remarks, w) }
+	for i := range d.c.Programs {
+		d.c.Programs[i].Remarks(d.Reader, s, warn)
+	}
+	if x := d.c.served; x != nil {
+		x.Remarks(d.Reader, s, warn)
+	}
+}
+
+// try builds the programs once, for the errors that only they can find.
+func (d *decoder) try() {
+	c := d.c
+	u := frames.NewUsers(&c.Users, 0)
+	b := c.bridge(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
+		for _, p := range c.Programs {
+			x, err := p.Scheme.Build(site, p.Config)
+			if err == nil {
+				err = c.meter(x)
+			}
+			if err != nil {
+				d.Fail(p.At, "", "%v", err)
+			}
+		}
+		return nil, nil
+	})
+	for i, p := range b.Ports {
+		if _, err := c.scheduler(c.Queues, p.Rate); err != nil {
+			d.Fail(c.rates[i], "", "port %s: scheduler %s: %v", p.Name, c.served.Scheme.Name, err)
+		}
+	}
+	b.Scheduler = func(queues int, r unit.LinkRate) (tm.Scheduler, error) {
+		s, err := c.scheduler(queues, r)
+		if err != nil {
+			s = tm.NewFIFO() // the error is reported above
+		}
+		return s, nil
+	}
+	b.Switch() // what only the programs know, they have reported above
+}
+
+// bridge is the data plane of the file's switch, for frames up to a length, with these programs.
+func (c *Config) bridge(seed uint64, maxFrame int, u *frames.Users,
+	programs func(site *dataplane.Site) ([]dataplane.Program, error)) live.BridgeConfig {
+	return live.BridgeConfig{
+		Name: "switch", Seed: seed, Ports: c.links(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.Book,
+		SwitchConfig: wiring.SwitchConfig{
+			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: frames.NewCodec(u),
+		},
+	}
+}
+
+// meter adds the metrics of a program, which must not be those of another or of the switch.
+func (c *Config) meter(p dataplane.Program) error {
+	x, ok := p.(dataplane.Metered)
+	if !ok {
+		return nil
+	}
+	c.metered = append(c.metered, x.Metrics()...)
+	if err := dataplane.CheckMetrics(c.metered); err != nil {
+		return fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	for _, m := range x.Metrics() {
+		switch {
+		case len(m.Name) > control.MaxText:
+			return fmt.Errorf("%s: metric %s has a name of more than %d characters", p.Name(), m.Name, control.MaxText)
+		case strings.HasPrefix(m.Name, MetricsPrefix) || m.Name == MetricBuildInfo:
+			return fmt.Errorf("%s: metric %s is one of the switch's own", p.Name(), m.Name)
+		}
+	}
+	return nil
+}
+
+// links are the ports as the data plane has them.
+func (c *Config) links() (all []live.BridgePort) {
+	limit := func(l unit.Length) tm.Limit { return tm.Limit{Packets: l.Packets, Bytes: l.Bytes} }
+	for i, p := range c.Ports {
+		rate, mtu := p.Rate, 0
+		if rate == (unit.LinkRate{}) {
+			rate = unshaped
+		}
+		if i < len(c.mtus) {
+			mtu = c.mtus[i]
+		}
+		all = append(all, live.BridgePort{Name: p.Name, Rate: rate, Buffer: limit(p.Buffer), Queue: limit(p.Queue), MTU: mtu})
+	}
+	return all
+}
+
+// Warnings returns warnings of what is hardly meant: those of programs, exempt frames that could
+// fill a port (lax), users who are not protected in what they receive (receivers), and rates at which a full frame
+// takes more than a second, while no other frame leaves that port. maxFrame is the bytes of such a frame, without tags.
+func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warning) {
+	warnings = append(append(slices.Clone(c.remarks), c.lax()...), c.receivers()...)
+	for i, p := range c.Ports {
+		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
+		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
+			continue
+		}
+		w := document.Warn(warnSlowFrame, c.rates[i], "port %s: a frame of %d bytes takes %d s at %v, and nothing else "+
+			"leaves meanwhile", p.Name, frame, 8*frame/int64(p.Rate.Bits), p.Rate)
+		w.Port = p.Name
+		warnings = append(warnings, w)
+	}
+	return warnings
+}
+
+// ProgramMetrics returns the metrics of all programs.
+func (c *Config) ProgramMetrics() []dataplane.Metric { return c.metered }
+
+// Keeps reports whether a running switch can go over to next; the error says what would have
+// to stay as it is.
+func (c *Config) Keeps(next *Config) error {
+	describe := func(c *Config) (s []string) {
+		for _, p := range c.Ports {
+			s = append(s, p.Name+" = "+p.Interface)
+		}
+		return s
+	}
+	for _, x := range []struct{ what, was, is string }{
+		{"ports and their interfaces", strings.Join(describe(c), ", "), strings.Join(describe(next), ", ")},
+		{"queues", strconv.Itoa(c.Queues), strconv.Itoa(next.Queues)},
+		{"scheduler", c.Scheduler, next.Scheduler},
+		{"framing", c.Framing.Name, next.Framing.Name},
+		{"users", c.Users.Fixed(), next.Users.Fixed()},
+		{"metrics", c.Metrics.String(), next.Metrics.String()},
+		{"user", c.User, next.User},
+	} {
+		if x.was != x.is {
+			return fmt.Errorf("%s cannot change while the switch runs (%s; the file now says %s): stop it and start it again",
+				x.what, x.was, x.is)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package control
+
+import (
+	"bufio"
+	"encoding/json"
+)
+
+// Request is a message of the supervisor to the data plane: a line of JSON.
+type Request struct {
+	Do   string // begin, reload, publish, stop
+	File string
+	Data []byte
+	// Of begin: what the descriptors are.
+	Sockets []Socket
+	Page    int
+	Bypass  bool // a bridge waits for its end
+}
+
+// Socket is an open packet socket of a port.
+type Socket struct {
+	FD       int
+	Port     string
+	MaxFrame int
+}
+
+// Words of Request.Do.
+const (
+	DoBegin   = "begin"
+	DoReload  = "reload"
+	DoPublish = "publish"
+	DoStop    = "stop"
+)
+
+// ReadRequest reads the next request.
+func ReadRequest(lines *bufio.Reader) (r Request, err error) {
+	line, err := lines.ReadBytes('\n')
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(line, &r)
+}

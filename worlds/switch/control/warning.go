@@ -1,0 +1,21 @@
+package control
+
+import (
+	"weir/core/scheme"
+	"weir/internal/document"
+)
+
+var warnNoFilter = scheme.WarningKind{ID: "switch-no-seccomp",
+	Condition: "the kernel refuses the filter of system calls for the data plane or its supervisor"}
+
+// WarningKinds returns the kinds of warnings about the processes of a switch.
+func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnNoFilter} }
+
+// FilterWarnings warns of a process for which the kernel has refused a filter of system calls.
+func FilterWarnings(process string, err error) (all []document.Warning) {
+	if err != nil {
+		all = append(all, document.Warn(warnNoFilter, document.Place{}, "no filter of system calls holds the %s: %v", process,
+			err))
+	}
+	return all
+}

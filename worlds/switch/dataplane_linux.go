@@ -1,0 +1,242 @@
+package softswitch
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/ring"
+	"weir/worlds/live"
+	"weir/worlds/switch/control"
+	"weir/worlds/switch/frames"
+)
+
+// ringConfig is that of a port's socket.
+func ringConfig(name string, maxFrame int) ring.Config {
+	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: live.RxSlots, Tx: live.TxSlots, Tags: true,
+		Promiscuous: true}
+}
+
+// memoryLimit is the size at which the data plane collects garbage after all; it makes hardly any.
+const memoryLimit = 512 << 20
+
+// drainFor is for how long frames that wait may leave when the switch stops.
+const drainFor = unit.Second
+
+// bypassDrain is that time with a bypass, whose traffic waits for the end of the switch.
+const bypassDrain = 400 * unit.Millisecond
+
+// Niceness of the data plane, if it may have it.
+const Niceness = -10
+
+// loop is the data plane while it runs. Only the driver's thread touches what is not atomic.
+type loop struct {
+	driver *live.BridgeDriver
+	plane
+	ports   []*tm.Port
+	shared  *control.SharedCounters
+	out     *json.Encoder
+	samples sampler
+	reloads uint64
+	drain   unit.Time // for how long frames that wait may leave at the end
+	down    bool      // a port's interface was, when it was last looked at
+
+	event   int // eventfd, by which the other goroutine wakes the thread
+	next    atomic.Pointer[decoded]
+	publish atomic.Bool
+	stop    atomic.Bool
+}
+
+// decoded is a file that was read again.
+type decoded struct {
+	config *Config
+	err    error
+}
+
+// Serve is the process of the data plane. The supervisor's first request on requests names its
+// sockets; it carries frames until a request stops it or requests ends, and replies on out. It
+// needs no capability and never releases its thread.
+func Serve(known Schemes, requests io.Reader, out io.Writer) error {
+	lines := bufio.NewReaderSize(requests, 1<<16)
+	first, err := control.ReadRequest(lines)
+	if err == nil && first.Do != control.DoBegin {
+		err = fmt.Errorf("the first order is %q", first.Do)
+	}
+	if err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	l := &loop{out: json.NewEncoder(out), drain: drainFor}
+	if first.Bypass {
+		l.drain = bypassDrain
+	}
+	if l.config, err = Decode(known, first.File, first.Data); err != nil {
+		return err
+	}
+	memory, err := unix.Mmap(first.Page, 0, int(control.SharedBytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("data plane: shared page: %w", err)
+	}
+	l.shared = control.SharedIn(memory)
+	var sockets []*ring.Socket
+	maxFrame := 0
+	for _, x := range first.Sockets {
+		s, err := ring.Attach(ringConfig(x.Port, x.MaxFrame), x.FD)
+		if err != nil {
+			return fmt.Errorf("data plane: %w", err)
+		}
+		sockets, maxFrame = append(sockets, s), max(maxFrame, x.MaxFrame)
+		l.config.mtus = append(l.config.mtus, x.MaxFrame-packet.EthernetHeader)
+	}
+	var seed [8]byte
+	if _, err := unix.Getrandom(seed[:], 0); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	l.users = frames.NewUsers(&l.config.Users, binary.BigEndian.Uint64(seed[:]))
+	l.refusals = frames.NewRefusals(l.config.Framing, len(l.config.Ports))
+	l.users.Forget = func(a packet.Addr) { forget(l.running, l.ports, a) }
+	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	unix.Setpriority(unix.PRIO_PROCESS, 0, Niceness) // without it, its lateness shows
+	c := l.config.bridge(binary.BigEndian.Uint64(seed[:]), maxFrame+frames.MaxTagged, l.users,
+		func(site *dataplane.Site) (all []dataplane.Program, err error) {
+			l.ports = site.At
+			l.running, _, err = succeed(0, site, nil, l.config.Programs)
+			return programs(l.running, l.refusals), err
+		})
+	if l.driver, err = live.OpenBridge(c, sockets, memoryLimit); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	l.bridge = l.driver.Bridge
+	unconfined := control.ConfineDataPlane()
+	if err := l.out.Encode(control.Reply{Is: control.IsBegun}); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	for _, w := range control.FilterWarnings("data plane", unconfined) {
+		l.out.Encode(control.Reply{Is: control.IsNote, Text: w.Line()})
+	}
+	go l.listen(known, lines)
+	return l.run()
+}
+
+// listen receives requests in a goroutine of its own, decodes them, and leaves them for the data
+// plane's thread.
+func (l *loop) listen(known Schemes, lines *bufio.Reader) {
+	for {
+		o, err := control.ReadRequest(lines)
+		switch {
+		case err != nil || o.Do == control.DoStop:
+			l.stop.Store(true)
+		case o.Do == control.DoPublish:
+			l.publish.Store(true)
+		case o.Do == control.DoReload:
+			c, err := Decode(known, o.File, o.Data)
+			l.next.Store(&decoded{c, err})
+		}
+		wake := [8]byte{7: 1}
+		unix.Write(l.event, wake[:])
+		if err != nil {
+			return
+		}
+	}
+}
+
+// run carries frames until the switch is to stop.
+func (l *loop) run() error {
+	for {
+		err := l.driver.Run(l.event)
+		if err != nil {
+			switch {
+			case errors.Is(err, unix.ENXIO): // of a frame that was to leave there
+				return fmt.Errorf("data plane: the interface of a port is gone: %w", err)
+			case !errors.Is(err, unix.ENETDOWN):
+				return fmt.Errorf("data plane: %w", err)
+			}
+			if !l.down { // it is reported once
+				l.down = true
+				l.out.Encode(control.Reply{Is: control.IsNote, Text: fmt.Sprintf("the interface of a port is down: %v", err)})
+			}
+			// Until it is up again, orders are all that there is to wait for.
+			timeout := unix.NsecToTimespec(1e6)
+			unix.Ppoll(nil, &timeout, nil)
+		} else {
+			l.down = false
+		}
+		var count [8]byte
+		unix.Read(l.event, count[:])
+		if x := l.next.Swap(nil); x != nil {
+			l.reload(x)
+		}
+		if l.publish.Swap(false) {
+			l.write()
+		}
+		if l.stop.Load() {
+			left, err := l.driver.Drain(l.drain)
+			l.write()
+			if err != nil {
+				return fmt.Errorf("data plane: %w", err)
+			}
+			return l.out.Encode(control.Reply{Is: control.IsStopped, Left: left})
+		}
+	}
+}
+
+// reload changes to the configuration of a file that was read, and answers whether it has.
+func (l *loop) reload(x *decoded) {
+	var notes []string
+	err := x.err // although the supervisor has read the same
+	if err == nil {
+		notes, err = l.plane.reload(l.driver.Now(), x.config)
+	}
+	if err != nil {
+		l.out.Encode(control.Reply{Is: control.IsRefused, Text: err.Error()}.Brief())
+		return
+	}
+	l.reloads++
+	l.out.Encode(control.Reply{Is: control.IsReloaded, Notes: notes}.Brief())
+}
+
+// write puts the counters into the shared memory. It makes no garbage.
+func (l *loop) write() {
+	b, c := l.driver, l.shared.Begin()
+	defer l.shared.End()
+	c.At, c.Reloads = b.Now(), l.reloads
+	for i := range l.config.Ports {
+		to, port, gate := &c.Ports[i], b.Port(i), b.GateCounts(i)
+		to.In, to.InBytes = b.Received(i)
+		to.Out, to.OutBytes = port.TxPackets(), port.TxBytes()
+		to.Drops = b.PortDrops(i)
+		to.Queue, to.QueueBytes = uint64(port.Packets()), uint64(port.Bytes())
+		to.Ring, to.RingLost, to.TooLong, to.Partial = gate.Received, gate.RingLost, gate.TooLong, gate.Partial
+	}
+	c.Drops = b.Drops()
+	n := b.Counts()
+	c.Unsent, c.Unmade, c.Runts = n.SendLost, n.Unwritable, n.NonIP
+	c.Waiting, c.Stall = uint64(b.Waiting()), b.Stall()
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) == nil {
+		c.CPU = unit.Time(usage.Utime.Nano()+usage.Stime.Nano()) * unit.Nanosecond
+	}
+	late := b.Late()
+	c.Late, c.LateSum = late.Count(), late.Sum()
+	late.CountUpTo(control.LatenessBounds[:], c.LateTo[:])
+	c.Known, c.Forgotten, c.Samples = l.users.Known, l.users.Forgotten, 0
+	for i := range l.running {
+		l.samples.take(c.At, &l.running[i], c)
+	}
+}
+
+// OpenSocket opens a port's socket for the data plane.
+func OpenSocket(name string, maxFrame int) (*ring.Socket, error) {
+	return ring.Open(ringConfig(name, maxFrame))
+}

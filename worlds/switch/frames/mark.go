@@ -1,0 +1,249 @@
+package frames
+
+import (
+	"bytes"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+)
+
+// How a frame carries a program's mark between switches of a domain: as an option of 6 bytes. Over IPv6 it stands
+// in the hop-by-hop header (RFC 8200 §4.3), and over IPv4 in a header of the same layout behind that of IP, with
+// protocol 253 (RFC 3692), as core/packet has it. Either way a mark takes 8 bytes: a header of its own, or, where a
+// host's packet has a hop-by-hop header already, that many more there. What is not IP cannot carry one.
+const (
+	shim       = 253
+	padN       = 1
+	markBytes  = 8
+	markOption = 6 // of them: type, length, 4 bytes of data
+)
+
+// markPlace is where a frame has a mark, or would have it.
+type markPlace struct {
+	header int // of options; 0: there is none
+	end    int // of that header
+	option int // the mark's; 0: there is none
+}
+
+// markPlace finds a frame's mark.
+func (d *anatomy) markPlace(f []byte) (m markPlace) {
+	at, proto := d.ip+packet.IPv6Header, hopByHop
+	next := 6
+	if d.version == 4 {
+		at, proto, next = d.ip+int(f[d.ip]&15)*4, shim, 9
+	}
+	if int(f[d.ip+next]) != proto || d.end < at+8 || d.end < at+8*(int(f[at+1])+1) {
+		return m
+	}
+	m.header, m.end = at, at+8*(int(f[at+1])+1)
+	for i := at + 2; i < m.end; {
+		if f[i] == 0 { // Pad1
+			i++
+			continue
+		}
+		if i+2 > m.end || i+2+int(f[i+1]) > m.end {
+			return markPlace{} // damaged: a mark gets a header of its own
+		}
+		if f[i] == packet.ExtActivity && f[i+1] == markOption-2 {
+			m.option = i
+			return m
+		}
+		i += 2 + int(f[i+1])
+	}
+	return m
+}
+
+// behindShim lets the transport be that behind the header of a mark over IPv4. All fragments have one of their own.
+func (d *anatomy) behindShim(f []byte) {
+	if m := d.markPlace(f); m.header > 0 {
+		d.proto, d.transport = f[m.header], m.end
+	}
+}
+
+// readMark takes over what switches of a domain may write.
+func readMark(p *packet.Packet, d *anatomy) {
+	if m := d.markPlace(p.Data); m.option > 0 {
+		p.SetExtension(packet.ExtActivity, p.Data[m.option+2:m.option+markOption])
+	}
+}
+
+// writeMark gives a frame the mark that its packet has, or takes it away.
+func writeMark(p *packet.Packet, d *anatomy) {
+	data, marked := p.Extension(packet.ExtActivity)
+	m := d.markPlace(p.Data)
+	switch {
+	case marked && m.option > 0:
+		copy(p.Data[m.option+2:], data)
+	case marked && len(data) == markOption-2:
+		d.insertMark(p, m, data)
+	case !marked && m.option > 0:
+		d.removeMark(p, m)
+	}
+}
+
+// insertMark makes room for a mark: at the end of the header of options if there is one.
+func (d *anatomy) insertMark(p *packet.Packet, m markPlace, data []byte) {
+	f := p.Data
+	next, proto := d.nextHeader()
+	option := [markBytes]byte{packet.ExtActivity, markOption - 2, data[0], data[1], data[2], data[3], padN, 0}
+	at := m.end
+	if m.header == 0 {
+		at = d.ip + packet.IPv6Header
+		if d.version == 4 {
+			at = d.ip + int(f[d.ip]&15)*4
+		}
+		copy(option[2:], option[:markOption])
+		option[0], option[1] = f[next], 0
+	} else if f[m.header+1] == 255 {
+		return // a header of options cannot be longer: this frame goes without
+	}
+	if d.version == 4 && d.end-d.ip+markBytes > 0xffff || d.version == 6 && d.end-d.ip-packet.IPv6Header+
+		markBytes > 0xffff {
+		return
+	}
+	n := len(f)
+	f = append(f, option[:]...)
+	copy(f[at+markBytes:], f[at:n])
+	copy(f[at:], option[:])
+	p.Data = f
+	if m.header > 0 {
+		f[m.header+1]++
+		d.resize(f, markBytes, f[next])
+	} else {
+		d.resize(f, markBytes, proto)
+	}
+}
+
+// removeMark takes a mark away, and the header if nothing else is in it. Where an option stands that no switch has
+// written so, it becomes padding.
+func (d *anatomy) removeMark(p *packet.Packet, m markPlace) {
+	f := p.Data
+	next, _ := d.nextHeader()
+	switch alone := m.end-m.header == markBytes; {
+	case alone:
+		proto := f[m.header]
+		p.Data = append(f[:m.header], f[m.end:]...)
+		d.resize(p.Data, -markBytes, proto)
+	case m.option == m.end-markBytes && f[m.option+markOption] == padN && f[m.option+markOption+1] == 0:
+		p.Data = append(f[:m.option], f[m.end:]...)
+		p.Data[m.header+1]--
+		d.resize(p.Data, -markBytes, f[next])
+	default:
+		f[m.option] = padN
+		clear(f[m.option+2 : m.option+markOption])
+	}
+}
+
+// nextHeader is where IP says what is behind its header, and what it says of one of options.
+func (d *anatomy) nextHeader() (at int, proto uint8) {
+	if d.version == 4 {
+		return d.ip + 9, shim
+	}
+	return d.ip + 6, hopByHop
+}
+
+// resize updates lengths and checksum of a frame whose IP packet has grown by so many bytes, and its protocol.
+func (d *anatomy) resize(f []byte, by int, proto uint8) {
+	ip := f[d.ip:]
+	if d.session > 0 {
+		be.PutUint16(f[d.session+4:], uint16(int(be.Uint16(f[d.session+4:]))+by))
+	}
+	if d.version == 6 {
+		ip[6] = proto
+		be.PutUint16(ip[4:], uint16(int(be.Uint16(ip[4:]))+by))
+		return
+	}
+	word := func(at int, v uint16) {
+		be.PutUint16(ip[10:], packet.UpdateChecksum(be.Uint16(ip[10:]), be.Uint16(ip[at:]), v))
+		be.PutUint16(ip[at:], v)
+	}
+	word(2, uint16(int(be.Uint16(ip[2:]))+by))
+	word(8, uint16(ip[8])<<8|uint16(proto))
+}
+
+// Errors about packets that are too long, for those who can send shorter ones.
+const (
+	quoted4 = 576 - 28 // bytes of a packet that ICMP quotes (RFC 1812 §4.3.2.3)
+	quoted6 = 1280 - 48
+	// errorRate is how much a port gets of them at most (RFC 1812 §4.3.2.8, RFC 4443 §2.4 f).
+	errorRate = 1_000_000
+)
+
+// Refusals is the program that answers packets that another one has found too long (dataplane.TooLong) with the largest
+// length.
+type Refusals struct {
+	framing packet.Framing
+	limits  []bucket // by port
+}
+
+// NewRefusals returns the program of a switch with this many ports.
+func NewRefusals(framing packet.Framing, ports int) *Refusals {
+	return &Refusals{framing: framing, limits: make([]bucket, ports)}
+}
+
+// Name is no name of a program in a file.
+func (*Refusals) Name() string { return "too long" }
+
+// OnDrop answers where the packet came in.
+func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+	in := p.Meta.In
+	if why != dataplane.TooLong || p.Data == nil || int(in) >= len(r.limits) {
+		return
+	}
+	f := tooLong(p.Data, int(p.Meta.User))
+	if f == nil || !r.limits[in].take(env.Now(), 8*int64(len(f)), errorRate) {
+		return
+	}
+	q := env.New()
+	q.Data, q.Size, q.Kind = f, r.framing.Frame(int32(len(f)), 0, false), packet.Notice
+	env.Send(q, in, 0)
+}
+
+// tooLong is the frame that tells the sender of f that IP packets may have this many bytes: ICMP "fragmentation
+// needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 4443 §3.2, RFC 8201). The switch has no address, so it comes
+// from the one that the packet was for. nil: nobody must be told (RFC 1122 §3.2.2).
+func tooLong(f []byte, mtu int) []byte {
+	d, ok := dissect(f)
+	if !ok || f[0]&1 != 0 || d.markPlace(f).header > 0 && d.version == 4 {
+		return nil
+	}
+	ip := f[d.ip:d.end]
+	out := append(append(append(make([]byte, 0, 1400), f[6:12]...), f[:6]...), f[12:d.ip]...)
+	var err error
+	if d.version == 4 {
+		h := packet.IPv4(ip)
+		if be.Uint16(ip[6:])&0x1fff != 0 || !h.ChecksumOK() || h.Dst().IsMulticast() || h.Src().IsUnspecified() ||
+			d.proto == packet.ProtoICMP && (d.end <= d.transport || ip[d.transport-d.ip] != 8 && ip[d.transport-d.ip] != 0) {
+			return nil
+		}
+		ip = ip[:min(len(ip), quoted4)]
+		if out, err = packet.AppendIPv4(out, h.Dst(), h.Src(), packet.ProtoICMP, 0, 64, 8+len(ip)); err != nil {
+			return nil
+		}
+		at := len(out)
+		out = append(append(out, 3, 4, 0, 0, 0, 0, byte(mtu>>8), byte(mtu)), ip...)
+		be.PutUint16(out[at+2:], packet.Checksum(packet.Sum(0, out[at:])))
+	} else {
+		h := packet.IPv6(ip)
+		if h.Dst().IsMulticast() || h.Src().IsUnspecified() ||
+			d.proto == packet.ProtoICMPv6 && (d.end <= d.transport || ip[d.transport-d.ip] < 128) {
+			return nil
+		}
+		ip = ip[:min(len(ip), quoted6)]
+		if out, err = packet.AppendIPv6(out, h.Dst(), h.Src(), packet.ProtoICMPv6, 0, 64, 8+len(ip)); err != nil {
+			return nil
+		}
+		at := len(out)
+		out = append(append(out, 2, 0, 0, 0, 0, 0, byte(mtu>>8), byte(mtu)), ip...)
+		src, dst := h.Dst().As16(), h.Src().As16()
+		var pseudo bytes.Buffer
+		pseudo.Write(src[:])
+		pseudo.Write(dst[:])
+		pseudo.Write([]byte{0, 0, byte((len(out) - at) >> 8), byte(len(out) - at), 0, 0, 0, packet.ProtoICMPv6})
+		be.PutUint16(out[at+2:], packet.Checksum(packet.Sum(packet.Sum(0, pseudo.Bytes()), out[at:])))
+	}
+	if d.session > 0 {
+		be.PutUint16(out[d.session+4:], uint16(len(out)-d.session-pppoeHeader))
+	}
+	return out
+}

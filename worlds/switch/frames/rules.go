@@ -1,0 +1,185 @@
+package frames
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	userset "weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Attribute is what makes users of frames.
+type Attribute string
+
+// Attributes.
+const (
+	ByAddress Attribute = "address"
+	ByVLAN    Attribute = "vlan" // the outermost tag's
+	ByQinQ    Attribute = "qinq" // the two outermost tags'
+)
+
+// Unnamed is what those are whom the file does not name.
+type Unnamed string
+
+// Answers.
+const (
+	Each      Unnamed = "each"   // users, each of them
+	PerPort   Unnamed = "port"   // one user at each port
+	OneForAll Unnamed = "shared" // one user
+)
+
+// VLANs are the VLANs of a frame: the inner identifier in the low 12 bits, the outer one above. One that has
+// no tag, or the priority tag's 0, is 0.
+type VLANs uint32
+
+// Rules are the rules by which frames belong to users.
+type Rules struct {
+	By         Attribute
+	Most       int
+	IPv4Bits   int        // of addresses, that make a user
+	IPv6Bits   int        // … of IPv6
+	New        unit.Time  // for how long an address is none yet
+	ExemptSize unit.Bytes // of frames of ARP and neighbour discovery
+	ExemptRate unit.Rate  // … at a port
+
+	Behind    int // the port behind which users are; −1: sources are
+	Customers []Customer
+	Named     []netip.Prefix // of users without a name
+	VLANs     []VLANs        // that the file lists, of users without a name
+	Peers     []netip.Prefix // by which programs tell other ends apart
+	Unnamed   Unnamed
+
+	Ports []string // names of the switch's ports
+}
+
+// Customer is a user with a name, with the frames of its addresses and VLANs.
+type Customer struct {
+	Name     string
+	Prefixes []netip.Prefix
+	VLANs    []VLANs
+}
+
+// NamedCount returns how many users the file names or lists.
+func (u *Rules) NamedCount() int { return len(u.Customers) + len(u.Named) + len(u.VLANs) }
+
+// declared returns the customers as programs know them.
+func (u *Rules) declared() (all []packet.User) {
+	for _, c := range u.Customers {
+		all = append(all, packet.User{Name: c.Name, Prefixes: c.Prefixes})
+	}
+	return all
+}
+
+// Params binds the rules that are single values. All of them are ours.
+func (u *Rules) Params(p *scheme.Params) {
+	scheme.Word(p, &u.By, "by", string(ByAddress), "what a user is: an address, the outermost VLAN tag, or two of them",
+		"address: P4-ABC §5.2; vlan, qinq: ours", ByAddress, ByVLAN, ByQinQ)
+	p.Int(&u.Most, "most", "4096", "how many users there is room for", "ours").Min("1").Max(strconv.Itoa(MaxUsers))
+	p.Int(&u.IPv4Bits, "ipv4_bits", "32", "bits of an IPv4 address that make a user", "P4-ABC §5.2").Min("1").Max("32")
+	p.Int(&u.IPv6Bits, "ipv6_bits", "64", "bits of an IPv6 address that make a user",
+		"ours: whoever has an address has a /64 (RFC 4291 §2.5.4)").Min("1").Max("128")
+	p.Time(&u.New, "new", "1s", "for how long a new user counts as one of its port's others", "ours").Min("0s")
+	p.Size(&u.ExemptSize, "exempt_size", "512 B", "largest frame of ARP and neighbour discovery that is no user's",
+		"ours").Min("0B")
+	p.Rate(&u.ExemptRate, "exempt_rate", "200kbps", "most of either that comes in at a port and is no user's",
+		"ours").Min("0bps")
+}
+
+// MaxUsers limits the users of a switch, and MaxPeers the prefixes of other ends.
+const (
+	MaxUsers = 1 << 16
+	MaxPeers = 1024
+)
+
+// ParseMember reads what belongs to a customer: a prefix, or VLANs.
+func (a Attribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err error) {
+	if a != ByAddress {
+		vlans, err = a.ParseVLANs(text)
+		return p, vlans, err
+	}
+	if tags, ok := strings.CutPrefix(text, "vlan "); ok {
+		vlans, err = ByQinQ.ParseVLANs(tags)
+		return p, vlans, err
+	}
+	p, err = userset.Prefix(text)
+	return p, nil, err
+}
+
+// ParseVLANs reads VLANs as a file names them: 100, 100-199, or, by two tags, 100.7 with the outer one first.
+func (a Attribute) ParseVLANs(s string) (all []VLANs, err error) {
+	wrong := fmt.Errorf("%q is no VLAN: identifiers are 1 to 4094, in ranges such as 100-199", s)
+	number := func(s string) (n uint64) {
+		n, err = strconv.ParseUint(s, 10, 16)
+		if n < 1 || n > 4094 || err != nil {
+			err = wrong
+		}
+		return n
+	}
+	if outer, inner, two := strings.Cut(s, "."); two && a == ByQinQ {
+		o := number(outer)
+		if err != nil {
+			return nil, err
+		}
+		return []VLANs{VLANs(o<<12 | number(inner))}, err
+	}
+	first, last, several := strings.Cut(s, "-")
+	from := number(first)
+	to := from
+	if several && err == nil {
+		if to = number(last); to < from {
+			err = wrong
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for v := from; v <= to; v++ {
+		all = append(all, VLANs(v<<12))
+	}
+	return all, nil
+}
+
+// String returns a VLAN as a file names it.
+func (v VLANs) String() string {
+	if v&0xfff == 0 {
+		return strconv.Itoa(int(v >> 12))
+	}
+	return fmt.Sprintf("%d.%d", v>>12, v&0xfff)
+}
+
+// behind is the port behind which users are, as the codec has it.
+func (u *Rules) behind() packet.PortID {
+	if u.Behind < 0 {
+		return packet.NoPort
+	}
+	return packet.PortID(u.Behind)
+}
+
+// Fixed describes the rules that cannot change while a switch runs.
+func (u *Rules) Fixed() string {
+	s := fmt.Sprintf("by %s, most %d, ipv4_bits %d, ipv6_bits %d, ", u.By, u.Most, u.IPv4Bits, u.IPv6Bits)
+	if u.Behind < 0 {
+		return s + "behind no port"
+	}
+	return s + "behind " + u.Ports[u.Behind]
+}
+
+// String describes who is a user, for people.
+func (u *Rules) String() string {
+	s := "source addresses"
+	switch {
+	case u.By != ByAddress:
+		s = map[Attribute]string{ByVLAN: "VLANs", ByQinQ: "pairs of VLANs"}[u.By]
+	case u.Behind >= 0:
+		s = "addresses behind port " + u.Ports[u.Behind]
+	}
+	if n := u.NamedCount(); n > 0 {
+		s += fmt.Sprintf(", %d named", n)
+	}
+	others := map[Unnamed]string{Each: "", PerPort: "; all others at a port are one", OneForAll: "; all others are one"}
+	return s + fmt.Sprintf(", up to %d", u.Most) + others[u.Unnamed]
+}

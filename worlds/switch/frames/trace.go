@@ -1,0 +1,48 @@
+package frames
+
+import "weir/core/packet"
+
+// An IOAM trace that comes in a frame of IPv6 has room for the records of all hops from its sender on (RFC 9197 §4.4),
+// so that a switch writes where it stands: in an option of type 0x31 (RFC 9486 §3).
+const (
+	traceOption = 0x31
+	traceLeast  = 10 // bytes of its head
+)
+
+// tracePlace finds the data of a frame's trace; of 0 bytes if there is none.
+func (d *anatomy) tracePlace(f []byte) (at, n int) {
+	header := d.ip + packet.IPv6Header
+	if d.version != 6 || f[d.ip+6] != hopByHop || d.end < header+8 || d.end < header+8*(int(f[header+1])+1) {
+		return 0, 0
+	}
+	for i, end := header+2, header+8*(int(f[header+1])+1); i < end; {
+		if f[i] == 0 { // Pad1
+			i++
+			continue
+		}
+		if i+2 > end || i+2+int(f[i+1]) > end {
+			return 0, 0
+		}
+		if f[i] == traceOption && f[i+1] >= traceLeast {
+			return i + 2, int(f[i+1])
+		}
+		i += 2 + int(f[i+1])
+	}
+	return 0, 0
+}
+
+// readTrace takes a trace over.
+func readTrace(p *packet.Packet, d *anatomy) {
+	if at, n := d.tracePlace(p.Data); n > 0 {
+		p.SetStack(packet.HopByHop, p.Data[at:at+n])
+	}
+}
+
+// writeTrace writes it back.
+func writeTrace(p *packet.Packet, d *anatomy) {
+	if b := p.Stack(); b != nil {
+		if at, n := d.tracePlace(p.Data); n == len(b) {
+			copy(p.Data[at:], b)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package softswitch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/internal/testkit/frametest"
+	"weir/worlds/switch/control"
+)
+
+// counter is somebody's own program: it counts what enters each queue, shows that, and keeps
+// it over a reload. Of a host whose number goes to another it counts anew.
+type counter struct {
+	frames []uint64 // by port
+	hosts  map[packet.Addr]uint64
+}
+
+func (*counter) Name() string { return "own counter" }
+
+func (c *counter) Book(_ *dataplane.Env, p *packet.Packet) {
+	c.frames[p.Meta.Out]++
+	c.hosts[p.Src]++
+}
+
+func (c *counter) Metrics() []dataplane.Metric {
+	return []dataplane.Metric{
+		{Name: "own_frames_total", Help: "Frames that entered a queue.", Label: "port", ByPort: true, Counter: true},
+		{Name: "own_hosts", Help: "Hosts that sent some."},
+	}
+}
+
+func (c *counter) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+	for i, x := range c.frames {
+		to[n] = dataplane.Sample{Port: dataplane.PortID(i), Value: float64(x)}
+		n++
+	}
+	to[n] = dataplane.Sample{Metric: 1, Value: float64(len(c.hosts))}
+	return n + 1
+}
+
+func (c *counter) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*counter)
+	if !ok {
+		return "", nil
+	}
+	copy(c.frames, old.frames)
+	for a, n := range old.hosts {
+		c.hosts[a] = n
+	}
+	return "its counts", nil
+}
+
+func (c *counter) EvictAddress(a packet.Addr) { delete(c.hosts, a) }
+
+// OwnScheme is the scheme of a counter.
+func OwnScheme(name string) dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: name, Doc: "counts", Source: "ours"}, newCounter[scheme.None])
+}
+
+func newCounter[C any](site *dataplane.Site, _ C) (*counter, error) {
+	return &counter{make([]uint64, site.Ports), map[packet.Addr]uint64{}}, nil
+}
+
+// talks is the configuration of a counter that other switches have to know.
+type talks struct{ scheme.None }
+
+func (*talks) Traits() dataplane.Traits {
+	return dataplane.Traits{WhyNotStandalone: "it talks to other switches"}
+}
+
+// withOwn are the tests' schemes and somebody's own: one that can run alone, one that cannot.
+func withOwn() Schemes {
+	s := schemes()
+	gossip := dataplane.Define(scheme.Scheme{Name: "gossip", Doc: "talks", Source: "ours"}, newCounter[talks])
+	s.Programs = append(slices.Clone(s.Programs), OwnScheme("counter"), gossip)
+	return s
+}
+
+const own = `
+ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps}}
+switch: [forward, counter]
+users: {new: 0s}
+metrics: none
+`
+
+// A program that weir does not know runs in weir switch as weir's own do: it shows its metrics,
+// keeps its state over a reload, and forgets users whose numbers others get.
+func TestOwnProgram(t *testing.T) {
+	decode := func(text string) *Config {
+		c, err := Decode(withOwn(), "switch.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := decode(own)
+	b := newBench(t, c)
+	for i := range 10 {
+		b.send(0, unit.Time(i)*unit.Millisecond, frametest.Datagram(t, byte(1+i%2), 9, 0, 1000))
+	}
+	b.send(1, 0, frametest.Datagram(t, 9, 1, 0, 1000))
+	b.run(t, 20*unit.Millisecond)
+	shown := func() (text []string) {
+		var n control.Counters
+		var s sampler
+		for i := range b.running {
+			s.take(b.time, &b.running[i], &n)
+		}
+		for _, x := range n.Sample[:n.Samples] {
+			text = append(text, fmt.Sprintf("%s %d %g", x.Name.String(), x.Port, x.Value))
+		}
+		return text
+	}
+	want := []string{"own_frames_total 0 1", "own_frames_total 1 10", "own_hosts 0 3"}
+	if got := shown(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	c = decode(strings.Replace(own, "10Mbps", "20Mbps", 1))
+	list, notes, err := succeed(b.time, b.Site(c.links()), b.running, c.Programs)
+	if err != nil || len(notes) > 0 {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	if b.running = list; !slices.Equal(shown(), want) {
+		t.Errorf("after a reload %q, want %q", shown(), want)
+	}
+	left := b.running[1].Program.(*counter).hosts
+	for a := range left {
+		b.users.Forget(a)
+		break
+	}
+	if len(left) != 2 {
+		t.Errorf("%d hosts are left of 3, of whom one is forgotten", len(left))
+	}
+}
+
+// One that cannot run alone is refused with its reason, and one whose metrics are not its own.
+func TestOwnProgramRefused(t *testing.T) {
+	s := withOwn()
+	s.Programs = append(s.Programs, OwnScheme("second"), dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "thief", Doc: "shows what the switch shows", Source: "ours"},
+		Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) {
+			return thief{}, nil
+		},
+	})
+	for _, x := range []struct{ programs, want string }{
+		{"gossip", "gossip is not for a switch on its own: it talks to other switches; allowed: abc, " +
+			"classify, counter, ecn, forward, loss, ncf, second, thief"},
+		{"counter, second", "metric own_frames_total is there a second time"},
+		{"thief", "metric weir_switch_up is one of the switch's own"},
+	} {
+		t.Run(x.programs, func(t *testing.T) {
+			text := strings.Replace(own, "counter", x.programs, 1)
+			if _, err := Decode(s, "switch.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%v, not %q", err, x.want)
+			}
+		})
+	}
+}
+
+// courier is the configuration of a program that forwards.
+type courier struct{ scheme.None }
+
+func (*courier) Traits() dataplane.Traits { return dataplane.Traits{Forwards: true} }
+
+// A switch takes any program that says it forwards, whatever its name is, and none without one.
+func TestOwnForwarder(t *testing.T) {
+	s := withOwn()
+	s.Programs = append(s.Programs, dataplane.Define(scheme.Scheme{Name: "courier", Doc: "forwards", Source: "ours"},
+		newCounter[courier]))
+	for _, x := range []struct{ name, programs, want string }{
+		{"one's own", "[courier]", ""},
+		{"none", "[counter]", "no program forwards; allowed: [forward, …]"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, err := Decode(s, "switch.yaml", []byte(strings.Replace(own, "[forward, counter]", x.programs, 1)))
+			if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+				t.Errorf("%v, not %q", err, x.want)
+			}
+		})
+	}
+}
+
+// thief has a metric that is the switch's.
+type thief struct{}
+
+func (thief) Name() string                             { return "thief" }
+func (thief) Book(*dataplane.Env, *packet.Packet)      {}
+func (thief) Sample(unit.Time, []dataplane.Sample) int { return 0 }
+func (thief) Metrics() []dataplane.Metric {
+	return []dataplane.Metric{{Name: "weir_switch_up", Help: "x"}}
+}

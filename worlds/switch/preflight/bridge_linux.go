@@ -1,0 +1,95 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"weir/internal/rtnl"
+	"weir/internal/tcx"
+)
+
+// BypassPrefix begins the names of bridges that the switch makes for a bypass. A number follows.
+const BypassPrefix = "weir-bypass"
+
+// findBridge finds which bridge the ports belong to, if any, and whether it can be their bypass: they must be all that
+// belongs to it.
+func (p *Plan) findBridge(conn *rtnl.Conn) error {
+	if !p.Bypass || len(p.wrong) > 0 {
+		return nil
+	}
+	if os.Geteuid() == 0 {
+		if err := tcx.Possible(); err != nil {
+			p.refuse("--bypass needs BPF programs at the ingress of interfaces (Linux 6.6, CONFIG_NET_XGRESS): %v", err)
+		}
+	}
+	master := 0
+	for i, port := range p.Config.Ports {
+		if m := p.Links[i].Master; m != 0 && master != 0 && m != master {
+			p.refuse("port %s: interface %s belongs to another bridge than the ports before it", port.Name, port.Interface)
+		} else if m != 0 {
+			master = m
+		}
+	}
+	if master == 0 || len(p.wrong) > 0 {
+		return nil
+	}
+	bridge, err := conn.InterfaceAt(master)
+	if err != nil {
+		return err
+	}
+	if !bridge.IsBridge() {
+		p.refuse("the ports belong to %s, which is no bridge", bridge.Name)
+		return nil
+	}
+	p.Bridge = bridge
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		i, err := conn.InterfaceAt(x.Index)
+		if errors.Is(err, unix.ENODEV) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		own := slices.ContainsFunc(p.Links, func(l rtnl.Interface) bool { return l.Index == i.Index })
+		if i.Master == master && !own {
+			p.refuse("bridge %s has interface %s, too, which is no port: frames would pass the switch and the bridge",
+				bridge.Name, i.Name)
+		}
+	}
+	address := ""
+	if addresses := addressesOf(bridge.Name); len(addresses) > 0 {
+		address = addresses[0].String()
+	}
+	p.Warnings = append(p.Warnings, bridgeWarnings(bridge.Name, bridge.Up, address)...)
+	return nil
+}
+
+// bypassText describes which bridge takes over.
+func (p *Plan) bypassText() string {
+	switch {
+	case !p.Bypass:
+		return "none: what comes in is lost while the switch does not run"
+	case p.Bridge.Name != "":
+		return "bridge " + p.Bridge.Name
+	}
+	return "a bridge " + BypassPrefix + "N, which stays"
+}
+
+// bridgeHint describes how an interface of a bridge can be a port after all.
+func bridgeHint(conn *rtnl.Conn, master int) string {
+	if b, err := conn.InterfaceAt(master); err == nil && strings.HasPrefix(b.Name, BypassPrefix) {
+		return fmt.Sprintf(": %s is the bypass of an earlier start; start with --bypass, or remove it (ip link del %s)",
+			b.Name, b.Name)
+	}
+	return ", which would forward its frames too"
+}

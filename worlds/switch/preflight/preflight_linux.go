@@ -1,0 +1,267 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/internal/document"
+	"weir/internal/rtnl"
+	softswitch "weir/worlds/switch"
+)
+
+// Plan is what a start would do.
+type Plan struct {
+	Config   *softswitch.Config
+	Links    []rtnl.Interface // by port
+	Offloads [][]string       // that are on, by port
+	UID, GID int              // whom the processes run as
+	Peers    []PeerOffloads   // what sends to each port, if it is on this machine
+	Bypass   bool             // it is wanted
+	Bridge   rtnl.Interface   // that the ports belong to already; without a name: none
+	Warnings []document.Warning
+
+	wrong []error // why there can be no start
+}
+
+// NewPlan finds what a configuration runs on. It changes nothing, and needs no right. The error is about everything that
+// keeps the switch from a start.
+func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
+	p := &Plan{Config: c, Bypass: bypass}
+	p.findUser()
+	conn, err := rtnl.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	defaults := defaultRoutes()
+	for _, port := range c.Ports {
+		i, err := conn.Interface(port.Interface)
+		if errors.Is(err, unix.ENODEV) {
+			p.refuse("port %s: there is no interface %s%s", port.Name, port.Interface, meant(port.Interface))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := p.findPort(conn, port, i, defaults[port.Interface]); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.findBridge(conn); err != nil {
+		return nil, err
+	}
+	p.Warnings = append(p.Warnings, c.OpenMetrics()...)
+	if len(p.wrong) == 0 {
+		maxFrame := func(port int) int { return p.Links[port].MTU + packet.EthernetHeader }
+		p.Warnings = append(p.Warnings, c.Warnings(maxFrame)...)
+	}
+	p.Warnings = append(p.Warnings, c.UnshapedPorts()...)
+	return p, errors.Join(p.wrong...)
+}
+
+func (p *Plan) refuse(format string, args ...any) {
+	p.wrong = append(p.wrong, softswitch.SetupError(format, args...))
+}
+
+// findUser finds whom the processes run as.
+func (p *Plan) findUser() {
+	u, err := user.Lookup(p.Config.User)
+	if err == nil {
+		p.UID, err = strconv.Atoi(u.Uid)
+	}
+	if err == nil {
+		p.GID, err = strconv.Atoi(u.Gid)
+	}
+	switch {
+	case err != nil:
+		p.refuse("there is no user %s to run as: %v", p.Config.User, err)
+	case p.UID == 0:
+		p.refuse("user %s is root, whose rights the switch gives up", p.Config.User)
+	}
+}
+
+// findPort finds the interface of a port.
+func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface, defaultRoute bool) error {
+	name := port.Interface
+	on, err := rtnl.Offloads(name)
+	if err != nil {
+		return err
+	}
+	p.Links, p.Offloads = append(p.Links, i), append(p.Offloads, on)
+	o := findPeer(conn, name, i)
+	p.Peers = append(p.Peers, o)
+	p.Warnings = append(p.Warnings, o.warnings(port)...)
+	known, err := net.InterfaceByName(name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(known.HardwareAddr) != 6 || known.Flags&net.FlagLoopback != 0:
+		p.refuse("port %s: %s is no Ethernet interface", port.Name, name)
+	case !i.Up:
+		p.refuse("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name, name, name)
+	case i.Master != 0 && !p.Bypass:
+		p.refuse("port %s: interface %s belongs to a bridge or a bond%s", port.Name, name, bridgeHint(conn, i.Master))
+	case i.MTU < 1280 || i.MTU > 9216:
+		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
+	}
+	facts := interfaceFacts{mtu: i.MTU, firstMTU: p.Links[0].MTU, defaultRoute: defaultRoute, bypass: p.Bypass}
+	for _, n := range addressesOf(name) {
+		facts.addresses = append(facts.addresses, n.String())
+	}
+	p.Warnings = append(p.Warnings, interfaceWarnings(p.Config.Ports[0].Interface, port, &facts)...)
+	return nil
+}
+
+// addressesOf are the addresses of an interface at which others reach this machine.
+func addressesOf(name string) (found []*net.IPNet) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil
+	}
+	addresses, _ := i.Addrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// meant suggests another interface.
+func meant(name string) string {
+	all, _ := net.Interfaces()
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	if n := document.Nearest(name, names); n != "" {
+		return fmt.Sprintf("; did you mean %q?", n)
+	}
+	return ""
+}
+
+// defaultRoutes are the interfaces that have one (proc(5), route files).
+func defaultRoutes() map[string]bool {
+	found := map[string]bool{}
+	four, _ := os.ReadFile("/proc/thread-self/net/route")
+	for _, line := range strings.Split(string(four), "\n") {
+		if f := strings.Fields(line); len(f) > 7 && f[1] == "00000000" && f[7] == "00000000" {
+			found[f[0]] = true
+		}
+	}
+	six, _ := os.ReadFile("/proc/thread-self/net/ipv6_route")
+	for _, line := range strings.Split(string(six), "\n") {
+		if f := strings.Fields(line); len(f) > 9 && f[1] == "00" && strings.Trim(f[0], "0") == "" {
+			found[f[9]] = true
+		}
+	}
+	delete(found, "lo")
+	return found
+}
+
+// Check reads a switch's file, looks at what it is to run on and writes what a start would
+// do, or that the switch of these interfaces runs, which can read the file anew. It changes
+// nothing, and needs no right.
+func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) error {
+	data, err := softswitch.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	c, err := softswitch.Decode(known, file, data)
+	if err != nil {
+		return err
+	}
+	var taken error
+	runs := 0
+	err = Records(func(Recorded) (bool, error) { return false, nil }, func(r Recorded) {
+		if r.isOf(c) {
+			runs, bypass = r.owner, bypass || r.bypass
+			return
+		}
+		taken = errors.Join(taken, r.Taken(c))
+	})
+	p, unfit := NewPlan(c, bypass)
+	if err = errors.Join(err, taken, unfit); err != nil {
+		return err
+	}
+	if c.Metrics.IsValid() && runs == 0 {
+		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(c.Metrics))
+		if err == nil {
+			l.Close()
+		} else if !errors.Is(err, unix.EACCES) { // of a low port, which root may have
+			return softswitch.SetupError("metrics: %v", err)
+		}
+	}
+	p.print(out)
+	if runs != 0 {
+		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
+			"off already\n", runs)
+	}
+	for _, w := range rootWarnings(runs != 0, os.Geteuid()) {
+		w.Print(out)
+	}
+	return nil
+}
+
+// isOf reports whether a record is of the switch of a file's interfaces, in its order.
+func (r *Recorded) isOf(c *softswitch.Config) bool {
+	return slices.EqualFunc(c.Ports, r.ports, func(own softswitch.Port, name string) bool { return own.Interface == name })
+}
+
+// Taken returns an error if the switch of the record has one of a file's interfaces.
+func (r *Recorded) Taken(c *softswitch.Config) error {
+	for _, port := range c.Ports {
+		for _, name := range r.ports {
+			if name == port.Interface {
+				return softswitch.SetupError("port %s: interface %s is that of a switch that runs (process %d)", port.Name, name,
+					r.owner)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) print(out io.Writer) {
+	c := p.Config
+	for i, port := range c.Ports {
+		l := p.Links[i]
+		rate := "as fast as it takes"
+		if port.Rate.Bits > 0 || port.Rate.Packets > 0 {
+			rate = port.Rate.String()
+		}
+		off := "no offloads are on"
+		if len(p.Offloads[i]) > 0 {
+			off = "switched off, and on again at the end: " + strings.Join(p.Offloads[i], ", ")
+		}
+		fmt.Fprintf(out, "port %s: interface %s, MTU %d, %s, buffer %v; promiscuous; %s\n", port.Name, port.Interface, l.MTU,
+			rate, port.Buffer, off)
+	}
+	var names []string
+	for _, x := range c.Programs {
+		names = append(names, x.Scheme.Name)
+	}
+	fmt.Fprintf(out, "programs: %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(out, "users: %v\n", &c.Users)
+	if c.Metrics.IsValid() {
+		fmt.Fprintf(out, "metrics: http://%v/metrics\n", c.Metrics)
+	} else {
+		fmt.Fprintln(out, "metrics: none")
+	}
+	fmt.Fprintf(out, "bypass: %s\n", p.bypassText())
+	fmt.Fprintf(out, "runs as %s (%d:%d): the data plane without capabilities, its supervisor with CAP_NET_ADMIN\n",
+		c.User, p.UID, p.GID)
+	for _, w := range p.Warnings {
+		w.Print(out)
+	}
+}

@@ -1,0 +1,326 @@
+package preflight
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"weir/internal/netns"
+	"weir/internal/rtnl"
+	softswitch "weir/worlds/switch"
+)
+
+// A record is a file beside those of labs in which a switch notes the offloads that it
+// switches off, before it does. It is locked (flock(2)) for as long as the switch lives,
+// however it dies; what a dead switch has left the next one restores, or Restore.
+const recordPrefix = "switch-"
+
+// MaxSwitches limits how many run on a machine.
+const MaxSwitches = 256
+
+// Change is an offload that was on.
+type Change struct {
+	Interface, Offload string
+	Index              int
+}
+
+// Record is the open record of a living switch.
+type Record struct{ file *os.File }
+
+// namespace is the inode of the calling thread's network namespace.
+func namespace() (uint64, error) {
+	var s unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &s); err != nil {
+		return 0, fmt.Errorf("network namespace: %w", err)
+	}
+	return s.Ino, nil
+}
+
+// Recorded is what a record has. Its lines are "owner PID NAMESPACE", "bypass", "port INTERFACE" and
+// "offload INTERFACE INDEX OFFLOAD".
+type Recorded struct {
+	Path    string
+	Changes []Change
+
+	owner     int
+	namespace uint64
+	bypass    bool
+	ports     []string
+}
+
+// parseRecord reads a record. What it does not understand it leaves out: a record may have
+// been cut short.
+func parseRecord(text string) (r Recorded) {
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		w := strings.Fields(lines.Text())
+		switch {
+		case len(w) == 3 && w[0] == "owner":
+			r.owner, _ = strconv.Atoi(w[1])
+			r.namespace, _ = strconv.ParseUint(w[2], 10, 64)
+		case len(w) == 1 && w[0] == "bypass":
+			r.bypass = true
+		case len(w) == 2 && w[0] == "port":
+			r.ports = append(r.ports, w[1])
+		case len(w) == 4 && w[0] == "offload":
+			if index, err := strconv.Atoi(w[2]); err == nil && index > 0 {
+				r.Changes = append(r.Changes, Change{w[1], w[3], index})
+			}
+		}
+	}
+	return r
+}
+
+// RestoreOffloads switches offloads on again, the last first, whatever their interface is called by
+// now. What is not there any more is left.
+func RestoreOffloads(all []Change) (done []string, err error) {
+	for _, x := range slices.Backward(all) {
+		name, e := interfaceName(x.Index)
+		if e == unix.ENODEV {
+			continue
+		}
+		if e == nil {
+			var on []string
+			if on, e = rtnl.Offloads(name); slices.Contains(on, x.Offload) {
+				continue // it has not been switched off, or it cannot be
+			}
+		}
+		if e == nil {
+			e = rtnl.Offload(name, x.Offload, true)
+		}
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("offload %s of %s: %w", x.Offload, x.Interface, e))
+			continue
+		}
+		done = append(done, name+" "+x.Offload)
+	}
+	return done, err
+}
+
+// interfaceName is what the interface with an index is called; ENODEV if there is none
+// (netdevice(7), SIOCGIFNAME).
+func interfaceName(index int) (string, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	r, err := unix.NewIfreq("")
+	if err != nil {
+		return "", err
+	}
+	r.SetUint32(uint32(index))
+	err = unix.IoctlIfreq(fd, unix.SIOCGIFNAME, r)
+	return r.Name(), err
+}
+
+// Records reads all records that it may. Those of dead switches of this network namespace
+// it hands to dead, locked, and removes them if dead returns so; living ones it hands to living.
+func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)) error {
+	here, err := namespace()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(netns.Records)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if n, ok := strings.CutPrefix(e.Name(), recordPrefix); !ok || n == "" || strings.Trim(n, "0123456789") != "" {
+			continue
+		}
+		path := filepath.Join(netns.Records, e.Name())
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r := parseRecord(string(text))
+		r.Path = path
+		f, err := lockRecord(path, false)
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			continue
+		case err != nil:
+			return err
+		case f == nil:
+			if r.namespace == here {
+				living(r)
+			}
+			continue
+		}
+		// Its switch may have written more before it died.
+		text, err = io.ReadAll(f)
+		r = parseRecord(string(text))
+		r.Path = path
+		switch {
+		case err != nil:
+			f.Close()
+			return err
+		case r.namespace != here && r.owner != 0 && len(r.Changes) > 0:
+			if gone(r.namespace) {
+				os.Remove(path)
+			}
+		default:
+			remove, err := dead(r)
+			if err == nil && remove {
+				err = os.Remove(path)
+			}
+			if err != nil {
+				f.Close()
+				return err
+			}
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// gone reports whether no process is in a network namespace any more, and no name leads there:
+// its interfaces are gone with it, or back where they came from.
+func gone(namespace uint64) bool {
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	paths := []string{}
+	for _, p := range processes {
+		paths = append(paths, filepath.Join("/proc", p.Name(), "ns/net"))
+	}
+	names, _ := os.ReadDir(netns.Dir) // none: no names
+	for _, n := range names {
+		paths = append(paths, netns.Path(n.Name()))
+	}
+	for _, path := range paths {
+		var s unix.Stat_t
+		if unix.Stat(path, &s) == nil && s.Ino == namespace {
+			return false
+		}
+	}
+	return true
+}
+
+// lockRecord opens and locks a record; nil if a living switch has it, or if another one has
+// just removed it.
+func lockRecord(path string, create bool) (*os.File, error) {
+	flags := os.O_RDWR | os.O_APPEND
+	if create {
+		flags |= os.O_CREATE
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return nil, nil
+	}
+	if errors.Is(err, fs.ErrPermission) && !create { // a reader can see whether it is locked
+		if f, e := os.Open(path); e == nil {
+			defer f.Close()
+			if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK {
+				return nil, nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if err == unix.EWOULDBLOCK {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("record %s: %w", path, err)
+	}
+	var open, there unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &open) != nil || unix.Stat(path, &there) != nil || open.Ino != there.Ino {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// NewRecord makes the record of a switch with these interfaces.
+func NewRecord(interfaces []string, bypass bool) (*Record, error) {
+	here, err := namespace()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(netns.Records, 0o755); err != nil {
+		return nil, err
+	}
+	for id := 1; id <= MaxSwitches; id++ {
+		path := filepath.Join(netns.Records, recordPrefix+strconv.Itoa(id))
+		if text, err := os.ReadFile(path); err == nil && len(parseRecord(string(text)).Changes) > 0 {
+			continue // of a switch in another namespace
+		}
+		f, err := lockRecord(path, true)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			continue
+		}
+		text := fmt.Sprintf("owner %d %d\n", os.Getpid(), here)
+		if bypass {
+			text += "bypass\n"
+		}
+		for _, name := range interfaces {
+			text += "port " + name + "\n"
+		}
+		if err = f.Truncate(0); err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("record %s: %w", path, err)
+		}
+		return &Record{f}, nil
+	}
+	return nil, fmt.Errorf("%d switches have records in %s", MaxSwitches, netns.Records)
+}
+
+// FD returns the file's descriptor.
+func (r *Record) FD() int { return int(r.file.Fd()) }
+
+// Name returns the file's name.
+func (r *Record) Name() string { return r.file.Name() }
+
+// Close closes the file, which then is that of a dead switch unless another process has it open.
+func (r *Record) Close() error { return r.file.Close() }
+
+// Remove empties and removes the file: a process that is not root any more may not remove it.
+func (r *Record) Remove() {
+	r.file.Truncate(0)
+	os.Remove(r.file.Name())
+}
+
+// Add notes what will be changed.
+func (r *Record) Add(x Change) error {
+	_, err := fmt.Fprintf(r.file, "offload %s %d %s\n", x.Interface, x.Index, x.Offload)
+	return err
+}
+
+// Restore switches on again what switches that died have left off in this network
+// namespace, and returns what that was. It needs root.
+func Restore() (done []string, err error) {
+	if os.Geteuid() != 0 {
+		return nil, softswitch.SetupError("restoring offloads needs root")
+	}
+	err = Records(func(r Recorded) (bool, error) {
+		was, err := RestoreOffloads(r.Changes)
+		done = append(done, was...)
+		return true, err
+	}, func(Recorded) {})
+	return done, err
+}

@@ -1,0 +1,176 @@
+package softswitch
+
+import (
+	"fmt"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/switchfile"
+	"weir/worlds/switch/control"
+)
+
+// running is a program with what it was built from.
+type running struct {
+	dataplane.Program
+	name   string // the scheme's
+	text   string
+	lines  []dataplane.Line // of its site
+	limits []tm.Limit       // of its site, if it was built from them
+	users  []string         // names of the users that the file declared
+
+	metered dataplane.Metered // nil: it has no metrics
+	names   [][]byte          // of its metrics
+}
+
+// newRunning makes the program that a file names.
+func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
+	site.LimitsRead = false
+	p, err := w.Scheme.Build(site, w.Config)
+	if err != nil {
+		return running{}, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
+	}
+	r := running{Program: p, name: w.Scheme.Name, text: w.Text(), lines: site.Lines, users: declaredAt(site)}
+	if site.LimitsRead {
+		r.limits = site.Limits
+	}
+	if x, ok := p.(dataplane.Metered); ok {
+		r.metered = x
+		for _, m := range x.Metrics() {
+			r.names = append(r.names, []byte(m.Name))
+		}
+	}
+	return r, nil
+}
+
+// isSame reports whether building it again with that text at that site would give the same program.
+func (r *running) isSame(text string, site *dataplane.Site) bool {
+	return r.text == text && slices.Equal(r.lines, site.Lines) && slices.Equal(r.users, declaredAt(site)) &&
+		(r.limits == nil || slices.Equal(r.limits, site.Limits))
+}
+
+// declaredAt returns the names of the users that the file of a site declares.
+func declaredAt(site *dataplane.Site) (names []string) {
+	if site.Book == nil {
+		return nil
+	}
+	for _, u := range site.Book.Users() {
+		names = append(names, u.Name)
+	}
+	return names
+}
+
+// mostLost is how much a note names of what was lost; of the rest it has the number. A program may have thousands of
+// meters.
+const mostLost = 20
+
+// adopt has the program take over the state of was, if it can. The note for the log says what
+// became of that state; it is empty if nothing was lost and the parameters are the same.
+func (r *running) adopt(now unit.Time, was *running) (note string) {
+	var kept string
+	var lost []string
+	if x, ok := r.Program.(dataplane.Adopter); ok {
+		kept, lost = x.Adopt(now, was.Program)
+	}
+	switch {
+	case r.text == was.text && kept == "":
+		return r.name + " begins anew, with the ports' other rates or buffers"
+	case r.text == was.text && len(lost) == 0:
+		return ""
+	case r.text == was.text:
+		note = r.name + " keeps " + kept + " at the ports' other rates or buffers"
+	case kept == "":
+		return r.name + " has other parameters and begins anew"
+	default:
+		note = r.name + " has other parameters and keeps " + kept
+	}
+	for i, x := range lost {
+		if i == mostLost {
+			return note + fmt.Sprintf("; lost: %d more", len(lost)-i)
+		}
+		note += "; lost: " + x
+	}
+	return note
+}
+
+// programs are those of a list that runs, and what the switch itself has besides.
+func programs(list []running, own ...dataplane.Program) (all []dataplane.Program) {
+	for _, p := range list {
+		all = append(all, p.Program)
+	}
+	return append(all, own...)
+}
+
+// forget has programs, and schedulers of ports, drop the state of an address whose number goes to another.
+func forget(list []running, ports []*tm.Port, a packet.Addr) {
+	for _, p := range ports {
+		p.EvictAddress(a)
+	}
+	for _, p := range list {
+		if x, ok := p.Program.(dataplane.AddressEvictor); ok {
+			x.EvictAddress(a)
+		}
+	}
+}
+
+// succeed builds the programs that are wanted next to those that run: one that would be the same
+// continues, another takes over its predecessor's state if it can (dataplane.Adopter), and the
+// rest start afresh. The notes, for the log, say what was kept and lost.
+func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
+	notes []string, err error) {
+	for _, w := range want {
+		i := slices.IndexFunc(was, func(r running) bool { return r.name == w.Scheme.Name })
+		if i >= 0 && was[i].isSame(w.Text(), site) {
+			list = append(list, was[i])
+			continue
+		}
+		r, err := newRunning(site, &w)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case i >= 0:
+			if note := r.adopt(now, &was[i]); note != "" {
+				notes = append(notes, note)
+			}
+		case was != nil:
+			notes = append(notes, w.Scheme.Name+" begins now")
+		}
+		list = append(list, r)
+	}
+	for _, x := range was {
+		if !slices.ContainsFunc(want, func(w switchfile.Program) bool { return w.Scheme.Name == x.name }) {
+			notes = append(notes, x.name+" has ended")
+		}
+	}
+	return list, notes, nil
+}
+
+// sampler copies samples of programs into the shared counters, without garbage.
+type sampler struct {
+	room  [control.MaxSamples]dataplane.Sample
+	label [2 * control.MaxText]byte
+}
+
+// take adds the samples of a program.
+func (s *sampler) take(now unit.Time, r *running, c *control.Counters) {
+	if r.metered == nil {
+		return
+	}
+	room := s.room[:control.MaxSamples-c.Samples]
+	clear(room) // of the samples of the program before
+	n := r.metered.Sample(now, room)
+	for i := range room[:max(0, min(n, len(room)))] {
+		x := &room[i]
+		if x.Metric < 0 || x.Metric >= len(r.names) {
+			continue
+		}
+		to := &c.Sample[c.Samples]
+		*to = control.Sample{Port: uint8(min(x.Port, control.MaxPorts)), Value: x.Value}
+		to.Name.Set(r.names[x.Metric])
+		to.Label.Set(x.Label(s.label[:0]))
+		c.Samples++
+	}
+}

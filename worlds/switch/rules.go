@@ -1,0 +1,158 @@
+package softswitch
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	userset "weir/core/dataplane/users"
+	"weir/core/scheme"
+	"weir/internal/document"
+	"weir/worlds/switch/frames"
+)
+
+// maxExempt is the part of a port's rate that exempt frames may take without a warning.
+const maxExempt = 0.05
+
+// lax are warnings about exempt frames that could fill a good part of a port.
+func (c *Config) lax() (warnings []document.Warning) {
+	for i, p := range c.Ports {
+		rate := float64(p.Rate.Bits)
+		if all := float64(frames.ExemptClasses * c.Users.ExemptRate); rate > 0 && all > maxExempt*rate {
+			w := document.Warn(warnExempt, c.rates[i], "port %s: ARP and neighbour discovery of another port "+
+				"(users: exempt_rate %v each) may fill %.0f %% of %v, and no program drops them", p.Name, c.Users.ExemptRate,
+				min(100, 100*all/rate), p.Rate)
+			w.Port = p.Name
+			warnings = append(warnings, w)
+		}
+	}
+	return warnings
+}
+
+// ownUserKeys are those of users that are no single values.
+var ownUserKeys = []string{"behind", "named", "unnamed"}
+
+// users reads who is a user; file is where it would stand. It follows the ports and the programs, which may name some.
+func (d *decoder) users(t *document.Node, file document.Place) {
+	c := d.c
+	if t == nil {
+		t = &document.Node{Kind: document.Mapping, Place: file}
+	} else if t.Kind != document.Mapping {
+		d.Fail(t.Place, "{behind: PORT, …}", "this is %v", t.Kind)
+		return
+	}
+	s := scheme.Scheme{Name: "users", Config: scheme.For[frames.Rules, *frames.Rules]}
+	u := *d.Configuration(&s, t, ownUserKeys).(*frames.Rules)
+	u.Behind = -1
+	for _, p := range c.Ports {
+		u.Ports = append(u.Ports, p.Name)
+	}
+	at := t.Find("behind")
+	if at == nil && u.By != frames.ByAddress && len(u.Ports) > 0 {
+		at = d.Default(t, "behind", u.Ports[0], "ours: users by VLAN are on both sides, and have a meter for each direction")
+	}
+	if at != nil {
+		u.Behind = slices.Index(u.Ports, d.Word(at, "port", u.Ports))
+	}
+	d.names(&u, t.Find("named"))
+	standard, why := frames.Each, "P4-ABC §5.2: no user is named"
+	if u.NamedCount() > 0 {
+		standard, why = frames.PerPort, "ours: users are named"
+	}
+	u.Unnamed = frames.Unnamed(d.Word(d.Default(t, "unnamed", string(standard), why), "unnamed users",
+		[]string{string(frames.Each), string(frames.PerPort), string(frames.OneForAll)}))
+	if n := u.NamedCount(); n > frames.MaxUsers {
+		d.Fail(t.Place, fmt.Sprintf("at most %d", frames.MaxUsers), "%d users are named", n)
+	} else if n > u.Most {
+		d.Fail(t.Place, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
+	}
+	c.Users = u
+}
+
+// names reads the users that the file names: here, and as parameters of its programs.
+func (d *decoder) names(u *frames.Rules, t *document.Node) {
+	for _, x := range d.c.Programs {
+		if x.Traits.NamedUsers == nil {
+			continue
+		}
+		names, peers := x.Traits.NamedUsers()
+		if len(names) > 0 && u.By != frames.ByAddress {
+			d.Fail(x.At, "by: "+string(frames.ByAddress), "%s names users by their addresses, and users are by %s",
+				x.Scheme.Name, u.By)
+		}
+		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, peers...)
+		if len(u.Peers) > frames.MaxPeers {
+			d.Fail(x.At, fmt.Sprintf("%d at most", frames.MaxPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
+		}
+	}
+	switch {
+	case t == nil:
+	case t.Kind == document.Mapping:
+		d.customers(u, t)
+	case t.Kind != document.List:
+		d.Fail(t.Place, "a list, or {name: [addresses]}", "this is %v", t.Kind)
+		return
+	default:
+		for _, x := range t.Items {
+			if u.By != frames.ByAddress {
+				if v, ok := document.ReadOK(d.Reader, x, u.By.ParseVLANs); ok {
+					u.VLANs = append(u.VLANs, v...)
+				}
+			} else if p, ok := document.ReadOK(d.Reader, x, userset.Prefix); ok {
+				u.Named = append(u.Named, p)
+			}
+		}
+	}
+	slices.SortFunc(u.Named, netip.Prefix.Compare)
+	u.Named = slices.Compact(u.Named)
+	slices.SortFunc(u.Peers, netip.Prefix.Compare)
+	u.Peers = slices.Compact(u.Peers)
+	slices.Sort(u.VLANs)
+	u.VLANs = slices.Compact(u.VLANs)
+}
+
+// customers reads users that have names, each with its addresses, prefixes and VLANs.
+func (d *decoder) customers(u *frames.Rules, t *document.Node) {
+	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
+	for _, k := range t.Keys {
+		if !userset.IsName(k.Name) {
+			d.Fail(k.Place, userset.NameRule, "%q cannot be the name of a user", k.Name)
+			continue
+		}
+		c := frames.Customer{Name: k.Name}
+		items := []*document.Node{k.Value}
+		if k.Value.Kind == document.List {
+			items = k.Value.Items
+		}
+		if len(items) == 0 {
+			d.Fail(k.Value.Place, `an address, a prefix, "vlan 100", or a list of them`, "user %s has no address", k.Name)
+		}
+		for _, x := range items {
+			if x.Kind == document.Mapping {
+				d.Fail(x.Place, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "this is %v", x.Kind)
+				continue
+			}
+			p, tags, err := u.By.ParseMember(d.Text(x))
+			if err != nil {
+				d.Fail(x.Place, `an address, a prefix, "vlan 100"; with by: vlan a VLAN`, "%v", err)
+				continue
+			}
+			other := prefixes[p]
+			if !p.IsValid() {
+				other = ""
+			}
+			for _, v := range tags {
+				other = cmp.Or(other, vlans[v])
+				vlans[v] = c.Name
+			}
+			if other != "" {
+				d.Fail(x.Place, "each address and VLAN once", "%s is user %s's already", x.Text, other)
+			}
+			if c.VLANs = append(c.VLANs, tags...); p.IsValid() {
+				c.Prefixes, prefixes[p] = append(c.Prefixes, p), c.Name
+			}
+		}
+		u.Customers = append(u.Customers, c)
+	}
+}

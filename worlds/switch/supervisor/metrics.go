@@ -1,0 +1,173 @@
+package supervisor
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"weir/core/dataplane"
+	softswitch "weir/worlds/switch"
+	"weir/worlds/switch/control"
+)
+
+// collector turns counters into metrics when it is scraped.
+type collector struct {
+	version string
+	config  func() *softswitch.Config
+	read    func() (control.Counters, bool) // false: the data plane does not answer
+	refused func() uint64                   // reloads
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	metricInfo      = describe(softswitch.MetricBuildInfo, "The program that runs.", "version", "goversion")
+	metricUp        = describe("weir_switch_up", "1 if the data plane answers.")
+	metricRunning   = describe("weir_switch_running_seconds", "For how long the data plane has run.")
+	metricReloads   = describe("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
+	metricReceived  = describe("weir_switch_received_frames_total", "Frames that came in.", "port")
+	metricReceivedB = describe("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.",
+		"port")
+	metricSent  = describe("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
+	metricSentB = describe("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.",
+		"port")
+	metricDropped = describe("weir_switch_dropped_frames_total",
+		"Frames that the switch dropped on their way to a port.", "port", "reason")
+	metricUndirected = describe("weir_switch_undirected_frames_total",
+		"Frames that the switch dropped before they had a port to go to.", "reason")
+	metricQueue    = describe("weir_switch_queue_frames", "Frames that wait.", "port")
+	metricQueueB   = describe("weir_switch_queue_bytes", "Bytes that wait.", "port")
+	metricRingLost = describe("weir_switch_ring_lost_frames_total",
+		"Frames for which the ring between kernel and switch had no room.", "port")
+	metricTooLong = describe("weir_switch_too_long_frames_total",
+		"Frames longer than the interface's MTU allows, dropped.", "port")
+	metricPartial = describe("weir_switch_without_checksum_frames_total",
+		"Frames that came without their checksum, for a card to fill in, dropped.", "port")
+	metricUnsent   = describe("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
+	metricRunts    = describe("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
+	metricLateness = describe("weir_switch_lateness_seconds", "How much later than computed frames left.")
+	metricStall    = describe("weir_switch_longest_stall_seconds",
+		"Longest time for which something was to be done and nothing happened.")
+	metricCPU       = describe("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
+	metricKnown     = describe("weir_switch_users", "Addresses of users that are known.")
+	metricForgotten = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
+)
+
+// Describe sends nothing: what there is depends on the configuration.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what the data plane has counted up to now.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	value := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	count := func(d *prometheus.Desc, n uint64, labels ...string) {
+		value(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) { value(d, prometheus.GaugeValue, v, labels...) }
+	gauge(metricInfo, 1, c.version, runtime.Version())
+	n, ok := c.read()
+	if !ok {
+		gauge(metricUp, 0)
+		return
+	}
+	gauge(metricUp, 1)
+	gauge(metricRunning, n.At.Seconds())
+	count(metricReloads, n.Reloads, "done")
+	count(metricReloads, c.refused(), "refused")
+	for i, port := range c.config().Ports {
+		p := &n.Ports[i]
+		count(metricReceived, p.In, port.Name)
+		count(metricReceivedB, p.InBytes, port.Name)
+		count(metricSent, p.Out, port.Name)
+		count(metricSentB, p.OutBytes, port.Name)
+		for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
+			if p.Drops[why] > 0 {
+				count(metricDropped, p.Drops[why], port.Name, why.Word())
+			}
+			n.Drops[why] -= p.Drops[why]
+		}
+		gauge(metricQueue, float64(p.Queue), port.Name)
+		gauge(metricQueueB, float64(p.QueueBytes), port.Name)
+		count(metricRingLost, p.RingLost, port.Name)
+		count(metricTooLong, p.TooLong, port.Name)
+		count(metricPartial, p.Partial, port.Name)
+	}
+	for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
+		if n.Drops[why] > 0 {
+			count(metricUndirected, n.Drops[why], why.Word())
+		}
+	}
+	count(metricUnsent, n.Unsent)
+	count(metricRunts, n.Runts)
+	gauge(metricStall, n.Stall.Seconds())
+	value(metricCPU, prometheus.CounterValue, n.CPU.Seconds())
+	gauge(metricKnown, float64(n.Known))
+	count(metricForgotten, n.Forgotten)
+	buckets := map[float64]uint64{}
+	for i, limit := range control.LatenessBounds {
+		buckets[limit.Seconds()] = n.LateTo[i]
+	}
+	to <- prometheus.MustNewConstHistogram(metricLateness, n.Late, n.LateSum, buckets)
+	c.samples(&n, to)
+}
+
+// samples sends the metrics of programs. Those that the file does not name, no longer or not yet,
+// are left out of this scrape: at a reload data plane and supervisor change one after the other.
+func (c *collector) samples(n *control.Counters, to chan<- prometheus.Metric) {
+	config := c.config()
+	known := map[string]dataplane.Metric{}
+	descriptions := map[string]*prometheus.Desc{}
+	for _, m := range config.ProgramMetrics() {
+		known[m.Name] = m
+		var labels []string
+		if m.Label != "" {
+			labels = []string{m.Label}
+		}
+		descriptions[m.Name] = describe(m.Name, m.Help, labels...)
+	}
+	type series struct{ name, label string }
+	sent := map[series]bool{}
+	for i := range n.Sample[:min(n.Samples, control.MaxSamples)] {
+		s := &n.Sample[i]
+		m, ok := known[s.Name.String()]
+		label := strings.ToValidUTF8(s.Label.String(), "?")
+		if m.ByPort {
+			if ok = ok && int(s.Port) < len(config.Ports); ok {
+				label = config.Ports[s.Port].Name
+			}
+		}
+		var labels []string
+		if m.Label != "" {
+			labels = []string{label}
+		} else {
+			label = ""
+		}
+		if key := (series{m.Name, label}); ok && !sent[key] {
+			sent[key] = true
+			kind := prometheus.GaugeValue
+			if m.Counter {
+				kind = prometheus.CounterValue
+			}
+			to <- prometheus.MustNewConstMetric(descriptions[m.Name], kind, s.Value, labels...)
+		}
+	}
+}
+
+// handler serves metrics at /metrics, as OpenMetrics where the client asks for it.
+func (c *collector) handler() (http.Handler, error) {
+	r := prometheus.NewRegistry()
+	if err := r.Register(c); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true,
+		MaxRequestsInFlight: 4}))
+	return mux, nil
+}

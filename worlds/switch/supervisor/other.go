@@ -1,0 +1,19 @@
+//go:build !linux
+
+package supervisor
+
+import (
+	"io"
+
+	softswitch "weir/worlds/switch"
+)
+
+// Start starts a switch; there is none on this system.
+func Start(softswitch.Schemes, string, bool, []string, io.Writer) error {
+	return softswitch.SetupError("it needs Linux")
+}
+
+// Supervise is the supervisor; there is none on this system.
+func Supervise(softswitch.Schemes, int, []string, string, io.Writer, io.Writer) error {
+	return softswitch.SetupError("it needs Linux")
+}

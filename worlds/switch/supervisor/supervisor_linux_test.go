@@ -1,0 +1,56 @@
+package supervisor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	softswitch "weir/worlds/switch"
+	"weir/worlds/switch/control"
+)
+
+// A reply that cannot be read ends a reload, so that the next one is not held up.
+func TestUnreadableReply(t *testing.T) {
+	for _, x := range []struct {
+		name, want string
+		next       *softswitch.Config
+		busy       bool
+	}{
+		{"of a reload", "f: the data plane's answer cannot be read: whether it has taken the file is not known\n",
+			&softswitch.Config{}, false},
+		{"while the file is read", "an answer of the data plane cannot be read\n", nil, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var said bytes.Buffer
+			s := &supervisor{log: newLineWriter(&said), state: state{File: "f"}, busy: true, next: x.next}
+			s.handleReply(control.Reply{Is: control.IsUnreadable})
+			if s.log.flush(t.Context()); said.String() != x.want || s.busy != x.busy {
+				t.Errorf("busy: %v; %q, want %q", s.busy, said.String(), x.want)
+			}
+		})
+	}
+}
+
+// A data plane that ends by itself says why, also without an error.
+func TestDeath(t *testing.T) {
+	broken := errors.New("exit status 2")
+	for _, x := range []struct {
+		name, stderr string
+		err          error
+		want         string
+	}{
+		{"nothing", "", nil, "the data plane has ended without an error, and has not said that it stops"},
+		{"an exit code", "", broken, "the data plane has ended: exit status 2"},
+		{"words", "no memory\n", broken, "the data plane has ended: no memory"},
+		{"words and no error", "no memory\n", nil, "the data plane has ended: no memory"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := &child{stderr: &tail{}}
+			fmt.Fprint(c.stderr, x.stderr)
+			if got := c.death(x.err).Error(); got != x.want {
+				t.Errorf("%q, want %q", got, x.want)
+			}
+		})
+	}
+}

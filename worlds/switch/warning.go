@@ -1,0 +1,145 @@
+package softswitch
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/core/dataplane/tm"
+	userset "weir/core/dataplane/users"
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/worlds/switch/frames"
+)
+
+// Kinds of warnings about a switch's file.
+var (
+	warnExempt = scheme.WarningKind{ID: "switch-exempt",
+		Condition: "frames that are no user's may fill more than 5 % of a port (users: exempt_rate)"}
+	warnSlowFrame = scheme.WarningKind{ID: "switch-slow-frame",
+		Condition: "a full frame takes more than a second at a port's rate"}
+	warnMetricsOpen = scheme.WarningKind{ID: "switch-metrics-open",
+		Condition: "metrics are at an address that other machines reach"}
+	warnNoRate = scheme.WarningKind{ID: "switch-no-rate",
+		Condition: "a port has no rate, so that its queue hardly fills"}
+	warnReceivers = scheme.WarningKind{ID: "switch-receivers",
+		Condition: "programs or the scheduler share or limit by user, and the file has no `users: {behind: PORT}`: what a " +
+			"user receives counts as its sender's. Not of `abc` where all ports are inside; only of `plan` where no port " +
+			"has a rate"}
+)
+
+// WarningKinds returns the kinds of warnings about a switch's file, in addition to its programs'.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnExempt, warnSlowFrame, warnMetricsOpen, warnNoRate, warnReceivers}
+}
+
+// PortWarning returns a warning about a port; "" is the switch as a whole.
+func PortWarning(kind scheme.WarningKind, port, format string, args ...any) document.Warning {
+	w := document.Warn(kind, document.Place{}, format, args...)
+	w.Port = port
+	return w
+}
+
+// OpenMetrics warns of metrics that other machines reach.
+func (c *Config) OpenMetrics() (all []document.Warning) {
+	if c.Metrics.IsValid() && !c.Metrics.Addr().Unmap().IsLoopback() {
+		all = append(all, PortWarning(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics))
+	}
+	return all
+}
+
+// UnshapedPorts warns of ports without a rate.
+func (c *Config) UnshapedPorts() (all []document.Warning) {
+	for _, p := range c.Ports {
+		if p.Rate.Bits == 0 && p.Rate.Packets == 0 {
+			all = append(all, PortWarning(warnNoRate, p.Name, "port %s has no rate: its queue, on which programs work, hardly "+
+				"fills", p.Name))
+		}
+	}
+	return all
+}
+
+// receivers warns of users that the switch does not protect in what they receive, since each frame is its sender's. It
+// names the ports behind which such users can be: where queues build up or, with a policer, all.
+func (c *Config) receivers() (all []document.Warning) {
+	if c.Users.By != frames.ByAddress || c.Users.Behind >= 0 {
+		return nil
+	}
+	lists, polices := c.listers()
+	if len(lists) == 0 {
+		return nil
+	}
+	ports := c.Users.Ports
+	if !polices {
+		ports = nil
+		for _, p := range c.Ports {
+			if p.Rate != (unit.LinkRate{}) {
+				ports = append(ports, p.Name)
+			}
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	return append(all, document.Warn(warnReceivers, c.usersAt, "%s: a frame counts as its sender's, so that %s are not "+
+		"protected, nor limited, in what they receive; %s", strings.Join(lists, ", "), c.unprotected(ports),
+		c.behindLines(ports)))
+}
+
+// listers returns the names of the programs and the scheduler that find users by sender or receiver in this switch, and
+// whether one of them is a policer.
+func (c *Config) listers() (names []string, polices bool) {
+	for i := range c.Programs {
+		config := c.Programs[i].Config
+		if _, lists := config.(userset.Lister); !lists {
+			continue
+		}
+		if edge, ok := config.(userset.EdgeLister); ok && !edge.FindsUsers(c.Users.Ports) {
+			continue
+		}
+		names, polices = append(names, c.Programs[i].Scheme.Name), polices || c.Programs[i].Traits.PolicesUsers
+	}
+	if c.served != nil {
+		_, lists := c.served.Config.(userset.Lister)
+		if _, hosts := c.served.Config.(*tm.Cake); lists || hosts {
+			names = append(names, c.served.Scheme.Name)
+		}
+	}
+	return names, polices
+}
+
+// maxListed limits how many users a warning lists.
+const maxListed = 3
+
+// unprotected names the users that the switch does not find by what they receive. A customer's VLAN is found both ways.
+func (c *Config) unprotected(ports []string) string {
+	hosts := "hosts at " + strings.Join(ports, " and ")
+	var names []string
+	for _, u := range c.Users.Customers {
+		if len(u.Prefixes) > 0 {
+			names = append(names, u.Name)
+		}
+	}
+	for _, p := range c.Users.Named {
+		names = append(names, userset.PrefixText(p))
+	}
+	if n := len(names); n > maxListed {
+		names = append(names[:maxListed], fmt.Sprintf("%d other users", n-maxListed))
+	} else if n == 0 {
+		return hosts
+	}
+	return strings.Join(names, ", ") + " and all other " + hosts
+}
+
+// behindLines are the lines that a file lacks, one for each port that users can be behind.
+func (c *Config) behindLines(ports []string) string {
+	line := "users: {behind: %s}"
+	if c.usersGiven {
+		line = "behind: %s in users"
+	}
+	var lines []string
+	for _, p := range ports {
+		lines = append(lines, fmt.Sprintf("add "+line+" if they are at %s", p, p))
+	}
+	return strings.Join(lines, ", or ")
+}
