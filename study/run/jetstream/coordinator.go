@@ -22,8 +22,8 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/atomicfile"
+	"weir/internal/bind"
 	"weir/internal/revision"
-	"weir/internal/webserver"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -288,8 +288,8 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 // Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
 // (0.0.0.0, ::, none) are refused: a worker that joins with that would look for the server on its own machine.
 func Reachable(listen string) (host string, err error) {
-	host, err = webserver.Host(listen)
-	if every := (*webserver.EveryAddressError)(nil); errors.As(err, &every) {
+	host, err = bind.Host(listen)
+	if every := (*bind.EveryAddressError)(nil); errors.As(err, &every) {
 		err = fmt.Errorf("%w; allowed: the one at which workers reach it", err)
 	}
 	return host, err
