@@ -26,8 +26,9 @@ func TestQuantile(t *testing.T) {
 	}
 	for n := 2; n < 3000; n += 1 + n/50 {
 		for _, confidence := range []float64{0.5, 0.8, 0.9, confidence, 0.99, 0.999} {
-			if x := (distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}).Quantile((1 + confidence) / 2); Quantile(n, confidence) != x {
-				t.Errorf("%d, %v: %v, gonum's is %v", n, confidence, Quantile(n, confidence), x)
+			x := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+			if got := Quantile(n, confidence); got != x {
+				t.Errorf("%d, %v: %v, gonum's is %v", n, confidence, got, x)
 			}
 		}
 	}
