@@ -8,7 +8,7 @@ import (
 	"weir/app"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // packs packs and unpacks an experiment. Both have runs with the same ids.
@@ -23,8 +23,8 @@ func packs(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, files := run.Pack(s)
-	u, err := run.Unpack(r, manifest, func(digest string) ([]byte, error) { return files[digest], nil })
+	manifest, files := remote.Pack(s)
+	u, err := remote.Unpack(r, manifest, func(digest string) ([]byte, error) { return files[digest], nil })
 	if err != nil {
 		t.Fatal(err)
 	}

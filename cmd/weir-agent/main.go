@@ -8,15 +8,11 @@ import (
 	agent "weir/worlds/agent/command"
 )
 
-type grammar struct {
-	command.AgentFlags
-	Version command.VersionFlag `help:"Print the version."`
-}
-
-// Run runs the agent until it is interrupted.
-func (g *grammar) Run(e *command.Env) error { return agent.Agent{}.Run(&g.AgentFlags, e) }
-
 func main() {
-	os.Exit(command.Main(&grammar{}, &command.Env{},
-		"Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs."))
+	var flags command.AgentFlags
+	os.Exit(command.Main(command.Program{
+		Description: "Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs.",
+		Flags:       &flags,
+		Run:         func(e *command.Env) error { return agent.Agent{}.Run(&flags, e) },
+	}, &command.Env{}))
 }

@@ -2,7 +2,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 
 	"weir/app/programs"
 	"weir/core/dataplane/tm"
@@ -10,32 +12,25 @@ import (
 	softswitch "weir/worlds/switch/command"
 )
 
-// grammar is the command line. The hidden commands are the switch's own processes.
-type grammar struct {
-	Run        runCmd              `cmd:"" default:"withargs" help:"Run the switch of a file."`
-	Supervisor supervisorCmd       `cmd:"" hidden:"" name:"switch-supervisor"`
-	Dataplane  dataplaneCmd        `cmd:"" hidden:"" name:"switch-dataplane"`
-	Version    command.VersionFlag `help:"Print the version."`
-}
-
-type runCmd struct{ command.SwitchFlags }
-
-// Run starts, checks or restores the switch.
-func (c *runCmd) Run(e *command.Env) error { return softswitch.Switch{}.Run(&c.SwitchFlags, e) }
-
-type supervisorCmd struct {
-	State int `arg:""`
-}
-
-// Run is the supervisor.
-func (c *supervisorCmd) Run(e *command.Env) error { return softswitch.Switch{}.Supervise(c.State, e) }
-
-type dataplaneCmd struct{}
-
-// Run is the data plane.
-func (dataplaneCmd) Run(e *command.Env) error { return softswitch.Switch{}.Serve(e) }
-
 func main() {
-	os.Exit(command.Main(&grammar{}, &command.Env{Programs: programs.All(), Schedulers: tm.Schemes()},
-		"A switch on its own, between interfaces of this machine."))
+	var flags command.SwitchFlags
+	var s softswitch.Switch
+	os.Exit(command.Main(command.Program{
+		Description: "A switch on its own, between interfaces of this machine.",
+		Flags:       &flags,
+		Run:         func(e *command.Env) error { return s.Run(&flags, e) },
+		Processes: map[string]func([]string, *command.Env) error{
+			command.SwitchSupervisor: func(args []string, e *command.Env) error {
+				if len(args) != 1 {
+					return fmt.Errorf("%w: one descriptor is expected", command.ErrInput)
+				}
+				state, err := strconv.Atoi(args[0])
+				if err != nil {
+					return fmt.Errorf("%w: %w", command.ErrInput, err)
+				}
+				return s.Supervise(state, e)
+			},
+			command.SwitchDataplane: func(_ []string, e *command.Env) error { return s.Serve(e) },
+		},
+	}, &command.Env{Programs: programs.All(), Schedulers: tm.Schemes()}))
 }

@@ -2,12 +2,11 @@ package command
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-
-	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
 	"weir/internal/linked"
@@ -15,13 +14,20 @@ import (
 	"weir/internal/text"
 )
 
-// Main runs a program that is one command: grammar is a pointer to a struct whose commands have a method Run(*Env). It
-// completes env with the outputs of the process and returns the exit code.
-func Main(grammar any, env *Env, description string) int {
-	return execute(grammar, env, description, os.Args[1:], os.Stdout, os.Stderr)
+// Program is a program that is one command.
+type Program struct {
+	Description string
+	Flags       any // pointer to a struct of flags
+	Run         func(e *Env) error
+	// Processes are the hidden commands by which the program starts its own processes. Each gets the arguments after its
+	// name.
+	Processes map[string]func(args []string, e *Env) error
 }
 
-func execute(grammar any, env *Env, description string, args []string, stdout, stderr io.Writer) (code int) {
+// Main runs a program and returns its exit code. It completes env with the outputs of the process.
+func Main(p Program, env *Env) int { return p.execute(env, os.Args[1:], os.Stdout, os.Stderr) }
+
+func (p Program) execute(env *Env, args []string, stdout, stderr io.Writer) int {
 	pipe := &Output{To: stdout}
 	out, errs := text.NewWriter(pipe), text.NewWriter(stderr)
 	env.Stdout, env.Stderr, env.Pipe, env.Version = out, errs, pipe, Version()
@@ -30,33 +36,42 @@ func execute(grammar any, env *Env, description string, args []string, stdout, s
 			w.Print(errs)
 		}
 	}
-	type exited int
-	defer func() { // kong ends the process after --help by calling Exit
-		if x := recover(); x != nil {
-			e, ok := x.(exited)
-			if !ok {
-				panic(x)
-			}
-			code = int(e)
-		}
-	}()
-	name := revision.Name()
-	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description), kong.Writers(out, errs),
-		kong.Exit(func(n int) { panic(exited(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	if err == nil {
-		var ctx *kong.Context
-		if ctx, err = parser.Parse(args); err == nil {
-			err = ctx.Run(env)
-		}
-	}
+	err := p.run(env, args)
 	if out.Flush(); err == nil && pipe.Err != nil {
 		err = fmt.Errorf("standard output: %w", pipe.Err)
 	}
 	if err == nil {
 		return Done
 	}
-	fmt.Fprintf(errs, "%s: %v\n", name, err)
+	fmt.Fprintf(errs, "%s: %v\n", revision.Name(), err)
 	return ExitCode(err)
+}
+
+// run runs the process that the arguments name, or prints the help or the version, or runs the command.
+func (p Program) run(env *Env, args []string) error {
+	if len(args) > 0 {
+		if process := p.Processes[args[0]]; process != nil {
+			return process(args[1:], env)
+		}
+	}
+	set := flag.NewFlagSet(revision.Name(), flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	version := set.Bool("version", false, "")
+	help := bindFlags(set, p.Flags)
+	switch err := set.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(env.Stdout, "Usage: %s [flags]\n\n%s\n\nFlags:\n", revision.Name(), p.Description)
+		help(env.Stdout)
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w; --help lists the flags", ErrInput, err)
+	case set.NArg() > 0:
+		return fmt.Errorf("%w: %q is no flag; --help lists them", ErrInput, set.Arg(0))
+	case *version:
+		fmt.Fprintln(env.Stdout, revision.Name(), Version())
+		return nil
+	}
+	return p.Run(env)
 }
 
 // Output is standard output, which may be a file on a full disk: it keeps the first error.
@@ -77,9 +92,8 @@ func (o *Output) Write(p []byte) (int, error) {
 // ExitCode returns the exit code of a command that ended with an error.
 func ExitCode(err error) int {
 	var input document.InputErrors
-	var parse *kong.ParseError
 	var missing *linked.MissingError
-	if errors.As(err, &input) || errors.As(err, &parse) || errors.As(err, &missing) || errors.Is(err, ErrInput) {
+	if errors.As(err, &input) || errors.As(err, &missing) || errors.Is(err, ErrInput) {
 		return WrongInput
 	}
 	return RunFailed
@@ -87,16 +101,3 @@ func ExitCode(err error) int {
 
 // Version is what programs report of themselves.
 func Version() string { return revision.Version() + " " + runtime.Version() }
-
-// VersionFlag prints the version.
-type VersionFlag bool
-
-// BeforeReset acts before arguments are asked for.
-func (VersionFlag) BeforeReset(app *kong.Kong) error {
-	fmt.Fprintln(app.Stdout, revision.Name(), Version())
-	app.Exit(0)
-	return nil
-}
-
-// IsBool has the flag take no value.
-func (VersionFlag) IsBool() bool { return true }

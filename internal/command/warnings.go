@@ -4,8 +4,8 @@ import (
 	"net"
 
 	"weir/core/scheme"
+	"weir/internal/bind"
 	"weir/internal/document"
-	"weir/internal/webserver"
 )
 
 // WarnAgentMetrics is the kind of the warning of MetricsWarnings.
@@ -14,7 +14,7 @@ var WarnAgentMetrics = scheme.WarningKind{ID: "agent-metrics-open",
 
 // MetricsWarnings warns of metrics of an agent at an address that other machines reach.
 func MetricsWarnings(address string) (all []document.Warning) {
-	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
+	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
 		all = append(all, document.Warn(WarnAgentMetrics, document.Place{}, "metrics are at %s, for all who can reach it",
 			address))
 	}

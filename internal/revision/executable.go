@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"debug/elf"
+	"encoding/binary"
 	"encoding/hex"
 	"io"
 	"os"
@@ -78,12 +79,12 @@ const headLength = 64 << 10
 // ELF files have it in a note; Mach-O and PE files have it as text at the begin of the code.
 func buildID(r io.ReaderAt) string {
 	var id []byte
-	if file, err := elf.NewFile(r); err == nil {
-		for _, segment := range file.Progs {
-			if segment.Type == elf.PT_NOTE && id == nil {
+	if order, segments, ok := noteSegments(r); ok {
+		for _, segment := range segments {
+			if id == nil {
 				notes := make([]byte, min(segment.Filesz, headLength))
-				n, _ := segment.ReadAt(notes, 0)
-				id = goNote(notes[:n], file)
+				n, _ := r.ReadAt(notes, int64(segment.Off))
+				id = goNote(notes[:n], order)
 			}
 		}
 	} else {
@@ -98,12 +99,42 @@ func buildID(r io.ReaderAt) string {
 	return string(id)
 }
 
+// noteSegments returns the byte order and the note segments of an ELF file of 64 bits. It does not use elf.NewFile, with
+// which a program links what unpacks debug information.
+func noteSegments(r io.ReaderAt) (order binary.ByteOrder, notes []elf.Prog64, ok bool) {
+	var h elf.Header64
+	if n, _ := r.ReadAt(h.Ident[:], 0); n < len(h.Ident) || string(h.Ident[:len(elf.ELFMAG)]) != elf.ELFMAG ||
+		elf.Class(h.Ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
+		return nil, nil, false
+	}
+	order = binary.LittleEndian
+	if elf.Data(h.Ident[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		order = binary.BigEndian
+	}
+	read := func(offset int64, to any) bool {
+		return binary.Read(io.NewSectionReader(r, offset, int64(binary.Size(to))), order, to) == nil
+	}
+	if !read(0, &h) {
+		return nil, nil, false
+	}
+	for i := range int64(h.Phnum) {
+		var p elf.Prog64
+		if !read(int64(h.Phoff)+i*int64(h.Phentsize), &p) {
+			break
+		}
+		if elf.ProgType(p.Type) == elf.PT_NOTE {
+			notes = append(notes, p)
+		}
+	}
+	return order, notes, true
+}
+
 // goNote returns the content of the note with the name Go and type 4 [cmd/internal/buildid/note.go], or nil.
-func goNote(notes []byte, file *elf.File) []byte {
+func goNote(notes []byte, order binary.ByteOrder) []byte {
 	const header, goType = 12, 4
 	for len(notes) >= header {
-		nameLength, length := uint64(file.ByteOrder.Uint32(notes)), uint64(file.ByteOrder.Uint32(notes[4:]))
-		kind := file.ByteOrder.Uint32(notes[8:])
+		nameLength, length := uint64(order.Uint32(notes)), uint64(order.Uint32(notes[4:]))
+		kind := order.Uint32(notes[8:])
 		begin := header + (nameLength+3)&^3
 		end := begin + length
 		if end > uint64(len(notes)) {

@@ -1,3 +1,3 @@
-// Package webserver has what all commands share that listen for HTTP: the check of the address, and a server with
-// bounds on time and on connections.
+// Package webserver has the server of all commands that listen for HTTP: with bounds on time and on connections.
+// Package bind checks where they listen.
 package webserver

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir/internal/webserver"
+	"weir/internal/bind"
 	"weir/study/experiment"
 	"weir/study/page/live"
 	"weir/study/plan"
@@ -129,7 +129,7 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 		last: last}
 	for i := range o.Rounds {
 		o.Progress(fmt.Sprintf("round %d of %d", i+1, o.Rounds))
-		if err := f.round(b, r, out); err != nil {
+		if err := f.round(ctx, b, r, out); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 }
 
 // round measures with a server of its own.
-func (f *PageFigures) round(b *driven, r *experiment.Registry, out string) error {
+func (f *PageFigures) round(ctx context.Context, b *driven, r *experiment.Registry, out string) error {
 	page, err := live.Page.Get()
 	if err != nil {
 		return err
@@ -147,13 +147,17 @@ func (f *PageFigures) round(b *driven, r *experiment.Registry, out string) error
 		return err
 	}
 	defer s.Close()
-	l, err := webserver.Listen("127.0.0.1:0")
+	l, err := bind.Listen("127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := webserver.New(s)
-	go server.Serve(l)
-	defer server.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	defer func() {
+		cancel()
+		<-served
+	}()
 	if _, err := b.paint(s.Address(l.Addr())); err != nil { // lets the browser in
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // confidence is that of reports and verdicts.
@@ -36,9 +36,16 @@ func Quantile(n int, confidence float64) float64 {
 	if known, ok := quantiles.Load(key); ok {
 		return known.(float64)
 	}
-	q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+	q := StudentQuantile((1+confidence)/2, float64(n-1))
 	quantiles.Store(key, q)
 	return q
+}
+
+// StudentQuantile returns the quantile of Student's t at p, between 0.5 and 1, with that many degrees of freedom. It is
+// that of gonum's package distuv to the last bit, with which a program would link gonum's linear algebra, too.
+func StudentQuantile(p, freedom float64) float64 {
+	t := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-p))
+	return math.Sqrt(freedom * (1 - t) / t)
 }
 
 // Share is half of the interval of a sample's mean over its absolute value, with the sample's Quantile: 0 if all of

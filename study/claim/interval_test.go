@@ -24,8 +24,13 @@ func TestQuantile(t *testing.T) {
 			}
 		})
 	}
-	if x := (distuv.StudentsT{Sigma: 1, Nu: 4}).Quantile(0.975); Quantile(5, confidence) != x {
-		t.Errorf("the interval of reports has changed: %v, was %v", Quantile(5, confidence), x)
+	for n := 2; n < 3000; n += 1 + n/50 {
+		for _, confidence := range []float64{0.5, 0.8, 0.9, confidence, 0.99, 0.999} {
+			x := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+			if got := Quantile(n, confidence); got != x {
+				t.Errorf("%d, %v: %v, gonum's is %v", n, confidence, got, x)
+			}
+		}
 	}
 	if !math.IsNaN(Quantile(1, 0.95)) {
 		t.Error("a sample of one has an interval")

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/webserver"
 	"weir/study/page/live"
 	"weir/study/plan"
 )
@@ -64,6 +66,25 @@ func New(o live.Options) (*Server, error) {
 
 // Close stops what is under way, and keeps what is finished.
 func (s *Server) Close() { s.jobs.Close() }
+
+// Serve answers the connections of a listener until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := webserver.New(s)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(webserver.Limit(l, webserver.MaxConnections)) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	short, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := server.Shutdown(short); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	}
+	return nil
+}
 
 // Token lets in who has it.
 func (s *Server) Token() string { return s.token }

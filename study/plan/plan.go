@@ -54,6 +54,15 @@ func RunsOn(s *experiment.Spec, world string) []*Run {
 	return runs
 }
 
+// ByID returns runs by their IDs, for the program with that SHA-256 of its executable.
+func ByID(runs []*Run, executable string) map[string]*Run {
+	all := make(map[string]*Run, len(runs))
+	for _, r := range runs {
+		all[r.ID(executable)] = r
+	}
+	return all
+}
+
 // ID is the hash of all that decides the run's outcome: the resolved spec of its
 // point, its seed, and the program (the SHA-256 of the executable).
 func (r *Run) ID(executable string) string {

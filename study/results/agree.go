@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"weir/study/claim"
 	"weir/study/measure"
 )
@@ -163,7 +161,7 @@ func compare(a, b []float64) (difference, half float64) {
 	if freedom < 1 {
 		return mb - ma, math.NaN()
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975)
+	t := claim.StudentQuantile(0.975, freedom)
 	return mb - ma, t * math.Sqrt((sa+sb)/freedom*(1/na+1/nb))
 }
 

@@ -3,16 +3,19 @@ package results
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"weir/internal/document"
+	"weir/internal/revision"
 	"weir/internal/text"
 )
 
@@ -69,6 +72,15 @@ const (
 	ByCollect = "collect" // weir collect
 	ByHere    = "here"    // weir run, on the machine itself
 )
+
+// NewExecution returns the begin of an execution by this process. by is one of the constants above.
+func NewExecution(by string) Execution {
+	host, _ := os.Hostname()
+	return Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: Now()}
+}
+
+// Now returns the time in the resolution that accounts have.
+func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Worker is one that took part in an Execution: a weir worker, or a job of Slurm.
 type Worker struct {

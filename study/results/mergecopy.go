@@ -119,12 +119,12 @@ func (x *merging) copyRun(m *mergeable) (fresh bool, err error) {
 		return false, nil
 	}
 	file := RunFile(x.dir, m.id)
-	claim, err := atomicfile.Claim(file)
+	claim, err := ClaimRun(x.dir, m.id)
 	if err == atomicfile.ErrTaken {
 		return false, fmt.Errorf("%s: another process carries this run out, into the same folder", file)
 	}
 	if err != nil {
-		return false, Unwritten(file, err)
+		return false, err
 	}
 	defer claim.Discard()
 	data, err := m.reread()
@@ -138,10 +138,8 @@ func (x *merging) copyRun(m *mergeable) (fresh bool, err error) {
 	if err == nil { // it has come since the folder was looked at, or was left out
 		return false, x.same(m, &mergeable{part: &part{dir: x.dir}, run: m.run, id: m.id, sum: sha256.Sum256(there)})
 	}
-	if _, err = claim.Write(data); err == nil {
-		err = claim.Commit()
-	}
-	return err == nil, Unwritten(file, err)
+	err = claim.Keep(data)
+	return err == nil, err
 }
 
 // copyFiles puts files of a run, and the list of their digests, into the merged folder, unless they are there.

@@ -2,11 +2,9 @@ package run
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"os"
 	"runtime"
-	"time"
 
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
@@ -14,16 +12,6 @@ import (
 	"weir/study/plan"
 	"weir/study/results"
 )
-
-// NewAccount is the beginning of what is told of an execution: who asks, when, and who carries out the runs (By… of
-// study/results).
-func NewAccount(by string) results.Execution {
-	host, _ := os.Hostname()
-	return results.Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: Now()}
-}
-
-// Now is the time as accounts have it.
-func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // account keeps what the runner says has happened, before it ends: whatever ends this process then, it is there.
 func (x *execution) account(ctx context.Context) error {
@@ -62,7 +50,7 @@ func (x *execution) here() *results.Execution {
 		return nil
 	}
 	e := &x.own
-	e.Runs, e.Failed, e.Ended, e.Interrupted = 0, nil, Now(), x.interrupted
+	e.Runs, e.Failed, e.Ended, e.Interrupted = 0, nil, results.Now(), x.interrupted
 	for i, run := range x.all {
 		switch {
 		case x.failures[i] == errInterrupted: // it is missing

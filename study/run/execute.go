@@ -113,7 +113,7 @@ func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outco
 	if o.Lab != nil {
 		x.out.Counterpart = o.Lab.Beside
 	}
-	x.seeds, x.own = x.firstSeeds(), NewAccount(results.ByHere)
+	x.seeds, x.own = x.firstSeeds(), results.NewExecution(results.ByHere)
 	defer func() { x.leave() }()
 	if o.Dir != "" {
 		if err := x.begin(ctx); err != nil {
@@ -358,17 +358,16 @@ func (e lostError) Unwrap() error { return e.error }
 func (x *execution) one(ctx context.Context, i, threads int, progress howFar) error {
 	r := x.runs[i]
 	file := results.RunFile(x.out.Dir, x.o.id(r))
-	var claim *atomicfile.File
+	var claim *results.RunClaim
 	if x.out.Dir != "" {
-		var err error
-		err = x.withSpace(ctx, func() error { claim, err = atomicfile.Claim(file); return err })
+		err := x.withSpace(ctx, func() (err error) {
+			claim, err = results.ClaimRun(x.out.Dir, x.o.id(r))
+			return err
+		})
 		if err != nil {
-			if err == atomicfile.ErrTaken {
-				return err
-			}
-			return results.Unwritten(file, err)
+			return err
 		}
-		defer func() { claim.Discard() }()
+		defer claim.Discard()
 		if x.isNew(i, file) {
 			if err := x.find(i); err != nil || x.all[i] != nil {
 				return err
@@ -401,7 +400,7 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 		err = x.o.Lab.vouch(x.all[i], x.out.Dir)
 	}
 	if err == nil {
-		err = results.Unwritten(file, x.withSpace(ctx, func() error { return keep(&claim, file, data) }))
+		err = x.withSpace(ctx, func() error { return claim.Keep(data) })
 	}
 	if err != nil {
 		x.all[i], x.failures[i] = nil, errInterrupted

@@ -485,7 +485,7 @@ func TestMergeHosts(t *testing.T) {
 func TestMergeAccounts(t *testing.T) {
 	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "x")
 	for i, o := range []*results.Outcome{a, b} {
-		e := NewAccount(results.ByWorkers)
+		e := results.NewExecution(results.ByWorkers)
 		e.Runs, e.Begun = i+1, e.Begun.Add(-time.Duration(i)*time.Hour)
 		if err := results.WriteHosts(o.Dir, results.HostsOf(results.Machine{Host: "a"}, []results.Execution{e})); err != nil {
 			t.Fatal(err)

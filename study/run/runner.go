@@ -237,19 +237,3 @@ func (x *execution) notice(text string) {
 		x.o.OnNotice(text)
 	}
 }
-
-// keep writes a claimed file. If that fails at its end the claim has gone, and another is made at the next try.
-func keep(claim **atomicfile.File, file string, data []byte) (err error) {
-	if *claim == nil {
-		if *claim, err = atomicfile.Claim(file); err != nil {
-			return err
-		}
-	}
-	if _, err = (*claim).WriteAt(data, 0); err != nil {
-		return err
-	}
-	if err = (*claim).Commit(); err != nil {
-		*claim = nil
-	}
-	return err
-}

@@ -16,6 +16,7 @@ import (
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
+	"weir/study/run/remote"
 )
 
 // elsewhere is a runner of this process whose workers know of an experiment what its parcel says.
@@ -33,8 +34,8 @@ type elsewhere struct {
 }
 
 func (e *elsewhere) Begin(_ context.Context, w *Work) error {
-	manifest, files := Pack(w.Spec)
-	s, err := Unpack(room(), manifest, func(digest string) ([]byte, error) { return files[digest], nil })
+	manifest, files := remote.Pack(w.Spec)
+	s, err := remote.Unpack(room(), manifest, func(digest string) ([]byte, error) { return files[digest], nil })
 	if err != nil {
 		e.t.Error(err)
 	}
@@ -276,9 +277,9 @@ func TestRunnerOther(t *testing.T) {
 // Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
 func TestUnpack(t *testing.T) {
 	s := load(t, runnable, experiment.Options{})
-	manifest, files := Pack(s)
+	manifest, files := remote.Pack(s)
 	fetch := func(digest string) ([]byte, error) { return files[digest], nil }
-	if u, err := Unpack(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {
+	if u, err := remote.Unpack(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {
 		t.Errorf("%v", err)
 	}
 	strange := runnable + "matrix: 1\n"
@@ -288,15 +289,15 @@ func TestUnpack(t *testing.T) {
 		{"no JSON", "{", "it is no parcel of an experiment"},
 		{"another key", `{"format": 2, "path": "x"}`, "it is no parcel of an experiment"},
 		{"another format", `{"format": 1}`, "its format is 1, and this version reads 2"},
-		{"another content", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte("x")), 1),
+		{"another content", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte("x")), 1),
 			"its content has the hash"},
-		{"not valid", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte(strange)), 1), "matrix"},
-		{"another file", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte(listed)), 1),
+		{"not valid", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte(strange)), 1), "matrix"},
+		{"another file", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte(listed)), 1),
 			`the parcel of the experiment does not have the file "/etc/passwd"`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			files[Digest([]byte(strange))], files[Digest([]byte(listed))] = []byte(strange), []byte(listed)
-			if _, err := Unpack(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(), x.want) {
+			files[remote.Digest([]byte(strange))], files[remote.Digest([]byte(listed))] = []byte(strange), []byte(listed)
+			if _, err := remote.Unpack(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%v, want %s", err, x.want)
 			}
 		})

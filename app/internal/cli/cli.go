@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 
 	"github.com/alecthomas/kong"
@@ -58,7 +60,7 @@ type commandLine struct {
 	Man        manCmd        `cmd:"" help:"Print the manual page: weir man | man -l -"`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Answer the shell of weir completion."`
 
-	ShowVersion command.VersionFlag `name:"version" help:"Print the version."`
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
 	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
 	LabHosts     labHostsCmd     `cmd:"" hidden:"" name:"lab-hosts" help:"The process of hosts of Weir's own in a lab."`
@@ -128,14 +130,37 @@ func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, te
 	}
 	if err != nil {
 		fmt.Fprintln(failures, "weir:", err)
-		return command.ExitCode(err)
+		return failureCode(err)
 	}
 	return a.code
 }
 
 var errInput = command.ErrInput
 
+// failureCode returns the exit code of a command that ended with an error.
+func failureCode(err error) int {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		return WrongInput
+	}
+	return command.ExitCode(err)
+}
+
 type target = command.Target
+
+// parseTarget parses the flags of files and folders to write into.
+var parseTarget = kong.TypeMapper(reflect.TypeFor[target](), kong.MapperFunc(
+	func(ctx *kong.DecodeContext, to reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto("path", &text); err != nil {
+			return err
+		}
+		if text == "" {
+			return errors.New("it is empty; a path is expected")
+		}
+		to.SetString(kong.ExpandPath(text))
+		return nil
+	}))
 
 // selection names an experiment and changes it.
 type selection struct {

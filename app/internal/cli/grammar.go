@@ -36,7 +36,8 @@ func parserOf(r *experiment.Registry, grammar any, options ...kong.Option) (*kon
 	if len(r.Formats) > 0 {
 		vars["exportFormat"] = r.Formats[0].Name
 	}
-	return kong.New(grammar, append(options, kong.Name(revision.Name()), enums, vars, kong.PostBuild(insertHelpTexts),
+	return kong.New(grammar, append(options, kong.Name(revision.Name()), parseTarget, enums, vars,
+		kong.PostBuild(insertHelpTexts),
 		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
 			"compared with."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)

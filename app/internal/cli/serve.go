@@ -1,23 +1,20 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
 
 	pages "weir"
+	"weir/internal/bind"
 	"weir/internal/revision"
 	"weir/study/experiment"
 	"weir/study/page/live"
 	"weir/study/report"
 	"weir/study/results"
-
-	"weir/internal/webserver"
 )
 
 type serveCmd struct {
@@ -62,43 +59,24 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	defer s.Close()
-	l, err := webserver.Listen(listens)
+	l, err := bind.Listen(listens)
 	if err != nil {
 		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
 	}
 	a.warn(listenWarnings(l.Addr().String())...)
 	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
 	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)
-	return serveUntil(signals, l, s)
+	return s.Serve(signals, l)
 }
 
 // serveGrace is how long what is under way may take to end.
 var serveGrace = 5 * time.Second
 
-// serveUntil serves until ctx ends.
-func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := webserver.New(h)
-	server.BaseContext = func(net.Listener) context.Context { return ctx }
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(webserver.Limit(l, webserver.MaxConnections)) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	short, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := server.Shutdown(short); errors.Is(err, context.DeadlineExceeded) {
-		return server.Close()
-	}
-	return nil
-}
-
 // listens is the address to listen at. All addresses at once are refused: whoever has the token and sees the traffic
 // could start simulations.
 func (c *serveCmd) listens() (string, error) {
-	var every *webserver.EveryAddressError
-	switch _, err := webserver.Host(c.Listen); {
+	var every *bind.EveryAddressError
+	switch _, err := bind.Host(c.Listen); {
 	case errors.As(err, &every):
 		_, port, _ := net.SplitHostPort(c.Listen)
 		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", errInput, err, port)

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"github.com/alecthomas/kong"
+
 	"weir/internal/command"
 	"weir/internal/revision"
 )
@@ -19,3 +21,16 @@ func (versionCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "its results folders: results/<experiment>-<hash>-%s\n", revision.This().Key())
 	return nil
 }
+
+// versionFlag prints the version.
+type versionFlag bool
+
+// BeforeReset acts before arguments are required.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	fmt.Fprintln(app.Stdout, revision.Name(), version())
+	app.Exit(0)
+	return nil
+}
+
+// IsBool has the flag take no value.
+func (versionFlag) IsBool() bool { return true }

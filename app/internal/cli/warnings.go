@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"weir/core/scheme"
+	"weir/internal/bind"
 	"weir/internal/command"
 	"weir/internal/document"
-	"weir/internal/webserver"
 	"weir/study/experiment"
 	"weir/study/run"
 	"weir/study/traps"
@@ -62,7 +62,7 @@ func undefinedPlot(title string, defined bool) (all []experiment.Warning) {
 
 // listenWarnings warns of an address that other machines reach.
 func listenWarnings(address string) (all []experiment.Warning) {
-	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
+	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
 		all = append(all, document.Warn(warnListens, document.Place{}, "beyond this machine's loopback what the page says, "+
 			"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
 	}

@@ -1,9 +1,9 @@
 package live
 
 import (
+	"context"
 	"io/fs"
 	"net"
-	"net/http"
 
 	"weir/internal/linked"
 	"weir/study/experiment"
@@ -36,7 +36,8 @@ type Options struct {
 
 // Server is the page. Package page has one.
 type Server interface {
-	http.Handler
+	// Serve answers the connections of a listener until ctx ends.
+	Serve(ctx context.Context, l net.Listener) error
 	// Address returns the URL of the page of a server that listens at an address.
 	Address(at net.Addr) string
 	Close()

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"weir/internal/revision"
 	"weir/internal/testkit/plantest"
@@ -203,14 +201,14 @@ func TestTooLateForAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
-	j.begin("nats://a:1")
+	defer j.Close()
+	j.Begin(results.ByWorkers, "nats://a:1")
 	c := &Coordinator{journal: j}
 	left := &task{Task: run.Task{ID: "1"}, over: true}
 	waits := &task{Task: run.Task{ID: "2"}, result: make(chan outcome, 1)}
 	c.keep(&member{id: "w"}, left, nil)
 	c.keep(&member{id: "w"}, waits, nil)
-	if e := j.telling.now(); e.Runs != 1 || len(waits.result) != 1 || c.status.Done != 1 {
+	if e := j.Current(); e.Runs != 1 || len(waits.result) != 1 || c.status.Done != 1 {
 		t.Errorf("%+v, %+v", e, c.status)
 	}
 }
@@ -244,68 +242,29 @@ func TestAccountOfNothing(t *testing.T) {
 	})
 }
 
-// What a journal could not write for its disk was full is there when it could again, and no line is cut off.
-func TestJournalOnFullDisk(t *testing.T) {
+// TestJournal checks that the next coordinator knows who made each result and who is trusted, and that addresses in an
+// account have no passwords.
+func TestJournal(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
-	j.begin("nats://me:secret@a:1,nats://b:2")
-	file := j.file
-	unwritable, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unwritable.Close()
-	j.file = unwritable
-	j.note(entry{Event: waits, Text: "full"})
+	defer j.Close()
+	j.Begin(results.ByWorkers, withoutSecrets("nats://me:secret@a:1,nats://b:2"))
 	j.made("1", "w")
-	if _, err := file.WriteAt([]byte(`{"made":"a part of a lin`), j.end); err != nil { // as a disk does that becomes full
-		t.Fatal(err)
-	}
-	j.file = file
-	j.note(entry{Event: goesOn})
 	j.trust("w")
-	again, err := openJournal(name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.close()
-	e := again.telling.now()
-	if e.Runs != 1 || len(e.Waits) != 1 || e.Waits[0].To.IsZero() || !slices.Equal(e.Waits[0].Why, []string{"full"}) ||
-		again.by["1"] != "w" || !again.trusted["w"] || e.Place != "nats://a:1,nats://b:2" {
-		t.Errorf("%+v, by %v", e, again.by)
-	}
-}
-
-// Reasons of one wait stand together, and another begins when it has gone on; events are bounded.
-func TestTelling(t *testing.T) {
-	var told telling
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	told.hear(&entry{Made: "0", Worker: "of a journal without accounts"})
-	told.hear(&entry{Event: beganHere, Of: &results.Execution{ID: "x"}})
-	for i, e := range []entry{{Event: goesOn}, {Event: waits, Text: "a"}, {Event: waits, Text: "b"},
-		{Event: waits, Text: "a"}, {Event: goesOn}, {Event: waits, Text: "c"}} {
-		e.At = at.Add(time.Duration(i) * time.Second)
-		told.hear(&e)
-	}
-	for range mostTold + 3 {
-		told.hear(&entry{Event: toldPeople, Text: "x"})
-	}
-	e := told.now()
-	if w := e.Waits; len(w) != 2 || !slices.Equal(w[0].Why, []string{"a", "b"}) ||
-		w[0].To.Sub(w[0].From) != 3*time.Second ||
-		!w[1].To.IsZero() || len(e.Events) != mostTold || e.Further != 3 || e.Runs != 0 {
-		t.Errorf("%+v, %d events, %d more", w, len(e.Events), e.Further)
-	}
-	told.hear(&entry{Made: "1", Worker: "w"})
-	told.hear(&entry{Event: beganHere, Of: &results.Execution{ID: "y"}})
-	told.hear(&entry{Made: "2", Worker: "w"})
-	told.hear(&entry{Worker: "w", Bad: true, Held: 3, Text: "why"})
-	if a, b := told.all[0].Workers[0], told.all[1].Workers[0]; a.Runs+b.Runs != 0 || a.Anew != 1 || b.Anew != 4 ||
-		b.SetAside != "why" || told.all[0].Runs+told.all[1].Runs != 0 {
-		t.Errorf("%+v", told.all)
+	j.setAside("x", "why", 3)
+	for _, traced := range []string{"", "other ports"} {
+		again, err := openJournal(name, traced)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if e := again.Current(); again.by["1"] != "w" || !again.trusted["w"] || !again.bad["x"] || e.Runs != 1 ||
+			e.Place != "nats://a:1,nats://b:2" || (again.sweep == j.sweep) != (traced == "") ||
+			(again.before == j.sweep) != (traced != "") {
+			t.Errorf("%+v, %+v", again, e)
+		}
 	}
 }

@@ -22,12 +22,13 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/atomicfile"
+	"weir/internal/bind"
 	"weir/internal/revision"
-	"weir/internal/webserver"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // Config is how an experiment is carried out by workers.
@@ -190,13 +191,11 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if c.ports, err = run.TracePorts(w.Spec, w.Trace); err != nil {
 		return err
 	}
-	if c.lone, err = atomicfile.Claim(filepath.Join(c.dir, "coordinator")); err != nil {
-		if err == atomicfile.ErrTaken {
-			return fmt.Errorf("another process has workers carry out this experiment (%s)", c.dir)
-		}
-		return results.Unwritten(filepath.Join(c.dir, "coordinator"), err)
+	const busy = "another process has workers carry out this experiment"
+	if c.lone, err = remote.Lock(c.dir, "coordinator", busy); err != nil {
+		return err
 	}
-	if c.journal, err = openJournal(filepath.Join(c.dir, "journal"), traced(w)); err != nil {
+	if c.journal, err = openJournal(filepath.Join(c.dir, journalFile), traced(w)); err != nil {
 		return err
 	}
 	c.sweep = c.journal.sweep
@@ -204,8 +203,8 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if err != nil {
 		return err
 	}
-	c.journal.begin(join.Address)
-	c.hello.Number = uint64(len(c.journal.telling.all)) << 32 // above all numbers of executions before
+	c.journal.Begin(results.ByWorkers, withoutSecrets(join.Address))
+	c.hello.Number = uint64(len(c.journal.Executions())) << 32 // above all numbers of executions before
 	options = append(options, c.watched()...)
 	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
 		return err
@@ -288,8 +287,8 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 // Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
 // (0.0.0.0, ::, none) are refused: a worker that joins with that would look for the server on its own machine.
 func Reachable(listen string) (host string, err error) {
-	host, err = webserver.Host(listen)
-	if every := (*webserver.EveryAddressError)(nil); errors.As(err, &every) {
+	host, err = bind.Host(listen)
+	if every := (*bind.EveryAddressError)(nil); errors.As(err, &every) {
 		err = fmt.Errorf("%w; allowed: the one at which workers reach it", err)
 	}
 	return host, err
@@ -307,11 +306,11 @@ func (c *Coordinator) notice(format string, args ...any) {
 
 // prepare makes the streams, and packs the experiment.
 func (c *Coordinator) prepare(ctx context.Context) error {
-	manifest, files := run.Pack(c.work.Spec)
-	files[run.Digest(manifest)] = manifest
+	manifest, files := remote.Pack(c.work.Spec)
+	files[remote.Digest(manifest)] = manifest
 	c.files = files
 	c.hello = announcement{Number: c.hello.Number, Sweep: c.sweep,
-		Experiment: c.work.Spec.Name(), Manifest: run.Digest(manifest),
+		Experiment: c.work.Spec.Name(), Manifest: remote.Digest(manifest),
 		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience, Trace: c.work.Trace,
 		Tracing: c.work.Tracing}
 	return c.persist(ctx, func(ctx context.Context) error {
@@ -365,9 +364,9 @@ func (c *Coordinator) stuck(reason *string, why string) {
 	c.status.Waiting = now
 	switch {
 	case now != "" && before == "":
-		c.journal.note(entry{Event: waits, Text: now})
+		c.journal.note(remote.Entry{Event: remote.Waiting, Text: now})
 	case now == "" && before != "":
-		c.journal.note(entry{Event: goesOn})
+		c.journal.note(remote.Entry{Event: remote.Resumed})
 	}
 	c.lock.Unlock()
 	switch {
@@ -496,7 +495,7 @@ func (c *Coordinator) give(t *task, o outcome) {
 	c.status.Queued--
 	if o.err != nil {
 		c.status.Failed++
-		c.journal.note(entry{Event: gaveUp, Run: nameOf(t), Text: o.err.Error()})
+		c.journal.note(remote.Entry{Event: remote.GaveUp, Run: nameOf(t), Text: o.err.Error()})
 	} else {
 		c.status.Done++
 	}
@@ -537,7 +536,7 @@ func (c *Coordinator) End() error {
 		c.server.Close()
 	}
 	if c.journal != nil {
-		c.journal.close()
+		c.journal.Close()
 	}
 	defer c.lone.Discard()
 	if !c.interrupted && c.conn != nil {

@@ -8,6 +8,7 @@ import (
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // errUnable says that a worker can carry out no run of the experiment: that is no fault of the run's.
@@ -35,18 +36,14 @@ func (w *working) load(ctx context.Context, s *serving) {
 	manifest, err := fetch(s.Manifest)
 	if err == nil {
 		var exp *experiment.Spec
-		if exp, err = run.Unpack(w.Registry, manifest, fetch); err == nil {
+		if exp, err = remote.Unpack(w.Registry, manifest, fetch); err == nil {
 			s.ports, err = run.TracePorts(exp, s.Trace)
 		}
 		if err == nil && len(s.Trace) > 0 && exp.TraceQuota() == 0 {
 			err = errors.New("its traces have no bound")
 		}
 		if err == nil {
-			runs := map[string]*plan.Run{}
-			for _, r := range plan.RunsOn(exp, experiment.Sim) {
-				runs[r.ID(s.Executable)] = r
-			}
-			s.runs = runs
+			s.runs = plan.ByID(plan.Runs(exp), s.Executable)
 			return
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
+	"weir/internal/bind"
 	"weir/internal/document"
-	"weir/internal/webserver"
 )
 
 // Join is all that a worker needs to find a coordinator's server and to be let in: a file of it is as good as a key.
@@ -217,7 +217,7 @@ func Prepare(listen, keys string) (file, address string, err error) {
 			listen = at
 		}
 	}
-	l, err := webserver.Listen(listen)
+	l, err := bind.Listen(listen)
 	if err != nil {
 		return "", "", err
 	}

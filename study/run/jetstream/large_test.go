@@ -8,7 +8,7 @@ import (
 	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // large is an experiment whose results do not fit into messages.
@@ -77,18 +77,18 @@ func TestReportedTwice(t *testing.T) {
 				}
 				report := func() {
 					if err := publishReport(t.Context(), w.conn, w.about.Sweep,
-						&done{Worker: "w", Name: "w", Run: got.Run, Digest: run.Digest(data)}); err != nil {
+						&done{Worker: "w", Name: "w", Run: got.Run, Digest: remote.Digest(data)}); err != nil {
 						t.Error(err)
 					}
 				}
 				if there {
 					sender := &working{Worker: Worker{own: "w"}, conn: w.conn}
-					if err := sender.sendParts(t.Context(), &serving{announcement: w.about}, run.Digest(data), data); err != nil {
+					if err := sender.sendParts(t.Context(), &serving{announcement: w.about}, remote.Digest(data), data); err != nil {
 						t.Error(err)
 					}
 					report()
 					until(t, "it is taken", func() bool {
-						_, err := store.GetInfo(t.Context(), run.Digest(data))
+						_, err := store.GetInfo(t.Context(), remote.Digest(data))
 						return err != nil
 					})
 				}

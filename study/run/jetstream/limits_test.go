@@ -18,6 +18,7 @@ import (
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // hoard is a program that takes 4 MB a packet and keeps it: no estimate knows of that. Where it has taken 240 MB it
@@ -185,8 +186,8 @@ func TestDiskLimit(t *testing.T) {
 			}
 			largest = max(largest, len(data))
 		}
-		manifest, files := run.Pack(s)
-		for _, data := range append([][]byte{manifest}, files[run.Digest(manifest)]) {
+		manifest, files := remote.Pack(s)
+		for _, data := range append([][]byte{manifest}, files[remote.Digest(manifest)]) {
 			input = max(input, len(data))
 		}
 		for _, data := range files {

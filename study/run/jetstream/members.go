@@ -163,8 +163,8 @@ func (j *journal) knows(id string) bool { return j.greeted[id] }
 // readGreeted notes the workers that have said hello in the executions that the journal has.
 func (j *journal) readGreeted() {
 	j.greeted = map[string]bool{}
-	for i := range j.telling.all {
-		for _, w := range j.telling.all[i].Workers {
+	for i := range j.Executions() {
+		for _, w := range j.Executions()[i].Workers {
 			if w.Revision != "" && w.Refused == "" {
 				j.greeted[w.ID] = true
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // part is a part of a large result. The answer is a received.
@@ -58,7 +58,7 @@ func (w *working) sendParts(ctx context.Context, s *serving, digest string, data
 // are answered with the offset of the next one.
 func (c *Coordinator) part(msg *nats.Msg) {
 	var p part
-	if !decode(msg.Data, &p) || p.Size <= atOnce || p.Offset < 0 || len(p.Data) > atOnce || !run.IsDigest(p.Digest) {
+	if !decode(msg.Data, &p) || p.Size <= atOnce || p.Offset < 0 || len(p.Data) > atOnce || !remote.IsDigest(p.Digest) {
 		return
 	}
 	c.lock.Lock()
@@ -91,7 +91,7 @@ func (c *Coordinator) part(msg *nats.Msg) {
 		return
 	}
 	c.beside(func() {
-		if run.Digest(x.data) != p.Digest {
+		if remote.Digest(x.data) != p.Digest {
 			return // the report will not find it
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))

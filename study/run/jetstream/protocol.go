@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/revision"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // Subjects of a sweep, whose name is a number in hexadecimal: weir.NAME.…
@@ -59,7 +60,7 @@ func fits(memory float64) int {
 type announcement struct {
 	Sweep      sweep             `json:"sweep"`
 	Experiment string            `json:"experiment"`
-	Manifest   string            `json:"manifest"`   // digest of the parcel (run.Pack), an input
+	Manifest   string            `json:"manifest"`   // digest of the parcel (remote.Pack), an input
 	Executable string            `json:"executable"` // part of ids
 	Revision   revision.Revision `json:"revision"`
 	Trace      []string          `json:"trace,omitempty"` // ports of which every run leaves a trace
@@ -129,7 +130,7 @@ type job struct {
 }
 
 // secretly is a worker's id as all workers may know it.
-func secretly(id string) string { return run.Digest([]byte(id)) }
+func secretly(id string) string { return remote.Digest([]byte(id)) }
 
 // hello is what a worker tells of itself, at first and every few seconds. The answer is a welcome.
 type hello struct {

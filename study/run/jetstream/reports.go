@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // done receives what a worker has of a run. The report stays in its stream until the coordinator has dealt with it: no
@@ -72,7 +73,7 @@ func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
 		switch d.Digest {
 		case "":
 			return nil, nil, errGone
-		case run.Digest(nil):
+		case remote.Digest(nil):
 			return nil, errors.New("it has made nothing"), nil
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
@@ -87,7 +88,7 @@ func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
 			return nil, nil, err
 		}
 	}
-	if run.Digest(data) != d.Digest {
+	if remote.Digest(data) != d.Digest {
 		return nil, errors.New("what it has made has another digest than it says"), nil
 	}
 	return data, nil, nil
@@ -155,7 +156,7 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		return
 	}
 	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
-	c.journal.note(entry{Event: erred, Worker: m.id})
+	c.journal.note(remote.Entry{Event: remote.Erred, Worker: m.id})
 	if d.Limit && c.others(t.class, t.limited()...) {
 		c.again(t)
 		return
@@ -183,7 +184,7 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 			for _, r := range t.errors {
 				c.setAside(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
 			}
-			t.by, t.digest = c.member(c.own, "this process"), run.Digest(data)
+			t.by, t.digest = c.member(c.own, "this process"), remote.Digest(data)
 			c.give(t, outcome{data: data})
 		}
 	})

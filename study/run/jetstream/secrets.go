@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"weir/internal/webserver"
+	"weir/internal/bind"
 )
 
 // Secrets are a server's users, and what encrypts its connections.
@@ -52,7 +52,7 @@ func newSecrets(host string) (*stored, error) {
 		}
 		*to = string(seed)
 	}
-	if webserver.IsLoopback(host) {
+	if bind.IsLoopback(host) {
 		return s, nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -95,7 +95,7 @@ func openSecrets(dir, host string) (*Secrets, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != webserver.IsLoopback(host) {
+	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != bind.IsLoopback(host) {
 		if s, err = newSecrets(host); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"weir/internal/webserver"
+	"weir/internal/bind"
 )
 
 // Server is a NATS server with JetStream in this process.
@@ -69,7 +69,7 @@ func (s *Server) start() error {
 		return fmt.Errorf("it cannot write into %s", s.options.StoreDir)
 	}
 	if !s.options.DontListen { // NATS does not report why it cannot listen, and only a timeout would show it
-		l, err := webserver.Listen(net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
+		l, err := bind.Listen(net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
 		if err != nil {
 			return fmt.Errorf("the server for workers cannot listen: %w", err)
 		}

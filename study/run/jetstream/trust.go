@@ -12,12 +12,14 @@ import (
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 const (
-	oneIn      = 50 // runs of a worker of which one is made again by another
-	mostLosses = 5  // of workers that take a run; with one more it is the run that ends them
-	mostErrors = 3  // that workers report of a run
+	oneIn      = 50  // runs of a worker of which one is made again by another
+	mostLosses = 5   // of workers that take a run; with one more it is the run that ends them
+	mostErrors = 3   // that workers report of a run
+	maxShown   = 500 // notices that a status has
 )
 
 // held is a result that waits for its worker to be trusted.
@@ -46,9 +48,9 @@ func (k *check) not() []*member { return append(slices.Clone(k.unable), k.of) }
 // say tells something while the lock is held.
 func (c *Coordinator) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	c.journal.note(entry{Event: toldPeople, Text: text})
+	c.journal.note(remote.Entry{Event: remote.Reported, Text: text})
 	if c.OnNotice != nil {
-		if len(c.status.Events) < mostTold {
+		if len(c.status.Events) < maxShown {
 			c.status.Events = append(c.status.Events, text)
 		}
 		go c.OnNotice(text)
@@ -84,7 +86,7 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 		if time.Since(before.heard) > c.patience/2 || before.gone { // it did not come back with it
 			t.lost = append(t.lost, before.name)
 			c.status.Lost++
-			c.journal.note(entry{Event: lostRun, Worker: before.id})
+			c.journal.note(remote.Entry{Event: remote.Lost, Worker: before.id})
 			c.say("%s was lost with %s: it is made again", before.name, nameOf(t))
 		}
 	}
@@ -160,7 +162,7 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 			c.judge(t, map[*member]string{t.by: t.digest, m: digest})
 		}
 		c.status.Twice++
-		c.journal.note(entry{Event: cameTwice})
+		c.journal.note(remote.Entry{Event: remote.Duplicate})
 		return
 	}
 	if t.over {
@@ -272,7 +274,7 @@ func (c *Coordinator) compare(t *task, m *member, d *done, data []byte) {
 	if k == nil || k.judging {
 		return
 	}
-	c.journal.note(entry{Event: compared, Worker: m.id})
+	c.journal.note(remote.Entry{Event: remote.Compared, Worker: m.id})
 	switch {
 	case m == k.of:
 		c.recheck(k)
@@ -290,7 +292,7 @@ func (c *Coordinator) compare(t *task, m *member, d *done, data []byte) {
 func (c *Coordinator) passed(k *check) {
 	delete(c.checks, k.t.ID)
 	c.status.Checked++
-	c.journal.note(entry{Event: checked})
+	c.journal.note(remote.Entry{Event: remote.Checked})
 	m := k.of
 	if m.bad == "" && !m.trusted {
 		m.trusted = true
@@ -325,8 +327,8 @@ func (c *Coordinator) judge(t *task, gave map[*member]string) {
 		if c.judges.Err() != nil {
 			return
 		}
-		c.journal.note(entry{Event: judged})
-		right := run.Digest(data)
+		c.journal.note(remote.Entry{Event: remote.Judged})
+		right := remote.Digest(data)
 		for m, digest := range gave {
 			if err != nil || digest != right {
 				c.setAside(m, fmt.Sprintf("its result of %s is not what the run gives", nameOf(t)))

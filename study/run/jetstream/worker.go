@@ -22,6 +22,7 @@ import (
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // Worker carries out runs that coordinators have in a queue. It reads no files of this machine, and writes none.
@@ -441,7 +442,7 @@ func (w *working) hold(s *serving, m *lease) (stop func()) {
 func (w *working) report(ctx context.Context, s *serving, d *done, data []byte) {
 	again(ctx, func(ctx context.Context) error {
 		if d.Error == "" {
-			d.Digest = run.Digest(data)
+			d.Digest = remote.Digest(data)
 			if len(data) <= atOnce {
 				d.Data = data
 			} else if err := w.sendParts(ctx, s, d.Digest, data); err != nil {

@@ -82,7 +82,7 @@ func TestAccount(t *testing.T) {
 		}
 		left, _ := filepath.Glob(filepath.Join(x.out.Dir, "slurm", "*"))
 		if slices.ContainsFunc(left, func(name string) bool {
-			return filepath.Base(name) == accountFile
+			return filepath.Base(name) == journalFile
 		}) {
 			t.Errorf("%q is left", left)
 		}
@@ -98,8 +98,8 @@ func TestAccountOfKilled(t *testing.T) {
 		var killed []byte
 		x := c.execute(ctx, six, into, func() {
 			dir := c.submitted(1)[0]
-			c.until("job 1 in the account", func() bool {
-				killed, _ = os.ReadFile(filepath.Join(filepath.Dir(dir), accountFile))
+			c.until("job 1 in the journal", func() bool {
+				killed, _ = os.ReadFile(filepath.Join(filepath.Dir(dir), journalFile))
 				return strings.Contains(string(killed), "job 1: 6 tasks")
 			})
 			stop()
@@ -107,7 +107,7 @@ func TestAccountOfKilled(t *testing.T) {
 		if x.err != nil || accounts(t, x.out.Dir)[0].Interrupted == false {
 			t.Fatalf("%+v", x)
 		}
-		if err := os.WriteFile(filepath.Join(x.out.Dir, "slurm", accountFile), killed, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(x.out.Dir, "slurm", journalFile), killed, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(filepath.Join(x.out.Dir, "host.json")); err != nil {

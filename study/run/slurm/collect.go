@@ -22,12 +22,11 @@ type Collector struct {
 	lack   map[int]int // by task: runs of which nothing is there
 	total  int
 
-	lock    sync.Mutex
-	taken   map[string]bool   // ids of runs that were given
-	failed  map[string]string // why others have failed
-	account results.Execution
-	why     []string // of what is missing
-	asked   bool     // why is known
+	lock     sync.Mutex
+	outcomes map[string]runOutcome // by run
+	account  results.Execution
+	why      []string // of what is missing
+	asked    bool     // why is known
 }
 
 // Collector makes a runner of what the folder has.
@@ -36,16 +35,17 @@ func (f *Folder) Collector() *Collector { return &Collector{folder: f} }
 // Begin looks for what is there.
 func (c *Collector) Begin(_ context.Context, w *run.Work) error {
 	c.lack, c.total, c.asked = map[int]int{}, 0, false
-	c.taken, c.failed, c.account = map[string]bool{}, map[string]string{}, run.NewAccount(results.ByCollect)
+	c.outcomes, c.account = map[string]runOutcome{}, results.NewExecution(results.ByCollect)
 	refresh(c.folder.Dir)
 	for task, ids := range c.folder.Job.Tasks {
 		for _, id := range ids {
-			if _, err := os.Stat(results.RunFile(w.Dir, id)); err == nil && w.Dir != "" {
+			if w.Dir != "" && results.HasRun(w.Dir, id) {
 				continue
 			}
 			if c.folder.result(id) == nil && c.folder.failure(id) == "" {
 				c.lack[task]++
 				c.total++
+				c.outcomes[id] = missing
 			}
 		}
 	}
@@ -67,11 +67,11 @@ func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if data != nil {
-		c.taken[t.ID] = true
+		c.outcomes[t.ID] = taken
 		return data, nil
 	}
 	if why != "" {
-		c.failed[t.ID] = why
+		c.outcomes[t.ID] = broken
 		return nil, errors.New(why)
 	}
 	return nil, run.ErrLeft

@@ -17,6 +17,7 @@ import (
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // The files of a folder, beside scripts and the resolved spec.yaml, which is for people, and its folders.
@@ -35,7 +36,7 @@ const format = 1
 type Job struct {
 	Format     int               `json:"format"`
 	Name       string            `json:"name"`       // of the job in the queue
-	Experiment json.RawMessage   `json:"experiment"` // as run.Pack has it
+	Experiment json.RawMessage   `json:"experiment"` // as remote.Pack has it
 	Command    string            `json:"command"`    // that asked for it
 	Executable string            `json:"executable_sha256"`
 	Revision   revision.Revision `json:"revision"`
@@ -66,13 +67,10 @@ func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Opti
 		return nil, document.InputErrors{{File: filepath.Join(dir, manifest), Line: 1, Column: 1,
 			Msg: "there is a sweep in this folder already", Allowed: "another folder, or take it away"}}
 	}
-	parcel, files := run.Pack(w.Spec)
-	f := &Folder{Dir: dir, Spec: w.Spec, runs: map[string]*plan.Run{}}
+	parcel, files := remote.Pack(w.Spec)
+	f := &Folder{Dir: dir, Spec: w.Spec, runs: plan.ByID(runs, w.Executable)}
 	f.Job = Job{Format: format, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
 		Executable: w.Executable, Revision: revision.This()}
-	for _, r := range runs {
-		f.runs[r.ID(w.Executable)] = r
-	}
 	f.Job.Arrays, f.Job.Tasks = deal(loads(runs, w.Executable), o)
 	for _, name := range []string{"runs", failures, logs, inputs} {
 		if err := atomicfile.MkdirAll(filepath.Join(dir, name)); err != nil {
@@ -125,16 +123,13 @@ func Open(r *experiment.Registry, dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := run.Unpack(r, job.Experiment, func(digest string) ([]byte, error) {
+	s, err := remote.Unpack(r, job.Experiment, func(digest string) ([]byte, error) {
 		return readInput(dir, digest)
 	})
 	if err != nil {
 		return nil, wrong(dir, "the experiment cannot be read: %v", err)
 	}
-	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: map[string]*plan.Run{}}
-	for _, x := range plan.RunsOn(s, experiment.Sim) {
-		f.runs[x.ID(job.Executable)] = x
-	}
+	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: plan.ByID(plan.Runs(s), job.Executable)}
 	for _, ids := range job.Tasks {
 		for _, id := range ids {
 			if f.runs[id] == nil {

@@ -278,8 +278,8 @@ func (r *Runner) End() error {
 				strings.Join(jobs, " "))
 		}
 	}
-	if r.account != nil {
-		os.Remove(r.account.file) // the results have it
+	if r.journal != nil {
+		r.journal.Remove() // the results have it
 	}
 	r.lock.Discard()
 	os.Remove(r.base) // if it is empty
@@ -290,7 +290,7 @@ func (r *Runner) End() error {
 func (r *Runner) whole(b *batch) bool {
 	for _, ids := range b.Job.Tasks {
 		for _, id := range ids {
-			if _, err := os.Stat(results.RunFile(r.work.Dir, id)); err != nil {
+			if !results.HasRun(r.work.Dir, id) {
 				return false
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
+	"weir/study/run/remote"
 )
 
 // Runner carries out runs as arrays of a cluster: it submits them, and follows the queue. What it submits lies in
@@ -43,7 +44,7 @@ type Runner struct {
 	quiet   time.Time // since when no run was handed over
 	broken  error     // nothing more can be carried out
 
-	account *account // what happens
+	journal *remote.Journal // under mu
 
 	silent time.Time // since when the controller does not answer
 	said   bool      // that it does not
@@ -106,10 +107,7 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 		return err
 	}
 	r.work, r.base, r.entries = w, filepath.Join(dir, "slurm"), map[string]*entry{}
-	r.plan, r.events = map[string]*plan.Run{}, make(chan struct{}, 1)
-	for _, x := range plan.RunsOn(w.Spec, experiment.Sim) {
-		r.plan[x.ID(w.Executable)] = x
-	}
+	r.plan, r.events = plan.ByID(plan.Runs(w.Spec), w.Executable), make(chan struct{}, 1)
 	tasks, err := r.commands.queue(ctx)
 	if err != nil {
 		return err
@@ -117,15 +115,13 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	if err := atomicfile.MkdirAll(r.base); err != nil {
 		return results.Unwritten(r.base, err)
 	}
-	if r.lock, err = atomicfile.Claim(filepath.Join(r.base, "follow")); err != nil {
-		if err == atomicfile.ErrTaken {
-			return fmt.Errorf("another process follows this sweep already (%s)", r.base)
-		}
-		return results.Unwritten(r.base, err)
-	}
-	if r.account, err = openAccount(r.base); err != nil {
+	if r.lock, err = remote.Lock(r.base, "follow", "another process follows this sweep already"); err != nil {
 		return err
 	}
+	if r.journal, err = remote.OpenJournal(filepath.Join(r.base, journalFile), nil); err != nil {
+		return err
+	}
+	r.journal.Begin(results.BySlurm, "")
 	if err := r.recall(tasks); err != nil {
 		return err
 	}
@@ -238,8 +234,7 @@ func (r *Runner) adopt(b *batch) (of bool) {
 
 // kept reports whether the results folder has a run, and it is not wanted anew.
 func (r *Runner) kept(id string) bool {
-	_, err := os.Stat(results.RunFile(r.work.Dir, id))
-	return err == nil && !r.work.Fresh
+	return !r.work.Fresh && results.HasRun(r.work.Dir, id)
 }
 
 // Carry waits for what a task gives of a run.
@@ -402,7 +397,9 @@ func (r *Runner) free() string {
 
 func (r *Runner) tell(format string, args ...any) {
 	notice := fmt.Sprintf(format, args...)
-	r.account.tell(notice)
+	r.mu.Lock()
+	r.journal.Note(remote.Entry{Event: remote.Reported, Text: notice})
+	r.mu.Unlock()
 	if r.Notice != nil {
 		r.Notice(notice)
 	}

@@ -55,13 +55,9 @@ type runError struct{ error }
 
 // carry carries out one run and keeps what it gives.
 func (f *Folder) carry(ctx context.Context, r *plan.Run, id string, threads int) error {
-	file := results.RunFile(f.Dir, id)
-	claim, err := atomicfile.Claim(file)
-	if err == atomicfile.ErrTaken {
-		return err
-	}
+	claim, err := results.ClaimRun(f.Dir, id)
 	if err != nil {
-		return results.Unwritten(file, err)
+		return err
 	}
 	defer claim.Discard()
 	data, err := run.One(ctx, r, f.Job.Executable, threads, nil)
@@ -71,9 +67,7 @@ func (f *Folder) carry(ctx context.Context, r *plan.Run, id string, threads int)
 	if err != nil {
 		return runError{err}
 	}
-	if _, err = claim.Write(data); err == nil {
-		err = claim.Commit()
-	}
+	err = claim.Keep(data)
 	atomicfile.Remove(f.failureFile(id)) // an earlier failure
-	return results.Unwritten(file, err)
+	return err
 }

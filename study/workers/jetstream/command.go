@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 
+	"weir/internal/bind"
 	"weir/internal/command"
 	"weir/internal/revision"
 	"weir/internal/webserver"
@@ -70,14 +71,14 @@ func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (s
 	}
 	public := fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
 		"as 127.0.0.1:9100", command.ErrInput, f.Metrics)
-	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !webserver.IsLoopback(host) {
+	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !bind.IsLoopback(host) {
 		return nil, public
 	}
-	l, err := webserver.Listen(f.Metrics)
+	l, err := bind.Listen(f.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --metrics: %w", command.ErrInput, err)
 	}
-	if host, _, _ := net.SplitHostPort(l.Addr().String()); !webserver.IsLoopback(host) { // localhost, elsewhere
+	if host, _, _ := net.SplitHostPort(l.Addr().String()); !bind.IsLoopback(host) { // localhost, elsewhere
 		l.Close()
 		return nil, public
 	}

@@ -15,6 +15,7 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/command"
+	"weir/internal/bind"
 	"weir/internal/webserver"
 	"weir/worlds/agent"
 )
@@ -86,17 +87,9 @@ func (c flags) config() (x agent.Config, err error) {
 			"or both", strings.Join(ignored, ", "))
 	}
 	for _, p := range x.Problems() {
-		must(false, "--%s: %s", flagName(p.Field), p.Says)
+		must(false, "--%s: %s", command.FlagName(p.Field), p.Says)
 	}
 	return x, errors.Join(errs...)
-}
-
-// flagName returns the flag of a field of agent.Config.
-func flagName(field string) string {
-	if field == "MaxStage" {
-		return "max-stage"
-	}
-	return strings.ToLower(field)
 }
 
 // ofHPCC are the flags that were given and are about HPCC++ only.
@@ -124,7 +117,7 @@ func (Agent) Run(f *command.AgentFlags, e *command.Env) error {
 	defer stop()
 	var listener net.Listener
 	if c.Metrics != "" {
-		if listener, err = webserver.Listen(c.Metrics); err != nil {
+		if listener, err = bind.Listen(c.Metrics); err != nil {
 			return fmt.Errorf("%w: --metrics: %w", command.ErrInput, err)
 		}
 		defer listener.Close()

@@ -1,4 +1,4 @@
-package run
+package remote
 
 import (
 	"encoding/json"
@@ -8,9 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
+	"weir/papers/p4abc"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
+
+func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
 
 // sized is an experiment whose flows have sizes of a file.
 const sized = `title: drawn

@@ -1,4 +1,5 @@
-package webserver
+// Package bind checks and opens the addresses at which commands listen for HTTP. It does not link package net/http.
+package bind
 
 import (
 	"fmt"

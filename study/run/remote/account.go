@@ -1,0 +1,148 @@
+package remote
+
+import (
+	"slices"
+
+	"weir/study/results"
+)
+
+// Event is what an Entry adds to the account of an execution.
+type Event string
+
+// The events. The names of the entry's fields that they use follow.
+const (
+	Began     Event = "began"    // Of: an execution
+	Ended     Event = "ended"    // Interrupted, Of
+	Joined    Event = "joined"   // Who: a worker, or what it reports of itself now
+	Erred     Event = "erred"    // Worker reported an error
+	Compared  Event = "compared" // Worker made a run of another worker again
+	Checked   Event = "checked"  // two results were equal
+	Judged    Event = "judged"   // the coordinator made a run itself
+	Lost      Event = "lost"     // Worker did not return with a run
+	Duplicate Event = "twice"    // a result arrived again
+	GaveUp    Event = "gave up"  // Run failed with the error Text
+	Waiting   Event = "waits"    // all wait, because of Text
+	Resumed   Event = "goes on"  // they wait no more
+	Reported  Event = "told"     // Text was shown to the user
+)
+
+const (
+	maxEvents  = 500 // of an account; more are counted
+	maxFailed  = 500 // failed runs that an account lists
+	maxReasons = 4   // of a time in which all wait
+)
+
+// accounts are made of the entries of a journal, in their order.
+type accounts []results.Execution
+
+func (a accounts) current() *results.Execution {
+	if len(a) == 0 {
+		return nil
+	}
+	return &a[len(a)-1]
+}
+
+// add adds an entry.
+func (a *accounts) add(x *Entry) {
+	if x.Event == Began && x.Of != nil {
+		*a = append(*a, *x.Of)
+		return
+	}
+	e := a.current()
+	if e == nil {
+		return // a journal of a version that wrote no accounts
+	}
+	switch {
+	case x.Made != "":
+		worker(e, x.Worker).Runs++
+		e.Runs++
+	case x.Bad:
+		a.discard(x)
+	case x.Event == Joined && x.Who != nil:
+		w := worker(e, x.Who.ID)
+		w.Name, w.Host, w.Revision, w.Jobs = x.Who.Name, x.Who.Host, x.Who.Revision, x.Who.Jobs
+		w.Broken, w.Refused = x.Who.Broken, x.Who.Refused
+	case x.Event == Ended:
+		if e.Ended, e.Interrupted = x.At, x.Interrupted; x.Of != nil {
+			e.Runs, e.Lost, e.Workers, e.Failed = x.Of.Runs, x.Of.Lost, x.Of.Workers, x.Of.Failed
+		}
+	case x.Event == Reported && len(e.Events) < maxEvents:
+		e.Events = append(e.Events, results.Event{At: x.At, Text: x.Text})
+	case x.Event == Reported:
+		e.Further++
+	case x.Event == GaveUp && len(e.Failed) < maxFailed:
+		e.Failed = append(e.Failed, results.FailedRun{Run: x.Run, Error: x.Text})
+	case x.Event == Waiting || x.Event == Resumed:
+		addWait(e, x)
+	default:
+		count(e, x)
+	}
+}
+
+// worker returns the worker with that ID of an execution, to which it is added if it is new.
+func worker(e *results.Execution, id string) *results.Worker {
+	i := slices.IndexFunc(e.Workers, func(w results.Worker) bool { return w.ID == id })
+	if i < 0 {
+		i = len(e.Workers)
+		e.Workers = append(e.Workers, results.Worker{ID: id, Name: id})
+	}
+	return &e.Workers[i]
+}
+
+// count adds an entry that is counted only.
+func count(e *results.Execution, x *Entry) {
+	switch x.Event {
+	case Erred:
+		worker(e, x.Worker).Errors++
+	case Compared:
+		worker(e, x.Worker).Compared++
+	case Checked:
+		e.Checked++
+	case Judged:
+		e.Judged++
+	case Lost:
+		worker(e, x.Worker).Lost++
+		e.Lost++
+	case Duplicate:
+		e.Twice++
+	}
+}
+
+// discard removes the runs of a worker from all executions.
+func (a accounts) discard(x *Entry) {
+	for i := range a {
+		e := &a[i]
+		for k := range e.Workers {
+			if w := &e.Workers[k]; w.ID == x.Worker {
+				w.Anew, e.Runs, w.Runs = w.Anew+w.Runs, e.Runs-w.Runs, 0
+			}
+		}
+	}
+	w := worker(a.current(), x.Worker)
+	w.SetAside, w.Anew = x.Text, w.Anew+x.Held
+}
+
+// addWait adds that all wait, and why, or that they wait no more.
+func addWait(e *results.Execution, x *Entry) {
+	n := len(e.Waits) - 1
+	open := n >= 0 && e.Waits[n].To.IsZero()
+	switch {
+	case x.Event == Resumed && open:
+		e.Waits[n].To = x.At
+	case x.Event == Waiting && !open:
+		e.Waits = append(e.Waits, results.Wait{From: x.At, Why: []string{x.Text}})
+	case x.Event == Waiting && len(e.Waits[n].Why) < maxReasons && !slices.Contains(e.Waits[n].Why, x.Text):
+		e.Waits[n].Why = append(e.Waits[n].Why, x.Text)
+	}
+}
+
+// withoutIdle returns the accounts without workers of earlier executions that did not take part again.
+func (a accounts) withoutIdle() []results.Execution {
+	all := slices.Clone(a)
+	for i := range all {
+		all[i].Workers = slices.DeleteFunc(slices.Clone(all[i].Workers), func(w results.Worker) bool {
+			return w == results.Worker{ID: w.ID, Name: w.Name}
+		})
+	}
+	return all
+}
