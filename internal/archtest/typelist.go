@@ -34,7 +34,7 @@ var TypeExceptions = []TypeException{
 	{"papers/p4abc.Program", 44, 0, paperCode},
 	{"papers/p4te.Program", 0, 26, paperCode},
 	{"study/bench.SwitchRow", 0, 22, record},
-	{"study/page.Server", 60, 0, "a method for each page"},
+	{"study/page.Server", 53, 0, "a method for each page"},
 	{"study/results.Attempt", 0, 26, record},
 	{"study/results.merging", 0, 22, driver},
 	{"study/results.TraceRow", 0, 21, record},
