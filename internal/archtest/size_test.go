@@ -16,8 +16,9 @@ func TestSizesCatches(t *testing.T) {
 	}{
 		{"clean", "package a\n//" + strings.Repeat("ä", 118) + "\n", nil, nil},
 		{"line", "package a\n//" + strings.Repeat("ä", 119) + "\n", nil, []string{"a/x.go:2:1: a line of 121 characters"}},
-		{"file", "package a\n" + long(600), nil, []string{"a/x.go:1:1: a file of 601 lines"}},
-		{"file with a reason", "package a\n" + long(600), []Exception{{"a/x.go", "", "a table"}}, nil},
+		{"file", "package a\n" + long(1000), nil, []string{"a/x.go:1:1: a file of 1001 lines"}},
+		{"file with a reason", "package a\n" + long(1000), []Exception{{"a/x.go", "", "a table"}}, nil},
+		{"file of 1000 lines", "package a\n" + long(999), nil, nil},
 		{"function of 80 lines", "package a\nfunc f() {" + long(79) + "}\n", nil, nil},
 		{"function", "package a\nfunc f() {" + long(80) + "}\n", nil, []string{"a/x.go:2:1: f has 81 lines"}},
 		{"method", "package a\ntype t[T any] int\nfunc (t *t[T]) f() {" + long(80) + "}\n", nil,
@@ -35,7 +36,7 @@ func TestSizesCatches(t *testing.T) {
 			[]string{"a/x.go:2:1: a function literal of f has 81 lines"}},
 		{"literal with a reason", "package a\nvar f = func() {" + long(80) + "}\n",
 			[]Exception{{"a/x.go", "f", "a list"}}, nil},
-		{"no reason", "package a\n" + long(600), []Exception{{"a/x.go", "", ""}}, []string{"has no reason"}},
+		{"no reason", "package a\n" + long(1000), []Exception{{"a/x.go", "", ""}}, []string{"has no reason"}},
 		{"not needed", "package a\n", []Exception{{"a/x.go", "f", "a list"}}, []string{"needs no exception"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { catches(t, "a/x.go", c.src, c.except, c.want) })
@@ -53,7 +54,7 @@ func TestSizesCatchesLines(t *testing.T) {
 		{"YAML fits", "papers/x/experiments/y.yaml", "title: a\n" + fits + "\n", nil},
 		{"YAML", "papers/x/experiments/y.yaml", "title: a\n" + long + "\n",
 			[]string{"y.yaml:2:1: a line of 121 characters"}},
-		{"long file of YAML", "y.yaml", strings.Repeat("\n", 700), nil},
+		{"long file of YAML", "y.yaml", strings.Repeat("\n", 1100), nil},
 		{"Markdown fits", "docs/x.md", fits, nil},
 		{"Markdown", "docs/x.md", "# X\n\n" + long, []string{"docs/x.md:3:1: a line of 121 characters"}},
 		{"row of a table", "docs/x.md", "| " + long + " |\n", nil},

@@ -30,6 +30,8 @@ func TestTypesCatches(t *testing.T) {
 		{"a method for each system", "type T int\n" + methods(40), "func (t T) m1() {}", nil, nil},
 		{"of a generic type", "type T[K any] struct {}\n" + strings.ReplaceAll(methods(41), "*T)", "*T[K])"), "", nil,
 			[]string{"a.T has 41 methods"}},
+		{"of a generic type with two parameters", "type T[K, V any] struct {}\n" +
+			strings.ReplaceAll(methods(41), "*T)", "*T[K, V])"), "", nil, []string{"a.T has 41 methods"}},
 		{"a configuration", fields(30) + "func (t *T) Params() {}", "", nil, nil},
 		{"exception", fields(25) + methods(50), "", []TypeException{{"a.T", 50, 25, "a table"}}, nil},
 		{"beyond the exception", fields(26), "", []TypeException{{"a.T", 0, 25, "a table"}},

@@ -235,3 +235,14 @@ func Quote(s string, force bool) string {
 	}
 	return `"` + b.String() + `"`
 }
+
+// ItemsOf returns the items of a list, or the one value itself.
+func ItemsOf(v *Node) []*Node {
+	switch {
+	case v == nil:
+		return nil
+	case v.Kind == List:
+		return v.Items
+	}
+	return []*Node{v}
+}

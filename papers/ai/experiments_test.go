@@ -353,7 +353,7 @@ func cell(at []measure.Coordinate) string {
 func named(t *testing.T, s *experiment.Spec) {
 	t.Helper()
 	o := &results.Outcome{Spec: s, Name: s.Name(), World: experiment.Sim}
-	markdown, err := (&report.Look{}).Markdown(o)
+	markdown, err := (&report.TableOptions{}).Markdown(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,15 @@ const (
 	asFlows   = "flows"   // each connection of TCP is a flow each way
 )
 
-// captured reports whether a traffic's file is a capture, and notes what is wrong with how it says so.
-func (d *decoder) captured(x document.Map) bool {
+// captureDecoder reads traffics that a capture has.
+type captureDecoder struct {
+	*reader
+	nodes  *nodeNames
+	parsed map[string]*pcapflows.Source // by what of a file is wanted
+}
+
+// isCapture reports whether a traffic's file is a capture, and notes what is wrong with how it says so.
+func (d *captureDecoder) isCapture(x document.Map) bool {
 	if as := x.Get("as"); as != nil {
 		return true
 	}
@@ -36,8 +43,8 @@ func (d *decoder) captured(x document.Map) bool {
 	return false
 }
 
-// captureFile makes the flows of a traffic that a capture has.
-func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
+// readFile makes the flows of a traffic that a capture has.
+func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
@@ -51,28 +58,28 @@ func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
 	if x.Get("as") == nil {
 		return // which is an error already
 	}
-	c := &captureDecoder{decoder: d, x: x, p: p, tr: &tr, as: d.word(x.Get("as"), traffic, "as")}
+	c := &captureTraffic{captureDecoder: d, x: x, p: p, tr: &tr, as: d.readWord(x.Get("as"), traffic, "as")}
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
-	c.mapping()
-	s := c.read()
-	if s == nil || !d.fine() || !c.places(s) {
+	c.readHosts()
+	s := c.readCapture()
+	if s == nil || !d.entryOK() || !c.mapAddresses(s) {
 		return
 	}
 	id := len(p.entries)
 	p.entries = append(p.entries, tr)
 	if c.as == asFlows {
-		c.flows(s, id, offset)
+		c.addFlows(s, id, offset)
 	} else {
-		c.packets(s, id, offset)
+		c.addPackets(s, id, offset)
 	}
-	if d.fine() {
-		c.tell(s)
+	if d.entryOK() {
+		c.addWarnings(s)
 	}
 }
 
-// captureDecoder decodes a traffic that a capture has.
-type captureDecoder struct {
-	*decoder
+// captureTraffic is a traffic that a capture has, as far as it has been read.
+type captureTraffic struct {
+	*captureDecoder
 	x     document.Map
 	p     *Point
 	tr    *Traffic
@@ -91,8 +98,8 @@ type mapped struct {
 	node int
 }
 
-// mapping reads which hosts addresses are.
-func (c *captureDecoder) mapping() {
+// readHosts reads which hosts addresses are.
+func (c *captureTraffic) readHosts() {
 	v := c.x.Get("hosts")
 	if v == nil {
 		return
@@ -112,13 +119,14 @@ func (c *captureDecoder) mapping() {
 			c.Fail(e.Place, allowed, "%q is no address, and no prefix", e.Name)
 			continue
 		}
-		i, ok := c.named.of(n).nodes[c.Text(e.Value)]
+		i, ok := c.nodes.directory.index(n).nodes[c.Text(e.Value)]
 		switch {
 		case !ok:
-			c.Unknown(e.Value.Place, "host", e.Value.Text, c.named.hosts)
+			c.Unknown(e.Value.Place, "host", e.Value.Text, c.nodes.directory.hosts)
 			continue
 		case n.Nodes[i].Switch:
-			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.named.hosts), "%q is a switch; flows go from host to host",
+			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.nodes.directory.hosts),
+				"%q is a switch; flows go from host to host",
 				e.Value.Text)
 			continue
 		}
@@ -126,13 +134,13 @@ func (c *captureDecoder) mapping() {
 	}
 }
 
-// read reads the capture; nil: it cannot be. What points of a sweep have in common is read once.
-func (c *captureDecoder) read() *pcapflows.Source {
+// readCapture reads the capture; nil: it cannot be. What points of a sweep have in common is read once.
+func (c *captureTraffic) readCapture() *pcapflows.Source {
 	want := pcapflows.Selection{Flows: c.as == asFlows}
 	if v := c.x.Get("port"); v != nil {
 		want.Port = uint16(c.Integer(v, 1, 65535))
 	}
-	patterns := c.interfaces()
+	patterns := c.readInterfaces()
 	if len(patterns) > 0 {
 		want.On = func(name string) bool {
 			return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -147,7 +155,7 @@ func (c *captureDecoder) read() *pcapflows.Source {
 		return nil
 	}
 	key := fmt.Sprintf("%x %s %d %q", sha256.Sum256(data), c.as, want.Port, patterns)
-	if s := c.captures[key]; s != nil {
+	if s := c.parsed[key]; s != nil {
 		return s
 	}
 	s, err := pcapflows.Read(data, want)
@@ -155,15 +163,15 @@ func (c *captureDecoder) read() *pcapflows.Source {
 		c.Fail(file.Place, "", "%s: %v", file.Text, err)
 		return nil
 	}
-	if c.captures == nil {
-		c.captures = map[string]*pcapflows.Source{}
+	if c.parsed == nil {
+		c.parsed = map[string]*pcapflows.Source{}
 	}
-	c.captures[key] = s
+	c.parsed[key] = s
 	return s
 }
 
-// interfaces reads which interfaces of the capture count; none: all.
-func (c *captureDecoder) interfaces() (patterns []string) {
+// readInterfaces reads which interfaces of the capture count; none: all.
+func (c *captureTraffic) readInterfaces() (patterns []string) {
 	v := c.x.Get("interfaces")
 	if v == nil {
 		return nil
@@ -182,8 +190,8 @@ func (c *captureDecoder) interfaces() (patterns []string) {
 	return patterns
 }
 
-// places finds the host of each address.
-func (c *captureDecoder) places(s *pcapflows.Source) bool {
+// mapAddresses finds the host of each address.
+func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	n := c.p.seen.Network
 	c.host = make([]int, len(s.Addresses))
 	if c.given == nil {
@@ -217,7 +225,7 @@ func (c *captureDecoder) places(s *pcapflows.Source) bool {
 	}
 	for k, is := range used {
 		if !is {
-			c.Fail(c.x.Entries("hosts")[k].Place, list(s.Addresses), "%s has no packet of %v that is taken", c.name,
+			c.Fail(c.x.Entries("hosts")[k].Place, joinAddresses(s.Addresses), "%s has no packet of %v that is taken", c.name,
 				c.given[k].Prefix)
 			return false
 		}
@@ -225,8 +233,8 @@ func (c *captureDecoder) places(s *pcapflows.Source) bool {
 	return true
 }
 
-// list names addresses.
-func list(all []netip.Addr) string {
+// joinAddresses names addresses.
+func joinAddresses(all []netip.Addr) string {
 	const most = 8
 	var words []string
 	for i, a := range all {
@@ -239,8 +247,8 @@ func list(all []netip.Addr) string {
 	return strings.Join(words, ", ")
 }
 
-// leave counts packets or flows that are left out.
-func (c *captureDecoder) leave(why string) {
+// countLeft counts packets or flows that are left out.
+func (c *captureTraffic) countLeft(why string) {
 	i := slices.IndexFunc(c.left, func(l pcapflows.Left) bool { return l.Why == why })
 	if i < 0 {
 		i = len(c.left)
@@ -249,17 +257,17 @@ func (c *captureDecoder) leave(why string) {
 	c.left[i].Packets++
 }
 
-// ends finds the hosts of a packet or flow; false: it is left out, or wrong.
-func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst int, ok bool) {
+// findHosts finds the hosts of a packet or flow; false: it is left out, or wrong.
+func (c *captureTraffic) findHosts(from, to int32, at, offset unit.Time) (src, dst int, ok bool) {
 	src, dst = c.host[from], c.host[to]
 	switch {
 	case src < 0 || dst < 0:
-		c.leave("from or to an address that hosts does not have")
+		c.countLeft("from or to an address that hosts does not have")
 	case src == dst:
-		c.leave("within one host")
+		c.countLeft("within one host")
 	case at < offset:
-		c.leave("before the offset")
-	case !c.join(c.x.Get("file").Place, c.p, src, dst):
+		c.countLeft("before the offset")
+	case !c.nodes.checkPath(c.x.Get("file").Place, c.p, src, dst):
 	default:
 		if at-offset >= c.p.seen.End() {
 			c.late++
@@ -269,14 +277,14 @@ func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst in
 	return 0, 0, false
 }
 
-// flows makes a flow of each direction of a connection that has carried something.
-func (c *captureDecoder) flows(s *pcapflows.Source, id int, offset unit.Time) {
-	if !c.room(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
+// addFlows makes a flow of each direction of a connection that has carried something.
+func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time) {
+	if !c.checkFlowCount(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
 		return
 	}
 	index := 0
 	for _, f := range s.Flows {
-		src, dst, ok := c.ends(f.Src, f.Dst, f.Start, offset)
+		src, dst, ok := c.findHosts(f.Src, f.Dst, f.Start, offset)
 		if !ok {
 			continue
 		}
@@ -286,12 +294,12 @@ func (c *captureDecoder) flows(s *pcapflows.Source, id int, offset unit.Time) {
 	}
 	if index == 0 && c.OK() {
 		c.Fail(c.x.Get("file").Place, "a capture with TCP, or as: packets", "no connection in %s is left (%s)", c.name,
-			c.why(s))
+			c.listLeft(s))
 	}
 }
 
-// packets makes a flow of each pair of hosts, with its packets as datagrams.
-func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) {
+// addPackets makes a flow of each pair of hosts, with its packets as datagrams.
+func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Time) {
 	headers := int32(packet.IPv4Header)
 	if c.tr.seen.Version == 6 {
 		headers = packet.IPv6Header
@@ -300,7 +308,7 @@ func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) 
 	var order [][2]int
 	made := map[[2]int]*Flow{}
 	for _, x := range s.Packets {
-		src, dst, ok := c.ends(x.Src, x.Dst, x.At, offset)
+		src, dst, ok := c.findHosts(x.Src, x.Dst, x.At, offset)
 		if !ok {
 			continue
 		}
@@ -311,8 +319,8 @@ func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) 
 				c.tr.seen.Payload+headers)
 			return
 		}
-		if payload < leastCaptured {
-			payload = leastCaptured
+		if payload < minCaptured {
+			payload = minCaptured
 			c.short++
 		}
 		f := made[[2]int{src, dst}]
@@ -324,7 +332,7 @@ func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) 
 		f.Size += unit.Bytes(payload)
 		f.script = append(f.script, transport.Datagram{After: x.At - offset - f.Start, Payload: payload})
 	}
-	if !c.room(c.x.Get("file").Place, c.p, float64(len(order))) {
+	if !c.checkFlowCount(c.x.Get("file").Place, c.p, float64(len(order))) {
 		return
 	}
 	for _, pair := range order {
@@ -332,15 +340,15 @@ func (c *captureDecoder) packets(s *pcapflows.Source, id int, offset unit.Time) 
 	}
 	if len(order) == 0 && c.OK() {
 		c.Fail(c.x.Get("file").Place, "a capture with IP packets between hosts", "no packet in %s is left (%s)", c.name,
-			c.why(s))
+			c.listLeft(s))
 	}
 }
 
-// leastCaptured is the least payload of a datagram (udp.LeastCaptured).
-const leastCaptured = 16
+// minCaptured is the least payload of a datagram (udp.LeastCaptured).
+const minCaptured = 16
 
-// why says what was left out.
-func (c *captureDecoder) why(s *pcapflows.Source) string {
+// listLeft returns what was left out, as text.
+func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 	var words []string
 	for _, l := range slices.Concat(s.Left, c.left) {
 		words = append(words, fmt.Sprintf("%d %s", l.Packets, l.Why))
@@ -351,14 +359,14 @@ func (c *captureDecoder) why(s *pcapflows.Source) string {
 	return strings.Join(words, ", ")
 }
 
-// tell warns of what is not in the traffic as the capture has it.
-func (c *captureDecoder) tell(s *pcapflows.Source) {
+// addWarnings warns of what is not in the traffic as the capture has it.
+func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 	warn := func(kind scheme.WarningKind, format string, args ...any) {
 		c.warn(kind, c.x.Get("file").Place, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))
 	}
 	if len(s.Left)+len(c.left) > 0 {
-		warn(warnCaptureLeft, "left out are %s", c.why(s))
+		warn(warnCaptureLeft, "left out are %s", c.listLeft(s))
 	}
 	if c.as == asPackets && s.Interfaces > 1 && c.x.Get("interfaces") == nil {
 		warn(warnCaptureInterfaces, "packets of %d interfaces are taken: one that passed two of them is there twice; "+
@@ -367,7 +375,7 @@ func (c *captureDecoder) tell(s *pcapflows.Source) {
 	}
 	if c.short > 0 {
 		warn(warnCaptureShort, "%d packets are shorter than datagrams can be, and are sent with %d B of payload",
-			c.short, leastCaptured)
+			c.short, minCaptured)
 	}
 	if c.late > 0 {
 		warn(warnCaptureLate, "%d %s are behind the end of the run", c.late, c.as)
@@ -382,13 +390,13 @@ func (c *captureDecoder) tell(s *pcapflows.Source) {
 	}
 }
 
-// Script is the datagrams of a flow that a capture has; nil: it is none of these.
+// Script returns the datagrams of a flow that a capture has; nil: no capture has it.
 func (f *Flow) Script() []transport.Datagram { return slices.Clone(f.script) }
 
-// Datagrams is how many of them there are.
+// Datagrams returns the number of datagrams of a flow that a capture has.
 func (f *Flow) Datagrams() int { return len(f.script) }
 
-// Lasts is how long they take, from the first to the last one.
+// Lasts returns the time from the first datagram to the last one.
 func (f *Flow) Lasts() unit.Time {
 	if len(f.script) == 0 {
 		return 0
@@ -399,8 +407,7 @@ func (f *Flow) Lasts() unit.Time {
 // peak is the time over which a capture's busiest part is looked for.
 const peak = 100 * unit.Millisecond
 
-// Peak is at how many datagrams a second, and bytes of payload, they come where they are densest; 0: it is none of
-// these.
+// Peak returns the max rates of datagrams and of bytes of payload, both per second; 0: no capture has the flow.
 func (f *Flow) Peak() (datagrams, bytes float64) {
 	first, sum := 0, int64(0)
 	for i, d := range f.script {

@@ -1,107 +1,375 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/pcapng/pcapflows"
 	"weir/internal/switchfile"
+	"weir/study/experiment/plots"
+	"weir/study/measure"
 )
 
-// decoder turns trees into values and notes what is wrong.
+// decoder decodes the points of a file, one after another. Each section of the file has a decoder of its own, which
+// puts what it reads into the point. Only what points share stays in decoders.
 type decoder struct {
-	*document.Reader
-	tree      *document.Node    // what is decoded; nothing changes it
-	defaults  document.Defaults // of the points so far
-	mentions  map[string]bool   // names that the file uses, be it in a block that this point has not
-	registry  *Registry
-	placement switchfile.Placement // of the programs
-	trial     Trial
-	machine   float64 // bytes of memory that it has; 0: not known
-	source    *Source
-	warnings  []Warning
-	issued    map[Warning]bool   // all: kept in warnings, or counted in similar
-	similar   map[similarity]int // warnings
-	networks  routedNetworks
-	flows     flowList                     // of the point before
-	built     map[string]bool              // what decides whether switches can be built, of the points so far
-	files     []string                     // the files that the point in hand reads, with their hashes
-	inputs    map[string][]byte            // the files that any point reads, by the name in the spec
-	bufferAt  []document.Place             // by link of the point's network, where its buffer is given
-	limits    []limit                      // of queues, of the point in hand
-	named     directory                    // the nodes and links of its network
-	groups    map[string][]int             // hosts by the name that the file gives them, of the point in hand
-	around    surroundings                 // of the point in hand
-	jobs      map[string]*Job              // by all that decides them
-	captures  map[string]*pcapflows.Source // by what of them is wanted
-	// incomplete: there is no network or no traffic
-	incomplete  bool
-	telemetryAt document.Place // of the program that writes telemetry
-	ideally     bool           // an ideal network carries what the point in hand has
-	before      int            // how much was wrong before the traffic in hand
-	matches     int            // names that its patterns were compared with
+	*reader
+	tree       *document.Node    // what is decoded; nothing changes it
+	defaults   document.Defaults // of the points so far
+	mentions   map[string]bool   // names that the file uses, be it in a block that this point has not
+	incomplete bool              // there is no network or no traffic
+	trial      Trial
+	built      map[string]bool // what decides whether switches can be built, of the points so far
+	flows      flowList        // of the point before
 
-	trafficKeys []string // all keys of a traffic, once trafficWords has listed them
+	nodes    *nodeNames
+	network  *networkDecoder
+	users    *userDecoder
+	switches *switchDecoder
+	paths    *pathChecker
+	traffic  *trafficDecoder
+	events   *eventDecoder
 }
 
-// fine reports whether nothing is wrong with the traffic in hand so far.
-func (d *decoder) fine() bool { return d.Count() == d.before }
-
-// limit is a bound of a queue in bytes, and where it is given.
-type limit struct {
-	document.Place
-	bytes unit.Bytes
+// newDecoder returns a decoder of a file's points. Programs are checked for a placement.
+func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfile.Placement) *decoder {
+	d := &decoder{reader: &reader{Reader: c, registry: r, source: src, inputs: map[string][]byte{}},
+		built: map[string]bool{}}
+	d.nodes = &nodeNames{reader: d.reader}
+	d.network = &networkDecoder{reader: d.reader, routed: newRoutedNetworks()}
+	d.users = &userDecoder{d.reader, d.nodes}
+	d.paths = &pathChecker{reader: d.reader}
+	d.switches = &switchDecoder{d.reader, d.nodes, d.network, d.paths, placement}
+	d.traffic = &trafficDecoder{reader: d.reader, nodes: d.nodes, paths: d.paths}
+	d.traffic.jobs = &jobDecoder{reader: d.reader, nodes: d.nodes, traffic: d.traffic}
+	d.traffic.files = &flowFileDecoder{d.reader, d.nodes, d.traffic}
+	d.traffic.captures = &captureDecoder{reader: d.reader, nodes: d.nodes}
+	d.events = &eventDecoder{d.reader, d.nodes}
+	return d
 }
 
-// word reads one of a key's words.
-func (d *decoder) word(t *document.Node, table *document.Table, key string) string {
-	return d.Word(t, key, table.Key(key).Form.Words)
-}
-
-// warn issues a warning about a place in the file.
-func (d *decoder) warn(kind scheme.WarningKind, at document.Place, format string, args ...any) {
-	d.issue(document.Warn(kind, at, format, args...))
-}
-
-// similarity is what warnings have in common that differ in their texts only, as those about the points of a sweep may.
-type similarity struct {
-	id, port string
-	at       document.Place
-}
-
-// maxSimilar limits how many of them are kept.
-const maxSimilar = 3
-
-// issue keeps a warning, once.
-func (d *decoder) issue(w Warning) {
-	if d.issued[w] {
-		return
-	}
-	if d.issued == nil {
-		d.issued, d.similar = map[Warning]bool{}, map[similarity]int{}
-	}
-	d.issued[w] = true
-	k := similarity{w.Kind.ID, w.Port, w.At}
-	if d.similar[k]++; d.similar[k] <= maxSimilar {
-		d.warnings = append(d.warnings, w)
-	}
-}
-
-// countSimilar adds to the last of similar warnings that is kept how many more there are.
-func (d *decoder) countSimilar() {
-	counted := map[similarity]bool{}
-	for i := len(d.warnings) - 1; i >= 0; i-- {
-		w := &d.warnings[i]
-		k := similarity{w.Kind.ID, w.Port, w.At}
-		if n := d.similar[k]; n > maxSimilar && !counted[k] {
-			more := "; 1 more like this is about the same place"
-			if n > maxSimilar+1 {
-				more = fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
-			}
-			w.Text += more
-			counted[k] = true
+// decodePoint decodes combination i of the sweep.
+func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
+	p := &Point{}
+	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
+	d.Bound = map[document.Place]string{}
+	tree := document.Copy(d.tree)
+	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
+	before := d.Count()
+	p.at = s.coordinates(i)
+	bound := s.bind(d.reader, tree, i, used)
+	root, _ := d.Map(tree, top)
+	bound.replace(tree)
+	for _, v := range bound.variables {
+		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
+			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
 		}
 	}
+	if d.Count() > before {
+		return p
+	}
+	p.seen.Duration = d.Positive(root.Get("duration"))
+	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
+	if p.seen.End() < 0 {
+		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
+	}
+	timeless := d.Count() > before
+	if timeless { // no error about a duration that is not meant
+		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
+	}
+	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
+	before = d.Count()
+	if !d.incomplete {
+		d.network.readTopology(root, p)
+	}
+	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
+		d.network.assignRoutes(root, p)
+	}
+	// the rest is read as far as it goes without
+	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
+		d.decodePartial(root, p)
+		return p
+	}
+	d.readComplete(root, tree, p)
+	return p
+}
+
+// readComplete decodes what depends on a point's network: its switches, traffic, events and measures.
+func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point) {
+	d.traffic.jobs.readIdeal(root, p)
+	d.users.readUsers(root, p)
+	// The format of telemetry depends on the rates of events. Waits and traffic are read without events.
+	events := d.events.readEvents(root, p)
+	d.switches.readSwitches(root, p, events)
+	p.limitWaits(d.paths.programs)
+	d.traffic.readList(root, p)
+	p.seen.Events = events
+	d.events.readStalls(root, p)
+	if d.traffic.jobs.readIterations(root, p); p.seen.NoPackets {
+		d.traffic.jobs.checkIdeal(root.Get("network"), p)
+	}
+	p.limitWaits(d.paths.programs) // with the frames of all traffic, and with events
+	p.setTraffic(d.OK())
+	d.readMeasures(root, p)
+	d.network.checkBuffers(p)
+	d.paths.checkPrograms(p)
+	if d.OK() {
+		d.identify(tree, p)
+		d.shareFlows(p)
+		d.tryBuild(root, p)
+	}
+}
+
+// readMeasures reads what is measured.
+func (d *decoder) readMeasures(root document.Map, p *Point) {
+	p.seen.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
+	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
+	p.seen.HostsOf = nil
+}
+
+// identify takes what decides a point's runs out of its tree, and which defaults are among it.
+func (d *decoder) identify(tree *document.Node, p *Point) {
+	d.defaults.Note(tree)
+	for _, x := range listParameters(tree) {
+		if strings.HasPrefix(x.Source, "default: ") {
+			p.defaults = append(p.defaults, x)
+		}
+	}
+	var b strings.Builder
+	tree.Arrange()
+	tree.Write(&b, 0)
+	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
+	p.canonical = b.String()
+}
+
+// shareFlows lets a point have the flows of the one before it if they are the same, and counts what is its own. What it
+// has of networks and routes was counted when these were made.
+func (d *decoder) shareFlows(p *Point) {
+	p.memory += int64(ofPoint + ofParameter*len(p.defaults) + len(p.canonical) + ofSwitch*len(p.switches))
+	if p.flows.same(&d.flows) {
+		p.flows = d.flows
+		return
+	}
+	d.flows = p.flows
+	p.memory += p.flows.memory()
+}
+
+// tryBuild has the run built once, so that what only constructors can know is an error of the file and
+// not of a run. Endpoints are built for every point; switches, which are many in large networks,
+// for each network, configuration and list of measures.
+func (d *decoder) tryBuild(root document.Map, p *Point) {
+	var b strings.Builder
+	for _, key := range top.Names(ofBuild) {
+		if t := root.Get(key); t != nil {
+			t.Write(&b, 0)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%q", d.files)
+	what, err := b.String(), error(nil)
+	if p.samples, p.kept, err = d.trial.Build(p, !d.built[what]); err == nil {
+		d.built[what] = true
+	}
+	var much *measure.TooMuch
+	var refused *refusal
+	var without *NoNIC
+	switch {
+	case errors.As(err, &much):
+		d.Fail(root.Get("measure").Place, "", "%v", err)
+	case errors.As(err, &refused):
+		d.Fail(refused.Place, "", "this cannot be built: %v", err)
+	case errors.As(err, &without):
+		d.Fail(without.place(p), without.Allowed, "%v", without)
+	case err != nil:
+		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
+	}
+}
+
+// Errors of a file come together. After an error that others depend on, the functions below read the rest as far as it
+// can be read, and report no error that might only follow from the first.
+
+// decodePartial reads what can be read of a point without its network.
+func (d *decoder) decodePartial(root document.Map, p *Point) {
+	if t := root.Get("switch"); t != nil {
+		switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
+	}
+	for _, k := range root.Entries("switches") {
+		x, ok := d.Map(k.Value, perSwitch)
+		if !ok {
+			continue
+		}
+		if t := x.Get("programs"); t != nil {
+			switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
+		}
+		if t := x.Get("buffer"); t != nil {
+			switchfile.Buffer(d.Reader, t)
+		}
+	}
+	if t := root.Get("network"); t != nil {
+		p.seen.NoPackets = t.Kind != document.Scalar || t.Text != Packets // jobs on an ideal network have no transport
+	}
+	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
+		seen := map[string]bool{}
+		for _, x := range t.Items {
+			if x.Kind != document.Mapping {
+				d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+				continue
+			}
+			d.decodePartialTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
+		}
+	}
+	d.checkMeasureNames(root.Get("measure"))
+	if t := root.Get("events"); t != nil && t.Kind == document.List {
+		for _, x := range t.Items {
+			d.Map(x, event)
+		}
+	}
+}
+
+// decodePartialTraffic reads what of a traffic does not depend on hosts.
+func (d *decoder) decodePartialTraffic(x document.Map, p *Point, seen map[string]bool) {
+	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
+	if !d.traffic.readName(x, &tr, seen) || !d.traffic.readTransport(x, &tr, p) {
+		return
+	}
+	d.traffic.readController(x, &tr, p)
+	if v := x.Get("stop"); v != nil {
+		tr.stop = d.Positive(v)
+	}
+	if x.Get("file") == nil && x.Get("collective") == nil && x.Get("job") == nil {
+		d.traffic.readStart(x, &tr, p)
+		for _, key := range []string{"from", "to"} {
+			if x.Get("pairs") == nil && x.Get(key) == nil {
+				x.Missing(key, "the traffic has no %q", key)
+			}
+		}
+	}
+	if v := x.Get("size"); v != nil {
+		if size, ok := document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
+		}
+	}
+}
+
+// checkMeasureNames reads which measures there are, and their keys.
+func (d *decoder) checkMeasureNames(t *document.Node) {
+	if t == nil {
+		return
+	}
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		return
+	}
+	for _, x := range t.Items {
+		name, options := d.Named(x, "measure")
+		if options == nil {
+			continue
+		}
+		i := slices.IndexFunc(d.registry.Measures, func(k measure.Kind) bool { return k.Name == name })
+		switch {
+		case i < 0:
+			d.Unknown(x.Place, "measure", name, measure.Names(d.registry.Measures))
+		case len(d.registry.Measures[i].Keys) == 0 && len(options.Keys) > 0:
+			d.Fail(options.Keys[0].Place, name+" alone", "%s has no options", name)
+		default:
+			d.Map(options, d.registry.Measures[i].Table())
+		}
+	}
+}
+
+// decodeRest reads on where the sweep is wrong, or a key is missing without which there is no point. With sweep its
+// values are known, so that $key can be followed.
+func (s *Spec) decodeRest(d *decoder, sweep bool) {
+	tree := document.Copy(d.tree)
+	root, _ := d.Map(tree, top)
+	switch combinations, ok := 0, false; {
+	case !sweep:
+		d.checkMeasureNames(root.Get("measure"))
+	default:
+		if combinations, ok = s.countCombinations(d.Reader, d.tree, &s.headSection); ok && combinations > 0 {
+			if root.Get("duration") == nil {
+				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
+			}
+			d.incomplete = root.Get("topology") == nil || root.Get("traffic") == nil || root.Get("duration") == nil
+			s.points = append(s.points, s.decodePoint(d, s.firstCombination(combinations), map[string]bool{}))
+		}
+	}
+	if sweep {
+		s.checkResultNames(d)
+	}
+}
+
+// decodeOtherBlocks decodes, after a wrong point, those that differ from it in one block of the sweep: what is wrong in
+// that is another error.
+func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
+	d.Again()
+	step := 1
+	for k := len(s.sweep) - 1; k >= 0; k-- {
+		n := len(s.sweep[k].Values)
+		own := wrong / step % n
+		for v := range n {
+			other := wrong + (v-own)*step
+			if v != own && s.valueOrigins[k].blocks[v] != nil && s.findAbsence(other) < 0 {
+				s.decodePoint(d, other, used)
+			}
+		}
+		step *= n
+	}
+}
+
+// checkResultNames checks plots and claims where it is not known what runs have.
+func (s *Spec) checkResultNames(d *decoder) {
+	root := top.Of(s.root)
+	s.setView()
+	if len(s.view.Points) == 0 {
+		return
+	}
+	known := s.mayBeMeasured(root)
+	s.view.Blind = func(name string) bool {
+		return known == nil || slices.ContainsFunc(known, func(k string) bool {
+			return name == k || strings.HasPrefix(name, k+"_")
+		})
+	}
+	if t := root.Get("expect"); t != nil {
+		s.view.Decode(d.Reader, t)
+	}
+	plots.CheckNames(d.Reader, &s.view, root.Get("plot"), known)
+}
+
+// mayBeMeasured returns beginnings of the names that runs can have, before an underscore: those of the measures, as the
+// file has them, wrong or right, and what these record under other names; nil: any.
+func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
+	t := root.Get("measure")
+	if t == nil {
+		return nil
+	}
+	for _, x := range t.Items {
+		switch {
+		case x.Kind == document.Scalar:
+			names = append(names, x.Text)
+		case x.Kind == document.Mapping && len(x.Keys) == 1:
+			names = append(names, x.Keys[0].Name)
+		default:
+			return nil
+		}
+	}
+	if root.Get("ratio") != nil {
+		return nil
+	}
+	kinds := measure.Names(s.registry.Measures)
+	for _, name := range names {
+		if near := document.Nearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // what is probably meant
+			names = append(names, near)
+		}
+	}
+	for _, k := range s.registry.Measures {
+		if slices.Contains(names, k.Name) {
+			names = append(names, slices.Sorted(maps.Keys(k.Also))...)
+		}
+	}
+	return names
 }

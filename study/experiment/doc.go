@@ -1,5 +1,33 @@
-// Package spec reads experiments: the strict YAML of a file, with options applied, becomes a
-// valid Spec with a point for each combination of its sweep, which nothing changes from then on.
-// What is wrong comes back all together, each with its place. The registry says what a file can
-// name. Package plan makes runs of it, and reads files for all who have no Trial of their own.
+// Package experiment reads experiments: the strict YAML of a file, with options applied, becomes a valid Spec with a
+// Point for each combination of its sweep. Nothing changes a Spec that is loaded. Errors of a file come together, each
+// with its place. A Registry has what files can name.
+//
+// Programs load a file with package plan, which builds each point once:
+//
+//	src, err := registry.Open("p4abc/fig4")
+//	s, err := plan.Load(registry, src, experiment.Options{Quick: true})
+//	for _, p := range s.Points() { … }
+//
+// A section of a file is read by a type of its own:
+//
+//	file.go      experimentFile     the file, quick, --set and --seed
+//	head.go      headSection        title, paper, repeat, seed
+//	sweep.go     sweepSection       sweep, without, and what $names stand for
+//	decode.go    decoder            one point: its sections in their order
+//	network.go   networkDecoder     topology and addresses
+//	nodes.go     nodeNames          groups, and nodes by name and pattern, for all sections
+//	users.go     userDecoder        users
+//	switches.go  switchDecoder      switch, switches, and the format of telemetry
+//	traffic.go   trafficDecoder     traffic; generator.go: flows that are drawn
+//	flowfile.go  flowFileDecoder    flows that a file lists
+//	capture.go   captureDecoder     traffic of a capture
+//	job.go       jobDecoder         jobs, iterations and ideal networks
+//	events.go    eventDecoder       events and stalls
+//	measured.go  measuredSection    what runs have: ratio, best, expect, tables
+//	paper.go     paperSection       the paper's values
+//	plots        plots.Decoder      plots (a package)
+//
+// They share a reader (reader.go), which has the errors, the warnings and the registry. keys.go declares the keys of
+// all sections. When all traffic is read, pathChecker (paths.go, loads.go, checks.go) walks the paths of its flows, and
+// schemes report what does not suit them there.
 package experiment

@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"weir/core/fabric/wiring"
 	"weir/core/unit"
 	"weir/internal/document"
 )
 
-// eventList reads what happens to links during a run, in order of time.
-func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event) {
+// eventDecoder reads what happens to links and hosts during a run.
+type eventDecoder struct {
+	*reader
+	nodes *nodeNames
+}
+
+// readEvents reads what happens to links during a run, in order of time.
+func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.Event) {
 	t := root.Get("events")
 	if t == nil {
 		return nil
@@ -41,9 +45,9 @@ func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event)
 			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
 				at.Text)
 		}
-		e.Link = d.link(ends, p)
+		e.Link = d.nodes.findLink(ends, p)
 		if from := x.Get("from"); from != nil && e.Link >= 0 {
-			e.One = d.leaving(from, e.Link, p)
+			e.One = d.readDirection(from, e.Link, p)
 		}
 		down, rate := x.Get("down"), x.Get("rate")
 		switch {
@@ -70,8 +74,8 @@ func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event)
 	return events
 }
 
-// leaving reads which direction of a link is meant: 1 + the end that it leaves.
-func (d *decoder) leaving(t *document.Node, link int, p *Point) uint8 {
+// readDirection reads which direction of a link is meant: 1 + the end that it leaves.
+func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8 {
 	n := p.seen.Network
 	ends := n.Links[link].Ends
 	name := d.Text(t)
@@ -90,8 +94,8 @@ type Stalls struct {
 	Length unit.Time // of each; 0: there are none
 }
 
-// stalls reads when the simulator's hosts stand still.
-func (d *decoder) stalls(root document.Map, p *Point) {
+// readStalls reads when the simulator's hosts stand still.
+func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	value := root.Get("stalls")
 	if value == nil {
 		return
@@ -123,59 +127,4 @@ func (d *decoder) stalls(root document.Map, p *Point) {
 // of their own.
 func (s *Spec) Stalls() bool {
 	return slices.ContainsFunc(s.points, func(p *Point) bool { return p.stalls.Length > 0 })
-}
-
-// link finds the link between two nodes; −1 if there is none.
-func (d *decoder) link(t *document.Node, p *Point) int {
-	if t.Kind != document.List || len(t.Items) != 2 {
-		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
-		return -1
-	}
-	n := p.seen.Network
-	known := d.named.of(n)
-	var ends [2]int
-	nth := 0
-	for i, x := range t.Items {
-		name := d.Text(x)
-		node, found := known.nodes[name]
-		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // as ports are named
-			if k, err := strconv.Atoi(number); err == nil && k > 0 {
-				nth = k
-				node, found = known.nodes[before]
-			}
-		}
-		if !found {
-			d.Unknown(x.Place, "node", x.Text, known.all)
-			return -1
-		}
-		ends[i] = node
-	}
-	first, ok := known.links[[2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}]
-	if ok && nth <= 1 {
-		return first
-	}
-	if ok && !d.compare(t.Place, len(n.Links)) {
-		return -1
-	}
-	for i := first; ok && i < len(n.Links); i++ {
-		l := &n.Links[i]
-		if int(l.Nth)+1 == nth && (l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]}) {
-			return i
-		}
-	}
-	var neighbours []string
-	for _, l := range n.Links {
-		for e := range 2 {
-			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
-				name := n.Nodes[l.Ends[1-e]].Name
-				if l.Nth > 0 { // as its port is named
-					name += "~" + strconv.Itoa(int(l.Nth)+1)
-				}
-				neighbours = append(neighbours, name)
-			}
-		}
-	}
-	d.Fail(t.Place, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
-		t.Items[0].Text, t.Items[1].Text)
-	return -1
 }

@@ -4,6 +4,7 @@ import (
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/claim"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 )
 
@@ -25,6 +26,6 @@ var Tables = []struct {
 	{"stalls", stalls}, {"iterations", iterations},
 	{"framing", switchfile.Line},
 	{"without", without}, {"tables", tables},
-	{"ratio", claim.RatioTable}, {"plot", plot}, {"expect", claim.Table},
+	{"ratio", claim.RatioTable}, {"plot", plots.Table}, {"expect", claim.Table},
 	{"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},
 }

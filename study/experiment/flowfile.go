@@ -3,19 +3,29 @@ package experiment
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
+	"weir/core/jobs/job"
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
 )
 
-func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
+// flowFileDecoder reads traffics with flows that a file lists.
+type flowFileDecoder struct {
+	*reader
+	nodes   *nodeNames
+	traffic *trafficDecoder
+}
+
+// readFile reads a traffic that has a flow file.
+func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
 	}
-	which := d.format(x, traffic, d.trafficWords(), d.registry.flowFormats(), "flow")
+	which := d.readFormat(x, traffic, d.traffic.entryKeys(), d.registry.flowFormats(), "flow")
 	if which < 0 {
 		return
 	}
@@ -43,25 +53,25 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	data, name := d.openText(x.Get("file"))
-	if !d.fine() {
+	if !d.entryOK() {
 		return
 	}
 	m, ok := d.readFlows(x, format, each, data, name)
-	if !ok || !d.matchNodes(p, &m, name) {
+	if !ok || !d.checkNodeCount(p, &m, name) {
 		return
 	}
-	if !d.room(x.Get("file").Place, p, float64(len(m.Flows))) {
+	if !d.checkFlowCount(x.Get("file").Place, p, float64(len(m.Flows))) {
 		return
 	}
-	d.mixed(m.Flows, port, name, tr.seen.Name)
-	l := listing{name: name, port: port, offset: offset, triggers: m.Triggers}
-	d.listFlows(x, p, tr, &l, m.Flows)
+	d.warnClasses(m.Flows, port, name, tr.seen.Name)
+	l := flowFile{name: name, port: port, offset: offset, triggers: m.Triggers}
+	d.addFlows(x, p, tr, &l, m.Flows)
 }
 
-// matchNodes reports an error where a file announces another number of nodes than the topology has hosts, as uet-htsim
-// does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first nodes the
-// number may also be the one that covers all of them.
-func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
+// checkNodeCount reports an error where a file announces another number of nodes than the topology has hosts, as
+// uet-htsim does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first
+// nodes the number may also be the one that covers all of them.
+func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name string) bool {
 	hosts, covered := 0, 0
 	for i, n := range p.seen.Network.Nodes {
 		if !n.Switch {
@@ -76,8 +86,8 @@ func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
 	return false
 }
 
-// mixed warns of flows to a port, or to any if it is negative, that are of several classes.
-func (d *decoder) mixed(flows []workload.Flow, port int, name, traffic string) {
+// warnClasses warns of flows to a port, or to any if it is negative, that are of several classes.
+func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, traffic string) {
 	first := -1
 	for i := range flows {
 		switch f := &flows[i]; {
@@ -92,20 +102,20 @@ func (d *decoder) mixed(flows []workload.Flow, port int, name, traffic string) {
 	}
 }
 
-// listing is what is known of a flow file beside its flows.
-type listing struct {
+// flowFile is what is known of a flow file beside its flows.
+type flowFile struct {
 	name     string
 	port     int // −1: all
 	offset   unit.Time
 	triggers []workload.Trigger
 }
 
-// listFlows adds the flows of a file to the point.
-func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, flows []workload.Flow) {
+// addFlows adds the flows of a file to the point.
+func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flowFile, flows []workload.Flow) {
 	id, first := len(p.entries), p.flows.n
 	p.entries = append(p.entries, tr)
 	for _, t := range l.triggers {
-		p.triggers = append(p.triggers, moved(t, first))
+		p.triggers = append(p.triggers, shiftTrigger(t, first))
 	}
 	nodes := p.seen.Network.Nodes
 	for i, f := range flows {
@@ -125,7 +135,7 @@ func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, fl
 			return
 		}
 		if !p.seen.Routes.Joined(f.Src, f.Dst) {
-			d.join(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
+			d.nodes.checkPath(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
 			return
 		}
 		if f.At.Start == 0 && len(l.triggers) > 0 { // it waits for others
@@ -145,7 +155,7 @@ func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, fl
 }
 
 // readFlows reads a flow file's data.
-func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
+func (d *flowFileDecoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
 	name string) (m workload.Matrix, ok bool) {
 	var err error
 	if format.Chained != nil {
@@ -153,7 +163,7 @@ func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.T
 	} else {
 		m.Flows, err = format.Read(bytes.NewReader(data), name, each)
 	}
-	if d.ignored(x, traffic, format.Name, format.Announces, err) {
+	if d.ignoresRest(x, traffic, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err != nil {
@@ -163,8 +173,8 @@ func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.T
 	return m, true
 }
 
-// moved is a trigger of flows that come behind first ones.
-func moved(t workload.Trigger, first int) workload.Trigger {
+// shiftTrigger returns a trigger whose flows stand after so many others.
+func shiftTrigger(t workload.Trigger, first int) workload.Trigger {
 	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
 		list := make([]int, len(*flows))
 		for i, f := range *flows {
@@ -173,4 +183,96 @@ func moved(t workload.Trigger, first int) workload.Trigger {
 		*flows = list
 	}
 	return t
+}
+
+// flowList is the flows that a file lists: one by one, or as a job that has its transfers by formula.
+type flowList struct {
+	parts []flowPart
+	n     int
+}
+
+// flowPart is a part of a flowList.
+type flowPart struct {
+	first  int // flow of the list
+	listed []Flow
+	reduce *reduction // in place of listed
+}
+
+// reduction is a job among hosts in which each transfer is a flow.
+type reduction struct {
+	job.Flows
+	traffic, first int
+	hosts          []int
+	start          unit.Time
+}
+
+// add appends a flow.
+func (l *flowList) add(f Flow) {
+	last := l.lastListed()
+	last.listed = append(last.listed, f)
+	l.n++
+}
+
+// grow makes room for n more flows.
+func (l *flowList) grow(n int) {
+	last := l.lastListed()
+	last.listed = slices.Grow(last.listed, n)
+}
+
+// lastListed returns the last part if it lists its flows, else a new part behind it.
+func (l *flowList) lastListed() *flowPart {
+	if k := len(l.parts); k == 0 || l.parts[k-1].reduce != nil {
+		l.parts = append(l.parts, flowPart{first: l.n})
+	}
+	return &l.parts[len(l.parts)-1]
+}
+
+// addReduction appends the flows of a job.
+func (l *flowList) addReduction(r reduction) {
+	r.first = l.n
+	l.parts = append(l.parts, flowPart{first: l.n, reduce: &r})
+	l.n += r.Count()
+}
+
+// at returns flow i.
+func (l *flowList) at(i int) Flow {
+	k := len(l.parts) - 1
+	for l.parts[k].first > i {
+		k--
+	}
+	p := &l.parts[k]
+	r := p.reduce
+	if r == nil {
+		return p.listed[i-p.first]
+	}
+	f := Flow{Traffic: r.traffic, Index: i - p.first, Fixed: true, Start: r.start, reduce: r}
+	src, dst, size := r.Transfer(f.Index)
+	f.Src, f.Dst, f.Size = r.hosts[src], r.hosts[dst], size
+	return f
+}
+
+// same reports whether two lists have the same flows.
+func (l *flowList) same(o *flowList) bool {
+	return slices.EqualFunc(l.parts, o.parts, func(a, b flowPart) bool {
+		if a.reduce == nil || b.reduce == nil {
+			return a.reduce == b.reduce && slices.EqualFunc(a.listed, b.listed, Flow.same)
+		}
+		x, y := a.reduce, b.reduce
+		return x.Flows == y.Flows && x.traffic == y.traffic && x.first == y.first && x.start == y.start &&
+			slices.Equal(x.hosts, y.hosts)
+	})
+}
+
+// memory returns about how many bytes the list takes.
+func (l *flowList) memory() (bytes int64) {
+	for i := range l.parts {
+		bytes += ofFlow * int64(len(l.parts[i].listed))
+		for k := range l.parts[i].listed {
+			bytes += ofDatagram * int64(len(l.parts[i].listed[k].script))
+		}
+		if r := l.parts[i].reduce; r != nil {
+			bytes += int64(8 * len(r.hosts))
+		}
+	}
+	return bytes
 }

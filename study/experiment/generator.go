@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -35,22 +36,23 @@ const (
 	ToStride    = "stride"      // the one so many further on
 )
 
-// ways are the words for destinations that are no host's name.
-func ways() []string { return traffic.Key("to").Form.Spellings() }
+// destinationWords returns the words for destinations other than names of hosts.
+func destinationWords() []string { return traffic.Key("to").Form.Spellings() }
 
 // isDrawn reports whether a traffic's flows are drawn anew for every seed.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
 		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar &&
-			slices.Contains(ways(), t.Text)) {
+			slices.Contains(destinationWords(), t.Text)) {
 			return true
 		}
 	}
 	return x.Get("sizes") != nil || x.Get("load") != nil || x.Get("arrivals") != nil
 }
 
-// endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
-func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int, generated bool) {
+// readEndpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
+func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int,
+	generated bool) {
 	t := x.Get(key)
 	all := func() (out []int) {
 		for i, n := range p.seen.Network.Nodes {
@@ -60,8 +62,8 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) 
 		}
 		return
 	}
-	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(ways(), t.Text) {
-		return d.hosts(x, key, p), false
+	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(destinationWords(), t.Text) {
+		return d.nodes.readHosts(x, key, p), false
 	}
 	if t.Kind == document.Scalar {
 		if key == "from" {
@@ -96,8 +98,8 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) 
 	return hosts, true
 }
 
-// sizes reads a distribution of flow sizes: its name, or {file: …}.
-func (d *decoder) sizes(t *document.Node) *workload.CDF {
+// readSizes reads a distribution of flow sizes: its name, or {file: …}.
+func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	if t.Kind == document.Mapping {
 		m, ok := d.Map(t, sizes)
 		file := m.Get("file")
@@ -105,7 +107,7 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 			return nil
 		}
 		data, name := d.openText(file)
-		if !d.fine() {
+		if !d.entryOK() {
 			return nil
 		}
 		c, err := workload.ReadCDF(bytes.NewReader(data), name)
@@ -127,14 +129,14 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 	return nil
 }
 
-// generatedFlows reads the rest of a traffic whose flows are drawn.
-func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
+// addGenerator reads the rest of a traffic whose flows are drawn.
+func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
 			d.Fail(s.Place, "", "size stands beside sizes")
 		}
-		g.Sizes = d.sizes(v)
+		g.Sizes = d.readSizes(v)
 	}
 	if v := x.Get("load"); v != nil {
 		ok := false
@@ -155,7 +157,7 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
-	if !d.fine() {
+	if !d.entryOK() {
 		return
 	}
 	g.rates = hostRates(p.seen.Network)
@@ -169,16 +171,16 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
 			g.Stride, hosts)
 	}
-	if d.fine() {
-		d.joinAll(x.Get("to").Place, p, g.pairs(p))
+	if d.entryOK() {
+		d.nodes.checkPaths(x.Get("to").Place, p, g.pairs(p))
 	}
 	tr.generator = g
 	p.entries = append(p.entries, tr)
 }
 
-// sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
+// readSets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
 // Without the key there is one.
-func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
+func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	t := x.Get("sets")
 	if t == nil {
 		return []unit.Time{0}
@@ -200,8 +202,8 @@ func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil
 	}
-	n, every := d.Integer(count, 1, int(d.mostFlows())), d.Positive(interval)
-	if !d.fine() {
+	n, every := d.Integer(count, 1, int(d.maxFlows())), d.Positive(interval)
+	if !d.entryOK() {
 		return nil
 	}
 	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
@@ -215,14 +217,20 @@ func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	return out
 }
 
+// typeOfService is the TOS byte of a traffic's flows.
+type typeOfService struct {
+	last   uint8      // of the largest, or of all
+	bySize []sizedTOS // ascending
+}
+
 // sizedTOS is the TOS byte of flows of so many bytes and more.
 type sizedTOS struct {
 	from unit.Bytes
 	tos  uint8
 }
 
-// typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
-func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
+// readTOS reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
+func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {
 		n, err := strconv.ParseUint(d.Text(v), 0, 8)
@@ -232,7 +240,7 @@ func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
 		return uint8(n)
 	}
 	if t.Kind != document.Mapping {
-		tr.tos = one(t)
+		tr.tos.last = one(t)
 		return
 	}
 	classes := x.Entries("tos")
@@ -249,29 +257,29 @@ func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
 		case i == 0 && from != 0:
 			d.Fail(k.Place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
 			return
-		case i > 0 && from <= tr.tosBySize[i-1].from:
+		case i > 0 && from <= tr.tos.bySize[i-1].from:
 			d.Fail(k.Place, "ascending sizes", "%q is not above the size before", k.Name)
 			return
 		}
-		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
+		tr.tos.bySize = append(tr.tos.bySize, sizedTOS{from, one(k.Value)})
 	}
-	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
+	tr.tos.last = tr.tos.bySize[len(tr.tos.bySize)-1].tos
 }
 
-// TOSOf is the TOS byte of a flow of this size.
+// TOSOf returns the TOS byte of a flow of this size.
 func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	if size == 0 { // it has no end
-		return tr.tos
+		return tr.tos.last
 	}
-	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
-		if size >= tr.tosBySize[i].from {
-			return tr.tosBySize[i].tos
+	for i := len(tr.tos.bySize) - 1; i >= 0; i-- {
+		if size >= tr.tos.bySize[i].from {
+			return tr.tos.bySize[i].tos
 		}
 	}
-	return tr.tos
+	return tr.tos.last
 }
 
-// Mean is the mean size of a flow; 0: it has no end.
+// Mean returns the mean size of a flow; 0: it has no end.
 func (g *Generator) Mean() float64 {
 	if g.Sizes != nil {
 		return g.Sizes.Mean()
@@ -279,16 +287,15 @@ func (g *Generator) Mean() float64 {
 	return float64(g.Size)
 }
 
-// groups is how many flows begin together: of an incast, every source to every
-// destination.
-func (g *Generator) groups() int {
+// groupSize returns the number of flows that begin together: of an incast, every source to every destination.
+func (g *Generator) groupSize() int {
 	if g.FromN > 0 {
 		return g.FromN * max(g.ToN, 1)
 	}
 	return 1
 }
 
-// Arrivals is the number of arrivals per second, of one source, or of a whole incast,
+// Arrivals returns the number of arrivals per second, of one source, or of a whole incast,
 // whose load is a share of all hosts' links.
 func (g *Generator) Arrivals(source int) float64 {
 	rate := g.rates[source]
@@ -298,15 +305,15 @@ func (g *Generator) Arrivals(source int) float64 {
 			rate += g.rates[h]
 		}
 	}
-	return g.Offered * rate / 8 / g.Mean() / float64(g.groups())
+	return g.Offered * rate / 8 / g.Mean() / float64(g.groupSize())
 }
 
-// Until is when arrivals end.
+// Until returns the time at which arrivals end.
 func (g *Generator) Until(p *Point, tr *Traffic) unit.Time {
 	return min(tr.stop, p.seen.End())
 }
 
-// Expected is how many flows a run has, on average.
+// Expected returns the mean number of flows of a run.
 func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	if g.Offered == 0 {
 		n := float64(len(g.From))
@@ -317,7 +324,7 @@ func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	}
 	seconds := (g.Until(p, tr) - tr.startLow).Seconds()
 	if g.FromN > 0 {
-		return g.Arrivals(0) * float64(g.groups()) * seconds
+		return g.Arrivals(0) * float64(g.groupSize()) * seconds
 	}
 	n := 0.0
 	for _, h := range g.From {
@@ -326,8 +333,7 @@ func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	return n * float64(max(g.ToN, 1))
 }
 
-// Aside is the one host that all send to, if there is one: it is none of the sources that
-// are drawn.
+// Aside returns the one host that all send to, if there is one: it is not among the sources that are drawn.
 func (g *Generator) Aside() map[int]bool {
 	if g.Pattern != ToHosts || g.ToN > 0 || len(g.To) != 1 {
 		return nil
@@ -335,8 +341,8 @@ func (g *Generator) Aside() map[int]bool {
 	return map[int]bool{g.To[0]: true}
 }
 
-// hostRates are what hosts can send, in bit/s: over all their links to switches that lead to others, so not over one to
-// their server's own, or else over all.
+// hostRates returns what hosts can send, in bit/s: over all their links to switches that lead to others, so not over
+// one to their server's own, or else over all.
 func hostRates(n *topology.Network) map[int]float64 {
 	leads := make([]bool, len(n.Nodes))
 	for _, l := range n.Links {
@@ -365,4 +371,25 @@ func hostRates(n *topology.Network) map[int]float64 {
 		}
 	}
 	return out
+}
+
+// pairs returns hosts between which the generator may draw a flow: all, or only a pair without a path if there is one.
+func (g *Generator) pairs(p *Point) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if g.Pattern == ToStride && g.FromN == 0 {
+			for i, from := range g.From {
+				if !yield(from, g.From[(i+g.Stride)%len(g.From)]) {
+					return
+				}
+			}
+			return
+		}
+		to := g.To
+		if g.Pattern == Permutation || g.Pattern == ToStride {
+			to = g.From
+		}
+		if a, b, found := p.seen.Routes.Unjoined(g.From, to); found {
+			yield(a, b)
+		}
+	}
 }

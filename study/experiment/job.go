@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
+	"weir/core/jobs/collective"
 	"weir/core/jobs/job"
 	"weir/core/scheme"
 	"weir/core/workload"
@@ -26,14 +28,22 @@ type Job struct {
 	sampled [][2]int // of hosts that send to each other, once sample has collected them
 }
 
-// Job is that of a traffic; nil: it has flows.
+// Job returns the job of a traffic; nil: it has flows.
 func (tr *Traffic) Job() *Job { return tr.job }
 
-// Ideal is the network that carries jobs in place of packets; nil: packets do.
+// Ideal returns the network that carries jobs in place of packets; nil: packets do.
 func (p *Point) Ideal() job.Ideal { return p.ideal }
 
-// job reads a traffic that is a job, or has the key collective, which stands for one.
-func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
+// jobDecoder reads traffics that are jobs, what carries them, and how their iterations follow each other.
+type jobDecoder struct {
+	*reader
+	nodes   *nodeNames
+	traffic *trafficDecoder
+	built   map[string]*Job // by all that decides them
+}
+
+// readJob reads a traffic that is a job, or has the key collective, which stands for one.
+func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what, allowed := x.Get("job"), "job", "job, hosts, start"
 	others := append(traffic.Names(notRing), "size", "collective")
 	if node == nil {
@@ -44,11 +54,11 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			d.Fail(v.Place, allowed, "%q stands beside %s, which decides who sends what to whom", key, what)
 		}
 	}
-	if d.starts(x, &tr, p); tr.startHigh > tr.startLow {
+	if d.traffic.readStart(x, &tr, p); tr.startHigh > tr.startLow {
 		d.Fail(x.Get("start").Place, "one time", "a %s begins at one time", what)
 	}
 	if node == nil {
-		if node = d.oldCollective(x, tr.seen.Name); node == nil {
+		if node = d.convertCollective(x, tr.seen.Name); node == nil {
 			return
 		}
 	}
@@ -68,8 +78,8 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 		return
 	}
 	config := d.Configuration(&s.Scheme, params, nil)
-	hosts, given := d.ranks(x, p)
-	if !d.fine() {
+	hosts, given := d.readRanks(x, p)
+	if !d.entryOK() {
 		return
 	}
 	if s.BuildFlows != nil {
@@ -78,29 +88,29 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			d.failJob(x, s, params, err)
 			return
 		}
-		d.flowJob(x, p, tr, all, hosts)
+		d.addFlows(x, p, tr, all, hosts)
 		return
 	}
-	if tr.job = d.build(x, p, s, config, params, hosts, given); tr.job == nil {
+	if tr.job = d.buildJob(x, p, s, config, params, hosts, given); tr.job == nil {
 		return
 	}
-	if !d.joinAll(hostsPlace(x), p, tr.job.pairs(p)) {
+	if !d.nodes.checkPaths(hostsPlace(x), p, tr.job.pairs(p)) {
 		return
 	}
 	tr.jobNode = params
 	traits := job.TraitsOf(tr.job.Program)
 	if traits.NICs > 0 && x.Get("nic") != nil && p.ideal == nil {
-		d.warn(warnNIC, tr.nicAt, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+		d.warn(warnNIC, tr.nic.at, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
 			tr.seen.Name, traits.NICs)
 	}
 	tr.seen.Job, tr.seen.Ranks, tr.seen.Bus = true, tr.job.Hosts, traits.Bus
 	p.entries = append(p.entries, tr)
 }
 
-// ranks are the hosts of a job; given reports whether the file says them.
-func (d *decoder) ranks(x document.Map, p *Point) (hosts []int, given bool) {
+// readRanks returns the hosts of a job; given reports whether the file says them.
+func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
-		return d.hostsEach(t, p, func(item *document.Node, name string) {
+		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
 			d.Fail(item.Place, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
 		}), true
 	}
@@ -112,13 +122,14 @@ func (d *decoder) ranks(x document.Map, p *Point) (hosts []int, given bool) {
 	return hosts, false
 }
 
-// build makes the program of a job among hosts; nil if something is wrong with it. Points that have the same share it.
-func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
+// buildJob makes the program of a job among hosts; nil if something is wrong with it. Points that have the same share
+// it.
+func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
 	hosts []int, given bool) *Job {
 	file := params
 	var opened []string
 	site := job.Site{Members: len(hosts), Fixed: given, Places: func(name string) ([]int, error) {
-		return d.places(params, p, hosts, name)
+		return d.findMembers(params, p, hosts, name)
 	}, Open: func(name string) ([]byte, string, error) {
 		for _, k := range params.Keys { // what names it, or begins its name
 			if k.Value.Text != "" && strings.HasPrefix(name, k.Value.Text) {
@@ -139,8 +150,8 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		_, err := d.source.Open(filepath.ToSlash(name))
 		return err == nil
 	}}
-	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.groups, p.seen.Network)
-	if j := d.jobs[key]; j != nil {
+	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.nodes.groups, p.seen.Network)
+	if j := d.built[key]; j != nil {
 		for _, f := range j.files { // they are of this point, too
 			d.openFile(&document.Node{Place: file.Place, Text: f})
 		}
@@ -152,15 +163,15 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		return nil
 	}
 	j := &Job{Program: program, Hosts: hosts[:program.Ranks()], files: opened}
-	if d.jobs == nil {
-		d.jobs = map[string]*Job{}
+	if d.built == nil {
+		d.built = map[string]*Job{}
 	}
-	d.jobs[key] = j
+	d.built[key] = j
 	return j
 }
 
 // failJob records why a job cannot be built, at the place of what is wrong.
-func (d *decoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
+func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
 	var wrong *scheme.Error
 	var format *workload.FormatError
 	switch {
@@ -188,12 +199,12 @@ func (d *decoder) failJob(x document.Map, s *job.Scheme, params *document.Node, 
 	}
 }
 
-// places are the members of a job that a host, a group or a pattern means.
-func (d *decoder) places(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
-	found, grouped := d.groups[name]
+// findMembers returns the members of a job that a host, a group or a pattern means.
+func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
+	found, grouped := d.nodes.groups[name]
 	if !grouped {
 		before := d.Count()
-		if found = d.matching(params.Place, name, false, p.seen.Network); d.Count() > before {
+		if found = d.nodes.matchNodes(params.Place, name, false, p.seen.Network); d.Count() > before {
 			return nil, errUnread
 		}
 	}
@@ -215,10 +226,10 @@ func (d *decoder) places(params *document.Node, p *Point, hosts []int, name stri
 // errUnread is a file that could not be read, which is said already.
 var errUnread = errors.New("unread")
 
-// ideal reads what carries messages in place of packets.
-func (d *decoder) ideal(root document.Map, p *Point) {
+// readIdeal reads what carries messages in place of packets.
+func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
-	if d.ideally = false; t == nil || t.Kind == document.Scalar && t.Text == Packets {
+	if t == nil || t.Kind == document.Scalar && t.Text == Packets {
 		return
 	}
 	name, params := d.Named(t, "network")
@@ -236,14 +247,14 @@ func (d *decoder) ideal(root document.Map, p *Point) {
 		if p.ideal, err = m.Make(config); err != nil {
 			d.Fail(params.Place, "", "%v", err)
 		}
-		d.ideally, p.seen.NoPackets = true, true
+		p.seen.NoPackets = true
 		return
 	}
 	d.Unknown(t.Place, "network", name, names)
 }
 
-// onlyJobs refuses what an ideal network cannot carry, and what cannot happen to it.
-func (d *decoder) onlyJobs(t *document.Node, p *Point) {
+// checkIdeal refuses what an ideal network cannot carry, and what cannot happen to it.
+func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 	taken := make([]string, len(p.seen.Network.Nodes))
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -277,8 +288,8 @@ func sameJob(a, b *Traffic) bool {
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
 
-// iterations reads how those of jobs follow each other.
-func (d *decoder) iterations(root document.Map, p *Point) {
+// readIterations reads how those of jobs follow each other.
+func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {
 		value = &document.Node{Place: root.Place, Kind: document.Mapping}
@@ -289,17 +300,18 @@ func (d *decoder) iterations(root document.Map, p *Point) {
 	if !ok {
 		return
 	}
-	p.anew = d.word(t.Default("draws"), iterations, "draws") == drawsAnew
-	p.repeats = d.word(t.Default("repeat"), iterations, "repeat") == "true"
+	p.anew = d.readWord(t.Default("draws"), iterations, "draws") == drawsAnew
+	p.repeats = d.readWord(t.Default("repeat"), iterations, "repeat") == "true"
 	if p.anew && d.OK() {
-		if why := p.goesOn(); why != "" {
+		if why := p.whyDrawsGoOn(); why != "" {
 			d.Fail(t.Get("draws").Place, "one job, of a collective operation in iterations", "draws cannot begin anew: %s", why)
 		}
 	}
 }
 
-// goesOn is why random draws go on between iterations, whatever the file says; "": they can begin anew.
-func (p *Point) goesOn() string {
+// whyDrawsGoOn returns the reason why random draws go on between iterations, whatever the file says; "": they can begin
+// anew.
+func (p *Point) whyDrawsGoOn() string {
 	jobs, some := 0, false
 	for i := range p.entries {
 		j := p.entries[i].job
@@ -322,3 +334,113 @@ func (p *Point) goesOn() string {
 // Iterations reports whether iterations of jobs that recur are not carried out again, and whether random draws begin
 // anew between them.
 func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.anew }
+
+// warnCollective is the warning about the key that a job has taken the place of.
+var warnCollective = scheme.WarningKind{ID: "collective-key",
+	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
+
+// convertCollective returns the job that a traffic's key collective stands for, with a warning. Without the size that
+// it needs it returns nil, and records the error.
+func (d *jobDecoder) convertCollective(x document.Map, name string) *document.Node {
+	algorithm, size := x.Get("collective"), x.Get("size")
+	word := d.readWord(algorithm, traffic, "collective")
+	if size == nil {
+		x.Missing("size", "a collective needs the size of what every host has")
+	}
+	if word == "" || size == nil {
+		return nil
+	}
+	at := algorithm.Place
+	d.warn(warnCollective, at, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
+		name, collective.AllReduceFlows, word, size.Text)
+	params := &document.Node{Place: at, Kind: document.Mapping, Keys: []document.Entry{
+		{Place: at, Name: "algorithm", Value: algorithm}, {Place: size.Place, Name: "size", Value: size}}}
+	return &document.Node{Place: at, Kind: document.Mapping,
+		Keys: []document.Entry{{Place: at, Name: collective.AllReduceFlows, Value: params}}}
+}
+
+// addFlows lists the flows of a job in which each message is a flow of the run.
+func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
+	at := hostsPlace(x)
+	if !d.checkFlowCount(at, p, float64(all.Count())) || !d.nodes.checkPaths(at, p, listTransfers(p, all, hosts)) {
+		return
+	}
+	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
+	tr.seen.Collective = true
+	p.entries = append(p.entries, tr)
+}
+
+// hostsPlace returns where a traffic lists its hosts, or where it begins.
+func hostsPlace(x document.Map) document.Place {
+	if v := x.Get("hosts"); v != nil {
+		return v.Place
+	}
+	return x.Place
+}
+
+// listTransfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of
+// each host, it returns no pair.
+func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if p.seen.Routes.Common(hosts) {
+			return
+		}
+		for k := range all.Count() {
+			if src, dst, _ := all.Transfer(k); !yield(hosts[src], hosts[dst]) {
+				return
+			}
+		}
+	}
+}
+
+// maxSends limits the operations of a job that are examined for pairs of ranks that send to each other. What is beyond
+// it ends the run with the same error.
+const maxSends = 1 << 22
+
+// pairs returns the pairs of hosts of a job that send to each other. Where a group of switches has a NIC of each host,
+// it returns no pair.
+func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if p.seen.Routes.Common(j.Hosts) {
+			return
+		}
+		more := true
+		j.Sends(func(from int, _ job.Ref, to int) bool {
+			more = more && yield(j.Hosts[from], j.Hosts[to])
+			return more
+		})
+	}
+}
+
+// Sends calls visit for each pair of ranks that send to each other (job.Sends).
+func (j *Job) Sends(visit func(from int, at job.Ref, to int) (more bool)) {
+	job.Sends(j.Program, maxSends, visit)
+}
+
+// sample returns pairs of hosts of a job that send to each other, at most maxPairs: of each rank the sends to the
+// ranks that follow it most closely, the closest of all ranks first.
+func (j *Job) sample() [][2]int {
+	if j.sampled != nil {
+		return j.sampled
+	}
+	n := len(j.Hosts)
+	most := (maxPairs + n - 1) / max(n, 1)
+	nearest := make([][]int, n) // by rank: distances of receivers, ascending
+	j.Sends(func(from int, _ job.Ref, to int) bool {
+		distance := (to - from + n) % n
+		k, _ := slices.BinarySearch(nearest[from], distance)
+		if nearest[from] = slices.Insert(nearest[from], k, distance); len(nearest[from]) > most {
+			nearest[from] = nearest[from][:most]
+		}
+		return true
+	})
+	j.sampled = [][2]int{}
+	for k := range most {
+		for from, distances := range nearest {
+			if k < len(distances) && len(j.sampled) < maxPairs {
+				j.sampled = append(j.sampled, [2]int{j.Hosts[from], j.Hosts[(from+distances[k])%n]})
+			}
+		}
+	}
+	return j.sampled
+}

@@ -6,6 +6,7 @@ import (
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/claim"
+	"weir/study/experiment/plots"
 )
 
 // This file and those of the rooms that it names (measure, claim) declare every key of an
@@ -109,7 +110,7 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Doc: "which value reports mark as the best, by measure or `measure.group`",
 		Without: "the measure's own direction; `none` for values by traffic " +
 			"or by group where several share the network", Traits: ofFile | unlisted},
-	{Name: "plot", Form: document.ListOf(document.MapOf(plot), "list"), Doc: "what is drawn", Without: "none",
+	{Name: "plot", Form: document.ListOf(document.MapOf(plots.Table), "list"), Doc: "what is drawn", Without: "none",
 		Traits: ofFile | unlisted},
 	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",
 		Traits: ofFile | unlisted},

@@ -3,9 +3,12 @@ package experiment
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
+	"net/netip"
 	"slices"
 	"strings"
 
+	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -13,18 +16,32 @@ import (
 	"weir/internal/switchfile"
 )
 
-// network decodes the topology: of a file, of a family with parameters, or listed.
-func (d *decoder) network(root document.Map, p *Point) {
+// networkDecoder reads the topology and the addresses of its hosts.
+type networkDecoder struct {
+	*reader
+	routed   routedNetworks
+	bufferAt []document.Place // by link of the point's network, where its buffer is given
+	limits   []limit          // of queues, of the point in hand
+}
+
+// limit is a bound of a queue in bytes, and where it is given.
+type limit struct {
+	document.Place
+	bytes unit.Bytes
+}
+
+// readTopology decodes the topology: of a file, of a family with parameters, or listed.
+func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	t := root.Get("topology")
 	if network.Of(t).Get("file") != nil {
-		d.networkFile(t, p)
+		d.readFile(t, p)
 		return
 	}
 	var families []string
 	for i := range d.registry.Topologies {
 		s := &d.registry.Topologies[i]
 		if t.Find(s.Name) != nil {
-			d.generated(t, s, p)
+			d.readFamily(t, s, p)
 			return
 		}
 		families = append(families, s.Name)
@@ -32,7 +49,7 @@ func (d *decoder) network(root document.Map, p *Point) {
 	before := d.Count()
 	x, ok := d.Map(t, network, families...)
 	if ok {
-		d.noFile(x, network)
+		d.checkNoFile(x, network)
 	}
 	if !ok || d.Count() > before { // a slip in a key makes other errors out of nothing
 		return
@@ -41,13 +58,13 @@ func (d *decoder) network(root document.Map, p *Point) {
 		d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
 	}
 	n := listingOf(&topology.Network{})
-	d.nodes(x, n)
-	d.links(t, x, n)
+	d.readNodes(x, n)
+	d.readLinks(t, x, n)
 	p.seen.Network = n.Network
 }
 
-// links reads the links of a topology that are written out.
-func (d *decoder) links(t *document.Node, x document.Map, n *listed) {
+// readLinks reads the links of a topology that are written out.
+func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listed) {
 	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
 		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
@@ -55,7 +72,7 @@ func (d *decoder) links(t *document.Node, x document.Map, n *listed) {
 	}
 	for _, item := range links.Items {
 		if x, ok := d.Map(item, link); ok {
-			d.oneLink(x, n)
+			d.readLink(x, n)
 		}
 	}
 }
@@ -81,8 +98,8 @@ func listingOf(network *topology.Network) *listed {
 	return n
 }
 
-// nodes reads the hosts and switches of a topology.
-func (d *decoder) nodes(x document.Map, n *listed) {
+// readNodes reads the hosts and switches of a topology.
+func (d *networkDecoder) readNodes(x document.Map, n *listed) {
 	for _, kind := range []string{"hosts", "switches"} {
 		l := x.Get(kind)
 		if l == nil {
@@ -109,8 +126,8 @@ func (d *decoder) nodes(x document.Map, n *listed) {
 	}
 }
 
-// ends reads what nodes a link joins.
-func (d *decoder) ends(x document.Map, n *listed) (l topology.Link, ok bool) {
+// readNodePair reads what nodes a link joins.
+func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Link, ok bool) {
 	ok = true
 	ends := x.Get("ends")
 	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
@@ -146,28 +163,28 @@ func (d *decoder) ends(x document.Map, n *listed) (l topology.Link, ok bool) {
 	return l, true
 }
 
-// oneLink reads a link and puts it into the network.
-func (d *decoder) oneLink(x document.Map, n *listed) {
-	l, ok := d.ends(x, n)
+// readLink reads a link and puts it into the network.
+func (d *networkDecoder) readLink(x document.Map, n *listed) {
+	l, ok := d.readNodePair(x, n)
 	if !ok {
 		return
 	}
 	if r := x.Get("rate"); r == nil {
 		x.Missing("rate", "the link has no rate")
-	} else if d.isPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, link: [a, b], "+
-		"from: a, rate: 10Mbps}") {
+	} else if d.checkPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, "+
+		"link: [a, b], from: a, rate: 10Mbps}") {
 		l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 	}
 	if r := x.Get("delay"); r == nil {
 		x.Missing("delay", "the link has no delay")
-	} else if d.isPlain(r, "one delay for both directions, such as 1ms") {
+	} else if d.checkPlain(r, "one delay for both directions, such as 1ms") {
 		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
 	}
 	var bufferAt document.Place
 	if b := x.Get("buffer"); b != nil {
 		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
 	}
-	l.Loss = d.loss(x.Default("loss"))
+	l.Loss = d.readLoss(x.Default("loss"))
 	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
 	l.Spaced = d.Word(x.Default("spaced"), "value", link.Key("spaced").Form.Words) == "true"
 	bundle := 1
@@ -180,20 +197,11 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 	}
 }
 
-// isPlain reports an error if a link's value is a map or a list.
-func (d *decoder) isPlain(t *document.Node, allowed string) bool {
-	if t.Kind != document.Scalar {
-		d.Fail(t.Place, allowed, "this is %v", t.Kind)
-		return false
-	}
-	return true
-}
-
-// extras are the keys beside a family: hosts, switches and links that are added to what it makes.
+// extras returns the keys next to a family: hosts, switches and links that are added to its network.
 func extras() *document.Table { return network.Only("hosts", "switches", "links") }
 
-// generated decodes a network that is given by its family and parameters, and by what stands beside it.
-func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
+// readFamily decodes a network that is given by its family and parameters, and by what stands beside it.
+func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Point) {
 	added := false
 	for _, k := range t.Keys {
 		if slices.Contains(extras().Names(), k.Name) {
@@ -232,20 +240,20 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 		d.bufferAt[i] = at
 	}
 	if added {
-		d.add(t, s, n)
+		d.addToFamily(t, s, n)
 	}
 	p.seen.Network = n
 }
 
-// add adds the hosts, switches and links beside a family to its network.
-func (d *decoder) add(t *document.Node, s *topology.Scheme, n *topology.Network) {
+// addToFamily adds the hosts, switches and links beside a family to its network.
+func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *topology.Network) {
 	x, ok := d.Map(t, extras(), s.Name)
 	if !ok {
 		return
 	}
 	l := listingOf(n)
-	d.nodes(x, l)
-	d.links(t, x, l)
+	d.readNodes(x, l)
+	d.readLinks(t, x, l)
 	if !d.OK() {
 		return
 	}
@@ -254,9 +262,9 @@ func (d *decoder) add(t *document.Node, s *topology.Scheme, n *topology.Network)
 	}
 }
 
-// buffers checks that buffers and queues bounded in bytes hold the largest frame of
+// checkBuffers checks that buffers and queues bounded in bytes hold the largest frame of
 // every traffic: a smaller one would drop all of it.
-func (d *decoder) buffers(p *Point) {
+func (d *networkDecoder) checkBuffers(p *Point) {
 	if !d.OK() {
 		return
 	}
@@ -283,8 +291,9 @@ func (d *decoder) buffers(p *Point) {
 	}
 }
 
-func (d *decoder) loss(t *document.Node) float64 {
-	if !d.isPlain(t, "one share of independent losses for both directions, such as 0.1%") {
+// readLoss reads the share of packets that a link loses.
+func (d *networkDecoder) readLoss(t *document.Node) float64 {
+	if !d.checkPlain(t, "one share of independent losses for both directions, such as 0.1%") {
 		return 0
 	}
 	v := document.Read(d.Reader, t, unit.ParseShare)
@@ -295,11 +304,12 @@ func (d *decoder) loss(t *document.Node) float64 {
 	return v
 }
 
-func (d *decoder) networkFile(t *document.Node, p *Point) {
+// readFile reads a topology that has a file of its own.
+func (d *networkDecoder) readFile(t *document.Node, p *Point) {
 	table := network.Only(append(network.Names(ofAFile), "file")...)
 	x, _ := d.Map(t, table)
 	file := x.Get("file")
-	i := d.format(x, table, table.Names(), d.registry.networkFormats(), "topology")
+	i := d.readFormat(x, table, table.Names(), d.registry.networkFormats(), "topology")
 	if x.Get("format") == nil {
 		return
 	}
@@ -309,7 +319,7 @@ func (d *decoder) networkFile(t *document.Node, p *Point) {
 	}
 	format := &d.registry.Networks[i]
 	n, err := format.Read(bytes.NewReader(data), name)
-	if d.ignored(x, network, format.Name, format.Announces, err) {
+	if d.ignoresRest(x, network, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err == nil {
@@ -322,3 +332,149 @@ func (d *decoder) networkFile(t *document.Node, p *Point) {
 	d.bufferAt = make([]document.Place, len(n.Links))
 	p.seen.Network = n
 }
+
+// routed is a network with what is made of it once, for all points that have it.
+type routed struct {
+	network   *topology.Network
+	addresses string // what the file says of them, as text
+	book      *packet.Book
+	routes    *topology.Routes
+	tree      *topology.Tree // nil: addresses are flat
+	prefixes  topology.Prefixes
+}
+
+// routedNetworks are those of the points so far, all different, by hashes: to compare each with each would take the
+// square of the sweep's length.
+type routedNetworks struct {
+	seed        maphash.Seed
+	same, alike map[uint64][]*routed // by all that they are, and by nodes and ends of links
+}
+
+func newRoutedNetworks() routedNetworks {
+	return routedNetworks{seed: maphash.MakeSeed(), same: map[uint64][]*routed{}, alike: map[uint64][]*routed{}}
+}
+
+// hash returns the two hashes of a network with the addresses that the file has for it.
+func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, shape uint64) {
+	var all, form maphash.Hash
+	all.SetSeed(r.seed)
+	form.SetSeed(r.seed)
+	form.WriteString(addresses)
+	for i := range n.Nodes {
+		maphash.WriteComparable(&form, n.Nodes[i])
+	}
+	for i := range n.Links {
+		maphash.WriteComparable(&form, n.Links[i].Ends)
+		maphash.WriteComparable(&all, n.Links[i])
+	}
+	maphash.WriteComparable(&all, form.Sum64())
+	return all.Sum64(), form.Sum64()
+}
+
+// assignRoutes gives a point its network's addresses and routes. The points of a sweep often
+// have the same network, and then share them.
+func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
+	var r routed
+	t := root.Default("addresses")
+	var b strings.Builder
+	t.Write(&b, 0)
+	whole, shape := d.routed.hash(p.seen.Network, b.String())
+	for _, old := range d.routed.alike[shape] {
+		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
+			slices.EqualFunc(old.network.Links, p.seen.Network.Links, sameEnds) {
+			// which rates and delays do not change
+			p.seen.Network.Nodes = old.network.Nodes
+			r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
+			break
+		}
+	}
+	for _, old := range d.routed.same[whole] {
+		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
+			slices.Equal(old.network.Links, p.seen.Network.Links) {
+			r = *old
+			break
+		}
+	}
+	fresh := r.routes == nil
+	if fresh {
+		routes, switches, classes := tableSize(p.seen.Network)
+		if routes > maxRoutes {
+			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", maxRoutes),
+				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
+			return
+		}
+		p.memory += ofNode*int64(len(p.seen.Network.Nodes)) + ofRoute*int64(routes)
+		r.book, r.routes = p.seen.Network.Addresses(), p.seen.Network.Routes()
+		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
+			top.Key("addresses").Form.Spellings()) == hierarchical {
+			d.assignPrefixes(root, t, p.seen.Network, &r)
+		}
+	}
+	if r.network == nil {
+		r.network, r.addresses = p.seen.Network, b.String()
+		p.memory += ofLink * int64(len(p.seen.Network.Links))
+		d.routed.same[whole] = append(d.routed.same[whole], &r)
+		if fresh {
+			d.routed.alike[shape] = append(d.routed.alike[shape], &r)
+		}
+	}
+	p.seen.Network, p.book, p.seen.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
+}
+
+// hierarchical are addresses from prefixes of leaves, in the network's order.
+const hierarchical = "hierarchical"
+
+// assignPrefixes gives the hosts of a fat tree addresses from their leaves' prefixes: those of
+// P4TE's figure 1, or those that the file gives by leaf.
+func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routed) {
+	x, err := n.Tree()
+	if err != nil {
+		d.Fail(t.Place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
+			err)
+		return
+	}
+	plan := x.Plan()
+	if t.Kind != document.Scalar {
+		if t.Kind != document.Mapping {
+			d.Fail(t.Place, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
+			return
+		}
+		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
+		var names []string
+		for _, leaf := range x.Leaves() {
+			names = append(names, n.Nodes[leaf].Name)
+		}
+		for _, k := range root.Entries("addresses") {
+			i := slices.Index(names, k.Name)
+			if i < 0 {
+				d.Unknown(k.Place, "leaf", k.Name, names)
+				continue
+			}
+			prefix, err := netip.ParsePrefix(d.Text(k.Value))
+			if err != nil {
+				d.Fail(k.Value.Place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
+				continue
+			}
+			plan.Leaf[i] = prefix
+			if d.OK() && x.CheckLeaf(plan, i) != nil {
+				d.Fail(k.Value.Place, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v",
+					x.CheckLeaf(plan, i))
+			}
+		}
+		for i, p := range plan.Leaf {
+			if !p.IsValid() && d.OK() {
+				d.Fail(t.Place, "a prefix for every leaf", "%s has no prefix", names[i])
+			}
+		}
+	}
+	if !d.OK() {
+		return
+	}
+	r.book, r.tree, r.prefixes = x.Addresses(plan), x, plan
+}
+
+func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
+
+// maxRoutes bounds the entries of all switches' tables, for the same reason: a
+// gigabyte, at four bytes each.
+const maxRoutes = 1 << 28

@@ -1,11 +1,11 @@
 package experiment
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/claim"
 	"weir/study/measure"
@@ -21,45 +21,49 @@ type PaperValue struct {
 	claim.Filter
 }
 
-// Name is the value's as expressions have it: goodput.client0.
+// paperSection is what the paper itself gives.
+type paperSection struct {
+	values []PaperValue
+}
+
+// Name returns the name of the value in expressions: goodput.client0.
 func (v *PaperValue) Name() string { return nameOf(v.Measure, v.Group) }
 
-// PaperValues are the numbers of the paper, in the file's order. Results do not depend
+// PaperValues returns the numbers of the paper, in the file's order. Results do not depend
 // on them; reports show them.
-func (s *Spec) PaperValues() []PaperValue { return s.paperValues }
+func (s *paperSection) PaperValues() []PaperValue { return s.values }
 
 // OfPaper is the column of what the paper itself says.
 const OfPaper = "paper"
 
-// PaperColumns are the columns of values, the paper's own first, then others in the file's order.
-func (s *Spec) PaperColumns() []string {
+// PaperColumns returns the columns of values, the paper's own first, then others in the file's order.
+func (s *paperSection) PaperColumns() []string {
 	columns := []string{OfPaper}
-	for i := range s.paperValues {
-		if c := s.paperValues[i].Column; !slices.Contains(columns, c) {
+	for i := range s.values {
+		if c := s.values[i].Column; !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
 	}
 	return columns
 }
 
-// PaperValue is what the paper gives for a measure at a point; false if nothing.
-func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
+// PaperValue returns what the paper gives for a measure at a point; false if nothing.
+func (s *paperSection) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
 	return s.ColumnValue(OfPaper, at, m, group)
 }
 
-// ColumnValue is what a column has for a measure at a point; false if nothing.
-func (s *Spec) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
-	for i := range s.paperValues {
-		if v := &s.paperValues[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {
+// ColumnValue returns what a column has for a measure at a point; false if nothing.
+func (s *paperSection) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
+	for i := range s.values {
+		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {
 			return *v, true
 		}
 	}
 	return PaperValue{}, false
 }
 
-// decodePaperValues reads the paper's values, when points and measures are known.
-func (s *Spec) decodePaperValues(d *decoder) {
-	about := top.Of(s.root).Get("paper")
+// readPaperValues reads the paper's values, when points and measures are known.
+func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measuredSection) {
 	if about == nil || d.View(about, paper).Get("values") == nil {
 		return
 	}
@@ -69,37 +73,24 @@ func (s *Spec) decodePaperValues(d *decoder) {
 		d.Fail(t.Place, example, "the paper's values are a list")
 		return
 	}
-	names := s.valueNames()
+	names := m.valueNames()
 	general := d.View(about, paper).Get("source")
 	for _, item := range t.Items {
 		if item.Kind != document.Mapping {
 			d.Fail(item.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
 			continue
 		}
-		s.paperEntry(d, d.View(item, paperValue, names...), general, names)
+		s.readEntry(d, d.View(item, paperValue, names...), general, m)
 	}
 }
 
-// valueNames are the measures that are one number, and the groups of the others.
-func (s *Spec) valueNames() (names []string) {
-	for i := range s.shape().Measures {
-		m := &s.shape().Measures[i]
-		if m.Groups == nil {
-			names = append(names, m.Name)
-		}
-		for _, g := range m.Groups {
-			names = append(names, nameOf(m.Name, g.Group))
-		}
-	}
-	return names
-}
-
-// paperEntry reads one entry: where its values hold, their source, and the values.
-func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, names []string) {
+// readEntry reads one entry: where its values hold, their source, and the values.
+func (s *paperSection) readEntry(d *reader, x document.Map, general *document.Node, m *measuredSection) {
 	var of PaperValue
+	names := m.valueNames()
 	before := d.Count()
 	if w := x.Get("where"); w != nil {
-		s.view.Where(d.Reader, &of.Filter, w)
+		m.view.Where(d.Reader, &of.Filter, w)
 	}
 	source := x.Get("source")
 	if source == nil {
@@ -113,8 +104,8 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 	if d.Count() > before {
 		return
 	}
-	if !s.view.Narrowed && !slices.ContainsFunc(s.points, func(p *Point) bool {
-		return of.Means(p.at)
+	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(at []measure.Coordinate) bool {
+		return of.Means(at)
 	}) {
 		d.Fail(x.Place, "", "no point of the sweep is meant by these values")
 	}
@@ -130,73 +121,81 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 		}
 		v := of
 		v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
-		v.Unit, _ = s.view.UnitOf(v.Measure)
+		v.Unit, _ = m.view.UnitOf(v.Measure)
 		var ok bool
-		if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
+		if v.Value, ok = d.readQuantity(k.Value, v.Unit); !ok {
 			continue
 		}
-		for i := range s.paperValues {
-			old := &s.paperValues[i]
-			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(s.points, func(p *Point) bool {
-				return old.Means(p.at) && v.Means(p.at)
-			}) {
+		for i := range s.values {
+			old := &s.values[i]
+			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(m.view.Points,
+				func(at []measure.Coordinate) bool {
+					return old.Means(at) && v.Means(at)
+				}) {
 				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break
 			}
 		}
-		s.paperValues = append(s.paperValues, v)
+		s.values = append(s.values, v)
 	}
 	if given == 0 {
 		d.Fail(x.Place, document.Choices(names), "no value is given")
 	}
 }
 
-// quantity reads a value of a measure's unit in base units.
-func (d *decoder) quantity(t *document.Node, of string) (float64, bool) {
-	text := d.Text(t)
-	if t.Kind != document.Scalar {
-		return 0, false
+// paperKeys are the keys of a file that belong to its paper.
+var paperKeys = []string{"paper", "expect"}
+
+// OmitPaper returns an experiment's file without the paper, its values and its claims, so that a copy can become an
+// experiment of the caller's. Comments of what remains are kept. A comment at the top of the file, which is about the
+// paper's experiment, is replaced by one that names the original. A file that names no paper is returned as it is.
+func OmitPaper(src *Source) ([]byte, error) {
+	data := bytes.TrimPrefix(src.Data, []byte("\ufeff"))
+	r := document.NewReader(FileKind)
+	t := document.Parse(r, src.File, data)
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
-	plain := func(word string) (float64, bool) {
-		v, err := strconv.ParseFloat(word, 64)
-		_, finite := measure.ParseQuantity(word)
-		return v, err == nil && finite
+	if top.Of(t).Get("paper") == nil {
+		return data, nil
 	}
-	allowed := ""
-	switch of {
-	case "bps":
-		if v, err := unit.ParseRate(text); err == nil {
-			return float64(v), true
+	head := fmt.Sprintf("# A copy of %s without its paper, the paper's values and claims.\n", src.Name)
+	lines := slices.Collect(strings.Lines(string(data)))
+	var b strings.Builder
+	b.WriteString(head)
+	for i, k := range t.Keys {
+		if k.Column != 1 || i > 0 && k.Line == t.Keys[i-1].Line { // the map is in braces: comments cannot be kept
+			return []byte(head + flowPaperless(t)), nil
 		}
-		allowed = kindOfQuantity[of]
-	case "s":
-		if v, err := unit.ParseTime(text); err == nil {
-			return v.Seconds(), true
+		end := len(lines)
+		if i+1 < len(t.Keys) {
+			end = aboveKey(lines, t.Keys[i+1].Line-1)
 		}
-		allowed = kindOfQuantity[of]
-	case "bytes":
-		if v, err := unit.ParseBytes(text); err == nil {
-			return float64(v), true
+		if slices.Contains(paperKeys, k.Name) {
+			continue
 		}
-		allowed = kindOfQuantity[of]
-	case "":
-		if v, ok := plain(text); ok {
-			return v, true
+		first := k.Line - 1
+		if i > 0 {
+			first = aboveKey(lines, first)
 		}
-		if v, err := unit.ParseShare(text); err == nil {
-			return v, true
-		}
-		allowed = "a number such as 0.85, or a share such as 85%"
-	default: // a count: 7.5 packets
-		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, of), strings.TrimSuffix(of, "s")))
-		if v, ok := plain(word); ok {
-			return v, true
-		}
-		allowed = "a number such as 7.5 " + of
+		b.WriteString(strings.Join(lines[first:end], ""))
 	}
-	d.Fail(t.Place, allowed, "%q is not a value of this measure", text)
-	return 0, false
+	return []byte(strings.TrimRight(b.String(), "\n") + "\n"), nil
 }
 
-var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms",
-	"bytes": "a size such as 32MB"}
+// aboveKey returns the first of the lines of comments that are directly above a line; both are counted from 0.
+func aboveKey(lines []string, line int) int {
+	for line > 0 && strings.HasPrefix(lines[line-1], "#") {
+		line--
+	}
+	return line
+}
+
+// flowPaperless writes a file again, without what belongs to its paper.
+func flowPaperless(t *document.Node) string {
+	c := document.Clone(t)
+	c.Keys = slices.DeleteFunc(c.Keys, func(e document.Entry) bool { return slices.Contains(paperKeys, e.Name) })
+	var b strings.Builder
+	c.Write(&b, 0)
+	return b.String()
+}

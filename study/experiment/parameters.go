@@ -3,8 +3,11 @@ package experiment
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
+	"weir/core/scheme"
 	"weir/internal/document"
 )
 
@@ -17,7 +20,7 @@ type Parameter struct {
 
 // Parameters lists all values of the resolved spec in its order.
 func (s *Spec) Parameters() []Parameter {
-	out := s.bound(parameters(s.root))
+	out := s.addDefaults(listParameters(s.root))
 	for i := range out {
 		if was, ok := s.origins[out[i].Path]; ok && was.Value == out[i].Value {
 			out[i].Source = was.Source
@@ -26,8 +29,8 @@ func (s *Spec) Parameters() []Parameter {
 	return out
 }
 
-// parameters lists the values of a tree.
-func parameters(root *document.Node) []Parameter {
+// listParameters lists the values of a tree.
+func listParameters(root *document.Node) []Parameter {
 	var out []Parameter
 	var walk func(path string, t *document.Node, inherited string)
 	walk = func(path string, t *document.Node, inherited string) {
@@ -47,9 +50,9 @@ func parameters(root *document.Node) []Parameter {
 						from = f
 					}
 					if len(t.Keys) == 1 {
-						out = append(out, Parameter{path, k.Name, source(k.Value, from)})
+						out = append(out, Parameter{path, k.Name, sourceOf(k.Value, from)})
 					} else {
-						out = append(out, Parameter{p, "{}", source(k.Value, from)})
+						out = append(out, Parameter{p, "{}", sourceOf(k.Value, from)})
 					}
 					continue
 				}
@@ -61,7 +64,7 @@ func parameters(root *document.Node) []Parameter {
 				plain = plain && x.Kind == document.Scalar
 			}
 			if plain {
-				out = append(out, Parameter{path, t.Flow(), source(t, from)})
+				out = append(out, Parameter{path, t.Flow(), sourceOf(t, from)})
 				return
 			}
 			for i, x := range t.Items {
@@ -72,7 +75,7 @@ func parameters(root *document.Node) []Parameter {
 				walk(path+"."+name, x, from)
 			}
 		default:
-			out = append(out, Parameter{path, t.Text, source(t, from)})
+			out = append(out, Parameter{path, t.Text, sourceOf(t, from)})
 		}
 	}
 	for _, k := range root.Keys {
@@ -83,9 +86,9 @@ func parameters(root *document.Node) []Parameter {
 	return out
 }
 
-// bound adds the defaults of what a $key names: they differ from point to point, so
+// addDefaults adds the defaults of what a $key names: they differ from point to point, so
 // the file has no one place for them. Those of a sweep's block are there already.
-func (s *Spec) bound(out []Parameter) []Parameter {
+func (s *Spec) addDefaults(out []Parameter) []Parameter {
 	seen := map[string]bool{}
 	for _, p := range out {
 		seen[p.Path] = true
@@ -105,9 +108,103 @@ func (s *Spec) bound(out []Parameter) []Parameter {
 	return out
 }
 
-func source(t *document.Node, from string) string {
+func sourceOf(t *document.Node, from string) string {
 	if from != "" {
 		return from
 	}
 	return fmt.Sprintf("%s:%d", filepath.Base(t.File), t.Line) // results say nothing of the machine's folders
+}
+
+// Meaning explains what a value of the sweep stands for.
+type Meaning struct{ Key, Value, Text string }
+
+// Meanings explain the values of the sweep that are names: what a block sets, and what the schemes are that it or the
+// value itself names. Plain quantities explain themselves.
+func (s *Spec) Meanings() (all []Meaning) {
+	for k, dim := range s.sweep {
+		for i, v := range dim.Values {
+			m := Meaning{Key: dim.Key, Value: v.Text}
+			if block := s.valueOrigins[k].blocks[i]; block != nil {
+				m.Text = s.explainBlock(block)
+			} else if !v.IsNum {
+				m.Text = s.registry.schemeDoc(v.Text)
+			}
+			if m.Text != "" {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// explainBlock lists what a block of the sweep sets, with the schemes that it names: "switch: forward, abc
+// (activity-based congestion management)". Many parameters are left to the file.
+func (s *Spec) explainBlock(block *document.Node) string {
+	var parts []string
+	for _, k := range block.Keys {
+		var words []string
+		values := []*document.Node{k.Value}
+		if k.Value.Kind == document.List {
+			values = k.Value.Items
+		}
+		for _, v := range values {
+			words = append(words, s.explainValue(v, k.Name != "switch" || len(values) == 1))
+		}
+		parts = append(parts, k.Name+": "+strings.Join(words, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// maxParameterText is the longest text of a scheme's parameters that an explanation has.
+const maxParameterText = 50
+
+// explainValue returns the text of a value of a block: a scheme by its name, with its description. Plain forwarding is
+// explained only where it is the only program of a switch.
+func (s *Spec) explainValue(v *document.Node, only bool) string {
+	name, shown := v.Text, v.Text
+	if v.Kind == document.Mapping && len(v.Keys) == 1 {
+		name = v.Keys[0].Name
+		switch parameters := v.Keys[0].Value.Flow(); {
+		case parameters == "{}":
+			shown = name
+		case len(parameters) > maxParameterText:
+			shown = name + " {…}"
+		default:
+			shown = name + " " + parameters
+		}
+	}
+	doc := s.registry.schemeDoc(name)
+	switch {
+	case doc != "" && (only || name != "forward"):
+		return shown + " (" + doc + ")"
+	case doc != "":
+		return shown
+	}
+	return document.Shorten(v.Flow())
+}
+
+// schemeDoc returns the description of a scheme; "" if it is unknown, or several differ.
+func (r *Registry) schemeDoc(name string) string {
+	var docs []string
+	add := func(x *scheme.Scheme) {
+		if x.Name == name && name != "" && !slices.Contains(docs, x.Doc) {
+			docs = append(docs, x.Doc)
+		}
+	}
+	for i := range r.Programs {
+		add(&r.Programs[i].Scheme)
+	}
+	for i := range r.Controllers {
+		add(&r.Controllers[i].Scheme)
+	}
+	for i := range r.Schedulers {
+		add(&r.Schedulers[i].Scheme)
+	}
+	for i := range r.Transports {
+		add(&r.Transports[i].Scheme)
+	}
+	if len(docs) != 1 {
+		return ""
+	}
+	return docs[0]
 }

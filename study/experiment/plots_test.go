@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/plan"
 )
 
@@ -28,68 +29,68 @@ plot: [%s]
 
 // Every key of a plot, and what it comes to.
 func TestPlotKeys(t *testing.T) {
-	for text, want := range map[string]func(p *experiment.Plot) bool{
-		"{x: k, y: fct_p99.storage}": func(p *experiment.Plot) bool {
+	for text, want := range map[string]func(p *plots.Plot) bool{
+		"{x: k, y: fct_p99.storage}": func(p *plots.Plot) bool {
 			return p.Y == "fct_p99" && strings.Join(p.Groups, " ") == "storage"
 		},
-		"{x: k, y: fct, where: {traffic: web}}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, where: {traffic: web}}": func(p *plots.Plot) bool {
 			return p.Groups[0] == "web" && len(p.Only()) == 0
 		},
-		"{x: k, y: fct, where: {aqm: x, traffic: [web]}}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, where: {aqm: x, traffic: [web]}}": func(p *plots.Plot) bool {
 			return p.Groups[0] == "web" && p.Only()[0] == "aqm=x"
 		},
-		"{x: k, y: fct, traffic: [web, storage]}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, traffic: [web, storage]}": func(p *plots.Plot) bool {
 			return len(p.Groups) == 2 && p.Lines[0] == "traffic"
 		},
-		"{x: k, y: fct, lines: [aqm]}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, lines: [aqm]}": func(p *plots.Plot) bool {
 			return strings.Join(p.Lines, " ") == "aqm traffic"
 		},
-		"{x: k, y: queue, lines: [aqm]}": func(p *experiment.Plot) bool {
+		"{x: k, y: queue, lines: [aqm]}": func(p *plots.Plot) bool {
 			return strings.Join(p.Lines, " ") == "aqm"
 		},
-		"{x: k, y: queue.p99}": func(p *experiment.Plot) bool { return p.Groups[0] == "p99" },
-		"{x: time, y: cwnd, traffic: web, kind: series}": func(p *experiment.Plot) bool {
-			return p.Kind == experiment.OverTime && p.Groups[0] == "web"
+		"{x: k, y: queue.p99}": func(p *plots.Plot) bool { return p.Groups[0] == "p99" },
+		"{x: time, y: cwnd, traffic: web, kind: series}": func(p *plots.Plot) bool {
+			return p.Kind == plots.OverTime && p.Groups[0] == "web"
 		},
-		"{y: cwnd, kind: series, error: band}": func(p *experiment.Plot) bool {
+		"{y: cwnd, kind: series, error: band}": func(p *plots.Plot) bool {
 			return p.X == "time" && p.Error == "band"
 		},
-		"{x: fct.web, kind: ccdf}": func(p *experiment.Plot) bool {
-			return p.Kind == experiment.CDF && p.X == "fct" && p.LogY
+		"{x: fct.web, kind: ccdf}": func(p *plots.Plot) bool {
+			return p.Kind == plots.CDF && p.X == "fct" && p.LogY
 		},
-		"{x: fct, y: cdf, log: x}": func(p *experiment.Plot) bool { return p.LogX && p.Scaled },
-		"{x: aqm, y: fct, kind: box, order: rising}": func(p *experiment.Plot) bool {
-			return p.Drawn == experiment.KindBox && p.Order[0] == "rising"
+		"{x: fct, y: cdf, log: x}": func(p *plots.Plot) bool { return p.LogX && p.Scaled },
+		"{x: aqm, y: fct, kind: box, order: rising}": func(p *plots.Plot) bool {
+			return p.Drawn == plots.KindBox && p.Order[0] == "rising"
 		},
-		"{x: k, y: aqm, z: fct.web, kind: heat}": func(p *experiment.Plot) bool {
+		"{x: k, y: aqm, z: fct.web, kind: heat}": func(p *plots.Plot) bool {
 			return p.Z == "fct" && p.Y == "aqm"
 		},
-		"{x: time, y: traffic, z: cwnd, kind: heat}": func(p *experiment.Plot) bool {
-			return p.Kind == experiment.OverTime && p.Z == "cwnd"
+		"{x: time, y: traffic, z: cwnd, kind: heat}": func(p *plots.Plot) bool {
+			return p.Kind == plots.OverTime && p.Z == "cwnd"
 		},
-		"{x: k, y: fct, x_range: 10B..1kB, y_range: ..2ms}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, x_range: 10B..1kB, y_range: ..2ms}": func(p *plots.Plot) bool {
 			return p.XRange.Low == 10 && !p.YRange.HasLow && p.YRange.High == 0.002
 		},
-		"{x: k, y: fct, x_ticks: [100 B, 200 B], y_ticks: 4}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, x_ticks: [100 B, 200 B], y_ticks: 4}": func(p *plots.Plot) bool {
 			return p.XTicks.At[1] == 200 && p.YTicks.Count == 4
 		},
-		"{x: k, y: fct, x_label: size, y_label: t, title: T}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, x_label: size, y_label: t, title: T}": func(p *plots.Plot) bool {
 			return p.XLabel+p.YLabel+p.Title == "sizetT"
 		},
-		"{x: k, y: fct, title: none, legend: top_left}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, title: none, legend: top_left}": func(p *plots.Plot) bool {
 			return p.Untitled && p.Legend == "top_left"
 		},
-		"{x: k, y: fct, panels: traffic, lines: aqm}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, panels: traffic, lines: aqm}": func(p *plots.Plot) bool {
 			return p.Panels == "traffic" && len(p.Lines) == 1
 		},
-		"{x: k, y: fct, names: {web: Web}, order: [y, x]}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, names: {web: Web}, order: [y, x]}": func(p *plots.Plot) bool {
 			return p.Names["web"] == "Web" && p.Order[1] == "x"
 		},
-		"{x: k, y: fct, width: 89mm, height: 5cm, text: 7pt}": func(p *experiment.Plot) bool {
+		"{x: k, y: fct, width: 89mm, height: 5cm, text: 7pt}": func(p *plots.Plot) bool {
 			return math.Abs(p.Width-252.28) < 0.01 && math.Abs(p.Height-141.73) < 0.01 && p.Text == 7
 		},
-		"{x: k, y: fct, kind: points, z_label: none}": func(p *experiment.Plot) bool {
-			return p.Drawn == experiment.KindPoints
+		"{x: k, y: fct, kind: points, z_label: none}": func(p *plots.Plot) bool {
+			return p.Drawn == plots.KindPoints
 		},
 	} {
 		t.Run(text, func(t *testing.T) {

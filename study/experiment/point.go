@@ -1,10 +1,8 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weir/core/cc"
 	"weir/core/fabric/wiring"
@@ -27,104 +25,132 @@ type Point struct {
 	canonical string
 	defaults  []Parameter
 
-	seen      measure.Point // what measures see of it
-	book      *packet.Book
-	usersAt   document.Place // where the file declares users
-	tree      *topology.Tree // with hierarchical addresses
-	prefixes  topology.Prefixes
-	numbered  [2][]int // by host, flows with ports that it sends and receives; nil: there are none
-	switches  []wiring.SwitchConfig
-	served    []*switchfile.Served // by node; nil: by default
-	telemetry *telemetry.Format    // nil: no switch writes any
-	entries   []Traffic
-	flows     flowList
-	triggers  []workload.Trigger // of flows in it
-	measures  measure.List
-	stalls    Stalls
-	repeats   bool      // iterations of jobs that recur are not carried out again
-	anew      bool      // random draws begin anew between iterations
-	ideal     job.Ideal // in place of packets; nil: there is none
-	samples   float64   // values that the measures of a run look at
-	kept      float64   // of these, those that are kept beyond it
-	memory    int64     // bytes that it does not share with points before it
+	seen measure.Point // what measures see of it, with its network, routes and events
+	addressing
+	switching
+	trafficList
+	measures measure.List
+	stalls   Stalls
+	repeats  bool      // iterations of jobs that recur are not carried out again
+	anew     bool      // random draws begin anew between iterations
+	ideal    job.Ideal // in place of packets; nil: there is none
+	pointCost
 }
 
-// At are the values of the sweep.
+// addressing has the addresses of a point's nodes.
+type addressing struct {
+	book     *packet.Book
+	usersAt  document.Place // where the file declares users
+	tree     *topology.Tree // with hierarchical addresses
+	prefixes topology.Prefixes
+}
+
+// Book returns the addresses of the nodes.
+func (a *addressing) Book() *packet.Book { return a.book }
+
+// Tree returns the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
+// flat.
+func (a *addressing) Tree() (*topology.Tree, topology.Prefixes) { return a.tree, a.prefixes }
+
+// switching is what the switches of a point run.
+type switching struct {
+	switches    []wiring.SwitchConfig
+	served      []*switchfile.Served // by node; nil: by default
+	telemetry   *telemetry.Format    // nil: no switch writes any
+	telemetryAt document.Place       // of the program that writes it
+}
+
+// Switches configures those of the network's nodes that are switches.
+func (s *switching) Switches() []wiring.SwitchConfig { return slices.Clone(s.switches) }
+
+// Telemetry returns the format in which switches write it; nil: none does.
+func (s *switching) Telemetry() *telemetry.Format {
+	if s.telemetry == nil {
+		return nil
+	}
+	f := *s.telemetry
+	return &f
+}
+
+// hasScheduler reports whether a switch serves its queues otherwise than by default: first in, first out, or in strict
+// priority.
+func (s *switching) hasScheduler(node int) bool {
+	x := s.served[node]
+	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
+}
+
+// trafficList has the traffic of a point, and the flows that its file lists.
+type trafficList struct {
+	entries  []Traffic
+	flows    flowList
+	triggers []workload.Trigger // of flows in it
+	numbered [2][]int           // by host, flows with ports that it sends and receives; nil: there are none
+}
+
+// Entries returns the length of the traffic list.
+func (l *trafficList) Entries() int { return len(l.entries) }
+
+// Entry returns entry i of the traffic list.
+func (l *trafficList) Entry(i int) *Traffic { return &l.entries[i] }
+
+// Flows returns the number of flows that the file lists. Flows that are drawn for each seed do not count.
+func (l *trafficList) Flows() int { return l.flows.n }
+
+// Flow returns flow i of the file.
+func (l *trafficList) Flow(i int) Flow { return l.flows.at(i) }
+
+// Triggers begin flows of the file when others have ended.
+func (l *trafficList) Triggers() []workload.Trigger { return slices.Clone(l.triggers) }
+
+// pointCost is what a point takes.
+type pointCost struct {
+	samples float64 // values that the measures of a run look at
+	kept    float64 // of these, those that are kept beyond it
+	memory  int64   // bytes that it does not share with points before it
+}
+
+// Samples returns the number of values that the measures of a run look at.
+func (c *pointCost) Samples() float64 { return c.samples }
+
+// Kept returns the number of samples that are kept beyond the run.
+func (c *pointCost) Kept() float64 { return c.kept }
+
+// At returns the values of the sweep.
 func (p *Point) At() []measure.Coordinate { return slices.Clone(p.at) }
 
-// Canonical is all that decides the point's runs but seed and executable.
+// Canonical returns the text of all that decides the point's runs, but seed and executable.
 func (p *Point) Canonical() string { return p.canonical }
 
-// Measured is what measures see of the point.
+// Measured returns what measures see of the point.
 func (p *Point) Measured() *measure.Point {
 	seen := p.seen
 	seen.Traffic = slices.Clone(seen.Traffic)
 	return &seen
 }
 
-// Measures are those of its runs.
+// Measures returns the measures of its runs.
 func (p *Point) Measures() measure.List { return slices.Clone(p.measures) }
 
-// Samples are the values that the measures of a run look at.
-func (p *Point) Samples() float64 { return p.samples }
-
-// Kept are those of them that are kept beyond the run.
-func (p *Point) Kept() float64 { return p.kept }
-
-// Network is the point's; other points may share it.
+// Network returns the network, which other points may share.
 func (p *Point) Network() *topology.Network { return p.seen.Network }
 
-// Routes are those of its network.
+// Routes returns the routes of its network.
 func (p *Point) Routes() *topology.Routes { return p.seen.Routes }
 
-// Book has the addresses of its nodes.
-func (p *Point) Book() *packet.Book { return p.book }
-
-// Tree is the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
-// flat.
-func (p *Point) Tree() (*topology.Tree, topology.Prefixes) { return p.tree, p.prefixes }
-
-// Framing is what a frame counts as.
+// Framing returns how the bytes of a frame are counted.
 func (p *Point) Framing() packet.Framing { return p.seen.Framing }
 
-// Warmup is the part of a run before what is measured.
+// Warmup returns the part of a run before what is measured.
 func (p *Point) Warmup() unit.Time { return p.seen.Warmup }
 
-// Duration is the part that is measured.
+// Duration returns the part of a run that is measured.
 func (p *Point) Duration() unit.Time { return p.seen.Duration }
 
-// Telemetry is the format in which switches write it; nil: none does.
-func (p *Point) Telemetry() *telemetry.Format {
-	if p.telemetry == nil {
-		return nil
-	}
-	f := *p.telemetry
-	return &f
-}
-
-// Switches configures those of the network's nodes that are switches.
-func (p *Point) Switches() []wiring.SwitchConfig { return slices.Clone(p.switches) }
-
-// Events are what happens to links, in order of time.
+// Events returns what happens to links, in order of time.
 func (p *Point) Events() []wiring.Event { return slices.Clone(p.seen.Events) }
 
-// Stalls are when the simulator's hosts stand still.
+// Stalls returns the times at which the simulator's hosts pause.
 func (p *Point) Stalls() Stalls { return p.stalls }
-
-// Entries is how long the traffic list is.
-func (p *Point) Entries() int { return len(p.entries) }
-
-// Entry is one of the traffic list.
-func (p *Point) Entry(i int) *Traffic { return &p.entries[i] }
-
-// Flows is how many flows the file lists: those that are not drawn for each seed.
-func (p *Point) Flows() int { return p.flows.n }
-
-// Triggers begin flows of the file when others have ended.
-func (p *Point) Triggers() []workload.Trigger { return slices.Clone(p.triggers) }
-
-// Flow is one of these.
-func (p *Point) Flow(i int) Flow { return p.flows.at(i) }
 
 // Traffic is one entry of the traffic list. Nothing changes it.
 type Traffic struct {
@@ -136,12 +162,9 @@ type Traffic struct {
 	job             *Job             // in place of flows
 	cc              *cc.Scheme
 	ccConfig        scheme.Config
-	tos             uint8
-	fixedPayload    bool       // the file says how long payload is
-	tosBySize       []sizedTOS // ascending; tos is that of the last
-	nic             topology.Choice
-	nicPort         int            // −1: none is named
-	nicAt           document.Place // where the file says so
+	tos             typeOfService
+	fixedPayload    bool // the file says how long payload is
+	nic             nicChoice
 	jobNode         *document.Node // parameters of its job; nil: it has none
 	startLow        unit.Time
 	startHigh       unit.Time
@@ -150,16 +173,16 @@ type Traffic struct {
 	timed           bool                  // it has such a timer
 }
 
-// Name is the traffic's.
+// Name returns the name of the traffic.
 func (tr *Traffic) Name() string { return tr.seen.Name }
 
-// Measured is what measures see of the traffic.
+// Measured returns what measures see of the traffic.
 func (tr *Traffic) Measured() *measure.Traffic {
 	seen := tr.seen
 	return &seen
 }
 
-// At is where it is given.
+// At returns the place of the traffic in the file.
 func (tr *Traffic) At() document.Place { return tr.at }
 
 // Transport carries it, with this configuration.
@@ -173,29 +196,29 @@ func (tr *Traffic) Traits() *transport.Traits { return &tr.traits }
 // Own reports whether it is between hosts of Weir's own in the lab.
 func (tr *Traffic) Own() bool { return transport.Own(tr.seen.Transport, tr.transportConfig) }
 
-// CC is its congestion controller with its configuration; nil if the transport has none.
+// CC returns the congestion controller with its configuration; nil if the transport has none.
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
 
-// CCAt is where the controller is given, or else the traffic.
+// CCAt returns the place of the controller in the file, or else of the traffic.
 func (tr *Traffic) CCAt() document.Place { return tr.ccAt }
 
-// Payload is that of a full packet.
+// Payload returns the payload of a full packet.
 func (tr *Traffic) Payload() int32 { return tr.seen.Payload }
 
-// Version is that of IP.
+// Version returns the version of IP.
 func (tr *Traffic) Version() uint8 { return tr.seen.Version }
 
-// Headers are the bytes of a full packet's headers, from Ethernet's on.
+// Headers returns the number of bytes of a full packet's headers, from Ethernet's on.
 func (tr *Traffic) Headers() int32 { return tr.seen.Headers() }
 
-// NIC is by which of its NICs a host with several sends the traffic's flows, and the port of the one that is named; −1:
-// none is.
-func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic, tr.nicPort }
+// NIC returns by which of its NICs a host with several sends the traffic's flows, and the port of the one that is
+// named; −1: none is.
+func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic.how, tr.nic.port }
 
-// Start is when its flows start, drawn between the two.
+// Start returns the range from which the starts of flows are drawn.
 func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }
 
-// Stop is when senders stop; unit.Never if they do not.
+// Stop returns the time at which senders stop; unit.Never if they do not.
 func (tr *Traffic) Stop() unit.Time { return tr.stop }
 
 // Generator says how flows are drawn for each seed; false if they are listed.
@@ -208,9 +231,9 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 	return g, true
 }
 
-// see makes what measures see of the point's traffic, of which all is there if nothing was
+// setTraffic makes what measures see of the point's traffic, of which all is there if nothing was
 // wrong.
-func (p *Point) see(ok bool) {
+func (p *Point) setTraffic(ok bool) {
 	p.seen.Partial = !ok
 	for i := range p.entries {
 		tr := p.entries[i].seen
@@ -221,13 +244,6 @@ func (p *Point) see(ok bool) {
 		tr.Own = p.entries[i].Own()
 		p.seen.Traffic = append(p.seen.Traffic, tr)
 	}
-}
-
-// measureList reads what is measured.
-func (d *decoder) measureList(root document.Map, p *Point) {
-	p.seen.HostsOf = func(t *document.Node) []int { return d.hostsIn(t, p) }
-	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
-	p.seen.HostsOf = nil
 }
 
 // Loaded reports whether its flows arrive so that they offer a load.
@@ -249,7 +265,7 @@ type Flow struct {
 	script   []transport.Datagram
 }
 
-// After are the flows of the point that arrive at the source before this one begins: Start is the
+// After returns the flows of the point that arrive at the source before this one begins: Start is the
 // earliest then. Without any it is nil.
 func (f *Flow) After() []int {
 	if f.reduce == nil {
@@ -262,155 +278,7 @@ func (f *Flow) After() []int {
 	return after
 }
 
-// decodePoint decodes combination i of the sweep.
-func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
-	p := &Point{}
-	d.files, d.bufferAt, d.limits, d.matches = nil, nil, nil, 0
-	d.Bound = map[document.Place]string{}
-	tree := document.Copy(d.tree)
-	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
-	index, before := s.indexOf(i), d.Count()
-	var places []document.Place
-	var variables []variable
-	for k, dim := range s.sweep {
-		p.at = append(p.at, dim.Values[index[k]])
-		places = append(places, s.given[k].places[index[k]])
-		if block := s.given[k].blocks[index[k]]; block != nil {
-			block = document.Copy(block)
-			var over []document.Entry
-			for _, x := range block.Keys {
-				if slices.Contains(top.Names(), x.Name) {
-					over = append(over, x)
-				} else {
-					variables = append(variables, variable{Entry: x})
-				}
-			}
-			block.Keys = over
-			overlay(tree, block, 0)
-		}
-	}
-	root, _ := d.Map(tree, top)
-	for i, v := range variables { // a block may use the names of those before it
-		d.substitute(v.Value, p.at, places, variables[:i], used)
-	}
-	d.substitute(tree, p.at, places, variables, used)
-	for _, v := range variables {
-		if !v.used && !d.mentions[v.Name] && !s.partial {
-			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
-		}
-	}
-	if d.Count() > before {
-		return p
-	}
-	p.seen.Duration = d.Positive(root.Get("duration"))
-	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
-	if p.seen.End() < 0 {
-		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
-	}
-	timeless := d.Count() > before
-	if timeless { // nothing is said against a duration that is not meant
-		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
-	}
-	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
-	before = d.Count()
-	if !d.incomplete {
-		d.network(root, p)
-	}
-	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
-		d.route(root, p)
-	}
-	// the rest is read as far as it goes without
-	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
-		d.sketch(root, p)
-		return p
-	}
-	d.completePoint(root, tree, p)
-	return p
-}
-
-// completePoint decodes what depends on a point's network: its switches, traffic, events and measures.
-func (d *decoder) completePoint(root document.Map, tree *document.Node, p *Point) {
-	d.ideal(root, p)
-	d.users(root, p)
-	events := d.eventList(root, p) // whose rates the format of telemetry needs; waits and traffic are read without them
-	d.switchConfigs(root, p, events)
-	p.limitWaits(d.around.programs)
-	d.trafficList(root, p)
-	p.seen.Events = events
-	d.stalls(root, p)
-	if d.iterations(root, p); d.ideally {
-		d.onlyJobs(root.Get("network"), p)
-	}
-	p.limitWaits(d.around.programs) // with the frames of all traffic, and with events
-	p.see(d.OK())
-	d.measureList(root, p)
-	d.buffers(p)
-	d.programsSuit(p)
-	if d.OK() {
-		d.identify(tree, p)
-		d.share(p)
-		d.try(root, p)
-	}
-}
-
-// indexOf is which value of each key of the sweep combination i has.
-func (s *Spec) indexOf(i int) []int {
-	index := make([]int, len(s.sweep))
-	for k := len(s.sweep) - 1; k >= 0; k-- {
-		n := len(s.sweep[k].Values)
-		index[k] = i % n
-		i /= n
-	}
-	return index
-}
-
-// identify takes what decides a point's runs out of its tree, and which defaults are among it.
-func (d *decoder) identify(tree *document.Node, p *Point) {
-	d.defaults.Note(tree)
-	for _, x := range parameters(tree) {
-		if strings.HasPrefix(x.Source, "default: ") {
-			p.defaults = append(p.defaults, x)
-		}
-	}
-	var b strings.Builder
-	tree.Arrange()
-	tree.Write(&b, 0)
-	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
-	p.canonical = b.String()
-}
-
-// try has the run built once, so that what only constructors can know is an error of the file and
-// not of a run. Endpoints are built for every point; switches, which are many in large networks,
-// for each network, configuration and list of measures.
-func (d *decoder) try(root document.Map, p *Point) {
-	var b strings.Builder
-	for _, key := range top.Names(ofBuild) {
-		if t := root.Get(key); t != nil {
-			t.Write(&b, 0)
-		}
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(&b, "%q", d.files)
-	what, err := b.String(), error(nil)
-	if p.samples, p.kept, err = d.trial.Build(p, !d.built[what]); err == nil {
-		d.built[what] = true
-	}
-	var much *measure.TooMuch
-	var refused *refusal
-	var without *NoNIC
-	switch {
-	case errors.As(err, &much):
-		d.Fail(root.Get("measure").Place, "", "%v", err)
-	case errors.As(err, &refused):
-		d.Fail(refused.Place, "", "this cannot be built: %v", err)
-	case errors.As(err, &without):
-		d.Fail(without.place(p), without.Allowed, "%v", without)
-	case err != nil:
-		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
-	}
-}
-
-// LargestFrame is that of any traffic, with as many extensions as a packet can have.
+// LargestFrame returns the largest frame of any traffic, with as many extensions as a packet can have.
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -420,3 +288,79 @@ func (p *Point) LargestFrame() (n int32) {
 	}
 	return n
 }
+
+// Bytes that parts of points take, about.
+const (
+	ofPoint     = 2000 // without what follows
+	ofParameter = 200
+	ofSwitch    = 136 // each node has the place for a switch's configuration
+	ofFlow      = 128
+	ofDatagram  = 16
+	ofNode      = 200 // with its addresses and ports
+	ofLink      = 72
+	ofRoute     = 4
+)
+
+// pointLimits bound the points of a sweep, all together.
+type pointLimits struct {
+	parts  int   // nodes, links and listed flows that are made
+	memory int64 // bytes, of which what points share counts once
+}
+
+// usualLimits are the limits of sweeps; tests set smaller ones.
+var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
+
+// sizeOfFirst returns the limit of parts for a sweep of which only the first point is known. Other points may be
+// smaller, but a first one that is so much too large is refused before many are made.
+func (l pointLimits) sizeOfFirst() int { return 4 * l.parts }
+
+// tally counts what the points of a sweep take, against its limits.
+type tally struct {
+	of   int // points of the sweep
+	kept int // nodes, links and listed flows
+}
+
+// add counts point i. It fails if those so far, and others that are to come, are too many.
+func (r *tally) add(s *Spec, d *reader, i int, p *Point) {
+	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + p.flows.n
+	r.kept += size
+	s.memory += p.memory
+	sweep := func() document.Place { return top.Of(s.root).Get("sweep").Place }
+	limits := s.options.pointLimits()
+	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
+	switch {
+	case i+1 == r.of:
+	case i == 0 && size > limits.sizeOfFirst()/r.of:
+		d.Fail(sweep(), allowed, "the first of the sweep's %d points has %d nodes, links and listed flows: %d with others "+
+			"like it", r.of, size, r.of*size)
+	case r.kept > limits.parts:
+		d.Fail(sweep(), allowed, "%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, r.of,
+			r.kept)
+	case s.memory > limits.memory:
+		d.Fail(sweep(), fmt.Sprintf("points that take up to %v together; those with the same network and flows share them",
+			unit.Bytes(limits.memory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.of,
+			s.memory/1e6)
+	}
+}
+
+// same reports whether a flow is as another.
+func (f Flow) same(o Flow) bool {
+	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
+		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port &&
+		f.captured == o.captured && slices.Equal(f.script, o.script)
+}
+
+// tableSize returns the number of routes that the switches of a network have, with the numbers of its switches and of
+// those with hosts.
+func tableSize(n *topology.Network) (routes, switches, classes int) {
+	for _, node := range n.Nodes {
+		if node.Switch {
+			switches++
+		}
+	}
+	classes = n.Classes()
+	return classes * switches, switches, classes
+}
+
+// Memory returns about how many bytes the points take. What points share counts once.
+func (s *Spec) Memory() int64 { return s.memory }

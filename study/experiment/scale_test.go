@@ -11,7 +11,7 @@ import (
 func scaled(t *testing.T, text string, set ...string) (string, error) {
 	t.Helper()
 	c := document.NewReader(FileKind)
-	s := &Spec{root: document.Parse(c, "test.yaml", []byte(text)), set: set}
+	s := &experimentFile{root: document.Parse(c, "test.yaml", []byte(text)), options: Options{Set: set}}
 	if s.root == nil {
 		t.Fatal(c.Err())
 	}

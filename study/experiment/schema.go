@@ -18,7 +18,7 @@ var anyScalar = []string{"string", "number", "boolean"}
 
 func text(doc string) node { return node{"type": anyScalar, "description": doc} }
 
-// mapOf is a map with these keys and no others.
+// mapOf returns a map with these keys and no others.
 func mapOf(doc string, properties node, required ...string) node {
 	n := node{"type": "object", "description": doc, "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
@@ -31,7 +31,7 @@ func listOf(doc string, items node) node {
 	return node{"type": "array", "description": doc, "items": items}
 }
 
-// word is one of these, or a $key. YAML reads some words as a boolean or a number.
+// word returns one of these, or a $key. YAML reads some words as a boolean or a number.
 func word(doc string, words ...string) node {
 	var values []any
 	for _, w := range words {
@@ -48,7 +48,7 @@ func word(doc string, words ...string) node {
 	return n
 }
 
-// parameter is one parameter of a scheme.
+// parameter returns one parameter of a scheme.
 func parameter(p *scheme.Param) node {
 	doc := p.Doc + " (" + p.Source + ")"
 	switch {
@@ -79,12 +79,12 @@ func parameter(p *scheme.Param) node {
 var limits = [...]string{scheme.AtLeast: "minimum", scheme.Above: "exclusiveMinimum", scheme.AtMost: "maximum",
 	scheme.Below: "exclusiveMaximum"}
 
-// schemeParameters are the parameters of a scheme as a map, or a $key of the sweep.
+// schemeParameters returns the parameters of a scheme as a map, or a $key of the sweep.
 func schemeParameters(s *scheme.Scheme) node {
 	return node{"anyOf": []node{schemeObject(s), {"type": "string", "pattern": `^\$`}}}
 }
 
-// schemeObject are the parameters of a scheme as a map.
+// schemeObject returns the parameters of a scheme as a map.
 func schemeObject(s *scheme.Scheme) node {
 	properties, required := node{}, []string{}
 	for _, p := range s.Parameters() {
@@ -96,7 +96,7 @@ func schemeObject(s *scheme.Scheme) node {
 	return mapOf(s.Doc+" ("+s.Source+")", properties, required...)
 }
 
-// named is one of some schemes: its name, or its name with parameters.
+// named returns one of some schemes: its name, or its name with parameters.
 func named(doc string, schemes []*scheme.Scheme, others ...string) node {
 	names := append([]string{}, others...)
 	properties := node{}
@@ -111,7 +111,7 @@ func named(doc string, schemes []*scheme.Scheme, others ...string) node {
 	return n
 }
 
-// schemes are those of a kind that a key's form names.
+// schemes returns the schemes of a kind that a key's form names.
 func (r *Registry) schemes(kind string) (list []*scheme.Scheme) {
 	switch kind {
 	case "program":
@@ -146,7 +146,7 @@ func (r *Registry) schemes(kind string) (list []*scheme.Scheme) {
 	return list
 }
 
-// registered is one of what the registry has of a kind.
+// registered returns the form of a value that names a scheme of a kind.
 func (r *Registry) registered(doc string, f document.Form) node {
 	switch f.Of {
 	case "measure":
@@ -169,7 +169,7 @@ func (r *Registry) registered(doc string, f document.Form) node {
 	return named(doc, r.schemes(f.Of), others...)
 }
 
-// measured is an entry of the measure list.
+// measured returns an entry of the measure list.
 func (r *Registry) measured() node {
 	kinds := node{}
 	for i := range r.Measures {
@@ -179,7 +179,7 @@ func (r *Registry) measured() node {
 		"additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}
 }
 
-// form is a value that a key can have.
+// form returns a value that a key can have.
 func (r *Registry) form(doc string, f document.Form) (n node) {
 	switch f.Shape {
 	case document.Word:
@@ -211,7 +211,7 @@ func (r *Registry) form(doc string, f document.Form) (n node) {
 	return n
 }
 
-// table is a map with a table's keys; needed reports whether it wants those that are required.
+// table returns a map with a table's keys; needed reports whether it wants those that are required.
 func (r *Registry) table(t *document.Table, needed bool) node {
 	properties, required := node{}, []string{}
 	for _, k := range t.Keys {
@@ -249,7 +249,7 @@ func (r *Registry) table(t *document.Table, needed bool) node {
 	return n
 }
 
-// Schema is a JSON schema (draft 2020-12) of experiment files with this registry's
+// Schema returns a JSON schema (draft 2020-12) of experiment files with this registry's
 // schemes, for editors: the tables of keys in another form. It knows keys and words; what only
 // decoding can tell (units, names of hosts, expressions) weir check says.
 func (r *Registry) Schema() []byte {

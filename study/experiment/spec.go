@@ -1,85 +1,32 @@
 package experiment
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
-	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/study/claim"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 )
 
-// Paper names where an experiment comes from.
-type Paper struct {
-	Name   string
-	Figure string
-}
-
-func (p Paper) String() string {
-	if p.Figure == "" {
-		return p.Name
-	}
-	return p.Name + ", figure " + p.Figure
-}
-
-func paperOf(t *document.Node) Paper {
-	var p Paper
-	about := paper.Of(top.Of(t).Get("paper"))
-	if x := about.Get("name"); x != nil {
-		p.Name = x.Text
-	}
-	if x := about.Get("figure"); x != nil {
-		p.Figure = x.Text
-	}
-	return p
-}
-
-// Spec is an experiment file, decoded and valid, with its options applied.
-// Nothing changes one that is loaded: its parts are asked for, and slices and maps come as copies.
+// Spec is an experiment file, decoded and valid, with its options applied. It is made of what its sections have read.
+// Nothing changes one that is loaded: its parts are read by methods, and slices and maps come as copies.
 type Spec struct {
-	name  string
-	title string
-	paper Paper
-	sweep []measure.Dimension
-	plots []Plot
-
-	repeat    int   // seeds a point, in the simulator, at most
-	need      *Need // how many of them by what is measured; nil: all
-	labRepeat int   // and in the lab, where a run takes as long as what it measures
-	seed      uint64
-	quota     unit.Bytes // of a run's trace; 0: none
-	quick     bool
-	warnings  []Warning
+	experimentFile
+	headSection
+	sweepSection
+	measuredSection
+	paperSection
+	plots   []plots.Plot
+	listing Listing
 
 	registry *Registry
-	trial    Trial
-	source   *Source
-	root     *document.Node
-	points   []*Point          // one a combination
-	memory   int64             // bytes that the points take
-	names    *measure.Values   // what runs have: shape
-	inputs   map[string][]byte // files that it names
-	options  Options
-	claims   []*claim.Compiled
-	ratios   []claim.Ratio
-	view     claim.View // of claims
-	given    []origins  // by the sweep
-	leftOut  []absent   // what without says
-	absences []Absence  // what that leaves out of the sweep
-	numbers  []int      // of points among all combinations; nil: all are there
-	listing  Listing
-	best     map[string]measure.Better // by measure or measure.group
-	set      []string
-	partial  bool
-	origins  map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
-
-	paperValues []PaperValue
+	points   []*Point // one a combination
+	memory   int64    // bytes that the points take
+	warnings []Warning
 }
 
 // Trial makes a point's first run before there are any, so that what only constructors can know is
@@ -105,8 +52,9 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		return nil, c.Err()
 	}
 	own := *src
-	s := &Spec{name: src.Name, registry: r, trial: t, source: &own, root: root, quick: o.Quick, set: slices.Clone(o.Set),
-		partial: o.Resolved, options: o}
+	o.Set = slices.Clone(o.Set)
+	s := &Spec{experimentFile: experimentFile{source: &own, root: root, quick: o.Quick, options: o}, registry: r}
+	s.name, s.kinds = src.Name, r.Measures
 	whole, _ := c.Map(root, top)
 	for _, k := range top.Keys {
 		if k.Required && whole.Get(k.Name) == nil {
@@ -120,38 +68,30 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	if o.Seed != nil {
 		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := &decoder{Reader: c, registry: r, trial: t, machine: o.Machine, source: &own, inputs: map[string][]byte{},
-		built: map[string]bool{}, networks: newRoutedNetworks(), mentions: mentions(root, map[string]bool{})}
+	d := newDecoder(c, r, &own, switchfile.InNetwork)
+	d.trial, d.machine, d.mentions = t, o.Machine, mentions(root, map[string]bool{})
 	s.inputs = d.inputs
 	// What is decoded is one document, and what is made of it another: defaults go into the
 	// resolved one, which nothing is read from.
 	s.root = document.Clone(s.root)
 	d.tree = document.Copy(s.root)
-	s.decodeHead(d)
+	s.readHead(d.reader, d.tree)
 	before := c.Count()
-	s.decodeSweep(d)
+	s.readSweep(d.reader, d.tree)
 	if c.Count() == before {
-		s.decodeWithout(d)
+		s.readWithout(d.reader, d.tree, s.isNarrowed())
 	}
 	if c.Count() > before || lacks {
-		s.withoutPoints(d, lacks && c.Count() == before)
+		s.decodeRest(d, lacks && c.Count() == before)
 		return nil, c.Err()
 	}
 	s.decodePoints(d, root)
 	if !c.OK() {
-		s.blindly(d)
+		s.checkResultNames(d)
 	} else {
-		s.see()
-		s.decodeRatios(d)
-		s.checkNeed(d)
-		s.decodeTables(d)
-		s.decodeBest(d)
-		s.decodePlots(d)
-		if t := top.Of(root).Get("expect"); t != nil {
-			s.claims = s.view.Decode(c, t)
-		}
-		s.decodePaperValues(d)
-		s.shape()
+		s.setView()
+		s.names = t.Shape(s.points[0])
+		s.readResults(d.reader, root)
 	}
 	d.countSimilar()
 	if s.warnings = d.warnings; !s.quick {
@@ -169,15 +109,30 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	return s, nil
 }
 
+// readResults reads what the file has of results, when points and measures are known. Claims are those of the file
+// itself, whatever the options are.
+func (s *Spec) readResults(d *reader, file *document.Node) {
+	root := top.Of(s.root)
+	s.readRatios(d, root.Get("ratio"))
+	s.checkNeed(d, root.Get("repeat"), s.valueNames())
+	s.readTables(d, root.Get("tables"))
+	s.readBest(d, root.Get("best"))
+	s.plots = s.plotDecoder(d.Reader).Read(root.Get("plot"))
+	if t := top.Of(file).Get("expect"); t != nil {
+		s.claims = s.view.Decode(d.Reader, t)
+	}
+	s.readPaperValues(d, root.Get("paper"), &s.measuredSection)
+}
+
 // decodePoints decodes every combination of the sweep, up to the first that is wrong, and then those that differ from
 // it in one block.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	c, used := d.Reader, map[string]bool{}
-	combinations, ok := s.combinations(c, root)
+	combinations, ok := s.countCombinations(c, root, &s.headSection)
 	if !ok {
 		return
 	}
-	kept, ok := s.kept(d, combinations)
+	kept, ok := s.keepCombinations(d.reader, s.root, combinations, s.isNarrowed())
 	if !ok {
 		return
 	}
@@ -193,10 +148,10 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 			break
 		}
 		if c.Count() > before {
-			s.otherBlocks(d, i, used)
+			s.decodeOtherBlocks(d, i, used)
 			break
 		}
-		if r.add(s, d, n, p); c.Count() > before {
+		if r.add(s, d.reader, n, p); c.Count() > before {
 			break
 		}
 		if !c.OK() { // the head has errors: one point is enough to find what else is wrong
@@ -204,12 +159,12 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 		}
 	}
 	d.defaults.Settle()
-	if s.agree(); c.OK() {
+	if s.unifyMeasures(); c.OK() {
 		s.points[0].measures.Check(c, &s.points[0].seen)
 	}
 	for k, dim := range s.sweep {
-		if s.given[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
-			c.Fail(s.given[k].places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies",
+		if s.valueOrigins[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
+			c.Fail(s.valueOrigins[k].places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies",
 				dim.Key)
 		}
 	}
@@ -217,110 +172,28 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 
 // Limits of a file, so that a slip is an error and not a request for all memory.
 const (
-	mostPoints = 100000  // combinations of the sweep
-	mostRuns   = 1000000 // points × seeds
+	maxPoints = 100000  // combinations of the sweep
+	maxRuns   = 1000000 // points × seeds
 )
 
-// combinations counts those of the sweep, and their runs, without the product of all dimensions, which
-// may have no number.
-func (s *Spec) combinations(c *document.Reader, root *document.Node) (n int, ok bool) {
-	n = 1
-	for k, dim := range s.sweep {
-		if n *= len(dim.Values); n > mostPoints {
-			c.Fail(s.given[k].places[0], fmt.Sprintf("up to %d points", mostPoints),
-				"the sweep has %d points with its first %d keys of %d", n, k+1, len(s.sweep))
-			return 0, false
-		}
-	}
-	for _, k := range []struct {
-		key   string
-		seeds int
-	}{{"repeat", s.repeat}, {"lab_repeat", s.labRepeat}} {
-		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > mostRuns {
-			c.Fail(t.Place, fmt.Sprintf("up to %d runs", mostRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
-				n*k.seeds)
-			return 0, false
-		}
-	}
-	return n, true
-}
-
-// see makes what claims see of the spec.
-func (s *Spec) see() {
+// setView makes what claims see of the spec.
+func (s *Spec) setView() {
 	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
-		Numbers: s.numbers, Narrowed: s.narrowed()}
+		Numbers: s.numbers, Narrowed: s.isNarrowed()}
+	s.competitors = map[string]bool{}
 	for _, p := range s.points {
 		s.view.Points = append(s.view.Points, p.at)
-	}
-}
-
-// Kind is the kind of measure whose name a recorded value bears; the zero Kind for what a kind
-// records under a name that is not its own, such as fct_written.
-func (s *Spec) Kind(name string) measure.Kind {
-	for _, k := range s.registry.Measures {
-		if k.Name == name {
-			return k
+		for i := range p.entries {
+			s.competitors[p.entries[i].Name()] = s.competitors[p.entries[i].Name()] || len(p.entries) > 1
+		}
+		for i := range p.seen.Groups {
+			s.competitors[p.seen.Groups[i].Name] = s.competitors[p.seen.Groups[i].Name] || len(p.seen.Groups) > 1
 		}
 	}
-	return measure.Kind{}
 }
 
-// Judged are the measures whose values are compared between simulator and lab.
-func (s *Spec) Judged() (names []string) {
-	for _, k := range s.registry.Measures {
-		if k.Near.Given() {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
-// shape is what runs of the spec have, with nothing in it but names.
-func (s *Spec) shape() *measure.Values {
-	if s.names == nil {
-		names := s.trial.Shape(s.points[0])
-		s.names = &names
-	}
-	return s.names
-}
-
-// decodeRatios reads the ratio list. Plots and claims can name what it has like any measure.
-func (s *Spec) decodeRatios(d *decoder) {
-	t := top.Of(s.root).Get("ratio")
-	if t == nil {
-		return
-	}
-	names := s.shape()
-	s.ratios = s.view.DecodeRatios(d.Reader, t, names.Measures)
-	for i := range s.ratios {
-		names.Measures = append(names.Measures, s.ratios[i].Shape(names.Measures))
-	}
-}
-
-// Ratios are the measures of runs over those of their reference points, by run.
-func (s *Spec) Ratios(runs []claim.Sample) [][]measure.Measured { return s.view.Ratios(s.ratios, runs) }
-
-// Over says which point a measure that is a ratio has as its reference; "" for others.
-func (s *Spec) Over(name string) string {
-	for i := range s.ratios {
-		if s.ratios[i].Name == name {
-			return s.ratios[i].Over()
-		}
-	}
-	return ""
-}
-
-// Judge gives every claim its verdict over the finished runs of so many seeds.
-func (s *Spec) Judge(runs []claim.Sample, seeds int) []claim.Claim {
-	var all []uint64
-	for k := range seeds {
-		all = append(all, s.seed+uint64(k))
-	}
-	return s.view.Judge(s.claims, all, runs)
-}
-
-// agree makes all points have the same measures: what some point has, all show.
-func (s *Spec) agree() {
+// unifyMeasures makes all points have the same measures: what some point has, all show.
+func (s *Spec) unifyMeasures() {
 	buffered, sized := false, map[string]bool{}
 	for _, p := range s.points {
 		for t := range p.entries {
@@ -343,147 +216,55 @@ func (s *Spec) agree() {
 	}
 }
 
-// decodeHead reads what is the same for all points.
-func (s *Spec) decodeHead(d *decoder) {
-	tree := document.Copy(d.tree)
-	root := d.View(tree, top)
-	if t := root.Get("title"); t != nil {
-		s.title = d.Text(t)
-	} else {
-		s.title = s.name
-	}
-	if p := root.Get("paper"); p != nil {
-		if _, ok := d.Map(p, paper); ok {
-			for _, k := range p.Keys {
-				if !paper.Has(k.Name, ofPoints) {
-					d.Text(k.Value)
-				}
-			}
-		}
-		s.paper = paperOf(d.tree)
-	}
-	s.decodeRepeat(d, root.Default("repeat"))
-	if t := root.Get("lab_repeat"); t != nil {
-		s.labRepeat = d.Integer(t, 1, mostSeeds)
-	}
-	seed := root.Default("seed")
-	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
-	if err != nil && seed.Kind == document.Scalar {
-		d.Fail(seed.Place, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
-	}
-	s.seed = n
-	if t := root.Get("trace_quota"); t != nil {
-		var ok bool
-		if s.quota, ok = document.ReadOK(d.Reader, t, unit.ParseBytes); ok && s.quota < 1 {
-			d.Fail(t.Place, "1 B or more", "a quota of %v leaves no trace", s.quota)
-		}
-	}
-	var defaults document.Defaults
-	defaults.Note(tree)
-	defaults.Settle()
-}
-
-// Resolved returns the spec as an experiment file with every option applied and
-// every default written out.
-func (s *Spec) Resolved() []byte {
-	var b strings.Builder
-	clean := document.Copy(s.root)
-	var keep []document.Entry
-	for _, k := range clean.Keys {
-		if !top.Has(k.Name, ofOptions) {
-			keep = append(keep, k)
-		}
-	}
-	clean.Keys = keep
-	clean.Write(&b, 0)
-	return []byte(b.String())
-}
-
-// Hash is the SHA-256 of the resolved spec in hexadecimal.
-func (s *Spec) Hash() string {
-	h := sha256.Sum256(s.Resolved())
-	return hex.EncodeToString(h[:])
-}
-
-// Name is the experiment's: p4abc/fig4, or its file's.
-func (s *Spec) Name() string { return s.name }
-
-// Title is that of its report.
-func (s *Spec) Title() string { return s.title }
-
-// Paper is what it reproduces.
-func (s *Spec) Paper() Paper { return s.paper }
-
-// Sweep is what it varies.
-func (s *Spec) Sweep() []measure.Dimension {
-	out := slices.Clone(s.sweep)
-	for i := range out {
-		out[i].Values = slices.Clone(out[i].Values)
-	}
-	return out
-}
-
-// Points are the combinations of the sweep, of which the first key varies slowest.
+// Points returns the combinations of the sweep. The first key varies slowest.
 func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 
-// Plots are what is drawn.
-func (s *Spec) Plots() []Plot { return slices.Clone(s.plots) }
+// Plots returns what is drawn.
+func (s *Spec) Plots() []plots.Plot { return slices.Clone(s.plots) }
 
-// Repeat is how many seeds a point has in the simulator, with a Need at most, and LabRepeat in the lab, where a run
-// takes as long as what it measures.
-func (s *Spec) Repeat() int { return s.repeat }
-
-// LabRepeat is Repeat for the lab.
-func (s *Spec) LabRepeat() int { return s.labRepeat }
-
-// Seed is the first.
-func (s *Spec) Seed() uint64 { return s.seed }
-
-// TraceQuota is what the files of a run's trace may take together; 0: as much as there is, and only where the results
-// are.
-func (s *Spec) TraceQuota() unit.Bytes { return s.quota }
-
-// Quick reports whether it is the quick variant.
-func (s *Spec) Quick() bool { return s.quick }
-
-// Warnings are about what may work otherwise than is meant.
+// Warnings returns the warnings about what may work otherwise than is meant.
 func (s *Spec) Warnings() []Warning { return slices.Clone(s.warnings) }
-
-// Text is the file that it was read from, with its name.
-func (s *Spec) Text() (file string, data []byte) { return s.source.File, slices.Clone(s.source.Data) }
-
-// Inputs are the files that it names, by their names in it.
-func (s *Spec) Inputs() map[string][]byte { return maps.Clone(s.inputs) }
-
-// Given is what the spec was loaded of: its file's text, and options. Loaded again they give the same spec, and runs
-// with the same ids, as its resolved text does; that does not say any more where its values come from.
-func (s *Spec) Given() (*Source, Options) {
-	src, o := *s.source, s.options
-	o.Set = slices.Clone(o.Set)
-	return &src, o
-}
-
-// Measures are the names of what its runs have.
-func (s *Spec) Measures() []measure.Measured { return slices.Clone(s.shape().Measures) }
-
-// At is where the first of some keys of the top level that are there is given; the file's
-// beginning if none is.
-func (s *Spec) At(keys ...string) document.Place {
-	for _, key := range keys {
-		if t := top.Of(s.root).Get(key); t != nil {
-			return t.Place
-		}
-	}
-	return s.root.Place
-}
-
-// RepeatOn is how many seeds a point has in a world, Sim or Lab; with a Need at most.
-func (s *Spec) RepeatOn(world string) int {
-	if world == Lab {
-		return s.labRepeat
-	}
-	return s.repeat
-}
 
 // FileKind is how messages name an experiment's file.
 var FileKind = document.Kind{Name: "experiment", Whole: "an experiment", First: "title, duration, topology, traffic, …"}
+
+// Judge returns the claims with their verdicts over the finished runs of so many seeds.
+func (s *Spec) Judge(runs []claim.Sample, seeds int) []claim.Claim {
+	var all []uint64
+	for k := range seeds {
+		all = append(all, s.seed+uint64(k))
+	}
+	return s.view.Judge(s.claims, all, runs)
+}
+
+// plotDecoder returns a decoder of plots of what runs of the spec have.
+func (s *Spec) plotDecoder(r *document.Reader) *plots.Decoder {
+	var traffics []string
+	ranks := 0
+	for _, p := range s.points {
+		for i := range p.seen.Traffic {
+			if n := p.seen.Traffic[i].Name; !slices.Contains(traffics, n) {
+				traffics = append(traffics, n)
+			}
+		}
+		for i := range p.entries {
+			if j := p.entries[i].job; j != nil {
+				ranks = max(ranks, j.Program.Ranks())
+			}
+		}
+	}
+	return plots.NewDecoder(r, &s.view, s.shape(), traffics, ranks)
+}
+
+// ParsePlot reads a plot that is no entry of the list (plots.Decoder).
+func (s *Spec) ParsePlot(keys []plots.Key) (plots.Plot, error) {
+	return s.plotDecoder(document.NewReader(plots.FileKind)).Parse(keys)
+}
+
+// PlotKeysOf returns the keys of the i-th plot of the file.
+func (s *Spec) PlotKeysOf(i int) (keys []plots.Key) {
+	for _, k := range top.Of(s.root).Get("plot").Items[i].Keys {
+		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.Flow(), Place: fmt.Sprintf("plot %d, %s", i+1, k.Name)})
+	}
+	return keys
+}

@@ -1,11 +1,23 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"weir/internal/document"
+	"weir/study/claim"
 	"weir/study/measure"
 )
+
+// sweepSection is what a file varies, and which combinations it leaves out.
+type sweepSection struct {
+	sweep        []measure.Dimension
+	valueOrigins []origins  // by the sweep
+	omissions    []omission // what without has
+	absences     []Absence  // what that leaves out of the sweep
+	numbers      []int      // of points among all combinations; nil: all are there
+}
 
 // origins are where the values of a key of the sweep are given.
 type origins struct {
@@ -21,9 +33,9 @@ func sweepKeys(root *document.Node) []string {
 	return keys
 }
 
-// decodeSweep reads the sweep.
-func (s *Spec) decodeSweep(d *decoder) {
-	sweep := top.Of(d.tree).Get("sweep")
+// readSweep reads the sweep.
+func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
+	sweep := top.Of(tree).Get("sweep")
 	if sweep == nil {
 		return
 	}
@@ -31,7 +43,7 @@ func (s *Spec) decodeSweep(d *decoder) {
 		d.Fail(sweep.Place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
 		return
 	}
-	for _, k := range top.Of(d.tree).Entries("sweep") {
+	for _, k := range top.Of(tree).Entries("sweep") {
 		dim, from := measure.Dimension{Key: k.Name}, origins{}
 		add := func(text string, at document.Place, block *document.Node) {
 			v, ok := measure.ParseQuantity(text)
@@ -75,6 +87,308 @@ func (s *Spec) decodeSweep(d *decoder) {
 			}
 			seen[v.Text] = true
 		}
-		s.sweep, s.given = append(s.sweep, dim), append(s.given, from)
+		s.sweep, s.valueOrigins = append(s.sweep, dim), append(s.valueOrigins, from)
+	}
+}
+
+// Sweep returns the keys that the file varies, with their values.
+func (s *sweepSection) Sweep() []measure.Dimension {
+	out := slices.Clone(s.sweep)
+	for i := range out {
+		out[i].Values = slices.Clone(out[i].Values)
+	}
+	return out
+}
+
+// countCombinations counts those of the sweep, and their runs, without the product of all dimensions, which
+// may have no number.
+func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node, h *headSection) (n int, ok bool) {
+	n = 1
+	for k, dim := range s.sweep {
+		if n *= len(dim.Values); n > maxPoints {
+			c.Fail(s.valueOrigins[k].places[0], fmt.Sprintf("up to %d points", maxPoints),
+				"the sweep has %d points with its first %d keys of %d", n, k+1, len(s.sweep))
+			return 0, false
+		}
+	}
+	for _, k := range []struct {
+		key   string
+		seeds int
+	}{{"repeat", h.repeat}, {"lab_repeat", h.labRepeat}} {
+		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > maxRuns {
+			c.Fail(t.Place, fmt.Sprintf("up to %d runs", maxRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
+				n*k.seeds)
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// indexOf returns which value of each key of the sweep combination i has.
+func (s *sweepSection) indexOf(i int) []int {
+	index := make([]int, len(s.sweep))
+	for k := len(s.sweep) - 1; k >= 0; k-- {
+		n := len(s.sweep[k].Values)
+		index[k] = i % n
+		i /= n
+	}
+	return index
+}
+
+// Absence is an entry of without: points of the sweep that have no meaning, and why.
+type Absence struct {
+	Points [][]measure.Coordinate
+	Why    string
+}
+
+// Which names the points, by the keys in which they are not all of the sweep: scheme=ndp balance=ecmp|flowlets.
+func (a *Absence) Which(sweep []measure.Dimension) string {
+	words, product := []string{}, 1
+	for k, dim := range sweep {
+		var values []string
+		for _, p := range a.Points {
+			if !slices.Contains(values, p[k].Text) {
+				values = append(values, p[k].Text)
+			}
+		}
+		if product *= len(values); len(values) < len(dim.Values) {
+			words = append(words, dim.Key+"="+strings.Join(values, "|"))
+		}
+	}
+	if product == len(a.Points) && len(words) > 0 {
+		return strings.Join(words, " ")
+	}
+	words = nil
+	for _, p := range a.Points {
+		words = append(words, measure.PointName(p))
+	}
+	return strings.Join(words, ", ")
+}
+
+// without is such an entry.
+var without = &document.Table{What: "key of without", Doc: "points that have no meaning", Keys: []document.Key{
+	{Name: "where", Form: where, Doc: "points that are left out", Required: true, Example: withoutExample},
+	{Name: "why", Form: aText, Doc: "they have no meaning; reports say it", Required: true, Example: withoutExample},
+}}
+
+const withoutExample = "{where: {scheme: ndp, balance: ecmp}, why: NDP wants all paths}"
+
+// omission is an entry that is read, with its place.
+type omission struct {
+	claim.Filter
+	why string
+	at  document.Place
+}
+
+// readWithout reads which points of the sweep are left out. Those of the whole sweep are known by number.
+func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool) {
+	t := top.Of(tree).Get("without")
+	if t == nil {
+		return
+	}
+	switch {
+	case t.Kind != document.List:
+		d.Fail(t.Place, "["+withoutExample+"]", "without is a list")
+		return
+	case len(s.sweep) == 0:
+		d.Fail(t.Place, "a sweep", "without a sweep there is one point, and nothing to leave out")
+		return
+	}
+	view := claim.View{Sweep: s.sweep, Points: [][]measure.Coordinate{s.coordinates(0)}, Narrowed: narrowed}
+	for _, item := range t.Items {
+		x, ok := d.Map(item, without)
+		if !ok {
+			continue
+		}
+		a := omission{at: item.Place}
+		for _, key := range []string{"where", "why"} {
+			if x.Get(key) == nil {
+				x.Missing(key, "the entry of without has no %q", key)
+			}
+		}
+		if w := x.Get("where"); w != nil {
+			view.Where(d.Reader, &a.Filter, w)
+		}
+		if w := x.Get("why"); w != nil {
+			a.why = d.Text(w)
+		}
+		s.omissions = append(s.omissions, a)
+	}
+}
+
+// coordinates returns the values of the sweep of combination i.
+func (s *sweepSection) coordinates(i int) (at []measure.Coordinate) {
+	for k, v := range s.indexOf(i) {
+		at = append(at, s.sweep[k].Values[v])
+	}
+	return at
+}
+
+// findAbsence returns the entry of without that leaves combination i out; −1: none does.
+func (s *sweepSection) findAbsence(i int) int {
+	if len(s.omissions) == 0 {
+		return -1
+	}
+	at := s.coordinates(i)
+	return slices.IndexFunc(s.omissions, func(a omission) bool { return a.Means(at) })
+}
+
+// keepCombinations returns the combinations of the sweep that are not left out, of so many; false if none is, or an
+// entry means none.
+func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinations int, narrowed bool) (kept []int,
+	ok bool) {
+	s.absences = make([]Absence, len(s.omissions))
+	for i := range combinations {
+		k := s.findAbsence(i)
+		if k < 0 {
+			kept = append(kept, i)
+			continue
+		}
+		s.absences[k].Why = s.omissions[k].why
+		s.absences[k].Points = append(s.absences[k].Points, s.coordinates(i))
+	}
+	for k := range s.absences {
+		if len(s.absences[k].Points) == 0 && !narrowed {
+			d.Fail(s.omissions[k].at, "points that no entry before it means", "without means no point of the sweep here")
+			return nil, false
+		}
+	}
+	s.absences = slices.DeleteFunc(s.absences, func(a Absence) bool { return len(a.Points) == 0 })
+	if len(kept) == 0 {
+		why := s.absences[0].Why
+		d.Fail(top.Of(root).Get("without").Place, "a point that has a meaning", "no point is left of the sweep: %s", why)
+		return nil, false
+	}
+	return kept, true
+}
+
+// Without returns the points of the sweep that are left out, by the reason why they have no meaning.
+func (s *sweepSection) Without() []Absence {
+	out := slices.Clone(s.absences)
+	for i := range out {
+		out[i].Points = slices.Clone(out[i].Points)
+	}
+	return out
+}
+
+// firstCombination returns the first combination that is not left out, of so many; 0 if all are.
+func (s *sweepSection) firstCombination(combinations int) int {
+	for i := range combinations {
+		if s.findAbsence(i) < 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// variable is what a block of the sweep has for a $name.
+type variable struct {
+	document.Entry
+	used bool
+}
+
+// bindings are what the $names of a file stand for at one combination of the sweep.
+type bindings struct {
+	*reader
+	at        []measure.Coordinate
+	places    []document.Place // of these, in the sweep
+	variables []variable       // of its blocks
+	used      map[string]bool  // keys of the sweep, over all points
+}
+
+// bind puts the blocks of combination i into a tree, and returns what the names in it stand for.
+func (s *sweepSection) bind(d *reader, tree *document.Node, i int, used map[string]bool) *bindings {
+	b := &bindings{reader: d, at: s.coordinates(i), used: used}
+	for k, v := range s.indexOf(i) {
+		b.places = append(b.places, s.valueOrigins[k].places[v])
+		block := s.valueOrigins[k].blocks[v]
+		if block == nil {
+			continue
+		}
+		block = document.Copy(block)
+		var over []document.Entry
+		for _, x := range block.Keys {
+			if slices.Contains(top.Names(), x.Name) {
+				over = append(over, x)
+			} else {
+				b.variables = append(b.variables, variable{Entry: x})
+			}
+		}
+		block.Keys = over
+		overlay(tree, block, 0)
+	}
+	return b
+}
+
+// replace replaces the names in a tree. A block may use the names of those before it.
+func (b *bindings) replace(tree *document.Node) {
+	for i, v := range b.variables {
+		b.substitute(v.Value, b.variables[:i])
+	}
+	b.substitute(tree, b.variables)
+}
+
+// substitute replaces every $name: by the value of a sweep key, or by what a block
+// defines. A value that stands for one is of this point alone: what is read out of it is
+// not written back into the file's tree; what is read out of a block is, into the block.
+func (b *bindings) substitute(t *document.Node, variables []variable) {
+	for _, x := range t.Items {
+		b.substitute(x, variables)
+	}
+	for _, k := range t.Keys {
+		b.substitute(k.Value, variables)
+	}
+	if t.Kind != document.Scalar || !strings.HasPrefix(t.Text, "$") {
+		return
+	}
+	name := t.Text[1:]
+	var names []string
+	for i := range variables {
+		if v := &variables[i]; v.Name == name {
+			v.used = true
+			*t = *document.Copy(v.Value)
+			t.Bound = t.Kind == document.Scalar
+			return
+		}
+		names = append(names, "$"+variables[i].Name)
+	}
+	for i, c := range b.at {
+		if c.Key == name {
+			at := b.places[i]
+			b.Bound[t.Place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, at.File, at.Line, at.Column)
+			t.Text, t.Bound, t.Orig = c.Text, true, nil
+			b.used[name] = true
+			return
+		}
+		names = append(names, "$"+c.Key)
+	}
+	b.Unknown(t.Place, "sweep key", t.Text, names)
+}
+
+// mentions collects the names that stand as $name anywhere in a file.
+func mentions(t *document.Node, names map[string]bool) map[string]bool {
+	for _, x := range t.Items {
+		mentions(x, names)
+	}
+	for _, k := range t.Keys {
+		mentions(k.Value, names)
+	}
+	if name, ok := strings.CutPrefix(t.Text, "$"); ok && t.Kind == document.Scalar {
+		names[name] = true
+	}
+	return names
+}
+
+// overlay puts a block of the sweep into the root. The maps topology, switches and
+// switches.<name> are merged; what lies deeper (a scheduler and its parameters) is
+// replaced.
+func overlay(root, block *document.Node, depth int) {
+	for _, k := range block.Keys {
+		if old := root.Find(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping &&
+			k.Value.Kind == document.Mapping {
+			overlay(old, k.Value, depth+1)
+			continue
+		}
+		root.Set(k.Name, k.Value)
 	}
 }

@@ -1,14 +1,21 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
 	"weir/core/fabric/wiring"
+	"weir/core/telemetry"
+	"weir/core/topology"
+	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
+	"weir/study/measure"
 )
 
 // refusal is why a program cannot be built, with its place in the file.
@@ -19,8 +26,17 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// switchConfigs reads what switches run. Telemetry has room for the rates that events give to links.
-func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Event) {
+// switchDecoder reads what switches run, and in which format they write telemetry.
+type switchDecoder struct {
+	*reader
+	nodes     *nodeNames
+	network   *networkDecoder
+	paths     *pathChecker
+	placement switchfile.Placement // of the programs
+}
+
+// readSwitches reads what switches run. Telemetry has room for the rates that events give to links.
+func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wiring.Event) {
 	n := p.seen.Network
 	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
@@ -33,7 +49,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 		}
 	}
 	patterns := root.Get("switches")
-	if patterns != nil && d.keysAny(patterns) {
+	if patterns != nil && d.checkMap(patterns) {
 		entries := root.Entries("switches")
 		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.Of(k.Value).Get("buffer") != nil }) {
 			own := *n // other points may share it
@@ -42,16 +58,16 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 			p.memory += ofLink * int64(len(n.Links))
 		}
 		for _, k := range entries {
-			d.switchPattern(k, p, programs)
+			d.readPattern(k, p, programs)
 		}
 	}
-	d.telemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
-	d.surround(p, programs)
+	d.findTelemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
+	d.paths.beginPoint(p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue
 		}
-		if len(programs[i]) == 0 && !d.ideally && d.OK() {
+		if len(programs[i]) == 0 && !p.seen.NoPackets && d.OK() {
 			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
 		}
 		list := programs[i]
@@ -71,7 +87,8 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 	}
 }
 
-func (d *decoder) keysAny(t *document.Node) bool {
+// checkMap reports whether the patterns of switches are a map. It is an error if not.
+func (d *switchDecoder) checkMap(t *document.Node) bool {
 	if t.Kind != document.Mapping {
 		d.Fail(t.Place, `{"*": {…}}`, "this is %v, not a map", t.Kind)
 		return false
@@ -79,7 +96,8 @@ func (d *decoder) keysAny(t *document.Node) bool {
 	return true
 }
 
-func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
+// readPattern reads what differs at the switches that a name or a pattern means.
+func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
 	t, ok := d.Map(k.Value, perSwitch)
 	if !ok {
 		return
@@ -90,7 +108,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 	}
 	n := p.seen.Network
 	before := d.Count()
-	found := d.matching(k.Place, k.Name, true, n)
+	found := d.nodes.matchNodes(k.Place, k.Name, true, n)
 	if d.Count() > before {
 		return
 	}
@@ -105,7 +123,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 		if x := t.Get("queue_limit"); x != nil {
 			l := switchfile.Buffer(d.Reader, x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
-			d.limits = append(d.limits, limit{x.Place, l.Bytes})
+			d.network.limits = append(d.network.limits, limit{x.Place, l.Bytes})
 		}
 		if x := t.Get("scheduler"); x != nil {
 			if s := switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
@@ -113,31 +131,31 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 			}
 		}
 		if x := t.Get("clock"); x != nil {
-			sc.Clock = d.clock(x)
+			sc.Clock = d.readClock(x)
 		}
 		if x := t.Get("recirculation"); x != nil {
-			d.recirculation(x, sc)
+			d.readRecirculation(x, sc)
 		}
 	}
-	if x := t.Get("buffer"); x != nil && d.compare(x.Place, len(n.Links)) {
+	if x := t.Get("buffer"); x != nil && d.nodes.countComparisons(x.Place, len(n.Links)) {
 		l, own := switchfile.Buffer(d.Reader, x), map[int]bool{}
 		for _, i := range found {
 			own[i] = true
 		}
 		for li := range n.Links {
 			if e := n.Links[li].Ends; own[e[0]] || own[e[1]] {
-				n.Links[li].Buffer, d.bufferAt[li] = l, x.Place
+				n.Links[li].Buffer, d.network.bufferAt[li] = l, x.Place
 			}
 		}
 	}
 	if len(found) == 0 {
-		names := d.named.switches
+		names := d.nodes.directory.switches
 		d.Unknown(k.Place, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 }
 
-// recirculation reads a switch's port to itself.
-func (d *decoder) recirculation(t *document.Node, sc *wiring.SwitchConfig) {
+// readRecirculation reads a switch's port to itself.
+func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchConfig) {
 	x, ok := d.Map(t, recirculation)
 	if !ok {
 		return
@@ -153,4 +171,225 @@ func (d *decoder) recirculation(t *document.Node, sc *wiring.SwitchConfig) {
 	} else {
 		sc.Recirculation.Queue = int(l.Packets)
 	}
+}
+
+// findTelemetry finds the format of telemetry in which the programs write; all must agree,
+// since hosts cannot tell who has written. rates are those that links have at any time.
+func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
+	for i, list := range programs {
+		for _, x := range list {
+			if !p.seen.Network.Nodes[i].Switch || x.Traits.Telemetry == nil || !d.OK() {
+				continue
+			}
+			f, err := x.Traits.Telemetry(rates)
+			f.Counted = p.seen.Framing.Fixed()
+			at := root.Place
+			if t := root.Get("switches"); t != nil {
+				at = t.Place
+			} else if t := root.Get("switch"); t != nil {
+				at = t.Place
+			}
+			switch {
+			case err != nil:
+				d.Fail(at, "", "%v", err)
+			case p.telemetry == nil:
+				p.telemetry, p.telemetryAt = &f, x.At
+			case *p.telemetry != f:
+				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
+					p.seen.Network.Nodes[i].Name)
+			}
+		}
+	}
+}
+
+// checkUnits warns of units of HPCC's format that are coarse for the slowest port of a switch that packets with
+// telemetry pass.
+func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad) {
+	f := p.telemetry
+	if f == nil || f.Profile.Name != "hpcc" {
+		return
+	}
+	slowest, name := unit.Rate(0), ""
+	for port, x := range loads {
+		l := &p.seen.Network.Links[port.Link]
+		if !x.informed || l.Rate.Bits == 0 || !p.seen.Network.Nodes[l.Ends[port.End]].Switch {
+			continue
+		}
+		n := p.seen.Network.PortName(port.Link, port.End)
+		if slowest == 0 || l.Rate.Bits < slowest || l.Rate.Bits == slowest && n < name {
+			slowest, name = l.Rate.Bits, n
+		}
+	}
+	if most := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > most {
+		w := document.Warn(warnMulti, p.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
+			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest, most)
+		w.Port = name
+		d.issue(w)
+	}
+}
+
+// readClock reads a switch's clock.
+func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
+	m, ok := d.Map(t, clock)
+	if !ok {
+		return
+	}
+	x := m.Default("resolution")
+	if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
+		d.Fail(x.Place, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
+	}
+	x = m.Default("offset")
+	text, behind := strings.CutPrefix(d.Text(x), "-")
+	offset, err := unit.ParseTime(text)
+	if err != nil || offset > 3600*unit.Second {
+		d.Fail(x.Place, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
+	}
+	if c.Offset = offset; behind {
+		c.Offset = -offset
+	}
+	x = m.Default("drift")
+	number, parts := strings.CutSuffix(d.Text(x), "ppm")
+	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
+		c.Drift <= 100_000) {
+		d.Fail(x.Place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)
+		c.Drift = 0
+	}
+	return
+}
+
+// limitWaits notes what can wait at the ports of switches with these programs. The longest round trip of a path follows
+// from it.
+func (p *Point) limitWaits(programs [][]switchfile.Program) {
+	n, frame := p.seen.Network, max(unit.Bytes(p.LargestFrame()), ethernetFrame)
+	w := &measure.Waits{Ports: make([][2]dataplane.Backlog, len(n.Links))}
+	for i := range n.Links {
+		l := &n.Links[i]
+		for end, node := range l.Ends {
+			if n.Nodes[node].Switch {
+				w.Ports[i][end] = p.backlogOf(node, l.Buffer, programs[node], frame)
+			}
+		}
+	}
+	for node, list := range programs {
+		if !n.Nodes[node].Switch {
+			continue
+		}
+		for i := range list {
+			t := &list[i].Traits
+			if t.Pauses && w.Memory == nil {
+				w.Memory = make([]unit.Bytes, len(n.Nodes))
+			}
+			w.Spreads = w.Spreads || t.Spreads != dataplane.OnePath
+			w.Reorders = w.Reorders || t.Reorders || t.Trims || w.Spreads
+		}
+	}
+	for node := range w.Memory {
+		if p.switches[node].Queues > 1 || p.hasScheduler(node) { // a class may starve
+			continue
+		}
+		for i := range programs[node] {
+			if t := &programs[node][i].Traits; t.MaxBacklog != nil {
+				w.Memory[node] = t.MaxBacklog(frame, nil).Bytes
+			}
+		}
+	}
+	p.seen.Waits = w
+	p.limitChanges()
+}
+
+// backlogOf returns what can wait at a port of a switch. Schedulers may starve a queue, so that its packets wait for
+// any time; only programs that can trim have several queues with a known order and limits, in strict priority or in
+// turns of packets, also where they drop instead.
+func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program,
+	frame unit.Bytes) (b dataplane.Backlog) {
+	sc, ordered := &p.switches[node], false
+	lower := func(x dataplane.Backlog) {
+		if x.Bytes > 0 && (b.Bytes == 0 || x.Bytes < b.Bytes) {
+			b.Bytes = x.Bytes
+		}
+		if x.Packets > 0 && (b.Packets == 0 || x.Packets < b.Packets) {
+			b.Packets = x.Packets
+		}
+		if x.Wait > 0 {
+			b.Wait = x.Wait
+		}
+	}
+	turns, served := []int64(nil), p.hasScheduler(node)
+	if served {
+		if t := &p.served[node].Traits; t.Turns != nil {
+			turns = t.Turns(max(sc.Queues, 1))
+		}
+	}
+	for i := range programs {
+		t := &programs[i].Traits
+		if t.MaxBacklog != nil {
+			lower(t.MaxBacklog(frame, turns))
+		}
+		ordered = ordered || t.LimitsQueues
+	}
+	if served && (turns == nil || !ordered) || sc.Queues > 1 && !ordered || sc.Recirculation.Queue > 0 {
+		return dataplane.Backlog{}
+	}
+	lower(dataplane.Backlog{Bytes: buffer.Bytes, Packets: int64(buffer.Packets)})
+	queues := int64(max(sc.Queues, 1))
+	lower(dataplane.Backlog{Bytes: sc.QueueLimit.Bytes * unit.Bytes(queues),
+		Packets: int64(sc.QueueLimit.Packets) * queues})
+	return b
+}
+
+// limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
+func (p *Point) limitChanges() {
+	w := p.seen.Waits
+	for i := range p.seen.Events {
+		e := &p.seen.Events[i]
+		if e.Link < 0 || e.Rate == (unit.LinkRate{}) { // of a link that the file gets wrong
+			continue
+		}
+		lowest, changed := w.Rates[e.Link]
+		if !changed {
+			lowest = p.seen.Network.Links[e.Link].Rate
+		}
+		if e.Rate.Bits < lowest.Bits || e.Rate.Packets < lowest.Packets {
+			if w.Rates == nil {
+				w.Rates = map[int]unit.LinkRate{}
+			}
+			w.Rates[e.Link] = e.Rate
+		}
+	}
+	w.Endless = p.stalls.Every > 0
+	p.seen.PrepareWaits()
+}
+
+// Timer is what the transport of a traffic does when no answer arrives.
+type Timer struct {
+	Traffic, Transport string
+	transport.TimerReport
+	Points []string // of the sweep, by their names
+}
+
+func (t *Timer) String() string {
+	return fmt.Sprintf("timer of traffic %s (%s): %s", t.Traffic, t.Transport, t.Text)
+}
+
+// Timers returns what the transports of all traffics do when no answer arrives. Points of a sweep in which a traffic
+// does the same share an entry.
+func (s *Spec) Timers() (timers []Timer) {
+	for _, p := range s.points {
+		for i := range p.entries {
+			tr := &p.entries[i]
+			if !tr.timed {
+				continue
+			}
+			t := Timer{Traffic: tr.seen.Name, Transport: tr.seen.Transport.Name, TimerReport: tr.timer}
+			k := slices.IndexFunc(timers, func(x Timer) bool {
+				return x.Traffic == t.Traffic && x.Transport == t.Transport && x.TimerReport == t.TimerReport
+			})
+			if k < 0 {
+				k = len(timers)
+				timers = append(timers, t)
+			}
+			timers[k].Points = append(timers[k].Points, measure.PointName(p.at))
+		}
+	}
+	return timers
 }

@@ -2,28 +2,42 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"weir/core/cc"
+	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/measure"
 )
 
-func (d *decoder) trafficList(root document.Map, p *Point) {
-	d.hostGroups(root, p)
+// trafficDecoder reads the list of traffic. Jobs, flow files and captures have decoders of their own.
+type trafficDecoder struct {
+	*reader
+	nodes    *nodeNames
+	paths    *pathChecker
+	jobs     *jobDecoder
+	files    *flowFileDecoder
+	captures *captureDecoder
+	keys     []string // all keys of a traffic, once entryKeys has listed them
+}
+
+// readList reads all traffic of a point.
+func (d *trafficDecoder) readList(root document.Map, p *Point) {
+	d.nodes.readGroups(root, p)
 	t := root.Get("traffic")
 	if t.Kind != document.List || len(t.Items) == 0 {
 		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	mtu := d.mtu(root.Default("mtu"))
+	mtu := d.readMTU(root.Default("mtu"))
 	seen := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
@@ -32,86 +46,55 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 		}
 		id, first := len(p.entries), p.flows.n
 		d.before = d.Count()
-		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
-		if !d.fine() { // others are read all the same
+		d.readEntry(d.View(x, traffic, d.entryKeys()...), p, mtu, seen)
+		if !d.entryOK() { // others are read all the same
 			continue
 		}
 		if d.OK() && id < len(p.entries) {
-			mtu.told(d, p, id, first)
+			mtu.reserveTelemetry(d.reader, p, id, first)
 		}
-		if !d.ideally {
-			d.suits(p, id, first, p.flows.n)
+		if !p.seen.NoPackets {
+			d.paths.checkTraffic(p, id, first, p.flows.n)
 		}
-		if d.fine() {
-			d.room(x.Place, p, 0)
+		if d.entryOK() {
+			d.checkFlowCount(x.Place, p, 0)
 		}
 	}
 }
 
-// mostFlows is how many flows a run can have at most.
-func (d *decoder) mostFlows() float64 {
-	memory := d.machine
-	if memory == 0 {
-		memory = someMachine
-	}
-	return min(memory/ofFlowInRun, workload.MostFlows)
-}
-
-// room reports whether the memory of the machine can hold a run with the point's flows and so many more. It is an error
-// if not, before they are listed.
-func (d *decoder) room(at document.Place, p *Point, more float64) bool {
-	n, most := p.flowsInAll()+more, d.mostFlows()
-	if n > most {
-		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
-			"with this the experiment has about %.0f flows", n)
-	}
-	return n <= most
-}
-
-// flowsInAll is how many flows a run has, on average.
-func (p *Point) flowsInAll() float64 {
-	n := float64(p.flows.n)
-	for i := range p.entries {
-		if tr := &p.entries[i]; tr.generator != nil {
-			n += tr.generator.Expected(p, tr)
-		}
-	}
-	return n
-}
-
-// oneTraffic decodes an entry of the list, and makes its flows or their generator.
-func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
+// readEntry decodes an entry of the list, and makes its flows or their generator.
+func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
 	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
-	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
+	if !d.readName(x, &tr, seen) || !d.readTransport(x, &tr, p) {
 		return
 	}
 	if x.Get("transport") != nil {
-		d.controller(x, &tr, p)
+		d.readController(x, &tr, p)
 	}
-	d.packets(x, &tr, mtu)
-	d.nic(x, &tr, p)
+	d.readPackets(x, &tr, mtu)
+	d.readNIC(x, &tr, p)
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
 	}
 	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
-		(x.Get("file") == nil || !d.captured(x)) {
+		(x.Get("file") == nil || !d.captures.isCapture(x)) {
 		d.Fail(v.Place, "from and to, or job: {all_reduce: {…}}", "hosts are those of a job, or of a capture")
 		return
 	}
 	switch {
 	case x.Get("job") != nil, x.Get("collective") != nil: // refuses a file and what belongs to one
-		d.job(x, p, tr)
+		d.jobs.readJob(x, p, tr)
 		return
-	case x.Get("file") != nil && d.captured(x):
-		d.captureFile(x, p, tr)
+	case x.Get("file") != nil && d.captures.isCapture(x):
+		d.captures.readFile(x, p, tr)
 		return
 	case x.Get("file") != nil:
-		d.flowFile(x, p, tr)
+		d.files.readFile(x, p, tr)
 		return
 	default:
-		d.noFile(x, traffic)
+		d.checkNoFile(x, traffic)
 	}
-	d.starts(x, &tr, p)
+	d.readStart(x, &tr, p)
 	size := unit.Bytes(0)
 	if v := x.Get("size"); v != nil {
 		ok := false
@@ -123,16 +106,16 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if x.Get("load") == nil || x.Get("flows") != nil {
 		flows = d.Integer(x.Default("flows"), 1, 100000)
 	}
-	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.sets(x, p, &tr)}
+	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.readSets(x, p, &tr)}
 	if x.Get("pairs") != nil {
-		if pairs := d.pairs(x, p); d.fine() {
-			d.listedFlows(x, p, tr, g, pairs, flows)
+		if pairs := d.readPairs(x, p); d.entryOK() {
+			d.addFlows(x, p, tr, g, pairs, flows)
 		}
 		return
 	}
-	from, drawnFrom := d.endpoints(x, "from", p, g)
-	to, drawnTo := d.endpoints(x, "to", p, g)
-	if !d.fine() {
+	from, drawnFrom := d.readEndpoints(x, "from", p, g)
+	to, drawnTo := d.readEndpoints(x, "to", p, g)
+	if !d.entryOK() {
 		return
 	}
 	g.From, g.To = from, to
@@ -140,14 +123,14 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 		if v := x.Get("ports"); v != nil {
 			d.Fail(v.Place, "pairs, or lists of hosts", "ports are of flows that the file lists, and these are drawn")
 		}
-		d.generatedFlows(x, p, tr, g, flows)
+		d.addGenerator(x, p, tr, g, flows)
 		return
 	}
-	d.listedFlows(x, p, tr, g, d.everyPair(x, p, g), flows)
+	d.addFlows(x, p, tr, g, d.pairHosts(x, p, g), flows)
 }
 
-// trafficName reads what the traffic is called; false if it has no name.
-func (d *decoder) trafficName(x document.Map, tr *Traffic, seen map[string]bool) bool {
+// readName reads what the traffic is called; false if it has no name.
+func (d *trafficDecoder) readName(x document.Map, tr *Traffic, seen map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
 		x.Missing("name", "the traffic has no name")
@@ -164,34 +147,34 @@ func (d *decoder) trafficName(x document.Map, tr *Traffic, seen map[string]bool)
 	return true
 }
 
-// transport reads the traffic's transport, whose parameters stand under its name or beside it;
+// readTransport reads the traffic's transport, whose parameters stand under its name or beside it;
 // false if there is none that is known.
-func (d *decoder) transport(x document.Map, tr *Traffic) bool {
+func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bool {
 	tt := x.Get("transport")
 	var names []string
 	for _, s := range d.registry.Transports {
 		names = append(names, s.Name)
 	}
 	sort.Strings(names)
-	if tt == nil && d.ideally && x.Get("job") != nil { // nothing of it is used
+	if tt == nil && p.seen.NoPackets && x.Get("job") != nil { // nothing of it is used
 		for i := range d.registry.Transports {
 			s := &d.registry.Transports[i]
 			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
 				tr.seen.Transport = s
-				d.around.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
-				tr.setTransport(d.Configuration(&s.Scheme, d.around.transport, nil))
+				d.paths.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
+				tr.setTransport(d.Configuration(&s.Scheme, d.paths.transport, nil))
 				return true
 			}
 		}
 	}
 	if tt == nil {
-		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+document.Choices(names),
+		d.Missing(x.Node, "transport", traffic.What, d.entryKeys(), "transport: "+document.Choices(names),
 			"the traffic has no transport")
 		return false
 	}
 	where, inline := tt.Place, tt.Kind == document.Scalar
 	tname, params := tt.Text, x.Node
-	defer func() { d.around.transport, d.around.transportAt = params, where }()
+	defer func() { d.paths.transport, d.paths.transportAt = params, where }()
 	if !inline {
 		if tname, params = d.Named(tt, "transport"); params == nil {
 			return false
@@ -219,7 +202,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		tr.setTransport(d.Configuration(&tr.seen.Transport.Scheme, params, nil))
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
-		d.remarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
+		d.paths.addRemarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
 	}
 	return true
 }
@@ -229,23 +212,23 @@ func (tr *Traffic) setTransport(c scheme.Config) {
 	tr.transportConfig, tr.traits = c, transport.TraitsOf(c)
 }
 
-// packets reads what decides how packets look: type of service, version of IP, payload.
-func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
+// readPackets reads what decides how packets look: type of service, version of IP, payload.
+func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	if x.Get("tos") != nil {
-		d.typesOfService(x, tr)
+		d.readTOS(x, tr)
 	}
 	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
 		tr.seen.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.seen.Payload, tr.fixedPayload = d.payload(v, d.Text(v)), true
+		tr.seen.Payload, tr.fixedPayload = d.readPayload(v, d.Text(v)), true
 	} else {
-		tr.seen.Payload = mtu.of(d, tr.seen.Transport, tr.seen.Version, 0)
+		tr.seen.Payload = mtu.payloadFor(d.reader, tr.seen.Transport, tr.seen.Version, 0)
 	}
 }
 
-// starts reads when the traffic's flows start: a time, or a range that times are drawn from.
-func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
+// readStart reads when the traffic's flows start: a time, or a range that times are drawn from.
+func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
 	case x.Get("job") != nil, x.Get("collective") != nil:
@@ -253,7 +236,7 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	case isDrawn(x):
 		start = x.DefaultWhen("start", "drawn")
 	default:
-		start = d.spreadStarts(x, tr, p)
+		start = d.defaultStart(x, tr, p)
 	}
 	low, high, ranged := strings.Cut(d.Text(start), "..")
 	var err error
@@ -280,25 +263,25 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 // startsSoon is the source of the default start where a second is too long.
 const startsSoon = "ours: spreads the phases of senders over a tenth of the time that they have"
 
-// spreadStarts is the start of flows that are listed. By default it is spread over a second, or, if run or traffic
+// defaultStart returns the start of flows that are listed. By default it is spread over a second, or, if run or traffic
 // end by then, over a tenth of the time until that.
-func (d *decoder) spreadStarts(x document.Map, tr *Traffic, p *Point) *document.Node {
+func (d *trafficDecoder) defaultStart(x document.Map, tr *Traffic, p *Point) *document.Node {
 	if end := min(p.seen.End(), tr.stop); end > 0 && end <= unit.Second {
 		return x.DefaultAs("start", "0s.."+(end/10).String(), startsSoon)
 	}
 	return x.Default("start")
 }
 
-// trafficWords are all keys that a traffic can have, its transport's parameters included.
-func (d *decoder) trafficWords() []string {
-	if d.trafficKeys == nil {
-		d.trafficKeys = slices.Clip(d.listTrafficKeys())
+// entryKeys returns all keys that a traffic can have, its transport's parameters included.
+func (d *trafficDecoder) entryKeys() []string {
+	if d.keys == nil {
+		d.keys = slices.Clip(d.listKeys())
 	}
-	return d.trafficKeys
+	return d.keys
 }
 
-// listTrafficKeys makes the list for trafficWords.
-func (d *decoder) listTrafficKeys() []string {
+// listKeys makes the list for entryKeys.
+func (d *trafficDecoder) listKeys() []string {
 	words := traffic.Names()
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Parameters() {
@@ -320,65 +303,8 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// hosts reads a host, a list of hosts, or a pattern.
-func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
-	t := x.Get(key)
-	if t == nil {
-		x.Missing(key, "the traffic has no %q", key)
-		return nil
-	}
-	return d.hostsIn(t, p)
-}
-
-// hostsIn are the hosts that a name, a group, a pattern, or a list of them means, each once.
-func (d *decoder) hostsIn(t *document.Node, p *Point) []int {
-	return d.hostsEach(t, p, func(*document.Node, string) {})
-}
-
-// hostsEach is hostsIn, and tells of each item of the list that has no host but those before it.
-func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
-	items := []*document.Node{t}
-	if t.Kind == document.List {
-		items = t.Items
-	}
-	n := p.seen.Network
-	var out []int
-	var known []string
-	taken := map[int]bool{}
-	for _, y := range items {
-		before := d.Count()
-		pattern := d.Text(y)
-		found, grouped := d.groups[pattern]
-		if !grouped {
-			found = d.matching(y.Place, pattern, false, n)
-		}
-		if d.Count() > before {
-			continue
-		}
-		had := len(out)
-		for _, i := range found {
-			if !taken[i] {
-				out = append(out, i)
-			}
-			taken[i] = true
-		}
-		if len(found) > 0 && len(out) == had {
-			again(y, pattern)
-		}
-		if i, ok := d.named.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Place, document.Near(pattern, d.named.hosts), "%q is a switch; flows go from host to host", pattern)
-		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
-			if known == nil { // once, because a list may have thousands of unknown hosts
-				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.named.hosts)
-			}
-			d.Unknown(y.Place, "host", pattern, known)
-		}
-	}
-	return out
-}
-
-// controller decodes a traffic's congestion controller.
-func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
+// readController decodes a traffic's congestion controller.
+func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.seen.Transport.Controlled {
 		if v != nil {
@@ -411,12 +337,12 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		return
 	}
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
-	d.perPath(x, tr)
-	d.around.control = params
+	d.checkPerPath(x, tr)
+	d.paths.control = params
 }
 
-// perPath refuses a controller that is not made for a flow of several paths.
-func (d *decoder) perPath(x document.Map, tr *Traffic) {
+// checkPerPath refuses a controller that is not made for a flow of several paths.
+func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if tr.traits.Paths <= 1 {
 		return
 	}
@@ -445,9 +371,305 @@ func (d *decoder) perPath(x document.Map, tr *Traffic) {
 		what)
 }
 
-const (
-	// ofFlowInRun is what a run keeps of a flow at the least, in bytes: what it is, its outcome, and what tables have.
-	ofFlowInRun = 500
-	// someMachine is the memory of a machine of which it is not known.
-	someMachine = 16e9
-)
+// nicChoices returns the words for a host's choice among its NICs.
+func nicChoices() (words []string) {
+	for _, c := range topology.Choices() {
+		words = append(words, string(c))
+	}
+	return words
+}
+
+// nicChoice is by which of its NICs a host sends the flows of a traffic.
+type nicChoice struct {
+	how  topology.Choice
+	port int            // −1: none is named
+	at   document.Place // where the file has it
+}
+
+// NoNIC is why a traffic cannot have the NICs that it, or its job, asks for.
+type NoNIC struct {
+	Traffic int    // by Point.Entry
+	Param   string // of its job, by which that asks for them; "": the traffic does
+	Allowed string
+	Why     error
+}
+
+// Error names what asks for which NICs of what.
+func (e *NoNIC) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *NoNIC) Unwrap() error { return e.Why }
+
+// place returns the place in the file of what asks for NICs.
+func (e *NoNIC) place(p *Point) document.Place {
+	tr := &p.entries[e.Traffic]
+	if v := tr.jobNode.Find(e.Param); v != nil {
+		return v.Place
+	}
+	return tr.nic.at
+}
+
+// readNIC reads by which of its NICs a host sends the traffic's flows.
+func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
+	tr.nic = nicChoice{topology.Hashed, -1, x.Place}
+	v := x.Get("nic")
+	if v == nil {
+		return
+	}
+	tr.nic.at = v.Place
+	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
+		tr.nic.port = d.Integer(v, 0, 255)
+	} else {
+		tr.nic.how = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
+	}
+	if n := p.seen.Network; n != nil && !n.NICs().Several() {
+		d.Fail(v.Place, "no nic, or hosts with several links", "no host of this network has more than one NIC")
+	}
+	if tr.nic.how != "" && !slices.Contains(nicChoices(), string(tr.nic.how)) {
+		tr.nic.how = topology.Hashed // it is an error already
+	}
+}
+
+// mtu is the largest packet: in bytes of IP, or in payload.
+type mtu struct {
+	document.Place
+	text    string
+	bytes   int32
+	payload bool
+	path    bool // payload is a path MTU of InfiniBand, for RDMA's packets
+}
+
+// pathMTUs lists the path MTUs of InfiniBand and RoCE: payloads of a full packet of a queue pair (rdma-core: enum
+// ibv_mtu). An RNIC takes the largest that the interface's MTU holds with headers: 1024 for 1500, 4096 for 4200.
+var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
+
+// readMTU reads the largest packet.
+func (d *trafficDecoder) readMTU(t *document.Node) mtu {
+	m := mtu{Place: t.Place, text: t.Text}
+	size, payload := strings.CutSuffix(d.Text(t), " payload")
+	m.payload = payload
+	if payload {
+		m.bytes = d.readPayload(t, size)
+		return m
+	}
+	size, m.path = strings.CutSuffix(size, " pmtu")
+	b, err := unit.ParseBytes(size)
+	if m.path {
+		if m.payload, m.bytes = true, int32(b); err != nil || b > 65535 || !slices.Contains(pathMTUs, m.bytes) {
+			d.Fail(t.Place, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a path MTU of RDMA", t.Text)
+			m.bytes = 1024
+		}
+		return m
+	}
+	if err != nil || b < 68 || b > 65535 {
+		if t.Kind == document.Scalar {
+			d.Fail(t.Place, "68 B … 65535 B, a payload such as 1448 B payload, or a path MTU of RDMA such as 1024 B pmtu",
+				"%q is not an MTU", t.Text)
+		}
+		b = 1500
+	}
+	m.bytes = int32(b)
+	return m
+}
+
+// payloadFor returns the bytes that an MTU leaves to a transport for payload, where packets have so many bytes of
+// telemetry.
+func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
+	if m.path && s.Proto != packet.ProtoRDMA {
+		d.Fail(m.Place, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
+			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
+	}
+	if m.payload {
+		return m.bytes
+	}
+	headers := packet.IPv4Header + s.Headers + s.First + told
+	if version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	multiple := max(s.Multiple, 1)
+	with := ""
+	if told > 0 {
+		with = fmt.Sprintf(", and %d B of telemetry", told)
+	}
+	if m.bytes < headers+multiple {
+		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+multiple),
+			"an MTU of %s leaves no room behind the headers of %s over IPv%d%s", m.text, s.Name, version, with)
+		return 1
+	}
+	return (m.bytes - headers) / multiple * multiple
+}
+
+// reserveTelemetry leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of
+// bytes decides how long they are; first is the first of the point's flows that is its.
+func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
+	tr := &p.entries[id]
+	if m.payload || tr.fixedPayload {
+		return
+	}
+	if n := p.telemetryBytes(tr, first); n > 0 {
+		tr.seen.Payload = m.payloadFor(d, tr.seen.Transport, tr.seen.Version, n)
+	}
+}
+
+// telemetryBytes returns what telemetry or requests to switches take at most of a data packet of a traffic, on the
+// longest of its flows' shortest paths.
+func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
+	if tr.traits.Telemetry == nil || tr.cc == nil || p.seen.Framing.Fixed() {
+		return 0
+	}
+	if tr.traits.CarriesRequests && tr.cc.Requests {
+		return packet.BoltBytes
+	}
+	if p.telemetry == nil {
+		return 0
+	}
+	hops := 0
+	p.eachPair(tr, first, p.flows.n, func(src, dst int) {
+		near, _ := p.seen.Routes.Near(src, dst)
+		hops = max(hops, p.seen.Routes.Hops(near.From, near.To)-1)
+	})
+	var others int32
+	if tr.cc.Receiver != nil {
+		others = transport.AdoptedBytes
+	}
+	switch when := tr.traits.Telemetry.When; {
+	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
+		return 0
+	case tr.cc.Telemetry == telemetry.PathLoad:
+		return telemetry.LoadBytes(others)
+	case tr.cc.Telemetry == telemetry.Nothing:
+		return 0
+	case when == transport.AskCongestion && p.telemetry.Profile.Name != "relative":
+		return p.telemetry.BytesWith(hops, telemetry.AskBytes+others)
+	}
+	return p.telemetry.BytesWith(hops, others)
+}
+
+// pairHosts joins every one of the generator's hosts to every other that it names.
+func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
+	for _, a := range g.From {
+		for _, b := range g.To {
+			if a == b {
+				if len(g.From) == 1 && len(g.To) == 1 {
+					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
+				}
+				continue
+			}
+			pairs = append(pairs, [2]int{a, b})
+		}
+	}
+	return pairs
+}
+
+// readPairs reads who sends to whom: [[h0, h5], [h1, h4]].
+func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
+	t := x.Get("pairs")
+	for _, key := range []string{"from", "to", "load", "sizes"} {
+		if v := x.Get(key); v != nil {
+			d.Fail(v.Place, "pairs alone", "%s stands beside pairs, which say who sends to whom", key)
+		}
+	}
+	if t.Kind != document.List || len(t.Items) == 0 {
+		d.Fail(t.Place, "[[h0, h5], [h1, h4]]", "this is no list of pairs")
+		return nil
+	}
+	n := p.seen.Network
+	for _, item := range t.Items {
+		if item.Kind != document.List || len(item.Items) != 2 {
+			d.Fail(item.Place, "[h0, h5]", "a pair is a sender and a receiver")
+			continue
+		}
+		var pair [2]int
+		for e, y := range item.Items {
+			i, ok := d.nodes.directory.index(n).nodes[d.Text(y)]
+			switch {
+			case !ok:
+				d.Unknown(y.Place, "host", y.Text, d.nodes.directory.hosts)
+			case n.Nodes[i].Switch:
+				d.Fail(y.Place, document.Near(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
+					y.Text)
+			}
+			pair[e] = i
+		}
+		if pair[0] == pair[1] && d.entryOK() {
+			d.Fail(item.Place, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
+		}
+		pairs = append(pairs, pair)
+	}
+	return pairs
+}
+
+// addFlows makes the flows of pairs of hosts.
+func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Generator, pairs [][2]int, flows int) {
+	id := len(p.entries)
+	p.entries = append(p.entries, tr)
+	number := d.readPorts(x, p)
+	at := x.Get("to")
+	if at == nil {
+		at = x.Get("pairs")
+	}
+	index := 0
+	for _, pair := range pairs {
+		a, b := pair[0], pair[1]
+		if !d.nodes.checkPath(at.Place, p, a, b) || !d.checkFlowCount(x.Place, p, float64(flows)*float64(len(g.Sets))) {
+			return
+		}
+		p.flows.grow(flows * len(g.Sets))
+		for _, later := range g.Sets {
+			for range flows {
+				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}
+				if number != nil && !number.assignPorts(&f) {
+					d.Fail(x.Get("ports").Place, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
+					return
+				}
+				p.flows.add(f)
+				index++
+			}
+		}
+	}
+}
+
+// numbering gives flows their ports.
+type numbering struct {
+	first [2]int   // of a sender, of a receiver
+	flows [2][]int // by host: flows that it sends, that it receives, so far
+}
+
+// readPorts reads a traffic's ports; nil: it has none of its own.
+func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
+	t := x.Get("ports")
+	if t == nil {
+		return nil
+	}
+	m, ok := d.Map(t, ports)
+	if !ok {
+		return nil
+	}
+	if p.numbered[0] == nil {
+		for e := range p.numbered {
+			p.numbered[e] = make([]int, len(p.seen.Network.Nodes))
+		}
+	}
+	n := &numbering{flows: p.numbered}
+	for e, key := range []string{"from", "to"} {
+		if v := m.Get(key); v != nil {
+			n.first[e] = d.Integer(v, 1, 65535)
+		} else {
+			m.Missing(key, "the ports have no first one of %s", map[string]string{"from": "senders", "to": "receivers"}[key])
+			return nil
+		}
+	}
+	return n
+}
+
+// assignPorts gives a flow the next ports of its hosts; false: there are no more.
+func (n *numbering) assignPorts(f *Flow) bool {
+	for e, host := range [2]int{f.Src, f.Dst} {
+		f.own[e] = n.first[e] + n.flows[e][host]
+		n.flows[e][host]++
+	}
+	return slices.Max(f.own[:]) <= 65535
+}
+
+// Ports returns the ports of a flow; false: the file does not number them.
+func (f *Flow) Ports() (src, dst int, ok bool) { return f.own[0], f.own[1], f.own[0] > 0 }

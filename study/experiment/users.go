@@ -12,9 +12,15 @@ import (
 // usersExample is what errors about users show.
 const usersExample = `{home: [h0, 10.0.7.0/24, "fd00:7::/64"]}`
 
-// users reads the customers that the file declares, and gives the point's book their addresses: of a host both, IPv4
-// and IPv6.
-func (d *decoder) users(root document.Map, p *Point) {
+// userDecoder reads the customers that the file declares.
+type userDecoder struct {
+	*reader
+	nodes *nodeNames
+}
+
+// readUsers reads the customers that the file declares, and gives the point's book their addresses: of a host both,
+// IPv4 and IPv6.
+func (d *userDecoder) readUsers(root document.Map, p *Point) {
 	t := root.Get("users")
 	if t == nil {
 		return
@@ -23,7 +29,7 @@ func (d *decoder) users(root document.Map, p *Point) {
 		d.Fail(t.Place, usersExample, "users is %v", t.Kind)
 		return
 	}
-	p.usersAt, d.groups = t.Place, nil
+	p.usersAt, d.nodes.groups = t.Place, nil
 	var all []packet.User
 	owners := map[netip.Prefix]string{}
 	for _, k := range t.Keys {
@@ -31,11 +37,11 @@ func (d *decoder) users(root document.Map, p *Point) {
 			d.Fail(k.Place, users.NameRule, "%q cannot be the name of a user", k.Name)
 			continue
 		}
-		if _, taken := d.named.of(p.seen.Network).nodes[k.Name]; taken {
+		if _, taken := d.nodes.directory.index(p.seen.Network).nodes[k.Name]; taken {
 			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
 			continue
 		}
-		all = append(all, d.userAt(k, p, owners))
+		all = append(all, d.readUser(k, p, owners))
 	}
 	if d.OK() {
 		p.book = p.book.WithUsers(all)
@@ -43,8 +49,8 @@ func (d *decoder) users(root document.Map, p *Point) {
 	}
 }
 
-// userAt reads one user. owners has the users of the prefixes that were read before.
-func (d *decoder) userAt(k document.Entry, p *Point, owners map[netip.Prefix]string) packet.User {
+// readUser reads one user. owners has the users of the prefixes that were read before.
+func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Prefix]string) packet.User {
 	u := packet.User{Name: k.Name}
 	items := []*document.Node{k.Value}
 	if k.Value.Kind == document.List {
@@ -54,7 +60,7 @@ func (d *decoder) userAt(k document.Entry, p *Point, owners map[netip.Prefix]str
 		d.Fail(k.Value.Place, usersExample, "user %s has no address", u.Name)
 	}
 	for _, x := range items {
-		for _, a := range d.addressesIn(x, p) {
+		for _, a := range d.readAddresses(x, p) {
 			if other := owners[a]; other != "" && other != u.Name {
 				d.Fail(x.Place, "each address once", "%s is user %s's already", users.PrefixText(a), other)
 				return u
@@ -67,8 +73,8 @@ func (d *decoder) userAt(k document.Entry, p *Point, owners map[netip.Prefix]str
 	return u
 }
 
-// addressesIn returns the addresses of a host, of all hosts of a pattern, or what is an address or a prefix itself.
-func (d *decoder) addressesIn(x *document.Node, p *Point) (all []netip.Prefix) {
+// readAddresses returns the addresses of a host, of all hosts of a pattern, or what is an address or a prefix itself.
+func (d *userDecoder) readAddresses(x *document.Node, p *Point) (all []netip.Prefix) {
 	a, err := users.Prefix(x.Text)
 	switch {
 	case err == nil:
@@ -84,7 +90,7 @@ func (d *decoder) addressesIn(x *document.Node, p *Point) (all []netip.Prefix) {
 			"weir switch can have")
 		return nil
 	}
-	for _, host := range d.hostsIn(x, p) {
+	for _, host := range d.nodes.listHosts(x, p) {
 		n := packet.Addr(host + 1)
 		for _, a := range [2]netip.Addr{p.book.V4(n), p.book.V6(n)} {
 			if a.IsValid() {

@@ -9,9 +9,10 @@ import (
 )
 
 // captured returns the warnings about a capture of which set makes something that is not in the traffic.
-func captured(set func(c *captureDecoder, s *pcapflows.Source)) func(*testing.T, bool) []document.Warning {
+func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T, bool) []document.Warning {
 	return func(_ *testing.T, fires bool) []document.Warning {
-		c := &captureDecoder{decoder: &decoder{Reader: document.NewReader(FileKind)}, tr: &Traffic{}, as: asPackets}
+		c := &captureTraffic{captureDecoder: &captureDecoder{reader: &reader{Reader: document.NewReader(FileKind)}},
+			tr: &Traffic{}, as: asPackets}
 		node := &document.Node{Kind: document.Mapping}
 		node.Set("file", &document.Node{Text: "x.pcapng"})
 		c.x = c.View(node, traffic, traffic.Names()...)
@@ -19,7 +20,7 @@ func captured(set func(c *captureDecoder, s *pcapflows.Source)) func(*testing.T,
 		if fires {
 			set(c, source)
 		}
-		c.tell(source)
+		c.addWarnings(source)
 		return c.warnings
 	}
 }
@@ -27,13 +28,13 @@ func captured(set func(c *captureDecoder, s *pcapflows.Source)) func(*testing.T,
 // TestWarnings: each kind of warning about a capture fires for one capture and is quiet for another.
 func TestWarnings(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
-		{ID: "capture-left", Issue: captured(func(_ *captureDecoder, s *pcapflows.Source) {
+		{ID: "capture-left", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) {
 			s.Left = []pcapflows.Left{{Packets: 2, Why: "without IP"}}
 		})},
-		{ID: "capture-interfaces", Issue: captured(func(_ *captureDecoder, s *pcapflows.Source) { s.Interfaces = 2 })},
-		{ID: "capture-short", Issue: captured(func(c *captureDecoder, _ *pcapflows.Source) { c.short = 1 })},
-		{ID: "capture-late", Issue: captured(func(c *captureDecoder, _ *pcapflows.Source) { c.late = 1 })},
-		{ID: "capture-midway", Issue: captured(func(_ *captureDecoder, s *pcapflows.Source) { s.Midway = 1 })},
-		{ID: "capture-missing", Issue: captured(func(_ *captureDecoder, s *pcapflows.Source) { s.Missing = 1448 })},
+		{ID: "capture-interfaces", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Interfaces = 2 })},
+		{ID: "capture-short", Issue: captured(func(c *captureTraffic, _ *pcapflows.Source) { c.short = 1 })},
+		{ID: "capture-late", Issue: captured(func(c *captureTraffic, _ *pcapflows.Source) { c.late = 1 })},
+		{ID: "capture-midway", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Midway = 1 })},
+		{ID: "capture-missing", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Missing = 1448 })},
 	}, nil)
 }

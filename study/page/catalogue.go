@@ -310,7 +310,7 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 		}
 		sweep = append(sweep, x)
 	}
-	data["Sweep"], data["Explained"] = sweep, (&report.Look{}).Explained(exp)
+	data["Sweep"], data["Explained"] = sweep, (&report.TableOptions{}).Explained(exp)
 	var paths []string
 	for _, p := range whole.Parameters() {
 		if !strings.HasPrefix(p.Path, "sweep.") {

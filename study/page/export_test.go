@@ -27,7 +27,7 @@ func (s *Server) FillStreams() (empty func()) {
 		}
 	}
 }
-func (s *Server) SetHosts(names ...string) { s.options.Hosts = names }
+func (s *Server) SetHosts(names ...string) { s.hosts = names }
 func (s *Server) DocFiles() (files []string) {
 	for _, p := range s.docs.pages {
 		files = append(files, p.File)

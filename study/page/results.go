@@ -200,7 +200,7 @@ func (s *Server) result(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "runs.json")); err != nil {
-		return s.begun(w, r, name, dir)
+		return s.serveInProgress(w, r, name, dir)
 	}
 	o, err := s.open(name)
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *Server) result(w http.ResponseWriter, r *http.Request) error {
 	table := tableOf(report.Summarise(o.Runs), o.Spec)
 	data := map[string]any{"Name": name, "Out": o, "Table": table, "Claims": o.Claims, "Plots": plotFiles(dir),
 		"About": s.index.of(name), "Runs": runRows(o), "Sweeps": sweepsOf(o), "Counts": report.Verdicts(o.Claims),
-		"Explained": (&report.Look{}).Explained(o.Spec), "Without": report.Without(o.Spec)}
+		"Explained": (&report.TableOptions{}).Explained(o.Spec), "Without": report.Without(o.Spec)}
 	data["Given"], data["Defaults"] = parted(o.Spec.Parameters())
 	if room, short, ok := strings.Cut(o.Name, "/"); ok {
 		q := url.Values{}

@@ -3,15 +3,10 @@ package page
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"html/template"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,8 +19,7 @@ import (
 // Server is the page.
 type Server struct {
 	options live.Options
-	token   string
-	session string // the value of the cookie, which is not the token
+	access
 	mux     *http.ServeMux
 	jobs    *live.Manager
 	index   *index
@@ -43,7 +37,7 @@ func New(o live.Options) (*Server, error) {
 	if o.Speed == nil {
 		o.Speed = plan.MachineSpeed
 	}
-	s := &Server{options: o, token: rand.Text(), session: rand.Text(), mux: http.NewServeMux(),
+	s := &Server{options: o, access: access{rand.Text(), rand.Text(), o.Hosts}, mux: http.NewServeMux(),
 		streams: make(chan struct{}, maxStreams)}
 	s.library = sync.OnceValue(func() []catalogued { return libraryOf(o.Registry) })
 	s.jobs = live.New(live.Config{Dir: o.Out, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report, Runner: o.Runner})
@@ -84,14 +78,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return server.Close()
 	}
 	return nil
-}
-
-// Token lets in who has it.
-func (s *Server) Token() string { return s.token }
-
-// Address is what a browser opens, of a server that listens there.
-func (s *Server) Address(listens net.Addr) string {
-	return "http://" + listens.String() + "/?token=" + s.token
 }
 
 // routes are all that can be asked for. What changes something is a POST, and nothing else is.
@@ -150,16 +136,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	switch {
-	case !s.known(r.Host):
+	case !s.isKnownHost(r.Host):
 		closeAfter(w)
 		http.Error(w, "This server is not asked for by that name. Use the address that weir serve has printed, or start it "+
 			"with --host.", http.StatusMisdirectedRequest)
-	case !s.sameSite(r):
+	case !s.isSameSite(r):
 		closeAfter(w)
 		http.Error(w, "A page of another site has asked for this.", http.StatusForbidden)
-	case s.bearer(r) || s.cookie(r):
+	case s.hasToken(r) || s.hasCookie(r):
 		s.mux.ServeHTTP(w, r)
-	case r.Method == http.MethodGet && r.URL.Path == "/" && s.is(r.URL.Query().Get("token"), s.token):
+	case r.Method == http.MethodGet && r.URL.Path == "/" && equal(r.URL.Query().Get("token"), s.token):
 		s.letIn(w, r)
 	default:
 		closeAfter(w)
@@ -173,56 +159,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func closeAfter(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	http.NewResponseController(w).SetReadDeadline(time.Now()) // a recorder of tests has no connection
-}
-
-// known reports whether the host of a request is a name of this server: an address, which no other site's name can be
-// made to be, or a name that is ours. Ports may differ, as behind ssh -L.
-func (s *Server) known(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if _, err := netip.ParseAddr(name); err == nil {
-		return true
-	}
-	own, _ := os.Hostname()
-	return name == "localhost" || name != "" && name == strings.ToLower(own) ||
-		slices.ContainsFunc(s.options.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
-}
-
-// sameSite reports whether a request comes from this server's own pages, or from nobody's. A change has to say so.
-func (s *Server) sameSite(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	changes := r.Method != http.MethodGet && r.Method != http.MethodHead
-	if origin := r.Header.Get("Origin"); origin != "" {
-		u, err := url.Parse(origin)
-		return err == nil && u.Scheme == "http" && u.Host == r.Host
-	}
-	if !changes {
-		return site == "" || site == "same-origin" || site == "none" || r.Header.Get("Sec-Fetch-Mode") == "navigate"
-	}
-	return site == "same-origin" || site == "" && s.bearer(r) // a program, which has the token at hand
-}
-
-func (s *Server) is(given, want string) bool {
-	return subtle.ConstantTimeCompare([]byte(given), []byte(want)) == 1
-}
-
-func (s *Server) bearer(r *http.Request) bool {
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && s.is(given, s.token)
-}
-
-// cookieName tells servers of one machine apart: browsers send cookies to all ports.
-func (s *Server) cookieName(r *http.Request) string {
-	_, port, _ := net.SplitHostPort(r.Host)
-	return "weir-" + port
-}
-
-func (s *Server) cookie(r *http.Request) bool {
-	c, err := r.Cookie(s.cookieName(r))
-	return err == nil && s.is(c.Value, s.session)
 }
 
 // letIn gives a browser the cookie for the token, and takes the token out of its address.

@@ -93,7 +93,7 @@ func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 // program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
 // is wrong comes back as InputErrors.
 func Footprint(r *experiment.Registry, name, topology string, set []string) ([]SwitchFootprint, error) {
-	p, err := r.Bare(name, topology, set)
+	p, err := r.FootprintPoint(name, topology, set)
 	if err != nil {
 		return nil, err
 	}

@@ -217,11 +217,11 @@ const legend = "jobs: runs at a time; runs: taken of it; checks: runs of others 
 
 // Account is what happened while the runs were carried out by workers or on a cluster, for a terminal; "" if they were
 // on one machine itself.
-func Account(o *results.Outcome) string { return (&Look{}).Account(o) }
+func Account(o *results.Outcome) string { return (&TableOptions{}).Account(o) }
 
-// Account is that of the look's width.
-func (l *Look) Account(o *results.Outcome) string {
-	width := l.sheet().width
+// Account returns the account of the runs in lines of the options' width.
+func (l *TableOptions) Account(o *results.Outcome) string {
+	width := l.newSheet().width
 	all := accounts(o)
 	if len(all) == 0 {
 		return ""

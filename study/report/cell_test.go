@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 )
 
@@ -72,16 +72,16 @@ func TestCurves(t *testing.T) {
 			IsNum: true}}
 	}
 	p := points(at("b", "1"), at("b", "22"), at("a", "1"), at("a", "22"))
-	d := collect(experiment.Plot{X: "scheme", Y: "m"}, p, false)
+	d := collect(plots.Plot{X: "scheme", Y: "m"}, p, false)
 	if strings.Join(d.words, " ") != "b a" || len(d.lines) != 2 || d.lines[0].name != "n=1" || len(d.lines[1].x) != 2 ||
 		d.lines[1].x[1] != 1 {
 		t.Errorf("%+v", d)
 	}
-	d = collect(experiment.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p, false)
+	d = collect(plots.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p, false)
 	if d.words != nil || len(d.lines) != 2 || d.lines[0].name != "b" || d.lines[1].x[1] != 2 {
 		t.Errorf("%+v", d)
 	}
-	svg, err := SVG(experiment.Plot{X: "scheme", Y: "m"}, p)
+	svg, err := SVG(plots.Plot{X: "scheme", Y: "m"}, p)
 	if err != nil || !strings.Contains(string(svg), ">b<") || !strings.Contains(string(svg), ">n=22<") {
 		t.Errorf("%v: %s", err, svg)
 	}
@@ -92,7 +92,7 @@ func TestCurves(t *testing.T) {
 func TestNames(t *testing.T) {
 	key := `a<b>&"/../c`
 	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
-	svg, err := SVG(experiment.Plot{X: key, Y: "m", Lines: []string{key}}, p)
+	svg, err := SVG(plots.Plot{X: key, Y: "m", Lines: []string{key}}, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ func Chosen(o *results.Outcome) (lines []string) {
 	if o.Chosen != nil {
 		lines = append(lines, chosen(o.Chosen, ""))
 	}
-	if o.World == experiment.Lab && o.Beside != nil && o.Beside.Chosen != nil {
-		lines = append(lines, chosen(o.Beside.Chosen, "in the simulator "))
+	if o.World == experiment.Lab && o.Counterpart != nil && o.Counterpart.Chosen != nil {
+		lines = append(lines, chosen(o.Counterpart.Chosen, "in the simulator "))
 	}
 	return lines
 }
@@ -28,5 +28,6 @@ func chosen(c *results.Chosen, where string) string {
 // tooWide reports whether there are seeds of which not even the most were enough, or it is not known how many are.
 func tooWide(o *results.Outcome) bool {
 	return o.Chosen != nil && o.Chosen.State != results.Met ||
-		o.World == experiment.Lab && o.Beside != nil && o.Beside.Chosen != nil && o.Beside.Chosen.State != results.Met
+		o.World == experiment.Lab && o.Counterpart != nil && o.Counterpart.Chosen != nil &&
+			o.Counterpart.Chosen.State != results.Met
 }

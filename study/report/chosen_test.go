@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/results"
 )
 
@@ -39,9 +39,9 @@ func TestChosen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := labOutcome(t)
 			if !c.lab {
-				o = o.Beside
+				o = o.Counterpart
 			} else {
-				o.Beside.Spec, o.Beside.Chosen = s, c.beside
+				o.Counterpart.Spec, o.Counterpart.Chosen = s, c.beside
 			}
 			o.Spec, o.Chosen, o.Dir = s, c.own, t.TempDir()
 			path, err := Write(o, Page{})
@@ -64,7 +64,7 @@ func TestChosen(t *testing.T) {
 			if text := strings.Join(strings.Fields(Text(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
 				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
 			}
-			titled := slices.ContainsFunc(s.Plots(), func(p experiment.Plot) bool {
+			titled := slices.ContainsFunc(s.Plots(), func(p plots.Plot) bool {
 				svg, err := worldsOf(o).svg(p)
 				return err == nil && strings.Contains(string(svg), " by the data")
 			})
@@ -74,7 +74,7 @@ func TestChosen(t *testing.T) {
 		})
 	}
 	o := labOutcome(t)
-	o.Spec, o.Beside = s, nil
+	o.Spec, o.Counterpart = s, nil
 	if text := facts(o, 1); strings.Contains(text, "of the simulator") || len(Chosen(o)) > 0 {
 		t.Errorf("without the simulator's results it says %s, %q", text, Chosen(o))
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"weir/study/claim"
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 	"weir/study/measure"
 )
@@ -151,7 +151,7 @@ type label struct {
 
 // labels name the curves of points: by the keys of lines, and by others that the points vary, for else a curve would
 // go back.
-func labels(p experiment.Plot, points []PointSummary) func(*PointSummary) label {
+func labels(p plots.Plot, points []PointSummary) func(*PointSummary) label {
 	texts, varied := map[string]string{}, map[string]bool{} // of each key its first value; those that have others
 	for _, s := range points {
 		for _, c := range s.Point {
@@ -187,7 +187,7 @@ func labels(p experiment.Plot, points []PointSummary) func(*PointSummary) label 
 }
 
 // collect makes a plot's curves in the order of the points.
-func collect(p experiment.Plot, points []PointSummary, each bool) drawing {
+func collect(p plots.Plot, points []PointSummary, each bool) drawing {
 	d := drawing{index: map[string]int{}, xName: p.X, yName: p.Y, each: each}
 	if len(points) == 0 {
 		return d
@@ -204,13 +204,13 @@ func collect(p experiment.Plot, points []PointSummary, each bool) drawing {
 	}
 	name := labels(p, points)
 	switch {
-	case p.Drawn == experiment.KindBox:
+	case p.Drawn == plots.KindBox:
 		d.boxes(p, points, name)
-	case p.Kind == experiment.OverTime:
+	case p.Kind == plots.OverTime:
 		d.overTime(p, points, name)
-	case p.Kind == experiment.OverSize:
+	case p.Kind == plots.OverSize:
 		d.overSize(p, points, name)
-	case p.Kind == experiment.CDF:
+	case p.Kind == plots.CDF:
 		d.cumulative(p, points, name)
 	default:
 		d.overSweep(p, points, name)
@@ -219,15 +219,15 @@ func collect(p experiment.Plot, points []PointSummary, each bool) drawing {
 }
 
 // wanted reports whether a plot shows a group: that of a name, or a flow of the traffic of that name.
-func wanted(p *experiment.Plot, group string) bool {
+func wanted(p *plots.Plot, group string) bool {
 	return len(p.Groups) == 0 || slices.ContainsFunc(p.Groups, func(g string) bool {
 		return group == g || strings.HasPrefix(group, g+".")
 	})
 }
 
 // places gives points their places on the axis of a sweep key, which words have in their order.
-func (d *drawing) places(p experiment.Plot, points []PointSummary) (at []float64) {
-	numbers := p.Drawn != experiment.KindBars && p.Drawn != experiment.KindBox && p.Drawn != experiment.KindHeat
+func (d *drawing) places(p plots.Plot, points []PointSummary) (at []float64) {
+	numbers := p.Drawn != plots.KindBars && p.Drawn != plots.KindBox && p.Drawn != plots.KindHeat
 	for _, s := range points {
 		for _, c := range s.Point {
 			numbers = numbers && (c.IsNum || c.Key != p.X)
@@ -257,7 +257,7 @@ func (d *drawing) places(p experiment.Plot, points []PointSummary) (at []float64
 
 // overSweep has a measure over a sweep key. A measure with several groups that the plot neither distinguishes nor
 // chooses is shown by its first group (a queue's mean), and the note names the others.
-func (d *drawing) overSweep(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) overSweep(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 1
 	var left []string
 	shown := ""
@@ -288,7 +288,7 @@ func (d *drawing) overSweep(p experiment.Plot, points []PointSummary, name func(
 }
 
 // overTime has a series of each point's first run, or with a band the mean of all runs.
-func (d *drawing) overTime(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) overTime(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.plain, d.xUnit = true, "s"
 	if p.Error == "band" && d.most > 1 {
 		d.meansOverTime(p, points, name)
@@ -332,7 +332,7 @@ func (d *drawing) overTime(p experiment.Plot, points []PointSummary, name func(*
 }
 
 // meansOverTime has the means of all runs' series, with their intervals.
-func (d *drawing) meansOverTime(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) meansOverTime(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	for i := range points {
 		s := &points[i]
 		var groups []string
@@ -414,7 +414,7 @@ func thinned(values []measure.Number, most int) (out []sampled) {
 }
 
 // overSize has a measure by flow size, at the largest size of each bin.
-func (d *drawing) overSize(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) overSize(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.xUnit = "bytes"
 	for _, t := range SizeTables(points) {
 		m := t.Measure

@@ -13,7 +13,7 @@ import (
 )
 
 // Diff compares two outcomes, as wide as a terminal of which nothing is known.
-func Diff(a, b *results.Outcome) (shown string, common int) { return (&Look{}).Diff(a, b) }
+func Diff(a, b *results.Outcome) (shown string, common int) { return (&TableOptions{}).Diff(a, b) }
 
 // changed is a value of which two outcomes have different numbers.
 type changed struct {
@@ -26,8 +26,8 @@ type changed struct {
 // and for the others each value of both, with the change and its 95 % interval
 // (Welch). Values that agree exactly are only counted. common is how many values both have: of none there is nothing
 // to compare.
-func (l *Look) Diff(a, b *results.Outcome) (shown string, common int) {
-	out := l.sheet()
+func (l *TableOptions) Diff(a, b *results.Outcome) (shown string, common int) {
+	out := l.newSheet()
 	for _, x := range []struct {
 		name string
 		of   *results.Outcome

@@ -12,23 +12,23 @@ import (
 func TestDocuments(t *testing.T) {
 	o := outcome(t)
 	o.Spec = paperSpec(t, "")
-	look := &Look{}
-	doc, err := look.Markdown(o)
+	options := &TableOptions{}
+	doc, err := options.Markdown(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	testutil.Golden(t, "report.md", doc)
-	tex, err := look.LaTeX(o)
+	tex, err := options.LaTeX(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	testutil.Golden(t, "report.tex", tex)
 	lab := labOutcome(t)
-	if doc, err = look.Markdown(lab); err != nil {
+	if doc, err = options.Markdown(lab); err != nil {
 		t.Fatal(err)
 	}
 	testutil.Golden(t, "lab.md", doc)
-	if tex, err = look.LaTeX(lab); err != nil {
+	if tex, err = options.LaTeX(lab); err != nil {
 		t.Fatal(err)
 	}
 	sound(t, tex)
@@ -47,8 +47,8 @@ func TestHostileDocuments(t *testing.T) {
 	o.Claims = outcome(t).Claims
 	o.Claims[0].Says, o.Claims[1].ID, o.Claims[2].Measured, o.Command = hostileDocument, hostileDocument, hostileDocument,
 		hostileDocument
-	look := &Look{}
-	doc, err := look.Markdown(o)
+	options := &TableOptions{}
+	doc, err := options.Markdown(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestHostileDocuments(t *testing.T) {
 			t.Errorf("the document has %q", bad)
 		}
 	}
-	tex, err := look.LaTeX(o)
+	tex, err := options.LaTeX(o)
 	if err != nil {
 		t.Fatal(err)
 	}

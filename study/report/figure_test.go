@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
@@ -40,7 +40,7 @@ func swept(values []float64, schemes []string, seeds int) (points []PointSummary
 }
 
 // figureOf makes the figure of a plot.
-func figureOf(t *testing.T, p experiment.Plot, points []PointSummary) *figure.Figure {
+func figureOf(t *testing.T, p plots.Plot, points []PointSummary) *figure.Figure {
 	t.Helper()
 	f, err := (&worlds{own: points}).figure(p)
 	if err != nil || f == nil {
@@ -73,7 +73,7 @@ func TestTimelines(t *testing.T) {
 		}
 		return Summarise(runs)
 	}
-	plot := experiment.Plot{Kind: experiment.OverRanks, Drawn: experiment.KindTimeline, X: "time"}
+	plot := plots.Plot{Kind: plots.OverRanks, Drawn: plots.KindTimeline, X: "time"}
 	f := figureOf(t, plot, of(5, 40))
 	if len(f.Panels) != 2 || f.Panels[0].Title != "n=0 train" || len(f.Panels[0].Rows.Names) != 5 ||
 		f.Panels[0].Rows.Names[4] != "4 h4" || len(f.Panels[1].Rows.Names) != 32 || f.Panels[1].Rows.Names[0] != "0 h0" {
@@ -122,12 +122,12 @@ func named(n int) (all []string) {
 
 // Of a measure that is not by traffic the first group is drawn, and the plot says which others are not.
 func TestFirstGroupIsSaid(t *testing.T) {
-	f := figureOf(t, experiment.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2},
+	f := figureOf(t, plots.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2},
 		[]string{"abc"}, 2))
 	if !strings.Contains(f.Note, "only mean, not p99") {
 		t.Errorf("the note is %q", f.Note)
 	}
-	f = figureOf(t, experiment.Plot{X: "n", Y: "goodput", Lines: []string{"scheme", "traffic"}},
+	f = figureOf(t, plots.Plot{X: "n", Y: "goodput", Lines: []string{"scheme", "traffic"}},
 		swept([]float64{1}, []string{"x"}, 1))
 	if strings.Join(f.Names, ",") != "x a,x b" || strings.Contains(f.Note, "only") {
 		t.Errorf("%q, %q", f.Names, f.Note)
@@ -136,7 +136,7 @@ func TestFirstGroupIsSaid(t *testing.T) {
 
 // One traffic can be chosen.
 func TestOneTraffic(t *testing.T) {
-	f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"},
+	f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"},
 		1))
 	if len(f.Panels[0].Marks) != 1 || f.Panels[0].Marks[0].Y[0] != 24 || f.Title != "goodput of b over n" {
 		t.Errorf("%q: %+v", f.Title, f.Panels[0].Marks)
@@ -147,7 +147,7 @@ func TestOneTraffic(t *testing.T) {
 func TestManyCurves(t *testing.T) {
 	for _, n := range []int{1, 16, 17, 40, 300} {
 		t.Run(fmt.Sprint(n, " curves"), func(t *testing.T) {
-			f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"a"}, Lines: []string{"scheme"}},
+			f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}, Lines: []string{"scheme"}},
 				swept([]float64{1, 2, 3}, named(n), 1))
 			marks, most := 0, 0
 			for _, p := range f.Panels {
@@ -164,7 +164,7 @@ func TestManyCurves(t *testing.T) {
 			}
 		})
 	}
-	f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Lines: []string{"scheme", "traffic"}},
+	f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Lines: []string{"scheme", "traffic"}},
 		swept([]float64{1, 2}, named(12), 1))
 	if len(f.Panels) != 2 || f.Panels[0].Title != "a" || len(f.Names) != 12 {
 		t.Errorf("24 curves of 12 schemes and 2 traffics: %d panels, %d names", len(f.Panels), len(f.Names))
@@ -173,7 +173,7 @@ func TestManyCurves(t *testing.T) {
 
 // The same of 30 series over time: none is left out.
 func TestManySeries(t *testing.T) {
-	f := figureOf(t, experiment.Plot{Kind: experiment.OverTime, X: "time", Y: "queue"}, swept([]float64{1, 2, 3},
+	f := figureOf(t, plots.Plot{Kind: plots.OverTime, X: "time", Y: "queue"}, swept([]float64{1, 2, 3},
 		named(10), 1))
 	marks := 0
 	for _, p := range f.Panels {
@@ -187,13 +187,13 @@ func TestManySeries(t *testing.T) {
 // Words are bars, from 0 on, which no line joins; numbers are lines.
 func TestCategoriesAreBars(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 3)
-	f := figureOf(t, experiment.Plot{X: "scheme", Y: "goodput", Groups: []string{"a"}}, points)
+	f := figureOf(t, plots.Plot{X: "scheme", Y: "goodput", Groups: []string{"a"}}, points)
 	for _, m := range f.Panels[0].Marks {
 		if m.Form != figure.Bars || !f.Y.Zero || m.Low == nil {
 			t.Errorf("over words: %+v", m)
 		}
 	}
-	f = figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)
+	f = figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)
 	for _, m := range f.Panels[0].Marks {
 		if m.Form != figure.Line {
 			t.Errorf("over numbers: %+v", m)
@@ -212,7 +212,7 @@ func TestAxisOfFactors(t *testing.T) {
 		{[]float64{10, 20, 30, 40}, false, false, "10 20 30 40"},
 		{[]float64{0, 1, 10, 100}, false, false, "0 20 40 60 80 100"}} {
 		t.Run(fmt.Sprint(c.values, c.scaled), func(t *testing.T) {
-			f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"a"}, Scaled: c.scaled},
+			f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}, Scaled: c.scaled},
 				swept(c.values, []string{"x"}, 1))
 			all := strings.Join(texts(t, f), " ")
 			if f.X.Log != c.log || !strings.Contains(all, c.ticks+" ") {
@@ -229,7 +229,7 @@ func TestPercent(t *testing.T) {
 		c := &points[i].Point[1]
 		c.Text, c.Value = c.Text+"%", c.Value/100
 	}
-	f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)
+	f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)
 	if all := strings.Join(texts(t, f), " "); f.X.Label != "n [%]" || !strings.Contains(all, "1 2 3 4") ||
 		strings.Contains(all, "0.01") {
 		t.Errorf("%s: %s", f.X.Label, all)
@@ -248,7 +248,7 @@ func TestAxesStart(t *testing.T) {
 		least, _ = strconv.ParseFloat(m[1], 64)
 		return least
 	}
-	f := figureOf(t, experiment.Plot{Kind: experiment.CDF, X: "queue", Y: "cdf"}, swept([]float64{1}, []string{"x"}, 1))
+	f := figureOf(t, plots.Plot{Kind: plots.CDF, X: "queue", Y: "cdf"}, swept([]float64{1}, []string{"x"}, 1))
 	if got := data(f); got < 0.9 || got > 0.93 {
 		t.Errorf("shares of 0.93 and 1: the axis starts at %g", got)
 	}
@@ -256,13 +256,13 @@ func TestAxesStart(t *testing.T) {
 	for i := range points { // intervals that reach below 0
 		points[i].Values[0].Half = 100e6
 	}
-	if got := data(figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)); got != 0 {
+	if got := data(figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)); got != 0 {
 		t.Errorf("goodput with wide intervals: the axis starts at %g", got)
 	}
 	for i := range points {
 		points[i].Values[0].Mean, points[i].Values[0].Half = 97e6+1e6*float64(i), math.NaN()
 	}
-	if got := data(figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)); got < 90 {
+	if got := data(figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)); got < 90 {
 		t.Errorf("97 and 98 Mb/s: the axis starts at %g", got)
 	}
 }
@@ -270,72 +270,72 @@ func TestAxesStart(t *testing.T) {
 // What else the keys ask for: ranges, ticks, labels, title, order, names, boxes, heat maps, bands, panels.
 func TestKeys(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 3)
-	base := experiment.Plot{X: "n", Y: "goodput", Lines: []string{"scheme"}, Groups: []string{"a"}}
+	base := plots.Plot{X: "n", Y: "goodput", Lines: []string{"scheme"}, Groups: []string{"a"}}
 	for name, c := range map[string]struct {
-		set  func(p *experiment.Plot)
+		set  func(p *plots.Plot)
 		want func(f *figure.Figure) bool
 	}{
-		"range": {func(p *experiment.Plot) {
-			p.YRange = experiment.Range{Low: 5e6, High: 14e6, HasLow: true, HasHigh: true}
+		"range": {func(p *plots.Plot) {
+			p.YRange = plots.Range{Low: 5e6, High: 14e6, HasLow: true, HasHigh: true}
 		},
 			func(f *figure.Figure) bool {
 				return f.Y.Min == 5 && f.Y.Max == 14 && strings.Contains(strings.Join(texts(t, f), " "), "outside of the axes")
 			}},
-		"ticks": {func(p *experiment.Plot) { p.XTicks.At = []float64{1, 3} }, func(f *figure.Figure) bool {
+		"ticks": {func(p *plots.Plot) { p.XTicks.At = []float64{1, 3} }, func(f *figure.Figure) bool {
 			return len(f.X.Ticks) == 2
 		}},
-		"label": {func(p *experiment.Plot) { p.XLabel = "flows" },
+		"label": {func(p *plots.Plot) { p.XLabel = "flows" },
 			func(f *figure.Figure) bool { return f.X.Label == "flows" }},
-		"title": {func(p *experiment.Plot) { p.Title = "T" }, func(f *figure.Figure) bool { return f.Title == "T" }},
-		"none": {func(p *experiment.Plot) { p.Untitled = true },
+		"title": {func(p *plots.Plot) { p.Title = "T" }, func(f *figure.Figure) bool { return f.Title == "T" }},
+		"none": {func(p *plots.Plot) { p.Untitled = true },
 			func(f *figure.Figure) bool { return f.Title+f.Note == "" }},
-		"legend": {func(p *experiment.Plot) { p.Legend = "right" }, func(f *figure.Figure) bool {
+		"legend": {func(p *plots.Plot) { p.Legend = "right" }, func(f *figure.Figure) bool {
 			return f.Legend == figure.Right
 		}},
-		"order": {func(p *experiment.Plot) { p.Order = []string{"none"} },
+		"order": {func(p *plots.Plot) { p.Order = []string{"none"} },
 			func(f *figure.Figure) bool { return f.Names[0] == "none" && f.Names[1] == "abc" }},
-		"falling": {func(p *experiment.Plot) { p.Order, p.Drawn = []string{"falling"}, experiment.KindBars },
+		"falling": {func(p *plots.Plot) { p.Order, p.Drawn = []string{"falling"}, plots.KindBars },
 			func(f *figure.Figure) bool { return strings.Join(f.X.Words, "") == "321" }},
-		"names": {func(p *experiment.Plot) { p.Names = map[string]string{"abc": "P4-ABC", "n": "users"} },
+		"names": {func(p *plots.Plot) { p.Names = map[string]string{"abc": "P4-ABC", "n": "users"} },
 			func(f *figure.Figure) bool { return f.Names[0] == "P4-ABC" && f.X.Label == "users" }},
-		"error": {func(p *experiment.Plot) { p.Error = "none" },
+		"error": {func(p *plots.Plot) { p.Error = "none" },
 			func(f *figure.Figure) bool {
 				return f.Panels[0].Marks[0].Low == nil && !strings.Contains(f.Note, "interval")
 			}},
-		"band": {func(p *experiment.Plot) { p.Error = "band" },
+		"band": {func(p *plots.Plot) { p.Error = "band" },
 			func(f *figure.Figure) bool { return f.Panels[0].Marks[0].Band }},
-		"panels": {func(p *experiment.Plot) { p.Panels = "scheme" },
+		"panels": {func(p *plots.Plot) { p.Panels = "scheme" },
 			func(f *figure.Figure) bool { return len(f.Panels) == 2 }},
-		"width": {func(p *experiment.Plot) { p.Width, p.Text = 252, 9 },
+		"width": {func(p *plots.Plot) { p.Width, p.Text = 252, 9 },
 			func(f *figure.Figure) bool { return f.Size.Width == 252 && f.Size.Text == 9 }},
-		"points": {func(p *experiment.Plot) { p.Drawn = experiment.KindPoints },
+		"points": {func(p *plots.Plot) { p.Drawn = plots.KindPoints },
 			func(f *figure.Figure) bool { return f.Panels[0].Marks[0].Form == figure.Points }},
-		"box": {func(p *experiment.Plot) { p.Drawn = experiment.KindBox },
+		"box": {func(p *plots.Plot) { p.Drawn = plots.KindBox },
 			func(f *figure.Figure) bool {
 				m := f.Panels[0].Marks[0]
 				return m.Form == figure.Boxes && m.Boxes[0] == figure.Box{Low: 14, Q1: 14, Median: 15, Q3: 16, High: 16}
 			}},
-		"heat": {func(p *experiment.Plot) { p.Drawn, p.Y, p.Z = experiment.KindHeat, "scheme", "goodput" },
+		"heat": {func(p *plots.Plot) { p.Drawn, p.Y, p.Z = plots.KindHeat, "scheme", "goodput" },
 			func(f *figure.Figure) bool {
 				h := f.Panels[0].Heat
 				return h.Rows == 2 && h.Columns == 3 && h.Values[0] == 15 && strings.Join(f.Y.Words, " ") == "abc none"
 			}},
-		"heat over time": {func(p *experiment.Plot) {
-			p.Drawn, p.Kind, p.X, p.Y, p.Z = experiment.KindHeat, experiment.OverTime, "time", "scheme", "queue"
+		"heat over time": {func(p *plots.Plot) {
+			p.Drawn, p.Kind, p.X, p.Y, p.Z = plots.KindHeat, plots.OverTime, "time", "scheme", "queue"
 			p.Groups, p.Panels = nil, "n"
 		}, func(f *figure.Figure) bool { return len(f.Panels) == 3 && f.Panels[0].Heat.Columns == 3 }},
-		"series with band": {func(p *experiment.Plot) {
-			p.Kind, p.X, p.Y, p.Groups, p.Error = experiment.OverTime, "time", "queue", nil, "band"
+		"series with band": {func(p *plots.Plot) {
+			p.Kind, p.X, p.Y, p.Groups, p.Error = plots.OverTime, "time", "queue", nil, "band"
 		},
 			func(f *figure.Figure) bool {
 				m := f.Panels[0].Marks[0]
 				return m.Band && m.Y[1] == 15 && m.High[1] > 15
 			}},
-		"ccdf": {func(p *experiment.Plot) {
-			p.Kind, p.X, p.Y, p.LogY, p.Groups = experiment.CDF, "queue", "ccdf", true, nil
+		"ccdf": {func(p *plots.Plot) {
+			p.Kind, p.X, p.Y, p.LogY, p.Groups = plots.CDF, "queue", "ccdf", true, nil
 		},
 			func(f *figure.Figure) bool { return math.Abs(f.Panels[0].Marks[0].Y[1]-0.07) < 1e-9 }},
-		"box of all values": {func(p *experiment.Plot) { p.Drawn, p.Y, p.Groups = experiment.KindBox, "queue", nil },
+		"box of all values": {func(p *plots.Plot) { p.Drawn, p.Y, p.Groups = plots.KindBox, "queue", nil },
 			func(f *figure.Figure) bool { b := f.Panels[0].Marks[0].Boxes[0]; return b.Median == 0 && b.High > 10 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestHeatWithPaper(t *testing.T) {
 		}
 	}
 	paper[1].Values[0].Mean, paper[5].Values[0].Mean = 50e6, 7e6 // abc at 2, none at 3
-	p := experiment.Plot{X: "n", Y: "scheme", Z: "goodput", Drawn: experiment.KindHeat, Groups: []string{"a"}}
+	p := plots.Plot{X: "n", Y: "scheme", Z: "goodput", Drawn: plots.KindHeat, Groups: []string{"a"}}
 	for _, order := range []string{"", "falling"} {
 		if p.Order = nil; order != "" {
 			p.Order = []string{order}

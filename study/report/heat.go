@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 )
 
 // heat makes a heat map: a measure by two sweep keys, by one and the groups, or over time.
-func (all *worlds) heat(p experiment.Plot) (*figure.Figure, error) {
+func (all *worlds) heat(p plots.Plot) (*figure.Figure, error) {
 	w := all.only(p.Means)
 	points := w.own
 	if len(points) == 0 {
@@ -20,8 +20,8 @@ func (all *worlds) heat(p experiment.Plot) (*figure.Figure, error) {
 		return nil, nil
 	}
 	q := p // the same curves as another plot would have: a row each
-	q.Drawn, q.Y, q.Lines = experiment.KindHeat, p.Z, []string{p.Y}
-	if p.Kind == experiment.OverTime {
+	q.Drawn, q.Y, q.Lines = plots.KindHeat, p.Z, []string{p.Y}
+	if p.Kind == plots.OverTime {
 		q.Drawn = ""
 	}
 	x := &drawn{Plot: q, shown: map[string]bool{}}
@@ -29,7 +29,7 @@ func (all *worlds) heat(p experiment.Plot) (*figure.Figure, error) {
 	if len(x.own.lines) == 0 {
 		return nil, nil
 	}
-	if w.paper != nil && p.Kind == experiment.OverSweep {
+	if w.paper != nil && p.Kind == plots.OverSweep {
 		x.paper = collect(q, w.paper, false)
 	}
 	x.order()
@@ -46,10 +46,10 @@ func (all *worlds) heat(p experiment.Plot) (*figure.Figure, error) {
 		f.Y.Label = p.YLabel
 	}
 	f.Y.Words, f.Names = f.Names, nil
-	bar := axisOf(axis(x.call(spoken(p.Z)), x.yScale.Unit), p.ZLabel, p.ZRange, experiment.Ticks{}, x.yScale, false)
+	bar := axisOf(axis(x.call(spoken(p.Z)), x.yScale.Unit), p.ZLabel, p.ZRange, plots.Ticks{}, x.yScale, false)
 	f.Bar, f.Legend = &bar, figure.NoLegend
 	if x.crossed {
-		f.Legend, f.Extra = figure.Place(p.Look.Legend), []figure.Entry{{Name: paperName, Form: figure.Crosses, Series: -1}}
+		f.Legend, f.Extra = figure.Place(p.Style.Legend), []figure.Entry{{Name: paperName, Form: figure.Crosses, Series: -1}}
 	}
 	x.Plot = p
 	x.heading()

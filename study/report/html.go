@@ -85,7 +85,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
 	runs.explain(o.Spec)
 	var sizes []table
-	for _, g := range w.sizeGrids(&Look{}) {
+	for _, g := range w.sizeGrids(&TableOptions{}) {
 		g = g.page()
 		t := tableOf(g.title, g.keys, g.values, g.rows)
 		t.Legend = legendOf(g.values, w.conditions, "bold:", "underlined:")
@@ -108,10 +108,10 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	agreed := results.Agree(o.Agreements())
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
-		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
+		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": pairClaims(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec),
-		"Explained": (&Look{}).Explained(o.Spec),
+		"Outside": outside(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": Without(o.Spec),
+		"Explained": (&TableOptions{}).Explained(o.Spec),
 		"Sources":   sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
@@ -119,7 +119,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn,
 		"Table": runs, "Sizes": sizes, "Drops": dropped,
-		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
+		"Ends": Status(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programs(o),
 		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(), "Ran": ran(o, p),
@@ -200,10 +200,10 @@ func simulated(o *results.Outcome) (n int, known bool) {
 		return 0, false
 	case !byNeed:
 		return o.Spec.Repeat(), true
-	case o.Beside == nil:
+	case o.Counterpart == nil:
 		return 0, false
 	}
-	return o.Beside.Seeds(), true
+	return o.Counterpart.Seeds(), true
 }
 
 // seeds names those of every point: the first n.

@@ -21,6 +21,7 @@ import (
 	"weir/internal/testkit/testutil"
 	"weir/study/claim"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
@@ -75,7 +76,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 	t.Helper()
 	sim := outcome(t)
 	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t, ""), "time up", nil, 0
-	o := &results.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
+	o := &results.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Counterpart: sim, Missing: 4,
 		Command: "weir run room/figure --on lab"}
 	point := 0
 	for _, r := range sim.Runs {
@@ -117,7 +118,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 	}
 	o.Claims = slices.Clone(sim.Claims)
 	o.Claims[0].Verdict, o.Claims[0].N, o.Claims[0].Measured = claim.Fails, 8, "scheme=abc r0=10Mbps: x = 3 < 2"
-	o.Beside.Claims = o.Beside.Claims[:2] // the third has no verdict of the simulator
+	o.Counterpart.Claims = o.Counterpart.Claims[:2] // the third has no verdict of the simulator
 	return o
 }
 
@@ -143,7 +144,7 @@ func TestPaperColumns(t *testing.T) {
 	got := Text(o)
 	for _, want := range []string{o.Spec.Title() + "\n", "\n3 claims: 1 holds, 1 fails, 1 undecided\n" +
 		Claims(o.Claims) + "\n",
-		"\n\n" + Results(o.Spec, Summarise(o.Runs)) + "\n", "\n\n" + Ends(o)} {
+		"\n\n" + Results(o.Spec, Summarise(o.Runs)) + "\n", "\n\n" + Status(o)} {
 		if at := strings.Index(got, want); at < 0 {
 			t.Errorf("without a paper's numbers: after what comes before, it lacks\n%s\ngot\n%s", want, got)
 		} else {
@@ -178,7 +179,7 @@ func TestAgreement(t *testing.T) {
 					Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
 			}
 			o := &results.Outcome{World: experiment.Lab, Spec: resolved(t), Runs: run(c.lab),
-				Beside: &results.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
+				Counterpart: &results.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
 			_, values := worldsOf(o).columns()
 			if got := values[len(values)-1].cells[0].String(); got != c.want {
 				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
@@ -233,7 +234,7 @@ func TestTooFewSamples(t *testing.T) {
 				return all
 			}
 			o := &results.Outcome{World: experiment.Lab, Spec: paperSpec(t, ""), Runs: runs(c.lab),
-				Beside: &results.Outcome{World: experiment.Sim, Runs: runs(c.sim)}}
+				Counterpart: &results.Outcome{World: experiment.Sim, Runs: runs(c.sim)}}
 			w := worldsOf(o)
 			for i, group := range []string{"s->b p50", "s->b p99"} {
 				d, judged := w.difference(Value{Measure: "queue", Group: group, Unit: "packets"})
@@ -261,7 +262,7 @@ func TestTooFewSamples(t *testing.T) {
 // Without the simulator's results the lab's stand alone, and nothing is judged.
 func TestLabAlone(t *testing.T) {
 	o := labOutcome(t)
-	o.Beside = nil
+	o.Counterpart = nil
 	text := Text(o)
 	if strings.Contains(text, "inside") || strings.Contains(text, "simulator  lab  ") ||
 		!strings.Contains(text, "not compared") || !strings.Contains(text, "–          fails      a.b") {
@@ -271,7 +272,7 @@ func TestLabAlone(t *testing.T) {
 	if _, err := Write(o, Page{}); err != nil {
 		t.Error(err)
 	}
-	o.Runs, o.Beside = nil, labOutcome(t).Beside // interrupted before the first run
+	o.Runs, o.Counterpart = nil, labOutcome(t).Counterpart // interrupted before the first run
 	if text := Text(o); !strings.Contains(text, "not compared") {
 		t.Error(text)
 	}
@@ -285,7 +286,7 @@ func TestLabAlone(t *testing.T) {
 func TestLabPage(t *testing.T) {
 	o := labOutcome(t)
 	o.Dir, o.Spec = t.TempDir(), paperSpec(t, "repeat: 3\nlab_repeat: 2\n")
-	o.Beside.Spec = o.Spec
+	o.Counterpart.Spec = o.Spec
 	path, err := Write(o, Page{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -344,15 +345,15 @@ func TestBothWorldsPlot(t *testing.T) {
 	if strings.Count(text, ">abc client0<") != 1 {
 		t.Error("a curve stands twice in the legend")
 	}
-	o.Beside = nil
+	o.Counterpart = nil
 	if svg, err = worldsOf(o).svg(o.Spec.Plots()[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
-	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF,
+	for _, k := range []plots.Plot{{Kind: plots.OverTime, X: "time", Y: "queue"}, {Kind: plots.CDF,
 		X: "queue", Y: "cdf"}} {
 		t.Run(string(k.Kind), func(t *testing.T) {
 			o := labOutcome(t)
-			for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
+			for _, r := range append(slices.Clone(o.Runs), o.Counterpart.Runs...) {
 				r.Series = []measure.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,
 					Values: []measure.Number{1, 2, 3}}}
 				r.Distributions = []measure.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
@@ -444,7 +445,7 @@ func TestLabDocuments(t *testing.T) {
 		}
 		return all
 	}
-	all, sim := rows(o), rows(o.Beside)
+	all, sim := rows(o), rows(o.Counterpart)
 	if all[0][0] != "world" || all[1][0] != "lab" || all[len(all)-1][0] != "sim" || sim[0][0] != "run" ||
 		len(all)-1 != (len(sim)-1)*26/18 {
 		t.Errorf("%v … %v (%d), %v (%d)", all[0], all[len(all)-1], len(all), sim[0], len(sim))
@@ -454,7 +455,7 @@ func TestLabDocuments(t *testing.T) {
 // Two folders of different worlds can be compared.
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
-	text, _ := Diff(o.Beside, o)
+	text, _ := Diff(o.Counterpart, o)
 	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]",
 		"only in A: scheme=abc r0=100Mbps"} {
 		t.Run(want, func(t *testing.T) {

@@ -14,9 +14,9 @@ const lineOfText = 110
 
 // LaTeX is the report as tables to be read in by \input: claims, results, and tables by flow size. They need the
 // package booktabs, and no other.
-func (l *Look) LaTeX(o *results.Outcome) (string, error) {
+func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
-	l = l.of(o.Spec, w.all)
+	l = l.resolve(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ func latexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string)
 	}
 	latexBegin(b, []string{o.Spec.Title() + ": " + verdictsOf(o.Claims)}, label+"-claims")
 	b.WriteString("\\begin{tabular}{" + form + "}\n\\toprule\n" + head + " \\\\\n\\midrule\n")
-	for _, c := range claimsBeside(o) {
+	for _, c := range pairClaims(o) {
 		if lab {
 			sim := undefinedText
 			if c.Sim != nil {

@@ -21,7 +21,7 @@ func TestLaTeXCompiles(t *testing.T) {
 	}
 	o.Claims = outcome(t).Claims
 	o.Claims[0].Says = hostileDocument
-	look := &Look{}
+	options := &TableOptions{}
 	dir := t.TempDir()
 	body := ""
 	for _, x := range []string{"a", "b"} {
@@ -29,7 +29,7 @@ func TestLaTeXCompiles(t *testing.T) {
 		if x == "b" {
 			y = labOutcome(t)
 		}
-		tex, err := look.LaTeX(y)
+		tex, err := options.LaTeX(y)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,9 +21,9 @@ func (g *grid) forPage() *grid {
 }
 
 // Markdown is the report as a document with tables of GitHub's Markdown.
-func (l *Look) Markdown(o *results.Outcome) (string, error) {
+func (l *TableOptions) Markdown(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
-	l = l.of(o.Spec, w.all)
+	l = l.resolve(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}
@@ -87,7 +87,7 @@ func markdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 		head, rule, runs = "| simulator | lab ", "|:--|:--", "runs (simulator, lab)"
 	}
 	b.WriteString(head + "| claim | " + runs + " | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
-	for _, c := range claimsBeside(o) {
+	for _, c := range pairClaims(o) {
 		verdict, n := string(c.Verdict), strconv.Itoa(c.N)
 		if lab && c.Sim != nil {
 			verdict, n = string(c.Sim.Verdict)+" | "+verdict, fmt.Sprintf("%d, %d", c.Sim.N, c.N)

@@ -14,8 +14,8 @@ import (
 const maxMeanings = 12
 
 // Explained returns what a reader needs who stops at a name in a table of results: what the schemes of the sweep stand
-// for, and what those measures without a unit are that the look shows, a line each.
-func (l *Look) Explained(s *experiment.Spec) (lines []string) {
+// for, and what those measures without a unit are that tables show, a line each.
+func (l *TableOptions) Explained(s *experiment.Spec) (lines []string) {
 	all := s.Meanings()
 	for _, m := range all[:min(len(all), maxMeanings)] {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", m.Key, m.Value, m.Text))
@@ -26,7 +26,7 @@ func (l *Look) Explained(s *experiment.Spec) (lines []string) {
 	for _, m := range s.Measures() {
 		kind := s.KindOf(m.Name)
 		if shown := slices.ContainsFunc(append(m.Groups, measure.Grouped{}), func(g measure.Grouped) bool {
-			return l.shows(Value{Measure: m.Name, Group: g.Group})
+			return l.showsValue(Value{Measure: m.Name, Group: g.Group})
 		}); shown && kind.Name == m.Name && kind.Reads != "" {
 			lines = append(lines, m.Name+": "+kind.Reads)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 	"weir/study/results"
 )
@@ -15,7 +15,7 @@ import (
 func spoken(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // Title is a plot's heading.
-func Title(p experiment.Plot) string {
+func Title(p plots.Plot) string {
 	if p.Title != "" {
 		return p.Title
 	}
@@ -24,13 +24,13 @@ func Title(p experiment.Plot) string {
 		of = " of " + p.Groups[0]
 	}
 	switch {
-	case p.Kind == experiment.OverRanks:
+	case p.Kind == plots.OverRanks:
 		return "what ranks do" + of
-	case p.Drawn == experiment.KindHeat:
+	case p.Drawn == plots.KindHeat:
 		return spoken(p.Z) + of + " over " + spoken(p.X) + " and " + spoken(p.Y)
-	case p.Kind == experiment.CDF && p.Y == experiment.KindCCDF:
+	case p.Kind == plots.CDF && p.Y == plots.KindCCDF:
 		return "complementary distribution of " + spoken(p.X) + of
-	case p.Kind == experiment.CDF:
+	case p.Kind == plots.CDF:
 		return "distribution of " + spoken(p.X) + of
 	}
 	return spoken(p.Y) + of + " over " + spoken(p.X)
@@ -41,12 +41,12 @@ func Title(p experiment.Plot) string {
 // intervals over the seeds; a series of each point's first run; or distributions of
 // all runs of a point together. The bytes depend on the numbers only. It is nil if no
 // value is defined.
-func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
+func SVG(p plots.Plot, points []PointSummary) ([]byte, error) {
 	return (&worlds{own: points}).svg(p)
 }
 
 // Figure makes a plot of results: a file's, or one of its own. It is nil if no value is defined.
-func Figure(o *results.Outcome, p experiment.Plot) (*figure.Figure, error) {
+func Figure(o *results.Outcome, p plots.Plot) (*figure.Figure, error) {
 	return worldsOf(o).figure(p)
 }
 
@@ -54,7 +54,7 @@ func Figure(o *results.Outcome, p experiment.Plot) (*figure.Figure, error) {
 func FileName(text string) string { return fileName(text) }
 
 // svg draws a plot of all worlds in one picture.
-func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
+func (all *worlds) svg(p plots.Plot) ([]byte, error) {
 	f, err := all.figure(p)
 	if f == nil || err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 
 // drawn is one plot of all worlds while its figure is made.
 type drawn struct {
-	experiment.Plot
+	plots.Plot
 	figure.Figure
 	own, sim, paper drawing
 	both            bool  // own is the lab's, with the simulator's beside
@@ -79,11 +79,11 @@ type drawn struct {
 // figure makes a plot of all worlds: of the lab the simulator as a line and the lab as markers, of what has no
 // markers as dashes; over a sweep key the paper's numbers as crosses. A curve has its colour in every world. It is
 // nil if no value is defined.
-func (all *worlds) figure(p experiment.Plot) (*figure.Figure, error) {
-	if p.Drawn == experiment.KindHeat {
+func (all *worlds) figure(p plots.Plot) (*figure.Figure, error) {
+	if p.Drawn == plots.KindHeat {
 		return all.heat(p)
 	}
-	if p.Kind == experiment.OverRanks {
+	if p.Kind == plots.OverRanks {
 		return all.timeline(p)
 	}
 	x, err := all.collect(p)
@@ -102,15 +102,15 @@ func (all *worlds) figure(p experiment.Plot) (*figure.Figure, error) {
 }
 
 // collect has what a plot shows; nil if there is nothing.
-func (all *worlds) collect(p experiment.Plot) (*drawn, error) {
+func (all *worlds) collect(p plots.Plot) (*drawn, error) {
 	w := all.only(p.Means)
 	x := &drawn{Plot: p, both: w.sim != nil, shown: map[string]bool{}}
-	make := func(p experiment.Plot, each bool) {
+	make := func(p plots.Plot, each bool) {
 		x.own, x.sim, x.paper = collect(p, w.own, each), drawing{}, drawing{}
 		if x.both {
 			x.sim = collect(p, w.sim, each)
 		}
-		if w.paper != nil && p.Kind == experiment.OverSweep && p.Drawn != experiment.KindBox {
+		if w.paper != nil && p.Kind == plots.OverSweep && p.Drawn != plots.KindBox {
 			x.paper = collect(p, w.paper, each)
 		}
 		x.Plot = p
@@ -127,7 +127,7 @@ func (all *worlds) collect(p experiment.Plot) (*drawn, error) {
 	}
 	switch {
 	case len(x.own.lines) > 0 || len(x.sim.lines) > 0:
-	case len(w.own) > 0 && p.Kind == experiment.OverSweep && !measured(p.Y, w.own):
+	case len(w.own) > 0 && p.Kind == plots.OverSweep && !measured(p.Y, w.own):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
 	default: // no value of it is defined, as of percentiles with too few samples
 		return nil, nil
@@ -142,14 +142,14 @@ func (all *worlds) collect(p experiment.Plot) (*drawn, error) {
 }
 
 // split tries the keys by which a plot with too many curves can have panels, and takes the one with the fewest.
-func split(p experiment.Plot, points []PointSummary, make func(experiment.Plot, bool)) {
+func split(p plots.Plot, points []PointSummary, make func(plots.Plot, bool)) {
 	keys := slices.Clone(p.Lines)
 	for _, c := range points[0].Point {
 		if c.Key != p.X && !slices.Contains(keys, c.Key) {
 			keys = append(keys, c.Key)
 		}
 	}
-	if !slices.Contains(keys, byGroup) && p.Kind != experiment.OverSweep {
+	if !slices.Contains(keys, byGroup) && p.Kind != plots.OverSweep {
 		keys = append(keys, byGroup)
 	}
 	best, fewest := "", math.MaxInt
@@ -177,21 +177,21 @@ func (x *drawn) most() int {
 
 // call is what a name of the file is called in the figure.
 func (x *drawn) call(name string) string {
-	if to, ok := x.Look.Names[name]; ok {
+	if to, ok := x.Style.Names[name]; ok {
 		return to
 	}
-	if len(x.Look.Names) == 0 {
+	if len(x.Style.Names) == 0 {
 		return name
 	}
 	parts := strings.Split(name, " ")
 	for i, part := range parts {
-		if to, ok := x.Look.Names[part]; ok {
+		if to, ok := x.Style.Names[part]; ok {
 			parts[i] = to
 		} else if key, value, ok := strings.Cut(part, "="); ok {
-			if to, ok := x.Look.Names[value]; ok {
+			if to, ok := x.Style.Names[value]; ok {
 				value = to
 			}
-			if to, ok := x.Look.Names[key]; ok {
+			if to, ok := x.Style.Names[key]; ok {
 				key = to
 			}
 			parts[i] = key + "=" + value
@@ -205,14 +205,14 @@ func (x *drawn) axes() {
 	most := max(x.own.highest(), x.sim.highest(), x.paper.highest())
 	x.yScale, x.xScale = scaleFor(x.own.unit, most), scaleFor(x.own.xUnit, max(largest(x.own.xs), largest(x.sim.xs)))
 	x.logX, x.logY = x.LogX && x.own.words == nil, x.LogY
-	if !x.Scaled && x.Kind == experiment.OverSweep && x.own.words == nil && byFactors(x.own.xs) &&
+	if !x.Scaled && x.Kind == plots.OverSweep && x.own.words == nil && byFactors(x.own.xs) &&
 		!(x.XRange.HasLow && x.XRange.Low <= 0) {
 		x.logX = true
 	}
-	if low, high := extremes(x.own.xs); x.logX && (x.Kind != experiment.OverSweep || high >= 1e4*low) {
+	if low, high := extremes(x.own.xs); x.logX && (x.Kind != plots.OverSweep || high >= 1e4*low) {
 		x.xScale = Scale{baseUnit(x.own.xUnit), 1}
 	}
-	if x.logY && x.Kind != experiment.CDF {
+	if x.logY && x.Kind != plots.CDF {
 		x.yScale = Scale{baseUnit(x.own.unit), 1}
 	}
 	X, Y := &x.Figure.X, &x.Figure.Y
@@ -222,12 +222,12 @@ func (x *drawn) axes() {
 		for _, w := range x.own.words {
 			X.Words = append(X.Words, x.call(w))
 		}
-	} else if x.Kind == experiment.OverSweep {
+	} else if x.Kind == plots.OverSweep {
 		for _, v := range x.own.xs {
 			X.At = append(X.At, v*x.xScale.Factor)
 		}
 	}
-	if x.Kind == experiment.CDF {
+	if x.Kind == plots.CDF {
 		Y.Top = 1
 	}
 	Y.Zero = x.barred() && !x.logY
@@ -235,11 +235,11 @@ func (x *drawn) axes() {
 
 // barred reports whether values are bars.
 func (x *drawn) barred() bool {
-	return x.Kind == experiment.OverSweep && (x.Drawn == experiment.KindBars || x.Drawn == "" && x.own.words != nil)
+	return x.Kind == plots.OverSweep && (x.Drawn == plots.KindBars || x.Drawn == "" && x.own.words != nil)
 }
 
 // axisOf is an axis with what the file says of it.
-func axisOf(label, given string, r experiment.Range, t experiment.Ticks, sc Scale, log bool) figure.Axis {
+func axisOf(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bool) figure.Axis {
 	a := figure.Auto(label)
 	if given != "" {
 		a.Label = given
@@ -339,13 +339,13 @@ func (x *drawn) form(d *drawing) figure.Form {
 	switch {
 	case d == &x.paper:
 		return figure.Crosses
-	case x.Drawn == experiment.KindBox:
+	case x.Drawn == plots.KindBox:
 		return figure.Boxes
 	case x.both && !d.plain && d == &x.own:
 		return figure.Hollow
 	case x.barred():
 		return figure.Bars
-	case x.Drawn == experiment.KindPoints:
+	case x.Drawn == plots.KindPoints:
 		return figure.Points
 	case d.steps:
 		return figure.Steps
@@ -355,7 +355,7 @@ func (x *drawn) form(d *drawing) figure.Form {
 
 // legend adds the entries of the worlds and of the paper.
 func (x *drawn) legend() {
-	x.Figure.Legend = figure.Place(x.Look.Legend)
+	x.Figure.Legend = figure.Place(x.Style.Legend)
 	add := func(name string, form figure.Form, dash figure.Dash) {
 		x.Extra = append(x.Extra, figure.Entry{Name: name, Form: form, Dash: dash, Series: -1})
 	}
@@ -386,7 +386,7 @@ func (x *drawn) legend() {
 
 // heading makes title and note, and the figure's size.
 func (x *drawn) heading() {
-	x.Figure.Size = sizeOf(x.Look)
+	x.Figure.Size = sizeOf(x.Style)
 	if x.Untitled {
 		return
 	}
@@ -410,7 +410,7 @@ func (x *drawn) heading() {
 }
 
 // sizeOf is the size of a figure.
-func sizeOf(l experiment.Look) figure.Size {
+func sizeOf(l plots.Style) figure.Size {
 	size := figure.Screen()
 	if l.Width > 0 {
 		size = figure.Print(l.Width)

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"unicode/utf8"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/plan"
 
 	"weir/core/cc"
@@ -112,7 +113,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 // The tables, word by word; nothing is wider than a terminal.
 func TestTables(t *testing.T) {
 	o := outcome(t)
-	text := Results(o.Spec, Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Ends(o)
+	text := Results(o.Spec, Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Status(o)
 	testutil.Golden(t, "tables.txt", text)
 	for _, l := range strings.Split(text, "\n") {
 		if utf8.RuneCountInString(l) > Width {
@@ -161,7 +162,7 @@ func TestSVG(t *testing.T) {
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
-	if _, err := SVG(experiment.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+	if _, err := SVG(plots.Plot{X: "r0", Y: "nothing"}, points); err == nil {
 		t.Error("a measure that is not there is drawn")
 	}
 }
@@ -177,7 +178,7 @@ func TestSVGOddities(t *testing.T) {
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := SVG(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -388,7 +389,7 @@ func TestInPage(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	points := Summarise(outcome(t).Runs)
-	svg, err := SVG(experiment.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	svg, err := SVG(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
 	}
@@ -480,14 +481,14 @@ func ExampleWrap() {
 func TestStuck(t *testing.T) {
 	o := &results.Outcome{Runs: []*results.Run{{Seed: 3, End: results.End{Reason: "pfc deadlock", TimeS: 0.001,
 		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
-	if got, want := Ends(o), "1 run: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
+	if got, want := Status(o), "1 run: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
 		"s1->s0 queue 3\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	for range 30 {
 		o.Runs[0].End.Ports = append(o.Runs[0].End.Ports, "x->y")
 	}
-	if got := Ends(o); !strings.Contains(got, "and 22 more") {
+	if got := Status(o); !strings.Contains(got, "and 22 more") {
 		t.Error(got)
 	}
 }
@@ -516,7 +517,7 @@ func TestSpurious(t *testing.T) {
 		if len(short) > 2 || strings.Join(short[1:], "") != x.want {
 			t.Errorf("%q, want %q", short, x.want)
 		}
-		if got := strings.ReplaceAll(Ends(o), "\n    ", " "); !strings.Contains(got, x.want) ||
+		if got := strings.ReplaceAll(Status(o), "\n    ", " "); !strings.Contains(got, x.want) ||
 			x.want == "" && strings.Contains(got, "sent again") {
 			t.Errorf("%q, want %q", got, x.want)
 		}

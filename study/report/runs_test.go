@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 	"weir/study/results"
 )
@@ -46,9 +47,9 @@ func TestNumberOfRuns(t *testing.T) {
 		{"n", "n = 4, 3 runs"}, {"runs", "sweep key runs = 4, 3 runs"}, {"users", "users = 4, 3 runs"},
 	} {
 		o := sameKey(t, c.key)
-		look := &Look{}
-		markdown, err1 := look.Markdown(o)
-		latex, err2 := look.LaTeX(o)
+		options := &TableOptions{}
+		markdown, err1 := options.Markdown(o)
+		latex, err2 := options.LaTeX(o)
 		page, err3 := HTML(o, Summarise(o.Runs), nil, Page{})
 		if err1 != nil || err2 != nil || err3 != nil {
 			t.Fatal(err1, err2, err3)
@@ -65,7 +66,7 @@ func TestNumberOfRuns(t *testing.T) {
 		if text := Text(o); !strings.Contains(text, "full (6 runs)") {
 			t.Errorf("%s: a claim does not say its runs:\n%s", c.key, text)
 		}
-		p := experiment.Plot{X: "size", Y: "goodput"}
+		p := plots.Plot{X: "size", Y: "goodput"}
 		f, err := Figure(o, p)
 		if err != nil || f.Note != "mean and 95 % interval of 3 runs" {
 			t.Errorf("%s: the note of a plot is %q: %v", c.key, f.Note, err)

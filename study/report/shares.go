@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"weir/internal/text"
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 )
 
@@ -19,7 +19,7 @@ type pool struct {
 }
 
 // pools are those of a point's runs, in the order of the groups.
-func pools(p *experiment.Plot, s *PointSummary) (out []*pool) {
+func pools(p *plots.Plot, s *PointSummary) (out []*pool) {
 	at := map[string]*pool{}
 	for _, r := range s.Runs {
 		for k := range r.Distributions {
@@ -49,9 +49,9 @@ func (p *pool) sorted() (values []float64, total uint64) {
 }
 
 // cumulative has the share of all runs' values up to each value, or beyond each.
-func (d *drawing) cumulative(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) cumulative(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.plain, d.steps = true, true
-	beyond := p.Y == experiment.KindCCDF
+	beyond := p.Y == plots.KindCCDF
 	if d.yName = "share of values"; beyond {
 		d.yName = "share of values beyond"
 	}
@@ -100,7 +100,7 @@ func (d *drawing) cumulative(p experiment.Plot, points []PointSummary, name func
 }
 
 // boxes sums up what is known of a measure: all values of its distribution or, without one, the values of the seeds.
-func (d *drawing) boxes(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) boxes(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 0
 	of := "the seeds"
 	for i, x := range d.places(p, points) {

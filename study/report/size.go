@@ -109,13 +109,13 @@ type sizeGrid struct {
 	title string
 }
 
-// sizeGrids are the tables by flow size of what a look shows: a column for each point; of one point alone a column for
-// each of mean and percentiles.
-func (w *worlds) sizeGrids(l *Look) (out []sizeGrid) {
+// sizeGrids are the tables by flow size of what the options show: a column for each point; of one point alone a column
+// for each of mean and percentiles.
+func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
 	points := w.sizes()
 	keys := varying(points)
 	for _, t := range SizeTables(points) {
-		if !l.shows(Value{Measure: t.name(), Group: t.Traffic}) {
+		if !l.showsValue(Value{Measure: t.name(), Group: t.Traffic}) {
 			continue
 		}
 		g := w.sizeGrid(&t, points, keys)

@@ -81,7 +81,7 @@ func TestOneUnit(t *testing.T) {
 	if got := values[2].cells[0].String(); got != "31.27 ± 0.78" {
 		t.Errorf("a median of 31.27 µs beside a largest of 5 ms is %s", got)
 	}
-	for _, g := range worldsOf(o).sizeGrids(&Look{}) {
+	for _, g := range worldsOf(o).sizeGrids(&TableOptions{}) {
 		if got := g.values[0].head; got[len(got)-1] != "[µs]" {
 			t.Errorf("by flow size the unit is %q", got)
 		}
@@ -186,11 +186,11 @@ func TestMarked(t *testing.T) {
 	if !strings.Contains(got, "* the best, of points with the same size\n") {
 		t.Error("it is not said what a mark is")
 	}
-	look := &Look{}
-	if doc, err := look.Markdown(o); err != nil || strings.Count(doc, "**2.000 ± 0.050**") != 1 {
+	options := &TableOptions{}
+	if doc, err := options.Markdown(o); err != nil || strings.Count(doc, "**2.000 ± 0.050**") != 1 {
 		t.Errorf("%v in\n%s", err, doc)
 	}
-	if doc, err := look.LaTeX(o); err != nil || strings.Count(doc, `$\mathbf{2.000} \pm 0.050$`) != 1 {
+	if doc, err := options.LaTeX(o); err != nil || strings.Count(doc, `$\mathbf{2.000} \pm 0.050$`) != 1 {
 		t.Errorf("%v in\n%s", err, doc)
 	}
 	page, err := HTML(o, Summarise(o.Runs), nil, Page{})
@@ -222,9 +222,9 @@ func TestUnmarkedTraffics(t *testing.T) {
 		r.Bins = []measure.Binned{{Name: "fct", Unit: "s", Traffic: "web", Bins: []measure.Bin{{ToBytes: 100, N: 2,
 			Mean: measure.Number(r.Named("fct").Groups[0].Value)}}}}
 	}
-	look := &Look{}
-	markdown, err1 := look.Markdown(o)
-	latex, err2 := look.LaTeX(o)
+	options := &TableOptions{}
+	markdown, err1 := options.Markdown(o)
+	latex, err2 := options.LaTeX(o)
 	page, err3 := HTML(o, Summarise(o.Runs), nil, Page{})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
@@ -251,12 +251,12 @@ func TestPartial(t *testing.T) {
 			grouped1("job_iteration", "s", "all", []float64{0.2, 0.4, 0.1, 0.3}[point]*(1+0.01*float64(seed-1))),
 			grouped1("job_iterations", "", "all", ended), grouped1("job_iterations_asked", "", "all", 3)}
 	})
-	look := &Look{}
-	markdown, err := look.Markdown(o)
+	options := &TableOptions{}
+	markdown, err := options.Markdown(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	latex, err := look.LaTeX(o)
+	latex, err := options.LaTeX(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +306,8 @@ var ownCodes = regexp.MustCompile("\x1b\\[(0|1|2|1;3[123])m")
 func TestColours(t *testing.T) {
 	o := tableOutcome(t, judged)
 	o.Claims = outcome(t).Claims
-	look := &Look{Color: true}
-	got, err := look.Text(o)
+	options := &TableOptions{Color: true}
+	got, err := options.Text(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestColours(t *testing.T) {
 		r.End.Reason += hostile
 	}
 	o.Claims[0].Says, o.Claims[1].ID, o.Claims[2].Measured = hostile, hostile, hostile
-	if got, err = look.Text(o); err != nil {
+	if got, err = options.Text(o); err != nil {
 		t.Fatal(err)
 	}
 	if bare := ownCodes.ReplaceAllString(got, ""); text.Lines(bare) != bare {
@@ -346,8 +346,8 @@ func TestWidths(t *testing.T) {
 				if width < 80 && o.World == experiment.Lab {
 					continue // a cluster of simulator, lab, paper and difference needs its room
 				}
-				look := &Look{Width: width}
-				got, err := look.Text(o)
+				options := &TableOptions{Width: width}
+				got, err := options.Text(o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -407,11 +407,11 @@ func TestChosenColumns(t *testing.T) {
 		{"by two", []string{"jain"}, []string{"size", "fct"}, "jain.", "two/10 one/10 one/20 two/20"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, look := worldsOf(o), &Look{Columns: c.columns, Sort: c.sort}
-			if err := w.check(look, o); err != nil {
+			w, options := worldsOf(o), &TableOptions{Columns: c.columns, Sort: c.sort}
+			if err := w.check(options, o); err != nil {
 				t.Fatal(err)
 			}
-			g, _ := w.grid(look)
+			g, _ := w.grid(options)
 			var heads, rows []string
 			for _, v := range g.values {
 				heads = append(heads, v.of.Measure+"."+v.of.Group)
@@ -426,7 +426,7 @@ func TestChosenColumns(t *testing.T) {
 	}
 	o.Runs[0].Named("fct").Groups[0].Value = math.NaN()
 	for _, by := range []string{"fct", "fct:desc"} {
-		g, _ := worldsOf(o).grid(&Look{Sort: []string{by}})
+		g, _ := worldsOf(o).grid(&TableOptions{Sort: []string{by}})
 		if last := g.keys[0].cells[3].text + g.keys[1].cells[3].text; last != "one10 kB" {
 			t.Errorf("by %s the last is %s, not what is not defined", by, last)
 		}
@@ -437,21 +437,22 @@ func TestChosenColumns(t *testing.T) {
 func TestChosenErrors(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, c := range []struct {
-		name string
-		look Look
-		want []string
+		name    string
+		options TableOptions
+		want    []string
 	}{
-		{"column", Look{Columns: []string{"goodptu"}}, []string{"--columns", `did you mean "goodput"?`, "goodput.bulk"}},
-		{"group", Look{Columns: []string{"goodput.nobody"}}, []string{"names nothing", "goodput.web"}},
-		{"pattern", Look{Columns: []string{"x*"}}, []string{"names nothing"}},
-		{"sort", Look{Sort: []string{"schem"}}, []string{"--sort", `did you mean "scheme"?`, "size", "jain"}},
-		{"several", Look{Sort: []string{"goodput"}}, []string{"names several", "goodput.web, goodput.bulk"}},
+		{"column", TableOptions{Columns: []string{"goodptu"}}, []string{"--columns", `did you mean "goodput"?`,
+			"goodput.bulk"}},
+		{"group", TableOptions{Columns: []string{"goodput.nobody"}}, []string{"names nothing", "goodput.web"}},
+		{"pattern", TableOptions{Columns: []string{"x*"}}, []string{"names nothing"}},
+		{"sort", TableOptions{Sort: []string{"schem"}}, []string{"--sort", `did you mean "scheme"?`, "size", "jain"}},
+		{"several", TableOptions{Sort: []string{"goodput"}}, []string{"names several", "goodput.web, goodput.bulk"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, after := c.look.Text(o)
-			_, document := c.look.Markdown(o)
-			_, paper := c.look.LaTeX(o)
-			for _, err := range []error{after, document, paper, c.look.Check(o.Spec)} {
+			_, after := c.options.Text(o)
+			_, document := c.options.Markdown(o)
+			_, paper := c.options.LaTeX(o)
+			for _, err := range []error{after, document, paper, c.options.Check(o.Spec)} {
 				var choice *Choice
 				if !errors.As(err, &choice) {
 					t.Fatalf("no such error: %v", err)

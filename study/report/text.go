@@ -18,14 +18,14 @@ import (
 func Results(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, all: quantities(points)}
 	w.prepare()
-	look := &Look{}
-	out := look.sheet()
+	look := &TableOptions{}
+	out := look.newSheet()
 	w.results(out, look)
 	return out.b.String()
 }
 
 // results prints what all points have in common, the table, and what its signs are.
-func (w *worlds) results(s *sheet, l *Look) {
+func (w *worlds) results(s *sheet, l *TableOptions) {
 	g, same := w.grid(l)
 	if len(same) > 0 && len(w.own) > 0 {
 		where := "at all points: "
@@ -51,10 +51,10 @@ func (w *worlds) results(s *sheet, l *Look) {
 }
 
 // notDefined names values that have no column and would be shown; "" if there are none.
-func (w *worlds) notDefined(l *Look) string {
+func (w *worlds) notDefined(l *TableOptions) string {
 	var names []string
 	for _, v := range w.empty {
-		if l.shows(v) {
+		if l.showsValue(v) {
 			names = append(names, strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ")+" "+v.Group))
 		}
 	}
@@ -112,7 +112,7 @@ func (c Counted) String() string {
 
 // Claims prints each claim with its verdict first.
 func Claims(claims []claim.Claim) string {
-	s := (&Look{}).sheet()
+	s := (&TableOptions{}).newSheet()
 	printClaims(s, claims)
 	return s.b.String()
 }
@@ -142,7 +142,7 @@ func printClaims(s *sheet, claims []claim.Claim) {
 }
 
 // printBoth prints each claim with the verdicts of simulator and lab.
-func printBoth(s *sheet, claims []claimBeside) {
+func printBoth(s *sheet, claims []claimPair) {
 	const indent = "                      "
 	if len(claims) > 0 {
 		s.line(bit{pad(simulatorName, len(besideVerdict), true) + labName, faint})
@@ -175,18 +175,18 @@ func printBoth(s *sheet, claims []claimBeside) {
 // Text is all that the terminal shows of an outcome: a summary with the claims and their verdicts, of the lab how it
 // agrees with the simulator; tables; what the machine did, and how the runs ended. No line is wider than Width.
 func Text(o *results.Outcome) string {
-	text, _ := (&Look{}).Text(o) // nothing is chosen that is not there
+	text, _ := (&TableOptions{}).Text(o) // nothing is chosen that is not there
 	return text
 }
 
 // Text is that of the look's width and colours, with the columns that it asks for.
-func (l *Look) Text(o *results.Outcome) (string, error) {
+func (l *TableOptions) Text(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
-	l = l.of(o.Spec, w.all)
+	l = l.resolve(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}
-	s := l.sheet()
+	s := l.newSheet()
 	w.summary(s, o)
 	s.line()
 	w.results(s, l)
@@ -209,12 +209,12 @@ func (l *Look) Text(o *results.Outcome) (string, error) {
 	for _, line := range programs(o) {
 		s.note(line, plain)
 	}
-	ends(s, o)
+	writeStatus(s, o)
 	return s.b.String(), nil
 }
 
 // check reports what the look asks for and the outcome does not have.
-func (w *worlds) check(l *Look, o *results.Outcome) error {
+func (w *worlds) check(l *TableOptions, o *results.Outcome) error {
 	var keys []string
 	for _, d := range o.Spec.Sweep() {
 		keys = append(keys, d.Key)
@@ -242,7 +242,7 @@ func (w *worlds) summary(s *sheet, o *results.Outcome) {
 	s.line()
 	if w.lab {
 		s.note("in the lab "+verdictsOf(o.Claims), strong)
-		printBoth(s, claimsBeside(o))
+		printBoth(s, pairClaims(o))
 		return
 	}
 	s.note(verdictsOf(o.Claims), strong)
@@ -273,7 +273,7 @@ func cutShort(o *results.Outcome) string {
 }
 
 // printSizes prints the tables by flow size of what is chosen.
-func (w *worlds) printSizes(s *sheet, l *Look) {
+func (w *worlds) printSizes(s *sheet, l *TableOptions) {
 	for _, t := range w.sizeGrids(l) {
 		s.line()
 		s.line(bit{t.title, strong})
@@ -288,8 +288,8 @@ func (w *worlds) printSizes(s *sheet, l *Look) {
 func Sizes(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, all: quantities(points)}
 	w.prepare()
-	look := &Look{}
-	out := look.sheet()
+	look := &TableOptions{}
+	out := look.newSheet()
 	w.printSizes(out, look)
 	return out.b.String()
 }

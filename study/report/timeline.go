@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"weir/core/jobs/job"
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 	"weir/study/measure"
 )
@@ -18,7 +18,7 @@ const (
 
 // timeline makes a plot of what ranks do: a panel for each point and job, of the first run of the point. It is nil if
 // no run has kept any of it.
-func (all *worlds) timeline(p experiment.Plot) (*figure.Figure, error) {
+func (all *worlds) timeline(p plots.Plot) (*figure.Figure, error) {
 	w := all.only(p.Means)
 	points := w.own
 	if len(points) == 0 {
@@ -82,7 +82,7 @@ func (all *worlds) timeline(p experiment.Plot) (*figure.Figure, error) {
 		note(fmt.Sprintf("of %d jobs and points the first %d", left+mostLines, mostLines))
 	}
 	x.own.note = strings.Join(notes, "; ")
-	x.Figure.Legend = figure.Place(p.Look.Legend)
+	x.Figure.Legend = figure.Place(p.Style.Legend)
 	x.heading()
 	return &x.Figure, nil
 }

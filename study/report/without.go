@@ -18,6 +18,6 @@ func Without(s *experiment.Spec) (lines []string) {
 func (w *worlds) sorted(by []string) (keys, values []column) {
 	keys, values = w.columns()
 	g := &grid{keys: keys, values: values, rows: len(w.own)}
-	(&Look{Sort: by}).choose(g, w.own)
+	(&TableOptions{Sort: by}).choose(g, w.own)
 	return g.keys, g.values
 }

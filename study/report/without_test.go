@@ -64,12 +64,13 @@ func TestListedTables(t *testing.T) {
 	if strings.Contains(text, "jain") {
 		t.Errorf("a column that is not asked for\n%s", text)
 	}
-	text, err := (&Look{Columns: []string{"jain"}, Sort: []string{"rate"}}).Text(o)
+	text, err := (&TableOptions{Columns: []string{"jain"}, Sort: []string{"rate"}}).Text(o)
 	if err != nil || strings.Contains(text, "[Mb/s]") || !strings.Contains(text, "1Mbps") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	for form, made := range map[string]func(*results.Outcome) (string, error){
-		"Markdown": (&Look{}).Markdown, "LaTeX": (&Look{}).LaTeX, "JSON": func(o *results.Outcome) (string, error) {
+		"Markdown": (&TableOptions{}).Markdown, "LaTeX": (&TableOptions{}).LaTeX, "JSON": func(o *results.Outcome) (string,
+			error) {
 			return string(o.JSON()), nil
 		}, "page": func(o *results.Outcome) (string, error) {
 			page, err := HTML(o, Summarise(o.Runs), nil, Page{})

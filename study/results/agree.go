@@ -27,20 +27,20 @@ func array(items []json.RawMessage) json.RawMessage {
 // besideJSON adds what a document of the lab has besides its runs and claims: the
 // simulator's, and how the two agree.
 func (o *Outcome) besideJSON(doc *object) {
-	if o.Beside == nil {
+	if o.Counterpart == nil {
 		return
 	}
 	var simulator object
 	runs := []json.RawMessage{}
-	for _, r := range o.Beside.Runs {
+	for _, r := range o.Counterpart.Runs {
 		runs = append(runs, r.Json(false))
 	}
-	claims := o.Beside.Claims
+	claims := o.Counterpart.Claims
 	if claims == nil {
 		claims = []claim.Claim{}
 	}
-	if o.Beside.Chosen != nil {
-		simulator.add("seeds", o.Beside.Chosen.json())
+	if o.Counterpart.Chosen != nil {
+		simulator.add("seeds", o.Counterpart.Chosen.json())
 	}
 	simulator.add("runs", array(runs))
 	simulator.add("claims", claims)
@@ -172,7 +172,7 @@ const MayDisagree = 0.1
 // over the points that both have; nil if there is nothing to compare. Points are in the
 // order of the sweep, measures in that of the file.
 func (o *Outcome) Agreements() []Agreement {
-	if o.Beside == nil {
+	if o.Counterpart == nil {
 		return nil
 	}
 	type key struct{ point, measure, group string }
@@ -208,7 +208,7 @@ func (o *Outcome) Agreements() []Agreement {
 		}
 		return at, order
 	}
-	simulated, _ := values(o.Beside.Runs)
+	simulated, _ := values(o.Counterpart.Runs)
 	measured, all := values(o.Runs)
 	var out []Agreement
 	for _, a := range all {

@@ -47,14 +47,14 @@ func (o *Outcome) CSV(w io.Writer) error {
 		head = append(head, d.Key)
 	}
 	head = append(head, "measure", "group", "unit", "value")
-	chosen := o.Chosen != nil || o.Beside != nil && o.Beside.Chosen != nil
+	chosen := o.Chosen != nil || o.Counterpart != nil && o.Counterpart.Chosen != nil
 	if chosen {
 		head = append(head, "seeds")
 	}
 	c.Row(head...)
 	runs := o.Runs
-	if o.World == experiment.Lab && o.Beside != nil {
-		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
+	if o.World == experiment.Lab && o.Counterpart != nil {
+		runs = append(append([]*Run{}, runs...), o.Counterpart.Runs...)
 	}
 	for i, r := range runs {
 		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
@@ -94,7 +94,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 // seedsOf says how many seeds there are, and why, of the outcome's own runs or of those beside.
 func (o *Outcome) seedsOf(own bool) string {
 	if !own {
-		o = o.Beside
+		o = o.Counterpart
 	}
 	if o.Chosen == nil {
 		return text.Count(o.Seeds(), "run") + " per point"

@@ -59,7 +59,7 @@ func openAs(r *experiment.Registry, dir string, doc *index) (*Outcome, error) {
 	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+experiment.Lab); ok && o.World == experiment.Lab {
 		// What the simulator has for the same; without it the lab's stands alone.
 		if b, err := Open(r, beside); err == nil && b.World == experiment.Sim && b.Spec.Hash() == s.Hash() {
-			o.Beside = b
+			o.Counterpart = b
 		}
 	}
 	return o, nil

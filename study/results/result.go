@@ -191,24 +191,24 @@ type Count struct {
 // Outcome is all that one invocation of an experiment gives. Runs are in the order
 // of the expansion.
 type Outcome struct {
-	Name     string // p4abc/fig4
-	World    string // Sim or Lab
-	Spec     *experiment.Spec
-	Runs     []*Run // those that are finished
-	Claims   []claim.Claim
-	Failed   []RunError // those that could not be carried out
-	Missing  int        // those that were not begun, or were interrupted
-	Found    int        // of Runs, those that were there already
-	Traces   int        // of Runs, those that left the trace that was wanted
-	Untraced int        // of Runs, those that were there already and whose trace was interrupted
-	Dir      string     // results folder, "" if nothing was written
-	Command  string     // that asked for it, "" if not known
-	Version  string     // of the program that carried the runs out, as people call it; "" if not known
-	Program  string     // its revision; "" if not known, or there are several
-	Beside   *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
-	Chosen   *Chosen    // how many seeds count, by what is measured; nil: the experiment has the number
-	Programs []Program  // that carried the runs out, if there are several; nil: one
-	Hosts    *Hosts     // where, and what happened; no part of the results; nil: not known
+	Name        string // p4abc/fig4
+	World       string // Sim or Lab
+	Spec        *experiment.Spec
+	Runs        []*Run // those that are finished
+	Claims      []claim.Claim
+	Failed      []RunError // those that could not be carried out
+	Missing     int        // those that were not begun, or were interrupted
+	Found       int        // of Runs, those that were there already
+	Traces      int        // of Runs, those that left the trace that was wanted
+	Untraced    int        // of Runs, those that were there already and whose trace was interrupted
+	Dir         string     // results folder, "" if nothing was written
+	Command     string     // that asked for it, "" if not known
+	Version     string     // of the program that carried the runs out, as people call it; "" if not known
+	Program     string     // its revision; "" if not known, or there are several
+	Counterpart *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
+	Chosen      *Chosen    // how many seeds count, by what is measured; nil: the experiment has the number
+	Programs    []Program  // that carried the runs out, if there are several; nil: one
+	Hosts       *Hosts     // where, and what happened; no part of the results; nil: not known
 }
 
 // Program is what of merged results one of several programs has carried out.

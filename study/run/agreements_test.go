@@ -82,7 +82,8 @@ func TestAgreements(t *testing.T) {
 			results.Attempt{Errors: []string{"x"}}, -1, claim.Undecided, true},
 	} {
 		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("goodput", "x", x.attempt, x.lab...),
-			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, x.sim...)}}
+			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{},
+				x.sim...)}}
 		all := o.Agreements()
 		if len(all) != 1 || !all[0].Judged || all[0].Verdict != x.want || all[0].Upset != x.upset {
 			t.Errorf("%s: %+v", x.name, all)
@@ -99,7 +100,7 @@ func TestAgreementsOfQueues(t *testing.T) {
 	s := compared(t)
 	for share, want := range map[float64]claim.Verdict{0: claim.Fails, 0.009: claim.Fails, 0.011: claim.Undecided} {
 		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p99", upsetBy(share), 30),
-			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p99", results.Attempt{}, 10)}}
+			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p99", results.Attempt{}, 10)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
 			t.Errorf("a percentile, %v upset: %+v", share, all)
 		}
@@ -109,7 +110,7 @@ func TestAgreementsOfQueues(t *testing.T) {
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
 			t.Errorf("a percentile, %v held back: %+v", share, all)
 		}
-		o.Runs, o.Beside.Runs = comparedRuns("goodput", "x", held, 45*mb), comparedRuns("goodput", "x",
+		o.Runs, o.Counterpart.Runs = comparedRuns("goodput", "x", held, 45*mb), comparedRuns("goodput", "x",
 			results.Attempt{}, 40*mb)
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != claim.Fails {
 			t.Errorf("a goodput, %v held back: %+v", share, all)
@@ -126,7 +127,8 @@ func TestAgreementsOfQueues(t *testing.T) {
 	} {
 		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p50", upsetBy(x.share),
 			x.lab),
-			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{}, x.sim)}}
+			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{},
+				x.sim)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("a median of %v and %v, %v upset: %+v", x.sim, x.lab, x.share, all)
 		}
@@ -145,7 +147,7 @@ func TestAgreementsOfQueues(t *testing.T) {
 		{"s->c p50", 0, 0, disturbedBy(0.2), claim.Holds},
 	} {
 		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", x.group, x.attempt, x.lab),
-			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", x.group, results.Attempt{}, x.sim)}}
+			Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", x.group, results.Attempt{}, x.sim)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("%s of %v and %v, %v: %+v", x.group, x.sim, x.lab, x.attempt.Disturbed, all)
 		}
@@ -160,12 +162,12 @@ func TestAgreementsOfRuns(t *testing.T) {
 		upsetBy(0), 5*mb), comparedRuns("goodput", "x", disturbedBy(0), 5*mb)...)
 	mixed[1].Seed = 2
 	two := &results.Outcome{World: experiment.Lab, Spec: s, Runs: mixed,
-		Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, 40*mb)}}
+		Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, 40*mb)}}
 	if all := two.Agreements(); len(all) != 1 || all[0].Verdict != claim.Undecided {
 		t.Errorf("one of two runs is disturbed: %+v", all)
 	}
 	o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("goodput", "x", upsetBy(0), 1),
-		Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "y", upsetBy(0), 1)}}
+		Counterpart: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "y", upsetBy(0), 1)}}
 	if all := o.Agreements(); len(all) != 0 {
 		t.Errorf("what only the lab has: %+v", all)
 	}

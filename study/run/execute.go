@@ -111,7 +111,7 @@ func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outco
 		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)), leave: func() {},
 	}
 	if o.Lab != nil {
-		x.out.Beside = o.Lab.Beside
+		x.out.Counterpart = o.Lab.Beside
 	}
 	x.seeds, x.own = x.firstSeeds(), results.NewExecution(results.ByHere)
 	defer func() { x.leave() }()

@@ -76,7 +76,7 @@ measure: [goodput, hops, fates]
 		real := *o.Runs[0]
 		real.Measures = append([]measure.Measured{}, real.Measures...)
 		real.Measures[1].Value *= factor
-		return report.Text(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Beside: o})
+		return report.Text(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Counterpart: o})
 	}
 	near := measure.Kind{Near: measure.Tolerance{Share: 0.05, Difference: 3}}
 	both := "goodput within 10 % or 1 Mb/s, hops within 5 % or 3 packets;"

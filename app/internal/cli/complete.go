@@ -300,7 +300,7 @@ func (x *completer) formats() (names []string) {
 
 // results are the experiments with results in the usual folder, and the folders there.
 func (x *completer) results() (names []string) {
-	all, _ := results.Shelf("results")
+	all, _ := results.ListFolders("results")
 	for _, s := range all {
 		names = append(names, s.Name+"\t"+oneSentence(s.Options), filepath.Join("results", filepath.Base(s.Dir))+"\t"+
 			oneSentence(s.Name+" "+s.Options))

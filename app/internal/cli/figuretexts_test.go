@@ -11,6 +11,7 @@ import (
 	"weir/core/jobs/job"
 	"weir/internal/testkit/figuretest"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 	"weir/study/report"
 	"weir/study/results"
@@ -49,18 +50,18 @@ func madeUpValues(s *experiment.Spec, p *experiment.Point, v float64) (x measure
 		}
 		for _, g := range groups {
 			switch plot.Kind {
-			case experiment.OverTime:
+			case plots.OverTime:
 				x.Series = append(x.Series, measure.Series{Name: plot.Measured(), Unit: "bps", Group: g, StepS: 0.01,
 					Values: []measure.Number{measure.Number(v), measure.Number(3 * v), 0}})
-			case experiment.CDF:
+			case plots.CDF:
 				x.Distributions = append(x.Distributions, measure.Distribution{Name: plot.Measured(), Unit: "s", Group: g,
 					Values: []float64{1e-6 * v, 1e-4 * v}, Counts: []uint64{3, 1}})
-			case experiment.OverSize:
+			case plots.OverSize:
 				name, _, _ := strings.Cut(plot.Y, "_")
 				x.Bins = append(x.Bins, measure.Binned{Name: name, Unit: "s", Traffic: g, Percentiles: []float64{50, 95, 99},
 					Bins: []measure.Bin{{ToBytes: 1e4, N: 5, Mean: measure.Number(v), Percentiles: []measure.Number{1, 2, 3}},
 						{ToBytes: 3e7, N: 5, Mean: measure.Number(2 * v), Percentiles: []measure.Number{1, 2, 30}}}})
-			case experiment.OverRanks:
+			case plots.OverRanks:
 				x.Timelines = append(x.Timelines, &measure.Timeline{Traffic: g, Hosts: []string{"h0"}, Rank: []int32{0},
 					Iteration: []int32{0}, Operation: []int32{0}, Does: []int8{int8(len(job.Doings()) - 1)}, BeginS: []float64{0},
 					EndS: []float64{v}})

@@ -53,8 +53,9 @@ func TestLabExitCode(t *testing.T) {
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: x.runs, Beside: &results.Outcome{World: experiment.Sim,
-				Spec: of, Runs: run(40e6)}}
+			o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: x.runs,
+				Counterpart: &results.Outcome{World: experiment.Sim,
+					Spec: of, Runs: run(40e6)}}
 			if got := exitCode(o, x.interrupted, x.check); got != x.want {
 				t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
 			}
@@ -62,7 +63,7 @@ func TestLabExitCode(t *testing.T) {
 	}
 	// A claim that fails in the simulator's part alone is no failure of the lab's run.
 	o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: run(40e6, good),
-		Beside: &results.Outcome{World: experiment.Sim, Spec: of, Runs: run(40e6),
+		Counterpart: &results.Outcome{World: experiment.Sim, Spec: of, Runs: run(40e6),
 			Claims: []claim.Claim{{Verdict: claim.Fails}}}}
 	if got := exitCode(o, false, true); got != Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)

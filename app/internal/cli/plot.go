@@ -10,6 +10,7 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/figure"
 	"weir/study/report"
 	"weir/study/results"
@@ -56,9 +57,9 @@ type plotCmd struct {
 }
 
 // given are the keys that flags set, in the order of a file's.
-func (f *plotFlags) given() (keys []experiment.PlotKey) {
+func (f *plotFlags) given() (keys []plots.Key) {
 	values := f.values()
-	for _, k := range experiment.PlotKeys() {
+	for _, k := range plots.Keys() {
 		v, ok := values[k.Name]
 		if !ok || *v == "" {
 			continue
@@ -71,7 +72,7 @@ func (f *plotFlags) given() (keys []experiment.PlotKey) {
 			strings.Contains(text, ",") && !strings.HasPrefix(text, "[") { // --lines scheme,traffic
 			text = "[" + text + "]"
 		}
-		keys = append(keys, experiment.PlotKey{Name: k.Name, Text: text, Place: "--" + strings.ReplaceAll(k.Name, "_", "-")})
+		keys = append(keys, plots.Key{Name: k.Name, Text: text, Place: "--" + strings.ReplaceAll(k.Name, "_", "-")})
 	}
 	return keys
 }
@@ -153,13 +154,13 @@ func (p *plotCmd) format() (string, error) {
 
 // plots are those that are asked for: one of the experiment's or all, with the keys that are given in place of
 // theirs, or one of its own.
-func (p *plotCmd) plots(s *experiment.Spec) (out []experiment.Plot, err error) {
+func (p *plotCmd) plots(s *experiment.Spec) (out []plots.Plot, err error) {
 	given := p.given()
 	own := len(s.Plots())
 	if p.X != "" || p.Y != "" || p.Z != "" {
 		if p.Number == 0 {
 			x, err := s.ParsePlot(given)
-			return []experiment.Plot{x}, err
+			return []plots.Plot{x}, err
 		}
 	} else if own == 0 {
 		return nil, fmt.Errorf("%w: the experiment has no plot; --x and --y say what is drawn", errInput)
@@ -173,7 +174,7 @@ func (p *plotCmd) plots(s *experiment.Spec) (out []experiment.Plot, err error) {
 		}
 		keys := s.PlotKeysOf(i)
 		for _, k := range given {
-			if at := slices.IndexFunc(keys, func(x experiment.PlotKey) bool { return x.Name == k.Name }); at >= 0 {
+			if at := slices.IndexFunc(keys, func(x plots.Key) bool { return x.Name == k.Name }); at >= 0 {
 				keys[at] = k
 			} else {
 				keys = append(keys, k)

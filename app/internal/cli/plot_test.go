@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/experiment/plots"
 )
 
 // weir plot has a flag for every key of a plot.
 func TestPlotFlags(t *testing.T) {
 	values := (&plotFlags{}).values()
 	_, help, _ := weir("plot", "--help")
-	for _, k := range experiment.PlotKeys() {
+	for _, k := range plots.Keys() {
 		if values[k.Name] == nil {
 			t.Errorf("the key %s has no flag", k.Name)
 		}
@@ -22,8 +22,8 @@ func TestPlotFlags(t *testing.T) {
 			t.Errorf("the help does not have %s", flag)
 		}
 	}
-	if len(values) != len(experiment.PlotKeys()) {
-		t.Errorf("%d flags for %d keys", len(values), len(experiment.PlotKeys()))
+	if len(values) != len(plots.Keys()) {
+		t.Errorf("%d flags for %d keys", len(values), len(plots.Keys()))
 	}
 }
 

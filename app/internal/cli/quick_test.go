@@ -14,6 +14,7 @@ import (
 
 	"weir/study/claim"
 	"weir/study/experiment"
+	"weir/study/experiment/plots"
 	"weir/study/measure"
 	"weir/study/plan"
 )
@@ -56,7 +57,7 @@ func leftOut(whole [][]measure.Coordinate, quick *experiment.Spec) (missing []st
 			continue
 		}
 		keys := p.Lines
-		if p.Kind == experiment.OverSweep {
+		if p.Kind == plots.OverSweep {
 			keys = append([]string{p.X}, keys...)
 		}
 		for _, key := range keys {
@@ -79,7 +80,7 @@ func leftOut(whole [][]measure.Coordinate, quick *experiment.Spec) (missing []st
 }
 
 // places returns the number of values of a sweep key that a plot has, or, without a key, of its points.
-func places(points [][]measure.Coordinate, p experiment.Plot, key string) int {
+func places(points [][]measure.Coordinate, p plots.Plot, key string) int {
 	values := map[string]bool{}
 	for _, at := range points {
 		if !p.Means(at) {

@@ -49,7 +49,7 @@ type reportCmd struct {
 func (r *reportCmd) Run(a *app) error {
 	signals := listen(a.screen, grace{0, 0, nothing, "the same command makes the rest"})
 	defer signals.stop()
-	if _, err := r.look(a); err != nil {
+	if _, err := r.tableOptions(a); err != nil {
 		return err
 	}
 	for i, dir := range r.Dirs {
@@ -68,7 +68,7 @@ func (r *reportCmd) Run(a *app) error {
 		if err := r.tableFlags.print(a, o, path); err != nil {
 			return err
 		}
-		if what := (&report.Look{Width: a.look.width}).Account(o); what != "" && !r.JSON && !r.CSV && r.asText() {
+		if what := (&report.TableOptions{Width: a.look.width}).Account(o); what != "" && !r.JSON && !r.CSV && r.asText() {
 			fmt.Fprintf(a.stdout, "\n%s", what)
 		}
 	}

@@ -16,27 +16,37 @@ import (
 // sheet is a figure whose parts have their places. Lengths are from the left and from the top.
 type sheet struct {
 	*figure.Figure
+	sheetTexts
+	panelGrid
 	text, small   vg.Length // sizes of text
 	width, height vg.Length
-	across, down  int
-	panel         vg.Rectangle // size of one, Min is the upper left corner of the first
-	gapX, gapY    vg.Length
 	x, y          scale // of a panel, from its left and from its upper edge
 	xTicks        []tick
 	yTicks        []tick
 	tilt          float64 // of the words of the x axis, in radians
 	broken        [][]string
-	title, note   []string
-	xLabel        []string // lines of the axes' labels, and of the colours'
-	yLabel        []string
-	barLabel      []string
-	barWide       vg.Length  // of the colours with all that belongs to them
-	headings      [][]string // lines of the panels' titles
+	barWide       vg.Length // of the colours with all that belongs to them
 	key           *legend
-	bottom        vg.Length // below the last row of panels, to the legend
 	outside       int       // values that the ranges leave out
 	skipped       int       // of so many words one is shown; 0: all
 	room          widthFunc // the room that a text needs
+}
+
+// sheetTexts are the texts of a sheet, in lines.
+type sheetTexts struct {
+	title, note []string
+	xLabel      []string // of the axes, and of the colours
+	yLabel      []string
+	barLabel    []string
+	headings    [][]string // titles of the panels
+}
+
+// panelGrid is the place of the panels on a sheet.
+type panelGrid struct {
+	across, down int
+	panel        vg.Rectangle // size of one, Min is the upper left corner of the first
+	gapX, gapY   vg.Length
+	bottom       vg.Length // below the last row of panels, to the legend
 }
 
 // em is the sheet's unit of distance.

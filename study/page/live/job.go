@@ -58,6 +58,11 @@ type Job struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
+	jobState
+}
+
+// jobState is what changes while a job runs.
+type jobState struct {
 	mu      sync.Mutex
 	state   State
 	begun   time.Time

@@ -1,0 +1,388 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/core/unit"
+	"weir/internal/atomicfile"
+	"weir/internal/document"
+	"weir/internal/revision"
+	"weir/internal/text"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/report"
+	"weir/study/results"
+)
+
+// shelved are the results of an experiment's name, the best for it first: those of the experiment as it is now, then
+// those of the simulator, then the newest.
+func (f *folders) shelved(a *app, name string) ([]*results.FolderInfo, error) {
+	all, err := results.ListFolders(string(f.Out))
+	if err != nil {
+		return nil, err
+	}
+	meant := name
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		meant = strings.TrimSuffix(filepath.Base(name), ext)
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(s *results.FolderInfo) bool { return s.Name != meant })
+	if len(found) == 0 {
+		found = slices.DeleteFunc(all, func(s *results.FolderInfo) bool { return !s.Matches(meant) })
+	}
+	if len(found) < 2 {
+		return found, nil
+	}
+	hash := ""
+	if src, err := a.registry.Open(name); err == nil {
+		if s, err := plan.Load(a.registry, src, experiment.Options{}); err == nil {
+			hash = s.Hash()
+		}
+	}
+	rank := func(is bool) int {
+		if is {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(found, func(x, y *results.FolderInfo) int { // they are in the order of time
+		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash),
+			rank(x.World == experiment.Sim)-rank(y.World == experiment.Sim))
+	})
+	return found, nil
+}
+
+// chosen is the folder of the results that are meant, with a notice where there are others.
+func (f *folders) chosen(a *app, name string) (string, error) {
+	found, err := f.shelved(a, name)
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", f.none(a, name)
+	}
+	if len(found) > 1 {
+		fmt.Fprintf(a.stderr, "notice: of %d results of %s these are in %s%s; weir results list %s shows all, and a folder "+
+			"can be named\n", len(found), text.Shown(name), found[0].Dir, withOptions(found[0]), quoted(name))
+	}
+	return found[0].Dir, nil
+}
+
+func withOptions(s *results.FolderInfo) string {
+	if s.Options == "" {
+		return ""
+	}
+	return " (" + s.Options + ")"
+}
+
+// none is the error that there are no results of that name.
+func (f *folders) none(a *app, name string) error {
+	all, err := results.ListFolders(string(f.Out))
+	if err != nil {
+		return err
+	}
+	near := ""
+	if names := namesOf(all); len(names) > 0 {
+		near = "; there are results of " + document.Likely(name, names, fewNames)
+	}
+	if _, err := a.registry.Open(name); err != nil {
+		return fmt.Errorf("%s is no results folder%s; as an experiment: %w", name, near, err)
+	}
+	return fmt.Errorf("%w: %s has no results in %s/: run it, or name a folder%s", errInput, name,
+		filepath.Base(string(f.Out)), near)
+}
+
+// fewNames is how many names a message has of many that could be meant.
+const fewNames = 5
+
+// namesOf are the experiments that results are of.
+func namesOf(all []*results.FolderInfo) (names []string) {
+	for _, s := range all {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+type shelfCmd struct {
+	Name string `arg:"" optional:"" help:"Only results of this experiment, or of folders whose names begin so."`
+	Out  target `default:"results" help:"Folder in which results are looked for."`
+	JSON bool   `name:"json" help:"Print one JSON document instead of a table."`
+}
+
+func (l *shelfCmd) Run(a *app) error {
+	all, err := results.ListFolders(string(l.Out))
+	if err != nil {
+		return err
+	}
+	listed := slices.DeleteFunc(slices.Clone(all), func(s *results.FolderInfo) bool {
+		return l.Name != "" && !s.Matches(strings.TrimSuffix(strings.TrimSuffix(l.Name, ".yaml"), ".yml"))
+	})
+	if l.JSON {
+		return a.shelfJSON(listed)
+	}
+	if len(listed) == 0 {
+		near := ""
+		if names := namesOf(all); l.Name != "" && len(names) > 0 {
+			near = " of " + text.Shown(l.Name) + "; there are some of " + document.Likely(l.Name, names, fewNames)
+		}
+		fmt.Fprintf(a.stdout, "no results in %s%s\n", text.Shown(string(l.Out)), near)
+		return nil
+	}
+	for _, s := range listed {
+		a.shelfEntry(s)
+	}
+	return nil
+}
+
+// shelfEntry prints a folder: what it is, and where.
+func (a *app) shelfEntry(s *results.FolderInfo) {
+	head := text.Shown(s.Name)
+	if s.World == experiment.Lab {
+		head += " in the lab"
+	}
+	if s.Options != "" {
+		head += " " + s.Options
+	}
+	state := text.Count(s.Runs, "run")
+	switch {
+	case s.Wrong != "":
+		state = "it cannot be read: " + s.Wrong
+	case s.Begun:
+		state = "begun, and not ended"
+	case s.Judged() != "":
+		state += ", claims: " + s.Judged()
+	}
+	own := ""
+	if s.Program == revision.This().String() {
+		own = " (this program)"
+	}
+	when := "at an unknown time"
+	if !s.When.IsZero() {
+		when = s.When.Local().Format("2006-01-02 15:04")
+	}
+	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(head, a.width(), "    "))
+	fmt.Fprintf(a.stdout, "    %s\n", report.Wrap(fmt.Sprintf("%s, %s", when, state), a.width()-4, "    "))
+	by := cmp.Or(s.Version, "a version that the folder does not name")
+	fmt.Fprintf(a.stdout, "    by %s%s\n    %s\n", by, own, s.Dir)
+}
+
+// shelfJSON prints the list as one document.
+func (a *app) shelfJSON(all []*results.FolderInfo) error {
+	type entry struct {
+		Dir        string         `json:"dir"`
+		Experiment string         `json:"experiment"`
+		World      string         `json:"world"`
+		Finished   time.Time      `json:"finished,omitzero"`
+		Version    string         `json:"version"`
+		Program    string         `json:"program"`
+		Options    string         `json:"options"`
+		Runs       int            `json:"runs"`
+		Verdicts   map[string]int `json:"verdicts"`
+		Begun      bool           `json:"begun,omitempty"`
+		Wrong      string         `json:"wrong,omitempty"`
+	}
+	list := []entry{}
+	for _, s := range all {
+		e := entry{s.Dir, s.Name, s.World, s.When.UTC(), s.Version, s.Program, s.Options, s.Runs, map[string]int{}, s.Begun,
+			s.Wrong}
+		for v, n := range s.Verdicts { //weir:unordered
+			e.Verdicts[string(v)] = n
+		}
+		list = append(list, e)
+	}
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(list)
+}
+
+// each are the folders that names mean, each once.
+func (f *folders) each(a *app, names []string) (dirs []string, err error) {
+	for _, name := range names {
+		dir, err := f.find(a, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+type removeCmd struct {
+	folders
+	Names []string `arg:"" name:"name" help:"Results folders, or beginnings of their names."`
+	Yes   bool     `help:"Do not ask."`
+}
+
+// Run removes one folder after the other. A name that could mean several is an error: nothing is guessed here.
+func (r *removeCmd) Run(a *app) error {
+	var dirs []string
+	for _, name := range r.Names {
+		dir, err := r.only(a, name)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	answers := bufio.NewReader(os.Stdin)
+	for _, dir := range dirs {
+		if !r.Yes {
+			a.shelfEntry(results.InspectFolder(dir))
+			fmt.Fprint(a.stdout, "Remove it? [y/N] ")
+			line, err := answers.ReadString('\n')
+			if line = strings.ToLower(strings.TrimSpace(line)); err != nil {
+				fmt.Fprintln(a.stdout)
+			}
+			if line != "y" && line != "yes" {
+				fmt.Fprintf(a.stdout, "%s stays\n", dir)
+				if err != nil && line == "" {
+					return fmt.Errorf("%w: nobody has answered; --yes removes without asking", errInput)
+				}
+				continue
+			}
+		}
+		x, err := results.Remove(dir)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "%s: %s removed, %s\n", dir, text.Count(x.Files, "file"), report.Bytes(x.Bytes))
+		if len(x.Kept) > 0 {
+			fmt.Fprintf(a.stdout, "it stays with what is no file of weir's: %s\n", text.Shown(document.Choices(x.Kept)))
+		}
+	}
+	return nil
+}
+
+// only is the one folder that a name means, which has the mark of results.
+func (r *removeCmd) only(a *app, name string) (string, error) {
+	if info, err := os.Lstat(name); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
+		if !results.Marked(name) {
+			return "", fmt.Errorf("%w: %s is no folder that weir has made for results: it is left alone", errInput, name)
+		}
+		return filepath.Abs(name)
+	}
+	found, err := r.shelved(a, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 0:
+		return "", r.none(a, name)
+	case len(found) > 1:
+		var dirs []string
+		for _, s := range found {
+			dirs = append(dirs, filepath.Base(s.Dir))
+		}
+		return "", fmt.Errorf("%w: %d results are of %s: %s", errInput, len(found), name,
+			document.Likely(name, dirs, fewNames))
+	}
+	return filepath.Abs(found[0].Dir)
+}
+
+type bundleCmd struct {
+	folders
+	Names []string `arg:"" name:"name" help:"Results folders, or experiments that were run."`
+	To    target   `required:"" placeholder:"FILE" help:"Archive that is written (.tar.gz); it must not exist."`
+}
+
+func (b *bundleCmd) Run(a *app) error {
+	signals := listen(a.screen, grace{0, 0, nothing, "nothing is left; the same command begins anew"})
+	defer signals.stop()
+	dirs, err := b.each(a, b.Names)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(string(b.To)); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %s is there already", errInput, b.To)
+	}
+	f, err := atomicfile.Create(string(b.To))
+	if err != nil {
+		return results.Unwritten(string(b.To), err)
+	}
+	defer f.Discard()
+	w := bufio.NewWriterSize(f, 1<<20)
+	files, bytes, err := results.Bundle(signals, w, dirs)
+	if errors.Is(err, context.Canceled) {
+		a.code = Interrupted
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errInput, err)
+	}
+	err = w.Flush()
+	size, _ := f.Seek(0, 1)
+	if err == nil {
+		err = f.Commit()
+	}
+	if err != nil {
+		return results.Unwritten(string(b.To), err)
+	}
+	fmt.Fprintf(a.stdout, "%s: %s of %s with %s, %s in the archive; weir results open reads it\n", b.To,
+		text.Count(len(dirs), "folder"), text.Count(files, "file"), report.Bytes(bytes), report.Bytes(size))
+	return nil
+}
+
+type openCmd struct {
+	File string `arg:"" help:"Archive that weir results bundle has written; - is standard input."`
+	Into target `default:"results" help:"Folder that the results folders go into."`
+	Most string `default:"20GB" placeholder:"SIZE" help:"Bytes of all files together, at most."`
+}
+
+func (o *openCmd) Run(a *app) error {
+	signals := listen(a.screen, grace{0, 0, nothing, "nothing is left; the same command begins anew"})
+	defer signals.stop()
+	most, err := unit.ParseBytes(o.Most)
+	if err != nil {
+		return fmt.Errorf("%w: --most: %w", errInput, err)
+	}
+	in := os.Stdin
+	if o.File != experiment.Standard {
+		if in, _, err = document.Open(o.File); err != nil {
+			return fmt.Errorf("%w: %s: %w", errInput, o.File, document.Reason(err))
+		}
+		defer in.Close()
+	}
+	u := results.Unbundling{Into: string(o.Into), Most: int64(most)}
+	names, err := results.Unbundle(signals, bufio.NewReaderSize(in, 1<<20), u, func(dir, name string) error {
+		x, err := results.Open(a.registry, dir)
+		if err == nil {
+			if err = x.WriteTables(); err == nil {
+				_, err = report.Write(x, report.Page{Version: version()})
+			}
+		}
+		if err != nil {
+			by := ""
+			if s := results.InspectFolder(dir); s != nil && s.Program != "" && s.Program != revision.This().String() {
+				by = fmt.Sprintf(" (%s has carried it out)", s.Program)
+			}
+			return fmt.Errorf("%s cannot be opened here%s: %s", name, by, strings.ReplaceAll(err.Error(), dir, name))
+		}
+		return nil
+	})
+	if errors.Is(err, context.Canceled) {
+		a.code = Interrupted
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errInput, text.Shown(o.File), err)
+	}
+	for _, name := range names {
+		a.shelfEntry(results.InspectFolder(filepath.Join(string(o.Into), name)))
+	}
+	return nil
+}

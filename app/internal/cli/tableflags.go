@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"weir/study/experiment"
+	"weir/study/report"
+	"weir/study/results"
+)
+
+// tableFlags say how results are printed.
+type tableFlags struct {
+	JSON    bool     `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
+	CSV     bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+	Format  string   `enum:"text,markdown,latex" default:"text" help:"${tableFormat}"`
+	Columns []string `placeholder:"MEASURE" help:"${tableColumns}"`
+	Sort    []string `placeholder:"KEY" help:"${tableSort}"`
+	Color   string   `enum:"auto,always,never" default:"auto" help:"${tableColor}"`
+}
+
+// Forms of tables.
+const (
+	asText     = "text"
+	asMarkdown = "markdown"
+	asLaTeX    = "latex"
+)
+
+// asText reports whether they are for a terminal.
+func (f *tableFlags) asText() bool { return f.Format == "" || f.Format == asText }
+
+// tableOptions returns the options of tables that the flags have for an outcome.
+func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
+	if (f.JSON || f.CSV) && len(f.Columns)+len(f.Sort) > 0 {
+		return nil, fmt.Errorf("%w: --columns and --sort are of tables; --json and --csv have every value", errInput)
+	}
+	if (f.JSON || f.CSV) && !f.asText() {
+		return nil, fmt.Errorf("%w: --format %s is a form of tables, in place of which --json and --csv print data: one of "+
+			"them is allowed", errInput, f.Format)
+	}
+	for _, words := range [][]string{f.Columns, f.Sort} {
+		for _, w := range words {
+			if w == "" {
+				return nil, fmt.Errorf("%w: a name of --columns or --sort is empty; names of measures are allowed, with commas "+
+					"between them", errInput)
+			}
+		}
+	}
+	l := &report.TableOptions{Width: a.look.width, Columns: f.Columns, Sort: f.Sort}
+	if f.asText() {
+		l.Color = f.Color == "always" || f.Color == "auto" && a.look.color
+	}
+	return l, nil
+}
+
+// check is look, of an experiment whose results are not there yet.
+func (f *tableFlags) check(a *app, s *experiment.Spec) error {
+	l, err := f.tableOptions(a)
+	if err != nil {
+		return err
+	}
+	if err := l.Check(s); err != nil {
+		return fmt.Errorf("%w: %w", errInput, err)
+	}
+	return nil
+}
+
+// print writes an outcome in the form that is asked for.
+func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
+	l, err := f.tableOptions(a)
+	if err != nil {
+		return err
+	}
+	var text string
+	switch {
+	case f.JSON:
+		a.stdout.Write(o.JSON())
+		return nil
+	case f.CSV:
+		return o.CSV(a.stdout)
+	case f.Format == asMarkdown:
+		text, err = l.Markdown(o)
+	case f.Format == asLaTeX:
+		text, err = l.LaTeX(o)
+	default:
+		if text, err = l.Text(o); err == nil {
+			a.show(l, text)
+			a.after(o, path)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errInput, err)
+	}
+	if !f.asText() {
+		fmt.Fprint(a.stdout, text)
+	}
+	return nil
+}
+
+// show writes what a look has made. With colours it is escaped already.
+func (a *app) show(l *report.TableOptions, text string) {
+	if !l.Color {
+		fmt.Fprint(a.stdout, text)
+		return
+	}
+	if f, ok := a.stdout.(interface{ Flush() error }); ok {
+		f.Flush()
+	}
+	io.WriteString(a.pipe, text)
+}
+
+// screenLook is what is known of standard output.
+type screenLook struct {
+	width int // 0: not known
+	color bool
+}
+
+// width is that of a line on standard output.
+func (a *app) width() int {
+	if a.look.width == 0 {
+		return report.Width
+	}
+	return a.look.width
+}
+
+// columns is how wide the terminal of standard error is now.
+func (a *app) columns() int {
+	if f, ok := a.screen.(*os.File); ok {
+		return cmp.Or(lookOf(f, os.Getenv).width, report.Width)
+	}
+	return report.Width
+}
+
+// Widths that are believed: what is narrower has no room for a table, and what is wider is a mistake.
+const (
+	narrowestScreen = 20
+	widestScreen    = 10000
+)
+
+// lookOf is what standard output is: COLUMNS says how wide, and else the terminal, if it is one. Colours are for
+// terminals, unless NO_COLOR is set (https://no-color.org) or the terminal is dumb.
+func lookOf(stdout *os.File, getenv func(string) string) (look screenLook) {
+	size, err := unix.IoctlGetWinsize(int(stdout.Fd()), unix.TIOCGWINSZ)
+	terminal := err == nil
+	if terminal {
+		look.width = believed(int(size.Col))
+		look.color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	}
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && believed(n) > 0 {
+		look.width = n
+	}
+	return look
+}
+
+func believed(width int) int {
+	if width < narrowestScreen || width > widestScreen {
+		return 0
+	}
+	return width
+}

@@ -1,0 +1,159 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/internal/document"
+)
+
+// maxPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
+const maxPairs = 1000
+
+// checkTraffic asks the traffic's transport and controller what they have to say of where they stand. It is called when
+// the traffic is read, for errors, and again when all are known (checkPrograms), for warnings.
+func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
+	if !d.OK() || id >= len(p.entries) {
+		return
+	}
+	tr := &p.entries[id]
+	if d.loads == nil {
+		d.first, d.end = first, end
+		d.asked = append(d.asked, d.currentTraffic)
+	}
+	t := &tr.traits
+	site := &cc.FlowContext{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
+		Config: tr.ccConfig, Uncongested: t.UponCongestion(), Unmeasured: t.WhyUnmeasured, Keeps: t.KeepsSlow,
+		AcksDelayed: t.DelaysAcks}
+	spread := d.collectPaths(p, site, tr, first, end)
+	if site.Sprayed && d.loads != nil {
+		if why := t.WhyInOrder; why != "" {
+			d.warn(warnOrder, d.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
+				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
+		}
+	}
+	ofTransport, ofControl := transport.CheckTelemetry(t.Telemetry, site)
+	d.addRemarks(tr, "transport "+tr.seen.Transport.Name, d.transportAt, d.transport,
+		d.issuable(slices.Concat(tr.checkPathChoice(spread), cc.Check(tr.transportConfig, site), ofTransport,
+			transport.ShortTimer(t.Timer, site))))
+	tr.timer, tr.timed = transport.ReportTimer(t.Timer, site.Paths)
+	if tr.cc == nil {
+		return
+	}
+	for i := range site.Paths {
+		x := &site.Paths[i]
+		if d.longest = max(d.longest, x.BaseRTT); d.shortest == 0 || x.BaseRTT < d.shortest {
+			d.shortest = x.BaseRTT
+		}
+	}
+	d.addRemarks(tr, "cc "+tr.cc.Name, tr.ccAt, d.control, d.issuable(append(cc.CheckScheme(tr.cc, tr.ccConfig, site),
+		ofControl...)))
+}
+
+// issuable returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
+func (d *pathChecker) issuable(all []scheme.Remark) []scheme.Remark {
+	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return d.loads == nil && !r.Refused })
+}
+
+// checkPathChoice warns of senders that choose among paths where their choice decides nothing, or not for long.
+func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
+	if tr.traits.Paths <= 1 {
+		return nil
+	}
+	why := ""
+	switch {
+	case spread.how == dataplane.EachPacket:
+		why = fmt.Sprintf("program %s (%v) sends each packet by another path", spread.by, spread.at)
+	case spread.how == dataplane.EachFlowlet:
+		why = fmt.Sprintf("program %s (%v) sends each flowlet by another path", spread.by, spread.at)
+	case !spread.hashes:
+		why = "no switch chooses among several by a hash (program ecmp)"
+	default:
+		return nil
+	}
+	return []scheme.Remark{warnNoChoice.Remark("paths",
+		"%d source ports are not paths here, for %s; paths: 1 has one window for them", tr.traits.Paths, why)}
+}
+
+// eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the
+// point's flows from first on and before end.
+func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
+	step := max(1, (end-first)/maxPairs)
+	for i := first; i < end; i += step {
+		f := l.flows.at(i)
+		add(f.Src, f.Dst)
+	}
+	if tr.job != nil {
+		for _, pair := range tr.job.sample() {
+			add(pair[0], pair[1])
+		}
+	}
+	if tr.generator != nil {
+		tr.generator.eachPair(add)
+	}
+}
+
+// eachPair visits pairs of hosts between which the generator may draw a flow, at most maxPairs of them.
+func (g *Generator) eachPair(add func(src, dst int)) {
+	to := g.To
+	switch {
+	case g.Pattern == ToStride && g.FromN == 0:
+		for i, from := range g.From[:min(len(g.From), maxPairs)] {
+			add(from, g.From[(i+g.Stride)%len(g.From)])
+		}
+		return
+	case g.Pattern == Permutation, g.Pattern == ToStride:
+		to = g.From
+	}
+	if len(g.From) == 0 || len(to) == 0 {
+		return
+	}
+	if len(g.From)*len(to) <= maxPairs {
+		for _, src := range g.From {
+			for _, dst := range to {
+				if src != dst {
+					add(src, dst)
+				}
+			}
+		}
+		return
+	}
+	for i := range maxPairs {
+		src := g.From[i%len(g.From)]
+		if len(g.From) > maxPairs {
+			src = g.From[i*len(g.From)/maxPairs]
+		}
+		_, share := math.Modf(float64(i) * math.Phi) // multiples of the golden ratio are spread evenly
+		k := int(share * float64(len(to)))
+		if to[k] == src {
+			k = (k + 1) % len(to)
+		}
+		if to[k] != src {
+			add(src, to[k])
+		}
+	}
+}
+
+// addRemarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
+func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Place, params *document.Node,
+	all []scheme.Remark) {
+	for _, r := range all {
+		where, text := at, r.Text
+		if r.Param != "" {
+			text = r.Param + ": " + text
+			if v := params.Find(r.Param); v != nil && v.Place.Line > 0 {
+				where = v.Place
+			}
+		}
+		if r.Refused {
+			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.seen.Name), who, text))
+		} else {
+			d.issue(Warning{Kind: r.Kind, At: where, Port: r.Port, Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
+		}
+	}
+}

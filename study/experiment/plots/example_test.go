@@ -1,0 +1,28 @@
+package plots_test
+
+import (
+	"fmt"
+
+	"weir/internal/document"
+	"weir/study/claim"
+	"weir/study/experiment/plots"
+	"weir/study/measure"
+)
+
+// A plot is read from keys with their texts, such as those of flags, and from names of what runs have.
+func ExampleDecoder_Parse() {
+	view := &claim.View{Sweep: []measure.Dimension{{Key: "rate"}}}
+	names := &measure.Values{Measures: []measure.Measured{{Name: "goodput"}}}
+	parse := func(y string) {
+		d := plots.NewDecoder(document.NewReader(plots.FileKind), view, names, nil, 0)
+		p, err := d.Parse([]plots.Key{{Name: "x", Text: "rate", Place: "--x"}, {Name: "y", Text: y, Place: "--y"}})
+		fmt.Println(p.Measured(), err)
+	}
+	parse("goodput")
+	parse("godput")
+	// Output:
+	// goodput <nil>
+	//  --y:1:1: measure "godput" is not known; did you mean "goodput"?; allowed: goodput
+	//     godput
+	//     ^
+}

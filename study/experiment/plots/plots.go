@@ -1,0 +1,802 @@
+package plots
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/claim"
+	"weir/study/measure"
+)
+
+// Forms of values.
+var (
+	aText   = document.Value("text")
+	aNumber = document.Value("number")
+	where   = document.Unbound("points, as of a claim")
+)
+
+// Table has the keys of a plot.
+var Table = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
+	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
+		Doc: "the horizontal axis", Without: "`time` with `kind: series`, and else an error", Example: "x: rate"},
+	{Name: "y", Form: document.Value("measure, `measure.group`, `cdf` or `ccdf`; of a heat map a sweep key or " +
+		"`traffic`"),
+		Doc: "the vertical axis", Without: "`cdf` or `ccdf` with that `kind`, and else an error", Example: "y: goodput"},
+	{Name: "z", Form: document.Value("measure or `measure.group`"), Doc: "what a heat map's colours show",
+		Without: "an error, of a heat map"},
+	{Name: "kind", Form: document.OneOf(kinds...), Doc: "how values are drawn",
+		Without: "`bars` over words and `lines` over numbers; what `x` and `y` say"},
+	{Name: "lines", Form: document.AnyOf("list of sweep keys and `traffic`", document.Value("key"),
+		document.ListOf(document.Value("key"), "")), Doc: "what tells curves apart", Without: "what the sweep varies"},
+	{Name: "traffic", Form: document.AnyOf("group of the measure, or list of them", document.Value("group"),
+		document.ListOf(document.Value("group"), "")), Doc: "the traffics, ports or other groups that are shown",
+		Without: "all traffics; of what is not by traffic the first group, which the plot says"},
+	{Name: "where", Form: where, Doc: "points that are shown; `traffic` in it is as the key", Without: "all"},
+	{Name: "panels", Form: document.Value("sweep key or `traffic`"), Doc: "small multiples: a panel for each value",
+		Without: "one panel, or more where it would have over 16 curves"},
+	{Name: "ranks", Form: document.AnyOf("list of ranks, from 0, or how many", aNumber, document.ListOf(aNumber, "")),
+		Doc:     "of a timeline: these in this order, or so many of them, first those that others wait for, which wait least",
+		Without: "all in their order, if there are up to 32, and else 32"},
+	{Name: "log", Form: document.OneOf("x", "y", "xy", "none"), Doc: "logarithmic axes",
+		Without: "`x` over sizes, and over a sweep in steps of equal factors; `y` of a `ccdf`"},
+	{Name: "x_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
+	{Name: "y_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
+	{Name: "z_range", Form: aSpan, Doc: "ends of a heat map's colours", Without: "by the values"},
+	{Name: "x_ticks", Form: someTicks, Doc: "where the axis has ticks", Without: "as many as there is room for"},
+	{Name: "y_ticks", Form: someTicks, Doc: "where the axis has ticks", Without: "as many as there is room for"},
+	{Name: "x_label", Form: aText, Doc: "of the axis, with its unit", Without: "the key and the unit"},
+	{Name: "y_label", Form: aText, Doc: "of the axis, with its unit", Without: "the measure and the unit"},
+	{Name: "z_label", Form: aText, Doc: "of a heat map's colours", Without: "the measure and the unit"},
+	{Name: "title", Form: aText, Doc: "above it; `none` for no title and no note",
+		Without: "what it shows, and of how many runs"},
+	{Name: "legend", Form: document.OneOf(legends...),
+		Doc: "where it stands; `best` is a corner without values", Without: "`below`"},
+	{Name: "order", Form: document.AnyOf("list of values, `rising` or `falling`", document.Value("value"),
+		document.ListOf(document.Value("value"), "")), Doc: "of curves, panels and words on an axis: these first; or by " +
+		"the height of the first curve", Without: "that of the sweep"},
+	{Name: "names", Form: document.MapBy(document.Value("text"), "`{value: text}`"),
+		Doc: "what values, traffics and keys are called", Without: "as in the file"},
+	{Name: "error", Form: document.OneOf("bars", "band", "none"), Doc: "how 95 % intervals over the seeds are shown; " +
+		"of a series `band` has the mean of all seeds", Without: "`bars`, and of a series `none`"},
+	{Name: "width", Form: document.Value("`89mm`, `183mm`, or another length from 30 mm to 1 m"), Doc: "of the figure",
+		Without: "that of a report's"},
+	{Name: "height", Form: document.Value("length"), Doc: "of the figure", Without: "by what is in it"},
+	{Name: "text", Form: document.Value("`7pt` … `30pt`"), Doc: "size of labels; ticks have 0.92 of it, 7 pt at least",
+		Without: "8 pt with a `width`"},
+}}
+
+var (
+	aSpan     = document.Value("`low..high`, of which one may be missing")
+	someTicks = document.AnyOf("list of values, or about how many", aNumber, document.ListOf(document.Value("value"), ""))
+)
+
+// kinds of plots.
+var kinds = []string{KindLines, KindPoints, KindBars, KindBox, KindCDF, KindCCDF, KindHeat, KindSeries, KindTimeline}
+
+// legends are the places of a legend.
+var legends = []string{"below", "above", "right", "best", "top_left", "top_right", "bottom_left", "bottom_right",
+	"none"}
+
+// Plot is one entry of the spec's plot list.
+type Plot struct {
+	Kind    Kind
+	Drawn   string // one of the kinds that keys have; "" by what is shown
+	X, Y, Z string // Z is what a heat map's colours show
+	Groups  []string
+	Lines   []string // what tells lines apart: sweep keys, or "traffic" for the groups of the measure
+	Panels  string   // a sweep key, or "traffic": a panel each
+	LogX    bool
+	LogY    bool
+	Scaled  bool // the file says which axes are logarithmic
+
+	Ranks   []int // of a timeline, in this order; nil: by Slowest
+	Slowest int   // so many, first those that others wait for; 0: all, if there is room
+
+	Style
+	claim.Filter
+}
+
+// Style is the appearance of a plot. Zero values leave it to the drawing.
+type Style struct {
+	XRange, YRange, ZRange Range
+	XTicks, YTicks         Ticks
+	XLabel, YLabel, ZLabel string
+	Title                  string
+	Untitled               bool
+	Legend                 string
+	Order                  []string // rising or falling alone is by value
+	Names                  map[string]string
+	Error                  string  // bars, band, none; "" as usual
+	Width, Height          float64 // in points; 0 as usual
+	Text                   float64 // in points
+}
+
+// Range is that of an axis; an end that is not given is left to the values.
+type Range struct {
+	Low, High       float64
+	HasLow, HasHigh bool
+}
+
+// Ticks are those of an axis, or about how many.
+type Ticks struct {
+	At    []float64
+	Count int
+}
+
+// Kind says what a plot's axes are.
+type Kind uint8
+
+// Kinds of plots. OverSweep has a measure over a sweep key; OverTime a series; OverSize
+// a measure by flow size; CDF the share of values of X up to each, or beyond each; OverRanks
+// what ranks of jobs do over time.
+const (
+	OverSweep Kind = iota
+	OverTime
+	OverSize
+	CDF
+	OverRanks
+	kindCount // how many there are
+)
+
+// Kinds that files name.
+const (
+	KindLines    = "lines"
+	KindPoints   = "points"
+	KindBars     = "bars"
+	KindBox      = "box"
+	KindCDF      = "cdf"
+	KindCCDF     = "ccdf"
+	KindHeat     = "heat"
+	KindSeries   = "series"
+	KindTimeline = "timeline"
+)
+
+// Names on axes that are no measures.
+const (
+	timeAxis = "time"
+	sizeAxis = "flow_size"
+	cdfAxis  = KindCDF
+	ccdfAxis = KindCCDF
+	byGroup  = "traffic"
+)
+
+// Key is a key of a plot with its text, and where that is from.
+type Key struct{ Name, Text, Place string }
+
+// Keys returns the names and meanings of a plot's keys.
+func Keys() []document.Key { return slices.Clone(Table.Keys) }
+
+// shownGroups are the groups of what a plot can show, by its name.
+type shownGroups map[string][]string
+
+func (g shownGroups) add(name string, groups ...string) {
+	g[name] = append(g[name], groups...)
+}
+
+// Decoder reads plots, when it is known what runs have.
+type Decoder struct {
+	*document.Reader
+	view     *claim.View
+	keys     []string // of the sweep
+	traffics []string // names of all points' traffics
+	ranks    int      // of the largest job
+	sets     [kindCount]shownGroups
+	plots    []Plot
+}
+
+// NewDecoder returns a decoder of plots of runs that have these names, over the points of a view. Ranks is the number
+// of ranks of the largest job.
+func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, traffics []string, ranks int) *Decoder {
+	d := &Decoder{Reader: r, view: view, traffics: traffics, ranks: ranks, sets: listShown(names)}
+	for _, dim := range view.Sweep {
+		d.keys = append(d.keys, dim.Key)
+	}
+	return d
+}
+
+// Parse reads a plot that is no entry of the list: keys in their order, each with the text of its value as a file has
+// it. Places of errors are names, such as those of flags.
+func (d *Decoder) Parse(keys []Key) (Plot, error) {
+	item := &document.Node{Kind: document.Mapping, Place: document.Place{File: "the plot", Line: 1, Column: 1}}
+	for _, k := range keys {
+		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {
+			item.Keys = append(item.Keys, document.Entry{Place: v.Place, Name: k.Name, Value: v})
+		}
+	}
+	if x, ok := d.Map(item, Table); ok && d.OK() {
+		d.readPlot(x)
+	}
+	if err := d.Err(); err != nil {
+		return Plot{}, err
+	}
+	return d.plots[0], nil
+}
+
+// FileKind is how messages name a plot that is no entry of the list.
+var FileKind = document.Kind{Name: "plot", Whole: "a plot", First: "x, y, …"}
+
+// listShown returns what plots of each kind can show, with groups.
+func listShown(names *measure.Values) [kindCount]shownGroups {
+	var sets [kindCount]shownGroups
+	for i := range sets {
+		sets[i] = shownGroups{}
+	}
+	for _, m := range names.Measures {
+		sets[OverSweep].add(m.Name)
+		for _, g := range m.Groups {
+			sets[OverSweep].add(m.Name, g.Group)
+		}
+	}
+	for _, x := range names.Series {
+		sets[OverTime].add(x.Name, x.Group)
+	}
+	for _, b := range names.Bins {
+		sets[OverSize].add(b.Name, b.Traffic)
+		for _, q := range b.Percentiles {
+			sets[OverSize].add(measure.PercentileName(b.Name, q), b.Traffic)
+		}
+	}
+	for _, x := range names.Distributions {
+		sets[CDF].add(x.Name, x.Group)
+	}
+	for _, x := range names.Timelines {
+		sets[OverRanks].add(KindTimeline, x.Traffic)
+	}
+	return sets
+}
+
+// Read reads the plot list.
+func (d *Decoder) Read(t *document.Node) []Plot {
+	if t == nil {
+		return nil
+	}
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{x: …, y: …, lines: […]}]", "plot is a list")
+		return nil
+	}
+	for _, item := range t.Items {
+		if x, ok := d.Map(item, Table); ok {
+			d.readPlot(x)
+		}
+	}
+	return d.plots
+}
+
+// readPlot reads an entry of the list.
+func (d *Decoder) readPlot(x document.Map) {
+	p := Plot{}
+	if v := x.Get("kind"); v != nil {
+		p.Drawn = d.Word(v, "kind of plot", kinds)
+	}
+	if p.Drawn == KindTimeline {
+		d.readTimeline(x, &p)
+		return
+	}
+	if v := x.Get("ranks"); v != nil {
+		d.Fail(v.Place, "kind: timeline", "only a timeline has ranks")
+	}
+	measured := d.readAxes(x, &p)
+	if measured != nil {
+		d.readMeasure(x, &p, measured)
+	}
+	if v := x.Get("log"); v != nil {
+		w := d.Word(v, "logarithmic axis", Table.Key("log").Form.Words)
+		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
+	}
+	apart := append(slices.Clip(d.keys), byGroup)
+	for _, l := range document.ItemsOf(x.Get("lines")) {
+		p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", apart))
+	}
+	if v := x.Get("panels"); v != nil {
+		if p.Panels = d.Word(v, "what panels are of", apart); p.Panels == p.X || p.Panels == p.Y {
+			d.Fail(v.Place, "another key", "%s is on an axis already", p.Panels)
+		}
+	}
+	d.readLook(x, &p)
+	if measured == nil {
+		return
+	}
+	d.readWhere(x, &p)
+	d.checkNames(x, &p)
+	d.splitByTraffic(&p)
+	d.plots = append(d.plots, p)
+}
+
+// readAxes reads x and y, and says what the kind of plot is and which of the two is a measure; nil if that cannot be
+// told.
+func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
+	keys := d.keys
+	axisX, axisY := x.Get("x"), x.Get("y")
+	shares := p.Drawn == KindCDF || p.Drawn == KindCCDF
+	if axisX == nil && p.Drawn == KindSeries {
+		axisX = &document.Node{Place: x.Place, Text: timeAxis}
+	}
+	if axisY == nil && shares {
+		axisY = &document.Node{Place: x.Place, Text: p.Drawn}
+	}
+	if axisX == nil {
+		d.Missing(x.Node, "x", Table.What, Table.Names(), "x: "+
+			document.Choices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
+	}
+	if axisY == nil {
+		d.Missing(x.Node, "y", Table.What, Table.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
+			"the plot has no y")
+	}
+	if axisX == nil && axisY != nil && p.Drawn != KindHeat {
+		d.checkLonelyY(axisY)
+	}
+	if axisX == nil || axisY == nil {
+		return nil
+	}
+	p.X, p.Y = d.Text(axisX), d.Text(axisY)
+	measured := axisY
+	switch {
+	case p.Drawn == KindHeat:
+		return d.readHeatAxes(x, p, axisX, axisY)
+	case p.X == timeAxis && !slices.Contains(keys, timeAxis):
+		p.Kind = OverTime
+	case p.X == sizeAxis && !slices.Contains(keys, sizeAxis):
+		p.Kind, p.LogX = OverSize, true
+	case p.Y == cdfAxis, p.Y == ccdfAxis:
+		p.Kind, measured = CDF, axisX
+		p.LogY = p.Y == ccdfAxis
+	}
+	if p.Kind == OverSweep {
+		d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
+	}
+	d.checkKind(x, p, shares)
+	return measured
+}
+
+// checkLonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
+func (d *Decoder) checkLonelyY(axisY *document.Node) {
+	name, _, _ := strings.Cut(d.Text(axisY), ".")
+	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(d.keys, name) {
+		return
+	}
+	words := map[string]bool{}
+	for _, set := range d.sets {
+		for w := range set {
+			words[w] = true
+		}
+	}
+	if len(words) > 0 && !words[name] {
+		d.Unknown(axisY.Place, "measure", name, slices.Sorted(maps.Keys(words)))
+	}
+}
+
+// checkKind refuses kinds that do not go with the axes.
+func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
+	allowed := map[Kind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
+		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
+	switch {
+	case !slices.Contains(kinds, p.Drawn): // none is given, or that has been said
+	case !slices.Contains(allowed, p.Drawn):
+		d.Fail(x.Get("kind").Place, document.Choices(allowed), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
+			p.Y)
+	case shares && p.Y != p.Drawn:
+		d.Fail(x.Get("y").Place, "y: "+p.Drawn, "kind %q does not go with y: %s", p.Drawn, p.Y)
+	}
+}
+
+// readHeatAxes reads those of a heat map, whose measure is z.
+func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.Node) *document.Node {
+	keys := d.keys
+	if p.X == timeAxis && !slices.Contains(keys, timeAxis) {
+		p.Kind = OverTime
+	} else {
+		d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis))
+	}
+	d.Word(axisY, "what rows are of", append(append([]string{}, keys...), byGroup))
+	if p.X == p.Y {
+		d.Fail(axisY.Place, "another key", "%s is on the other axis already", p.Y)
+	}
+	z := x.Get("z")
+	if z == nil {
+		d.Missing(x.Node, "z", Table.What, Table.Names(), "z: a measure", "the heat map has no z, which its colours show")
+	}
+	return z
+}
+
+// readMeasure reads what is shown: a measure, or measure.group.
+func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
+	set := d.sets[p.Kind]
+	if p.Drawn == KindBox { // of seeds, or of all values
+		set = maps.Clone(set)
+		for name, groups := range d.sets[CDF] {
+			set.add(name, groups...)
+		}
+	}
+	words := slices.Sorted(maps.Keys(set))
+	if len(words) == 0 {
+		why := [kindCount]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
+			"slowdown, fct, delay, queue, or nacks"}[p.Kind]
+		d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
+		return
+	}
+	name := measured.Text
+	if _, whole := set[name]; !whole {
+		if m, g, ok := strings.Cut(name, "."); ok && set[m] != nil {
+			allowed := d.groupsOf(m, set)
+			if !slices.Contains(allowed, g) {
+				d.Unknown(measured.Place, "group of "+m, g, allowed)
+			}
+			name, p.Groups = m, []string{g}
+		} else {
+			d.Word(measured, "measure", words)
+		}
+	}
+	switch {
+	case p.Drawn == KindHeat:
+		p.Z = name
+	case p.Kind == CDF:
+		p.X = name
+	default:
+		p.Y = name
+	}
+	if x.Get("z") != nil && p.Drawn != KindHeat {
+		d.Fail(x.Get("z").Place, "kind: heat", "only a heat map has a z")
+	}
+}
+
+// Measured returns the measure that a plot shows.
+func (p *Plot) Measured() string {
+	switch {
+	case p.Drawn == KindHeat:
+		return p.Z
+	case p.Kind == OverRanks:
+		return KindTimeline
+	case p.Kind == CDF:
+		return p.X
+	}
+	return p.Y
+}
+
+// groupsOf returns the groups of a measure that some point has.
+func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
+	traffics := d.traffics
+	byTraffic := false
+	for _, g := range set[name] {
+		if g != "" && !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+		of, _, _ := strings.Cut(g, ".") // a flow of a traffic
+		byTraffic = byTraffic || slices.Contains(traffics, of)
+	}
+	for _, t := range traffics { // other points may have others
+		if byTraffic && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// readWhere reads the points, and the groups, that are shown.
+func (d *Decoder) readWhere(x document.Map, p *Plot) {
+	groups := document.ItemsOf(x.Get("traffic"))
+	if w := x.Get("where"); w != nil {
+		if t := w.Find(byGroup); t != nil && !slices.Contains(d.keys, byGroup) {
+			groups = append(groups, document.ItemsOf(t)...)
+			rest := *w
+			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == byGroup })
+			w = &rest
+		}
+		d.view.Where(d.Reader, &p.Filter, w)
+	}
+	set := d.sets[p.Kind]
+	if _, ok := set[p.Measured()]; !ok {
+		set = d.sets[CDF]
+	}
+	if _, ok := set[p.Measured()]; !ok { // that has been said
+		return
+	}
+	allowed := d.groupsOf(p.Measured(), set)
+	for _, g := range groups {
+		if len(allowed) == 0 {
+			d.Fail(g.Place, "no traffic", "%s has no groups", p.Measured())
+			return
+		}
+		if w := d.Word(g, "group of "+p.Measured(), allowed); !slices.Contains(p.Groups, w) {
+			p.Groups = append(p.Groups, w)
+		}
+	}
+}
+
+// splitByTraffic has a plot that does not say which traffic it shows tell all of them apart.
+func (d *Decoder) splitByTraffic(p *Plot) {
+	if p.Kind != OverSweep || slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || p.Y == byGroup {
+		return
+	}
+	traffics, n := d.traffics, 0
+	for _, g := range d.sets[OverSweep][p.Measured()] {
+		if slices.Contains(traffics, g) {
+			n++
+		}
+	}
+	if len(p.Groups) > 1 || len(p.Groups) == 0 && (n > 1 || n == 1 && len(traffics) > 1) {
+		p.Lines = append(p.Lines, byGroup)
+	}
+}
+
+// maxRanksShown bounds the ranks of a timeline.
+const maxRanksShown = 1000
+
+// readTimeline reads an entry of the list that shows what ranks do.
+func (d *Decoder) readTimeline(x document.Map, p *Plot) {
+	p.Kind, p.X = OverRanks, timeAxis
+	if v := x.Get("x"); v != nil {
+		d.Word(v, "axis of a timeline", []string{timeAxis})
+	}
+	for _, key := range []string{"y", "z", "lines", "panels", "log", "error", "order", "y_range", "z_range", "y_ticks",
+		"z_label"} {
+		if v := x.Get(key); v != nil {
+			d.Fail(v.Place, "x, traffic, where, ranks, x_range, title, width, …", "a timeline, which has a row for each "+
+				"rank and a panel for each point and job, has no %q", key)
+		}
+	}
+	if len(d.sets[OverRanks]) == 0 {
+		d.Fail(x.Place, "measure: [timeline]", "no measure of the experiment keeps what ranks of jobs do")
+		return
+	}
+	d.readRanks(x, p)
+	d.readWhere(x, p)
+	d.readLook(x, p)
+	d.plots = append(d.plots, *p)
+}
+
+// readRanks reads which ranks are shown.
+func (d *Decoder) readRanks(x document.Map, p *Plot) {
+	v := x.Get("ranks")
+	switch {
+	case v == nil:
+	case v.Kind == document.Scalar:
+		p.Slowest = d.Integer(v, 1, maxRanksShown)
+	default:
+		p.Ranks = []int{}
+		for _, y := range document.ItemsOf(v) {
+			r, err := strconv.Atoi(d.Text(y))
+			if err != nil || r < 0 || r >= d.ranks {
+				d.Fail(y.Place, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
+				continue
+			}
+			p.Ranks = append(p.Ranks, r)
+		}
+		if len(p.Ranks) > maxRanksShown || len(p.Ranks) == 0 {
+			d.Fail(v.Place, "1 to "+strconv.Itoa(maxRanksShown)+" ranks", "%d ranks are listed", len(p.Ranks))
+		}
+	}
+}
+
+// readLook reads how a plot is to look.
+func (d *Decoder) readLook(x document.Map, p *Plot) {
+	for _, a := range []struct {
+		key string
+		to  *Range
+		log bool
+	}{{"x_range", &p.XRange, p.LogX}, {"y_range", &p.YRange, p.LogY}, {"z_range", &p.ZRange, false}} {
+		if v := x.Get(a.key); v != nil {
+			*a.to = readRange(d.Reader, v, a.log)
+		}
+	}
+	for _, a := range []struct {
+		key string
+		to  *Ticks
+	}{{"x_ticks", &p.XTicks}, {"y_ticks", &p.YTicks}} {
+		if v := x.Get(a.key); v != nil {
+			*a.to = readTicks(d.Reader, v)
+		}
+	}
+	for _, a := range []struct {
+		key string
+		to  *string
+	}{{"x_label", &p.XLabel}, {"y_label", &p.YLabel}, {"z_label", &p.ZLabel}, {"title", &p.Title}} {
+		if v := x.Get(a.key); v != nil {
+			*a.to = d.Text(v)
+		}
+	}
+	if p.Title == "none" {
+		p.Title, p.Untitled = "", true
+	}
+	if v := x.Get("legend"); v != nil {
+		p.Legend = d.Word(v, "place of the legend", Table.Key("legend").Form.Words)
+	}
+	if v := x.Get("error"); v != nil {
+		p.Error = d.Word(v, "way to show intervals", Table.Key("error").Form.Words)
+	}
+	for _, v := range document.ItemsOf(x.Get("order")) {
+		p.Order = append(p.Order, d.Text(v))
+	}
+	if v := x.Get("names"); v != nil {
+		if v.Kind != document.Mapping {
+			d.Fail(v.Place, "{value: text}", "names is a map")
+		} else {
+			p.Names = map[string]string{}
+		}
+		for _, k := range x.Entries("names") {
+			p.Names[k.Name] = d.Text(k.Value)
+		}
+	}
+	const mm = 72 / 25.4
+	for _, a := range []struct {
+		key       string
+		to        *float64
+		low, high float64
+		allowed   string
+	}{{"width", &p.Width, 30 * mm, 1000 * mm, "30mm … 1000mm, such as 89mm or 183mm"},
+		{"height", &p.Height, 20 * mm, 1000 * mm, "20mm … 1000mm"}, {"text", &p.Text, 7, 30, "7pt … 30pt"}} {
+		if v := x.Get(a.key); v != nil {
+			if *a.to = readLength(d.Text(v)); v.Kind == document.Scalar && !(*a.to >= a.low-1e-6 && *a.to <= a.high+1e-6) {
+				d.Fail(v.Place, a.allowed, "%q is not such a length", v.Text)
+			}
+		}
+	}
+}
+
+// readLength returns a length in points; NaN if it is none.
+func readLength(text string) float64 {
+	for _, u := range []struct {
+		name  string
+		worth float64
+	}{{"mm", 72 / 25.4}, {"cm", 720 / 25.4}, {"pt", 1}, {"in", 72}} {
+		if number, ok := strings.CutSuffix(text, u.name); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err != nil {
+				return math.NaN()
+			}
+			return v * u.worth
+		}
+	}
+	return math.NaN()
+}
+
+// readRange reads low..high.
+func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
+	const allowed = "low..high such as 0..50Mbps, 10.., or ..1"
+	text := d.Text(v)
+	if v.Kind != document.Scalar {
+		return r
+	}
+	low, high, ok := strings.Cut(text, "..")
+	low, high = strings.TrimSpace(low), strings.TrimSpace(high)
+	if !ok || low == "" && high == "" {
+		d.Fail(v.Place, allowed, "%q is no range", text)
+		return r
+	}
+	for _, e := range []struct {
+		text string
+		to   *float64
+		has  *bool
+	}{{low, &r.Low, &r.HasLow}, {high, &r.High, &r.HasHigh}} {
+		if e.text == "" {
+			continue
+		}
+		if *e.to, *e.has = measure.ParseQuantity(e.text); !*e.has {
+			d.Fail(v.Place, allowed, "%q is not a quantity", e.text)
+			return r
+		}
+	}
+	switch {
+	case r.HasLow && r.HasHigh && r.Low >= r.High:
+		d.Fail(v.Place, "low below high", "the range %s is empty", text)
+	case log && (r.HasLow && r.Low <= 0 || r.HasHigh && r.High <= 0):
+		d.Fail(v.Place, "values above 0", "a logarithmic axis has no %s", text)
+	}
+	return r
+}
+
+// readTicks reads values, or how many.
+func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
+	if v.Kind == document.Scalar {
+		n, err := strconv.Atoi(v.Text)
+		if err != nil || n < 2 || n > 50 {
+			d.Fail(v.Place, "a list of values, or 2 … 50", "%q is not a number of ticks", v.Text)
+		}
+		return Ticks{Count: n}
+	}
+	if v.Kind != document.List || len(v.Items) == 0 {
+		d.Fail(v.Place, "[0, 10, 20], or 5", "ticks are a list of values, or a number of them")
+		return t
+	}
+	for _, i := range v.Items {
+		at, ok := measure.ParseQuantity(d.Text(i))
+		if !ok && i.Kind == document.Scalar {
+			d.Fail(i.Place, "a quantity such as 10, 5ms or 20%", "%q is not a quantity", i.Text)
+		}
+		t.At = append(t.At, at)
+	}
+	return t
+}
+
+// String returns the range as a file has it.
+func (r Range) String() string {
+	end := func(v float64, has bool) string {
+		if !has {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprintf("%s..%s", end(r.Low, r.HasLow), end(r.High, r.HasHigh))
+}
+
+// checkNames refuses an order, and names, of what no curve, panel or word of the plot has. --set and --quick may have
+// taken values away: then they are not looked at.
+func (d *Decoder) checkNames(x document.Map, p *Plot) {
+	if d.view.Narrowed {
+		return
+	}
+	values := d.groupsOf(p.Measured(), d.sets[p.Kind])
+	for _, g := range d.groupsOf(p.Measured(), d.sets[CDF]) { // of a box
+		if !slices.Contains(values, g) {
+			values = append(values, g)
+		}
+	}
+	for _, dim := range d.view.Sweep {
+		for _, v := range dim.Values {
+			values = append(values, v.Text)
+		}
+	}
+	check := func(at document.Place, what, name string, words []string) {
+		for _, part := range strings.Split(name, " ") { // a curve's whole name has several
+			_, value, _ := strings.Cut(part, "=")
+			if !slices.Contains(words, name) && !slices.Contains(words, part) && !slices.Contains(words, value) {
+				d.Unknown(at, what, name, words)
+				return
+			}
+		}
+	}
+	for _, v := range document.ItemsOf(x.Get("order")) {
+		check(v.Place, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
+	}
+	keys := append(append([]string{byGroup}, d.keys...), values...)
+	for _, k := range x.Entries("names") {
+		check(k.Place, "value, traffic or key in names", k.Name, keys)
+	}
+}
+
+// CheckNames checks plots where it is not known what runs have: view.Blind reports whether they may have a name, and
+// known are the names that they may have.
+func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
+	if t == nil || t.Kind != document.List {
+		return
+	}
+	for _, item := range t.Items {
+		x, ok := r.Map(item, Table)
+		if !ok {
+			continue
+		}
+		for _, key := range neededAxes(x) {
+			if x.Get(key) == nil {
+				x.Missing(key, "the plot has no %s", key)
+			}
+		}
+		if w := x.Get("where"); w != nil {
+			var f Plot
+			view.Where(r, &f.Filter, w)
+		}
+		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.Blind(y.Text) {
+			r.Unknown(y.Place, "measure", y.Text, known)
+		}
+	}
+}
+
+// neededAxes returns the axes that a plot cannot be without.
+func neededAxes(x document.Map) []string {
+	kind := ""
+	if v := x.Get("kind"); v != nil {
+		kind = v.Text
+	}
+	switch kind {
+	case KindTimeline:
+		return nil
+	case KindSeries:
+		return []string{"y"}
+	case KindCDF, KindCCDF:
+		return []string{"x"}
+	}
+	return []string{"x", "y"}
+}

@@ -1,0 +1,321 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/measure"
+)
+
+// reader reads values of an experiment's file and the files that it names. It collects errors and warnings. The
+// decoders of all sections share one.
+type reader struct {
+	*document.Reader
+	registry *Registry
+	source   *Source
+	machine  float64           // bytes of memory of the machine; 0: not known
+	inputs   map[string][]byte // the files that any point reads, by the name in the spec
+	files    []string          // the files that the point in hand reads, with their hashes
+	before   int               // errors before the traffic in hand
+	warnings []Warning
+	issued   map[Warning]bool   // all: kept in warnings, or counted in similar
+	similar  map[similarity]int // warnings
+}
+
+// entryOK reports whether the traffic in hand has no error so far.
+func (d *reader) entryOK() bool { return d.Count() == d.before }
+
+// readWord reads one of a key's words.
+func (d *reader) readWord(t *document.Node, table *document.Table, key string) string {
+	return d.Word(t, key, table.Key(key).Form.Words)
+}
+
+// warn issues a warning about a place in the file.
+func (d *reader) warn(kind scheme.WarningKind, at document.Place, format string, args ...any) {
+	d.issue(document.Warn(kind, at, format, args...))
+}
+
+// similarity is what warnings have in common that differ in their texts only, as those about the points of a sweep may.
+type similarity struct {
+	id, port string
+	at       document.Place
+}
+
+// maxSimilar limits how many of them are kept.
+const maxSimilar = 3
+
+// issue keeps a warning, once.
+func (d *reader) issue(w Warning) {
+	if d.issued[w] {
+		return
+	}
+	if d.issued == nil {
+		d.issued, d.similar = map[Warning]bool{}, map[similarity]int{}
+	}
+	d.issued[w] = true
+	k := similarity{w.Kind.ID, w.Port, w.At}
+	if d.similar[k]++; d.similar[k] <= maxSimilar {
+		d.warnings = append(d.warnings, w)
+	}
+}
+
+// countSimilar adds to the last of similar warnings that is kept how many more there are.
+func (d *reader) countSimilar() {
+	counted := map[similarity]bool{}
+	for i := len(d.warnings) - 1; i >= 0; i-- {
+		w := &d.warnings[i]
+		k := similarity{w.Kind.ID, w.Port, w.At}
+		if n := d.similar[k]; n > maxSimilar && !counted[k] {
+			more := "; 1 more like this is about the same place"
+			if n > maxSimilar+1 {
+				more = fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
+			}
+			w.Text += more
+			counted[k] = true
+		}
+	}
+}
+
+// openFile reads a file that the spec names, relative to the spec, and returns it with
+// the name that errors give it.
+func (d *reader) openFile(t *document.Node) (data []byte, name string) {
+	name = d.Text(t)
+	data, err := d.source.Open(filepath.ToSlash(name))
+	if err != nil {
+		d.Fail(t.Place, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.Reason(err))
+	}
+	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
+	name = d.source.Path(name)
+	if err == nil {
+		d.inputs[t.Text] = data
+	}
+	return data, name
+}
+
+// openText opens a file of text.
+func (d *reader) openText(t *document.Node) (data []byte, name string) {
+	data, name = d.openFile(t)
+	d.Remember(name, data)
+	d.IsText(name, data, false)
+	return data, name
+}
+
+// networkFormats returns the names of formats that networks are read in.
+func (r *Registry) networkFormats() (names []string) {
+	for i := range r.Networks {
+		names = append(names, r.Networks[i].Name)
+	}
+	return names
+}
+
+// flowFormats returns the names of formats that flows are read in.
+func (r *Registry) flowFormats() (names []string) {
+	for i := range r.Flows {
+		names = append(names, r.Flows[i].Name)
+	}
+	return names
+}
+
+// readFormat reads which of some formats a file has, as their index; −1 if that is not said, or not known.
+func (d *reader) readFormat(x document.Map, table *document.Table, known, formats []string, what string) int {
+	v := x.Get("format")
+	if v == nil {
+		d.Missing(x.Node, "format", table.What, known, "format: "+strings.Join(formats, ", or "),
+			"the %s file's format is missing", what)
+		return -1
+	}
+	return slices.Index(formats, d.Word(v, "format", formats))
+}
+
+// checkNoFile notes keys that say how a file is read where there is none.
+func (d *reader) checkNoFile(x document.Map, table *document.Table) {
+	for _, k := range table.Names(ofAFile) {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
+		}
+	}
+}
+
+// ignoresRest reports whether an error is about what follows the last entry that a file
+// announces, if its format does, and the spec says that it shall not be looked at.
+func (d *reader) ignoresRest(x document.Map, table *document.Table, format string, announces bool, err error) bool {
+	rest := x.Get("rest")
+	if rest == nil {
+		return false
+	}
+	if !announces {
+		d.Fail(rest.Place, "no rest", "files of the format %s do not announce their entries", format)
+	}
+	d.readWord(rest, table, "rest")
+	return Excess(err)
+}
+
+// Excess reports whether all that a file announces was read, and more stands behind it.
+func Excess(err error) bool {
+	switch e := err.(type) {
+	case *topology.FormatError:
+		return e.Excess
+	case *workload.FormatError:
+		return e.Excess
+	}
+	return false
+}
+
+// allowRest returns what lets an experiment read a file with text behind its last entry.
+func allowRest(excess bool) string {
+	if excess {
+		return "rest: ignored, next to file"
+	}
+	return ""
+}
+
+// Foreign notes an error in a file that the spec names.
+func Foreign(d *document.Reader, t *document.Node, err error) {
+	switch e := err.(type) {
+	case *topology.FormatError:
+		d.Fail(d.InFile(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
+	case *workload.FormatError:
+		d.Fail(d.InFile(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
+	case interface{ Unwrap() []error }:
+		for _, x := range e.Unwrap() {
+			Foreign(d, t, x)
+		}
+	default:
+		d.Fail(t.Place, "", "%s: %v", t.Text, err)
+	}
+}
+
+// readWords returns the texts of a list, or one.
+func (d *reader) readWords(t *document.Node) (words []*document.Node) {
+	for _, v := range document.ItemsOf(t) {
+		if d.Text(v); v.Kind == document.Scalar {
+			words = append(words, v)
+		}
+	}
+	return words
+}
+
+// readQuantity reads a value of a measure's unit in base units.
+func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
+	text := d.Text(t)
+	if t.Kind != document.Scalar {
+		return 0, false
+	}
+	plain := func(word string) (float64, bool) {
+		v, err := strconv.ParseFloat(word, 64)
+		_, finite := measure.ParseQuantity(word)
+		return v, err == nil && finite
+	}
+	allowed := ""
+	switch of {
+	case "bps":
+		if v, err := unit.ParseRate(text); err == nil {
+			return float64(v), true
+		}
+		allowed = kindOfQuantity[of]
+	case "s":
+		if v, err := unit.ParseTime(text); err == nil {
+			return v.Seconds(), true
+		}
+		allowed = kindOfQuantity[of]
+	case "bytes":
+		if v, err := unit.ParseBytes(text); err == nil {
+			return float64(v), true
+		}
+		allowed = kindOfQuantity[of]
+	case "":
+		if v, ok := plain(text); ok {
+			return v, true
+		}
+		if v, err := unit.ParseShare(text); err == nil {
+			return v, true
+		}
+		allowed = "a number such as 0.85, or a share such as 85%"
+	default: // a count: 7.5 packets
+		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, of), strings.TrimSuffix(of, "s")))
+		if v, ok := plain(word); ok {
+			return v, true
+		}
+		allowed = "a number such as 7.5 " + of
+	}
+	d.Fail(t.Place, allowed, "%q is not a value of this measure", text)
+	return 0, false
+}
+
+// readShare reads a share that has to be within bounds.
+func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
+	v, ok := document.ReadOK(d.Reader, t, unit.ParseShare)
+	if ok && !within(v) {
+		d.Fail(t.Place, allowed, "%q is not in the range", t.Text)
+	}
+	return v
+}
+
+// checkPlain reports an error if a link's value is a map or a list.
+func (d *reader) checkPlain(t *document.Node, allowed string) bool {
+	if t.Kind != document.Scalar {
+		d.Fail(t.Place, allowed, "this is %v", t.Kind)
+		return false
+	}
+	return true
+}
+
+// readPayload reads the payload of a full packet.
+func (d *reader) readPayload(t *document.Node, text string) int32 {
+	b, err := unit.ParseBytes(text)
+	if err != nil || b < 1 || b > 65507 {
+		d.Fail(t.Place, "1 B … 65507 B", "%q is not a payload", t.Text)
+		return 1
+	}
+	return int32(b)
+}
+
+// maxFlows returns the max number of flows of a run.
+func (d *reader) maxFlows() float64 {
+	memory := d.machine
+	if memory == 0 {
+		memory = someMachine
+	}
+	return min(memory/ofFlowInRun, workload.MostFlows)
+}
+
+// checkFlowCount reports whether the memory of the machine can hold a run with the point's flows and so many more. It
+// is an error if not, before they are listed.
+func (d *reader) checkFlowCount(at document.Place, p *Point, more float64) bool {
+	n, most := p.expectedFlows()+more, d.maxFlows()
+	if n > most {
+		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
+			"with this the experiment has about %.0f flows", n)
+	}
+	return n <= most
+}
+
+// expectedFlows returns the mean number of flows of a run.
+func (p *Point) expectedFlows() float64 {
+	n := float64(p.flows.n)
+	for i := range p.entries {
+		if tr := &p.entries[i]; tr.generator != nil {
+			n += tr.generator.Expected(p, tr)
+		}
+	}
+	return n
+}
+
+var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms",
+	"bytes": "a size such as 32MB"}
+
+const (
+	// ofFlowInRun is what a run keeps of a flow at the least, in bytes: what it is, its outcome, and what tables have.
+	ofFlowInRun = 500
+	// someMachine is the memory of a machine of which it is not known.
+	someMachine = 16e9
+)

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/experiment"
+	"weir/study/measure"
+)
+
+// TableOptions are the width, colours, columns and order of a report. The zero value has what the experiment's file
+// asks for, or else everything, as wide as a terminal with unknown properties.
+type TableOptions struct {
+	Width   int      // of a line, in columns; 0: Width
+	Color   bool     // with the codes of a terminal; what others wrote is then escaped already
+	Columns []string // measures, or measures with a group (goodput.client0); * stands for any characters; none: all
+	Sort    []string // keys of the sweep, or such names; with :desc the largest first
+}
+
+// Choice is an error of Columns or Sort: a word that names nothing.
+type Choice struct {
+	Option, Word string
+	Several      bool // it names several, of which one is wanted
+	Allowed      []string
+}
+
+func (e *Choice) Error() string {
+	text := fmt.Sprintf("--%s: %q names nothing that the results have", e.Option, e.Word)
+	if e.Several {
+		text = fmt.Sprintf("--%s: %q names several, and one decides the order", e.Option, e.Word)
+	} else if near := document.Nearest(e.Word, e.Allowed); near != "" {
+		text += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return text + "; allowed: " + document.Choices(e.Allowed)
+}
+
+// Check reports what Columns and Sort name that runs of an experiment do not have.
+func (l *TableOptions) Check(s *experiment.Spec) error {
+	var values []Value
+	var keys []string
+	for _, m := range s.Measures() {
+		if m.Groups == nil {
+			values = append(values, Value{Measure: m.Name})
+		}
+		for _, g := range m.Groups {
+			values = append(values, Value{Measure: m.Name, Group: g.Group})
+		}
+	}
+	for _, d := range s.Sweep() {
+		keys = append(keys, d.Key)
+	}
+	return l.check(keys, values)
+}
+
+func (l *TableOptions) check(keys []string, values []Value) error {
+	allowed := namesOf(values)
+	for _, word := range l.Columns {
+		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.Named(word, v.Measure, v.Group) }) {
+			return &Choice{"columns", word, false, allowed}
+		}
+	}
+	for _, word := range l.Sort {
+		name := strings.TrimSuffix(word, experiment.Descending)
+		if n := count(values, name); n != 1 && !slices.Contains(keys, name) {
+			if n > 1 {
+				allowed = nil
+				for _, v := range values {
+					if experiment.Named(name, v.Measure, v.Group) {
+						allowed = append(allowed, v.Measure+"."+v.Group)
+					}
+				}
+				return &Choice{"sort", name, true, allowed}
+			}
+			return &Choice{"sort", name, false, append(slices.Clone(keys), allowed...)}
+		}
+	}
+	return nil
+}
+
+// namesOf are the names by which values can be chosen: measures, and where they have groups also each.
+func namesOf(values []Value) (out []string) {
+	for _, v := range values {
+		if !slices.Contains(out, v.Measure) {
+			out = append(out, v.Measure)
+		}
+	}
+	for _, v := range values {
+		if v.Group != "" {
+			out = append(out, v.Measure+"."+v.Group)
+		}
+	}
+	return out
+}
+
+func count(values []Value, name string) (n int) {
+	for _, v := range values {
+		if experiment.Named(name, v.Measure, v.Group) {
+			n++
+		}
+	}
+	return n
+}
+
+// showsValue reports whether a value is chosen.
+func (l *TableOptions) showsValue(v Value) bool {
+	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool {
+		return experiment.Named(word, v.Measure, v.Group)
+	})
+}
+
+// choose leaves the columns of a results table that are asked for, in that order, and sorts its rows.
+func (l *TableOptions) choose(g *grid, points []PointSummary) {
+	if len(l.Columns) > 0 {
+		place := func(c column) int {
+			return slices.IndexFunc(l.Columns, func(word string) bool {
+				return experiment.Named(word, c.of.Measure,
+					c.of.Group)
+			})
+		}
+		g.values = slices.DeleteFunc(g.values, func(c column) bool { return place(c) < 0 })
+		slices.SortStableFunc(g.values, func(a, b column) int { return place(a) - place(b) })
+	}
+	if len(l.Sort) == 0 || g.rows != len(points) {
+		return
+	}
+	order := make([]int, g.rows)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		for _, word := range l.Sort {
+			if c := compareBy(word, &points[i], &points[j]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	for _, columns := range [][]column{g.keys, g.values} {
+		for i := range columns {
+			cells := make([]cell, g.rows)
+			for to, from := range order {
+				cells[to] = columns[i].cells[from]
+			}
+			columns[i].cells = cells
+		}
+	}
+}
+
+// compareBy orders two points by a key of the sweep, as a number if it is one, or by a value. What is not defined comes
+// last in either direction.
+func compareBy(word string, p, q *PointSummary) int {
+	name, down := strings.CutSuffix(word, experiment.Descending)
+	turn := 1
+	if down {
+		turn = -1
+	}
+	if k := slices.IndexFunc(p.Point, func(c measure.Coordinate) bool { return c.Key == name }); k >= 0 {
+		a, b := p.Point[k], q.Point[k]
+		if a.IsNum && b.IsNum {
+			return turn * cmp.Compare(a.Value, b.Value)
+		}
+		return turn * cmp.Compare(a.Text, b.Text)
+	}
+	value := func(p *PointSummary) float64 {
+		for _, v := range p.Values {
+			if experiment.Named(name, v.Measure, v.Group) {
+				return v.Mean
+			}
+		}
+		return math.NaN()
+	}
+	a, b := value(p), value(q)
+	switch {
+	case math.IsNaN(a) && math.IsNaN(b):
+		return 0
+	case math.IsNaN(a):
+		return 1
+	case math.IsNaN(b):
+		return -1
+	}
+	return turn * cmp.Compare(a, b)
+}
+
+// resolve returns the options with the columns and the order of the experiment's file in place of missing ones. Results
+// that are not there, for runs have failed or are missing, have no columns.
+func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions {
+	out, file := *l, s.Listing()
+	none := func(word string) bool { return count(values, strings.TrimSuffix(word, experiment.Descending)) == 0 }
+	if len(out.Columns) == 0 {
+		out.Columns = slices.DeleteFunc(file.Columns, none)
+	}
+	if len(out.Sort) == 0 {
+		out.Sort = slices.DeleteFunc(file.Sort, func(word string) bool {
+			return none(word) && !slices.ContainsFunc(s.Sweep(), func(d measure.Dimension) bool {
+				return d.Key == strings.TrimSuffix(word, experiment.Descending)
+			})
+		})
+	}
+	return &out
+}
+
+func (l *TableOptions) newSheet() *sheet {
+	s := &sheet{width: l.Width, color: l.Color}
+	if s.width <= 0 {
+		s.width = Width
+	}
+	return s
+}

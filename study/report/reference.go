@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/study/experiment"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/results"
+)
+
+// reference is a column of values that are given, beside the paper's.
+type reference struct {
+	name   string
+	points []PointSummary
+}
+
+// referencePoints returns the points with the values of a column; any is false if it has none of them.
+func (w *worlds) referencePoints(column string) (points []PointSummary, any bool) {
+	for i := range w.own {
+		q := PointSummary{Point: w.own[i].Point, Values: w.undefined()}
+		for k := range q.Values {
+			v := &q.Values[k]
+			if x, ok := w.spec.ColumnValue(column, q.Point, v.Measure, v.Group); ok {
+				v.Mean, any = x.Value, true
+			}
+		}
+		points = append(points, q)
+	}
+	return points, any
+}
+
+// sources says where in the paper the numbers that are shown stand.
+func sources(o *results.Outcome, w *worlds) (out []string) {
+	if w.paper == nil && w.more == nil {
+		return nil
+	}
+	for _, v := range o.Spec.PaperValues() {
+		name := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
+		if v.Column != experiment.OfPaper {
+			name += " (" + v.Column + ")"
+		}
+		shown := slices.ContainsFunc(w.own, func(p PointSummary) bool { return v.Means(p.Point) })
+		if !shown {
+			continue
+		}
+		if n := len(out); n > 0 && strings.HasSuffix(out[n-1], ": "+v.Source) {
+			before, _ := strings.CutSuffix(out[n-1], ": "+v.Source)
+			if !strings.HasSuffix(", "+before, ", "+name) {
+				before += ", " + name
+			}
+			out[n-1] = before + ": " + v.Source
+			continue
+		}
+		out = append(out, name+": "+v.Source)
+	}
+	return out
+}
+
+// PaperValues lists the numbers that an experiment has of its paper, "" if none.
+func PaperValues(s *experiment.Spec) string {
+	var b strings.Builder
+	for _, v := range s.PaperValues() {
+		sc := scaleFor(v.Unit, math.Abs(v.Value))
+		where := ""
+		for _, r := range plan.Runs(s) {
+			if r.Seed == s.Seed() && v.Means(r.Point) && len(r.Point) > 0 {
+				where += "; " + measure.PointName(r.Point)
+			}
+		}
+		name := v.Name()
+		if v.Column != experiment.OfPaper {
+			name += ", " + v.Column
+		}
+		text := fmt.Sprintf("%s = %s (%s)", name, strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+
+			" "+sc.Unit), v.Source)
+		if where != "" {
+			text += ": " + where[2:]
+		}
+		b.WriteString(Wrap(text, Width, "    ") + "\n")
+	}
+	return b.String()
+}
