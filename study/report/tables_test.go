@@ -452,7 +452,7 @@ func TestChosenErrors(t *testing.T) {
 			_, document := c.look.Markdown(o)
 			_, paper := c.look.LaTeX(o)
 			for _, err := range []error{after, document, paper, c.look.Check(o.Spec)} {
-				var choice *Choice
+				var choice *choice
 				if !errors.As(err, &choice) {
 					t.Fatalf("no such error: %v", err)
 				}
