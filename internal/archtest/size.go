@@ -14,12 +14,12 @@ import (
 
 // What a reader can hold at once.
 const (
-	LongestLine     = 120 // characters, a tab as one; of Go, YAML and Markdown
-	LongestFunction = 80  // lines, from func to its closing brace; also of what has no name
-	LongestFile     = 600 // lines of Go
+	longestLine     = 120 // characters, a tab as one; of Go, YAML and Markdown
+	longestFunction = 80  // lines, from func to its closing brace; also of what has no name
+	longestFile     = 600 // lines of Go
 )
 
-// Kinds of files whose lines are held to LongestLine. What is not here cannot be broken at
+// Kinds of files whose lines are held to longestLine. What is not here cannot be broken at
 // will: a template's line is a line of the page that it makes, and a list of addresses or
 // figures is as its format has it.
 var lined = []string{".go", ".yaml", ".md"}
@@ -31,8 +31,8 @@ type Exception struct {
 	Why      string
 }
 
-// Exceptions are the places that may be longer than a reader can hold at once.
-var Exceptions = []Exception{}
+// exceptions are the places that may be longer than a reader can hold at once.
+var exceptions = []Exception{}
 
 // Sizes checks the length of lines of all files below fsys that people write, that of Go's
 // functions, literals among them, and files, and that every exception still is one. A folder testdata is left out:
@@ -89,8 +89,8 @@ func linesOf(name, src string) (found []Violation) {
 		if path.Ext(name) == ".md" && strings.HasPrefix(line, "|") {
 			continue
 		}
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > LongestLine {
-			found = append(found, Violation{at, fmt.Sprintf("a line of %d characters; at most %d", n, LongestLine)})
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > longestLine {
+			found = append(found, Violation{at, fmt.Sprintf("a line of %d characters; at most %d", n, longestLine)})
 		}
 	}
 	return found
@@ -102,8 +102,8 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 		at := token.Position{Filename: name, Line: line, Column: 1}
 		found = append(found, Violation{at, fmt.Sprintf(format, args...)})
 	}
-	if lines := len(slices.Collect(strings.Lines(src))); lines > LongestFile && !excused(name, "") {
-		fail(1, "a file of %d lines; at most %d", lines, LongestFile)
+	if lines := len(slices.Collect(strings.Lines(src))); lines > longestFile && !excused(name, "") {
+		fail(1, "a file of %d lines; at most %d", lines, longestFile)
 	}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
@@ -112,8 +112,8 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 	}
 	check := func(n ast.Node, what, function string) {
 		from, to := fset.Position(n.Pos()).Line, fset.Position(n.End()).Line
-		if lines := to - from + 1; lines > LongestFunction && !excused(name, function) {
-			fail(from, "%s has %d lines; at most %d", what, lines, LongestFunction)
+		if lines := to - from + 1; lines > longestFunction && !excused(name, function) {
+			fail(from, "%s has %d lines; at most %d", what, lines, longestFunction)
 		}
 	}
 	for _, d := range f.Decls {
