@@ -281,9 +281,9 @@ func pseudo(src, dst netip.Addr, protocol uint8, length int) uint32 {
 	return sum + uint32(protocol) + uint32(length>>16) + uint32(length&0xffff)
 }
 
-// TransportChecksum is the checksum of a TCP segment or UDP datagram whose
+// transportChecksum is the checksum of a TCP segment or UDP datagram whose
 // checksum field is 0.
-func TransportChecksum(src, dst netip.Addr, protocol uint8, segment []byte) uint16 {
+func transportChecksum(src, dst netip.Addr, protocol uint8, segment []byte) uint16 {
 	return Checksum(Sum(pseudo(src, dst, protocol, len(segment)), segment))
 }
 
@@ -315,7 +315,7 @@ func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
 	if be.Uint16(u[6:]) == 0 {
 		return src.Is4()
 	}
-	return TransportChecksum(src, dst, ProtoUDP, u) == 0
+	return transportChecksum(src, dst, ProtoUDP, u) == 0
 }
 
 // AppendUDP appends a complete datagram, for who makes frames without a Packet: a generator or a
@@ -336,7 +336,7 @@ func AppendUDP(b []byte, src, dst netip.Addr, srcPort, dstPort uint16, payload [
 func SealUDP(u []byte, src, dst netip.Addr) {
 	be.PutUint16(u[4:], uint16(len(u)))
 	be.PutUint16(u[6:], 0)
-	sum := TransportChecksum(src, dst, ProtoUDP, u)
+	sum := transportChecksum(src, dst, ProtoUDP, u)
 	if sum == 0 {
 		sum = 0xffff
 	}
@@ -479,7 +479,7 @@ func (t TCP) Payload() []byte { return t[int(t[12]>>4)*4:] }
 
 // ChecksumOK verifies the checksum.
 func (t TCP) ChecksumOK(src, dst netip.Addr) bool {
-	return TransportChecksum(src, dst, ProtoTCP, t) == 0
+	return transportChecksum(src, dst, ProtoTCP, t) == 0
 }
 
 // SegmentHeader is a TCP header without its checksum.
@@ -512,5 +512,5 @@ func AppendTCP(b []byte, h SegmentHeader) ([]byte, error) {
 // SealTCP writes the checksum of a segment.
 func SealTCP(t []byte, src, dst netip.Addr) {
 	be.PutUint16(t[16:], 0)
-	be.PutUint16(t[16:], TransportChecksum(src, dst, ProtoTCP, t))
+	be.PutUint16(t[16:], transportChecksum(src, dst, ProtoTCP, t))
 }

@@ -82,7 +82,7 @@ func TestRefuses(t *testing.T) {
 		"ipv6":     func(b []byte) error { _, err := ParseIPv6(b); return err },
 		"udp":      func(b []byte) error { _, err := ParseUDP(b); return err },
 		"tcp":      func(b []byte) error { _, err := ParseTCP(b); return err },
-		"options":  func(b []byte) error { _, err := ParseTCPOptions(b); return err },
+		"options":  func(b []byte) error { _, err := parseTCPOptions(b); return err },
 	}
 	for _, c := range []struct{ kind, bytes, want string }{
 		{"ethernet", "00", "14 bytes needed"}, {"ipv4", "45", "20 bytes needed"}, {"ipv4", "65000014" +
@@ -142,7 +142,7 @@ func TestUDPChecksum(t *testing.T) {
 				be.PutUint16(u[8:], uint16(x))
 				be.PutUint16(u[4:], uint16(len(u)))
 				be.PutUint16(u[6:], 0)
-				if TransportChecksum(pair[0], pair[1], ProtoUDP, u) == 0 {
+				if transportChecksum(pair[0], pair[1], ProtoUDP, u) == 0 {
 					SealUDP(u, pair[0], pair[1])
 					if be.Uint16(u[6:]) != 0xffff || !v.ChecksumOK(pair[0], pair[1]) {
 						t.Errorf("a checksum of 0 is sent as %#04x", be.Uint16(u[6:]))
@@ -171,13 +171,13 @@ func TestTCP(t *testing.T) {
 		"SACK permitted": {WindowScale: -1, SACKPermitted: true}, "time stamps": {WindowScale: 14, Timestamps: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := ParseTCPOptions(want.Append(nil)); err != nil || got != want {
+			if got, err := parseTCPOptions(want.Append(nil)); err != nil || got != want {
 				t.Errorf("%+v comes back as %+v, %v", want, got, err)
 			}
 		})
 	}
 	// RFC 7323 §2.3: a shift above 14 counts as 14; unknown options are skipped; 0 ends
-	if got, err := ParseTCPOptions([]byte{3, 3, 77, 254, 4, 9, 9, 0, 2, 9}); err != nil || got.WindowScale != 14 ||
+	if got, err := parseTCPOptions([]byte{3, 3, 77, 254, 4, 9, 9, 0, 2, 9}); err != nil || got.WindowScale != 14 ||
 		got.MSS != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -202,11 +202,11 @@ func FuzzTCPOptions(f *testing.F) {
 	f.Add([]byte("\x02\x04\x05\xb4\x04\x02\x08\x0a\x01\x02\x03\x04\x00\x00\x00\x00\x01\x03\x03\x07"))
 	f.Add([]byte{5, 10, 0, 0, 0, 1, 0, 0, 0, 2})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		o, err := ParseTCPOptions(b)
+		o, err := parseTCPOptions(b)
 		if err != nil {
 			return
 		}
-		again, err := ParseTCPOptions(o.Append(nil))
+		again, err := parseTCPOptions(o.Append(nil))
 		if err != nil || again != o {
 			t.Errorf("% x is %+v, comes back as %+v, %v", b, o, again, err)
 		}
@@ -291,7 +291,7 @@ func FuzzHeaders(f *testing.F) {
 
 // Unknown TCP options are kept, behind the others.
 func TestTCPUnknownOptions(t *testing.T) {
-	o, err := ParseTCPOptions([]byte{254, 4, 9, 9, 2, 4, 5, 0xb4, 30, 3, 7, 0})
+	o, err := parseTCPOptions([]byte{254, 4, 9, 9, 2, 4, 5, 0xb4, 30, 3, 7, 0})
 	if err != nil || o.MSS != 1460 || !bytes.Equal(o.Unknown(), []byte{254, 4, 9, 9, 30, 3, 7}) {
 		t.Errorf("%v: %+v", err, o)
 	}
@@ -300,10 +300,10 @@ func TestTCPUnknownOptions(t *testing.T) {
 	}
 	// four SACK blocks, unpadded, and an option of 6 bytes are 40; with Linux's padding they would not fit
 	full := append(append([]byte{5, 34}, make([]byte, 32)...), 254, 6, 1, 2, 3, 4)
-	if o, err = ParseTCPOptions(full); err != nil || len(o.Append(nil)) != 40 {
+	if o, err = parseTCPOptions(full); err != nil || len(o.Append(nil)) != 40 {
 		t.Errorf("%v: %d bytes", err, len(o.Append(nil)))
 	}
-	if _, err := ParseTCPOptions(make([]byte, 41)); err == nil {
+	if _, err := parseTCPOptions(make([]byte, 41)); err == nil {
 		t.Error("41 bytes of options are taken")
 	}
 }

@@ -251,7 +251,7 @@ func (p *Packet) parseRDMA(b []byte, length int) bool {
 // IPv4 there is no checksum, as RoCE's NICs have none.
 func sealRDMA(ip, udp []byte) {
 	be.PutUint16(udp[4:], uint16(len(udp)))
-	crc := ICRC(ip, udp)
+	crc := icrc(ip, udp)
 	for i := range icrcBytes { // the least significant byte first
 		udp[len(udp)-icrcBytes+i] = uint8(crc >> (8 * i))
 	}
@@ -262,14 +262,14 @@ func sealRDMA(ip, udp []byte) {
 	}
 }
 
-// ICRC is the invariant CRC of a datagram of RoCEv2, its last four bytes left out, behind an IP header
+// icrc is the invariant CRC of a datagram of RoCEv2, its last four bytes left out, behind an IP header
 // without options (Linux, rxe_icrc.c): CRC-32 over eight bytes of ones in the place of InfiniBand's local
 // header, then over the headers, in which ones stand for what routers may change (TOS or traffic class and
 // flow label, TTL or hop limit, both checksums, and the byte of BTH with FECN and BECN), and the rest.
 // What switches insert is taken out before it is checked, and what that has changed is restored: IP's
 // length and protocol, and for INT UDP's length and destination port (INTPort; its own is in the shim).
 // IOAM and extensions stand between IP and UDP, INT behind UDP's header, IFA on both sides of that.
-func ICRC(ip, udp []byte) uint32 {
+func icrc(ip, udp []byte) uint32 {
 	var room [8 + IPv6Header + UDPHeader + bthHeader]byte
 	b := room[:8]
 	be.PutUint64(b, 1<<64-1)

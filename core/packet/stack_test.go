@@ -122,7 +122,7 @@ func TestStackKeepsDamage(t *testing.T) {
 					t.Errorf("%d bytes became %d", len(wire), len(q.Data))
 				}
 				x := q.Data[34:]
-				switch ok := TransportChecksum(b.V4(1), b.V4(2), proto, x) == 0; {
+				switch ok := transportChecksum(b.V4(1), b.V4(2), proto, x) == 0; {
 				case damage == "no checksum" && be.Uint16(x[6:]) != 0:
 					t.Error("a datagram without a checksum gets one")
 				case damage != "no checksum" && ok != (damage == "nothing"):

@@ -23,9 +23,9 @@ func (o *TCPOptions) Unknown() []byte { return o.unknown[:o.unknownLen:o.unknown
 
 var errOption = errors.New("TCP options: an option's length is wrong")
 
-// ParseTCPOptions reads options, at most the 40 bytes that a header can have;
+// parseTCPOptions reads options, at most the 40 bytes that a header can have;
 // those it doesn't know are kept as they are.
-func ParseTCPOptions(b []byte) (TCPOptions, error) {
+func parseTCPOptions(b []byte) (TCPOptions, error) {
 	o := TCPOptions{WindowScale: -1}
 	if len(b) > len(o.unknown) {
 		return o, fmt.Errorf("TCP options: %d bytes; at most 40 are possible", len(b))

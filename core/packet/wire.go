@@ -321,7 +321,7 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)
 	p.TCP.Flags, p.TCP.Window = t.Flags(), t.Window()
-	o, err := ParseTCPOptions(t.Options())
+	o, err := parseTCPOptions(t.Options())
 	if err != nil {
 		return err
 	}

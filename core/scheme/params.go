@@ -270,16 +270,25 @@ func For[C any, P Bound[C]]() Config {
 func As[C any, P Bound[C]](c Config) (C, error) {
 	if c == nil {
 		d := Defaults[C, P]()
-		for _, x := range Bind(P(&d)).List() {
-			if x.Required {
-				return d, fmt.Errorf("it needs the parameter %s", x.Name)
-			}
-		}
-		return d, nil
+		return d, checkRequired(P(&d))
 	}
 	own, ok := c.(P)
 	if !ok {
-		return *new(C), fmt.Errorf("its configuration is a %T, not a %T", c, own)
+		return *new(C), otherSchemeError(c, own)
 	}
 	return *own, nil
+}
+
+// checkRequired returns an error if a configuration has a required parameter.
+func checkRequired(c Config) error {
+	for _, x := range Bind(c).List() {
+		if x.Required {
+			return fmt.Errorf("it needs the parameter %s", x.Name)
+		}
+	}
+	return nil
+}
+
+func otherSchemeError(c, want Config) error {
+	return fmt.Errorf("its configuration is a %T, not a %T", c, want)
 }

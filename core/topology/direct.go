@@ -7,10 +7,10 @@ import (
 	"weir/core/unit"
 )
 
-// Dragonfly is groups of switches, each switch linked to all others of its group, and groups to each other by links
+// dragonfly is groups of switches, each switch linked to all others of its group, and groups to each other by links
 // spread over their switches. Paths are the shortest ones, which Kim et al. call minimal: from a switch to the one of
 // its group with a link to the other group, over it, and on to the last.
-type Dragonfly struct {
+type dragonfly struct {
 	Links
 	Groups      int           // g
 	Switches    int           // a, of each group
@@ -22,7 +22,7 @@ type Dragonfly struct {
 }
 
 // Params binds the family's parameters.
-func (c *Dragonfly) Params(p *scheme.Params) {
+func (c *dragonfly) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Groups, "groups", "groups (g)", "10000")
 	count(p, &c.Switches, "switches", "switches of a group (a): s0, … through all groups", "1000")
@@ -43,7 +43,7 @@ func (c *Dragonfly) Params(p *scheme.Params) {
 
 // build gives each pair of groups as many links as there can be for all alike. Link j of a group leads to the group
 // j + 1 behind it, and is there the one that leads back; so every switch has its share of them.
-func (c Dragonfly) build() (*Network, error) {
+func (c dragonfly) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	switches, others := c.Groups*c.Switches, c.Groups-1
 	sets := 0 // links between each pair of groups
@@ -84,9 +84,9 @@ func (c Dragonfly) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// Torus is switches in a grid of up to three dimensions, each linked to its neighbours and the last of a line to its
+// torus is switches in a grid of up to three dimensions, each linked to its neighbours and the last of a line to its
 // first. Paths are the shortest ones, all of them.
-type Torus struct {
+type torus struct {
 	Links
 	X, Y, Z int
 	Hosts   int           // at each switch
@@ -95,7 +95,7 @@ type Torus struct {
 }
 
 // Params binds the family's parameters.
-func (c *Torus) Params(p *scheme.Params) {
+func (c *torus) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.X, "x", "switches along the first dimension: s0, … along it", "10000")
 	p.Int(&c.Y, "y", "1", "switches along the second", "ours").Min("1").Max("10000")
@@ -105,7 +105,7 @@ func (c *Torus) Params(p *scheme.Params) {
 	p.Bool(&c.Wrap, "wrap", "true", "the last switch of a line is linked to its first; false: a mesh", "ours")
 }
 
-func (c Torus) build() (*Network, error) {
+func (c torus) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	if c.X*c.Y > largestNetwork {
 		return nil, b.fits(c.X*c.Y, 0)

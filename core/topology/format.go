@@ -16,6 +16,6 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		{Name: "hpcc", Doc: "topology of the HPCC simulator", Announces: true, Read: ReadHPCC},
-		{Name: "htsim", Doc: ".topo file of htsim", Read: ReadHTSim},
+		{Name: "htsim", Doc: ".topo file of htsim", Read: readHTSim},
 	}
 }

@@ -32,22 +32,22 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network
 func Schemes() []Scheme {
 	return []Scheme{
 		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
-			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, Dragonfly.build),
+			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.build),
 		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
-			Dumbbell.build),
+			dumbbell.build),
 		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
-			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, FatTree.build),
+			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, fatTree.build),
 		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
-			LeafSpine.build),
+			leafSpine.build),
 		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
-			ParkingLot.build),
+			parkingLot.build),
 		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
-			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, Pods.build),
+			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.build),
 		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
-			Source: "SimAI: topology generator"}, Rails.build),
-		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, Star.build),
+			Source: "SimAI: topology generator"}, rails.build),
+		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.build),
 		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
-			"paths", Source: "ours"}, Torus.build),
+			"paths", Source: "ours"}, torus.build),
 	}
 }
 
@@ -85,21 +85,21 @@ func count(p *scheme.Params, to *int, name, doc, most string) {
 	p.Int(to, name, "", doc, "ours").Required().Min("1").Max(most)
 }
 
-// Dumbbell is hosts on both sides of one bottleneck.
-type Dumbbell struct {
+// dumbbell is hosts on both sides of one bottleneck.
+type dumbbell struct {
 	Links
 	Hosts      int // on each side
 	Bottleneck unit.LinkRate
 }
 
 // Params binds the family's parameters.
-func (c *Dumbbell) Params(p *scheme.Params) {
+func (c *dumbbell) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Hosts, "hosts", "hosts on each side: left0, … and right0, …", "100000")
 	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the link between left and right", "ours").Required().Min("1bps")
 }
 
-func (c Dumbbell) build() (*Network, error) {
+func (c dumbbell) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	if err := b.fits(2*c.Hosts+2, 2*c.Hosts+1); err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (c Dumbbell) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// LeafSpine is leaves with hosts, each linked to every spine.
-type LeafSpine struct {
+// leafSpine is leaves with hosts, each linked to every spine.
+type leafSpine struct {
 	Links
 	Leaves, Spines int
 	Hosts          int           // at each leaf
@@ -129,7 +129,7 @@ type LeafSpine struct {
 }
 
 // Params binds the family's parameters.
-func (c *LeafSpine) Params(p *scheme.Params) {
+func (c *leafSpine) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Leaves, "leaves", "leaf switches: leaf0, …", "10000")
 	count(p, &c.Spines, "spines", "spine switches: spine0, …", "10000")
@@ -140,7 +140,7 @@ func (c *LeafSpine) Params(p *scheme.Params) {
 	p.LinkRate(&c.Slow, "slow", "0bps", "of the link of leaf0 and spine0 alone; 0bps: that of the other links", "ours")
 }
 
-func (c LeafSpine) build() (*Network, error) {
+func (c leafSpine) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	if err := b.fits(c.Leaves*c.Hosts+c.Leaves+c.Spines, c.Leaves*(c.Hosts+c.Spines)); err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ func (c LeafSpine) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// ParkingLot is a chain of bottlenecks; each switch has hosts.
-type ParkingLot struct {
+// parkingLot is a chain of bottlenecks; each switch has hosts.
+type parkingLot struct {
 	Links
 	Hops       int // bottlenecks; there is one switch more
 	Hosts      int // at each switch
@@ -173,14 +173,14 @@ type ParkingLot struct {
 }
 
 // Params binds the family's parameters.
-func (c *ParkingLot) Params(p *scheme.Params) {
+func (c *parkingLot) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Hops, "hops", "bottlenecks in the chain, which has one switch more: s0, …", "10000")
 	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch: h0, … along the chain", "ours").Min("1").Max("10000")
 	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "ours").Required().Min("1bps")
 }
 
-func (c ParkingLot) build() (*Network, error) {
+func (c parkingLot) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	switches := c.Hops + 1
 	if err := b.fits(switches*(c.Hosts+1), switches*(c.Hosts+1)-1); err != nil {
@@ -197,19 +197,19 @@ func (c ParkingLot) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// Star is hosts around one switch.
-type Star struct {
+// star is hosts around one switch.
+type star struct {
 	Links
 	Hosts int
 }
 
 // Params binds the family's parameters.
-func (c *Star) Params(p *scheme.Params) {
+func (c *star) Params(p *scheme.Params) {
 	c.bind(p, "of every link")
 	count(p, &c.Hosts, "hosts", "hosts h0, … of the switch s", "10000")
 }
 
-func (c Star) build() (*Network, error) {
+func (c star) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	if err := b.fits(c.Hosts+1, c.Hosts); err != nil {
 		return nil, err
@@ -264,8 +264,8 @@ func (b *builder) link(x, y int, rate unit.LinkRate) {
 		Spaced: b.links.Spaced})
 }
 
-// Pods are three tiers of free sizes.
-type Pods struct {
+// pods are three tiers of free sizes.
+type pods struct {
 	Links
 	Pods    int
 	Tors    int           // in each pod
@@ -276,7 +276,7 @@ type Pods struct {
 }
 
 // Params binds the family's parameters.
-func (c *Pods) Params(p *scheme.Params) {
+func (c *pods) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Pods, "pods", "pods", "10000")
 	count(p, &c.Tors, "tors", "tor switches in each pod: tor0, …", "10000")
@@ -289,7 +289,7 @@ func (c *Pods) Params(p *scheme.Params) {
 
 // build makes HPCC's simulated network if there are 5 pods of 4 tors and 4 aggs, with 4 uplinks
 // for each agg and 16 hosts for each tor.
-func (c Pods) build() (*Network, error) {
+func (c pods) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	count, tors, aggs, hosts, up := c.Pods, c.Tors, c.Aggs, c.Hosts, c.Uplinks
 	fabric := c.or(c.Fabric)
@@ -314,8 +314,8 @@ func (c Pods) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// FatTree is a k-ary fat tree of two or three tiers.
-type FatTree struct {
+// fatTree is a k-ary fat tree of two or three tiers.
+type fatTree struct {
 	Links
 	K                int // ports of a switch
 	Tiers            int
@@ -323,7 +323,7 @@ type FatTree struct {
 }
 
 // Params binds the family's parameters.
-func (c *FatTree) Params(p *scheme.Params) {
+func (c *fatTree) Params(p *scheme.Params) {
 	c.bind(p, "of every link")
 	p.Int(&c.K, "k", "", "ports of a switch; an even number", "ours").Required().Min("2").Max("128")
 	p.Int(&c.Tiers, "tiers", "3", "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", "Fat trees §3").
@@ -341,7 +341,7 @@ func (c *FatTree) Params(p *scheme.Params) {
 // build follows Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
 // (k/2)² cores, of which aggregation switch j of each pod reaches k/2: those from
 // j·k/2 on. With two tiers, k edge switches and k/2 cores.
-func (c FatTree) build() (*Network, error) {
+func (c fatTree) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	k, half := c.K, c.K/2
 	perEdge := half * c.Oversubscription

@@ -211,7 +211,7 @@ Radix_Down 4
 `
 
 func TestReadHTSim(t *testing.T) {
-	n, err := ReadHTSim(strings.NewReader(leafSpineTiny), "t.topo")
+	n, err := readHTSim(strings.NewReader(leafSpineTiny), "t.topo")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestReadHTSim(t *testing.T) {
 		n.Links[0].Delay != unit.Microsecond {
 		t.Errorf("links %+v", l)
 	}
-	n, err = ReadHTSim(strings.NewReader(threeTiers), "t.topo")
+	n, err = readHTSim(strings.NewReader(threeTiers), "t.topo")
 	if err != nil || n.Validate() != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestReadHTSim(t *testing.T) {
 		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {
 		t.Run(fmt.Sprintf("%.19s to %s", c.from, c.to), func(t *testing.T) {
-			_, err := ReadHTSim(strings.NewReader(strings.Replace(leafSpineTiny, c.from, c.to, 1)), "t.topo")
+			_, err := readHTSim(strings.NewReader(strings.Replace(leafSpineTiny, c.from, c.to, 1)), "t.topo")
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q → %q: %v, want %s", c.from[:min(20, len(c.from))], c.to, err, c.want)
 			}
@@ -259,7 +259,7 @@ func TestReadHTSim(t *testing.T) {
 
 // A bundle has its links side by side, as radices count them: of half as many switches above. All of them are paths.
 func TestHTSimBundles(t *testing.T) {
-	n, err := ReadHTSim(strings.NewReader(strings.NewReplacer("Radix_Down 2\nRadix_Up 2\nBundle 1",
+	n, err := readHTSim(strings.NewReader(strings.NewReplacer("Radix_Down 2\nRadix_Up 2\nBundle 1",
 		"Radix_Down 4\nRadix_Up 4\nBundle 2", "Downlink_speed_Gbps 40\nRadix_Down 4",
 		"Downlink_speed_Gbps 40\nRadix_Down 8\nBundle 2").Replace(threeTiers)), "t.topo")
 	if err != nil || n.Validate() != nil {
@@ -291,7 +291,7 @@ func FuzzReadHTSim(f *testing.F) {
 		if len(text) > 2000 || strings.Contains(text, "0000") {
 			return // large networks take long
 		}
-		n, err := ReadHTSim(strings.NewReader(text), "f.topo")
+		n, err := readHTSim(strings.NewReader(text), "f.topo")
 		if err != nil {
 			if _, ok := err.(*FormatError); !ok {
 				t.Errorf("%T: %v", err, err)

@@ -34,7 +34,7 @@ func (f *topo) errorf(column int, format string, args ...any) error {
 	return &FormatError{File: f.file, Line: max(f.line, 1), Column: max(column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
-// ReadHTSim reads a .topo file of htsim: Nodes, Tiers, Podsize, then a block for each
+// readHTSim reads a .topo file of htsim: Nodes, Tiers, Podsize, then a block for each
 // tier with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns and others.
 // Tier 0 are the top-of-rack switches (tor0, …), 1 the aggregation switches (agg0, …)
 // or, of two tiers, the cores, 2 the cores (core0, …). Radix counts links, of which a
@@ -43,7 +43,7 @@ func (f *topo) errorf(column int, format string, args ...any) error {
 // switches, which a Network does not have.
 // Queue lengths (Queue_…) are refused too: here they are the experiment's. Errors are
 // of type *FormatError; a network without one is valid.
-func ReadHTSim(r io.Reader, file string) (*Network, error) {
+func readHTSim(r io.Reader, file string) (*Network, error) {
 	f := &topo{file: file, given: map[string]bool{}}
 	if err := f.read(r); err != nil {
 		return nil, err

@@ -11,9 +11,9 @@ import (
 // IsPattern reports whether a name has anything that Match reads as more than itself.
 func IsPattern(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
-// Match reports whether a node's name matches a pattern: those of package path, and besides h[0-15] with the numbers
+// match reports whether a node's name matches a pattern: those of package path, and besides h[0-15] with the numbers
 // from 0 to 15, written without leading zeros; several ranges and numbers stand apart by commas.
-func Match(pattern, name string) bool { return NewPattern(pattern).Match(name) }
+func match(pattern, name string) bool { return NewPattern(pattern).Match(name) }
 
 // Pattern is a pattern of names that is read once and compared with many names.
 type Pattern struct {
@@ -161,7 +161,7 @@ func Absent(pattern string, matching []string) (absent, there string) {
 					end++
 				}
 				n, err := strconv.Atoi(name[at:end])
-				if err == nil && within(x.ranges, n) && !seen[n] && Match(before+name[at:end]+after, name) {
+				if err == nil && within(x.ranges, n) && !seen[n] && match(before+name[at:end]+after, name) {
 					seen[n], numbers = true, append(numbers, n)
 				}
 				at = max(at, end-1)

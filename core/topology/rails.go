@@ -7,11 +7,11 @@ import (
 	"weir/core/unit"
 )
 
-// Rails are servers of several GPUs, each a host with its own NIC. GPU i is of server i / GPUs and of rail i mod GPUs.
+// rails are servers of several GPUs, each a host with its own NIC. GPU i is of server i / GPUs and of rail i mod GPUs.
 // A server's GPUs are joined by a switch of their own, as by NVLink. Where the network is rail-optimised, a leaf has
 // the GPUs of one rail from the servers of a segment; otherwise all GPUs of these servers. A GPU may have a NIC in each
 // of several planes, which are networks beside each other. Above are spines, and above those of several pods cores.
-type Rails struct {
+type rails struct {
 	Links
 	Servers, GPUs int
 	Segment       int // servers; zero: all of a pod
@@ -26,7 +26,7 @@ type Rails struct {
 }
 
 // Params binds the family's parameters.
-func (c *Rails) Params(p *scheme.Params) {
+func (c *rails) Params(p *scheme.Params) {
 	c.bind(p, "of each NIC")
 	count(p, &c.Servers, "servers", "servers", "100000")
 	p.Int(&c.GPUs, "gpus", "8", "GPUs of a server, each a host with its own NICs: h0, …", "SimAI: topology generator").
@@ -62,7 +62,7 @@ func (c *Rails) Params(p *scheme.Params) {
 	})
 }
 
-func (c Rails) build() (*Network, error) {
+func (c rails) build() (*Network, error) {
 	perPod := c.Servers / c.Pods
 	segment := c.Segment
 	if segment == 0 || segment > perPod {

@@ -227,9 +227,9 @@ func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 		src, dst := string(appendEndpoint(nil, f.src, f.srcPort)), string(appendEndpoint(nil, f.dst, f.dstPort))
 		ends := src + " → " + dst
 		if utf8.RuneCountInString(ends) > 38 {
-			fmt.Fprintf(b, "%6s %-5s %s\n%12s %s", number, ProtoName(f.proto), cut(src, 67), "", short("→ "+dst, 38))
+			fmt.Fprintf(b, "%6s %-5s %s\n%12s %s", number, protoName(f.proto), cut(src, 67), "", short("→ "+dst, 38))
 		} else {
-			fmt.Fprintf(b, "%6s %-5s %s", number, ProtoName(f.proto), short(ends, 38))
+			fmt.Fprintf(b, "%6s %-5s %s", number, protoName(f.proto), short(ends, 38))
 		}
 		fmt.Fprintf(b, " %9d %8d %9s\n", packets, f.lost, rate)
 	}

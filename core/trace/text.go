@@ -57,8 +57,8 @@ func ParseFlagLetters(s string) (uint8, bool) {
 	return flags, true
 }
 
-// ProtoName is the name of an IP protocol, its number if it has none here.
-func ProtoName(proto uint8) string {
+// protoName is the name of an IP protocol, its number if it has none here.
+func protoName(proto uint8) string {
 	switch proto {
 	case packet.ProtoTCP:
 		return "tcp"
@@ -72,8 +72,8 @@ func ProtoName(proto uint8) string {
 	return strconv.Itoa(int(proto))
 }
 
-// ParseProtoName is the inverse of ProtoName.
-func ParseProtoName(s string) (uint8, bool) {
+// parseProtoName is the inverse of protoName.
+func parseProtoName(s string) (uint8, bool) {
 	switch s {
 	case "tcp":
 		return packet.ProtoTCP, true
@@ -85,7 +85,7 @@ func ParseProtoName(s string) (uint8, bool) {
 		return packet.ProtoOwn, true
 	}
 	n, err := strconv.ParseUint(s, 10, 8)
-	return uint8(n), err == nil && ProtoName(uint8(n)) == s
+	return uint8(n), err == nil && protoName(uint8(n)) == s
 }
 
 // Seconds writes a time as seconds with all twelve decimals.
@@ -133,7 +133,7 @@ func AppendText(b []byte, r *Record) []byte {
 	b = append(appendWord(b, r.Port), ' ')
 	b = append(appendNumber(b, r.Flow), ' ')
 	b = append(append(b, PacketName(r.Packet)...), ' ')
-	b = append(append(b, ProtoName(r.Proto)...), ' ')
+	b = append(append(b, protoName(r.Proto)...), ' ')
 	b = append(appendEndpoint(b, r.Src, r.SrcPort), ' ')
 	b = append(appendEndpoint(b, r.Dst, r.DstPort), ' ')
 	b = append(strconv.AppendInt(b, r.Seq, 10), ' ')
@@ -207,7 +207,7 @@ func ParseText(line string) (Record, error) {
 	if r.Packet, ok = ParsePacketName(words[5]); !ok {
 		wrong(5, "kind of packet; "+strings.Join(packetNames[:], ", ")+" are")
 	}
-	if r.Proto, ok = ParseProtoName(words[6]); !ok {
+	if r.Proto, ok = parseProtoName(words[6]); !ok {
 		wrong(6, "protocol")
 	}
 	r.Src, r.SrcPort = endpoint(7)

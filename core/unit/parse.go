@@ -330,8 +330,8 @@ func MulDiv(a, b, d int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// MulDivUp is MulDiv rounded up.
-func MulDivUp(a, b, d int64) int64 {
+// mulDivUp is MulDiv rounded up.
+func mulDivUp(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {
 		return math.MaxInt64
@@ -350,7 +350,7 @@ const bytePicoseconds = 8 * int64(Second)
 // picosecond; Never if that is beyond the range of Time, or r is 0. Neither may
 // be negative.
 func TransmitTime(b Bytes, r Rate) Time {
-	return Time(MulDivUp(int64(b), bytePicoseconds, int64(r)))
+	return Time(mulDivUp(int64(b), bytePicoseconds, int64(r)))
 }
 
 // BytesIn returns how many whole bytes rate r carries in t, rounded down; the

@@ -325,7 +325,7 @@ func TestSerialiserOfRateZero(t *testing.T) {
 	}
 }
 
-// MulDiv and MulDivUp against big integers, saturating.
+// MulDiv and mulDivUp against big integers, saturating.
 func FuzzMulDiv(f *testing.F) {
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1))
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1<<63-1))
@@ -336,7 +336,7 @@ func FuzzMulDiv(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, d int64) {
 		if a < 0 || b < 0 || d < 0 {
 			MulDiv(a, b, d) // only must not panic
-			MulDivUp(a, b, d)
+			mulDivUp(a, b, d)
 			return
 		}
 		down, up := big.NewInt(1<<63-1), big.NewInt(1<<63-1)
@@ -353,8 +353,8 @@ func FuzzMulDiv(f *testing.F) {
 			}
 			return 1<<63 - 1
 		}
-		if MulDiv(a, b, d) != limit(down) || MulDivUp(a, b, d) != limit(up) {
-			t.Errorf("%d·%d/%d: %d and %d, want %v and %v", a, b, d, MulDiv(a, b, d), MulDivUp(a, b, d), down, up)
+		if MulDiv(a, b, d) != limit(down) || mulDivUp(a, b, d) != limit(up) {
+			t.Errorf("%d·%d/%d: %d and %d, want %v and %v", a, b, d, MulDiv(a, b, d), mulDivUp(a, b, d), down, up)
 		}
 	})
 }

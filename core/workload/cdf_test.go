@@ -81,7 +81,7 @@ func TestReadCDF(t *testing.T) {
 }
 
 func TestReadHTSimFlows(t *testing.T) {
-	f, err := ReadHTSimFlows(strings.NewReader("Nodes 4\nConnections 2\n1->0 id 1 start 0 size 2000000\n2->3 start 7 "+
+	f, err := readHTSimFlows(strings.NewReader("Nodes 4\nConnections 2\n1->0 id 1 start 0 size 2000000\n2->3 start 7 "+
 		"size 5 # last\n"), "x", unit.Microsecond)
 	if err != nil || fmt.Sprint(f) != "[{1 0 0 0 2MB 0s {3 1 4 17}} {2 3 0 0 5B 7us {4 1 4 12}}]" {
 		t.Errorf("%v %v", f, err)
@@ -111,7 +111,7 @@ func TestReadHTSimFlows(t *testing.T) {
 			"begin with failure: a link fails by events",
 	} {
 		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
-			if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||
+			if _, err := readHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||
 				!strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%q: %v, want %s", text, err, want)
 			}
@@ -134,7 +134,7 @@ func FuzzReaders(f *testing.F) {
 		} else if _, ok := err.(*FormatError); !ok {
 			t.Errorf("%T", err)
 		}
-		flows, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Nanosecond)
+		flows, err := readHTSimFlows(strings.NewReader(text), "x", unit.Nanosecond)
 		if err != nil {
 			if _, ok := err.(*FormatError); !ok {
 				t.Errorf("%T", err)

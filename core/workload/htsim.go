@@ -11,11 +11,11 @@ import (
 	"weir/core/unit"
 )
 
-// ReadHTSimFlows reads a connection matrix (.cm) of htsim: Nodes, Connections, then
+// readHTSimFlows reads a connection matrix (.cm) of htsim: Nodes, Connections, then
 // per flow "src->dst [id n] start t size bytes". htsim's programs do not agree on what
 // t counts, so the caller says: each is so much time. Priorities are
 // refused, and triggers, which ReadHTSimTriggers reads. Errors are of type *FormatError.
-func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
+func readHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 	m, err := ReadHTSimTriggers(r, file, each)
 	if err == nil && len(m.Triggers) > 0 {
 		return nil, &FormatError{file, m.Triggers[0].Line, 1, "triggers are not possible here", false}

@@ -107,7 +107,7 @@ func TestBadTriggers(t *testing.T) {
 		})
 	}
 	// who cannot have triggers is told
-	if _, err := ReadHTSimFlows(strings.NewReader("Nodes 2\nConnections 0\ntrigger id 1 oneshot\n"), "x",
+	if _, err := readHTSimFlows(strings.NewReader("Nodes 2\nConnections 0\ntrigger id 1 oneshot\n"), "x",
 		unit.Second); err == nil || !strings.Contains(err.Error(), "triggers are not possible") {
 		t.Errorf("%v", err)
 	}

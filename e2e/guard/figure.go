@@ -29,11 +29,11 @@ var Figures = []Figure{
 	{Name: "bytes/flow-over", Noise: 0.01, Least: 8, Compiled: true},
 }
 
-// Gain is the share of a bound that may be saved without a word. Another release of Go may also cost OtherGo more,
+// Gain is the share of a bound that may be saved without a word. Another release of Go may also cost otherGo more,
 // and save what it likes: its figures say little about ours, but a workload that costs half as much again still fails.
 const (
-	Gain    = 0.03
-	OtherGo = 0.10
+	gain    = 0.03
+	otherGo = 0.10
 )
 
 func figure(name string) (*Figure, bool) {
@@ -48,10 +48,10 @@ func figure(name string) (*Figure, bool) {
 // Judge says whether what was measured keeps to its bound. The two releases of Go, as in go1.26.8, are the bound's and
 // the present one.
 func (f *Figure) Judge(bound, measured float64, recorded, present string) error {
-	most, least := bound+f.noise(bound), bound*(1-Gain)-f.Least
+	most, least := bound+f.noise(bound), bound*(1-gain)-f.Least
 	other := f.Compiled && release(recorded) != release(present)
 	if other {
-		most, least = bound*(1+OtherGo)+f.Least, math.Inf(-1)
+		most, least = bound*(1+otherGo)+f.Least, math.Inf(-1)
 	}
 	verdict, aside := "", ""
 	switch {
@@ -63,7 +63,7 @@ func (f *Figure) Judge(bound, measured float64, recorded, present string) error 
 		return nil
 	}
 	if other {
-		aside = fmt.Sprintf(", which %s has set and %s may pass by %.0f %%", recorded, present, 100*OtherGo)
+		aside = fmt.Sprintf(", which %s has set and %s may pass by %.0f %%", recorded, present, 100*otherGo)
 	}
 	if bound > 10*f.Least { // a share of next to nothing says nothing
 		aside += fmt.Sprintf(" (%+.1f %%)", 100*(measured-bound)/bound)

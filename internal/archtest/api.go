@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// API returns the exported names of a package below fsys, as a text: constants, variables, functions and types with
+// api returns the exported names of a package below fsys, as a text: constants, variables, functions and types with
 // their fields and methods, without comments. Files for other systems than Linux are left out.
-func API(fsys fs.FS, module, folder string) (string, error) {
+func api(fsys fs.FS, module, folder string) (string, error) {
 	names, err := fs.Glob(fsys, path.Join(folder, "*.go"))
 	if err != nil {
 		return "", err

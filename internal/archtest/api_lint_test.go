@@ -19,7 +19,7 @@ func TestAPI(t *testing.T) {
 	tree := testutil.TrackedFiles(t, root)
 	want := map[string]bool{}
 	for _, folder := range published {
-		text, err := API(tree, module, folder)
+		text, err := api(tree, module, folder)
 		if err != nil {
 			t.Fatal(err)
 		}

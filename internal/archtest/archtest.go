@@ -30,9 +30,9 @@ type Layer struct {
 	Packages map[string]string
 }
 
-// Layers are the rules of docs/design.md, from the lowest layer to the highest. Dependencies go
+// layers are the rules of docs/design.md, from the lowest layer to the highest. Dependencies go
 // down only.
-var Layers = []Layer{
+var layers = []Layer{
 	{Name: "."}, // the pages
 	{Name: "core", Pure: true, Order: "unit state < packet scheme < telemetry topology workload < jobs < trace < " +
 		"cc dataplane < transport < outcome < fabric"},

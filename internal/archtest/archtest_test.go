@@ -155,7 +155,7 @@ func TestCheckCatches(t *testing.T) {
 			t.Parallel()
 			fsys := complete()
 			fsys[c.file] = &fstest.MapFile{Data: []byte(c.src)}
-			found, err := Check(fsys, "weir", Layers)
+			found, err := Check(fsys, "weir", layers)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func complete() fstest.MapFS {
 		"core/unit/unit.go":       {Data: []byte("package unit\nvar Y int\ntype Table map[int]int\n")},
 		"core/dataplane/tm/tm.go": {Data: []byte("package tm\nvar X int\n")},
 	}
-	for _, r := range Layers {
+	for _, r := range layers {
 		fsys[path.Join(r.Name, "doc.go")] = &fstest.MapFile{Data: []byte("package complete\n")}
 		for _, pkg := range strings.Fields(r.Order) {
 			if pkg != "<" {
@@ -253,7 +253,7 @@ func TestVacant(t *testing.T) {
 		t.Run(gone, func(t *testing.T) {
 			fsys := complete()
 			delete(fsys, gone)
-			found, err := Check(fsys, "weir", Layers)
+			found, err := Check(fsys, "weir", layers)
 			if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", which has no Go code") {
 				t.Errorf("%v, %v", found, err)
 			}
@@ -264,7 +264,7 @@ func TestVacant(t *testing.T) {
 // The table itself: names occur once, and an arrow points to a row above.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range Layers {
+	for _, r := range layers {
 		for _, name := range strings.Fields(r.Imports) {
 			if !seen[name] {
 				t.Errorf("%s imports %s, which is no row above it", r.Name, name)

@@ -14,12 +14,12 @@ import (
 
 // Limits of what a reader takes in at once. Types has the limits of types.
 const (
-	MaxLine     = 120  // characters, a tab as one; of Go, YAML and Markdown
-	MaxFunction = 80   // lines, from func to its closing brace; also of a function literal
-	MaxFile     = 1000 // lines of Go; a type and its methods stand in one file rather than in many
+	maxLine     = 120  // characters, a tab as one; of Go, YAML and Markdown
+	maxFunction = 80   // lines, from func to its closing brace; also of a function literal
+	maxFile     = 1000 // lines of Go; a type and its methods stand in one file rather than in many
 )
 
-// Kinds of files whose lines are held to MaxLine. What is not here cannot be broken at
+// Kinds of files whose lines are held to maxLine. What is not here cannot be broken at
 // will: a template's line is a line of the page that it makes, and a list of addresses or
 // figures is as its format has it.
 var lined = []string{".go", ".yaml", ".md"}
@@ -31,8 +31,8 @@ type Exception struct {
 	Why      string
 }
 
-// Exceptions are the places that may be longer than a reader can hold at once.
-var Exceptions = []Exception{}
+// exceptions are the places that may be longer than a reader can hold at once.
+var exceptions = []Exception{}
 
 // Sizes checks the length of lines of all files below fsys that people write, that of Go's
 // functions, literals among them, and files, and that every exception still is one. A folder testdata is left out:
@@ -89,8 +89,8 @@ func linesOf(name, src string) (found []Violation) {
 		if path.Ext(name) == ".md" && strings.HasPrefix(line, "|") {
 			continue
 		}
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > MaxLine {
-			found = append(found, Violation{at, fmt.Sprintf("a line of %d characters; at most %d", n, MaxLine)})
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > maxLine {
+			found = append(found, Violation{at, fmt.Sprintf("a line of %d characters; at most %d", n, maxLine)})
 		}
 	}
 	return found
@@ -102,8 +102,8 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 		at := token.Position{Filename: name, Line: line, Column: 1}
 		found = append(found, Violation{at, fmt.Sprintf(format, args...)})
 	}
-	if lines := len(slices.Collect(strings.Lines(src))); lines > MaxFile && !excused(name, "") {
-		fail(1, "a file of %d lines; at most %d", lines, MaxFile)
+	if lines := len(slices.Collect(strings.Lines(src))); lines > maxFile && !excused(name, "") {
+		fail(1, "a file of %d lines; at most %d", lines, maxFile)
 	}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
@@ -112,8 +112,8 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 	}
 	check := func(n ast.Node, what, function string) {
 		from, to := fset.Position(n.Pos()).Line, fset.Position(n.End()).Line
-		if lines := to - from + 1; lines > MaxFunction && !excused(name, function) {
-			fail(from, "%s has %d lines; at most %d", what, lines, MaxFunction)
+		if lines := to - from + 1; lines > maxFunction && !excused(name, function) {
+			fail(from, "%s has %d lines; at most %d", what, lines, maxFunction)
 		}
 	}
 	for _, d := range f.Decls {

@@ -17,19 +17,19 @@ const (
 
 // TestLayers holds this module to the order of its layers.
 func TestLayers(t *testing.T) {
-	found, err := Check(testutil.TrackedFiles(t, root), module, Layers)
+	found, err := Check(testutil.TrackedFiles(t, root), module, layers)
 	report(t, found, err)
 }
 
 // TestSizes holds this module to the limits of lines, functions and files.
 func TestSizes(t *testing.T) {
-	found, err := Sizes(testutil.TrackedFiles(t, root), Exceptions)
+	found, err := Sizes(testutil.TrackedFiles(t, root), exceptions)
 	report(t, found, err)
 }
 
 // TestTypes holds this module to the limits of methods and fields.
 func TestTypes(t *testing.T) {
-	found, err := Types(testutil.TrackedFiles(t, root), TypeExceptions)
+	found, err := Types(testutil.TrackedFiles(t, root), typeExceptions)
 	report(t, found, err)
 }
 

@@ -8,8 +8,8 @@ const (
 	fluent    = "an interface of many small questions about one value"
 )
 
-// TypeExceptions are the types that may have more methods or fields than a reader can hold at once.
-var TypeExceptions = []TypeException{
+// typeExceptions are the types that may have more methods or fields than a reader can hold at once.
+var typeExceptions = []TypeException{
 	{"app/internal/cli.commandLine", 0, 32, "a field for each option of the command line"},
 	{"app/internal/cli.plotFlags", 0, 26, "a field for each option of the command line"},
 	{"core/cc/bbr.BBR", 0, 22, paperCode},

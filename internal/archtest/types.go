@@ -14,8 +14,8 @@ import (
 
 // Limits of a type.
 const (
-	MaxMethods = 40
-	MaxFields  = 20 // of a struct; an embedded type is one field
+	maxMethods = 40
+	maxFields  = 20 // of a struct; an embedded type is one field
 )
 
 // TypeException is a type that may have more methods or fields than others, up to its own limits. A limit of 0 is the
@@ -71,8 +71,8 @@ func Types(fsys fs.FS, exceptions []TypeException) (found []Violation, err error
 		if t.params {
 			t.fields = 0
 		}
-		found = append(found, overLimit(t.at, name, "methods", len(t.methods), MaxMethods, e.Methods)...)
-		found = append(found, overLimit(t.at, name, "fields", t.fields, MaxFields, e.Fields)...)
+		found = append(found, overLimit(t.at, name, "methods", len(t.methods), maxMethods, e.Methods)...)
+		found = append(found, overLimit(t.at, name, "fields", t.fields, maxFields, e.Fields)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		found = append(found, Violation{Msg: fmt.Sprintf("%s is no type", name)})

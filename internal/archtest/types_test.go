@@ -60,7 +60,7 @@ func TestTypesCatches(t *testing.T) {
 }
 
 func ExampleTypes() {
-	src := "package unit\n\ntype Rates struct { a" + strings.Repeat(", a", MaxFields) + " int }\n"
+	src := "package unit\n\ntype Rates struct { a" + strings.Repeat(", a", maxFields) + " int }\n"
 	found, err := Types(fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}, nil)
 	fmt.Println(found, err)
 	// Output: [unit/unit.go:3:6: unit.Rates has 21 fields; at most 20] <nil>

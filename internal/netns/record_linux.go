@@ -43,8 +43,8 @@ var living struct {
 	ended bool
 }
 
-// ErrEnded is that of a process whose sets CloseAll has closed.
-var ErrEnded = errors.New("this process makes no more namespaces")
+// errEnded is that of a process whose sets CloseAll has closed.
+var errEnded = errors.New("this process makes no more namespaces")
 
 // CloseAll removes the namespaces of all sets of this process, which makes no more from then on: it is what to do
 // before a process ends that cannot wait for its labs.
@@ -64,7 +64,7 @@ func (s *Set) enlist() error {
 	living.Lock()
 	defer living.Unlock()
 	if living.ended {
-		return ErrEnded
+		return errEnded
 	}
 	living.sets = slices.DeleteFunc(living.sets, func(x *Set) bool {
 		x.lock.Lock()
@@ -210,7 +210,7 @@ func (s *Set) Add(short string) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.closed {
-		return ErrEnded
+		return errEnded
 	}
 	name := s.Name(short)
 	if !proper(name) || short == "" {

@@ -125,7 +125,7 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 		return nil, err
 	}
 	defer b.end()
-	f := &PageFigures{Name: "page", Machine: ThisMachine(), Load: loadAverage(), Results: o.Results, Rounds: o.Rounds,
+	f := &PageFigures{Name: "page", Machine: thisMachine(), Load: loadAverage(), Results: o.Results, Rounds: o.Rounds,
 		last: last}
 	for i := range o.Rounds {
 		o.Progress(fmt.Sprintf("round %d of %d", i+1, o.Rounds))

@@ -30,8 +30,8 @@ var ns3Program []byte
 // ns3Packages are Debian's packages by which it is built.
 const ns3Packages = "g++ pkg-config libns3-dev libgsl-dev"
 
-// ErrNoPeer says what Peers needs and the machine does not have.
-var ErrNoPeer = errors.New("ns-3 cannot be built here; on Debian: apt-get install " + ns3Packages)
+// errNoPeer says what Peers needs and the machine does not have.
+var errNoPeer = errors.New("ns-3 cannot be built here; on Debian: apt-get install " + ns3Packages)
 
 // What both simulators are told: Debian's ns-3 acknowledges each segment if it is asked to, starts with this window,
 // waits so long before it sends again, and its point-to-point frames have two bytes beside the IP packet.
@@ -119,7 +119,7 @@ func outputOf(ctx context.Context, program string, args ...string) ([]byte, erro
 
 // compare is Peers.
 func (p *peerBench) compare(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
-	f := &PeersFigures{Name: "peers", Machine: ThisMachine(), Rounds: o.Rounds, Hosts: k * k * k / 4}
+	f := &PeersFigures{Name: "peers", Machine: thisMachine(), Rounds: o.Rounds, Hosts: k * k * k / 4}
 	folder, err := os.MkdirTemp("", "weir-peers")
 	if err != nil {
 		return nil, err
@@ -176,11 +176,11 @@ func (p *peerBench) build(ctx context.Context, folder string) (program, version 
 		"ns3-traffic-control"}
 	flags, err := p.output(ctx, "pkg-config", append([]string{"--cflags", "--libs"}, parts...)...)
 	if err != nil {
-		return "", "", fmt.Errorf("%w (%w)", ErrNoPeer, err)
+		return "", "", fmt.Errorf("%w (%w)", errNoPeer, err)
 	}
 	v, err := p.output(ctx, "pkg-config", "--modversion", parts[0])
 	if err != nil {
-		return "", "", fmt.Errorf("%w (%w)", ErrNoPeer, err)
+		return "", "", fmt.Errorf("%w (%w)", errNoPeer, err)
 	}
 	source := filepath.Join(folder, "peer.cc")
 	if err := os.WriteFile(source, ns3Program, 0o600); err != nil {
@@ -189,7 +189,7 @@ func (p *peerBench) build(ctx context.Context, folder string) (program, version 
 	program = filepath.Join(folder, "peer")
 	if _, err := p.output(ctx, "g++", append([]string{"-O3", "-std=c++17", source, "-o", program},
 		strings.Fields(string(flags))...)...); err != nil {
-		return "", "", fmt.Errorf("%w (%w)", ErrNoPeer, err)
+		return "", "", fmt.Errorf("%w (%w)", errNoPeer, err)
 	}
 	return program, strings.TrimSpace(string(v)), nil
 }

@@ -33,7 +33,7 @@ func TestPeers(t *testing.T) {
 		return out, nil
 	}}
 	f, err := p.compare(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})
-	if errors.Is(err, ErrNoPeer) {
+	if errors.Is(err, errNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -42,7 +42,7 @@ func TestPeerOutput(t *testing.T) {
 func TestNoPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Peers(context.Background(), &experiment.Registry{}, 4, TurnOptions{Rounds: 1})
-	if !errors.Is(err, ErrNoPeer) || !strings.Contains(err.Error(), "libns3-dev") {
+	if !errors.Is(err, errNoPeer) || !strings.Contains(err.Error(), "libns3-dev") {
 		t.Errorf("%v", err)
 	}
 }
@@ -160,7 +160,7 @@ func TestPeersFail(t *testing.T) {
 				return recorded(ctx, name, args...)
 			}}
 			_, err := p.compare(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})
-			if !errors.Is(err, fails) || errors.Is(err, ErrNoPeer) != (program != "peer") {
+			if !errors.Is(err, fails) || errors.Is(err, errNoPeer) != (program != "peer") {
 				t.Errorf("%v", err)
 			}
 		})

@@ -29,8 +29,8 @@ type Machine struct {
 	Date   string `json:"date"`
 }
 
-// ThisMachine describes it.
-func ThisMachine() Machine {
+// thisMachine describes it.
+func thisMachine() Machine {
 	return Machine{processor(), runtime.NumCPU(), release(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)}
 }
 
@@ -67,7 +67,7 @@ func flowOf(hosts int) int64 { return max(100_000, 256_000_000/int64(hosts)) }
 
 // Scale times complete HPCC++ in fat trees of these numbers of hosts, on one thread. The largest ones have one round.
 func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, error) {
-	f := &ScaleFigures{Name: "scale", Machine: ThisMachine(), Rounds: o.Rounds}
+	f := &ScaleFigures{Name: "scale", Machine: thisMachine(), Rounds: o.Rounds}
 	for _, h := range hosts {
 		for _, l := range []Load{Permutation, WebSearch} {
 			row := &ScaleRow{Load: l, Hosts: h}

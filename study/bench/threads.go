@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MostForeign is the share of the cores that others may have in a round that counts.
-const MostForeign = 0.05
+// mostForeign is the share of the cores that others may have in a round that counts.
+const mostForeign = 0.05
 
 // ThreadsRow compares runs of one size on one thread and on several.
 type ThreadsRow struct {
@@ -39,7 +39,7 @@ const mostTries = 4
 // 1,024 hosts with 200 kB a flow. Rounds in which others used the cores are discarded and counted.
 // It is an error if the results differ.
 func Threads(ctx context.Context, threads int, o TurnOptions) (*ThreadsFigures, error) {
-	f := &ThreadsFigures{Name: "threads", Machine: ThisMachine()}
+	f := &ThreadsFigures{Name: "threads", Machine: thisMachine()}
 	for _, auto := range []bool{false, true} {
 		f.Rows = append(f.Rows, &ThreadsRow{Hosts: 128, Flow: 2_000_000, Threads: threads, Auto: auto},
 			&ThreadsRow{Hosts: 1024, Flow: 200_000, Threads: threads, Auto: auto})
@@ -85,7 +85,7 @@ func (r *ThreadsRow) round(ctx context.Context, o *TurnOptions, try int) error {
 	if one.FCTHash != several.FCTHash || one.Events != several.Events {
 		return fmt.Errorf("bench threads: %d hosts: %d threads give other flow completion times than one", r.Hosts, r.Threads)
 	}
-	if max(one.Foreign, several.Foreign) > MostForeign {
+	if max(one.Foreign, several.Foreign) > mostForeign {
 		r.Discarded++
 		return nil
 	}
@@ -124,7 +124,7 @@ func (f *ThreadsFigures) String() string {
 		fmt.Fprintf(&b, "%6d %5.0f kB %9s %7.3fs %7.3fs %9.2f %8.2f %7d %9d\n", r.Hosts, float64(r.Flow)/1e3, r.threads(),
 			r.One, r.Wall, r.SpeedUp, r.MoreCPU, r.Rounds, r.Discarded)
 	}
-	fmt.Fprintf(&b, "\nwall time; medians over rounds in which others had at most %.0f %% of the cores\n", 100*MostForeign)
+	fmt.Fprintf(&b, "\nwall time; medians over rounds in which others had at most %.0f %% of the cores\n", 100*mostForeign)
 	return b.String()
 }
 
@@ -133,7 +133,7 @@ func (f *ThreadsFigures) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Complete HPCC++, permutations in fat trees: wall time on one thread and on several, the "+
 		"same results. "+
-		"Rounds in which\nothers had more than %.0f %% of the cores are discarded.\n%s.\n\n", 100*MostForeign, f.Machine)
+		"Rounds in which\nothers had more than %.0f %% of the cores are discarded.\n%s.\n\n", 100*mostForeign, f.Machine)
 	b.WriteString("| hosts | flow | threads | one thread | several | speed-up | CPU time | rounds | discarded |\n" +
 		"|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, r := range f.Rows {

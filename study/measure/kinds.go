@@ -72,7 +72,7 @@ func flowKinds() []Kind {
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,
 			New:    func() Measure { return &reordering{} }},
-		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + IdealFormula +
+		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + idealFormula +
 			"; mean and percentiles of the finished, also by size, by traffic, or by groups of senders or receivers",
 			Reads: "flow completion time over the ideal one of the flow alone: 1 is the shortest possible",
 			Keys: []Key{by("traffic", "traffic", bySender, byReceiver), limit(), percentiles("[50, 95, 99]", "HPCC §5"),

@@ -162,14 +162,14 @@ type Needs struct {
 	Lines    []Line // what ranks of jobs do
 }
 
-// Apart is a measure that cannot be listed beside every other one of its kind.
-type Apart interface {
+// apart is a measure that cannot be listed beside every other one of its kind.
+type apart interface {
 	// Excludes says why it cannot be listed beside other, and what is allowed; "" if it can.
 	Excludes(other Measure) (why, allowed string)
 }
 
-// Checked is a measure whose needs can be checked only once all points are known.
-type Checked interface {
+// checked is a measure whose needs can be checked only once all points are known.
+type checked interface {
 	// Check says what is missing, and what is allowed; "" if nothing is.
 	Check(p *Point) (why, allowed string)
 }
@@ -256,7 +256,7 @@ func (m *Entry) beside(r *document.Reader, other *Entry) {
 			}
 			r.Fail(m.At, allowed, "the measure %s is here already", of)
 		}
-	} else if apart, ok := m.Measure.(Apart); ok {
+	} else if apart, ok := m.Measure.(apart); ok {
 		if why, allowed := apart.Excludes(other.Measure); why != "" {
 			r.Fail(m.At, allowed, "%s", why)
 		}
@@ -266,7 +266,7 @@ func (m *Entry) beside(r *document.Reader, other *Entry) {
 // Check reports measures that lack something at all points together.
 func (l List) Check(r *document.Reader, p *Point) {
 	for _, m := range l {
-		if c, ok := m.Measure.(Checked); ok {
+		if c, ok := m.Measure.(checked); ok {
 			if why, allowed := c.Check(m.limited(p)); why != "" {
 				r.Fail(m.At, allowed, "%s", why)
 			}
@@ -373,7 +373,7 @@ func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Val
 		e.Onsets, onsets = onsets[:k], onsets[k:]
 		first := len(v.Measures)
 		m.evaluate(e)
-		if _, of := m.Measure.(OfJobs); !of && load.Ideal != nil {
+		if _, of := m.Measure.(ofJobs); !of && load.Ideal != nil {
 			undefine(v.Measures[first:])
 		}
 	}
@@ -381,9 +381,9 @@ func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Val
 	return v
 }
 
-// OfJobs is a Measure that an ideal network, which carries jobs alone and has no packets, gives as well. Others are not
+// ofJobs is a Measure that an ideal network, which carries jobs alone and has no packets, gives as well. Others are not
 // defined there.
-type OfJobs interface{ ofJobs() }
+type ofJobs interface{ ofJobs() }
 
 func (*jobs) ofJobs()     {}
 func (*timeline) ofJobs() {}

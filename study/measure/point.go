@@ -82,8 +82,8 @@ func (p *Point) kernels(traffic int, why string) string {
 	return ""
 }
 
-// IdealFormula says how the flow completion time is computed that a flow would have alone.
-const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
+// idealFormula says how the flow completion time is computed that a flow would have alone.
+const idealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
 	"of a shortest path"
 
 // Ideal is the flow completion time of a flow that is alone (HPCC §5.1: alone, with

@@ -53,15 +53,15 @@ func RoughTime(seconds float64) string {
 // ReferenceCores is the number of cores of the reference machine.
 const ReferenceCores = 2
 
-// ReferenceCalibration is the result of Calibrate on the reference machine: an AMD EPYC of two cores that runs nothing
+// referenceCalibration is the result of Calibrate on the reference machine: an AMD EPYC of two cores that runs nothing
 // else (docs/performance.md).
-const ReferenceCalibration = 190e6
+const referenceCalibration = 190e6
 
 // MachineSpeed measures the speed of one core of this machine relative to the reference machine, in some 40 ms. It
 // returns the best of several measurements, since other processes may use the machine meanwhile.
 func MachineSpeed() (speed float64) {
 	for range 8 {
-		speed = max(speed, Calibrate(1_000_000)/ReferenceCalibration)
+		speed = max(speed, Calibrate(1_000_000)/referenceCalibration)
 	}
 	return speed
 }

@@ -294,9 +294,9 @@ func cropped(s string, width int) string {
 	return string(r[:width/2]) + "…" + string(r[len(r)-(width-width/2-1):])
 }
 
-// HostHTML is the page of what host.json has: the machines, and what happened. It is apart from the report, whose bytes
+// hostHTML is the page of what host.json has: the machines, and what happened. It is apart from the report, whose bytes
 // do not depend on where runs were carried out.
-func HostHTML(o *results.Outcome, p Page) ([]byte, error) {
+func hostHTML(o *results.Outcome, p Page) ([]byte, error) {
 	var machines []string
 	if o.Hosts != nil {
 		for _, m := range o.Hosts.Machines {

@@ -56,7 +56,7 @@ func TestAccount(t *testing.T) {
 		}
 	}
 	testutil.Golden(t, "account.txt", got)
-	page, err := HostHTML(o, Page{Version: "of tests"})
+	page, err := hostHTML(o, Page{Version: "of tests"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func TestCurves(t *testing.T) {
 	if d.words != nil || len(d.lines) != 2 || d.lines[0].name != "b" || d.lines[1].x[1] != 2 {
 		t.Errorf("%+v", d)
 	}
-	svg, err := SVG(plots.Plot{X: "scheme", Y: "m"}, p)
+	svg, err := svg(plots.Plot{X: "scheme", Y: "m"}, p)
 	if err != nil || !strings.Contains(string(svg), ">b<") || !strings.Contains(string(svg), ">n=22<") {
 		t.Errorf("%v: %s", err, svg)
 	}
@@ -92,7 +92,7 @@ func TestCurves(t *testing.T) {
 func TestNames(t *testing.T) {
 	key := `a<b>&"/../c`
 	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
-	svg, err := SVG(plots.Plot{X: key, Y: "m", Lines: []string{key}}, p)
+	svg, err := svg(plots.Plot{X: key, Y: "m", Lines: []string{key}}, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -416,7 +416,7 @@ func thinned(values []measure.Number, most int) (out []sampled) {
 // overSize has a measure by flow size, at the largest size of each bin.
 func (d *drawing) overSize(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.xUnit = "bytes"
-	for _, t := range SizeTables(points) {
+	for _, t := range sizeTables(points) {
 		m := t.Measure
 		if t.Of != "mean" {
 			m += "_" + strings.ReplaceAll(t.Of, ".", "_")

@@ -12,8 +12,8 @@ import (
 	"weir/study/results"
 )
 
-// Diff compares two outcomes, as wide as a terminal of which nothing is known.
-func Diff(a, b *results.Outcome) (shown string, common int) { return (&TableOptions{}).Diff(a, b) }
+// diff compares two outcomes, as wide as a terminal of which nothing is known.
+func diff(a, b *results.Outcome) (shown string, common int) { return (&TableOptions{}).Diff(a, b) }
 
 // changed is a value of which two outcomes have different numbers.
 type changed struct {

@@ -93,7 +93,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	}
 	attempts := machineRows(o, true)
 	machineKeys, machineValues := machineColumns(attempts)
-	histogram, err := LatenessSVG(o)
+	histogram, err := latenessSVG(o)
 	if err != nil {
 		return nil, err
 	}
@@ -490,7 +490,7 @@ func Write(o *results.Outcome, p Page) (string, error) {
 		}
 		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
 	}
-	if late, err := LatenessSVG(o); err != nil {
+	if late, err := latenessSVG(o); err != nil {
 		return "", err
 	} else if late != nil {
 		if err := results.WriteFile(filepath.Join(dir, "lateness.svg"), late); err != nil {
@@ -501,7 +501,7 @@ func Write(o *results.Outcome, p Page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, err := HostHTML(o, p)
+	host, err := hostHTML(o, p)
 	if err != nil {
 		return "", err
 	}

@@ -375,12 +375,12 @@ func TestLateness(t *testing.T) {
 	if n != 7*1000+507 || sum[15] != 7*600+500 || sum[24] != 7 {
 		t.Errorf("%d frames, %v", n, sum)
 	}
-	svg, err := LatenessSVG(o)
+	svg, err := latenessSVG(o)
 	if err != nil || !strings.Contains(string(svg), "7.507 k frames of the attempts that count") ||
 		!strings.Contains(string(svg), "1.521 k frames of attempts that were repeated") {
 		t.Errorf("%v", err)
 	}
-	if svg, err := LatenessSVG(outcome(t)); svg != nil || err != nil {
+	if svg, err := latenessSVG(outcome(t)); svg != nil || err != nil {
 		t.Errorf("of the simulator: %d bytes, %v", len(svg), err)
 	}
 }
@@ -455,7 +455,7 @@ func TestLabDocuments(t *testing.T) {
 // Two folders of different worlds can be compared.
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
-	text, _ := Diff(o.Counterpart, o)
+	text, _ := diff(o.Counterpart, o)
 	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]",
 		"only in A: scheme=abc r0=100Mbps"} {
 		t.Run(want, func(t *testing.T) {

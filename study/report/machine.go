@@ -244,10 +244,10 @@ func lateness(rows []machineRow) (sum []uint64, frames uint64) {
 	return sum, frames
 }
 
-// LatenessSVG draws how late frames left, over all runs: the frames by powers of two,
+// latenessSVG draws how late frames left, over all runs: the frames by powers of two,
 // of the attempts that count and, as an outline, of those that were repeated. It is
 // nil if there are none, or the program cannot draw.
-func LatenessSVG(o *results.Outcome) ([]byte, error) {
+func latenessSVG(o *results.Outcome) ([]byte, error) {
 	counted := machineRows(o, false)
 	var repeated []machineRow
 	for _, r := range machineRows(o, true) {

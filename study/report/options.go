@@ -21,14 +21,14 @@ type TableOptions struct {
 	Sort    []string // keys of the sweep, or such names; with :desc the largest first
 }
 
-// Choice is an error of Columns or Sort: a word that names nothing.
-type Choice struct {
+// choice is an error of Columns or Sort: a word that names nothing.
+type choice struct {
 	Option, Word string
 	Several      bool // it names several, of which one is wanted
 	Allowed      []string
 }
 
-func (e *Choice) Error() string {
+func (e *choice) Error() string {
 	text := fmt.Sprintf("--%s: %q names nothing that the results have", e.Option, e.Word)
 	if e.Several {
 		text = fmt.Sprintf("--%s: %q names several, and one decides the order", e.Option, e.Word)
@@ -60,7 +60,7 @@ func (l *TableOptions) check(keys []string, values []Value) error {
 	allowed := namesOf(values)
 	for _, word := range l.Columns {
 		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.Named(word, v.Measure, v.Group) }) {
-			return &Choice{"columns", word, false, allowed}
+			return &choice{"columns", word, false, allowed}
 		}
 	}
 	for _, word := range l.Sort {
@@ -73,9 +73,9 @@ func (l *TableOptions) check(keys []string, values []Value) error {
 						allowed = append(allowed, v.Measure+"."+v.Group)
 					}
 				}
-				return &Choice{"sort", name, true, allowed}
+				return &choice{"sort", name, true, allowed}
 			}
-			return &Choice{"sort", name, false, append(slices.Clone(keys), allowed...)}
+			return &choice{"sort", name, false, append(slices.Clone(keys), allowed...)}
 		}
 	}
 	return nil

@@ -36,12 +36,12 @@ func Title(p plots.Plot) string {
 	return spoken(p.Y) + of + " over " + spoken(p.X)
 }
 
-// SVG draws one plot, one curve a combination of the keys in Lines and of any other
+// svg draws one plot, one curve a combination of the keys in Lines and of any other
 // key that the sweep varies: y over the sweep key x, or by flow size, with 95 %
 // intervals over the seeds; a series of each point's first run; or distributions of
 // all runs of a point together. The bytes depend on the numbers only. It is nil if no
 // value is defined.
-func SVG(p plots.Plot, points []PointSummary) ([]byte, error) {
+func svg(p plots.Plot, points []PointSummary) ([]byte, error) {
 	return (&worlds{own: points}).svg(p)
 }
 

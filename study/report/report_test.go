@@ -144,11 +144,11 @@ func TestSVG(t *testing.T) {
 	o := outcome(t)
 	points := Summarise(o.Runs)
 	for _, p := range o.Spec.Plots() {
-		a, err := SVG(p, points)
+		a, err := svg(p, points)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, _ := SVG(p, points)
+		b, _ := svg(p, points)
 		if string(a) != string(b) {
 			t.Errorf("%s: two drawings differ", Title(p))
 		}
@@ -158,11 +158,11 @@ func TestSVG(t *testing.T) {
 			}
 		}
 	}
-	a, _ := SVG(o.Spec.Plots()[0], points)
+	a, _ := svg(o.Spec.Plots()[0], points)
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
-	if _, err := SVG(plots.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+	if _, err := svg(plots.Plot{X: "r0", Y: "nothing"}, points); err == nil {
 		t.Error("a measure that is not there is drawn")
 	}
 }
@@ -178,7 +178,7 @@ func TestSVGOddities(t *testing.T) {
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := SVG(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := svg(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -196,7 +196,7 @@ func TestSizesByTraffic(t *testing.T) {
 		}
 		return r
 	}
-	tables := SizeTables(Summarise([]*results.Run{run("one", "b"), run("two", "a", "b")}))
+	tables := sizeTables(Summarise([]*results.Run{run("one", "b"), run("two", "a", "b")}))
 	if len(tables) != 2 || tables[0].Traffic != "b" || tables[1].Traffic != "a" {
 		t.Fatalf("tables %+v", tables)
 	}
@@ -219,7 +219,7 @@ func TestSizesCount(t *testing.T) {
 			Values: measure.Values{Bins: []measure.Binned{{Name: "fct", Unit: "s", Traffic: "x",
 				Bins: []measure.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}}})
 	}
-	text := Sizes(resolved(t), Summarise(runs))
+	text := sizes(resolved(t), Summarise(runs))
 	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
 		t.Error(text)
 	}
@@ -251,7 +251,7 @@ plot:
   - {x: k, y: fct}
 `)
 	for _, p := range s.Plots() {
-		if svg, err := SVG(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
+		if svg, err := svg(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
 			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
 		}
 	}
@@ -389,7 +389,7 @@ func TestInPage(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	points := Summarise(outcome(t).Runs)
-	svg, err := SVG(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	svg, err := svg(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
 	}

@@ -11,9 +11,9 @@ import (
 // runsWord is the name of the column with the number of runs of a point.
 const runsWord = "runs"
 
-// RunsColumn returns the name of the column with the number of runs of each point. A sweep may have a key of the same
+// runsColumn returns the name of the column with the number of runs of each point. A sweep may have a key of the same
 // name; the column then has more.
-func RunsColumn(keys []string) string {
+func runsColumn(keys []string) string {
 	if slices.Contains(keys, runsWord) {
 		return "runs per point"
 	}

@@ -11,9 +11,9 @@ import (
 	"weir/study/measure"
 )
 
-// SizeTable is a measure of one traffic's flows by their size: a row a bin, a value
+// sizeTable is a measure of one traffic's flows by their size: a row a bin, a value
 // of each point, for each of the measure's percentiles and the mean.
-type SizeTable struct {
+type sizeTable struct {
 	Measure, Traffic, Unit string
 	Of                     string // mean, p50, …
 	Edges                  []int64
@@ -23,18 +23,18 @@ type SizeTable struct {
 }
 
 // Title says what the table shows.
-func (t *SizeTable) Title() string {
+func (t *sizeTable) Title() string {
 	return fmt.Sprintf("%s of %s, %s by flow size", strings.ReplaceAll(t.Measure, "_", " "), t.Traffic, t.Of)
 }
 
-// SizeTables makes the tables by flow size that the runs have. Means and intervals
+// sizeTables makes the tables by flow size that the runs have. Means and intervals
 // are over the seeds; bins of runs whose edges differ are joined by their number, and
 // the edges are those of the first. A point that does not have the traffic has no values.
-func SizeTables(points []PointSummary) []SizeTable {
-	var out []SizeTable
+func sizeTables(points []PointSummary) []sizeTable {
+	var out []sizeTable
 	for _, first := range binned(points) {
 		for of := -1; of < len(first.Percentiles); of++ {
-			t := SizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean"}
+			t := sizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean"}
 			if of >= 0 {
 				t.Of = "p" + strconv.FormatFloat(first.Percentiles[of], 'f', -1, 64)
 			}
@@ -92,7 +92,7 @@ type bins struct{ *measure.Binned }
 func (b bins) same(x measure.Binned) bool { return b.Name == x.Name && b.Traffic == x.Traffic }
 
 // defined reports whether there is a value in the table.
-func (t *SizeTable) defined() bool {
+func (t *sizeTable) defined() bool {
 	for _, p := range t.Mean {
 		for _, v := range p {
 			if !math.IsNaN(v) {
@@ -114,7 +114,7 @@ type sizeGrid struct {
 func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
 	points := w.sizes()
 	keys := varying(points)
-	for _, t := range SizeTables(points) {
+	for _, t := range sizeTables(points) {
 		if !l.showsValue(Value{Measure: t.name(), Group: t.Traffic}) {
 			continue
 		}
@@ -129,7 +129,7 @@ func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
 }
 
 // name is that of the measure that the table has by size: fct_p99.
-func (t *SizeTable) name() string {
+func (t *sizeTable) name() string {
 	if t.Of == "mean" {
 		return t.Measure
 	}
@@ -138,7 +138,7 @@ func (t *SizeTable) name() string {
 }
 
 // sizeGrid lays a table out. In a row the best of the points are marked that are compared.
-func (w *worlds) sizeGrid(t *SizeTable, points []PointSummary, keys []int) sizeGrid {
+func (w *worlds) sizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeGrid {
 	g := sizeGrid{grid: grid{rows: len(t.Edges)}}
 	sc := w.scales.scale(t.Measure, t.Unit)
 	unit := inBrackets(sc.Unit)
@@ -191,7 +191,7 @@ func (w *worlds) sizeGrid(t *SizeTable, points []PointSummary, keys []int) sizeG
 
 // seeSizes counts the values by flow size of points.
 func (s *scales) seeSizes(points []PointSummary) {
-	for _, t := range SizeTables(points) {
+	for _, t := range sizeTables(points) {
 		for _, row := range t.Mean {
 			for _, v := range row {
 				s.see(t.Measure, t.Unit, v)

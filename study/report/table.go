@@ -143,7 +143,7 @@ func keyColumns(points []PointSummary) (keys []column) {
 		}
 		keys, names = append(keys, col), append(names, c.Key)
 	}
-	n := column{head: []string{"", "", RunsColumn(names)}, ofRuns: true}
+	n := column{head: []string{"", "", runsColumn(names)}, ofRuns: true}
 	for _, p := range points {
 		n.cells = append(n.cells, word(strconv.Itoa(p.N)))
 	}

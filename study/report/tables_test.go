@@ -453,7 +453,7 @@ func TestChosenErrors(t *testing.T) {
 			_, document := c.options.Markdown(o)
 			_, paper := c.options.LaTeX(o)
 			for _, err := range []error{after, document, paper, c.options.Check(o.Spec)} {
-				var choice *Choice
+				var choice *choice
 				if !errors.As(err, &choice) {
 					t.Fatalf("no such error: %v", err)
 				}

@@ -284,8 +284,8 @@ func (w *worlds) printSizes(s *sheet, l *TableOptions) {
 	}
 }
 
-// Sizes prints the tables by flow size, within 80 columns.
-func Sizes(s *experiment.Spec, points []PointSummary) string {
+// sizes prints the tables by flow size, within 80 columns.
+func sizes(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, all: quantities(points)}
 	w.prepare()
 	look := &TableOptions{}

@@ -165,8 +165,8 @@ func compare(a, b []float64) (difference, half float64) {
 	return mb - ma, t * math.Sqrt((sa+sb)/freedom*(1/na+1/nb))
 }
 
-// MayDisagree is the share of points of which a judged value may be outside.
-const MayDisagree = 0.1
+// mayDisagree is the share of points of which a judged value may be outside.
+const mayDisagree = 0.1
 
 // Agreements compares the outcome, which is the lab's, with the simulator's beside it,
 // over the points that both have; nil if there is nothing to compare. Points are in the
@@ -261,7 +261,7 @@ func Agree(all []Agreement) (a Agreed) {
 			a.Apart++
 		}
 	}
-	may := MayDisagree * float64(a.Points)
+	may := mayDisagree * float64(a.Points)
 	switch {
 	case float64(a.Apart) > may:
 		a.Verdict = claim.Fails

@@ -42,9 +42,9 @@ func schema(name string) []byte {
 		doc.Title = "A file of a results folder of Weir: " + name
 	}
 	for _, s := range []Sheet{flowsSheet(), seriesSheet(), timelineSheet()} {
-		doc.Defs[s.Name+".parquet"] = rowSchema(s.Name+".parquet: "+s.Doc, append(First(), s.own...), true)
+		doc.Defs[s.Name+".parquet"] = rowSchema(s.Name+".parquet: "+s.Doc, append(first(), s.own...), true)
 	}
-	doc.Defs["trace.parquet"] = rowSchema("traces/<id>.parquet: an event at a traced port", TraceColumns(), false)
+	doc.Defs["trace.parquet"] = rowSchema("traces/<id>.parquet: an event at a traced port", traceColumns(), false)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

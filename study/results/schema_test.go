@@ -92,7 +92,7 @@ func TestColumnsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string][]Column{"first": First(), "trace": TraceColumns()}
+	all := map[string][]Column{"first": first(), "trace": traceColumns()}
 	for _, s := range Sheets() {
 		all[s.Name] = s.Own()
 	}

@@ -49,8 +49,8 @@ func Sheets() []Sheet {
 	return []Sheet{flowsSheet(), seriesSheet(), distributionsSheet(), timelineSheet()}
 }
 
-// First are the columns that every sheet begins with, before those of the sweep.
-func First() []Column {
+// first are the columns that every sheet begins with, before those of the sweep.
+func first() []Column {
 	return []Column{{Name: "run", of: "", Doc: "id of the run, as in `runs/<id>.json`"},
 		{Name: "seed", of: uint64(0), Doc: "its seed"}}
 }
@@ -61,8 +61,8 @@ func (s *Sheet) Own() []Column { return s.own }
 // Columns are all that the sheet has for an experiment: run, seed, and each sweep key as the spec writes it; of a key
 // whose values are all quantities also their value in base units, key_value; then its own.
 func (s *Sheet) Columns(x *experiment.Spec) []Column {
-	columns, taken := First(), map[string]bool{}
-	for _, c := range append(First(), s.own...) {
+	columns, taken := first(), map[string]bool{}
+	for _, c := range append(first(), s.own...) {
 		taken[c.Name] = true
 	}
 	add := func(name string, of any) {
@@ -259,8 +259,8 @@ var traceDocs = [...]string{
 	"why it was dropped or lost; undefined: it was not",
 }
 
-// TraceColumns are the columns of traces/<id>.parquet.
-func TraceColumns() (columns []Column) {
+// traceColumns are the columns of traces/<id>.parquet.
+func traceColumns() (columns []Column) {
 	row := reflect.TypeFor[TraceRow]()
 	for i := range row.NumField() {
 		f := row.Field(i)

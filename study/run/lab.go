@@ -23,9 +23,9 @@ import (
 	"weir/worlds/sim"
 )
 
-// LabLead is the time between the start of a run's data plane in the lab and time 0 of
+// labLead is the time between the start of a run's data plane in the lab and time 0 of
 // the experiment: what is to happen then can get ready.
-const LabLead = 500 * unit.Millisecond
+const labLead = 500 * unit.Millisecond
 
 // Lab say how runs are carried out in the lab.
 type Lab struct {
@@ -167,7 +167,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 	}
 	out := &lab.Config{
 		Wiring: c.Wiring, Selection: c.Selection,
-		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
+		Lead: labLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
 	}
 	for i := range c.Flows {
 		f := &c.Flows[i]

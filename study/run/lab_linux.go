@@ -93,7 +93,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	a.OwnCPU = own
 	a.Carriers = carriers(report, plane)
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
-		if a.Replays, err = ReplayFile(plane, capture.Switches, capture.File); err != nil {
+		if a.Replays, err = replayFile(plane, capture.Switches, capture.File); err != nil {
 			return nil, nil, err
 		}
 	}

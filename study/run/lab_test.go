@@ -301,7 +301,7 @@ measure: [goodput, {queue: {port: s->b}}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Duration != 3*unit.Second || l.Warmup != unit.Second || l.Lead != LabLead || l.Seed != c.Seed {
+		if l.Duration != 3*unit.Second || l.Warmup != unit.Second || l.Lead != labLead || l.Seed != c.Seed {
 			t.Errorf("from %v to %v, lead %v, seed %d", l.Warmup, l.Duration, l.Lead, l.Seed)
 		}
 		want := 1500

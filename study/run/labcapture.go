@@ -103,9 +103,9 @@ func captureFile(dir, id string) string { return filepath.Join(dir, "captures", 
 
 func hostsFile(dir, id string) string { return filepath.Join(dir, "captures", id+"-hosts.pcapng") }
 
-// ReplayFile replays what a capture has of switches of the lab through such switches of
+// replayFile replays what a capture has of switches of the lab through such switches of
 // the simulator.
-func ReplayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
+func replayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
 	for _, name := range switches {
 		f, err := os.Open(file)
 		if err != nil {

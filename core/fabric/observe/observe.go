@@ -20,7 +20,7 @@ func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.Tally, lost
 	if !s.Tally && !s.Notices && o == nil {
 		return nil
 	}
-	l := &Links{Trace: o, Port: port}
+	l := &links{Trace: o, Port: port}
 	if s.Tally {
 		l.Tally = tally
 	}
@@ -30,9 +30,9 @@ func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.Tally, lost
 	return l
 }
 
-// Links observes links (fabric.Config.Observer): it counts the composition of frames and lost notices, and
+// links observes links (fabric.Config.Observer): it counts the composition of frames and lost notices, and
 // adds to the events of a trace the queue at the sending port.
-type Links struct {
+type links struct {
 	Tally *outcome.Tally // nil: not counted
 	Lost  *uint64        // notices that links lose; nil: not counted
 	Trace trace.Observer // nil: none
@@ -40,7 +40,7 @@ type Links struct {
 }
 
 // Observe handles an event; its port is the number of the link.
-func (l *Links) Observe(e trace.Event, p *packet.Packet) {
+func (l *links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Tally != nil && e.Kind == trace.Transmit {
 		l.Tally.Count(p)
 	}

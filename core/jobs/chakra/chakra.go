@@ -375,8 +375,8 @@ func (b *building) members(x *node) (ranks []int, who string, err error) {
 	return ranks, fmt.Sprint("dims ", x.involved, base), nil
 }
 
-// ReadGroups reads the ranks of process groups: {"1": [0, 1], …}.
-func ReadGroups(data []byte, file string, ranks int) (map[string][]int, error) {
+// readGroups reads the ranks of process groups: {"1": [0, 1], …}.
+func readGroups(data []byte, file string, ranks int) (map[string][]int, error) {
 	var groups map[string][]int
 	fail := func(format string, args ...any) error {
 		return &workload.FormatError{File: file, Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}

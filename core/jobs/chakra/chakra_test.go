@@ -355,12 +355,12 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	if g, err := ReadGroups([]byte(`{"0": [1, 0], "z": []}`), "g", 2); err != nil || len(g["0"]) != 2 {
+	if g, err := readGroups([]byte(`{"0": [1, 0], "z": []}`), "g", 2); err != nil || len(g["0"]) != 2 {
 		t.Error(g, err)
 	}
 	for _, bad := range []string{`{"0": [2]}`, `{"0": [1, 1]}`, `[1]`, ``, `{"0": [-1]}`} {
 		t.Run(bad, func(t *testing.T) {
-			if g, err := ReadGroups([]byte(bad), "g", 2); err == nil {
+			if g, err := readGroups([]byte(bad), "g", 2); err == nil {
 				t.Error(g)
 			}
 		})

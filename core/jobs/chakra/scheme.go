@@ -10,8 +10,8 @@ import (
 	"weir/core/workload"
 )
 
-// Config is what an experiment says of a job of Chakra traces.
-type Config struct {
+// config is what an experiment says of a job of Chakra traces.
+type config struct {
 	File      string
 	Groups    string
 	Dims      string
@@ -22,7 +22,7 @@ type Config struct {
 const none = "none"
 
 // Params binds the parameters.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "the traces' prefix: x for x.0.et, x.1.et, …, one a host", "ours").Required()
 	p.Text(&c.Groups, "groups", none, "JSON file with the ranks of process groups, {\"1\": [0, 1]}", "ours")
 	p.Text(&c.Dims, "dims", none, "sizes of dimensions, such as 8x4, the first from rank to rank", "ours")
@@ -33,11 +33,11 @@ func (c *Config) Params(p *scheme.Params) {
 // Scheme names jobs of Chakra traces.
 func Scheme() job.Scheme {
 	return job.Define(scheme.Scheme{Name: "chakra", Doc: "what Chakra traces say their ranks do", Source: "Chakra"},
-		func(c Config, s job.Site) (job.Program, error) { return c.open(s) })
+		func(c config, s job.Site) (job.Program, error) { return c.open(s) })
 }
 
 // open reads the traces, and checks that their job can be carried out.
-func (c *Config) open(s job.Site) (job.Program, error) {
+func (c *config) open(s job.Site) (job.Program, error) {
 	o := Options{Algorithms: map[string]string{collective.AllReduce: c.AllReduce}}
 	var err error
 	if c.Dims != none {
@@ -50,7 +50,7 @@ func (c *Config) open(s job.Site) (job.Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Groups, err = ReadGroups(data, name, s.Members); err != nil {
+		if o.Groups, err = readGroups(data, name, s.Members); err != nil {
 			return nil, err
 		}
 	}
@@ -81,4 +81,4 @@ func (c *Config) open(s job.Site) (job.Program, error) {
 }
 
 // trace returns the name of a rank's trace.
-func (c *Config) trace(rank int) string { return fmt.Sprintf("%s.%d.et", c.File, rank) }
+func (c *config) trace(rank int) string { return fmt.Sprintf("%s.%d.et", c.File, rank) }

@@ -22,8 +22,8 @@ const (
 	Scatter       = "scatter"
 )
 
-// Operations are all of them.
-var Operations = []string{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Pipeline, Reduce, Gather, Scatter}
+// operations are all of them.
+var operations = []string{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Pipeline, Reduce, Gather, Scatter}
 
 // What algorithms are called.
 const (
@@ -510,10 +510,10 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	}
 	switch {
 	case c.Algorithm == Hierarchical && (c.Local < 2 || n%c.Local != 0 || c.Local == n):
-		return nil, &Wrong{"local", "a divisor of the number of members, neither 1 nor that itself",
+		return nil, &wrong{"local", "a divisor of the number of members, neither 1 nor that itself",
 			fmt.Sprintf("%d members cannot be in groups of %d", n, c.Local)}
 	case c.Operation == Pipeline && c.Algorithm == Alternating && c.Backward == 0:
-		return nil, &Wrong{"backward", "a time above 0s, or schedule: gpipe",
+		return nil, &wrong{"backward", "a time above 0s, or schedule: gpipe",
 			"without a way back there is nothing to do in turn"}
 	case c.Operation == Pipeline && c.Algorithm == Alternating:
 		return &alternating{pipeline{n, c.Batches, c.Forward, c.Backward}}, nil
@@ -532,7 +532,7 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	case c.Algorithm == DoubleTree:
 		return &doubleTree{n}, nil
 	case c.Algorithm == HalvingDoubling && n&(n-1) != 0:
-		return nil, &Wrong{"hosts", "a power of two, or another algorithm",
+		return nil, &wrong{"hosts", "a power of two, or another algorithm",
 			fmt.Sprintf("halving and doubling is among 2, 4, 8, … members, not %d", n)}
 	case c.Algorithm == HalvingDoubling:
 		return &halving{n: n, scatter: scatter, gather: gather}, nil

@@ -32,10 +32,10 @@ type Config struct {
 	Backward   unit.Time       // 0: there is none
 }
 
-// Wrong is what is wrong with a configuration.
-type Wrong struct{ Key, Allowed, Msg string }
+// wrong is what is wrong with a configuration.
+type wrong struct{ Key, Allowed, Msg string }
 
-func (w *Wrong) Error() string { return w.Msg }
+func (w *wrong) Error() string { return w.Msg }
 
 // Job is a program by formula. Lane 0 of a rank computes, the others communicate: one for each chunk of each channel.
 type Job struct {
@@ -63,15 +63,15 @@ func New(c Config) (*Job, error) {
 	j := &Job{Config: c, parts: c.Channels * c.Chunks, stride: 1}
 	switch {
 	case c.Members < 2:
-		return nil, &Wrong{"hosts", "two hosts or more", fmt.Sprintf("%s of %d members", c.Operation, c.Members)}
+		return nil, &wrong{"hosts", "two hosts or more", fmt.Sprintf("%s of %d members", c.Operation, c.Members)}
 	case c.Size > mostSize:
-		return nil, &Wrong{"size", "up to " + mostSize.String(), fmt.Sprintf("%v is too much", c.Size)}
+		return nil, &wrong{"size", "up to " + mostSize.String(), fmt.Sprintf("%v is too much", c.Size)}
 	case c.Operation == Pipeline && j.parts > 1:
-		return nil, &Wrong{"chunks", "batches", "the stages of a pipeline have batches in place of channels and chunks"}
+		return nil, &wrong{"chunks", "batches", "the stages of a pipeline have batches in place of channels and chunks"}
 	case c.AtOnce < 0:
-		return nil, &Wrong{"at_once", "0 or more", fmt.Sprintf("%d others at a time", c.AtOnce)}
+		return nil, &wrong{"at_once", "0 or more", fmt.Sprintf("%d others at a time", c.AtOnce)}
 	case c.Channels > 64 || c.Chunks > 4096:
-		return nil, &Wrong{"chunks", "up to 64 channels and 4096 chunks", "too many parts"}
+		return nil, &wrong{"chunks", "up to 64 channels and 4096 chunks", "too many parts"}
 	}
 	var err error
 	if j.algorithm, err = newAlgorithm(&c); err != nil {
@@ -85,7 +85,7 @@ func New(c Config) (*Job, error) {
 		least = c.Members
 	}
 	if c.Size < unit.Bytes(least*j.parts) {
-		return nil, &Wrong{"size", unit.Bytes(least*j.parts).String() + " or more",
+		return nil, &wrong{"size", unit.Bytes(least*j.parts).String() + " or more",
 			fmt.Sprintf("%v cannot be shared among %d parts of %d blocks", c.Size, j.parts, least)}
 	}
 	most := 0
@@ -93,7 +93,7 @@ func New(c Config) (*Job, error) {
 		most = max(most, j.length(m))
 	}
 	if total := float64(most) * float64(c.Iterations) * float64(c.Buckets); total > job.MostOps {
-		return nil, &Wrong{"iterations", "fewer iterations or buckets",
+		return nil, &wrong{"iterations", "fewer iterations or buckets",
 			fmt.Sprintf("a channel of a member has %.3g operations, and up to %d are possible", total, job.MostOps)}
 	}
 	return j, nil
@@ -149,7 +149,7 @@ func (j *Job) Ahead() int { return 1 }
 func (j *Job) Traits() job.Traits {
 	t := job.Traits{Messages: j.Messages(), Bytes: j.Bytes(), Iterations: j.Iterations, Period: j.Align}
 	if j.Operation != Pipeline {
-		t.Bus = Factor(j.Operation, j.Members) * float64(j.Size)
+		t.Bus = factor(j.Operation, j.Members) * float64(j.Size)
 	}
 	if j.NICs > 1 {
 		t.NICs, t.RequiresNICs = j.NICs, true
@@ -310,9 +310,9 @@ func (j *Job) afterComputing(m int, at job.Ref, to []job.Dep) []job.Dep {
 	return to
 }
 
-// Factor is what a member sends at the least, as a share of Size: the time of an operation times the bandwidth of its
+// factor is what a member sends at the least, as a share of Size: the time of an operation times the bandwidth of its
 // links, over Size. What NCCL's tests call the bus bandwidth is Size over the time, times this.
-func Factor(operation string, members int) float64 {
+func factor(operation string, members int) float64 {
 	n := float64(members)
 	switch operation {
 	case AllReduce:
@@ -360,7 +360,7 @@ func (j *Job) Bytes() float64 {
 	case *star:
 		total = (n - 1) / n * s
 	default:
-		total = n * Factor(j.Operation, j.Members) * s
+		total = n * factor(j.Operation, j.Members) * s
 	}
 	return total * float64(j.Count())
 }

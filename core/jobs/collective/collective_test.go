@@ -16,7 +16,7 @@ const us = unit.Microsecond
 
 // every are jobs of every kind and size.
 func every(t *testing.T, visit func(t *testing.T, c Config)) {
-	for _, operation := range Operations {
+	for _, operation := range operations {
 		for _, algorithm := range Algorithms(operation) {
 			for _, n := range []int{2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17} {
 				for _, parts := range [][2]int{{1, 1}, {2, 3}} {
@@ -290,7 +290,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%d operations, %d iterations", len(r.Operations), len(r.Iterations))
 		}
 		if c.Operation == AllReduce && c.Algorithm != DoubleTree && c.Channels == 1 {
-			if n := float64(c.Members); r.Ranks[0].Sent != unit.Bytes(4*Factor(AllReduce, c.Members)*float64(c.Size)) {
+			if n := float64(c.Members); r.Ranks[0].Sent != unit.Bytes(4*factor(AllReduce, c.Members)*float64(c.Size)) {
 				t.Errorf("member 0 of %v sends %v", n, r.Ranks[0].Sent)
 			}
 		}
@@ -434,7 +434,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(x.c)
-			if w, ok := err.(*Wrong); !ok || w.Key != x.key || w.Allowed == "" || w.Error() == "" {
+			if w, ok := err.(*wrong); !ok || w.Key != x.key || w.Allowed == "" || w.Error() == "" {
 				t.Errorf("%v", err)
 			}
 		})
@@ -518,7 +518,7 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	_, err := New(Config{Operation: Pipeline, Algorithm: Alternating, Members: 2, Size: 1, Forward: us})
-	var w *Wrong
+	var w *wrong
 	if !errors.As(err, &w) || w.Key != "backward" {
 		t.Errorf("without a way back: %v", err)
 	}

@@ -34,14 +34,14 @@ func NewTransfers(algorithm string, n int, size unit.Bytes) (Transfers, error) {
 	t := Transfers{algorithm, n, size}
 	switch {
 	case n < 2:
-		return t, &Wrong{"hosts", "two hosts or more", fmt.Sprintf("a collective of %d hosts", n)}
+		return t, &wrong{"hosts", "two hosts or more", fmt.Sprintf("a collective of %d hosts", n)}
 	case !slices.Contains(FlowAlgorithms, algorithm):
 		return t, fmt.Errorf("%s has no algorithm %q", AllReduceFlows, algorithm)
 	case algorithm == Ring && size < unit.Bytes(n):
-		return t, &Wrong{"size", unit.Bytes(n).String() + " or more",
+		return t, &wrong{"size", unit.Bytes(n).String() + " or more",
 			fmt.Sprintf("a ring of %d hosts cannot share %v", n, size)}
 	case size < 1:
-		return t, &Wrong{"size", "1 B or more", fmt.Sprintf("a tree cannot share %v", size)}
+		return t, &wrong{"size", "1 B or more", fmt.Sprintf("a tree cannot share %v", size)}
 	}
 	return t, nil
 }

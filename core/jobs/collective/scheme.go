@@ -80,7 +80,7 @@ func (c *common) job(operation string, s job.Site) (job.Program, error) {
 
 // ofParameter returns an error about a configuration as one about the parameter that is wrong, if it is a Wrong.
 func ofParameter(err error) error {
-	var w *Wrong
+	var w *wrong
 	if errors.As(err, &w) {
 		return &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
 	}

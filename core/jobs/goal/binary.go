@@ -189,8 +189,8 @@ func (r *reader) dependencies(b *job.Builder, nodes []node, rank, list, to int) 
 	return nil
 }
 
-// WriteBinary writes a job in binary form, which has no labels.
-func WriteBinary(w io.Writer, l *job.Listed) error {
+// writeBinary writes a job in binary form, which has no labels.
+func writeBinary(w io.Writer, l *job.Listed) error {
 	b := bufio.NewWriter(w)
 	var fixed [8]byte
 	u32 := func(v uint32) {

@@ -40,23 +40,23 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := read(t, name)
 			var binary, again, text bytes.Buffer
-			if err := WriteBinary(&binary, l); err != nil {
+			if err := writeBinary(&binary, l); err != nil {
 				t.Fatal(err)
 			}
 			b, err := Read(binary.Bytes(), "b")
 			if err != nil || !b.Same(l) {
 				t.Fatalf("the binary form is another job: %v", err)
 			}
-			if WriteBinary(&again, b); !bytes.Equal(again.Bytes(), binary.Bytes()) {
+			if writeBinary(&again, b); !bytes.Equal(again.Bytes(), binary.Bytes()) {
 				t.Error("the binary form is written differently")
 			}
-			Write(&text, b)
+			write(&text, b)
 			x, err := Read(text.Bytes(), "t")
 			if err != nil || !x.Same(l) {
 				t.Fatalf("the text of the binary form is another job: %v", err)
 			}
 			text.Reset()
-			Write(&text, l)
+			write(&text, l)
 			own, err := Read(text.Bytes(), "t")
 			if err != nil || !own.Same(l) || own.Label(0, 0) != l.Label(0, 0) {
 				t.Fatalf("its own text is another job: %v\n%s", err, text.Bytes())
@@ -73,7 +73,7 @@ func TestBinaryLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	WriteBinary(&b, l)
+	writeBinary(&b, l)
 	u32 := func(v ...uint32) (out []byte) {
 		for _, x := range v {
 			out = append(out, byte(x), byte(x>>8), byte(x>>16), byte(x>>24))
@@ -184,7 +184,7 @@ func TestTextAllowed(t *testing.T) {
 // What is wrong with a file in binary form.
 func TestBinaryErrors(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteBinary(&b, read(t, "straggler_5.goal")); err != nil {
+	if err := writeBinary(&b, read(t, "straggler_5.goal")); err != nil {
 		t.Fatal(err)
 	}
 	whole := b.Bytes()
@@ -236,7 +236,7 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(data)
 		var b bytes.Buffer
-		if l, err := Read(data, name); err == nil && WriteBinary(&b, l) == nil {
+		if l, err := Read(data, name); err == nil && writeBinary(&b, l) == nil {
 			f.Add(b.Bytes())
 		}
 	}
@@ -250,8 +250,8 @@ func FuzzRead(f *testing.F) {
 		}
 		l.Check()
 		var text, binary bytes.Buffer
-		Write(&text, l)
-		WriteBinary(&binary, l)
+		write(&text, l)
+		writeBinary(&binary, l)
 		for _, form := range [][]byte{text.Bytes(), binary.Bytes()} {
 			again, err := Read(form, "y")
 			if err != nil || !again.Same(l) {
@@ -283,7 +283,7 @@ func TestNoWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "rank 0 waits until a multiple of 1us, which GOAL cannot say"
-	if err := Write(io.Discard, j); err == nil || err.Error() != want {
+	if err := write(io.Discard, j); err == nil || err.Error() != want {
 		t.Error(err)
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"weir/core/workload"
 )
 
-// Config is what an experiment says of a job of a GOAL file.
-type Config struct{ File string }
+// config is what an experiment says of a job of a GOAL file.
+type config struct{ File string }
 
 // Params binds the parameters.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "beside the experiment, as text or in binary form", "ours").Required()
 }
 
 // Scheme names jobs of GOAL files.
 func Scheme() job.Scheme {
 	return job.Define(scheme.Scheme{Name: "goal", Doc: "what a GOAL file says its ranks do", Source: "LogGOPSim"},
-		func(c Config, s job.Site) (job.Program, error) { return c.open(s) })
+		func(c config, s job.Site) (job.Program, error) { return c.open(s) })
 }
 
 // open reads the file, and checks that its job can be carried out.
-func (c *Config) open(s job.Site) (job.Program, error) {
+func (c *config) open(s job.Site) (job.Program, error) {
 	data, name, err := s.Open(c.File)
 	if err != nil {
 		return nil, err

@@ -10,10 +10,10 @@ import (
 	"weir/core/unit"
 )
 
-// Write writes a job as text. Of what a program has beyond GOAL, times below a nanosecond are rounded up, and several
+// write writes a job as text. Of what a program has beyond GOAL, times below a nanosecond are rounded up, and several
 // lanes are written as one. Operations of a listed job keep their labels. A job that waits for a time is an error: GOAL
 // has no word for that.
-func Write(w io.Writer, p job.Program) error {
+func write(w io.Writer, p job.Program) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "num_ranks %d\n", p.Ranks())
 	var deps []job.Dep

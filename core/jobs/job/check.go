@@ -298,7 +298,7 @@ func Deadlock(p Program, o *Outcome) string {
 			who = "any rank"
 		}
 		where := fmt.Sprintf("operation %d of lane %d of rank %d", s.At.Op, s.At.Lane, s.Rank)
-		if n, is := p.(Named); is {
+		if n, is := p.(named); is {
 			where = n.Where(s.Rank, s.At)
 		}
 		tag := fmt.Sprintf("with tag %d", s.Op.Tag)

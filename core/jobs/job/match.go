@@ -50,7 +50,7 @@ func (r *Rank) compareSizes(at Ref, m *Message) {
 		return
 	}
 	where := func(rank int, at Ref) string {
-		if n, is := r.program.(Named); is {
+		if n, is := r.program.(named); is {
 			return n.Where(rank, at)
 		}
 		return fmt.Sprintf("operation %d of lane %d of rank %d", at.Op, at.Lane, rank)

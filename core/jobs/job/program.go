@@ -91,8 +91,8 @@ type Streamed interface {
 	Streamed() Program
 }
 
-// Named is a Program whose operations have names and places for messages.
-type Named interface {
+// named is a Program whose operations have names and places for messages.
+type named interface {
 	// Where is the place of an operation: the file with its line, or what else finds it.
 	Where(rank int, at Ref) string
 }

@@ -103,11 +103,11 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 	return out, events, nil
 }
 
-// Config is what an experiment says of the model.
-type Config struct{ Model }
+// config is what an experiment says of the model.
+type config struct{ Model }
 
 // Params binds the parameters.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
 	p.Either(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
 		"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
@@ -125,7 +125,7 @@ func (c *Config) Params(p *scheme.Params) {
 func Scheme() job.Model {
 	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "messages cost latency, overhead and gaps, and meet " +
 		"nowhere but at their hosts: GOAL files as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
-		func(c Config) job.Ideal { return c.Model })
+		func(c config) job.Ideal { return c.Model })
 }
 
 // run is a run under way.

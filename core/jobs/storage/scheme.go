@@ -49,7 +49,7 @@ func (c *common) job(s job.Site) (job.Program, error) {
 		}
 	}
 	j, err := New(c.Config)
-	var w *Wrong
+	var w *wrong
 	if errors.As(err, &w) {
 		return nil, &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
 	}

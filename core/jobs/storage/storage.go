@@ -66,14 +66,14 @@ func New(c Config) (*Job, error) {
 	c.Every, c.Stripes, c.Iterations = max(c.Every, 1), max(c.Stripes, 1), max(c.Iterations, 1)
 	switch {
 	case c.Clients < 1 || c.Servers < 1:
-		return nil, &Wrong{"servers", "fewer servers than hosts", fmt.Sprintf("%d servers of %d hosts leave no host that "+
+		return nil, &wrong{"servers", "fewer servers than hosts", fmt.Sprintf("%d servers of %d hosts leave no host that "+
 			"reads or writes", c.Servers, c.Clients+c.Servers)}
 	case c.Read == 0 && c.Write == 0:
-		return nil, &Wrong{"size", "1 B or more", "nothing is read or written"}
+		return nil, &wrong{"size", "1 B or more", "nothing is read or written"}
 	case c.Stripes > c.Servers:
-		return nil, &Wrong{"stripes", fmt.Sprintf("up to %d", c.Servers), fmt.Sprintf("there are %d servers", c.Servers)}
+		return nil, &wrong{"stripes", fmt.Sprintf("up to %d", c.Servers), fmt.Sprintf("there are %d servers", c.Servers)}
 	case c.Read > 0 && c.Read < unit.Bytes(c.Stripes), c.Write > 0 && c.Write < unit.Bytes(c.Stripes):
-		return nil, &Wrong{"size", fmt.Sprintf("%d B or more", c.Stripes), "each stripe needs a byte"}
+		return nil, &wrong{"size", fmt.Sprintf("%d B or more", c.Stripes), "each stripe needs a byte"}
 	}
 	j := &Job{Config: c, served: make([][]part, c.Servers)}
 	for m := range c.Clients {
@@ -87,16 +87,16 @@ func New(c Config) (*Job, error) {
 		most = max(most, c.Iterations*j.serves(s)+j.checkpoints()*len(j.served[s]))
 	}
 	if most > mostServed {
-		return nil, &Wrong{"iterations", "fewer iterations, or more servers",
+		return nil, &wrong{"iterations", "fewer iterations, or more servers",
 			fmt.Sprintf("a server has %d operations, and up to %d fit", most, mostServed)}
 	}
 	return j, nil
 }
 
-// Wrong is what is wrong with a configuration.
-type Wrong struct{ Key, Allowed, Msg string }
+// wrong is what is wrong with a configuration.
+type wrong struct{ Key, Allowed, Msg string }
 
-func (w *Wrong) Error() string { return w.Msg }
+func (w *wrong) Error() string { return w.Msg }
 
 // checkpoints is how many there are.
 func (j *Job) checkpoints() int {

@@ -112,7 +112,7 @@ func TestWrong(t *testing.T) {
 		"iterations": {Clients: 1000, Servers: 1, Read: 10, Iterations: 1000000},
 	} {
 		_, err := New(c)
-		if w, is := err.(*Wrong); !is || w.Key != key || w.Allowed == "" {
+		if w, is := err.(*wrong); !is || w.Key != key || w.Allowed == "" {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

@@ -18,11 +18,11 @@ import (
 	"weir/core/unit"
 )
 
-// List is programs in an order.
-type List []dataplane.Scheme
+// list is programs in an order.
+type list []dataplane.Scheme
 
 // String has their names.
-func (l List) String() string {
+func (l list) String() string {
 	var names []string
 	for _, s := range l {
 		names = append(names, s.Name)
@@ -41,7 +41,7 @@ type Parts struct {
 func PartsOf(schemes []dataplane.Scheme) (x Parts) {
 	for _, s := range schemes {
 		for seed := range uint64(50) { // some can be built with some parameters only, or between some ports
-			programs, site := newDraw(seed).build(List{s})
+			programs, site := newDraw(seed).build(list{s})
 			if programs == nil {
 				continue
 			}
@@ -62,9 +62,9 @@ func PartsOf(schemes []dataplane.Scheme) (x Parts) {
 	return x
 }
 
-// Lists are all subsets of the offers in all orders.
-func Lists(offers []dataplane.Scheme) []List {
-	all := []List{nil}
+// lists are all subsets of the offers in all orders.
+func lists(offers []dataplane.Scheme) []list {
+	all := []list{nil}
 	for i := 0; i < len(all); i++ {
 		for _, s := range offers {
 			if !slices.ContainsFunc(all[i], func(x dataplane.Scheme) bool { return x.Name == s.Name }) {
@@ -92,11 +92,11 @@ func Check(t testing.TB, drive dataplanetest.Driver, schemes []dataplane.Scheme,
 			t.Errorf("%s has a part in fused lists: say in vary how its parameters vary", s.Name)
 		}
 	}
-	for i, list := range Lists(parts.Offers) {
+	for i, list := range lists(parts.Offers) {
 		for k := range times {
 			seed := uint64(i*times + k)
 			front := parts.front(rand.New(rand.NewPCG(seed, 2)))
-			passed, pipe, err := Compare(drive, append(front, list...), seed)
+			passed, pipe, err := compare(drive, append(front, list...), seed)
 			if err != nil {
 				t.Errorf("%v, seed %d: %v", append(front, list...), seed, err)
 			}
@@ -109,7 +109,7 @@ func Check(t testing.TB, drive dataplanetest.Driver, schemes []dataplane.Scheme,
 }
 
 // front is what stands before the offers: half the time what a pipe does itself, else also or only others.
-func (x *Parts) front(r *rand.Rand) (list List) {
+func (x *Parts) front(r *rand.Rand) (list list) {
 	if len(x.Others) > 0 && r.IntN(2) == 0 {
 		list = append(list, x.Others[r.IntN(len(x.Others))])
 	}
@@ -119,10 +119,10 @@ func (x *Parts) front(r *rand.Rand) (list List) {
 	return list
 }
 
-// Compare runs a list with parameters, ports and traffic of a seed by hooks and fused. It returns how many packets
+// compare runs a list with parameters, ports and traffic of a seed by hooks and fused. It returns how many packets
 // needed no queue, and whether the list has a pipe. A list that cannot be built is no error: it is none for an
 // experiment either.
-func Compare(drive dataplanetest.Driver, list List, seed uint64) (passed int, pipe bool, err error) {
+func compare(drive dataplanetest.Driver, list list, seed uint64) (passed int, pipe bool, err error) {
 	var got [2]dataplanetest.Transcript
 	for i := range got {
 		d := newDraw(seed)
@@ -228,7 +228,7 @@ func newDraw(seed uint64) *draw {
 }
 
 // build makes the programs of a list; nil: the parameters do not fit together.
-func (d *draw) build(list List) (programs []dataplane.Program, site *dataplane.Site) {
+func (d *draw) build(list list) (programs []dataplane.Program, site *dataplane.Site) {
 	site = d.setup.Ready()
 	for _, p := range d.setup.Ports {
 		site.Rates = append(site.Rates, p.Rate.Bits)

@@ -66,10 +66,10 @@ func listLength(text string) int {
 	return length
 }
 
-// BriefError reduces an error to its place, its kind and the nearest name, one line for each place. The kind is the
+// briefError reduces an error to its place, its kind and the nearest name, one line for each place. The kind is the
 // message up to the first semicolon. Lines without a place, such as excerpts and carets, are left out. A text without
 // any place stays, without its lists.
-func BriefError(text string) string {
+func briefError(text string) string {
 	places := errorPlace.FindAllStringSubmatch(text, -1)
 	if len(places) == 0 {
 		return RemoveLists(text)
@@ -89,7 +89,7 @@ func BriefError(text string) string {
 // errorKind returns the kind of the first error in a text: its message without place, quoted text, numbers and the
 // nearest name.
 func errorKind(text string) string {
-	first, _, _ := strings.Cut(BriefError(text), "\n")
+	first, _, _ := strings.Cut(briefError(text), "\n")
 	kind, _, _ := strings.Cut(firstPlace.ReplaceAllString(first, ""), "; ")
 	return anyNumber.ReplaceAllString(quotedText.ReplaceAllString(kind, `""`), "0")
 }
@@ -120,7 +120,7 @@ func (e *ErrorTexts) Format(t *testing.T, name, text string, full bool) string {
 	}
 	var b strings.Builder
 	if !full {
-		for line := range strings.Lines(BriefError(text)) {
+		for line := range strings.Lines(briefError(text)) {
 			b.WriteString(label + line)
 		}
 		return b.String()

@@ -16,7 +16,7 @@ func TestBriefError(t *testing.T) {
 		{"x.yaml:1:1: bad\nx.yaml:2:1: worse; fix it\n", "x.yaml:1:1: bad\nx.yaml:2:1: worse\n"},
 		{"no place; allowed: a, b, c, d\n", "no place; allowed: …\n"},
 	} {
-		if got := BriefError(c.text); got != c.brief {
+		if got := briefError(c.text); got != c.brief {
 			t.Errorf("%q\nwant %q", got, c.brief)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"weir/study/figure"
 )
 
-// DPI is the resolution of a PNG.
-const DPI = 600
+// dpi is the resolution of a PNG.
+const dpi = 600
 
 // handler knows the font of all figures.
 var handler = sync.OnceValue(func() words.Handler {
@@ -54,11 +54,11 @@ func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
 		err := c.writeTo(&b)
 		return b.Bytes(), err
 	case "png":
-		if s.width.Dots(DPI)*s.height.Dots(DPI) > mostPixels {
-			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; up to %d million are drawn", DPI,
-				s.width.Dots(DPI), s.height.Dots(DPI), int(mostPixels/1e6))
+		if s.width.Dots(dpi)*s.height.Dots(dpi) > mostPixels {
+			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; up to %d million are drawn", dpi,
+				s.width.Dots(dpi), s.height.Dots(dpi), int(mostPixels/1e6))
 		}
-		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(DPI))}
+		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(dpi))}
 		s.on(c)
 		var b bytes.Buffer
 		if _, err := c.WriteTo(&b); err != nil {
@@ -79,7 +79,7 @@ func (s *sheet) on(c vg.CanvasSizer) {
 // resolved says in a PNG how many of its pixels an inch has: programs that place it then give it its size.
 func resolved(png []byte) []byte {
 	const head = 8 + 4 + 4 + 13 + 4 // signature, and the chunk IHDR
-	perMetre := uint32(math.Round(DPI / 0.0254))
+	perMetre := uint32(math.Round(dpi / 0.0254))
 	chunk := binary.BigEndian.AppendUint32(nil, 9)
 	chunk = append(chunk, "pHYs"...)
 	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)

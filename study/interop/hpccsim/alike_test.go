@@ -7,7 +7,7 @@ import (
 
 // What is to be said of every run is said once, and of some runs of these.
 func TestAlike(t *testing.T) {
-	all := []Exported{{Left: []string{"no pfc.txt", "no qlen.txt"}}, {Left: []string{"no qlen.txt", "no pfc.txt"}},
+	all := []exported{{Left: []string{"no pfc.txt", "no qlen.txt"}}, {Left: []string{"no qlen.txt", "no pfc.txt"}},
 		{Left: []string{"no pfc.txt"}}}
 	if got := alike(all); !slices.Equal(got, []string{"no pfc.txt"}) {
 		t.Errorf("%q", got)
@@ -17,7 +17,7 @@ func TestAlike(t *testing.T) {
 			t.Errorf("of run %d: %q", i, all[i].Left)
 		}
 	}
-	one := []Exported{{Left: []string{"no pfc.txt"}}}
+	one := []exported{{Left: []string{"no pfc.txt"}}}
 	if got := alike(one); got != nil || len(one[0].Left) != 1 {
 		t.Errorf("of one run: %q, %q", got, one[0].Left)
 	}

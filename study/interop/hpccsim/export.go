@@ -18,8 +18,8 @@ import (
 	"weir/study/results"
 )
 
-// Exported is a run written as the HPCC simulator's files.
-type Exported struct {
+// exported is a run written as the HPCC simulator's files.
+type exported struct {
 	Run        *results.Run
 	Folder     string // with fct.txt, flow.txt, topology.txt and, if the measures kept them, qlen.txt and pfc.txt
 	Flows      []simfiles.FCT
@@ -28,8 +28,8 @@ type Exported struct {
 	Left       []string // what is not written, and why
 }
 
-// SlowdownTable are the flows to one destination port.
-type SlowdownTable struct {
+// slowdownTable are the flows to one destination port.
+type slowdownTable struct {
 	Port  uint16
 	Flows int
 	Rows  []simfiles.SlowdownRow
@@ -37,9 +37,9 @@ type SlowdownTable struct {
 
 // Slowdowns are the simulator's own analysis: a table of so many rows for each of its two
 // kinds of flows that the run has.
-func (x *Exported) Slowdowns(rows int) (out []SlowdownTable) {
+func (x *exported) Slowdowns(rows int) (out []slowdownTable) {
 	for _, port := range []uint16{simfiles.NormalPort, simfiles.IncastPort} {
-		t := SlowdownTable{Port: port, Rows: simfiles.Slowdowns(x.Flows, port, math.MaxInt64, rows)}
+		t := slowdownTable{Port: port, Rows: simfiles.Slowdowns(x.Flows, port, math.MaxInt64, rows)}
 		for _, f := range x.Flows {
 			if f.DstPort == port {
 				t.Flows++
@@ -55,8 +55,8 @@ func (x *Exported) Slowdowns(rows int) (out []SlowdownTable) {
 // Export writes a folder for each finished run into a folder, named by the run's id.
 // The offset is added to all times, as the simulator's flows begin at 2 s. The error is
 // about writing, or that there is nothing to write.
-func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, error) {
-	var out []Exported
+func Export(o *results.Outcome, into string, offset unit.Time) ([]exported, error) {
+	var out []exported
 	if len(o.Runs) == 0 {
 		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
 			Allowed: "results with at least one run"}}
@@ -132,8 +132,8 @@ func pauses(p *experiment.Point, r *results.Run, offset unit.Time) (out []simfil
 // up from 10000 for each pair of hosts in the order of starts, as the simulator's do;
 // the destination port is a flow file's, and else 200 for the flows of an incast, which
 // begin together, and 100 for others.
-func export(p *experiment.Point, r *results.Run, offset unit.Time) (*Exported, error) {
-	x := &Exported{Run: r}
+func export(p *experiment.Point, r *results.Run, offset unit.Time) (*exported, error) {
+	x := &exported{Run: r}
 	f := r.Flows
 	nodes := map[string]int{}
 	for i, n := range p.Network().Nodes {

@@ -73,12 +73,12 @@ func (x *files) Write(r *experiment.Registry, dir, into string, out io.Writer) e
 }
 
 // alike takes what is to be said of every one of several runs out of what is said of each.
-func alike(exports []Exported) (all []string) {
+func alike(exports []exported) (all []string) {
 	if len(exports) < 2 {
 		return nil
 	}
 	for _, f := range exports[0].Left {
-		if !slices.ContainsFunc(exports, func(x Exported) bool { return !slices.Contains(x.Left, f) }) {
+		if !slices.ContainsFunc(exports, func(x exported) bool { return !slices.Contains(x.Left, f) }) {
 			all = append(all, f)
 		}
 	}
@@ -91,7 +91,7 @@ func alike(exports []Exported) (all []string) {
 }
 
 // print says what was written of a run, and what was not.
-func (x *Exported) print(out io.Writer, bins int) {
+func (x *exported) print(out io.Writer, bins int) {
 	name := measure.PointName(x.Run.Point)
 	if name != "" {
 		name += " "

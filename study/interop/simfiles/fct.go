@@ -48,7 +48,7 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 		var f FCT
 		for i, node := range []*int{&f.Src, &f.Dst} {
 			addr, err := strconv.ParseUint(l.words[i], 16, 32)
-			n, ok := NodeOf(uint32(addr))
+			n, ok := nodeOf(uint32(addr))
 			if err != nil || len(l.words[i]) != 8 || !ok {
 				return nil, l.errorf(i, "the address is %q; that of node n is 0b000001 + n·100 in hexadecimal, 0b000001 "+
 					"to 0bffff01", l.words[i])

@@ -11,8 +11,8 @@ func Addr(node int) uint32 {
 	return 0x0b000001 + uint32(node/256)*0x10000 + uint32(node%256)*0x100
 }
 
-// NodeOf is the node of an address; false if no node has it.
-func NodeOf(addr uint32) (node int, ok bool) {
+// nodeOf is the node of an address; false if no node has it.
+func nodeOf(addr uint32) (node int, ok bool) {
 	node = int(addr >> 8 & 0xffff)
 	return node, Addr(node) == addr
 }
@@ -63,8 +63,8 @@ func ReadNodes(r io.Reader, file string) ([]int, error) {
 	return nodes, nil
 }
 
-// WriteNodes writes nodes in that format.
-func WriteNodes(w io.Writer, nodes []int) error {
+// writeNodes writes nodes in that format.
+func writeNodes(w io.Writer, nodes []int) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, len(nodes))
 	for i, n := range nodes {

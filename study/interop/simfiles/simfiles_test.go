@@ -114,7 +114,7 @@ func FuzzReadNodes(f *testing.F) {
 	f.Add([]byte("2 7\n\n65535"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		same(t, data, func(r io.Reader) (any, error) { return ReadNodes(r, "f") }, func(w io.Writer, v any) error {
-			return WriteNodes(w, v.([]int))
+			return writeNodes(w, v.([]int))
 		})
 	})
 }
@@ -154,14 +154,14 @@ func TestAddr(t *testing.T) {
 			if got := Addr(node); got != want {
 				t.Errorf("node %d: %08x, not %08x", node, got, want)
 			}
-			if n, ok := NodeOf(want); n != node || !ok {
+			if n, ok := nodeOf(want); n != node || !ok {
 				t.Errorf("%08x: %d, %v", want, n, ok)
 			}
 		})
 	}
 	for _, a := range []uint32{0, 0x0a000001, 0x0b000002, 0x0c000001} {
 		t.Run(fmt.Sprintf("no node %08x", a), func(t *testing.T) {
-			if n, ok := NodeOf(a); ok {
+			if n, ok := nodeOf(a); ok {
 				t.Errorf("%08x is node %d", a, n)
 			}
 		})

@@ -446,7 +446,7 @@ func (c *Coordinator) consume(ctx context.Context) jetstream.ConsumeContext {
 
 // Carry publishes a run, and waits for what it gives.
 func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
-	t := &task{Task: of, class: Class(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), far: far}
+	t := &task{Task: of, class: class(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), far: far}
 	c.lock.Lock()
 	c.tasks[of.ID] = t
 	c.status.Queued++

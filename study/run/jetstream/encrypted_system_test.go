@@ -39,7 +39,7 @@ func TestEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := &Secrets{Coordinator: own.Coordinator, Worker: own.Worker, Certificate: &c}
+	secrets := &secrets{Coordinator: own.Coordinator, Worker: own.Worker, Certificate: &c}
 	s, err := serve("127.0.0.1:0", t.TempDir(), secrets, "x")
 	if err != nil {
 		t.Fatal(err)

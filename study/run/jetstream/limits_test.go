@@ -232,7 +232,7 @@ func TestUnfit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
 		need := plan.EstimateMemory(plan.Runs(s)[0])
-		class := Class(need)
+		class := class(need)
 		if need <= float64(int64(1)<<(20+class-1)) || need > float64(int64(1)<<(20+class)) {
 			t.Fatalf("%v bytes are of class %d", need, class)
 		}
@@ -262,7 +262,7 @@ func TestUnfit(t *testing.T) {
 func TestClasses(t *testing.T) {
 	for memory, want := range map[float64]int{0: 0, 1 << 20: 1, 1<<20 - 1: 0, 35e6: 6, 64 << 20: 7, 64<<20 - 1: 6,
 		1 << 60: Classes - 1} {
-		if got := Class(memory); got != want {
+		if got := class(memory); got != want {
 			t.Errorf("%.0f bytes are of class %d, not %d", memory, got, want)
 		}
 	}
@@ -273,7 +273,7 @@ func TestClasses(t *testing.T) {
 		}
 	}
 	for memory := 1.0; memory < 1e12; memory *= 1.37 {
-		if c := Class(memory); c < Classes-1 && memory > float64(int64(1)<<(20+c)) {
+		if c := class(memory); c < Classes-1 && memory > float64(int64(1)<<(20+c)) {
 			t.Errorf("%.0f bytes are more than those of class %d", memory, c)
 		}
 	}

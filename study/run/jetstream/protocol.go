@@ -42,8 +42,8 @@ func (s sweep) check(class int, id string) string {
 	return s.subject(fmt.Sprintf("check.%d.%s", class, id))
 }
 
-// Class is the size class of a run that takes so much memory [bytes]: 2^class MiB are enough.
-func Class(memory float64) int {
+// class is the size class of a run that takes so much memory [bytes]: 2^class MiB are enough.
+func class(memory float64) int {
 	mb := uint64(memory/(1<<20)) + 1
 	return min(bits.Len64(mb-1), Classes-1)
 }

@@ -23,8 +23,8 @@ import (
 	"weir/internal/bind"
 )
 
-// Secrets are a server's users, and what encrypts its connections.
-type Secrets struct {
+// secrets are a server's users, and what encrypts its connections.
+type secrets struct {
 	Coordinator, Worker string           // seeds of their nkeys
 	Certificate         *tls.Certificate // nil: connections are not encrypted
 	authority           []byte           // PEM: who has signed it
@@ -86,7 +86,7 @@ const certified = "weir"
 
 // openSecrets reads those of a folder, or draws them: a coordinator that is started again has the same, so that its
 // workers come back.
-func openSecrets(dir, host string) (*Secrets, error) {
+func openSecrets(dir, host string) (*secrets, error) {
 	name := filepath.Join(dir, "secrets.json")
 	data, err := os.ReadFile(name)
 	s := &stored{}
@@ -105,7 +105,7 @@ func openSecrets(dir, host string) (*Secrets, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Secrets{Coordinator: s.Coordinator, Worker: s.Worker}
+	x := &secrets{Coordinator: s.Coordinator, Worker: s.Worker}
 	if s.Certificate != "" {
 		c, err := tls.X509KeyPair([]byte(s.Certificate), []byte(s.Key))
 		if err != nil {
@@ -146,7 +146,7 @@ func publicKey(seed string) string {
 }
 
 // users are a server's for one sweep, in the account of each: the coordinator may do all, a worker what it needs.
-func (s *Secrets) users(of sweep, coordinator, workers *server.Account) []*server.NkeyUser {
+func (s *secrets) users(of sweep, coordinator, workers *server.Account) []*server.NkeyUser {
 	return []*server.NkeyUser{{Nkey: publicKey(s.Coordinator), Account: coordinator},
 		{Nkey: publicKey(s.Worker), Account: workers, Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Allow: of.services()},

@@ -21,19 +21,19 @@ type Server struct {
 	lock    sync.Mutex
 	of      *server.Server
 	options *server.Options
-	secrets *Secrets // nil: it accepts every client
+	secrets *secrets // nil: it accepts every client
 	sweep   sweep
 }
 
 // serve starts a server that listens on a host and port (0: any free port) and keeps its files in a folder. Users have
 // keys, and connections that leave this machine are encrypted. Without secrets every client is accepted; only tests do
 // that.
-func serve(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
+func serve(address, dir string, secrets *secrets, of sweep) (*Server, error) {
 	return newServer(address, dir, secrets, of, true)
 }
 
 // newServer is serve. A server that does not listen is reached only through InProcessConn; its address is a name.
-func newServer(address, dir string, secrets *Secrets, of sweep, listens bool) (*Server, error) {
+func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*Server, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%q is no ADDRESS:PORT: %w", address, err)

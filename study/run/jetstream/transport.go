@@ -12,14 +12,14 @@ import (
 // transport is how servers are started and reached. The zero value uses TCP; tests connect servers and clients of one
 // process.
 type transport struct {
-	serve   func(address, dir string, secrets *Secrets, of sweep) (*Server, error)
+	serve   func(address, dir string, secrets *secrets, of sweep) (*Server, error)
 	dialer  nats.CustomDialer
 	sent    func()                // an object has been passed to the client, which sends it
 	storage jetstream.StorageType // of streams; the zero value is files
 }
 
 // start starts a server.
-func (x *transport) start(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
+func (x *transport) start(address, dir string, secrets *secrets, of sweep) (*Server, error) {
 	if x.serve != nil {
 		return x.serve(address, dir, secrets, of)
 	}

@@ -17,9 +17,9 @@ import (
 	"weir/study/plan"
 )
 
-// Parcel is an experiment as another machine needs it: all by content, as it was given, so that its runs have the same
+// parcel is an experiment as another machine needs it: all by content, as it was given, so that its runs have the same
 // ids. Files are named by the hash of what they have, so that who unpacks it reads none of its own.
-type Parcel struct {
+type parcel struct {
 	Format   int      `json:"format"`
 	Name     string   `json:"experiment"`
 	Text     string   `json:"text"` // hash of its file
@@ -30,18 +30,18 @@ type Parcel struct {
 	Machine  float64  `json:"machine,omitempty"` // bytes of memory that a run must fit into
 	// Folder is the path of the experiment's file in the parcel: deep enough for all inputs that it names by "..".
 	Folder string  `json:"folder"`
-	Inputs []Input `json:"inputs"`
+	Inputs []input `json:"inputs"`
 }
 
-// Input is a file that an experiment names.
-type Input struct {
+// input is a file that an experiment names.
+type input struct {
 	Name string `json:"name"` // its path in the parcel: Parcel.path of the name that the experiment has
 	Hash string `json:"sha256"`
 	Size int    `json:"bytes"`
 }
 
-// ParcelFormat is what this version packs and unpacks.
-const ParcelFormat = 2
+// parcelFormat is what this version packs and unpacks.
+const parcelFormat = 2
 
 // Roots of a parcel's paths: of the experiment's folder, and of inputs with an absolute name.
 const (
@@ -61,7 +61,7 @@ func experimentPath(names []string) string {
 }
 
 // path returns the path in the parcel of an input with that name.
-func (p *Parcel) path(name string) string {
+func (p *parcel) path(name string) string {
 	if filepath.IsAbs(name) {
 		return absoluteRoot + "/" + name
 	}
@@ -95,13 +95,13 @@ func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	src, o := s.Given()
 	inputs := s.Inputs()
 	names := slices.Sorted(maps.Keys(inputs))
-	p := Parcel{Format: ParcelFormat, Name: s.Name(), Text: Digest(src.Data), Set: o.Set, Seed: o.Seed, Quick: o.Quick,
-		Resolved: o.Resolved, Machine: o.Machine, Folder: experimentPath(names), Inputs: []Input{}}
+	p := parcel{Format: parcelFormat, Name: s.Name(), Text: Digest(src.Data), Set: o.Set, Seed: o.Seed, Quick: o.Quick,
+		Resolved: o.Resolved, Machine: o.Machine, Folder: experimentPath(names), Inputs: []input{}}
 	files = map[string][]byte{p.Text: src.Data}
 	for _, name := range names {
 		hash := Digest(inputs[name])
 		files[hash] = inputs[name]
-		p.Inputs = append(p.Inputs, Input{p.path(name), hash, len(inputs[name])})
+		p.Inputs = append(p.Inputs, input{p.path(name), hash, len(inputs[name])})
 	}
 	manifest, _ = json.Marshal(p) // of strings and numbers, into memory
 	return manifest, files
@@ -156,23 +156,23 @@ func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) (
 }
 
 // decodeManifest reads a parcel and returns its inputs by path.
-func decodeManifest(manifest []byte) (*Parcel, map[string]Input, error) {
-	var p Parcel
+func decodeManifest(manifest []byte) (*parcel, map[string]input, error) {
+	var p parcel
 	d := json.NewDecoder(bytes.NewReader(manifest))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
 		return nil, nil, fmt.Errorf("it is no parcel of an experiment: %w", err)
 	}
-	if p.Format != ParcelFormat {
+	if p.Format != parcelFormat {
 		return nil, nil, fmt.Errorf("its format is %d, and this version reads %d: another version of weir made it", p.Format,
-			ParcelFormat)
+			parcelFormat)
 	}
 	for _, path := range []string{p.Name, p.Folder} {
 		if err := checkPath(path); err != nil {
 			return nil, nil, err
 		}
 	}
-	inputs := map[string]Input{}
+	inputs := map[string]input{}
 	for _, in := range p.Inputs {
 		if err := checkPath(in.Name); err != nil {
 			return nil, nil, err

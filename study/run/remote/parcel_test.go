@@ -27,7 +27,7 @@ measure: [goodput]
 `
 
 // packed returns the parcel of sized with sizes in a file of that name.
-func packed(t *testing.T, name string) (p Parcel, files map[string][]byte, s *experiment.Spec) {
+func packed(t *testing.T, name string) (p parcel, files map[string][]byte, s *experiment.Spec) {
 	t.Helper()
 	src := &experiment.Source{Name: "drawn", File: "drawn.yaml", Data: []byte(strings.Replace(sized, "NAME", name, 1)),
 		Open: func(asked string) ([]byte, error) {
@@ -48,7 +48,7 @@ func packed(t *testing.T, name string) (p Parcel, files map[string][]byte, s *ex
 }
 
 // unpack unpacks a parcel.
-func unpack(t *testing.T, p *Parcel, files map[string][]byte) (*experiment.Spec, error) {
+func unpack(t *testing.T, p *parcel, files map[string][]byte) (*experiment.Spec, error) {
 	t.Helper()
 	manifest, err := json.Marshal(p)
 	if err != nil {
@@ -90,15 +90,15 @@ func TestParcelOfNames(t *testing.T) {
 
 // TestParcelRefuses checks that a parcel has the files that its experiment names, inside itself, and no others.
 func TestParcelRefuses(t *testing.T) {
-	name := func(to string) func(p *Parcel) { return func(p *Parcel) { p.Inputs[0].Name = to } }
-	added := func(path string) func(p *Parcel) {
-		return func(p *Parcel) { p.Inputs = append(p.Inputs, Input{path, p.Inputs[0].Hash, p.Inputs[0].Size}) }
+	name := func(to string) func(p *parcel) { return func(p *parcel) { p.Inputs[0].Name = to } }
+	added := func(path string) func(p *parcel) {
+		return func(p *parcel) { p.Inputs = append(p.Inputs, input{path, p.Inputs[0].Hash, p.Inputs[0].Size}) }
 	}
-	hash := func(to string) func(p *Parcel) { return func(p *Parcel) { p.Inputs[0].Hash = to } }
+	hash := func(to string) func(p *parcel) { return func(p *parcel) { p.Inputs[0].Hash = to } }
 	const outside, unnamed, noHash = "is no path inside a parcel", "does not name the file", "no file has the hash"
 	for _, x := range []struct {
 		what   string
-		change func(p *Parcel)
+		change func(p *parcel)
 		want   string
 	}{
 		{"up", name("../s.cdf"), outside},
@@ -119,19 +119,19 @@ func TestParcelRefuses(t *testing.T) {
 		{"added, of a drive", added(`C:\x`), unnamed},
 		{"added, backslashes", added(`files\..\..\x`), unnamed},
 		{"twice", added("files/s.cdf"), "is there twice"},
-		{"folder up", func(p *Parcel) { p.Folder = "../files" }, outside},
-		{"folder of root", func(p *Parcel) { p.Folder = "/" }, outside},
-		{"name up", func(p *Parcel) { p.Name = "../../x" }, outside},
-		{"name with an escape", func(p *Parcel) { p.Name = "x\x1b" }, outside},
+		{"folder up", func(p *parcel) { p.Folder = "../files" }, outside},
+		{"folder of root", func(p *parcel) { p.Folder = "/" }, outside},
+		{"name up", func(p *parcel) { p.Name = "../../x" }, outside},
+		{"name with an escape", func(p *parcel) { p.Name = "x\x1b" }, outside},
 		{"hash up", hash(".."), noHash},
 		{"hash here", hash("."), noHash},
 		{"hash, path", hash("../" + strings.Repeat("a", 61)), noHash},
-		{"hash, capitals", func(p *Parcel) { p.Inputs[0].Hash = strings.ToUpper(p.Inputs[0].Hash) }, noHash},
-		{"hash, short", func(p *Parcel) { p.Inputs[0].Hash = p.Inputs[0].Hash[1:] }, noHash},
+		{"hash, capitals", func(p *parcel) { p.Inputs[0].Hash = strings.ToUpper(p.Inputs[0].Hash) }, noHash},
+		{"hash, short", func(p *parcel) { p.Inputs[0].Hash = p.Inputs[0].Hash[1:] }, noHash},
 		{"hash of no file", hash(strings.Repeat("0", 64)), "no such file"},
-		{"text's hash", func(p *Parcel) { p.Text = "." }, noHash},
-		{"size", func(p *Parcel) { p.Inputs[0].Size++ }, "and the parcel names"},
-		{"old format", func(p *Parcel) { p.Format = 1 }, "another version of weir made it"},
+		{"text's hash", func(p *parcel) { p.Text = "." }, noHash},
+		{"size", func(p *parcel) { p.Inputs[0].Size++ }, "and the parcel names"},
+		{"old format", func(p *parcel) { p.Format = 1 }, "another version of weir made it"},
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			p, files, _ := packed(t, "s.cdf")
