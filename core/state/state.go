@@ -26,20 +26,32 @@ const (
 // Kinds are the kinds of fields of a struct, by pointer to the field.
 type Kinds map[any]Kind
 
-// descriptions has, by struct type, the function of Describe. Only init functions write to it.
-var descriptions = map[reflect.Type]func(x any) Kinds{}
+// descriptions has, by struct type, a function that returns the kinds of its fields. Only init functions write to it.
+var descriptions = map[reflect.Type]func() []Kind{}
 
-// Describe registers the kinds of fields of a struct. Only init functions call it, once for each type. kinds gets a
-// zero value, and returns pointers to fields of it. It is not called before the type is looked up.
-func Describe[T any](kinds func(x *T) Kinds) {
-	register(reflect.TypeFor[T](), func(x any) Kinds { return kinds(x.(*T)) })
-}
-
-func register(t reflect.Type, kinds func(x any) Kinds) {
+// Describe registers the kinds of fields of a struct. kinds is a func(x *T) Kinds, which gets a zero value of the struct
+// T and returns pointers to fields of it; it is not called before the type is looked up. Only init functions call
+// Describe, once for each type; it panics if kinds is something else. It has no type parameter because each of the many
+// types would add functions to a program, with names that list all fields.
+func Describe(kinds any) {
+	f := reflect.ValueOf(kinds)
+	ft := f.Type()
+	if ft.Kind() != reflect.Func || ft.NumIn() != 1 || ft.NumOut() != 1 || ft.Out(0) != reflect.TypeFor[Kinds]() ||
+		ft.In(0).Kind() != reflect.Pointer || ft.In(0).Elem().Kind() != reflect.Struct {
+		panic(fmt.Sprintf("state: %v is no function from a pointer to a struct to Kinds", ft))
+	}
+	t := ft.In(0).Elem()
 	if descriptions[t] != nil {
 		panic(fmt.Sprintf("state: %v is described twice", t))
 	}
-	descriptions[t] = kinds
+	descriptions[t] = func() []Kind {
+		x := reflect.New(t)
+		all := make([]Kind, t.NumField())
+		for field, kind := range f.Call([]reflect.Value{x})[0].Interface().(Kinds) { //weir:unordered each has its own place
+			all[indexOf(x, reflect.ValueOf(field))] = kind
+		}
+		return all
+	}
 }
 
 // indexOf returns the index of a field of a struct. Both are pointers.
@@ -58,16 +70,10 @@ func indexOf(x, field reflect.Value) int {
 // KindsOf returns the kinds of the fields of a struct type, by index. nil: the type has no description, and all its
 // fields are Plain.
 func KindsOf(t reflect.Type) []Kind {
-	describe := descriptions[t]
-	if describe == nil {
-		return nil
+	if describe := descriptions[t]; describe != nil {
+		return describe()
 	}
-	x := reflect.New(t)
-	all := make([]Kind, t.NumField())
-	for field, kind := range describe(x.Interface()) { //weir:unordered each has its own place
-		all[indexOf(x, reflect.ValueOf(field))] = kind
-	}
-	return all
+	return nil
 }
 
 // Described returns the types that have a description, in the order of their packages and names.
