@@ -1,6 +1,6 @@
-// Package lab carries experiments out on real packets, between the unmodified TCP stacks
+// Package lab runs experiments on real packets, between the unmodified TCP stacks
 // of Linux: hosts are network namespaces, and all switches and links between them are
-// one fabric in one process, driven by one thread as time goes by. It is the second
+// one fabric in one process, which package live drives as time goes by. It is the second
 // driver of what sim drives in virtual time (docs/design.md#the-two-worlds).
 //
 // Packets walk from hop to hop in event time, from the stamps that the kernel gave them

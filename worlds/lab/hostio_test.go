@@ -197,7 +197,8 @@ func TestHostIORetries(t *testing.T) {
 		t.Errorf("%q", all)
 	}
 	plane := Report{Lead: unit.Second, From: 2 * unit.Second, Measured: unit.Second}
-	r.Waits = []live.Wait{{unit.Second - 1, 3 * unit.Millisecond}} // in the experiment's time: as the measured part begins
+	// in the experiment's time: as the measured part begins
+	r.Waits = []live.Wait{{At: unit.Second - 1, Length: 3 * unit.Millisecond}}
 	if all := plane.Disturbed(&r, 10*unit.Millisecond); len(all) != 3 {
 		t.Errorf("%q", all)
 	}

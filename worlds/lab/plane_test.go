@@ -302,25 +302,29 @@ func waits(length unit.Time, within, before int) func(r *Report) {
 func TestDisturbedTime(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, x := range []struct {
-		waits []live.Wait
+		waits [][2]unit.Time // at, length
 		want  unit.Time
 	}{
 		{nil, 0},
-		{[]live.Wait{{200 * ms, 10 * ms}}, 30 * ms},
-		{[]live.Wait{{210 * ms, 10 * ms}, {200 * ms, 10 * ms}}, 40 * ms},                // 200 … 240
-		{[]live.Wait{{200 * ms, 70 * ms}, {210 * ms, 10 * ms}}, 90 * ms},                // one within the other
-		{[]live.Wait{{85 * ms, 10 * ms}}, 15 * ms},                                      // 100 … 115
-		{[]live.Wait{{295 * ms, 100 * ms}, {500 * ms, 9 * ms}}, 5 * ms},                 // 295 … 300
-		{[]live.Wait{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
-		{[]live.Wait{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
+		{[][2]unit.Time{{200 * ms, 10 * ms}}, 30 * ms},
+		{[][2]unit.Time{{210 * ms, 10 * ms}, {200 * ms, 10 * ms}}, 40 * ms},                // 200 … 240
+		{[][2]unit.Time{{200 * ms, 70 * ms}, {210 * ms, 10 * ms}}, 90 * ms},                // one within the other
+		{[][2]unit.Time{{85 * ms, 10 * ms}}, 15 * ms},                                      // 100 … 115
+		{[][2]unit.Time{{295 * ms, 100 * ms}, {500 * ms, 9 * ms}}, 5 * ms},                 // 295 … 300
+		{[][2]unit.Time{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
+		{[][2]unit.Time{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
 	} {
-		if got := DisturbedTime(x.waits, 20*ms, 100*ms, 300*ms); got != x.want {
+		var waits []live.Wait
+		for _, w := range x.waits {
+			waits = append(waits, live.Wait{At: w[0], Length: w[1]})
+		}
+		if got := DisturbedTime(waits, 20*ms, 100*ms, 300*ms); got != x.want {
 			t.Errorf("%v: %v, want %v", x.waits, got, x.want)
 		}
 	}
 	r := Report{From: 100 * ms, Measured: 200 * ms, Lead: 10 * ms,
-		Waits: []live.Wait{{50 * ms, 90 * ms}, {150 * ms, ms + 1}, {180 * ms, ms}}}
-	hosts := &HostsReport{Waits: []live.Wait{{240 * ms, 4 * ms}}}
+		Waits: []live.Wait{{At: 50 * ms, Length: 90 * ms}, {At: 150 * ms, Length: ms + 1}, {At: 180 * ms, Length: ms}}}
+	hosts := &HostsReport{Waits: []live.Wait{{At: 240 * ms, Length: 4 * ms}}}
 	for differ, want := range map[unit.Time]unit.Time{ // 100 … 171, 180 … 201, 250 … 274
 		0: 116*ms + 1, ms: 95*ms + 1, ms + 1: 84 * ms, 4 * ms: 60 * ms, 90 * ms: 0,
 	} {

@@ -32,7 +32,7 @@ type BridgeConfig struct {
 	Book                *packet.Book
 }
 
-// Bridge is the data plane of one switch whose ports are interfaces of this machine: the switch, and per
+// Bridge is the data plane of one switch with interfaces of this machine as ports: the switch, and per
 // gate one link to it at the port's rate and one back without delay. It accepts frames of all types and
 // leaves parsing to its codec. It is not safe for concurrent use.
 type Bridge struct {

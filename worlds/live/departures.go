@@ -47,7 +47,7 @@ func (d *Departures) Fail(err error) {
 	}
 }
 
-// Wait is a time for which something was due in a thread and nothing happened.
+// Wait is a time for which something was due in a thread that did not run.
 type Wait struct{ At, Length unit.Time }
 
 // Waits of at least MinWait are kept, up to MaxWaits of them.

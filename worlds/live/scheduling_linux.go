@@ -50,7 +50,7 @@ func (d Duty) Take() Scheduling {
 	return d.Kind
 }
 
-// schedule gives this thread, and none that it starts, what is asked for.
+// schedule gives this thread, but no thread that it starts, a policy.
 func schedule(a *unix.SchedAttr) error {
 	a.Size, a.Flags = unix.SizeofSchedAttr, a.Flags|unix.SCHED_FLAG_RESET_ON_FORK
 	return os.NewSyscallError("sched_setattr", unix.SchedSetAttr(0, a, 0))

@@ -59,7 +59,7 @@ const (
 	longest   = 15        // characters of an interface's name (IFNAMSIZ)
 )
 
-// unshaped is the rate of a port that has none: no frame waits for the one before.
+// unshaped is the rate of a port without a rate: no frame waits for the one before.
 var unshaped = unit.LinkRate{Bits: 400 * unit.Gbps}
 
 // Names of the switch's own metrics.
@@ -68,7 +68,7 @@ const (
 	MetricsPrefix   = "weir_switch_"
 )
 
-// DefaultMetrics is where metrics are if the file does not say where.
+// DefaultMetrics is the address of metrics in a file without one.
 const DefaultMetrics = "127.0.0.1:9465"
 
 var (
@@ -246,7 +246,7 @@ func (d *decoder) ports(t *document.Node) {
 	}
 }
 
-// bound is that of a queue: it holds a full frame, and memory holds it.
+// bound reads the limit of a queue, which holds at least a full frame and fits into memory.
 func (d *decoder) bound(t *document.Node) unit.Length {
 	l := switchfile.Buffer(d.Reader, t)
 	switch {
@@ -297,7 +297,7 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 	return document.Choices(names)
 }
 
-// suits asks the programs and the scheduler what they have to say of the switch.
+// suits has the programs and the scheduler check the switch.
 func (d *decoder) suits() {
 	s := &dataplane.SwitchContext{Framing: d.c.Framing, Queues: d.c.Queues,
 		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports)),
@@ -418,7 +418,7 @@ func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warn
 // ProgramMetrics returns the metrics of all programs.
 func (c *Config) ProgramMetrics() []dataplane.Metric { return c.metered }
 
-// Keeps reports whether a running switch can go over to next; the error says what would have
+// Keeps reports whether a running switch can go over to next; the error names what would have
 // to stay as it is.
 func (c *Config) Keeps(next *Config) error {
 	describe := func(c *Config) (s []string) {

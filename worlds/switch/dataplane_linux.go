@@ -21,7 +21,7 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// ringConfig is that of a port's socket.
+// ringConfig returns the rings of a port's socket.
 func ringConfig(name string, maxFrame int) ring.Config {
 	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: live.RxSlots, Tx: live.TxSlots, Tags: true,
 		Promiscuous: true}
@@ -33,7 +33,7 @@ const memoryLimit = 512 << 20
 // drainFor is for how long frames that wait may leave when the switch stops.
 const drainFor = unit.Second
 
-// bypassDrain is that time with a bypass, whose traffic waits for the end of the switch.
+// bypassDrain is that time with a bypass: its traffic waits for the end of the switch.
 const bypassDrain = 400 * unit.Millisecond
 
 // Niceness of the data plane, if it may have it.

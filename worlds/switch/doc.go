@@ -1,7 +1,7 @@
-// Package softswitch is the switch of weir switch, between interfaces of this machine: its file and its data plane. The
-// switch, its programs and its queues are those of simulator and lab (dataplane, fabric, live.Bridge), and all that
-// comes in goes on as it is, but for what a program changes. It is a bridge (IEEE 802.1Q) without spanning tree: what
-// comes in at one of two ports leaves by the other, and more than two learn addresses.
+// Package softswitch is the switch of weir switch, between interfaces of this machine: its file and its data plane.
+// The switch, its programs and its queues are the same as in simulator and lab (dataplane, fabric, live.Bridge), and
+// all that comes in goes on as it is, but for what a program changes. It is a bridge (IEEE 802.1Q) without spanning
+// tree: what comes in at one of two ports leaves by the other, and more than two learn addresses.
 //
 // Its parts are packages. Package preflight looks at the interfaces. Package supervisor starts the switch: as root it
 // switches the interfaces' offloads off, opens packet sockets, and becomes another user that keeps CAP_NET_ADMIN alone,

@@ -25,8 +25,8 @@ const (
 // no spanning tree.
 //
 // Anybody can send with somebody else's address. So an address that was seen at several ports is
-// behind all of them until it has kept to one for the time of ageing: whoever claims it gets copies,
-// and takes nothing away. Who comes with many addresses displaces own ones only (room).
+// behind all of them until it has kept to one for the time of ageing: a sender that claims it gets copies,
+// and takes no frame away. A sender with many addresses displaces only its own (room).
 type forward struct {
 	ports int
 	seed  uint64     // of hashes, lest senders choose addresses that collide
@@ -46,13 +46,13 @@ type macEntry struct {
 // disputed reports whether more than one port claims the address.
 func (s *macEntry) disputed() bool { return s.places&(s.places-1) != 0 }
 
-// forwardConfig is nothing but what the switch needs to know of it.
+// forwardConfig has no parameters.
 type forwardConfig struct{ scheme.None }
 
 // Traits returns that the program chooses the egress port.
 func (*forwardConfig) Traits() dataplane.Traits { return dataplane.Traits{Forwards: true} }
 
-// forwardScheme is that of a file: switch: [forward, …].
+// forwardScheme returns the scheme that a file names: switch: [forward, …].
 func forwardScheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the " +
 		"other, between more by MAC address", Source: "IEEE 802.1Q §8.6"},

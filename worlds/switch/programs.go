@@ -62,12 +62,12 @@ func declaredAt(site *dataplane.Site) (names []string) {
 	return names
 }
 
-// mostLost is how much a note names of what was lost; of the rest it has the number. A program may have thousands of
+// maxLost limits what a note names of the lost state; it counts the rest. A program may have thousands of
 // meters.
-const mostLost = 20
+const maxLost = 20
 
-// adopt has the program take over the state of was, if it can. The note for the log says what
-// became of that state; it is empty if nothing was lost and the parameters are the same.
+// adopt has the program take over the state of was, if it can. The note for the log describes what
+// became of that state; it is empty if no state was lost and the parameters are the same.
 func (r *running) adopt(now unit.Time, was *running) (note string) {
 	var kept string
 	var lost []string
@@ -87,7 +87,7 @@ func (r *running) adopt(now unit.Time, was *running) (note string) {
 		note = r.name + " has other parameters and keeps " + kept
 	}
 	for i, x := range lost {
-		if i == mostLost {
+		if i == maxLost {
 			return note + fmt.Sprintf("; lost: %d more", len(lost)-i)
 		}
 		note += "; lost: " + x
@@ -95,7 +95,7 @@ func (r *running) adopt(now unit.Time, was *running) (note string) {
 	return note
 }
 
-// programs are those of a list that runs, and what the switch itself has besides.
+// programs returns the programs of a list that runs, followed by the switch's own.
 func programs(list []running, own ...dataplane.Program) (all []dataplane.Program) {
 	for _, p := range list {
 		all = append(all, p.Program)
@@ -103,7 +103,7 @@ func programs(list []running, own ...dataplane.Program) (all []dataplane.Program
 	return append(all, own...)
 }
 
-// forget has programs, and schedulers of ports, drop the state of an address whose number goes to another.
+// forget has programs, and schedulers of ports, drop the state of an address when its number goes to another.
 func forget(list []running, ports []*tm.Port, a packet.Addr) {
 	for _, p := range ports {
 		p.EvictAddress(a)
@@ -117,7 +117,7 @@ func forget(list []running, ports []*tm.Port, a packet.Addr) {
 
 // succeed builds the programs that are wanted next to those that run: one that would be the same
 // continues, another takes over its predecessor's state if it can (dataplane.Adopter), and the
-// rest start afresh. The notes, for the log, say what was kept and lost.
+// rest start afresh. The notes, for the log, name what was kept and lost.
 func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
 	notes []string, err error) {
 	for _, w := range want {

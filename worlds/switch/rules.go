@@ -30,7 +30,7 @@ func (c *Config) lax() (warnings []document.Warning) {
 	return warnings
 }
 
-// ownUserKeys are those of users that are no single values.
+// ownUserKeys are the keys of users that have no single value.
 var ownUserKeys = []string{"behind", "named", "unnamed"}
 
 // users reads who is a user; file is where it would stand. It follows the ports and the programs, which may name some.

@@ -39,7 +39,7 @@ func dataPlaneCalls() []seccomp.Rule {
 }
 
 // supervisorCalls returns all that the supervisor calls while its data plane, that process, runs: it answers scrapes of
-// metrics, reads its file anew, ends the data plane, and switches offloads on again.
+// metrics, reads its file again, ends the data plane, and switches offloads on again.
 func supervisorCalls(dataPlane int) []seccomp.Rule {
 	const all = ^uint32(0)
 	rules := append(runtimeCalls(), seccomp.Calls(

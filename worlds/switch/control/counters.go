@@ -44,7 +44,7 @@ type Counters struct {
 	Sample           [MaxSamples]Sample
 }
 
-// PortCounters are those of one port.
+// PortCounters are the counters of one port.
 type PortCounters struct {
 	In, InBytes, Out, OutBytes uint64
 	Drops                      [dataplane.Reasons]uint64 // of frames on their way out

@@ -53,7 +53,7 @@ func (a Reply) Brief() Reply {
 	return a
 }
 
-// cutAt shortens a text to a number of bytes, of which the last show that some are missing.
+// cutAt shortens a text to a number of bytes and marks that some are missing.
 func cutAt(text string, limit int) string {
 	const more = " …"
 	if len(text) <= limit {

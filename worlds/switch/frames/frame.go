@@ -42,11 +42,11 @@ const MaxTagged = maxTags * tagBytes
 // Codec is the switch's parser and deparser (dataplane.Codec). It reads what programs need of IP frames, below
 // VLAN tags and PPPoE, and writes only what they have changed.
 //
-// Every frame belongs to a user, whose number is the packet's Src; Dst is that of the other end, if a program asks
-// for it. A user is the source address or, if users are behind a port, the destination of what goes there; or the
-// frame's VLANs. What has neither, such as a frame that is not IP, or whose lengths are wrong, is of all others at
-// the port where it came in. The only frames that are nobody's are those of ARP and neighbour discovery that exempt
-// lets pass. They are marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
+// Every frame belongs to a user: the packet's Src is the user's number, and Dst the number of the other end, if a
+// program asks for it. A user is the source address or, if users are behind a port, the destination of what goes
+// there; or the frame's VLANs. What has neither, such as a frame that is not IP, or whose lengths are wrong, is of all
+// others at the port where it came in. The only frames without a user are ARP and neighbour discovery that exempt lets
+// pass. They are marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
 type Codec struct {
 	users  *Users
 	stacks stacks
@@ -108,7 +108,7 @@ func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 }
 
 // readSegment takes over what programs need of a TCP header: numbers, window, flags and options, and whether it is an
-// acknowledgement, or another switch's notice. Options that are damaged are those of the hosts.
+// acknowledgement, or another switch's notice. Damaged options are left to the hosts.
 func readSegment(p *packet.Packet, d *anatomy) {
 	if d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return
@@ -130,7 +130,7 @@ func writeSegment(p *packet.Packet, d *anatomy) {
 	}
 }
 
-// Opposite is the hash of the flow the other way. The users whose numbers are Src and Dst are not in it.
+// Opposite returns the hash of the flow the other way. The numbers of users, Src and Dst, are not in it.
 func (c *Codec) Opposite(p *packet.Packet) uint32 {
 	d, ok := dissect(p.Data)
 	if !ok {
@@ -145,9 +145,9 @@ func (c *Codec) Opposite(p *packet.Packet) uint32 {
 	return packet.FlowHash(fold(dst), fold(src), p.DstPort, p.SrcPort, p.Proto)
 }
 
-// exempt reports whether a frame is nobody's: ARP, or neighbour discovery that no router has passed on, up to a
+// exempt reports whether a frame belongs to no user: ARP, or neighbour discovery that no router has passed on, up to a
 // length and, each of both, up to a rate at a port. Without it hosts would not find each other where others are
-// too active; without bounds, whoever sends it would be met by no program.
+// too active; without bounds, no program would meet its sender.
 func (c *Codec) exempt(now unit.Time, in packet.PortID, f []byte, d *anatomy, ip bool) bool {
 	class := ofARP
 	switch {
@@ -160,7 +160,7 @@ func (c *Codec) exempt(now unit.Time, in packet.PortID, f []byte, d *anatomy, ip
 	return len(f) <= int(rules.ExemptSize) && c.users.exempts[in][class].take(now, 8*int64(len(f)), rules.ExemptRate)
 }
 
-// assign says whose a packet is, and whether it goes to that user (packet.ToUser): what a user receives is
+// assign finds the user of a packet, and whether it goes to that user (packet.ToUser): what a user receives is
 // measured apart from what it sends. src and dst are not valid if the frame has no addresses. What belongs to
 // the others at a port has one direction only, lest they have two users' parts.
 func (c *Codec) assign(now unit.Time, in packet.PortID, p *packet.Packet, d *anatomy, src, dst netip.Addr) {
@@ -202,7 +202,7 @@ func fold(a netip.Addr) packet.Addr {
 	return packet.Addr((be.Uint32(b[0:])*31+be.Uint32(b[4:]))*31 + be.Uint32(b[8:])*31 + be.Uint32(b[12:]))
 }
 
-// anatomy says where in a frame the parts of an IP packet are.
+// anatomy is where in a frame the parts of an IP packet are.
 type anatomy struct {
 	ip, transport, payload, end int // transport = payload if there is no header that is known
 	session                     int // PPPoE header, 0 if there is none
@@ -213,7 +213,7 @@ type anatomy struct {
 	kind  uint16          // Ethernet type behind the tags
 }
 
-// dissect finds the IP packet of a frame; false if there is none that it can read. It checks what packet's
+// dissect finds the IP packet of a frame; false if it cannot read one. It checks what packet's
 // parsers check without making errors, because a sender of damaged frames may send many of them.
 func dissect(f []byte) (d anatomy, ok bool) {
 	at := typeAt

@@ -7,7 +7,7 @@ import (
 	"weir/core/packet"
 )
 
-// What programs make for hosts, the switch has no addresses for and needs none: an answer to a segment goes to where
+// The switch has and needs no addresses for what programs make for hosts: an answer to a segment goes to where
 // that came from, as if its receiver had sent it, and a copy of an acknowledgement goes where that went. So both have
 // the MAC addresses, the tags, the session of PPPoE and the addresses of a frame that has passed. Options of IPv4 and
 // extension headers of IPv6 are left out: they were for that frame.
@@ -32,8 +32,8 @@ func (c *Codec) Flow(p *packet.Packet, back bool) uint64 {
 	return Hash(h^uint64(d.kind)<<48^uint64(d.proto)<<32^uint64(from)<<16^uint64(to), c.users.seed)
 }
 
-// stir adds an address of 4, 6 or 16 bytes to a hash with a secret seed: multiplications of 64 by 64 bits, of which
-// neither factor is known.
+// stir adds an address of 4, 6 or 16 bytes to a hash with a secret seed: multiplications of 64 by 64 bits with two
+// unknown factors.
 func (u *Users) stir(h uint64, address []byte) uint64 {
 	word := func(v uint64) {
 		high, low := bits.Mul64(h^v, u.seed^0x9e3779b97f4a7c15^h<<1|1)
@@ -123,7 +123,7 @@ func (c *Codec) Answer(p *packet.Packet, header []byte) bool {
 // answersTTL is the hop limit of answers, as packet.TurnRound has it.
 const answersTTL = 64
 
-// complete corrects the sums of f, whose TCP segment ends with it, and pads it.
+// complete corrects the sums of f, which ends with its TCP segment, and pads it.
 func (d *anatomy) complete(f []byte) []byte {
 	d.plain(f)
 	var src, dst netip.Addr
@@ -139,7 +139,7 @@ func (d *anatomy) complete(f []byte) []byte {
 	return f
 }
 
-// blank has SACK say nothing.
+// blank removes the blocks of SACK.
 func blank(options []byte) {
 	const end, none, sack = 0, 1, 5 // RFC 9293 §3.1, RFC 2018 §3
 	for b := options; len(b) > 0 && b[0] != end; {

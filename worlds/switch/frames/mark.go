@@ -114,8 +114,8 @@ func (d *anatomy) insertMark(p *packet.Packet, m markPlace, data []byte) {
 	}
 }
 
-// removeMark takes a mark away, and the header if nothing else is in it. Where an option stands that no switch has
-// written so, it becomes padding.
+// removeMark takes a mark away, and its header if that has no other option. An option that no switch has
+// written so becomes padding.
 func (d *anatomy) removeMark(p *packet.Packet, m markPlace) {
 	f := p.Data
 	next, _ := d.nextHeader()
@@ -134,7 +134,7 @@ func (d *anatomy) removeMark(p *packet.Packet, m markPlace) {
 	}
 }
 
-// nextHeader is where IP says what is behind its header, and what it says of one of options.
+// nextHeader returns where IP has the protocol behind its header, and the protocol of a header of options.
 func (d *anatomy) nextHeader() (at int, proto uint8) {
 	if d.version == 4 {
 		return d.ip + 9, shim
@@ -142,7 +142,7 @@ func (d *anatomy) nextHeader() (at int, proto uint8) {
 	return d.ip + 6, hopByHop
 }
 
-// resize updates lengths and checksum of a frame whose IP packet has grown by so many bytes, and its protocol.
+// resize updates lengths, checksum and protocol of a frame after its IP packet has grown by a number of bytes.
 func (d *anatomy) resize(f []byte, by int, proto uint8) {
 	ip := f[d.ip:]
 	if d.session > 0 {
@@ -199,9 +199,9 @@ func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Re
 	env.Send(q, in, 0)
 }
 
-// tooLong is the frame that tells the sender of f that IP packets may have this many bytes: ICMP "fragmentation
+// tooLong returns the frame that notifies the sender of f of the largest IP packet: ICMP "fragmentation
 // needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 4443 §3.2, RFC 8201). The switch has no address, so it comes
-// from the one that the packet was for. nil: nobody must be told (RFC 1122 §3.2.2).
+// from the one that the packet was for. nil: there must be no notice (RFC 1122 §3.2.2).
 func tooLong(f []byte, mtu int) []byte {
 	d, ok := dissect(f)
 	if !ok || f[0]&1 != 0 || d.markPlace(f).header > 0 && d.version == 4 {

@@ -35,7 +35,7 @@ func (d *anatomy) hasStack(f []byte) bool {
 		d.proto == packet.ProtoTCP && tos>>2 == packet.INTDSCP
 }
 
-// parse reads the packet of a frame without its tags; false if that is damaged, or nothing that core/packet reads.
+// parse reads the packet of a frame without its tags; false if core/packet cannot read it.
 func (s *stacks) parse(f []byte, d *anatomy) bool {
 	if s.none == nil {
 		s.none = packet.NewBook()

@@ -9,7 +9,7 @@ const (
 	traceLeast  = 10 // bytes of its head
 )
 
-// tracePlace finds the data of a frame's trace; of 0 bytes if there is none.
+// tracePlace finds the data of a frame's trace; 0 bytes without a trace.
 func (d *anatomy) tracePlace(f []byte) (at, n int) {
 	header := d.ip + packet.IPv6Header
 	if d.version != 6 || f[d.ip+6] != hopByHop || d.end < header+8 || d.end < header+8*(int(f[header+1])+1) {

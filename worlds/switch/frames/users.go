@@ -16,7 +16,7 @@ const ways = 8
 
 const (
 	// idleFor is how long a user whom no file names must be silent before somebody else may get the number:
-	// 20 times the memory of an activity meter with its default, after which nothing is left in it.
+	// 20 times the memory of an activity meter with its default, after which it is empty.
 	idleFor = 60 * unit.Second
 	// newcomers is for how many addresses there is room that are too new to be users.
 	newcomers = 1024
@@ -24,11 +24,11 @@ const (
 	looked = 16
 )
 
-// Users numbers the users of a switch. The first numbers are those of its ports: of all at a port who are
-// nobody else. Then come the users that the file names, who keep their numbers, and those who just appear. Of
-// both together there are at most as many as the file says. Nobody who is active makes room for another:
-// whoever finds no room is one of the port's. And nobody becomes a user at once (Users.New), so that who
-// takes a new address for every frame does not get a new meter with it.
+// Users numbers the users of a switch. The first numbers are the ports': of all at a port without a number of
+// their own. Then come the users that the file names, who keep their numbers, and those who just appear. The file
+// limits both together. An active user never makes room for another: a newcomer without room is one of the
+// port's. An address becomes a user only after a time (Rules.New), so that a sender with a new address for every
+// frame does not get a new meter with each.
 type Users struct {
 	Book *packet.Book
 	// Forget is called when a number goes to another user.
@@ -52,14 +52,14 @@ type Users struct {
 
 }
 
-// key is what tells one user from others: an address without its host bits, VLANs, or a prefix that is named.
+// key identifies a user: an address without its host bits, VLANs, or a prefix that is named.
 type key struct {
 	hi, lo uint64
 	kind   uint8
 	bits   uint8
 }
 
-// Kinds of keys; the zero key is nobody's.
+// Kinds of keys; the zero key is no user's.
 const (
 	ofIPv4 uint8 = 1 + iota
 	ofIPv6
@@ -267,7 +267,7 @@ func (u *Users) table(prefixes []netip.Prefix, number func(i int) packet.Addr) (
 }
 
 // lone returns an address of a prefix that is in no longer one, so that it is found by it; the zero address if
-// there is none, and then nobody has the prefix's number.
+// there is none, and then the prefix's number is unused.
 func lone(p netip.Prefix, places *dataplane.LPM[int], prefixes []netip.Prefix) netip.Addr {
 	a := p.Addr()
 	for a.IsValid() && p.Contains(a) {
@@ -302,7 +302,7 @@ func (u *Users) rename(n packet.Addr, a netip.Addr, p netip.Prefix) {
 	}
 }
 
-// others returns the number of all at a port who are nobody else.
+// others returns the number of all at a port without a number of their own.
 func (u *Users) others(in packet.PortID) packet.Addr {
 	if u.rules.Unnamed == OneForAll {
 		return 1
@@ -310,7 +310,7 @@ func (u *Users) others(in packet.PortID) packet.Addr {
 	return 1 + packet.Addr(in)
 }
 
-// address returns whose an address is that was seen at a port now.
+// address returns the user of an address that was seen at a port now.
 func (u *Users) address(now unit.Time, in packet.PortID, a netip.Addr) packet.Addr {
 	if u.named != nil {
 		if n, ok := u.named.Lookup(a); ok {
@@ -333,7 +333,7 @@ func (u *Users) peer(a netip.Addr) packet.Addr {
 	return n
 }
 
-// vlans returns whose frames with such tags are.
+// vlans returns the user of frames with such tags.
 func (u *Users) vlans(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
 	if n := u.tagged[v]; n != 0 {
 		u.all[n].lastSeen = now
@@ -389,7 +389,7 @@ func (u *Users) each(now unit.Time, in packet.PortID, k key) packet.Addr {
 	return n
 }
 
-// settled reports whether somebody has been there for as long as nobody is a user.
+// settled reports whether an address has been there for the time after which it is a user.
 func (u *Users) settled(now unit.Time, k key) bool {
 	first := u.hash(k) % (newcomers / ways) * ways
 	set := u.fresh[first : first+ways]
@@ -410,7 +410,7 @@ func (u *Users) settled(now unit.Time, k key) bool {
 	return now-x.first >= u.rules.New
 }
 
-// find returns the number of a key, 0 if nobody has it.
+// find returns the number of a key; 0 without one.
 func (u *Users) find(k key) packet.Addr {
 	n := u.buckets[u.hash(k)&uint64(len(u.buckets)-1)]
 	for n != 0 && u.all[n].key != k {
@@ -419,7 +419,7 @@ func (u *Users) find(k key) packet.Addr {
 	return n
 }
 
-// add gives a key one of the free numbers, of which there must be one.
+// add gives a key a free number. There must be one.
 func (u *Users) add(k key) packet.Addr {
 	n := u.free
 	u.free = u.all[n].next
@@ -491,7 +491,7 @@ func (u *Users) show(n packet.Addr, k key) {
 	}
 }
 
-// keyOf is the key of an address, of which only the bits count that make a user.
+// keyOf returns the key of an address: the bits that make a user.
 func (u *Users) keyOf(a netip.Addr) key {
 	if a.Is4() {
 		b := a.As4()

@@ -33,8 +33,8 @@ type Plan struct {
 	wrong []error // why there can be no start
 }
 
-// NewPlan finds what a configuration runs on. It changes nothing, and needs no right. The error is about everything that
-// keeps the switch from a start.
+// NewPlan finds what a configuration runs on. It makes no change, and needs no right. The error is about everything
+// that keeps the switch from a start.
 func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 	p := &Plan{Config: c, Bypass: bypass}
 	p.findUser()
@@ -171,8 +171,8 @@ func defaultRoutes() map[string]bool {
 }
 
 // Check reads a switch's file, looks at what it is to run on and writes what a start would
-// do, or that the switch of these interfaces runs, which can read the file anew. It changes
-// nothing, and needs no right.
+// do, or that the switch of these interfaces runs, which can read the file again. It makes
+// no change, and needs no right.
 func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) error {
 	data, err := softswitch.ReadFile(file)
 	if err != nil {

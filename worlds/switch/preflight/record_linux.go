@@ -19,7 +19,7 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// A record is a file beside those of labs in which a switch notes the offloads that it
+// A record is a file, next to the records of labs, in which a switch notes the offloads that it
 // switches off, before it does. It is locked (flock(2)) for as long as the switch lives,
 // however it dies; what a dead switch has left the next one restores, or Restore.
 const recordPrefix = "switch-"
@@ -79,7 +79,7 @@ func parseRecord(text string) (r Recorded) {
 	return r
 }
 
-// RestoreOffloads switches offloads on again, the last first, whatever their interface is called by
+// RestoreOffloads switches offloads on again, the last first, also if their interface has another name by
 // now. What is not there any more is left.
 func RestoreOffloads(all []Change) (done []string, err error) {
 	for _, x := range slices.Backward(all) {
@@ -105,7 +105,7 @@ func RestoreOffloads(all []Change) (done []string, err error) {
 	return done, err
 }
 
-// interfaceName is what the interface with an index is called; ENODEV if there is none
+// interfaceName returns the name of the interface with an index; ENODEV without one
 // (netdevice(7), SIOCGIFNAME).
 func interfaceName(index int) (string, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -296,7 +296,7 @@ func (r *Record) FD() int { return int(r.file.Fd()) }
 // Name returns the file's name.
 func (r *Record) Name() string { return r.file.Name() }
 
-// Close closes the file, which then is that of a dead switch unless another process has it open.
+// Close closes the file, which then belongs to a dead switch unless another process has it open.
 func (r *Record) Close() error { return r.file.Close() }
 
 // Remove empties and removes the file: a process that is not root any more may not remove it.

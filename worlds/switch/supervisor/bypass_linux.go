@@ -14,11 +14,11 @@ import (
 	"weir/worlds/switch/preflight"
 )
 
-// A bypass is a bridge of the kernel to which the ports belong while the switch runs, too. A BPF program at the ingress
-// of each port keeps frames from it (tcx.Hold), for as long as the data plane, and nobody else, has that program's link
-// open. So a frame that comes in goes to the data plane or to the bridge and never to both, and there is nobody who
-// would have to act when the data plane ends: the kernel closes what a process has open, whatever has killed it, and
-// only after none of its threads runs any more.
+// A bypass is a bridge of the kernel to which the ports belong while the switch runs, too. A BPF program at the
+// ingress of each port keeps frames from it (tcx.Hold), for as long as the data plane, and no other process, has that
+// program's link open. So a frame that comes in goes to the data plane or to the bridge and never to both, and no
+// process has to act when the data plane ends: the kernel closes what a process has open, however it ended, and only
+// after its last thread has stopped.
 
 // bypassStopping is how long the data plane may take to stop with a bypass, whose traffic waits for it: it lets queues
 // drain for a part of that, and is killed after it. Both together are less than a second.

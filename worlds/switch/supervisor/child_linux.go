@@ -18,7 +18,7 @@ import (
 )
 
 // child is the data plane's process as its supervisor has it. Whatever that process does or leaves
-// undone, nothing here waits for it longer than it says: goroutines of their own write requests and
+// undone, no function here waits for it longer than its comment states: goroutines of their own write requests and
 // read replies.
 type child struct {
 	command  *exec.Cmd
@@ -187,7 +187,7 @@ func (c *child) begun(signals <-chan os.Signal) (err error) {
 	return err
 }
 
-// death is the error of a data plane that has ended by itself, with that error if it says so.
+// death is the error of a data plane that has ended by itself, with the error that it printed.
 func (c *child) death(err error) error {
 	if said := strings.TrimSpace(c.stderr.String()); said != "" {
 		return fmt.Errorf("the data plane has ended: %s", said)

@@ -59,7 +59,7 @@ var (
 	metricForgotten = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
 )
 
-// Describe sends nothing: what there is depends on the configuration.
+// Describe sends no description: the metrics depend on the configuration.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends what the data plane has counted up to now.

@@ -214,8 +214,8 @@ func list(notes []string) string {
 	return ": " + strings.Join(notes, "; ")
 }
 
-// reportOverdue logs what a reload waits for. Those that are wanted meanwhile wait, too: the file may be where nobody
-// answers, and whoever sends one more signal is to know why nothing comes of it.
+// reportOverdue logs what a reload waits for. Reloads that are requested meanwhile wait, too: the file's server may not
+// answer, and the log explains why one more signal has no effect.
 func (s *supervisor) reportOverdue() {
 	what := "it has not been read"
 	if s.next != nil {
@@ -224,8 +224,8 @@ func (s *supervisor) reportOverdue() {
 	fmt.Fprintf(s.log, "%s: %s within %v; SIGHUPs that come meanwhile wait for that\n", s.state.File, what, reloading)
 }
 
-// reload begins to read the file anew if it is to be, and nothing else is under way. A goroutine reads
-// it: a file may be where nobody answers.
+// reload begins to read the file again if that was requested, and no other reload is in progress. A goroutine reads
+// it: the file's server may not answer.
 func (s *supervisor) reload() {
 	if s.busy || !s.again {
 		return
@@ -259,7 +259,7 @@ func (s *supervisor) requestReload(x reread) {
 	s.next, s.overdue = x.config, time.After(reloading)
 }
 
-// refuse reports a reload that comes to nothing.
+// refuse reports a reload without effect.
 func (s *supervisor) refuse(err error) {
 	s.refused.Add(1)
 	fmt.Fprintf(s.log, "%s: refused, and nothing has changed: %v\n", s.state.File, err)
