@@ -3,6 +3,8 @@ package e2e
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"weir/app"
 	"weir/core/cc"
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -47,6 +50,70 @@ func TestTraits(t *testing.T) {
 		list("job", s.Scheme, func(c scheme.Config) string { return jobTraits(&s, c) })
 	}
 	testutil.Golden(t, "traits.txt", text.String())
+}
+
+// TestTraitsAreSet checks that each field of a Traits struct is set by some registered scheme, with its defaults or
+// with another value of one parameter.
+func TestTraitsAreSet(t *testing.T) {
+	unset := map[string]bool{}
+	see := func(traits any) {
+		v := reflect.ValueOf(traits)
+		for i := range v.NumField() {
+			name := v.Type().String() + "." + v.Type().Field(i).Name
+			if set := !v.Field(i).IsZero(); set {
+				unset[name] = false
+			} else if _, known := unset[name]; !known {
+				unset[name] = true
+			}
+		}
+	}
+	each := func(s scheme.Scheme, traits func(c scheme.Config)) {
+		singles, _ := variants(s)
+		if s.Name == "ecn" { // both are in bytes, or both in packets
+			singles = append(singles, []string{"kmin", "2 packets", "kmax", "2 packets"})
+		}
+		for _, given := range singles {
+			if c, err := s.Configure(given...); err == nil {
+				traits(c)
+			}
+		}
+	}
+	r := app.Registry()
+	for _, s := range r.Programs {
+		each(s.Scheme, func(c scheme.Config) { see(dataplane.TraitsOf(c)) })
+	}
+	for _, s := range r.Schedulers {
+		each(s.Scheme, func(c scheme.Config) {
+			if x, ok := c.(interface{ Traits() tm.Traits }); ok {
+				see(x.Traits())
+			}
+			see(dataplane.TraitsOf(c))
+		})
+	}
+	for _, s := range r.Controllers {
+		each(s.Scheme, func(c scheme.Config) { see(cc.TraitsOf(c)) })
+	}
+	for _, s := range r.Transports {
+		each(s.Scheme, func(c scheme.Config) { see(transport.TraitsOf(c)) })
+	}
+	for _, s := range r.Jobs {
+		if s.Build == nil { // its messages are flows, and it has no traits
+			continue
+		}
+		each(s.Scheme, func(c scheme.Config) {
+			if p, err := s.Build(c, jobSite); err == nil {
+				see(job.TraitsOf(p))
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(unset)) {
+		if unset[name] {
+			t.Errorf("%s is set by no scheme", name)
+		}
+	}
+	if len(unset) < 60 {
+		t.Errorf("%d fields of Traits", len(unset))
+	}
 }
 
 // listTraits lists the different traits of a scheme's configurations.
@@ -290,21 +357,23 @@ a: recv 1000b from 0 tag 0
 }
 `
 
+// jobSite is the site of a job whose files are all goalFile.
+var jobSite = job.Site{Members: 8, Places: func(string) ([]int, error) { return []int{1}, nil },
+	Open:   func(file string) ([]byte, string, error) { return []byte(goalFile), file, nil },
+	Exists: func(string) bool { return false }}
+
 // jobTraits lists the traits of a job of a configuration, or the number of its flows.
 func jobTraits(s *job.Scheme, c scheme.Config) string {
 	var l traitList
-	site := job.Site{Members: 8, Places: func(string) ([]int, error) { return []int{1}, nil },
-		Open:   func(file string) ([]byte, string, error) { return []byte(goalFile), file, nil },
-		Exists: func(string) bool { return false }}
 	if s.BuildFlows != nil {
-		flows, err := s.BuildFlows(c, site)
+		flows, err := s.BuildFlows(c, jobSite)
 		if err != nil {
 			return "    cannot be built\n"
 		}
 		l.add("flows", flows.Count())
 		return l.String()
 	}
-	p, err := s.Build(c, site)
+	p, err := s.Build(c, jobSite)
 	if err != nil {
 		return "    cannot be built\n"
 	}

@@ -35,7 +35,8 @@ type Traits struct {
 	// TargetParam is the parameter with the delay to which it leads queues; "": it has no such target, or checks it
 	// itself (Checker).
 	TargetParam string
-	Target      unit.Time
+	// Target is that delay.
+	Target unit.Time
 	// RaisesTarget: at slow ports it raises the target to the time of a frame.
 	RaisesTarget bool
 

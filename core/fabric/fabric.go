@@ -35,6 +35,9 @@ type LinkCounters struct {
 // of a node has at most one link out and one link in.
 type Config struct {
 	Nodes []Node
+	// Hosts are the nodes where packets end, by node; nil: there are none. They read more of a packet than a switch does,
+	// so the fabric prefetches that (packet.TouchEnd). It changes speed only.
+	Hosts []bool
 	Links []Link
 	Pool  *packet.Pool // takes the packets that links lose; of part 0
 	// Window is the length of execution windows; 0 means the shortest delay above
@@ -194,8 +197,7 @@ func New(c Config) (*Fabric, error) {
 		from.ports[l.FromPort] = &f.ports[i]
 		f.ports[i] = port{armedAt: unit.Never, freeAt: -1, last: -1, delay: l.Delay, wire: &f.wires[i], link: int32(i),
 			out: l.FromPort}
-		_, ends := to.node.(End)
-		f.wires[i] = wire{to: to, link: int32(i), in: l.ToPort, ends: ends}
+		f.wires[i] = wire{to: to, link: int32(i), in: l.ToPort, ends: l.To < len(c.Hosts) && c.Hosts[l.To]}
 		f.extras[i] = extra{from: from, loss: l.Loss, jitter: l.Jitter, random: l.Random, lost: -1, spaced: l.Spaced}
 		f.setRate(i, l.Rate)
 		f.SetDown(i, l.Down)

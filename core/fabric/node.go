@@ -21,10 +21,3 @@ type Node interface {
 	// carries it out. It calls Wants itself when something outside the network may have changed the node.
 	Wants() *packet.Wants
 }
-
-// End is a Node where packets end. It reads more of them than a switch does, so the fabric prefetches that
-// (packet.TouchEnd). It changes speed only.
-type End interface {
-	Node
-	End()
-}

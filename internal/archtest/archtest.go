@@ -104,6 +104,7 @@ type checker struct {
 	packages map[string][]*file // by folder
 	edges    map[string][]edge  // by folder, imports of the module's own packages that are allowed
 	checked  map[string]*types.Package
+	empty    map[*types.Func]bool // methods with an empty body
 	found    []Violation
 }
 
@@ -122,13 +123,15 @@ type checker struct {
 //     math/rand/v2 only streams, has no go statement, channel or select, and does
 //     not range over a map, unless a comment "//weir:unordered reason" at the
 //     statement says why its order reaches nothing; and it rounds products, by a
-//     conversion, before it adds them (see fusion).
+//     conversion, before it adds them (see fusion);
+//   - no interface of core stands for a property: see flags.
 //
 // Tests are bound by the rule about modules only.
 func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 	c := &checker{
 		module: module, fset: token.NewFileSet(), layers: layers,
 		packages: map[string][]*file{}, edges: map[string][]edge{}, checked: map[string]*types.Package{},
+		empty: map[*types.Func]bool{},
 	}
 	if err := standard.open(); err != nil {
 		return nil, err
@@ -163,6 +166,7 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 	for _, folder := range folders {
 		c.dependencies(folder)
 	}
+	c.flags()
 	sort.Slice(c.found, func(i, j int) bool {
 		a, b := c.found[i].At, c.found[j].At
 		if a.Filename != b.Filename {
@@ -429,6 +433,7 @@ func (c *checker) Import(p string) (*types.Package, error) {
 		for _, f := range sources {
 			c.typed(f, info)
 			c.fused(f, info)
+			c.noteEmpty(f, info)
 		}
 	}
 	return pkg, nil

@@ -140,6 +140,14 @@ var acting = []fixture{
 		source("", `func f(x, y int, z float64) (int, float64) { return x*y + 1, z + 3*0.5 }`), ""},
 	{"variable that was a product", pure, source("", `func f(x, y float64) float64 { z := x * y; z = x; return z + y }`),
 		""},
+	{"interface for a property", pure, source("", `type I interface{ M() }; type x struct{}; func (x) M() {}`),
+		"method M of interface dataplane.I has an empty body"},
+	{"property next to behaviour", pure, source("", `type I interface{ error; M() }; type x struct{}; func (x) M() {}; `+
+		`func (x) Error() string { return "" }`), "method M of interface dataplane.I has an empty body"},
+	{"event without an answer", pure, source("", `type I interface{ M(); N() }; type x struct{}; func (x) M() {}; `+
+		`func (x) N() { f() }; func f() {}`), "method M of interface dataplane.I has an empty body"},
+	{"event that one type answers", pure, source("", `type I interface{ M(); N() }; type x struct{}; func (x) M() {}; `+
+		`func (x) N() { f() }; type y struct{ x }; func (y) M() { f() }; func (y) N() {}; func f() {}`), ""},
 	{"slice", pure, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
 	{"test of a pure layer", "core/dataplane/x_test.go", source(`import ("sync"; "weir/worlds/sim")`,
 		`func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},

@@ -33,8 +33,8 @@
 //	§7.1   Telemetry padding     up to five hops in the authors' own format: TestLongPath; its cost: experiment overhead
 //	§7.2   NICs, sender          the module is Sender or Follower, the scheduler rdma's window and pacing for each queue
 //	                             pair: TestManySenders; the TX pipeline asks for telemetry in data or by probes
-//	                             (transport.TelemetryRequester): TestThinning; the RX pipeline takes it from ACKs and answers to
-//	                             probes: TestProbesTakeThePath
+//	                             (transport.TelemetryRequester): TestThinning; the RX pipeline takes it from ACKs
+//	                             and answers to probes: TestProbesTakeThePath
 //	       … receiver            sends records back in ACKs and answers, or a window: TestReceiverNetwork
 //	8      IANA                  no request. Numbers without an assignment are declared as ours in package telemetry
 //	9      Security (the older)  integrity of feedback: TestAttacks; lying receivers: TestLyingReceivers

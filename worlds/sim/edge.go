@@ -61,7 +61,8 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	if r.observation != nil {
 		r.observation.apart = true
 	}
-	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.threads[0].pool, Window: c.shortest()})
+	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: links, Pool: &r.threads[0].pool,
+		Window: c.shortest()})
 	if err != nil {
 		return nil, err
 	}

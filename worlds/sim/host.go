@@ -242,9 +242,6 @@ func (h *host) Wants() *packet.Wants {
 	return &h.wants
 }
 
-// End says that packets end here (fabric.End).
-func (h *host) End() {}
-
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
 		h.onPFC(now, p)

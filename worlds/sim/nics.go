@@ -59,8 +59,17 @@ func (n *nics) gather() {
 	n.wants.Timer = timer
 }
 
-// End says that packets end here (fabric.End).
-func (n *nics) End() {}
+// hostNodes reports by node whether it is a host (fabric.Config.Hosts).
+func hostNodes(nodes []fabric.Node) []bool {
+	hosts := make([]bool, len(nodes))
+	for i, n := range nodes {
+		switch n.(type) {
+		case *host, *nics:
+			hosts[i] = true
+		}
+	}
+	return hosts
+}
 
 func (n *nics) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	n.nic[in].Receive(now, in, p)

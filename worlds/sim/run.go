@@ -156,8 +156,8 @@ func New(c *Config) (*Simulation, error) {
 		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
 	own := r.linkPart(0)
-	fc := fabric.Config{Nodes: nodes, Links: r.wiring.Links, Pool: own.Pool, Observer: own.Observer, Window: c.Window,
-		Wire: r.wire(), PartOf: r.threadOf, Together: r.together}
+	fc := fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: r.wiring.Links, Pool: own.Pool,
+		Observer: own.Observer, Window: c.Window, Wire: r.wire(), PartOf: r.threadOf, Together: r.together}
 	for k := 1; k < threads; k++ {
 		fc.More = append(fc.More, r.linkPart(k))
 	}

@@ -110,8 +110,8 @@ func (t *Findings) Of(s cc.Scheme) cc.Scheme {
 		if x.Controller, err = another(); err != nil {
 			return nil, err
 		}
-		others := []replica{{what: "the same calls give different decisions: it asks a clock, ranges over a map, draws from " +
-			"a random stream that is not its flow's, or shares state with other flows"}}
+		others := []replica{{what: "the same calls give different decisions: it asks a clock, ranges over a map, draws " +
+			"from a random stream that is not its flow's, or shares state with other flows"}}
 		if s.Telemetry == telemetry.Nothing {
 			others = append(others, replica{what: "it reads telemetry (Ack.Telemetry) and asks for none, so no packet will " +
 				"carry any; its scheme lacks Telemetry: telemetry.HopRecords, or PathLoad", alter: x.recorded})

@@ -11,7 +11,8 @@ type Traits struct {
 	DropsEarly bool
 	// TargetParam is the parameter with the delay to which it leads queues; "": it has no target.
 	TargetParam string
-	Target      unit.Time
+	// Target is that delay.
+	Target unit.Time
 	// RaisesTarget: at slow ports it raises the target to the time of a frame.
 	RaisesTarget bool
 	// Turns returns how many packets each queue of a port sends in its turn at most; nil: it takes no such turns.

@@ -34,7 +34,8 @@
 //	BS'19 §4.3 what did not arrive goes again  recovery.name, lost       TestNackTraces, TestNackGoBackN
 //	BS'19 §4.3, §5 a reduction a round trip    Sender.nack               TestNackReactions, TestNackOncePerRoundTrip
 //	BS'19 §4.3, §5 … in every state            Sender.nack               TestNackStates
-//	BS'19 §4.3 incast without timeouts         transport.NACKPacer         TestNackIncast, TestNackHold, TestNackHoldIncast
+//	BS'19 §4.3 incast without timeouts         transport.NACKPacer        TestNackIncast, TestNackHold,
+//	                                                                    TestNackHoldIncast
 //	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, TestNackSweep, TestNackReplays
 //	NDP §3.2 a trimmed packet is named         Receiver.name             TestTrimmable, TestTrimmedDuplicate
 //	a switch's CNP                             Sender.notified           TestSwitchCNP
