@@ -26,24 +26,20 @@ const (
 // Kinds are the kinds of fields of a struct, by pointer to the field.
 type Kinds map[any]Kind
 
-// descriptions has, by struct type, a function that returns the kinds of its fields. Only init functions write to it.
-var descriptions = map[reflect.Type]func() []Kind{}
+// descriptions has, by struct type, the function of Describe. Only init functions write to it.
+var descriptions = map[reflect.Type]func(x any) Kinds{}
 
 // Describe registers the kinds of fields of a struct. Only init functions call it, once for each type. kinds gets a
 // zero value, and returns pointers to fields of it. It is not called before the type is looked up.
 func Describe[T any](kinds func(x *T) Kinds) {
-	t := reflect.TypeFor[T]()
+	register(reflect.TypeFor[T](), func(x any) Kinds { return kinds(x.(*T)) })
+}
+
+func register(t reflect.Type, kinds func(x any) Kinds) {
 	if descriptions[t] != nil {
 		panic(fmt.Sprintf("state: %v is described twice", t))
 	}
-	descriptions[t] = func() []Kind {
-		x := new(T)
-		all := make([]Kind, t.NumField())
-		for field, kind := range kinds(x) { //weir:unordered each has its own place
-			all[indexOf(reflect.ValueOf(x), reflect.ValueOf(field))] = kind
-		}
-		return all
-	}
+	descriptions[t] = kinds
 }
 
 // indexOf returns the index of a field of a struct. Both are pointers.
@@ -62,10 +58,16 @@ func indexOf(x, field reflect.Value) int {
 // KindsOf returns the kinds of the fields of a struct type, by index. nil: the type has no description, and all its
 // fields are Plain.
 func KindsOf(t reflect.Type) []Kind {
-	if describe := descriptions[t]; describe != nil {
-		return describe()
+	describe := descriptions[t]
+	if describe == nil {
+		return nil
 	}
-	return nil
+	x := reflect.New(t)
+	all := make([]Kind, t.NumField())
+	for field, kind := range describe(x.Interface()) { //weir:unordered each has its own place
+		all[indexOf(x, reflect.ValueOf(field))] = kind
+	}
+	return all
 }
 
 // Described returns the types that have a description, in the order of their packages and names.
