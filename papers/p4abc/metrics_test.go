@@ -24,9 +24,7 @@ func TestMostActive(t *testing.T) {
 		Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second,
 			Reference: 10 * unit.Kbps, Average: unit.Second,
 			QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
-			Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps},
-				{Key: "10.0.9.0/24",
-					Value: unit.Kbps}}})
+			Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps}, {Key: "10.0.9.0/24", Value: unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +56,7 @@ func TestSample(t *testing.T) {
 	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
 	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
 	c := Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
-		Average: unit.Second,
-		QBase:   unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
+		Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 		Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps}}}
 	sample := func(t *testing.T, shared bool, room int) (text []string) {
 		c.Shared = shared
