@@ -72,14 +72,17 @@ func parserOf(field reflect.Value) func(string) error {
 	panic(fmt.Sprintf("a flag cannot have the type %v", field.Type()))
 }
 
-// FlagName returns the flag of a field without a tag of its name: max-stage for MaxStage.
+// FlagName returns the flag of a field without a tag of its name: max-stage for MaxStage, base-rtt for BaseRTT.
 func FlagName(field string) string {
 	var b strings.Builder
-	for i, r := range field {
-		if unicode.IsUpper(r) && i > 0 {
+	for i := range len(field) {
+		c := rune(field[i])
+		begins := unicode.IsUpper(c) && i > 0 && (unicode.IsLower(rune(field[i-1])) ||
+			i+1 < len(field) && unicode.IsLower(rune(field[i+1])))
+		if begins {
 			b.WriteByte('-')
 		}
-		b.WriteRune(unicode.ToLower(r))
+		b.WriteRune(unicode.ToLower(c))
 	}
 	return b.String()
 }
