@@ -80,3 +80,13 @@ func TestProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagName: a hyphen before each word; capitals of an abbreviation are one word.
+func TestFlagName(t *testing.T) {
+	for field, want := range map[string]string{"Check": "check", "MaxStage": "max-stage", "RTT": "rtt",
+		"BaseRTT": "base-rtt", "RTTBound": "rtt-bound"} {
+		if got := FlagName(field); got != want {
+			t.Errorf("%s: %s, want %s", field, got, want)
+		}
+	}
+}
