@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/command"
 	"weir/internal/bind"
+	"weir/internal/command"
 	"weir/internal/webserver"
 	"weir/worlds/agent"
 )
