@@ -9,7 +9,7 @@ import (
 
 // port is a type with state: when it sends next, and what it has sent.
 type port struct {
-	queue, limit int
+	Queue, limit int
 	next         int64
 	sent         uint64
 }

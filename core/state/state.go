@@ -29,10 +29,10 @@ type Kinds map[any]Kind
 // descriptions has, by struct type, a function that returns the kinds of its fields. Only init functions write to it.
 var descriptions = map[reflect.Type]func() []Kind{}
 
-// Describe registers the kinds of fields of a struct. kinds is a func(x *T) Kinds, which gets a zero value of the struct
-// T and returns pointers to fields of it; it is not called before the type is looked up. Only init functions call
-// Describe, once for each type; it panics if kinds is something else. It has no type parameter because each of the many
-// types would add functions to a program, with names that list all fields.
+// Describe registers the kinds of fields of a struct. kinds is a func(x *T) Kinds, which gets a zero value of T and
+// returns pointers to fields of it; it is not called before the type is looked up. Only init functions call Describe,
+// once for each type; it panics if kinds is something else. It has no type parameter because each of the many types
+// would add functions to a program, with names that list all fields.
 func Describe(kinds any) {
 	f := reflect.ValueOf(kinds)
 	ft := f.Type()

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-type inner struct{ first, second int }
+type inner struct{ First, second int }
 
 type outer struct {
 	inner
 	count  uint64
 	free   []int
-	plain  int
+	Plain  int
 	next   int64
 	placed struct{}
 }
@@ -51,7 +51,7 @@ func TestDescribed(t *testing.T) {
 
 // A type has one description, with rows for fields of its own only.
 func TestDescribeRefuses(t *testing.T) {
-	type stray struct{ at *int }
+	type stray struct{ At *int }
 	defer delete(descriptions, reflect.TypeFor[stray]())
 	Describe(func(x *stray) Kinds { return Kinds{new(int): Count} })
 	for want, call := range map[string]func(){

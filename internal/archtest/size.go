@@ -31,9 +31,6 @@ type Exception struct {
 	Why      string
 }
 
-// exceptions are the places that may be longer than a reader can hold at once.
-var exceptions = []Exception{}
-
 // Sizes checks the length of lines of all files below fsys that people write, that of Go's
 // functions, literals among them, and files, and that every exception still is one. A folder testdata is left out:
 // its golden files are a program's output.

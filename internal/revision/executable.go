@@ -99,8 +99,8 @@ func buildID(r io.ReaderAt) string {
 	return string(id)
 }
 
-// noteSegments returns the byte order and the note segments of an ELF file of 64 bits. It does not use elf.NewFile, with
-// which a program links what unpacks debug information.
+// noteSegments returns the byte order and the note segments of an ELF file of 64 bits. It does not use elf.NewFile,
+// which links code that unpacks debug information.
 func noteSegments(r io.ReaderAt) (order binary.ByteOrder, notes []elf.Prog64, ok bool) {
 	var h elf.Header64
 	if n, _ := r.ReadAt(h.Ident[:], 0); n < len(h.Ident) || string(h.Ident[:len(elf.ELFMAG)]) != elf.ELFMAG ||

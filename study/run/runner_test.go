@@ -291,7 +291,8 @@ func TestUnpack(t *testing.T) {
 		{"another format", `{"format": 1}`, "its format is 1, and this version reads 2"},
 		{"another content", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte("x")), 1),
 			"its content has the hash"},
-		{"not valid", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte(strange)), 1), "matrix"},
+		{"not valid", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte(strange)), 1),
+			"matrix"},
 		{"another file", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte(listed)), 1),
 			`the parcel of the experiment does not have the file "/etc/passwd"`},
 	} {

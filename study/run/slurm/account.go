@@ -57,7 +57,8 @@ func (r *Runner) Account(dir string, interrupted bool) []results.Execution {
 
 // addJobs adds to an execution the jobs of the folder's tasks, with what has come of their runs. jobOf returns the job
 // of a task; 0 if it has none.
-func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int, outcomeOf func(task int, id string) runOutcome) {
+func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
+	outcomeOf func(task int, id string) runOutcome) {
 	jobs, tasks := map[int]*results.Worker{}, map[int][]int{}
 	for task, ids := range f.Job.Tasks {
 		job := jobOf(task)
@@ -136,7 +137,8 @@ func (c *Collector) Account(_ string, interrupted bool) []results.Execution {
 	e := c.account
 	e.Ended, e.Interrupted = results.Now(), interrupted
 	jobs := c.folder.submitted()
-	c.folder.addJobs(&e, func(task int) int { return jobs[task] }, func(_ int, id string) runOutcome { return c.outcomes[id] })
+	c.folder.addJobs(&e, func(task int) int { return jobs[task] },
+		func(_ int, id string) runOutcome { return c.outcomes[id] })
 	e.Workers = slices.DeleteFunc(e.Workers, func(w results.Worker) bool { return w.Runs+w.Errors+w.Lost == 0 })
 	for _, text := range c.Missing(context.Background()) {
 		e.Events = append(e.Events, results.Event{At: e.Ended, Text: results.Brief(text)})

@@ -1,3 +1,5 @@
+//go:build lint
+
 package archtest
 
 // Reasons of several exceptions.
