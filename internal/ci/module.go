@@ -97,10 +97,11 @@ func renameModule(name string, data []byte, old, path string) []byte {
 // installBlock matches what the README says of how Weir is installed.
 var installBlock = regexp.MustCompile(`(?s)(<!-- install: begin -->\n).*?(<!-- install: end -->)`)
 
-// installText returns that for a module's path.
+// installText returns that for a module's path. Its last line is a command for a clone, which .ci/stranger runs.
 func installText(path string) string {
+	const clone, command = "In a clone of this repository", ":\n\n    go run ./cmd/weir run p4abc/fig5\n\n"
 	if path == noAddress {
-		return "In a clone of this repository, with Go 1.26 or later:\n\n    go run ./cmd/weir run p4abc/fig5\n\n"
+		return clone + ", with Go 1.26 or later" + command
 	}
-	return "With Go 1.26 or later:\n\n    go install " + path + "/cmd/weir@latest\n    weir run p4abc/fig5\n\n"
+	return "With Go 1.26 or later:\n\n    go install " + path + "/cmd/weir@latest\n\n" + clone + command
 }

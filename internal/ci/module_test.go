@@ -1,30 +1,35 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRenameModule checks what a new path changes in each kind of file, and that the way back gives the same bytes.
 func TestRenameModule(t *testing.T) {
-	const path = "example.org/net/weir"
+	// OLD and NEW stand for the paths: a text with a path of this module would change with it.
+	paths := strings.NewReplacer("OLD", "weir", "NEW", "example.org/net/weir")
+	old, path := paths.Replace("OLD"), paths.Replace("NEW")
 	for _, c := range []struct{ file, from, to string }{
-		{"a.go", "import (\n\tpages \"weir\"\n\t\"weir/core/cc\"\n)\n\nconst module = \"weir\"\n\nvar x = \"weir\"\n",
-			"import (\n\tpages \"example.org/net/weir\"\n\t\"example.org/net/weir/core/cc\"\n)\n\n" +
-				"const module = \"example.org/net/weir\"\n\nvar x = \"weir\"\n"},
-		{"go.mod", "module weir\n\ngo 1.26.0\n", "module example.org/net/weir\n\ngo 1.26.0\n"},
-		{"examples/x/go.mod", "require weir v0.0.0\n\nreplace weir => ../..\n",
-			"require example.org/net/weir v0.0.0\n\nreplace example.org/net/weir => ../..\n"},
-		{"docs/tutorials/x.md", "go mod edit -require weir@v0.0.0 -replace weir=../weir\ncp ../weir/go.sum .\n",
-			"go mod edit -require example.org/net/weir@v0.0.0 -replace example.org/net/weir=../weir\ncp ../weir/go.sum .\n"},
-		{"docs/x.md", "`weir/app` and `weir/app/figure`; weir run, ./weir/core, app/internal/cli\n",
-			"`example.org/net/weir/app` and `example.org/net/weir/app/figure`; weir run, ./weir/core, app/internal/cli\n"},
-		{"README.md", "<!-- install: begin -->\n" + installText("weir") + "<!-- install: end -->\n",
+		{"a.go", "import (\n\tpages \"OLD\"\n\t\"OLD/core/cc\"\n)\n\nconst module = \"OLD\"\n\nvar x = \"OLD\"\n",
+			"import (\n\tpages \"NEW\"\n\t\"NEW/core/cc\"\n)\n\nconst module = \"NEW\"\n\nvar x = \"OLD\"\n"},
+		{"go.mod", "module OLD\n\ngo 1.26.0\n", "module NEW\n\ngo 1.26.0\n"},
+		{"examples/x/go.mod", "require OLD v0.0.0\n\nreplace OLD => ../..\n",
+			"require NEW v0.0.0\n\nreplace NEW => ../..\n"},
+		{"docs/tutorials/x.md", "go mod edit -require OLD@v0.0.0 -replace OLD=../weir\ncp ../weir/go.sum .\n",
+			"go mod edit -require NEW@v0.0.0 -replace NEW=../weir\ncp ../weir/go.sum .\n"},
+		{"docs/x.md", "`OLD/app` and `OLD/app/figure`; weir run, ./OLD/core, app/internal/cli\n",
+			"`NEW/app` and `NEW/app/figure`; weir run, ./OLD/core, app/internal/cli\n"},
+		{"README.md", "<!-- install: begin -->\n" + installText(old) + "<!-- install: end -->\n",
 			"<!-- install: begin -->\n" + installText(path) + "<!-- install: end -->\n"},
-		{"x.bin", "\x00weir/core/cc", "\x00weir/core/cc"},
+		{"x.bin", "\x00OLD/core/cc", "\x00OLD/core/cc"},
 	} {
-		there := renameModule(c.file, []byte(c.from), "weir", path)
-		if string(there) != c.to {
-			t.Errorf("%s: %q, want %q", c.file, there, c.to)
+		from, to := paths.Replace(c.from), paths.Replace(c.to)
+		there := renameModule(c.file, []byte(from), old, path)
+		if string(there) != to {
+			t.Errorf("%s: %q, want %q", c.file, there, to)
 		}
-		if back := renameModule(c.file, there, path, "weir"); string(back) != c.from {
+		if back := renameModule(c.file, there, path, old); string(back) != from {
 			t.Errorf("%s: the way back gives %q", c.file, back)
 		}
 	}
