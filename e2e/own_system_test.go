@@ -14,6 +14,9 @@ import (
 	"testing"
 )
 
+// module is the path of this module.
+const module = "weir"
+
 // TestRecipes: the example's own tests pass, and its binary has all of the seven.
 func TestRecipes(t *testing.T) {
 	tests := exec.Command("go", "test", "./...")
@@ -64,7 +67,7 @@ func TestRecipesInTree(t *testing.T) {
 			t.Fatalf("%s has %q %d times", files[1], r.in, strings.Count(text, r.in))
 		}
 		text = strings.Replace(text, r.in, r.with, 1)
-		tables[files[1]] = strings.Replace(text, "import (\n", fmt.Sprintf("import (\n\t%q\n", "weir/"+r.place), 1)
+		tables[files[1]] = strings.Replace(text, "import (\n", fmt.Sprintf("import (\n\t%q\n", module+"/"+r.place), 1)
 	}
 	data, err := json.Marshal(overlay)
 	if err != nil {

@@ -64,7 +64,7 @@ func aliases(t *testing.T, tree fs.FS) (lacking []string) {
 			for _, s := range g.Specs {
 				x := s.(*ast.TypeSpec)
 				if st, ok := x.Type.(*ast.StructType); ok {
-					fields["weir/"+path.Dir(name)+"."+x.Name.Name] = exported(st)
+					fields[module+"/"+path.Dir(name)+"."+x.Name.Name] = exported(st)
 				}
 				if to := target(x, imports); to != "" {
 					found = append(found, alias{path.Dir(name), x.Name.Name, to, g.Doc.Text() + x.Doc.Text()})

@@ -15,6 +15,9 @@ func source(imports, body string) string {
 	return "package dataplane\n" + imports + "\n" + body + "\n"
 }
 
+// module is the path of this module.
+const module = "weir"
+
 const pure = "core/dataplane/x.go"
 
 // fixture is a file in an otherwise faultless module.
@@ -163,7 +166,7 @@ func TestCheckCatches(t *testing.T) {
 			t.Parallel()
 			fsys := complete()
 			fsys[c.file] = &fstest.MapFile{Data: []byte(c.src)}
-			found, err := Check(fsys, "weir", layers)
+			found, err := Check(fsys, module, layers)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +229,7 @@ func TestCheckCatchesDependencies(t *testing.T) {
 				fsys[folder+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + nameOf(folder) + "\n")}
 			}
 			x.change(fsys)
-			found, err := Check(fsys, "weir", layers)
+			found, err := Check(fsys, module, layers)
 			var got []string
 			for _, v := range found {
 				got = append(got, v.String())
@@ -261,7 +264,7 @@ func TestVacant(t *testing.T) {
 		t.Run(gone, func(t *testing.T) {
 			fsys := complete()
 			delete(fsys, gone)
-			found, err := Check(fsys, "weir", layers)
+			found, err := Check(fsys, module, layers)
 			if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", which has no Go code") {
 				t.Errorf("%v, %v", found, err)
 			}
@@ -293,7 +296,7 @@ func ExampleCheck() {
 		"core/unit/time.go":   {Data: []byte("package unit\n")},
 		"core/cc/cubic/cc.go": {Data: []byte("package cubic\nimport \"time\"\nvar start = time.Now()\n")},
 	}
-	found, err := Check(fsys, "weir", []Layer{{Name: "core", Order: "unit < cc", Pure: true}})
+	found, err := Check(fsys, module, []Layer{{Name: "core", Order: "unit < cc", Pure: true}})
 	fmt.Println(found, err)
 	// Output: [core/cc/cubic/cc.go:2:8: layer core is pure and may not import time] <nil>
 }

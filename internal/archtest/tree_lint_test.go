@@ -9,11 +9,8 @@ import (
 	"weir/internal/testkit/testutil"
 )
 
-// root is the module's folder, and module its path.
-const (
-	root   = "../.."
-	module = "weir"
-)
+// root is the module's folder.
+const root = "../.."
 
 // TestLayers holds this module to the order of its layers.
 func TestLayers(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 func TestVersion(t *testing.T) {
 	const commit = "1234567890abcdef1234567890abcdef12345678"
 	const stamped = commit + " 2026-11-26\n"
-	module := func(path, version string, change ...debug.BuildSetting) *debug.BuildInfo {
+	of := func(path, version string, change ...debug.BuildSetting) *debug.BuildInfo {
 		info := built(append(change, set("vcs.revision", ""), set("vcs.modified", ""))...)
 		info.Main = debug.Module{Path: path, Version: version}
 		return info
 	}
-	replaced := module("weir", "v1.2.0")
+	replaced := of(module, "v1.2.0")
 	replaced.Deps = []*debug.Module{{Path: "a", Sum: "h1:x", Replace: &debug.Module{Path: "../a"}}}
 	for name, x := range map[string]struct {
 		info        *debug.BuildInfo
@@ -25,13 +25,13 @@ func TestVersion(t *testing.T) {
 		"commit": {built(), stamped, "commit 1234567890ab"},
 		"changed": {built(set("vcs.modified", "true")), "",
 			"commit 1234567890ab with changes, SHA-256 feedfeedfeed"},
-		"module":                {module("weir", "v1.2.0"), "", "v1.2.0"},
-		"module and archive":    {module("weir", "v1.2.0"), stamped, "v1.2.0"},
-		"archive":               {module("weir", "(devel)"), stamped, "archive of commit 1234567890ab 2026-11-26"},
-		"archive without a day": {module("weir", ""), commit, "archive of commit 1234567890ab"},
-		"no archive":            {module("weir", "(devel)"), "$Format:%H %cs$\n", "unknown, SHA-256 feedfeedfeed"},
-		"an empty stamp":        {module("weir", ""), "", "unknown, SHA-256 feedfeedfeed"},
-		"of another module":     {module("example.org/own", "(devel)"), stamped, "unknown, SHA-256 feedfeedfeed"},
+		"module":                {of(module, "v1.2.0"), "", "v1.2.0"},
+		"module and archive":    {of(module, "v1.2.0"), stamped, "v1.2.0"},
+		"archive":               {of(module, "(devel)"), stamped, "archive of commit 1234567890ab 2026-11-26"},
+		"archive without a day": {of(module, ""), commit, "archive of commit 1234567890ab"},
+		"no archive":            {of(module, "(devel)"), "$Format:%H %cs$\n", "unknown, SHA-256 feedfeedfeed"},
+		"an empty stamp":        {of(module, ""), "", "unknown, SHA-256 feedfeedfeed"},
+		"of another module":     {of("example.org/own", "(devel)"), stamped, "unknown, SHA-256 feedfeedfeed"},
 		"with a folder":         {replaced, stamped, "unknown, SHA-256 feedfeedfeed"},
 		"nothing":               {&debug.BuildInfo{}, "", "unknown, SHA-256 feedfeedfeed"},
 	} {
@@ -50,8 +50,8 @@ func TestOwnCommit(t *testing.T) {
 		name, path, commit, stamp string
 		kept                      bool
 	}{
-		{"archive inside a repository", "weir", other, archived + " 2026-11-26\n", false},
-		{"archive of the commit", "weir", archived, archived + " 2026-11-26\n", true},
+		{"archive inside a repository", module, other, archived + " 2026-11-26\n", false},
+		{"archive of the commit", module, archived, archived + " 2026-11-26\n", true},
 		{"clone", "weir", other, "$Format:%H %cs$\n", true},
 		{"program of another module", "example.org/own", other, archived + " 2026-11-26\n", true},
 	} {
@@ -79,8 +79,8 @@ func TestStamp(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	for main, want := range map[string]string{"weir/cmd/weir": "weir", "example.org/ownscheme": "ownscheme", "": "weir",
-		"weir/cmd/weir/cli.test": "weir", "command-line-arguments": "weir"} {
+	for main, want := range map[string]string{module + "/cmd/weir": "weir", "example.org/ownscheme": "ownscheme", "": "weir",
+		module + "/app/internal/cli.test": "weir", "command-line-arguments": "weir"} {
 		if got := nameOf(main); got != want {
 			t.Errorf("%q is called %s, want %s", main, got, want)
 		}

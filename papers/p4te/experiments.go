@@ -3,7 +3,7 @@ package p4te
 import "embed"
 
 // Experiments are those of the paper, and those that go beyond it, for an
-// spec.Library.
+// experiment.Library.
 //
 //go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS

@@ -25,7 +25,7 @@ type Config struct {
 	// Anew has all random draws of links, switches and messages begin anew where the network is idle between two
 	// iterations of a job. Restarts must be set as well.
 	Anew bool
-	// Endpoints, by flow, are those that the configuration brings along. Ends makes all others.
+	// Endpoints, by flow, are those that the configuration brings along. EndpointFactory makes all others.
 	Endpoints              []transport.EndpointPair
 	EndpointFactory        EndpointFactory        // makes the endpoints of flows; nil: Endpoints has them all
 	MessageEndpointFactory MessageEndpointFactory // makes the endpoints of the messages of jobs
