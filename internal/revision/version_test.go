@@ -79,7 +79,8 @@ func TestStamp(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	for main, want := range map[string]string{module + "/cmd/weir": "weir", "example.org/ownscheme": "ownscheme", "": "weir",
+	for main, want := range map[string]string{
+		module + "/cmd/weir": "weir", "example.org/ownscheme": "ownscheme", "": "weir",
 		module + "/app/internal/cli.test": "weir", "command-line-arguments": "weir"} {
 		if got := nameOf(main); got != want {
 			t.Errorf("%q is called %s, want %s", main, got, want)
