@@ -20,7 +20,7 @@ import (
 // stagePrograms are the programs under test that a stage builds before its first test, so that nothing
 // compiles next to a test that measures real time. Each is a folder, then flags of go build.
 var stagePrograms = map[string][][]string{
-	"lab":  {{"cmd/weir"}},
+	"lab":  {{"cmd/weir"}, {"cmd/weir-switch"}, {"cmd/weir-agent"}},
 	"slow": {{"cmd/weir"}},
 }
 

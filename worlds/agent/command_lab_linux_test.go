@@ -22,16 +22,25 @@ import (
 // command is weir in a process of its own.
 type command struct{ *await.Process }
 
-// command starts weir agent at a host, and waits until it runs.
+// command starts weir agent at a host, or the program in its place, and waits until it runs.
 func (r *rig) command(host string, args ...string) *command {
 	r.t.Helper()
+	if r.binary != "" {
+		return r.launch(host, "Ctrl-C ends it", r.binary, args...)
+	}
 	return r.start(host, "Ctrl-C ends it", append([]string{"agent"}, args...)...)
 }
 
 // start starts weir in a namespace, and waits for a line that contains says.
 func (r *rig) start(host, says string, args ...string) *command {
 	r.t.Helper()
-	cmd := exec.Command(await.Program(r.t, "cmd/weir"), args...)
+	return r.launch(host, says, await.Program(r.t, "cmd/weir"), args...)
+}
+
+// launch is start for any program.
+func (r *rig) launch(host, says, program string, args ...string) *command {
+	r.t.Helper()
+	cmd := exec.Command(program, args...)
 	c := &command{}
 	r.in(host, func() error { c.Process = await.Start(r.t, cmd); return nil })
 	c.Line(says)

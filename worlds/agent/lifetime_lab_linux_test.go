@@ -121,7 +121,16 @@ func (r *rig) metrics(host string, c *command) (page []byte) {
 
 // The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
 func TestCommand(t *testing.T) {
+	t.Run("weir agent", func(t *testing.T) { showsConnections(t, "") })
+	t.Run("weir-agent", func(t *testing.T) {
+		needAgent(t)
+		showsConnections(t, await.Program(t, "cmd/weir-agent"))
+	})
+}
+
+func showsConnections(t *testing.T, program string) {
 	r := lay(t, short, 1)
+	r.binary = program
 	r.agent("b", agent.Defaults())
 	r.loopback("a1")
 	c := r.command("a1", "--interface", "eth0", "--metrics", "[::1]:0", "--every", "50ms", "--eta", "90%", "--rtt", "4ms")

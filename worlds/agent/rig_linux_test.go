@@ -25,10 +25,11 @@ import (
 
 // rig is a receiver and senders around a node, each in a namespace, with eth0 and fd09::1, fd09::2 and so on.
 type rig struct {
-	t     testing.TB
-	set   *netns.Set
-	hosts []string
-	node  *node
+	t      testing.TB
+	set    *netns.Set
+	hosts  []string
+	node   *node
+	binary string // in place of weir agent; "": weir agent
 }
 
 func needAgent(t testing.TB) {

@@ -34,7 +34,7 @@ func (w *wire) ends(yaml string, as uint32, args ...string) (code int, said stri
 		w.t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	c := w.command(append([]string{"switch", "-c", file}, args...)...)
+	c := w.command(append([]string{"-c", file}, args...)...)
 	if as > 0 {
 		c.Path = "/proc/self/exe" // whose folder others may not enter
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: as, Gid: as}}

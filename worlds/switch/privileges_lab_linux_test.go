@@ -90,8 +90,11 @@ func (p *process) suspendChild() int {
 
 // Every thread of the data plane is another user's, has no capability and can get none;
 // the supervisor has CAP_NET_ADMIN (bit 12) alone, and can get no other.
-func TestPrivileges(t *testing.T) {
+func TestPrivileges(t *testing.T) { programs(t, hasFewPrivileges) }
+
+func hasFewPrivileges(t *testing.T, program string) {
 	w := lay(t, 1500, "left", "right")
+	w.program = program
 	p := w.open(plain)
 	parent := p.PID()
 	child := p.child()
@@ -235,7 +238,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	kill()
-	c := w.command("switch", "--restore")
+	c := w.command("--restore")
 	var said []byte
 	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil ||
 		!strings.Contains(string(said), "restored left ") {

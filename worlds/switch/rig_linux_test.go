@@ -31,6 +31,7 @@ type wire struct {
 	set     *netns.Set
 	hosts   []string
 	prepare func(*exec.Cmd) // changes how a switch is started
+	program string          // a program in place of weir switch; "": weir switch
 	relay   *lateness       // of the relay that lengthen adds; nil: none
 }
 
@@ -147,13 +148,25 @@ func (p *process) write(yaml string) {
 	}
 }
 
-// command is weir, in the switch's namespace.
+// programs runs a test with weir switch, and with weir-switch.
+func programs(t *testing.T, test func(t *testing.T, program string)) {
+	t.Run("weir switch", func(t *testing.T) { test(t, "") })
+	t.Run("weir-switch", func(t *testing.T) {
+		needRoot(t)
+		test(t, await.Program(t, "cmd/weir-switch"))
+	})
+}
+
+// command is weir switch, in the switch's namespace.
 func (w *wire) command(args ...string) *exec.Cmd {
+	if w.program != "" {
+		return exec.Command(w.program, args...)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return exec.Command(self, args...)
+	return exec.Command(self, append([]string{"switch"}, args...)...)
 }
 
 // open runs a switch with a file, and waits until it carries frames.
@@ -176,7 +189,7 @@ func (w *wire) launch(yaml string) *process {
 	w.t.Cleanup(func() { os.RemoveAll(dir) })
 	p := &process{t: w.t, file: filepath.Join(dir, "switch.yaml")}
 	p.write(yaml)
-	cmd := w.command("switch", "-c", p.file)
+	cmd := w.command("-c", p.file)
 	// root, with a group to lose
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}}
 	if w.prepare != nil {

@@ -26,8 +26,11 @@ import (
 // Kernels find each other through the switch by ARP and neighbour discovery, and their
 // datagrams come through; the switch ends in order, and says what it did. The offloads of
 // its interfaces are off meanwhile and on again then, those of others never change.
-func TestThrough(t *testing.T) {
+func TestThrough(t *testing.T) { programs(t, carries) }
+
+func carries(t *testing.T, program string) {
 	w := lay(t, 1500, "left", "right", "other")
+	w.program = program
 	before, was := map[string][]string{}, w.settled()
 	for _, name := range w.hosts {
 		if before[name] = w.offloads(name); len(before[name]) == 0 {
@@ -67,7 +70,7 @@ func TestThrough(t *testing.T) {
 		}
 	}
 	var said []byte
-	c := w.command("switch", "--restore")
+	c := w.command("--restore")
 	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil ||
 		string(said) != "there is nothing to restore\n" {
 		t.Errorf("after an orderly end --restore says %v: %s", err, said)
