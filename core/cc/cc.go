@@ -45,6 +45,18 @@ type Decision struct {
 	Request uint8
 }
 
+// IsLimited reports whether the window limits a sender. inFlight is the payload in flight in bytes before an
+// acknowledgement, packet the payload of a full packet. The window limits the sender if the next packet does not fit, or
+// if IsHalfUsed. Senders report the result in Ack.Limited; a controller grows no other window.
+func (d *Decision) IsLimited(inFlight, packet int64) bool {
+	return inFlight+packet > int64(d.Window) || d.IsHalfUsed(inFlight, int64(d.Window))
+}
+
+// IsHalfUsed reports whether the window is in slow start and more than half of it is in flight. Such a window counts
+// as fully used, because an acknowledgement arrives before the sender fills a window that doubles (Linux
+// include/net/tcp.h, tcp_is_cwnd_limited). inFlight and window have the same unit, bytes or packets.
+func (d *Decision) IsHalfUsed(inFlight, window int64) bool { return d.SlowStart && 2*inFlight > window }
+
 // Sent is one packet that is being sent.
 type Sent struct {
 	Bytes         unit.Bytes // payload

@@ -235,10 +235,8 @@ func (s *Sender) loss(kind cc.LossKind) cc.Loss {
 func (b *Bottleneck) acknowledge(s *Sender, o *occurrence) {
 	p := &s.packets[o.number]
 	prior := s.inFlight
-	limited := (s.inFlight+1)*MSS > int(s.Controller.Decision().Window)
-	if d := s.Controller.Decision(); d.SlowStart && 2*s.inFlight*MSS > int(d.Window) {
-		limited = true
-	}
+	d := s.Controller.Decision()
+	limited := d.IsLimited(int64(s.inFlight)*MSS, MSS)
 	p.done = true
 	s.inFlight--
 	s.Delivered++

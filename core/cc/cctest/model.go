@@ -156,10 +156,8 @@ func (m *Model) acknowledge(before, n int) (string, error) {
 	if k == 0 {
 		return "nothing", nil
 	}
-	limited := m.inFlight >= m.window() || m.Controller.Decision().SlowStart && 2*m.inFlight > m.window()
-	if n >= 192 {
-		limited = false
-	}
+	d := m.Controller.Decision()
+	limited := n < 192 && d.IsLimited(int64(m.inFlight)*MSS, MSS)
 	a, err := m.ack(k, n)
 	if err != nil {
 		return "a timer", err

@@ -3,7 +3,6 @@ package rdma
 import (
 	"weir/core/cc"
 	"weir/core/packet"
-	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -209,5 +208,5 @@ func (s *Sender) full(inFlight int64) bool {
 		p := &s.paths.each[s.paths.now]
 		d, inFlight = &p.decision, p.out
 	}
-	return transport.IsWindowLimited(d, inFlight*s.payload, s.payload)
+	return d.IsLimited(inFlight*s.payload, s.payload)
 }

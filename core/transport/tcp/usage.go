@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"weir/core/cc"
-	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -38,5 +37,5 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 
 // isLimited is tcp_is_cwnd_limited.
 func (s *Sender) isLimited() bool {
-	return s.usage.limited || transport.IsHalfUsed(&s.decision, int64(s.usage.maxOut), int64(s.cwnd()))
+	return s.usage.limited || s.decision.IsHalfUsed(int64(s.usage.maxOut), int64(s.cwnd()))
 }

@@ -220,7 +220,7 @@ var mutants = []mutant{
 	{"counts the half after the acknowledgement", "limited by the window", func(c cc.Controller) cc.Controller {
 		return &opinion{Controller: c, ack: func(a *cc.Ack) {
 			d := c.Decision()
-			a.Limited = transport.IsWindowLimited(&d, int64(a.Flight.After)*Payload, Payload)
+			a.Limited = d.IsLimited(int64(a.Flight.After)*Payload, Payload)
 		}}
 	}, nil},
 	{"sends its latest packet each 20 us", "dead link", nil, ofSender(func(a *altered) {

@@ -356,7 +356,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		upTo = s.receiveProbeReply(now, upTo)
 	}
 	prior := s.InFlight()
-	full := transport.IsWindowLimited(&s.control.Decision, prior*int64(s.flow.Payload), int64(s.flow.Payload))
+	full := s.control.Decision.IsLimited(prior*int64(s.flow.Payload), int64(s.flow.Payload))
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
