@@ -3,6 +3,10 @@
 // them: HPCC++ at the sender and at the receiver, DCQCN, Swift, Ultra Ethernet's transport, and NDP, each over hashes,
 // flowlets and spraying. docs/ai.md tells how they are run, how their reports are read, and what is not modelled.
 //
+// A quick variant has few GPUs; the full ones take hours:
+//
+//	weir run ai/all-reduce --quick
+//
 //	all-reduce   hierarchical, of 128 and of 1,024 GPUs: what iterations take, by scheme and way to spread flows
 //	all-to-all   of as many GPUs, all at once
 //	storage      a checkpoint to one server beside training

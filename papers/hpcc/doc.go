@@ -3,6 +3,22 @@
 // Follower at the sender) computes from telemetry. PowerTCP and HPCC-PINT (PINT) are other laws on the
 // same telemetry.
 //
+// # Use
+//
+// Switches write telemetry, and a transport asks them for it and calls the controller:
+//
+//	switch: [forward, telemetry]
+//	traffic:
+//	  - {name: x, from: a, to: b, transport: rdma, cc: {hpcc: {eta: 95%}}}
+//
+// The program shows the parameters with their sources, and runs the paper's experiments, of which 16 to 1 is one:
+//
+//	weir show hpcc
+//	weir run hpcc/incast16
+//
+// In Go, Scheme, RxScheme, PowerScheme and PINTScheme go into a registry (package app); New makes the controller of one
+// flow, which a transport or a test drives (ExampleNew).
+//
 // # Where the draft's lines are
 //
 //	§4.1, §5  parameters, rule for W_ai          Config, law.setIncrease TestSchemes, TestIncreaseRule

@@ -5,6 +5,24 @@
 // have published no code, and of the follow-up (IEEE TNSM 2026) we know only the abstract. How senders
 // react to NACKs is in the packages of transport/; the format of a NACK is packet.Notification.
 //
+// # Use
+//
+// The program needs links with a buffer, the scheduler of its three queues, and senders that react to NACKs:
+//
+//	switch: [forward, ncf]
+//	switches:
+//	  "*": {queues: 3, scheduler: ncf}
+//	traffic:
+//	  - {name: x, from: a, to: b, transport: {tcp: {nacks: loss}}, cc: cubic}
+//
+// The program shows the parameters with their sources, and runs the paper's experiments:
+//
+//	weir show ncf
+//	weir run ncf/incast --quick
+//
+// In Go, Scheme goes into a registry (package app). Sketch, Detector, Top and Memory stand on their own, for other
+// programs of switches (ExampleMemory).
+//
 // # Where the paper's parts are
 //
 //	§3    address the elephants             Detector, NackElephants       TestNackElephantsOnly

@@ -3,6 +3,23 @@
 // packets of the most active users first; the core keeps no per-user state. We know of no public code by the
 // authors: this follows the paper and, for the averages, the one it cites (Menth, Hauser, ICPE'17).
 //
+// # Use
+//
+// One switch can be edge and core, or the switches of a domain have sides (domain.yaml); senders are any:
+//
+//	switch: [forward, {abc: {reference: 10kbps}}]
+//	traffic:
+//	  - {name: x, from: a, to: b, transport: tcp, cc: cubic}
+//
+// The program shows the parameters with their sources, and runs the paper's experiments. weir switch runs the same
+// program between interfaces:
+//
+//	weir show abc
+//	weir run p4abc/fig5
+//
+// In Go, Scheme goes into a registry (package app). Meter, Activity, Threshold and Average stand on their own
+// (ExampleThreshold).
+//
 // # Where the paper's parts are
 //
 //	§3.1, figure 1  ingress, core, egress: by port    Side, Program       TestDomain, TestBothDirections, TestSides

@@ -4,6 +4,24 @@
 // rate. This follows the paper; the public code is of a later version and differs (parameters named after
 // it say so).
 //
+// # Use
+//
+// The program is routing as well, of a fat tree; senders are any TCP:
+//
+//	topology: {fat_tree: {k: 4, rate: 100Mbps, delay: 10us, buffer: 100kB}}
+//	addresses: hierarchical
+//	switch: [p4te]
+//	traffic:
+//	  - {name: x, from: h0, to: h15, transport: tcp, cc: cubic}
+//
+// The program shows the parameters with their sources, and runs the paper's experiments:
+//
+//	weir show p4te
+//	weir run p4te/ablation --quick
+//
+// In Go, Scheme goes into a registry (package app). Gradient, Colours, SafeRates, LinkDelay and Upward stand on their
+// own (ExampleGradient).
+//
 // # Where the paper's parts are
 //
 //	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.Place, topology.Tree
