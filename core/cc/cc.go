@@ -46,8 +46,8 @@ type Decision struct {
 }
 
 // IsLimited reports whether the window limits a sender. inFlight is the payload in flight in bytes before an
-// acknowledgement, packet the payload of a full packet. The window limits the sender if the next packet does not fit, or
-// if IsHalfUsed. Senders report the result in Ack.Limited; a controller grows no other window.
+// acknowledgement, packet the payload of a full packet. The window limits the sender if the next packet does not fit,
+// or if IsHalfUsed. Senders report the result in Ack.Limited; a controller grows no other window.
 func (d *Decision) IsLimited(inFlight, packet int64) bool {
 	return inFlight+packet > int64(d.Window) || d.IsHalfUsed(inFlight, int64(d.Window))
 }
