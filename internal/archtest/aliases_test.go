@@ -16,10 +16,10 @@ import (
 func TestAliasesNameFieldsCatches(t *testing.T) {
 	got := aliases(t, fstest.MapFS{"a/a.go": {Data: []byte("package a\ntype S struct{ One, two int; Three int }\n" +
 		"type P[K any] struct{ Key K }\n")},
-		"b/b.go": {Data: []byte("package b\nimport c \"weir/a\"\n// Full has One and Three.\ntype Full = c.S\n" +
+		"b/b.go": {Data: []byte("package b\nimport c \"" + module + "/a\"\n// Full has One and Three.\ntype Full = c.S\n" +
 			"// Part has One.\ntype Part = c.S\n// None has nothing.\ntype None = c.P[int]\ntype own = c.S\n")}})
-	if strings.Join(got, "\n") != "b.Part, an alias of weir/a.S, does not name the field Three\n"+
-		"b.None, an alias of weir/a.P, does not name the field Key" {
+	if strings.Join(got, "\n") != "b.Part, an alias of "+module+"/a.S, does not name the field Three\n"+
+		"b.None, an alias of "+module+"/a.P, does not name the field Key" {
 		t.Errorf("%q", got)
 	}
 }

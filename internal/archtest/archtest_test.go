@@ -64,10 +64,10 @@ var crossing = []fixture{
 		"worlds/sim may not import layer internal"},
 	{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no layer`},
 	{"root folder", "x.go", "package weir\nimport _ \"weir/core/unit\"\n", "layer . may not import layer core"},
-	{"root folder is for the program", "study/run/x.go", "package run\nimport _ \"weir\"\n",
+	{"root folder is for the program", "study/run/x.go", "package run\nimport _ \"" + module + "\"\n",
 		"layer study may not import layer ."},
-	{"program to the root folder", "cmd/weir/x.go", "package main\nimport _ \"weir\"\n", ""},
-	{"unlisted import", pure, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no layer"},
+	{"program to the root folder", "cmd/weir/x.go", "package main\nimport _ \"" + module + "\"\n", ""},
+	{"unlisted import", pure, source(`import _ "`+module+`/helpers"`, ""), module + "/helpers is in no layer"},
 	{"prefix is not a layer", "studying/x.go", "package studying\n", "in no layer"},
 	{"study", "study/run/x.go", "package run\nimport (_ \"weir/worlds/sim\"; _ \"os\"; _ \"example.org/yaml\"; _ " +
 		"\"weir/study/experiment\")\n", ""},
@@ -188,7 +188,7 @@ func TestCheckCatches(t *testing.T) {
 func TestCheckCatchesDependencies(t *testing.T) {
 	layers := []Layer{{Name: "core"}, {Name: "worlds", Imports: "core"}, {Name: "study", Imports: "core worlds",
 		Packages: map[string]string{"claim": "core"}, Order: "unitless < measure < claim < run"}}
-	const measure = "package measure\nimport _ \"weir/%s\"\n"
+	const measure = "package measure\nimport _ \"" + module + "/%s\"\n"
 	const claim = "package claim\nimport (\n\t_ \"weir/core\"\n\t_ \"weir/study/measure\"\n)\n"
 	const chain = "study/claim/x.go:4:2: package study/claim may not import layer worlds, and depends on it: " +
 		"study/claim → study/measure → "

@@ -101,7 +101,7 @@ var Name = sync.OnceValue(func() string {
 func nameOf(main string) string {
 	name := path.Base(main)
 	if main == "" || main == "command-line-arguments" || strings.HasSuffix(name, ".test") {
-		return module
+		return path.Base(module)
 	}
 	return name
 }
