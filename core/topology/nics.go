@@ -131,7 +131,7 @@ const (
 // Choices are all of them.
 func Choices() []Choice { return []Choice{Hashed, RoundRobin, Rail} }
 
-// NICSelector gives flows their NICs, in the order in which they are told.
+// NICSelector assigns NICs to flows, in the order of the calls.
 type NICSelector struct {
 	routes *Routes
 	turns  []int           // by host

@@ -38,7 +38,7 @@ func (a *app) workersMachine() *workers.Machine {
 		Notice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) }}
 }
 
-// paged has the jobs of weir serve carried out by workers, if that is asked for.
+// paged lets workers carry out the jobs of weir serve, if a flag requests it.
 func (f *workerFlags) paged(a *app, o *live.Options, out string) error {
 	driver, err := workers.Remote.Get()
 	if err == nil {

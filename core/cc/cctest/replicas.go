@@ -50,7 +50,7 @@ func (t *Findings) ofMarks(name string) *marking {
 	return &t.marked[len(t.marked)-1]
 }
 
-// minMarks is after how many acknowledgements with marks who has not heeded any is said to heed none.
+// minMarks is the number of acknowledgements with marks after which a controller that has not responded is reported.
 const minMarks = 200
 
 // End adds what is known only when all is over: that a scheme asks for marks and heeds none.
@@ -144,7 +144,7 @@ type replica struct {
 	what            string // it means if it decides differently
 	alter           func(now unit.Time, a *cc.Ack)
 	unmarked        bool // of the trap that it finds
-	respondsToMarks bool // it is told of marks in every way, and is to decide differently
+	respondsToMarks bool // it receives marks in every form, and has to decide differently
 }
 
 // replicas is a controller with its replicas. Its decisions are the controller's own, as far as they can be.

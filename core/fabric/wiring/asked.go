@@ -5,7 +5,7 @@ import (
 	"weir/core/unit"
 )
 
-// Usage is what switches take of a pipeline, by node; nil: a host, or a program does not tell.
+// Usage is what switches take of a pipeline, by node; nil: a host, or a program does not report it.
 func (w *Wiring) Usage() []*dataplane.Usage {
 	return asked(w, (*dataplane.Switch).Usage)
 }
