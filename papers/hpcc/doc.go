@@ -11,7 +11,7 @@
 //	traffic:
 //	  - {name: x, from: a, to: b, transport: rdma, cc: {hpcc: {eta: 95%}}}
 //
-// The program shows the parameters with their sources, and runs the paper's experiments, of which 16 to 1 is one:
+// The program shows the parameters with their sources, and runs the paper's experiments, such as 16 to 1:
 //
 //	weir show hpcc
 //	weir run hpcc/incast16
