@@ -82,8 +82,8 @@ func (k *killable) process(words string) int {
 	return 0
 }
 
-// look notes what there is of it.
-func (k *killable) look() {
+// recordResources records the processes, namespaces and BPF objects that exist.
+func (k *killable) recordResources() {
 	processes := k.living()
 	maps.Copy(k.processes, processes)
 	k.namespaces = append(k.namespaces, namespacesOf(k.PID())...)
@@ -205,7 +205,7 @@ const afterKill = 2 * time.Second
 // and the text that is wanted.
 func (k *killable) kill(try *realtime.Try, victim, want string) {
 	try.Helper()
-	k.look()
+	k.recordResources()
 	pid := k.process(victim)
 	if pid == 0 {
 		try.Fatalf("no %s among %v: %s", victim, k.processes, k.Stderr())

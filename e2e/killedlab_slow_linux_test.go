@@ -63,7 +63,7 @@ func TestKilledAtAnyMomentOnLab(t *testing.T) {
 // replaced kills a process that the lab replaces.
 func (k *killable) replaced(victim string) {
 	was := k.process(victim)
-	k.look()
+	k.recordResources()
 	delete(k.processes, was)
 	syscall.Kill(was, syscall.SIGKILL)
 	k.Until("another "+victim, func() bool { pid := k.process(victim); return pid != 0 && pid != was })

@@ -33,15 +33,15 @@ var recipes = []recipe{
 		"Controllers: []cc.Scheme{aimd.Scheme(), ", "schemes", "cc         aimd "},
 	{"a switch program", "early/early.go", "core/dataplane/early", "return []dataplane.Scheme{",
 		"return []dataplane.Scheme{early.Scheme(), ", "schemes", "program    early "},
-	{"a measure", "slowest/slowest.go", "study/measure/slowest", "measure.Kinds(),",
-		"append(measure.Kinds(), slowest.Kind()),", "measures", "slowest "},
+	{"a measure", "slowest/slowest.go", "study/measure/slowest", "measure.Definitions(),",
+		"append(measure.Definitions(), slowest.Definition()),", "measures", "slowest "},
 	{"a topology family", "ring/ring.go", "core/topology/ring", "topology.Schemes(),",
 		"append(topology.Schemes(), ring.Scheme()),", "topologies", "ring: {…}"},
 	{"a workload", "rpc/rpc.go", "core/workload/rpc", "workload.Distributions(),",
 		"append(workload.Distributions(), rpc.Sizes()),", "workloads", "sizes: rpc "},
 	{"a claim", "recipes.yaml", "papers/p4abc/experiments", "", "", "experiments", "p4abc/recipes "},
-	{"an export format", "flowlist/flowlist.go", "study/interop/flowlist", "[]experiment.Format{",
-		"[]experiment.Format{flowlist.Format(), ", "formats", "--format flowlist "},
+	{"an export format", "flowlist/flowlist.go", "study/interop/flowlist", "[]experiment.ExportFormat{",
+		"[]experiment.ExportFormat{flowlist.Format(), ", "formats", "--format flowlist "},
 }
 
 // touched are the files of the tree that adding a recipe touches, beside tests and docs.

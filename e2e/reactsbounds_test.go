@@ -290,7 +290,7 @@ func TestWarningsOfOneDirection(t *testing.T) {
 	text := crossing{reaction{"hpcc", "rdma", "int-md", "ecmp"}, true, false, "fifo", speedChoices[2], 8}.spec()
 	lines := strings.Split(text, "\n")
 	for k, line := range lines {
-		w := []document.Warning{{At: document.Place{Line: k + 1}}}
+		w := []document.Warning{{At: document.Position{Line: k + 1}}}
 		x, y := len(about(w, text, "x")), len(about(w, text, "y"))
 		if want := map[string][2]int{"x": {1, 0}, "y": {0, 1}}; strings.HasPrefix(line, "  - {name: ") {
 			if [2]int{x, y} != want[line[len("  - {name: "):][:1]] {

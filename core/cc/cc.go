@@ -70,19 +70,19 @@ type Sent struct {
 	Left unit.Bytes
 }
 
-// State is the transport's state of recovery, as Linux has it.
-type State uint8
+// RecoveryState is the transport's state of recovery, as Linux has it.
+type RecoveryState uint8
 
 // States of recovery.
 const (
-	Open     State = iota
-	Disorder       // something is out of order or retransmitted, nothing known to be lost
-	Reduced        // after an ECN echo (CWR): the window is being reduced
-	Recovery       // fast recovery: lost packets are sent again
-	Timeout        // after a retransmission timeout
+	Open     RecoveryState = iota
+	Disorder               // something is out of order or retransmitted, nothing known to be lost
+	Reduced                // after an ECN echo (CWR): the window is being reduced
+	Recovery               // fast recovery: lost packets are sent again
+	Timeout                // after a retransmission timeout
 )
 
-func (s State) String() string {
+func (s RecoveryState) String() string {
 	return [...]string{"open", "disorder", "reduced", "recovery", "timeout"}[s]
 }
 
@@ -138,9 +138,9 @@ type Flight struct {
 
 // Losses is what the transport knows of losses after an acknowledgement.
 type Losses struct {
-	New   int   // packets found lost by this acknowledgement
-	Total int64 // packets found lost since the start
-	State State // of recovery
+	New   int           // packets found lost by this acknowledgement
+	Total int64         // packets found lost since the start
+	State RecoveryState // of recovery
 }
 
 // ECN is what an acknowledgement says of congestion marks.

@@ -319,8 +319,8 @@ func TestBalanceContract(t *testing.T) {
 			for _, wire := range []bool{false, true} {
 				setup := script.Setup()
 				site := setup.Site()
-				site.Place = func() (*dataplane.Place, error) { // the only leaf
-					p := &dataplane.Place{Tiers: 2, Tier: 1, Leaves: 1, Leaf: make([]int32, site.Book.Len())}
+				site.Place = func() (*dataplane.TreePosition, error) { // the only leaf
+					p := &dataplane.TreePosition{Tiers: 2, Tier: 1, Leaves: 1, Leaf: make([]int32, site.Book.Len())}
 					for i := range site.Ports {
 						p.Down = append(p.Down, packet.PortID(i))
 					}

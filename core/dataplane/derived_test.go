@@ -15,7 +15,7 @@ func TestDerivedTime(t *testing.T) {
 	for trip, want := range map[unit.Time]unit.Time{0: published, 100 * us: published, 10 * us: 50 * us,
 		5000 * us:               25000 * us,
 		13388 * unit.Nanosecond: 66940 * unit.Nanosecond, unit.Second: 5 * unit.Second, 1: unit.Nanosecond} {
-		site := &Site{Place: func() (*Place, error) { return &Place{Trip: trip}, nil }}
+		site := &Site{Place: func() (*TreePosition, error) { return &TreePosition{Trip: trip}, nil }}
 		derived, stated := unit.Time(0), 7*us
 		d := DerivedTime{Published: published}
 		d.SetDefault(&derived, site)
@@ -24,7 +24,7 @@ func TestDerivedTime(t *testing.T) {
 			t.Errorf("at a round trip of %v: %v, want %v; stated 7us: %v", trip, derived, want, stated)
 		}
 	}
-	for name, site := range map[string]*Site{"no place": {}, "no tree": {Place: func() (*Place, error) {
+	for name, site := range map[string]*Site{"no place": {}, "no tree": {Place: func() (*TreePosition, error) {
 		return nil, errors.New("no tree")
 	}}} {
 		if trip := site.Trip(); trip != 0 {

@@ -161,7 +161,7 @@ type Site struct {
 	Frames Frames
 	// Place finds the switch's place in a fat tree; its error says why the network is not one. nil:
 	// unknown.
-	Place func() (*Place, error)
+	Place func() (*TreePosition, error)
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 
@@ -194,8 +194,8 @@ func (s *Site) Limit(i int) tm.Limit {
 	return tm.Limit{}
 }
 
-// Place is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
-type Place struct {
+// TreePosition is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
+type TreePosition struct {
 	Tiers, Tier int      // Tier: 1 leaf, 2 spine, 3 super spine
 	Up, Down    []PortID // ports to the tiers above and below, ascending
 	Above       []int    // by Up, the switch at the other end: its node

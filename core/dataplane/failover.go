@@ -58,7 +58,7 @@ func (f *Failover) PortDown(now unit.Time, port PortID, down bool) {
 	case f.turns[port] == unit.Never:
 		f.turns[port] = now + f.after
 	}
-	f.look()
+	f.findNextTurn()
 }
 
 // turn leaves out, or takes in, what is due.
@@ -74,11 +74,11 @@ func (f *Failover) turn(now unit.Time) {
 			f.left--
 		}
 	}
-	f.look()
+	f.findNextTurn()
 }
 
-// look finds when the first turn is.
-func (f *Failover) look() {
+// findNextTurn sets next to the earliest turn.
+func (f *Failover) findNextTurn() {
 	f.next = unit.Never
 	for _, at := range f.turns {
 		f.next = min(f.next, at)

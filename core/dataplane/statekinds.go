@@ -5,7 +5,7 @@ import "weir/core/state"
 // init registers the kinds of the fields of this package's state.
 func init() {
 	state.Describe(func(x *Env) state.Kinds { return state.Kinds{&x.now: state.Ignored} })
-	state.Describe(func(x *Place) state.Kinds { return state.Kinds{&x.Trip: state.Span} })
+	state.Describe(func(x *TreePosition) state.Kinds { return state.Kinds{&x.Trip: state.Span} })
 	state.Describe(func(x *Failover) state.Kinds {
 		return state.Kinds{
 			&x.after: state.Span,

@@ -24,7 +24,7 @@ func (w *watch) OnDrop(env *Env, p *packet.Packet, why Reason) {
 
 // observe names the port: the egress port or, if none was chosen before the drop,
 // the one that p came in by.
-func (w *watch) observe(k trace.Kind, env *Env, p *packet.Packet, why string) {
+func (w *watch) observe(k trace.EventKind, env *Env, p *packet.Packet, why string) {
 	s, m := w.sw, &p.Meta
 	e := trace.Event{At: env.now, Kind: k, Node: int32(s.config.ID), Reason: why,
 		Port: trace.None, QueuePackets: trace.None, QueueBytes: trace.None}

@@ -141,7 +141,7 @@ func (f *Fabric) takeIn() {
 
 // observe calls the observer, if there is one. Unobserved runs never get here: links with an observer are
 // special.
-func (x *part) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
+func (x *part) observe(now unit.Time, k trace.EventKind, node, link int32, why string, p *packet.Packet) {
 	if x.observer != nil {
 		x.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None,
 			QueueBytes: trace.None}, p)

@@ -20,15 +20,15 @@ const (
 // StackRoom is the most bytes of a stack.
 const StackRoom = 768
 
-// Place is where a stack stands in a frame.
-type Place uint8
+// StackPosition is the position of a telemetry stack in a frame.
+type StackPosition uint8
 
 // Places of stacks.
 const (
 	// BehindTransport is INT's (P4 INT v2.1, "INT over TCP/UDP"): between the transport's header and the
 	// payload. The stack begins with the shim header, of which Emit fills in type, NPT and the last two
 	// bytes. Over UDP the destination port INTPort says that it is there, over TCP the DSCP is INTDSCP.
-	BehindTransport Place = 1 + iota
+	BehindTransport StackPosition = 1 + iota
 	// HopByHop is IOAM's (RFC 9486): an option of IPv6's hop-by-hop header, or of the header with the same
 	// layout that extensions have over IPv4. The stack is the option's data.
 	HopByHop
@@ -72,11 +72,11 @@ func (p *Packet) Stack() []byte {
 }
 
 // StackPlace is where the stack stands; 0 if there is none.
-func (p *Packet) StackPlace() Place {
+func (p *Packet) StackPlace() StackPosition {
 	if !p.stacked() {
 		return 0
 	}
-	return Place(p.ext[2])
+	return StackPosition(p.ext[2])
 }
 
 func (p *Packet) stacked() bool { return p.extLen > 0 && p.ext[0]|0x20 == ExtStack }
@@ -87,7 +87,7 @@ func (p *Packet) setStackLen(n int) { p.ext[3], p.ext[4] = uint8(n>>8), uint8(n)
 
 // SetStack gives p a stack that switches write to, in place of the one that it has. It returns false, and
 // changes nothing, if there is no room.
-func (p *Packet) SetStack(where Place, data []byte) bool {
+func (p *Packet) SetStack(where StackPosition, data []byte) bool {
 	if len(data) > StackRoom || !p.stacked() && int(p.extLen)+stackEntry > len(p.ext)-2 {
 		return false
 	}
@@ -139,7 +139,7 @@ func (p *Packet) copyStack(from *Packet) {
 func (p *Packet) stackBytes() int32 {
 	stack, options := int32(p.stackLen()), int32(p.extLen)-stackEntry
 	switch {
-	case Place(p.ext[2]) == HopByHop: // type and length of the option, and padding before it
+	case StackPosition(p.ext[2]) == HopByHop: // type and length of the option, and padding before it
 		return (2 + 2 + 2 + stack + options + 7) &^ 7
 	case options > 0:
 		return stack + (options+2+7)&^7
@@ -151,7 +151,7 @@ func (p *Packet) stackBytes() int32 {
 func (p *Packet) answered() bool { return p.ext[0] == AnswerStack }
 
 // setParsed gives p the stack of a frame.
-func (p *Packet) setParsed(where Place, data []byte, answer bool) error {
+func (p *Packet) setParsed(where StackPosition, data []byte, answer bool) error {
 	if !p.SetStack(where, data) {
 		return fmt.Errorf("telemetry: %d bytes; at most %d are possible", len(data), StackRoom)
 	}

@@ -7,7 +7,7 @@ import (
 
 // someStack gives p a stack of one of the three places, or none, and makes it an answer or not.
 func someStack(p *Packet, which uint8) {
-	switch Place(which & 3) {
+	switch StackPosition(which & 3) {
 	case BehindTransport: // shim, header of version 2 with 2 words a hop, one hop
 		p.SetStack(BehindTransport, []byte{0x10, 5, 0, 0, 0x20, 0, 2, 7, 0x90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0,
 			0, 0, which})

@@ -10,10 +10,10 @@ import (
 // Param is one parameter of a scheme, bound to a field of a configuration.
 type Param struct {
 	Name     string
-	Kind     Kind
-	Of       Kind     // kind of a Map's values
-	Words    []string // what a Text may be
-	Default  string   // as an experiment file would write it; "" if Required, and of a Map
+	Kind     ValueKind
+	Of       ValueKind // kind of a Map's values
+	Words    []string  // what a Text may be
+	Default  string    // as an experiment file would write it; "" if Required, and of a Map
 	Required bool
 	Range    []Limit
 	Doc      string // one line
@@ -60,7 +60,7 @@ type Limit struct {
 func (l Limit) String() string { return relations[l.Relation] + " " + l.Value }
 
 // Number is the limit of a kind that a file can write as a number alone; false if it cannot.
-func (l Limit) Number(k Kind) (float64, bool) {
+func (l Limit) Number(k ValueKind) (float64, bool) {
 	var x float64
 	var err error
 	switch k {
@@ -162,7 +162,7 @@ func (p *Param) entry(key string) (plain, error) {
 }
 
 // plainKind is the kind of the value or, of a map, of its values.
-func (p *Param) plainKind() Kind {
+func (p *Param) plainKind() ValueKind {
 	if p.Kind == Map {
 		return p.Of
 	}

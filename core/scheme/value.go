@@ -9,24 +9,24 @@ import (
 	"weir/core/unit"
 )
 
-// Kind is the type of a parameter's value in an experiment file.
-type Kind uint8
+// ValueKind is the type of a parameter's value in an experiment file.
+type ValueKind uint8
 
 // Kinds of values.
 const (
-	Int      Kind = iota // 3
-	Float                // 0.5
-	Bool                 // true
-	Text                 // one of Param.Words, or any word if there are none
-	Duration             // 5ms           → unit.Time
-	Rate                 // 10kbps        → unit.Rate
-	Share                // 85%           → float64, 0.85
-	Size                 // 32MB          → unit.Bytes
-	Packets              // 24 packets    → int
-	Length               // 24 packets or 36kB → unit.Length
-	LinkRate             // 100Mbps or 40pps; 0bps for none → unit.LinkRate
-	Depth                // 24 packets, 36kB or 5ms → unit.Depth
-	Map                  // {10.0.0.1: 20kbps, …} → []Pair, values of Param.Of
+	Int      ValueKind = iota // 3
+	Float                     // 0.5
+	Bool                      // true
+	Text                      // one of Param.Words, or any word if there are none
+	Duration                  // 5ms           → unit.Time
+	Rate                      // 10kbps        → unit.Rate
+	Share                     // 85%           → float64, 0.85
+	Size                      // 32MB          → unit.Bytes
+	Packets                   // 24 packets    → int
+	Length                    // 24 packets or 36kB → unit.Length
+	LinkRate                  // 100Mbps or 40pps; 0bps for none → unit.LinkRate
+	Depth                     // 24 packets, 36kB or 5ms → unit.Depth
+	Map                       // {10.0.0.1: 20kbps, …} → []Pair, values of Param.Of
 )
 
 // kinds says what a file may write for each kind.
@@ -40,7 +40,7 @@ var kinds = [...]string{
 
 // Type is how values of a Go type are read, written and ordered.
 type Type[T any] struct {
-	kind  Kind
+	kind  ValueKind
 	parse func(string) (T, error)
 	write func(T) string
 	size  func(T) float64 // by which bounds are compared; nil: it has none
@@ -139,7 +139,7 @@ func (t Type[T]) sizeOf(x T) float64 {
 
 // value is a field, whatever its type.
 type value interface {
-	kindOf() Kind
+	kindOf() ValueKind
 	text() string
 	is(text string) bool // that is its value
 	clear()
@@ -159,7 +159,7 @@ type field[T comparable] struct {
 	Type[T]
 }
 
-func (f field[T]) kindOf() Kind { return f.kind }
+func (f field[T]) kindOf() ValueKind { return f.kind }
 
 func (f field[T]) read(text string) (func(), float64, error) {
 	x, err := f.parse(text)
@@ -198,7 +198,7 @@ type keys[K comparable] struct {
 	n  int
 }
 
-func (m pairs[K, V]) kindOf() Kind { return Map }
+func (m pairs[K, V]) kindOf() ValueKind { return Map }
 
 func (m pairs[K, V]) text() string {
 	var entries []string

@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// Kind is how a field takes part in a comparison. It holds for all that the field contains or points to, but for fields
-// of structs in it that have a row of their own.
-type Kind uint8
+// FieldKind is how a field takes part in a comparison. It holds for all that the field contains or points to, except
+// for fields of structs in it that have a row of their own.
+type FieldKind uint8
 
 // Kinds of fields.
 const (
-	Plain   Kind = iota // the kind of a field that has no row: it has the same value at both moments
-	Span                // a length of time or a constant: compared like Plain
-	Instant             // a point in time: the same distance from both moments
-	Past                // an Instant that has no effect once it has passed
-	Count               // grows without limit, and only its differences have an effect: not compared
+	Plain   FieldKind = iota // the kind of a field that has no row: it has the same value at both moments
+	Span                     // a length of time or a constant: compared like Plain
+	Instant                  // a point in time: the same distance from both moments
+	Past                     // an Instant that has no effect once it has passed
+	Count                    // grows without limit, and only its differences have an effect: not compared
 	// Ignored is no state: configuration, scratch memory, what has an effect only while packets are in the network, or
 	// what the driver itself makes equal.
 	Ignored
 )
 
 // Kinds are the kinds of fields of a struct, by pointer to the field.
-type Kinds map[any]Kind
+type Kinds map[any]FieldKind
 
 // descriptions has, by struct type, a function that returns the kinds of its fields. Only init functions write to it.
-var descriptions = map[reflect.Type]func() []Kind{}
+var descriptions = map[reflect.Type]func() []FieldKind{}
 
 // Describe registers the kinds of fields of a struct. kinds is a func(x *T) Kinds, which gets a zero value of T and
 // returns pointers to fields of it; it is not called before the type is looked up. Only init functions call Describe,
@@ -44,9 +44,9 @@ func Describe(kinds any) {
 	if descriptions[t] != nil {
 		panic(fmt.Sprintf("state: %v is described twice", t))
 	}
-	descriptions[t] = func() []Kind {
+	descriptions[t] = func() []FieldKind {
 		x := reflect.New(t)
-		all := make([]Kind, t.NumField())
+		all := make([]FieldKind, t.NumField())
 		for field, kind := range f.Call([]reflect.Value{x})[0].Interface().(Kinds) { //weir:unordered each has its own place
 			all[indexOf(x, reflect.ValueOf(field))] = kind
 		}
@@ -69,7 +69,7 @@ func indexOf(x, field reflect.Value) int {
 
 // KindsOf returns the kinds of the fields of a struct type, by index. nil: the type has no description, and all its
 // fields are Plain.
-func KindsOf(t reflect.Type) []Kind {
+func KindsOf(t reflect.Type) []FieldKind {
 	if describe := descriptions[t]; describe != nil {
 		return describe()
 	}

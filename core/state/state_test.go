@@ -29,10 +29,10 @@ func init() {
 func TestKindsOf(t *testing.T) {
 	for _, x := range []struct {
 		of   reflect.Type
-		want []Kind
+		want []FieldKind
 	}{
-		{reflect.TypeFor[outer](), []Kind{Span, Count, Ignored, Plain, Instant, Past}},
-		{reflect.TypeFor[inner](), []Kind{Plain, Past}},
+		{reflect.TypeFor[outer](), []FieldKind{Span, Count, Ignored, Plain, Instant, Past}},
+		{reflect.TypeFor[inner](), []FieldKind{Plain, Past}},
 		{reflect.TypeFor[struct{ x int }](), nil},
 	} {
 		if got := KindsOf(x.of); !slices.Equal(got, x.want) {

@@ -7,15 +7,15 @@
 //     continuous again. A law compares those of two packets.
 //
 // HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records
-// in places of their own in a frame (packet.Place). A Profile is a format by its name. Formats round and wrap values. A
-// Clock is a switch's clock.
+// at positions of their own in a frame (packet.StackPosition). A Profile is a format by its name. Formats round and
+// wrap values. A Clock is a switch's clock.
 //
 //	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords
 //	what a format carries, what laws need       Field, Reader   TestLacks
 //	HPCC §4.1, figure 7: 42 bytes               HPCC            TestHPCCGolden, FuzzHPCC, TestQuantisation
 //	… more hops than fit                        HPCC.Push       TestMoreHopsThanFit
-//	… wraps of time and bytes                   Span, Unwrapper TestDelta, TestUnwrapper, TestWrappedTwice,
-//	                                                            TestDifferencesOfFieldsAsTheyCame
+//	… wraps of time and bytes                   Wraparound,     TestDelta, TestUnwrapper, TestWrappedTwice,
+//	                                            Unwrapper       TestDifferencesOfFieldsAsTheyCame
 //	… of more paths than there is room for      Unwrapper       TestMorePathsThanRoom, TestPathsThatAreGone
 //	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestShape, FuzzFormat
 //	INT-MD v2.1                                 int.go          TestStacksGolden, TestINTExamples, TestINTTransit,

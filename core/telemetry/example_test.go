@@ -16,7 +16,7 @@ func load(before, now *telemetry.Hop, rtt unit.Time) float64 {
 }
 
 // A telemetry law compares the records of two packets of a flow, hop by hop. A Format writes them into packets and
-// reads them; its Span says where fields wrap, and an Unwrapper makes them continuous again.
+// reads them; its Wraparound says where fields wrap, and an Unwrapper makes them continuous again.
 func Example() {
 	format := telemetry.NewHPCC(1)
 	unwrap := telemetry.Unwrapper{Span: format.Span()}

@@ -172,24 +172,24 @@ func (f *Format) Carries() Field {
 }
 
 // Span is after how much the records' fields begin anew.
-func (f *Format) Span() Span {
+func (f *Format) Span() Wraparound {
 	switch f.codec {
 	case codecHPCC:
 		return f.HPCC.Span()
 	case codecINT:
-		return Span{Bytes: counterModulo}
+		return Wraparound{Bytes: counterModulo}
 	case codecIOAM:
 		if f.gafni {
-			return Span{Bytes: 1 << 32}
+			return Wraparound{Bytes: 1 << 32}
 		}
-		return Span{Bytes: counterModulo}
+		return Wraparound{Bytes: counterModulo}
 	case codecIFA:
 		if f.extended {
-			return Span{Time: unit.Second << ifaSeconds, Bytes: counterModulo}
+			return Wraparound{Time: unit.Second << ifaSeconds, Bytes: counterModulo}
 		}
-		return Span{Time: unit.Second << ifaSeconds}
+		return Wraparound{Time: unit.Second << ifaSeconds}
 	}
-	return Span{}
+	return Wraparound{}
 }
 
 // Most is what the format's telemetry takes at most of a frame.

@@ -74,8 +74,8 @@ func MostMulti(slowest unit.Rate) int64 {
 }
 
 // Span is after how much the format's fields begin anew.
-func (f *HPCC) Span() Span {
-	return Span{Time: unit.Nanosecond << hpccTimeBits, Bytes: uint64(f.Multi) * hpccBytesUnit << hpccBytesBits}
+func (f *HPCC) Span() Wraparound {
+	return Wraparound{Time: unit.Nanosecond << hpccTimeBits, Bytes: uint64(f.Multi) * hpccBytesUnit << hpccBytesBits}
 }
 
 // Push writes a hop into a header, in place, as a switch does; a header of zeros is an

@@ -9,13 +9,13 @@ import (
 
 // plain is Unwrap of one path as Delta defines it: records are kept as they were made continuous, and every
 // difference is Delta's. Bytes begin so many wraps above 0 that they stay above it also where records go back: below,
-// a continuous number of bytes has another remainder by a Span that is no power of two.
+// a continuous number of bytes has another remainder by a Wraparound that is no power of two.
 type plain struct {
 	hops []Hop
 	at   unit.Time
 }
 
-func (x *plain) unwrap(s Span, now unit.Time, r []Hop) {
+func (x *plain) unwrap(s Wraparound, now unit.Time, r []Hop) {
 	same := len(x.hops) == len(r)
 	for i := range r {
 		if !same || r[i].Rate != x.hops[i].Rate {
@@ -40,7 +40,8 @@ func (x *plain) unwrap(s Span, now unit.Time, r []Hop) {
 // one or many wraps, records that were overtaken, counters that began anew, other rates, unknown bytes.
 func TestDifferencesOfFieldsAsTheyCame(t *testing.T) {
 	hpcc, odd := NewHPCC(4), NewHPCC(3)
-	spans := map[string]Span{"hpcc": hpcc.Span(), "hpcc, unit no power of two": odd.Span(), "int": {Bytes: counterModulo},
+	spans := map[string]Wraparound{"hpcc": hpcc.Span(), "hpcc, unit no power of two": odd.Span(),
+		"int":              {Bytes: counterModulo},
 		"ioam, IEEE times": {Bytes: 1 << 32}, "ifa": {Time: unit.Second << ifaSeconds},
 		"ifa, extended": {Time: unit.Second << ifaSeconds, Bytes: counterModulo}, "no wraps": {},
 		"short": {Time: 4 * us, Bytes: 1 << 16}}
@@ -51,7 +52,7 @@ func TestDifferencesOfFieldsAsTheyCame(t *testing.T) {
 	}
 }
 
-func compareUnwraps(t *testing.T, s Span, hops int) {
+func compareUnwraps(t *testing.T, s Wraparound, hops int) {
 	random := rand.New(rand.NewPCG(11, uint64(hops)))
 	u, old, now := Unwrapper{Span: s}, plain{}, unit.Time(0)
 	times, sent := make([]unit.Time, hops), make([]uint64, hops)

@@ -39,7 +39,7 @@ func TestRelative(t *testing.T) {
 		t.Error("a switch that averages no load writes one")
 	}
 	f.T = 10 * unit.Microsecond
-	if f.Wants(p) != WantsRelative || p.ExtensionBytes() != 8 || !f.Relative() || f.Span() != (Span{}) {
+	if f.Wants(p) != WantsRelative || p.ExtensionBytes() != 8 || !f.Relative() || f.Span() != (Wraparound{}) {
 		t.Errorf("wants %d in %d bytes", f.Wants(p), p.ExtensionBytes())
 	}
 	var r Records

@@ -241,7 +241,7 @@ func FuzzFormat(f *testing.F) {
 		name, p := "hpcc", &packet.Packet{}
 		if n := int(which) % (len(stacked) + 1); n > 0 {
 			name = stacked[n-1]
-			p.SetStack(packet.Place(kind&3), data)
+			p.SetStack(packet.StackPosition(kind&3), data)
 		} else {
 			p.SetExtension(0x38+kind&7, data)
 		}

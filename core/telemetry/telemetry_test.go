@@ -239,7 +239,7 @@ func TestDelta(t *testing.T) {
 		delta            int64
 		ok               bool
 		why              string
-		span             Span
+		span             Wraparound
 		oldRate, newRate unit.Rate
 	}{
 		{10 * us, 22 * us, 1280, 2560, 12 * us, 12 * us, 1280, true, "no wrap", s, g, g},
@@ -253,8 +253,8 @@ func TestDelta(t *testing.T) {
 			10 * unit.Gbps, 10 * unit.Gbps},
 		{0, 11 * ms, 0, 1280, 11 * ms, 11 * ms, 1280, false, "10.7 ms of 100 Gb/s", s, g, g},
 		{0, 10 * ms, 0, 1280, 10 * ms, 10 * ms, 1280, true, "10 ms of 100 Gb/s", s, g, g},
-		{0, 11 * ms, 0, 1280, 11 * ms, 11 * ms, 1280, true, "a format that does not wrap", Span{}, g, g},
-		{5 * us, 1 * us, 0, 0, 11 * ms, -4 * us, 0, true, "back, in a format that does not wrap", Span{}, g, g},
+		{0, 11 * ms, 0, 1280, 11 * ms, 11 * ms, 1280, true, "a format that does not wrap", Wraparound{}, g, g},
+		{5 * us, 1 * us, 0, 0, 11 * ms, -4 * us, 0, true, "back, in a format that does not wrap", Wraparound{}, g, g},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			old, new := Hop{Time: c.old, TxBytes: c.oldBytes, Rate: c.oldRate}, Hop{Time: c.new, TxBytes: c.bytes,

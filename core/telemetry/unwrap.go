@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Span is after how much a format's fields begin anew at 0; 0: they do not.
-type Span struct {
+// Wraparound is the time and the number of bytes after which a format's fields restart at 0; 0 means never.
+type Wraparound struct {
 	Time  unit.Time
 	Bytes uint64
 }
@@ -15,9 +15,9 @@ type Span struct {
 // Delta returns the time and the bytes between two records of one port. elapsed is the time between their
 // arrivals by the reader's own clock. Of all times that the field may stand for, Delta takes the one
 // nearest to elapsed. That distinguishes a gap of many wraps from a record that was overtaken (whose time
-// and bytes are negative), as long as the feedback's delay varies by less than half of Span.Time. ok is
-// false if the port could have sent Span.Bytes or more in between: the number of bytes is then unknown.
-func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64, ok bool) {
+// and bytes are negative), as long as the feedback's delay varies by less than half of Wraparound.Time. ok is
+// false if the port could have sent Wraparound.Bytes or more in between: the number of bytes is then unknown.
+func (s Wraparound) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64, ok bool) {
 	dt = new.Time - old.Time
 	// Within half a span of elapsed dt is the nearest already, and nothing has to be divided.
 	if off := elapsed - dt; s.Time > 0 && (off >= s.Time/2 || off <= -s.Time/2) {
@@ -64,7 +64,7 @@ const MostPaths = 64
 // one that was seen twice since it was seen itself. However many paths there are, and in whatever order they
 // come, those that are followed are seen several times, and those that are gone make room.
 type Unwrapper struct {
-	Span  Span
+	Span  Wraparound
 	one   latest   // of the first path: most flows have no other
 	more  []latest // of the others
 	path  int      // of the latest records that are followed: 0: one, k: more[k-1]
@@ -179,15 +179,15 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) bool {
 	return true
 }
 
-// near is a Span as Unwrap wants it for records that no field has wrapped between but, by a mask, the bytes: nearly
-// all. Delta takes 52 instructions a hop, this 25.
+// near is a Wraparound prepared for records between which no field has wrapped but, by a mask, the bytes: nearly all
+// records. Delta takes 52 instructions a hop, this 25.
 type near struct {
-	half unit.Time // of Span.Time
+	half unit.Time // of Wraparound.Time
 	mask uint64
 	most uint64 // upper word of the product of rate and time from which the bytes may be unknown
 }
 
-func (s Span) near() near {
+func (s Wraparound) near() near {
 	x := near{half: s.Time / 2, mask: s.Bytes - 1, most: ^uint64(0)}
 	if s.Time == 0 {
 		x.half = unit.Never
@@ -207,7 +207,7 @@ func (x *near) holds(dt, off unit.Time, r unit.Rate) bool {
 }
 
 // apart is Delta between a mark and a hop of the same rate.
-func (s Span) apart(old *mark, h *Hop, elapsed unit.Time) (dt unit.Time, bytes uint64, ok bool) {
+func (s Wraparound) apart(old *mark, h *Hop, elapsed unit.Time) (dt unit.Time, bytes uint64, ok bool) {
 	dt, moved, ok := s.Delta(&Hop{Time: old.at, TxBytes: old.sent, Rate: old.rate}, h, elapsed)
 	return dt, uint64(moved), ok
 }

@@ -2,8 +2,8 @@ package topology
 
 import "io"
 
-// Format is a format of files that describe a network.
-type Format struct {
+// FileFormat is a format of files that describe a network.
+type FileFormat struct {
 	Name      string // as an experiment names it: {file: fat.txt, format: hpcc}
 	Doc       string // what such a file is, in one line
 	Announces bool   // it announces its number of links; what follows them can be ignored
@@ -13,8 +13,8 @@ type Format struct {
 }
 
 // Formats are those of the HPCC simulator and of htsim.
-func Formats() []Format {
-	return []Format{
+func Formats() []FileFormat {
+	return []FileFormat{
 		{Name: "hpcc", Doc: "topology of the HPCC simulator", Announces: true, Read: ReadHPCC},
 		{Name: "htsim", Doc: ".topo file of htsim", Read: readHTSim},
 	}

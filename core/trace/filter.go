@@ -9,7 +9,7 @@ import (
 // Filter picks records: those that have all that it asks for. The zero value asks
 // for nothing and picks all.
 type Filter struct {
-	Kinds    []Kind
+	Kinds    []EventKind
 	Ports    []string  // patterns, * stands for any characters
 	Nodes    []string  // patterns
 	Flows    []int64   // numbers
@@ -22,7 +22,7 @@ func (f *Filter) Match(r *Record) bool {
 	if r.At < f.From || f.To > 0 && r.At >= f.To {
 		return false
 	}
-	return one(f.Kinds, func(k Kind) bool { return k == r.Kind }) &&
+	return one(f.Kinds, func(k EventKind) bool { return k == r.Kind }) &&
 		one(f.Ports, func(p string) bool { return like(p, r.Port) }) &&
 		one(f.Nodes, func(p string) bool { return like(p, r.Node) }) &&
 		one(f.Flows, func(n int64) bool { return n == r.Flow }) &&

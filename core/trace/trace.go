@@ -5,23 +5,23 @@ import (
 	"weir/core/unit"
 )
 
-// Kind is what happened to a packet.
-type Kind uint8
+// EventKind is the type of a packet's event.
+type EventKind uint8
 
 // Kinds of events. A host's NIC takes packets from its endpoints when it can send,
 // so that only switches have Enqueue and Drop.
 const (
-	Enqueue  Kind = iota // it entered a queue of the port
-	Transmit             // the port begins to send it
-	Drop                 // the switch dropped it, for a Reason
-	Lost                 // the link will lose it, for a Reason; the time is that of its transmission's begin
-	Arrive               // its last bit is at the other end of the port's link
-	Kinds                // how many there are
+	Enqueue  EventKind = iota // it entered a queue of the port
+	Transmit                  // the port begins to send it
+	Drop                      // the switch dropped it, for a Reason
+	Lost                      // the link will lose it, for a Reason; the time is that of its transmission's begin
+	Arrive                    // its last bit is at the other end of the port's link
+	Kinds                     // how many there are
 )
 
 var kindNames = [Kinds]string{"enqueue", "transmit", "drop", "lost", "arrive"}
 
-func (k Kind) String() string {
+func (k EventKind) String() string {
 	if k < Kinds {
 		return kindNames[k]
 	}
@@ -32,10 +32,10 @@ func (k Kind) String() string {
 func KindNames() []string { return kindNames[:] }
 
 // ParseKind returns the kind of a name.
-func ParseKind(name string) (Kind, bool) {
+func ParseKind(name string) (EventKind, bool) {
 	for k, n := range kindNames {
 		if n == name {
-			return Kind(k), true
+			return EventKind(k), true
 		}
 	}
 	return 0, false
@@ -47,7 +47,7 @@ const None = -1
 // Event is what a switch or a link reports about an event, beside the packet.
 type Event struct {
 	At           unit.Time
-	Kind         Kind
+	Kind         EventKind
 	Node         int32  // where it happened: of Arrive the receiving node, else the port's
 	Port         int32  // 2·link + end, as in outcome.Result.Ports, or None
 	Reason       string // of Drop and Lost, one word
@@ -63,7 +63,7 @@ type Observer interface {
 // Record is one event with everything that files say about it.
 type Record struct {
 	At               unit.Time
-	Kind             Kind
+	Kind             EventKind
 	Node, Port       string      // Port is "" if there is none
 	Flow             int64       // number in the run, or None
 	Packet           packet.Kind // data, acknowledgement, …

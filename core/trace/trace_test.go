@@ -203,7 +203,7 @@ func TestFilter(t *testing.T) {
 		want string // indices of sample
 	}{
 		{Filter{}, "0123456"},
-		{Filter{Kinds: []Kind{Drop, Lost}}, "346"},
+		{Filter{Kinds: []EventKind{Drop, Lost}}, "346"},
 		{Filter{Ports: []string{"s1->*"}}, "1234"},
 		{Filter{Ports: []string{"client0->s1", "server->s1"}}, "05"},
 		{Filter{Nodes: []string{"client?"}}, "0"},
@@ -211,7 +211,7 @@ func TestFilter(t *testing.T) {
 		{Filter{Hosts: []string{"client1", "fd00::2"}}, "34"},
 		{Filter{From: unit.Second}, "123456"},
 		{Filter{From: unit.Second, To: unit.Second + 7}, "12"},
-		{Filter{Kinds: []Kind{Drop}, Flows: []int64{7}}, "3"},
+		{Filter{Kinds: []EventKind{Drop}, Flows: []int64{7}}, "3"},
 		{Filter{Ports: []string{"["}}, ""},
 	} {
 		t.Run(fmt.Sprintf("%+v", c.f), func(t *testing.T) {

@@ -13,7 +13,7 @@ type Control struct {
 	Pacer      Pacer
 	KeepsNext  bool // a new rate does not move the pending send
 
-	State   cc.State
+	State   cc.RecoveryState
 	Recover int64 // the state ends when the sender's acknowledged numbers reach it
 	Gate    NackGate
 	Reduces bool // NACKs of switches are losses (NacksLoss)
@@ -45,7 +45,7 @@ func (c *Control) Notify(now unit.Time, n cc.Notice) {
 
 // Enter changes the state of recovery, and passes l to the controller. upTo is what Recover becomes. All but the end of
 // a recovery counts as a reduction for NACKs.
-func (c *Control) Enter(now unit.Time, state cc.State, upTo int64, l cc.Loss) {
+func (c *Control) Enter(now unit.Time, state cc.RecoveryState, upTo int64, l cc.Loss) {
 	c.State, c.Recover = state, upTo
 	if l.Kind != cc.Recovered {
 		c.Gate.Note(now)

@@ -32,19 +32,19 @@ type NACKPacer struct {
 	// are over soon. RDMA's and UDP's packets go one by one: so held, 256 of them took half as long again.
 	Bursts bool
 
-	gap    unit.Time // between packets; 0: none
-	least  unit.Time // below it there is none: a quarter of the first one
-	next   unit.Time // nothing goes before
-	begun  unit.Time // when a NACK began this round trip
-	ends   unit.Time // when it is over; 0: there is none
-	offer  unit.Time // of a packet at the rate offered
-	got    int       // packets delivered in the round trip
-	credit int       // of these, those that no packet has followed yet
-	row    int       // packets delivered in a row
-	vain   int       // round trips in a row in which none was
-	draws  uint32
-	since  bool // the last round trip of NACKs something was delivered
-	again  bool // in the round trip, what had been sent again was gone again
+	gap             unit.Time // between packets; 0: none
+	minGap          unit.Time // below it there is none: a quarter of the first one
+	nextSend        unit.Time // nothing goes before
+	roundStart      unit.Time // when a NACK began this round trip
+	roundEnd        unit.Time // when it is over; 0: there is none
+	offeredGap      unit.Time // of a packet at the rate offered
+	deliveredCount  int       // packets delivered in the round trip
+	credit          int       // of these, those that no packet has followed yet
+	streak          int       // packets delivered in a row
+	emptyRounds     int       // round trips in a row without a delivered packet
+	drawCount       uint32
+	deliveredBefore bool // the last round trip of NACKs something was delivered
+	resentLost      bool // in the round trip, what had been sent again was gone again
 }
 
 // patience is how many vain round trips there are before the gap may be twice what is offered.
@@ -65,31 +65,31 @@ const atOnce = 2
 // Nacked is told of a NACK that says that a packet is gone. again says that it had been sent again for another;
 // supply is the rate that the switch offers (0: it does not say) for packets of so many bytes.
 func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
-	if h.ends == 0 {
-		h.begun, h.ends, h.got, h.credit, h.again = now, now+max(rtt, 1), 0, atOnce, false
+	if h.roundEnd == 0 {
+		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, atOnce, false
 	}
-	h.again = h.again || again
-	if h.row, h.offer = 0, unit.Never>>24; supply > 0 {
-		h.offer = min(h.offer, unit.TransmitTime(unit.Bytes(size), supply))
+	h.resentLost = h.resentLost || again
+	if h.streak, h.offeredGap = 0, unit.Never>>24; supply > 0 {
+		h.offeredGap = min(h.offeredGap, unit.TransmitTime(unit.Bytes(size), supply))
 	}
 }
 
 // Delivered is told of packets that have arrived.
 func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
-	h.vain, h.since = 0, true
-	if h.ends > 0 {
-		h.got += packets
+	h.emptyRounds, h.deliveredBefore = 0, true
+	if h.roundEnd > 0 {
+		h.deliveredCount += packets
 		h.credit += packets
 		return
 	}
 	for ; packets > 0 && h.gap > 0; packets-- {
-		h.row = min(h.row+1, h.parts()/2)
-		closes := h.gap / unit.Time(h.parts()) * unit.Time(h.row)
+		h.streak = min(h.streak+1, h.parts()/2)
+		closes := h.gap / unit.Time(h.parts()) * unit.Time(h.streak)
 		if h.gap < rtt {
 			closes = unit.Time(float64(closes) * float64(h.gap) / float64(rtt))
 		}
-		if h.gap -= closes + 1; h.gap < h.least {
-			h.gap, h.next = 0, 0
+		if h.gap -= closes + 1; h.gap < h.minGap {
+			h.gap, h.nextSend = 0, 0
 		}
 	}
 }
@@ -99,51 +99,51 @@ func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 // mostly taken back. Without that an attacker on the path, who NACKs everything, has a sender wait
 // as long as it ever does.
 func (h *NACKPacer) Refuted() {
-	if h.gap /= 4; h.gap < h.least {
+	if h.gap /= 4; h.gap < h.minGap {
 		h.gap = 0
 	}
-	h.next = 0
+	h.nextSend = 0
 }
 
 // Waits reports whether a NACK has begun a round trip that Update has not ended yet.
-func (h *NACKPacer) Waits() bool { return h.ends > 0 }
+func (h *NACKPacer) Waits() bool { return h.roundEnd > 0 }
 
 // Update ends it when it is over or nothing is in flight. limit is the longest gap.
 func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32) {
-	if h.ends == 0 || now < h.ends && inFlight > 0 {
+	if h.roundEnd == 0 || now < h.roundEnd && inFlight > 0 {
 		return
 	}
-	h.ends = 0
-	since := h.since || h.got > 0
-	h.since = false
+	h.roundEnd = 0
+	since := h.deliveredBefore || h.deliveredCount > 0
+	h.deliveredBefore = false
 	first, most := h.gap == 0, limit
 	if h.Bursts {
-		most = min(h.most(rtt), limit)
+		most = min(h.maxGap(rtt), limit)
 	}
 	switch {
-	case h.got == 0 && (!since || !first):
-		if h.vain = min(h.vain+1, 20*patience); !h.Bursts {
-			most = min(max(h.most(rtt), h.gap), limit)
+	case h.deliveredCount == 0 && (!since || !first):
+		if h.emptyRounds = min(h.emptyRounds+1, 20*patience); !h.Bursts {
+			most = min(max(h.maxGap(rtt), h.gap), limit)
 		}
 		h.gap = max(2*h.gap, rtt)
-	case h.got > 0 && (h.again || !first):
-		h.gap = max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got))
+	case h.deliveredCount > 0 && (h.resentLost || !first):
+		h.gap = max(h.gap, max(rtt, now-h.roundStart)/unit.Time(h.deliveredCount))
 	default:
 		return
 	}
 	if h.gap = min(h.gap, most); first {
-		h.least = h.gap / 4
+		h.minGap = h.gap / 4
 	}
 	h.Sent(now, seed)
 }
 
-// most is the longest gap that the offer allows.
-func (h *NACKPacer) most(rtt unit.Time) unit.Time {
+// maxGap is the longest gap that the offer allows.
+func (h *NACKPacer) maxGap(rtt unit.Time) unit.Time {
 	packets := unit.Time(3)
 	if h.Bursts {
 		packets = 1
 	}
-	return max(packets*h.offer<<(h.vain/patience), rtt)
+	return max(packets*h.offeredGap<<(h.emptyRounds/patience), rtt)
 }
 
 // Sent is told of a packet that has gone. The next one waits for about the gap, at random, lest senders that were told
@@ -153,15 +153,16 @@ func (h *NACKPacer) Sent(now unit.Time, seed uint32) {
 		h.credit--
 	}
 	if h.gap > 0 {
-		h.draws++
-		h.next = now + h.gap/2 + h.gap/1024*unit.Time(packet.FlowHash(packet.Addr(seed), packet.Addr(h.draws), 0, 0, 0)>>22)
+		h.drawCount++
+		draw := packet.FlowHash(packet.Addr(seed), packet.Addr(h.drawCount), 0, 0, 0) >> 22
+		h.nextSend = now + h.gap/2 + h.gap/1024*unit.Time(draw)
 	}
 }
 
 // Ready is when the next packet may go.
 func (h *NACKPacer) Ready() unit.Time {
-	if h.ends > 0 && h.credit == 0 {
-		return max(h.ends, h.next)
+	if h.roundEnd > 0 && h.credit == 0 {
+		return max(h.roundEnd, h.nextSend)
 	}
-	return h.next
+	return h.nextSend
 }

@@ -88,7 +88,7 @@ func TestNACKPacerGap(t *testing.T) {
 
 // A NACK of what arrives all the same makes no gap that lasts.
 func TestNACKPacerRefuted(t *testing.T) {
-	h := NACKPacer{gap: 100 * us, least: 5 * us, next: unit.Second}
+	h := NACKPacer{gap: 100 * us, minGap: 5 * us, nextSend: unit.Second}
 	for _, want := range []unit.Time{25 * us, 6250 * unit.Nanosecond, 0} {
 		if h.Refuted(); h.gap != want || h.Ready() != 0 {
 			t.Errorf("a gap of %v until %v, want %v", h.gap, h.Ready(), want)
@@ -102,11 +102,11 @@ func TestNACKPacerSpreads(t *testing.T) {
 	for seed := range uint32(1000) {
 		h := NACKPacer{gap: 100 * us}
 		h.Sent(0, seed)
-		if h.next < 50*us || h.next > 150*us {
-			t.Fatalf("a gap of %v", h.next)
+		if h.nextSend < 50*us || h.nextSend > 150*us {
+			t.Fatalf("a gap of %v", h.nextSend)
 		}
-		sum += h.next
-		seen[h.next] = true
+		sum += h.nextSend
+		seen[h.nextSend] = true
 	}
 	if mean := sum / 1000; mean < 95*us || mean > 105*us || len(seen) < 300 {
 		t.Errorf("gaps of %v on average, %d of 1000 differ", mean, len(seen))

@@ -103,14 +103,14 @@ func (h *Histogram) Reset() {
 	h.n = 0
 }
 
-// Class is the values between Low and High, of which there were Count.
-type Class struct {
+// Bin is a bin of a histogram: Count values between Low and High.
+type Bin struct {
 	Low, High Time
 	Count     uint64
 }
 
 // Middle is a class's middle, which stands for its values.
-func (c Class) Middle() Time { return c.Low + (c.High-c.Low)/2 }
+func (c Bin) Middle() Time { return c.Low + (c.High-c.Low)/2 }
 
 // CountUpTo fills counts with how many values were at most each of limits, which ascend. Of
 // a class that a limit cuts, all values count as its middle.
@@ -132,11 +132,11 @@ func (h *Histogram) CountUpTo(limits []Time, counts []uint64) {
 }
 
 // Classes returns those that are not empty, ascending.
-func (h *Histogram) Classes() (out []Class) {
+func (h *Histogram) Classes() (out []Bin) {
 	for i, n := range h.counts {
 		if n > 0 {
 			low, high := bounds(i)
-			out = append(out, Class{Time(low), Time(high), n})
+			out = append(out, Bin{Time(low), Time(high), n})
 		}
 	}
 	return out

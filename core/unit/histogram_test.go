@@ -43,7 +43,7 @@ func TestHistogram(t *testing.T) {
 			t.Errorf("class %d begins at %d, within the one before", i, c.Low)
 		}
 	}
-	if h.Count() != 6 || total != 6 || classes[0].Count != 2 || classes[1] != (Class{5, 5, 2}) {
+	if h.Count() != 6 || total != 6 || classes[0].Count != 2 || classes[1] != (Bin{5, 5, 2}) {
 		t.Errorf("counts are %+v", classes)
 	}
 	if m := classes[2].Middle(); math.Abs(float64(m-Microsecond)) > float64(Microsecond)/128 {

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Format is a form of files that list flows.
-type Format struct {
+// FileFormat is a format of files that list flows.
+type FileFormat struct {
 	Name      string // as an experiment names it: {file: mix.txt, format: hpcc}
 	Doc       string // what such a file is, in a line
 	Program   string // whose files these are, for errors
@@ -24,8 +24,8 @@ type Format struct {
 }
 
 // Formats are those of the HPCC simulator and of htsim.
-func Formats() []Format {
-	return []Format{
+func Formats() []FileFormat {
+	return []FileFormat{
 		{Name: "hpcc", Doc: "flow list of the HPCC simulator", Program: "the HPCC simulator", Announces: true, Ports: true,
 			Read: func(r io.Reader, file string, _ unit.Time) ([]Flow, error) { return ReadHPCCFlows(r, file) }},
 		{Name: "htsim", Doc: "connection matrix (.cm) of htsim, with time_unit", Program: "htsim",

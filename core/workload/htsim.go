@@ -79,8 +79,8 @@ type matrix struct {
 	text             string
 	fields           []string
 	end              ending
-	nodes, announced int64 // −1: not read yet
-	nodesAt          Place // the line of nodes, and its column as Src
+	nodes, announced int64        // −1: not read yet
+	nodesAt          FilePosition // the line of nodes, and its column as Src
 	flows            []Flow
 	ids              map[int64]int // of flows, with their lines
 	chained          int64         // triggers that are announced; −1: none are
@@ -120,7 +120,7 @@ func (m *matrix) read() (err error) {
 	switch key := m.fields[0]; {
 	case key == "Nodes" && m.nodes < 0:
 		if m.nodes, err = m.number(1, "the number of nodes", 1, 1<<24); err == nil {
-			m.nodesAt = Place{Line: m.line, Src: columnOf(m.text, 1)}
+			m.nodesAt = FilePosition{Line: m.line, Src: columnOf(m.text, 1)}
 		}
 		return err
 	case key == "Connections" && m.announced < 0:
@@ -170,7 +170,8 @@ func (m *matrix) ends() (f Flow, err error) {
 	if ends[0] == ends[1] {
 		return f, m.errorAt(columns[1], "the flow goes from node %d to itself", ends[0])
 	}
-	return Flow{Src: ends[0], Dst: ends[1], Start: -1, At: Place{Line: m.line, Src: columns[0], Dst: columns[1]}}, nil
+	return Flow{Src: ends[0], Dst: ends[1], Start: -1, At: FilePosition{Line: m.line, Src: columns[0], Dst: columns[1]}},
+		nil
 }
 
 // remedies are what to write instead of a word that htsim's own reader knows and this one refuses.

@@ -22,12 +22,12 @@ type Flow struct {
 	Port     int // destination port: the HPCC simulator has 100 for normal flows, 200 for incast
 	Size     unit.Bytes
 	Start    unit.Time
-	At       Place
+	At       FilePosition
 }
 
-// Place is where a file has a flow; all count from 1, columns in bytes. It is zero for
+// FilePosition is the position of a flow in a file; all count from 1, columns in bytes. It is zero for
 // a flow that comes from no file.
-type Place struct {
+type FilePosition struct {
 	Line            int
 	Src, Dst, Start int // columns
 }
@@ -168,7 +168,8 @@ func (l *flowLine) flow(end ending) (f Flow, err error) {
 	if err != nil {
 		return f, l.errorf(column(5), "the start is %q: %v", l.words[5], err)
 	}
-	return Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, Place{l.line, column(0), column(1),
+	return Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, FilePosition{l.line, column(0),
+		column(1),
 		column(5)}}, nil
 }
 

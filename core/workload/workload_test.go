@@ -18,8 +18,8 @@ func TestReadHPCCFlows(t *testing.T) {
 	_, err := ReadHPCCFlows(strings.NewReader("3\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n1 2 0 65535 "+
 		"500000\t2.000000000001\n"), "x.flow")
 	want := []Flow{
-		{0, 9, 3, 100, 2 * unit.MB, 2 * unit.Second, Place{2, 1, 3, 19}},
-		{17, 0, 3, 200, 1, 2*unit.Second + unit.Nanosecond, Place{4, 2, 5, 15}},
+		{0, 9, 3, 100, 2 * unit.MB, 2 * unit.Second, FilePosition{2, 1, 3, 19}},
+		{17, 0, 3, 200, 1, 2*unit.Second + unit.Nanosecond, FilePosition{4, 2, 5, 15}},
 	}
 	// the third starts before the second
 	var e *FormatError
@@ -160,7 +160,7 @@ func FuzzReadHPCCFlows(f *testing.F) {
 		again, err := ReadHPCCFlows(&b, "x.flow")
 		for _, list := range [][]Flow{flows, again} {
 			for i := range list {
-				list[i].At = Place{} // another file
+				list[i].At = FilePosition{} // another file
 			}
 		}
 		if err != nil || !reflect.DeepEqual(flows, again) {

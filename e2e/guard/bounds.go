@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Key names a bound.
-type Key struct{ Workload, Figure string }
+// BoundKey identifies a bound by its workload and figure.
+type BoundKey struct{ Workload, Figure string }
 
 // Bound is the last that was recorded under a key.
 type Bound struct {
@@ -23,7 +23,7 @@ type Bound struct {
 }
 
 // Bounds are those that hold.
-type Bounds map[Key]Bound
+type Bounds map[BoundKey]Bound
 
 // A file of bounds is a log: a record has a line with its day, Go's release and the reason, and an indented line for
 // each bound that it moves, with the workload, the figure, and the bound or gone. The last word on a bound holds, those
@@ -35,7 +35,7 @@ var heading = regexp.MustCompile(`^(\d{4}-\d\d-\d\d) (go\d+\.\S+): (.+)$`)
 // Read reads a file of bounds.
 func Read(in io.Reader) (Bounds, error) {
 	held, day, release := Bounds{}, "", ""
-	var moved map[Key]bool
+	var moved map[BoundKey]bool
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
@@ -48,7 +48,7 @@ func Read(in io.Reader) (Bounds, error) {
 			if day, release, err = head(line); err == nil && day < before {
 				err = fmt.Errorf("the record of %s is after that of %s; records are appended", day, before)
 			}
-			moved = map[Key]bool{}
+			moved = map[BoundKey]bool{}
 		} else if moved == nil {
 			err = fmt.Errorf("a bound before the first record's day and reason")
 		} else {
@@ -82,11 +82,11 @@ func reason(why string) error {
 }
 
 // take reads a line of a record.
-func (b Bounds) take(words []string, release string, moved map[Key]bool) error {
+func (b Bounds) take(words []string, release string, moved map[BoundKey]bool) error {
 	if len(words) != 3 {
 		return fmt.Errorf("%q is no bound; it has a workload, a figure and a number", strings.Join(words, " "))
 	}
-	k := Key{words[0], words[1]}
+	k := BoundKey{words[0], words[1]}
 	before, known := b[k]
 	f, ok := figure(k.Figure)
 	switch {
@@ -116,7 +116,7 @@ func (b Bounds) take(words []string, release string, moved map[Key]bool) error {
 
 // Judge compares what was measured with its bounds. It tells all that is wrong, also bounds of what is not measured any
 // more, unless absent says that this machine cannot measure their figure.
-func (b Bounds) Judge(measured map[Key]float64, present string, absent func(figure string) bool) (wrong []string) {
+func (b Bounds) Judge(measured map[BoundKey]float64, present string, absent func(figure string) bool) (wrong []string) {
 	wrong = b.Compare(measured, present)
 	for _, k := range keys(b) {
 		if _, there := measured[k]; !there && !absent(k.Figure) {
@@ -127,7 +127,7 @@ func (b Bounds) Judge(measured map[Key]float64, present string, absent func(figu
 }
 
 // Compare describes each measured figure that does not keep to its bound. The release of Go that runs is present.
-func (b Bounds) Compare(measured map[Key]float64, present string) (wrong []string) {
+func (b Bounds) Compare(measured map[BoundKey]float64, present string) (wrong []string) {
 	for _, k := range keys(measured) {
 		f, ok := figure(k.Figure)
 		bound, held := b[k]
@@ -141,12 +141,12 @@ func (b Bounds) Compare(measured map[Key]float64, present string) (wrong []strin
 }
 
 // Record is what is to be appended to a file of bounds so that those that have moved hold; nil if none has.
-func (b Bounds) Record(measured map[Key]float64, present string, day time.Time, why string) ([]byte, error) {
+func (b Bounds) Record(measured map[BoundKey]float64, present string, day time.Time, why string) ([]byte, error) {
 	if err := reason(why); err != nil {
 		return nil, err
 	}
 	var rows bytes.Buffer
-	row := func(k Key, value string) { fmt.Fprintf(&rows, "\t%-12s %-20s %s\n", k.Workload, k.Figure, value) }
+	row := func(k BoundKey, value string) { fmt.Fprintf(&rows, "\t%-12s %-20s %s\n", k.Workload, k.Figure, value) }
 	for _, k := range keys(measured) {
 		f, ok := figure(k.Figure)
 		if !ok {
@@ -169,15 +169,15 @@ func (b Bounds) Record(measured map[Key]float64, present string, day time.Time, 
 }
 
 // keys are those of a table, by workload and in the order of figures.
-func keys[V any](table map[Key]V) []Key {
-	var sorted []Key
+func keys[V any](table map[BoundKey]V) []BoundKey {
+	var sorted []BoundKey
 	for k := range table {
 		sorted = append(sorted, k)
 	}
 	place := func(name string) int {
 		return slices.IndexFunc(Figures, func(f Figure) bool { return f.Name == name })
 	}
-	slices.SortFunc(sorted, func(a, b Key) int {
+	slices.SortFunc(sorted, func(a, b BoundKey) int {
 		if a.Workload != b.Workload {
 			return strings.Compare(a.Workload, b.Workload)
 		}

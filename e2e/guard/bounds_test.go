@@ -71,10 +71,10 @@ func workloads(t *testing.T) []string {
 // meter collects what is measured.
 type meter struct {
 	sync.Mutex
-	figures map[guard.Key]float64
+	figures map[guard.BoundKey]float64
 }
 
-func newMeter() *meter { return &meter{figures: map[guard.Key]float64{}} }
+func newMeter() *meter { return &meter{figures: map[guard.BoundKey]float64{}} }
 
 // countAll measures all that needs no other program.
 func (m *meter) countAll(t *testing.T) {
@@ -85,7 +85,7 @@ func (m *meter) countAll(t *testing.T) {
 func (m *meter) set(workload, figure string, value float64) {
 	m.Lock()
 	defer m.Unlock()
-	m.figures[guard.Key{Workload: workload, Figure: figure}] = value
+	m.figures[guard.BoundKey{Workload: workload, Figure: figure}] = value
 }
 
 func name(workload string) string { return strings.TrimSuffix(filepath.Base(workload), ".yaml") }
@@ -94,11 +94,11 @@ func (m *meter) counted(t *testing.T, workloads []string) {
 	bounds, _ := recorded(t)
 	for _, w := range workloads {
 		t.Run(name(w), func(t *testing.T) {
-			figures := func(c *guard.Counts) map[guard.Key]float64 {
-				return map[guard.Key]float64{{name(w), "events/hop"}: c.Events, {name(w), "allocations/packet"}: c.PerPacket,
+			figures := func(c *guard.RunCosts) map[guard.BoundKey]float64 {
+				return map[guard.BoundKey]float64{{name(w), "events/hop"}: c.Events, {name(w), "allocations/packet"}: c.PerPacket,
 					{name(w), "allocations/flow"}: c.PerFlow}
 			}
-			c, err := guard.Count(app.Registry(), w, func(c *guard.Counts) bool {
+			c, err := guard.Count(app.Registry(), w, func(c *guard.RunCosts) bool {
 				return len(bounds.Compare(figures(c), runtime.Version())) == 0
 			})
 			if err != nil {

@@ -10,17 +10,17 @@ import (
 	"weir/worlds/sim"
 )
 
-// Counts are events a hop of an experiment's two runs together, and what it allocates. The runs
+// RunCosts are the events per hop of an experiment's two runs together, and their allocations. The runs
 // differ in how long flows are, and in nothing else: what the second allocates more is what packets
 // cost, the rest of the first what flows and the start do.
-type Counts struct{ Events, PerPacket, PerFlow float64 }
+type RunCosts struct{ Events, PerPacket, PerFlow float64 }
 
 // maxCounts is how often Count runs an experiment at most.
 const maxCounts = 3
 
 // Count carries out the two runs, again while holds returns false for what was counted so far. The runtime and the
 // program's other goroutines allocate, too, which adds to a run's allocations by chance: the smallest number counts.
-func Count(r *experiment.Registry, name string, holds func(*Counts) bool) (*Counts, error) {
+func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*RunCosts, error) {
 	src, err := r.Open(name)
 	if err != nil {
 		return nil, err
@@ -78,13 +78,13 @@ func count(c *sim.Config) (tally, error) {
 }
 
 // compare returns what packets and flows cost by the tallies of the two runs.
-func compare(runs [2]tally) (*Counts, error) {
+func compare(runs [2]tally) (*RunCosts, error) {
 	short, long := runs[0], runs[1]
 	if long.packets < short.packets*5/4 || long.flows == 0 {
 		return nil, fmt.Errorf("%v packets in the second run, %v in the first; too few to compare", long.packets,
 			short.packets)
 	}
-	c := &Counts{Events: (short.events + long.events) / (short.hops + long.hops)}
+	c := &RunCosts{Events: (short.events + long.events) / (short.hops + long.hops)}
 	c.PerPacket = max(long.mallocs-short.mallocs, 0) / (long.packets - short.packets)
 	c.PerFlow = max(short.mallocs-c.PerPacket*short.packets, 0) / long.flows
 	return c, nil

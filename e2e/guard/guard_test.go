@@ -34,7 +34,7 @@ func TestReads(t *testing.T) {
 	want := map[string]guard.Bound{"instructions/hop": {Value: 900, Go: "go1.26.2"}, "events/hop": {Value: 1.5,
 		Go: "go1.26.1"}}
 	for figure, bound := range want {
-		if got := b[guard.Key{Workload: "a", Figure: figure}]; got != bound {
+		if got := b[guard.BoundKey{Workload: "a", Figure: figure}]; got != bound {
 			t.Errorf("%s: %v, want %v", figure, got, bound)
 		}
 	}
@@ -102,9 +102,9 @@ func TestJudges(t *testing.T) {
 		{"one packet in two", "allocations/packet", 1, 0.5, same, "a gain that is not held"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := guard.Key{Workload: "a", Figure: c.figure}
+			k := guard.BoundKey{Workload: "a", Figure: c.figure}
 			b := guard.Bounds{k: {Value: c.bound, Go: same}}
-			wrong := strings.Join(b.Judge(map[guard.Key]float64{k: c.measured}, c.present, nil), "; ")
+			wrong := strings.Join(b.Judge(map[guard.BoundKey]float64{k: c.measured}, c.present, nil), "; ")
 			if (c.want == "") != (wrong == "") || !strings.Contains(wrong, c.want) {
 				t.Errorf("%q, want %q", wrong, c.want)
 			}
@@ -115,7 +115,7 @@ func TestJudges(t *testing.T) {
 // Figures without a bound, and bounds without a figure, are told.
 func TestJudgesWhatIsMissing(t *testing.T) {
 	b := held(t, log)
-	measured := map[guard.Key]float64{{Workload: "a", Figure: "instructions/hop"}: 900,
+	measured := map[guard.BoundKey]float64{{Workload: "a", Figure: "instructions/hop"}: 900,
 		{Workload: "new", Figure: "bytes/host"}: 1}
 	for skipped, want := range map[string]string{
 		"":           "new: bytes/host has no bound; a: events/hop has a bound, but is not measured",
@@ -132,8 +132,10 @@ func TestJudgesWhatIsMissing(t *testing.T) {
 func TestRecords(t *testing.T) {
 	b := held(t, log)
 	day := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
-	key := func(workload, figure string) guard.Key { return guard.Key{Workload: workload, Figure: figure} }
-	measured := map[guard.Key]float64{key("a", "instructions/hop"): 902, key("a", "events/hop"): 1.4,
+	key := func(workload, figure string) guard.BoundKey {
+		return guard.BoundKey{Workload: workload, Figure: figure}
+	}
+	measured := map[guard.BoundKey]float64{key("a", "instructions/hop"): 902, key("a", "events/hop"): 1.4,
 		key("c", "bytes/host"): 7}
 	more, err := b.Record(measured, "go1.26.2", day, "events are merged")
 	const want = "\n2026-01-04 go1.26.2: events are merged\n\ta            events/hop           1.4000\n" +

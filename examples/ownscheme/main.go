@@ -20,7 +20,7 @@ func main() {
 	r := app.Registry()
 	r.Controllers = append(r.Controllers, aimd.Scheme())
 	r.Programs = append(r.Programs, early.Scheme())
-	r.Measures = append(r.Measures, slowest.Kind())
+	r.Measures = append(r.Measures, slowest.Definition())
 	r.Topologies = append(r.Topologies, ring.Scheme())
 	r.Workloads = append(r.Workloads, rpc.Sizes())
 	r.Formats = append(r.Formats, flowlist.Format())

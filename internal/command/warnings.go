@@ -15,7 +15,7 @@ var WarnAgentMetrics = scheme.WarningKind{ID: "agent-metrics-open",
 // MetricsWarnings warns of metrics of an agent at an address that other machines reach.
 func MetricsWarnings(address string) (all []document.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
-		all = append(all, document.Warn(WarnAgentMetrics, document.Place{}, "metrics are at %s, for all who can reach it",
+		all = append(all, document.Warn(WarnAgentMetrics, document.Position{}, "metrics are at %s, for all who can reach it",
 			address))
 	}
 	return all

@@ -49,7 +49,7 @@ func (Command) Run(d *command.DocsFlags, e *command.Env) error {
 }
 
 // pageNames are those of all pages.
-func pageNames(s *Site) string {
+func pageNames(s *Website) string {
 	var all []string
 	for _, p := range s.Pages {
 		all = append(all, p.Name())

@@ -14,7 +14,7 @@ import (
 )
 
 // link turns the links of a page to files into links to pages of the site, and records the broken ones.
-func (s *Site) link(p *Page) {
+func (s *Website) link(p *Page) {
 	line := 1 // of the block that a node is in
 	walk(p.tree, func(n ast.Node) {
 		if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
@@ -49,7 +49,7 @@ func (p *Page) lineOf(block int, destination []byte) int {
 }
 
 // resolve is where a link of a page leads in the site.
-func (s *Site) resolve(p *Page, to string) (string, error) {
+func (s *Website) resolve(p *Page, to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func (p *Page) near(id string) string {
 }
 
 // page is that of a file.
-func (s *Site) page(file string) *Page {
+func (s *Website) page(file string) *Page {
 	for _, p := range s.Pages {
 		if p.File == file {
 			return p

@@ -19,8 +19,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Site is all pages, in the order in which they are listed.
-type Site struct {
+// Website is all pages, in the order in which they are listed.
+type Website struct {
 	Pages  []*Page
 	Broken []BrokenLink // links to no file or to no heading, in the order of pages
 
@@ -76,8 +76,8 @@ var markdown = goldmark.New(
 
 // New reads all files of Markdown that a file system has. README.md comes first, then the pages that it links to, in
 // its order, then the others.
-func New(files fs.FS) (*Site, error) {
-	s := &Site{files: files, attached: map[string]bool{}}
+func New(files fs.FS) (*Website, error) {
+	s := &Website{files: files, attached: map[string]bool{}}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".md" {
 			return err
@@ -108,7 +108,7 @@ func New(files fs.FS) (*Site, error) {
 }
 
 // Page is the page of a file, or of a name without its folder and ending (spec); nil if there is none.
-func (s *Site) Page(name string) *Page {
+func (s *Website) Page(name string) *Page {
 	for _, p := range s.Pages {
 		if name == p.File || name == strings.TrimSuffix(p.File, ".md") || name == p.Path {
 			return p
@@ -190,7 +190,7 @@ func parse(name string, source []byte) *Page {
 }
 
 // arrange puts the pages in the order in which the front page links to them.
-func (s *Site) arrange() {
+func (s *Website) arrange() {
 	rank := map[string]int{front: 0}
 	if p := s.Page(front); p != nil {
 		walk(p.tree, func(n ast.Node) {

@@ -251,7 +251,7 @@ func TestOrder(t *testing.T) {
 
 // The site is written into a folder of its own only, and again over itself.
 func TestWrite(t *testing.T) {
-	site := func(list ...string) *Site {
+	site := func(list ...string) *Website {
 		s, err := New(pages(list...))
 		if err != nil {
 			t.Fatal(err)

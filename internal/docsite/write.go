@@ -24,7 +24,7 @@ var assets embed.FS
 var frame = template.Must(template.ParseFS(assets, "assets/page.html.tmpl"))
 
 // Files are all files of the site by their paths: the same for the same pages.
-func (s *Site) Files() (map[string][]byte, error) {
+func (s *Website) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, p := range s.Pages {
 		var b bytes.Buffer
@@ -64,7 +64,7 @@ type found struct {
 }
 
 // Index is what is searched, as JSON: a list of all sections of all pages.
-func (s *Site) Index() ([]byte, error) {
+func (s *Website) Index() ([]byte, error) {
 	var all []found
 	for _, p := range s.Pages {
 		for _, part := range p.Sections {
@@ -93,7 +93,7 @@ type entry struct {
 	Parts       []Heading // of the page that is shown
 }
 
-func (s *Site) view(p *Page) view {
+func (s *Website) view(p *Page) view {
 	v := view{Page: p, Root: strings.Repeat("../", strings.Count(p.Path, "/"))}
 	for i, other := range s.Pages {
 		e := entry{Title: other.Title, Link: relative(p.Path, other.Path), Here: other == p}
@@ -119,7 +119,7 @@ const markHead = "Made by weir docs --site, which writes these files anew:\n"
 
 // Write writes the site into a folder: one that is not there, is empty, or has a site, whose files that are no longer
 // part of it go.
-func (s *Site) Write(dir string) error {
+func (s *Website) Write(dir string) error {
 	files, err := s.Files()
 	if err != nil {
 		return err

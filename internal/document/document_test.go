@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-var kind = Kind{Name: "recipe", Whole: "a recipe", First: "title, …"}
+var kind = FileKind{Name: "recipe", Whole: "a recipe", First: "title, …"}
 
 // All that is wrong comes together, in the order of the file.
 func Example() {
-	r := NewReader(Kind{Name: "recipe", Whole: "a recipe", First: "title, …"})
+	r := NewReader(FileKind{Name: "recipe", Whole: "a recipe", First: "title, …"})
 	root := Parse(r, "soup.yaml", []byte("titel: soup\nserves: many\n"))
 	r.Keys(root, "key", []string{"title", "serves"})
 	r.Integer(root.Find("serves"), 1, 20)
@@ -66,7 +66,7 @@ func TestDefault(t *testing.T) {
 	}
 	var defaults Defaults
 	defaults.Note(part)
-	defaults.Settle()
+	defaults.WriteShared()
 	if got := root.Flow(); got != "{a: {b: 1, c: 2}}" {
 		t.Error(got)
 	}
@@ -93,7 +93,7 @@ func TestSettle(t *testing.T) {
 		}
 		defaults.Note(part)
 	}
-	defaults.Settle()
+	defaults.WriteShared()
 	if got, want := root.Flow(), "[{b: 1, same: 0}, {x: {same: 0}}, y, z]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -72,24 +72,26 @@ func (e InputErrors) Error() string {
 	return strings.Join(s, "\n")
 }
 
-// Place is where a value stands.
-type Place struct {
+// Position is the position of a value in a file.
+type Position struct {
 	File         string
 	Line, Column int
 }
 
 // String is file:line:column.
-func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", text.Shown(p.File), p.Line, p.Column) }
+func (p Position) String() string {
+	return fmt.Sprintf("%s:%d:%d", text.Shown(p.File), p.Line, p.Column)
+}
 
 // Reader reads the values of a file, and of the files that it names, and collects errors.
 type Reader struct {
 	files map[string][]byte // by the name that errors give them
 	// Bound is what stands for the $key at a place, now.
-	Bound  map[Place]string
+	Bound  map[Position]string
 	errors InputErrors
-	failed []Place        // of errors
-	unsaid map[Place]bool // of those that are too many
-	kind   Kind
+	failed []Position        // of errors
+	unsaid map[Position]bool // of those that are too many
+	kind   FileKind
 	once   bool // a place has one error at most
 	// repeated is how often a place has been wrong again since then
 	repeated int
@@ -97,15 +99,15 @@ type Reader struct {
 	idle     map[use]string // why they do not act; "": they do
 }
 
-// Kind is a kind of file as messages name it.
-type Kind struct {
+// FileKind is a kind of file, as messages name it.
+type FileKind struct {
 	Name  string // experiment
 	Whole string // an experiment
 	First string // what such a file begins with
 }
 
 // NewReader returns one for a file of a kind.
-func NewReader(k Kind) *Reader { return &Reader{kind: k} }
+func NewReader(k FileKind) *Reader { return &Reader{kind: k} }
 
 // Ok reports whether nothing was wrong so far.
 func (r *Reader) OK() bool { return len(r.errors) == 0 }
@@ -147,13 +149,13 @@ const (
 )
 
 // Fail notes an error at a place, once. Of those after the first mostErrors it keeps the number of places.
-func (r *Reader) Fail(at Place, allowed, format string, args ...any) {
+func (r *Reader) Fail(at Position, allowed, format string, args ...any) {
 	r.fail(at, allowed, shorten(fmt.Sprintf(format, args...), longMessage))
 }
 
 // Tell notes an error as Fail does, with a message that may have several lines, in each of which whoever made it has
 // bounded what a file gives: no line loses its middle.
-func (r *Reader) Tell(at Place, message string) {
+func (r *Reader) Tell(at Position, message string) {
 	lines := strings.Split(message, "\n")
 	if more := len(lines) - mostFacts; more > 0 {
 		lines = append(lines[:mostFacts], fmt.Sprintf("and %d more", more))
@@ -164,7 +166,7 @@ func (r *Reader) Tell(at Place, message string) {
 	r.fail(at, "", strings.Join(lines, "\n"))
 }
 
-func (r *Reader) fail(at Place, allowed, message string) {
+func (r *Reader) fail(at Position, allowed, message string) {
 	if r.full(at) {
 		return
 	}
@@ -191,12 +193,12 @@ func (r *Reader) fail(at Place, allowed, message string) {
 func (r *Reader) Again() { r.once = true }
 
 // full reports whether no further error is said. One at a place that has none is counted then.
-func (r *Reader) full(at Place) bool {
+func (r *Reader) full(at Position) bool {
 	if len(r.errors) < mostErrors {
 		return false
 	}
 	if r.unsaid == nil {
-		r.unsaid = map[Place]bool{}
+		r.unsaid = map[Position]bool{}
 	}
 	r.unsaid[at] = true
 	return true

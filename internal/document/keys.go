@@ -243,9 +243,9 @@ func (m Map) standard(k *Key, text, source string) *Node {
 
 // fillList is fill for a list of plain values.
 func (t *Node) fillList(name, items, source string) *Node {
-	v := &Node{Place: t.Place, Kind: List, From: defaultOf + source}
+	v := &Node{Position: t.Position, Kind: List, From: defaultOf + source}
 	for _, x := range strings.Split(items, ", ") {
-		v.Items = append(v.Items, &Node{Place: t.Place, Text: x})
+		v.Items = append(v.Items, &Node{Position: t.Position, Text: x})
 	}
 	t.Set(name, v)
 	return v

@@ -22,7 +22,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 	what := "parameter of " + s.Name
 	for _, k := range t.Keys {
 		if !slices.Contains(names, k.Name) {
-			r.Unknown(k.Place, what, k.Name, names)
+			r.Unknown(k.Position, what, k.Name, names)
 		}
 	}
 	t.declared = true
@@ -52,7 +52,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 
 // use is a parameter that a file gives.
 type use struct {
-	at   Place
+	at   Position
 	name string
 }
 
@@ -62,9 +62,9 @@ func (r *Reader) use(s *scheme.Scheme, params *scheme.Params, t *Node) {
 		if p.IsDefault() || !p.Conditional() {
 			continue
 		}
-		u := use{t.Place, p.Name}
+		u := use{t.Position, p.Name}
 		if v := t.Find(p.Name); v != nil {
-			u.at = v.Place
+			u.at = v.Position
 		}
 		if _, known := r.idle[u]; !known {
 			r.used = append(r.used, u)
@@ -98,17 +98,17 @@ func (r *Reader) set(s *scheme.Scheme, p *scheme.Param, t *Node) {
 		p.Clear()
 		for _, k := range t.Keys {
 			if err := p.Key(k.Name); err != nil {
-				r.wrong(s, &Node{Place: k.Place}, err)
+				r.wrong(s, &Node{Position: k.Position}, err)
 			} else if k.Value.Kind != Scalar {
-				r.Fail(k.Value.Place, p.Form(), "%s of %s is %v", p.Name, s.Name, k.Value.Kind)
+				r.Fail(k.Value.Position, p.Form(), "%s of %s is %v", p.Name, s.Name, k.Value.Kind)
 			} else if err := p.Put(k.Name, k.Value.Text); err != nil {
 				r.wrong(s, k.Value, err)
 			}
 		}
 	case p.Kind == scheme.Map:
-		r.Fail(t.Place, "a map", "%s of %s is %v", p.Name, s.Name, t.Kind)
+		r.Fail(t.Position, "a map", "%s of %s is %v", p.Name, s.Name, t.Kind)
 	case t.Kind != Scalar:
-		r.Fail(t.Place, p.Form(), "%s of %s is %v", p.Name, s.Name, t.Kind)
+		r.Fail(t.Position, p.Form(), "%s of %s is %v", p.Name, s.Name, t.Kind)
 	default:
 		if err := p.Set(t.Text); err != nil {
 			r.wrong(s, t, err)
@@ -121,12 +121,12 @@ func (r *Reader) set(s *scheme.Scheme, p *scheme.Param, t *Node) {
 func (r *Reader) wrong(s *scheme.Scheme, t *Node, err error) {
 	var e *scheme.Error
 	if !errors.As(err, &e) {
-		r.Fail(t.Place, "", "%v", err)
+		r.Fail(t.Position, "", "%v", err)
 		return
 	}
-	at := t.Place
+	at := t.Position
 	if v := t.Find(e.Param); v != nil {
-		at = v.Place
+		at = v.Position
 	}
 	if len(e.Words) > 0 {
 		r.Unknown(at, e.Param+" of "+s.Name, e.Text, e.Words)

@@ -23,7 +23,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, which some editors write
 	r.Remember(file, data)
 	if len(data) > int(LargestFile) {
-		r.Fail(Place{file, 1, 1}, "up to "+LargestFile.String(), "%s of more than %v", r.kind.Whole, LargestFile)
+		r.Fail(Position{file, 1, 1}, "up to "+LargestFile.String(), "%s of more than %v", r.kind.Whole, LargestFile)
 		return nil
 	}
 	if !r.IsText(file, data, true) {
@@ -31,7 +31,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	}
 	defer func() { // the YAML library has panicked on garbage before; garbage is an input error
 		if garbage := recover(); garbage != nil {
-			r.Fail(Place{file, 1, 1}, "", "this is not YAML: %v", r)
+			r.Fail(Position{file, 1, 1}, "", "this is not YAML: %v", r)
 			t = nil
 		}
 	}()
@@ -41,7 +41,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	}
 	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // convertEntry says it with its place
 	if err != nil {
-		at := Place{file, 1, 1}
+		at := Position{file, 1, 1}
 		var tk interface{ GetToken() *token.Token }
 		if x, ok := err.(interface{ GetToken() *token.Token }); ok {
 			tk = x
@@ -58,10 +58,10 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	}
 	switch {
 	case len(f.Docs) > 1:
-		r.Fail(Place{file, 1, 1}, "one", "the file has %d YAML documents", len(f.Docs))
+		r.Fail(Position{file, 1, 1}, "one", "the file has %d YAML documents", len(f.Docs))
 		return nil
 	case len(f.Docs) == 0 || f.Docs[0].Body == nil:
-		r.Fail(Place{file, 1, 1}, r.kind.First, "the file is empty")
+		r.Fail(Position{file, 1, 1}, r.kind.First, "the file is empty")
 		return nil
 	}
 	return r.convert(file, f.Docs[0].Body, 0)
@@ -87,7 +87,7 @@ func (r *Reader) IsText(file string, data []byte, strict bool) bool {
 		before := data[:from]
 		line := bytes.Count(before, []byte("\n")) + 1
 		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-		here := Place{file, line, column}
+		here := Position{file, line, column}
 		if bad {
 			r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
 		} else {
@@ -98,7 +98,7 @@ func (r *Reader) IsText(file string, data []byte, strict bool) bool {
 }
 
 // acts notes a character that does something where it is shown, or hides.
-func (r *Reader) acts(here Place, c rune) {
+func (r *Reader) acts(here Position, c rune) {
 	switch {
 	case c == '\n':
 		r.Fail(here, "one line (> joins lines)", "this has several lines: %s", text.Escaped(c))
@@ -113,7 +113,7 @@ func (r *Reader) acts(here Place, c rune) {
 
 // Printable checks that a name or a value has nothing that acts where it is shown: YAML can write it as an
 // escape.
-func (r *Reader) Printable(here Place, s string) bool {
+func (r *Reader) Printable(here Position, s string) bool {
 	at, c, bad := text.Find(s)
 	if at < 0 {
 		return true
@@ -155,16 +155,16 @@ func escapes(s []rune, c rune) bool {
 	return ok && named == c
 }
 
-func at(file string, tk *token.Token) Place {
+func at(file string, tk *token.Token) Position {
 	if tk == nil || tk.Position == nil {
-		return Place{file, 1, 1}
+		return Position{file, 1, 1}
 	}
-	return Place{file, tk.Position.Line, tk.Position.Column}
+	return Position{file, tk.Position.Line, tk.Position.Column}
 }
 
 func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	here := at(file, n.GetToken())
-	t := &Node{Place: here}
+	t := &Node{Position: here}
 	if depth > deepest {
 		r.Fail(here, fmt.Sprintf("%d levels", deepest), "the file is nested too deeply")
 		return t
@@ -177,13 +177,13 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 			r.convertEntry(file, t, v, depth, lines)
 		}
 		if len(t.Keys) > 0 && !n.IsFlowStyle {
-			t.Place = t.Keys[0].Place
+			t.Position = t.Keys[0].Position
 		}
 	case *ast.MappingValueNode:
 		t.Kind = Mapping
 		r.convertEntry(file, t, n, depth, map[string]int{})
 		if len(t.Keys) > 0 {
-			t.Place = t.Keys[0].Place
+			t.Position = t.Keys[0].Position
 		}
 	case *ast.SequenceNode:
 		t.Kind = List

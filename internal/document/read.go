@@ -12,12 +12,12 @@ import (
 // Keys checks that t is a map with only these keys.
 func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
-		r.Fail(t.Place, "a map with "+Choices(allowed), "this is %v", t.Kind)
+		r.Fail(t.Position, "a map with "+Choices(allowed), "this is %v", t.Kind)
 		return false
 	}
 	for _, k := range t.Keys {
 		if !slices.Contains(allowed, k.Name) {
-			r.Unknown(k.Place, what, k.Name, allowed)
+			r.Unknown(k.Position, what, k.Name, allowed)
 		}
 	}
 	return true
@@ -29,13 +29,13 @@ func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, for
 		if slices.Contains(known, k.Name) || Nearest(k.Name, known) != key {
 			continue
 		}
-		if slices.Contains(r.failed, k.Place) || r.unsaid[k.Place] {
+		if slices.Contains(r.failed, k.Position) || r.unsaid[k.Position] {
 			return // it has been said
 		}
-		r.Unknown(k.Place, what, k.Name, known)
+		r.Unknown(k.Position, what, k.Name, known)
 		return
 	}
-	r.Fail(t.Place, allowed, format, args...)
+	r.Fail(t.Position, allowed, format, args...)
 }
 
 // Default returns a key's value; if it is missing, the default, which it fills in.
@@ -50,7 +50,7 @@ func (r *Reader) Default(t *Node, key, standard, from string) *Node {
 // Text returns a scalar's text.
 func (r *Reader) Text(t *Node) string {
 	if t.Kind != Scalar {
-		r.Fail(t.Place, "a plain value", "this is %v", t.Kind)
+		r.Fail(t.Position, "a plain value", "this is %v", t.Kind)
 		return ""
 	}
 	return t.Text
@@ -59,7 +59,7 @@ func (r *Reader) Text(t *Node) string {
 func (r *Reader) Integer(t *Node, low, high int) int {
 	n, err := strconv.Atoi(r.Text(t))
 	if t.Kind == Scalar && (err != nil || n < low || n > high) {
-		r.Fail(t.Place, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.Text)
+		r.Fail(t.Position, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.Text)
 		return low
 	}
 	return max(n, low)
@@ -75,7 +75,7 @@ func Read[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
 func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
 	v, err := parse(r.Text(t))
 	if err != nil && t.Kind == Scalar {
-		r.Fail(t.Place, "", "%v", err)
+		r.Fail(t.Position, "", "%v", err)
 	}
 	return v, err == nil && t.Kind == Scalar
 }
@@ -83,7 +83,7 @@ func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) 
 func (r *Reader) Positive(t *Node) unit.Time {
 	v, ok := ReadOK(r, t, unit.ParseTime)
 	if ok && v <= 0 {
-		r.Fail(t.Place, "a time above 0", "%q is not above 0", t.Text)
+		r.Fail(t.Position, "a time above 0", "%q is not above 0", t.Text)
 	}
 	return max(v, 1)
 }
@@ -91,36 +91,36 @@ func (r *Reader) Positive(t *Node) unit.Time {
 func (r *Reader) Word(t *Node, what string, words []string) string {
 	w := r.Text(t)
 	if t.Kind == Scalar && !slices.Contains(words, w) {
-		r.Unknown(t.Place, what, w, words)
+		r.Unknown(t.Position, what, w, words)
 	}
 	return w
 }
 
 // InFile is a place in a file that the spec names. Readers count columns in bytes, and
 // errors in characters.
-func (r *Reader) InFile(name string, line, column int) Place {
+func (r *Reader) InFile(name string, line, column int) Position {
 	text := r.LineIn(name, line)
-	return Place{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
+	return Position{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
 }
 
 // Named splits an entry that is a name or {name: {parameters}}.
 func (r *Reader) Named(t *Node, what string) (string, *Node) {
 	if t.Kind == Scalar {
 		// give its parameters a place in the resolved file
-		params := &Node{Place: t.Place, Kind: Mapping}
+		params := &Node{Position: t.Position, Kind: Mapping}
 		name := t.Text
-		*t = Node{Place: t.Place, Kind: Mapping, Keys: []Entry{{t.Place, name, params}}, Orig: t.Orig, From: t.From}
+		*t = Node{Position: t.Position, Kind: Mapping, Keys: []Entry{{t.Position, name, params}}, Orig: t.Orig, From: t.From}
 		return name, params
 	}
 	if t.Kind != Mapping || len(t.Keys) != 1 || t.Keys[0].Value.Kind != Mapping {
-		r.Fail(t.Place, "name, or {name: {parameter: value}}", "this does not name a %s", what)
+		r.Fail(t.Position, "name, or {name: {parameter: value}}", "this does not name a %s", what)
 		return "", nil
 	}
 	return t.Keys[0].Name, t.Keys[0].Value
 }
 
 // Unknown records that a word is not one of those allowed, with the nearest one.
-func (r *Reader) Unknown(at Place, what, word string, words []string) {
+func (r *Reader) Unknown(at Position, what, word string, words []string) {
 	if r.full(at) { // before the nearest is looked for, and all are listed
 		return
 	}

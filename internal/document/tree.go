@@ -11,7 +11,7 @@ import (
 // Node is a value of a file: a scalar (text), a list or a map, with
 // its place. From says where it comes from if not from the file itself.
 type Node struct {
-	Place
+	Position
 	Kind   NodeKind
 	Text   string  // of a scalar
 	quoted bool    // of a scalar
@@ -38,7 +38,7 @@ func (k NodeKind) String() string { return [...]string{"a value", "a list", "a m
 
 // Entry is one key of a map, with its place.
 type Entry struct {
-	Place
+	Position
 	Name  string
 	Value *Node
 }
@@ -65,7 +65,7 @@ func (t *Node) Set(name string, value *Node) {
 			return
 		}
 	}
-	t.Keys = append(t.Keys, Entry{value.Place, name, value})
+	t.Keys = append(t.Keys, Entry{value.Position, name, value})
 }
 
 // Copy returns a deep copy whose parts refer to the originals.
@@ -86,7 +86,7 @@ func Copy(t *Node) *Node {
 		c.Keys = make([]Entry, len(t.Keys))
 		for i := range t.Keys {
 			k := &t.Keys[i]
-			c.Keys[i] = Entry{k.Place, k.Name, Copy(k.Value)}
+			c.Keys[i] = Entry{k.Position, k.Name, Copy(k.Value)}
 		}
 	}
 	return &c
@@ -100,14 +100,14 @@ func Clone(t *Node) *Node {
 		c.Items = append(c.Items, Clone(x))
 	}
 	for _, k := range t.Keys {
-		c.Keys = append(c.Keys, Entry{k.Place, k.Name, Clone(k.Value)})
+		c.Keys = append(c.Keys, Entry{k.Position, k.Name, Clone(k.Value)})
 	}
 	return &c
 }
 
-// fill adds a default to a map. Defaults.Settle writes it into what the map was copied from.
+// fill adds a default to a map. Defaults.WriteShared writes it into what the map was copied from.
 func (t *Node) fill(name, text, source string) *Node {
-	v := &Node{Place: t.Place, Text: text, From: defaultOf + source}
+	v := &Node{Position: t.Position, Text: text, From: defaultOf + source}
 	t.Set(name, v)
 	return v
 }

@@ -11,13 +11,13 @@ import (
 // Warning is a report about something that may work otherwise than its author means.
 type Warning struct {
 	Kind scheme.WarningKind
-	At   Place  // in a file; without a line: no place
-	Port string // that it is about (scheme.Remark.Port); "": no port
+	At   Position // in a file; without a line: no place
+	Port string   // that it is about (scheme.Remark.Port); "": no port
 	Text string
 }
 
 // Warn returns a warning whose text follows from format and args as in package fmt.
-func Warn(kind scheme.WarningKind, at Place, format string, args ...any) Warning {
+func Warn(kind scheme.WarningKind, at Position, format string, args ...any) Warning {
 	return Warning{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 

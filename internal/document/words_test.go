@@ -14,7 +14,7 @@ func TestMessagesAreCapped(t *testing.T) {
 	}
 	r := NewReader(kind)
 	for i := range 8000 {
-		at := Place{File: "x.yaml", Line: 8000 - i, Column: 1}
+		at := Position{File: "x.yaml", Line: 8000 - i, Column: 1}
 		r.Unknown(at, "name", fmt.Sprint("wrod", i), words)
 		r.Unknown(at, "name", fmt.Sprint("wrod", i), words) // again at its place
 	}
@@ -28,7 +28,7 @@ func TestMessagesAreCapped(t *testing.T) {
 	}
 	long := strings.Repeat("n", 100000)
 	r = NewReader(kind)
-	r.Unknown(Place{File: "--set " + long, Line: 1, Column: 1}, "name", long, []string{"a", long})
+	r.Unknown(Position{File: "--set " + long, Line: 1, Column: 1}, "name", long, []string{"a", long})
 	if said := r.Err().Error(); len(said) > 800 || strings.Count(said, "…") != 3 {
 		t.Errorf("%d bytes: %.1000s", len(said), said)
 	}
@@ -38,12 +38,12 @@ func TestMessagesAreCapped(t *testing.T) {
 func TestTell(t *testing.T) {
 	r := NewReader(kind)
 	line := strings.Repeat("rank 7 waits for rank 8, ", 12)
-	r.Tell(Place{File: "x.yaml"}, "it waits\n"+line+"\n"+line)
+	r.Tell(Position{File: "x.yaml"}, "it waits\n"+line+"\n"+line)
 	if said := r.Err().Error(); strings.Count(said, line) != 2 || strings.Contains(said, "…") {
 		t.Error(said)
 	}
 	r = NewReader(kind)
-	r.Tell(Place{File: "x.yaml"}, strings.Repeat(strings.Repeat("n", 100000)+"\n", 1000))
+	r.Tell(Position{File: "x.yaml"}, strings.Repeat(strings.Repeat("n", 100000)+"\n", 1000))
 	if said := r.Err().Error(); len(said) > 40000 || !strings.HasSuffix(said, "\nand 969 more") {
 		t.Errorf("%d bytes: …%s", len(said), said[len(said)-100:])
 	}
@@ -60,7 +60,7 @@ func TestMeant(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			r := NewReader(kind)
-			r.Unknown(Place{File: "x.yaml"}, "host", x.word, []string{x.known})
+			r.Unknown(Position{File: "x.yaml"}, "host", x.word, []string{x.known})
 			_, got, _ := strings.Cut(r.Err().Error(), "is not known")
 			if got, _, _ = strings.Cut(got, "; allowed"); got != x.want {
 				t.Errorf("%q, want %q", got, x.want)

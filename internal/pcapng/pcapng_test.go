@@ -230,7 +230,8 @@ func little() []byte {
 		if err != nil {
 			panic(err)
 		}
-		r := trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.Kind(i%2), Port: "a->s", Src: "a",
+		r := trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.EventKind(i%2), Port: "a->s",
+			Src:   "a",
 			Frame: frame, FrameBytes: len(frame), Reason: "full"}
 		p.Write(&r)
 	}

@@ -149,7 +149,8 @@ func TestSocket(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if want := (ring.Counts{Received: 104, Lost: uint64(100 - got), TooLong: 2}); c != want || got < 8 || got >= 100 {
+		if want := (ring.SocketCounters{Received: 104, Lost: uint64(100 - got),
+			TooLong: 2}); c != want || got < 8 || got >= 100 {
 			t.Errorf("%d frames taken; counted %+v, want %+v", got, c, want)
 		}
 		return nil

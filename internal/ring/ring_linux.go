@@ -22,8 +22,8 @@ type Config struct {
 	Promiscuous bool
 }
 
-// Counts is what a socket has counted since it was opened.
-type Counts struct {
+// SocketCounters are the counters of a socket since it was opened.
+type SocketCounters struct {
 	Received uint64 // frames that the kernel had for the ring
 	Lost     uint64 // of these, frames for which the ring had no room
 	TooLong  uint64 // frames longer than a slot, or than MaxFrame when they were to leave
@@ -39,7 +39,7 @@ type Socket struct {
 	mask   uint32
 	at     uint32 // slot that is next
 	tags   bool
-	counts Counts
+	counts SocketCounters
 
 	room     int          // bytes of a frame that is to leave
 	parts    []unix.Iovec // frames that are to leave, which stay where they are
@@ -333,7 +333,7 @@ func (s *Socket) Err() error {
 }
 
 // Counts returns what was counted so far. It is a system call.
-func (s *Socket) Counts() (Counts, error) {
+func (s *Socket) Counts() (SocketCounters, error) {
 	st, err := unix.GetsockoptTpacketStats(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
 		return s.counts, os.NewSyscallError("PACKET_STATISTICS", err)

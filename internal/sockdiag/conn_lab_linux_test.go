@@ -139,12 +139,12 @@ func TestLoopback(t *testing.T) {
 				t.Error("without congestion control")
 			}
 
-			some, err := c.Dump(x.family, Filter{States: []State{Established}, LocalPort: local.Port(),
+			some, err := c.Dump(x.family, Filter{States: []TCPState{Established}, LocalPort: local.Port(),
 				RemotePort: remote.Port()})
 			if err != nil || len(some) != 1 || find(some, local, remote) == nil {
 				t.Errorf("by its ports: %v, %v", some, err)
 			}
-			some, err = c.Dump(x.family, Filter{States: []State{Listen}, LocalPort: remote.Port()})
+			some, err = c.Dump(x.family, Filter{States: []TCPState{Listen}, LocalPort: remote.Port()})
 			if err != nil || len(some) != 1 || some[0].State != Listen || some[0].Remote.Port() != 0 {
 				t.Errorf("the listening one: %v, %v", some, err)
 			}

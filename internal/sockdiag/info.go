@@ -13,12 +13,12 @@ var ne = binary.NativeEndian
 // little says in which order this machine's bit fields are.
 var little = ne.Uint16([]byte{1, 0}) == 1
 
-// State is that of a TCP socket (RFC 9293 §3.3.2; net/tcp_states.h).
-type State uint8
+// TCPState is the state of a TCP socket (RFC 9293 §3.3.2; net/tcp_states.h).
+type TCPState uint8
 
 // States.
 const (
-	Established State = 1 + iota
+	Established TCPState = 1 + iota
 	SynSent
 	SynReceived // with a socket of its own: Fast Open, simultaneous open
 	FinWait1
@@ -38,7 +38,7 @@ var states = [...]string{
 	Listen: "LISTEN", Closing: "CLOSING", NewSynReceived: "NEW-SYN-RECEIVED",
 }
 
-func (s State) String() string {
+func (s TCPState) String() string {
 	if int(s) < len(states) && states[s] != "" {
 		return states[s]
 	}
@@ -66,19 +66,19 @@ func (s CAState) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// Options are what the two ends have agreed upon (TCPI_OPT_*).
-type Options uint8
+// TCPOptions are the options that both ends have negotiated (TCPI_OPT_*).
+type TCPOptions uint8
 
 // Options.
 const (
-	Timestamps            Options = 1 << iota // RFC 7323 §3
-	SACK                                      // RFC 2018
-	WindowScale                               // RFC 7323 §2
-	ECN                                       // RFC 3168 §6.1.1
-	ECNSeen                                   // a packet with an ECN codepoint has come
-	SynData                                   // data in the SYN were acknowledged (RFC 7413)
-	MicrosecondTimestamps                     // TCP_USEC_TS
-	FastOpenChild                             // a server's, opened by Fast Open
+	Timestamps            TCPOptions = 1 << iota // RFC 7323 §3
+	SACK                                         // RFC 2018
+	WindowScale                                  // RFC 7323 §2
+	ECN                                          // RFC 3168 §6.1.1
+	ECNSeen                                      // a packet with an ECN codepoint has come
+	SynData                                      // data in the SYN were acknowledged (RFC 7413)
+	MicrosecondTimestamps                        // TCP_USEC_TS
+	FastOpenChild                                // a server's, opened by Fast Open
 )
 
 // NoLimit is a rate at which nothing is held back.
@@ -92,16 +92,16 @@ type Info struct {
 	// TIME-WAIT and requests at a listening socket.
 	Size int
 
-	State              State   // [tcpi_state]
-	CAState            CAState // [tcpi_ca_state]
-	Retransmits        uint8   // timeouts in a row without an answer [tcpi_retransmits]
-	Probes             uint8   // window probes and keep-alives without an answer [tcpi_probes]
-	Backoff            uint8   // how often the timeout was doubled [tcpi_backoff]
-	Options            Options // [tcpi_options]
-	SendWindowScale    uint8   // that of windows which the other end offers, in bits [tcpi_snd_wscale]
-	ReceiveWindowScale uint8   // that of windows which it is offered, in bits [tcpi_rcv_wscale]
-	AppLimited         bool    // DeliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
-	FastOpenFail       uint8   // why there was no Fast Open; 0 if there was none to fail [tcpi_fastopen_client_fail]
+	State              TCPState   // [tcpi_state]
+	CAState            CAState    // [tcpi_ca_state]
+	Retransmits        uint8      // timeouts in a row without an answer [tcpi_retransmits]
+	Probes             uint8      // window probes and keep-alives without an answer [tcpi_probes]
+	Backoff            uint8      // how often the timeout was doubled [tcpi_backoff]
+	Options            TCPOptions // [tcpi_options]
+	SendWindowScale    uint8      // that of windows which the other end offers, in bits [tcpi_snd_wscale]
+	ReceiveWindowScale uint8      // that of windows which it is offered, in bits [tcpi_rcv_wscale]
+	AppLimited         bool       // DeliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
+	FastOpenFail       uint8      // why there was no Fast Open; 0 if there was none to fail [tcpi_fastopen_client_fail]
 
 	RTO        unit.Time  // retransmission timeout (RFC 6298) [tcpi_rto]
 	ATO        unit.Time  // how long an ACK waits at present [tcpi_ato]
@@ -333,7 +333,8 @@ func (i *Info) ParseInfo(sent []byte) {
 	ms := func(at int) unit.Time { return unit.Time(u32(at)) * unit.Millisecond }
 	*i = Info{
 		Size:  len(sent),
-		State: State(b[0]), CAState: CAState(b[1]), Retransmits: b[2], Probes: b[3], Backoff: b[4], Options: Options(b[5]),
+		State: TCPState(b[0]), CAState: CAState(b[1]), Retransmits: b[2], Probes: b[3], Backoff: b[4],
+		Options:         TCPOptions(b[5]),
 		SendWindowScale: bits(b[6], 0, 4), ReceiveWindowScale: bits(b[6], 4, 4),
 		AppLimited: bits(b[7], 0, 1) != 0, FastOpenFail: bits(b[7], 1, 2),
 		RTO: us(8), ATO: us(12), SendMSS: size(16), ReceiveMSS: size(20),

@@ -84,7 +84,7 @@ func TestHosts(t *testing.T) {
 
 		for i, conn := range []*net.TCPConn{here, there} {
 			local, remote := conn.LocalAddr().(*net.TCPAddr).AddrPort(), conn.RemoteAddr().(*net.TCPAddr).AddrPort()
-			all, err := diag[i].Dump(x.family, sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}})
+			all, err := diag[i].Dump(x.family, sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Established}})
 			if err != nil || len(all) != 1 || all[0].Local != local || all[0].Remote != remote {
 				t.Fatalf("end %d: %+v, %v", i, all, err)
 			}

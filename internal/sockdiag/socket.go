@@ -15,7 +15,7 @@ import (
 type Socket struct {
 	// Addresses and ports; those of IPv4 are given as such, also of a socket of IPv6.
 	Local, Remote netip.AddrPort
-	State         State
+	State         TCPState
 	// came, and the application has not read it; of a listening socket connections that wait for accept(2)
 	Received unit.Bytes
 	Unsent   unit.Bytes // written, and not acknowledged; of a listening socket the most connections that may wait
@@ -90,7 +90,7 @@ type Vegas struct {
 
 // Filter says which sockets are wanted. The zero value of each field means all.
 type Filter struct {
-	States                []State
+	States                []TCPState
 	LocalPort, RemotePort uint16
 	// Storage is the descriptor of a BPF map, of storage of sockets, to be read with them if it is above 0. That
 	// takes CAP_BPF and CAP_NET_ADMIN.
@@ -244,7 +244,7 @@ func (s *Socket) parse(b []byte) error {
 	*s = Socket{
 		Local:  netip.AddrPortFrom(local, binary.BigEndian.Uint16(b[4:])),
 		Remote: netip.AddrPortFrom(remote, binary.BigEndian.Uint16(b[6:])),
-		State:  State(b[1]),
+		State:  TCPState(b[1]),
 		Cookie: uint64(ne.Uint32(b[44:])) | uint64(ne.Uint32(b[48:]))<<32,
 		// expires is at 52: of a timer that nobody here asks for
 		Received: unit.Bytes(ne.Uint32(b[56:])), Unsent: unit.Bytes(ne.Uint32(b[60:])), UID: ne.Uint32(b[64:]),

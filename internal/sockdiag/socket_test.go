@@ -276,7 +276,8 @@ func TestNames(t *testing.T) {
 		got  fmt.Stringer
 		want string
 	}{
-		{TimeWait, "TIME-WAIT"}, {State(0), "state 0"}, {State(99), "state 99"}, {CALoss, "loss"}, {CAState(9), "state 9"},
+		{TimeWait, "TIME-WAIT"}, {TCPState(0), "state 0"}, {TCPState(99), "state 99"}, {CALoss, "loss"}, {CAState(9),
+			"state 9"},
 		{Rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")),
 			"sixteen bytes 16"},
 	} {

@@ -37,7 +37,7 @@ func Framing(r *document.Reader, t *document.Node, names []string) packet.Framin
 	size := func(t *document.Node) int32 {
 		n, ok := document.ReadOK(r, t, unit.ParseBytes)
 		if ok && (n < 0 || n > packet.MostOverhead) {
-			r.Fail(t.Place, "0 B … 256 B", "%s is not possible here", t.Text)
+			r.Fail(t.Position, "0 B … 256 B", "%s is not possible here", t.Text)
 		}
 		return int32(n)
 	}

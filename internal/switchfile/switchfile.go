@@ -14,9 +14,9 @@ import (
 // Program is one entry of a list of programs, with its parameters.
 type Program struct {
 	Scheme *dataplane.Scheme
-	Config scheme.Config    // its parameters
-	Traits dataplane.Traits // with these parameters
-	At     document.Place   // of its name
+	Config scheme.Config     // its parameters
+	Traits dataplane.Traits  // with these parameters
+	At     document.Position // of its name
 	entry  *document.Node
 	params *document.Node
 }
@@ -38,14 +38,14 @@ func (x *Served) Remarks(r *document.Reader, s *dataplane.SwitchContext,
 	remarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)
 }
 
-func remarks(r *document.Reader, s *dataplane.SwitchContext, who string, c scheme.Config, place document.Place,
+func remarks(r *document.Reader, s *dataplane.SwitchContext, who string, c scheme.Config, place document.Position,
 	params *document.Node, warn func(w document.Warning, excess float64)) {
 	for _, x := range dataplane.Check(c, s) {
 		at, text := place, x.Text
 		if x.Param != "" {
 			text = x.Param + ": " + text
-			if v := params.Find(x.Param); v != nil && v.Place.Line > 0 {
-				at = v.Place
+			if v := params.Find(x.Param); v != nil && v.Position.Line > 0 {
+				at = v.Position
 			}
 		}
 		if text = who + ": " + text; s.Switch != "" {
@@ -88,7 +88,7 @@ const (
 // Programs reads a list of programs of those known, each once: the names, or {name: {parameter: value}}.
 func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
-		r.Fail(t.Place, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
+		r.Fail(t.Position, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
 		return nil
 	}
 	var names []string
@@ -98,7 +98,7 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 	sort.Strings(names)
 	var out []Program
 	for _, x := range t.Items {
-		where := x.Place
+		where := x.Position
 		if x.Kind == document.Scalar && x.Text == "none" {
 			continue
 		}
@@ -160,15 +160,15 @@ type NewScheduler func(queues int, rate unit.LinkRate) (tm.Scheduler, error)
 type Served struct {
 	Scheme *tm.Scheme
 	Config scheme.Config
-	Traits dataplane.Traits // with these parameters
-	At     document.Place   // of its name
+	Traits dataplane.Traits  // with these parameters
+	At     document.Position // of its name
 	Make   NewScheduler
 	params *document.Node
 }
 
 // Scheduler reads which of those known serves a port's queues; nil if the file is wrong.
 func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *Served {
-	where := t.Place
+	where := t.Position
 	name, params := r.Named(t, "scheduler")
 	if params == nil {
 		return nil
@@ -201,9 +201,9 @@ func Buffer(r *document.Reader, t *document.Node) unit.Length {
 	switch {
 	case t.Kind != document.Scalar:
 	case err != nil:
-		r.Fail(t.Place, "24 packets, or 36kB", "%v", err)
+		r.Fail(t.Position, "24 packets, or 36kB", "%v", err)
 	case l.Packets < 1 && l.Bytes < 1:
-		r.Fail(t.Place, "at least 1 packet", "a buffer of %q holds no packet", t.Text)
+		r.Fail(t.Position, "at least 1 packet", "a buffer of %q holds no packet", t.Text)
 	}
 	return l
 }

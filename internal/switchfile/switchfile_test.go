@@ -24,7 +24,7 @@ var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: s
 
 // A program's text holds all its parameters; names and maps are the same list.
 func ExamplePrograms() {
-	r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
+	r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
 	for _, p := range Programs(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]")), Standalone) {
 		fmt.Println(p.Scheme.Name, "as", p.Text())
 	}
@@ -43,7 +43,7 @@ func TestErrors(t *testing.T) {
 		{"buffer: 0 packets", "holds no packet"}, {"buffer: 3 miles", "3 miles"},
 	} {
 		t.Run(x.text, func(t *testing.T) {
-			r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
+			r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
 			root := document.Parse(r, "x.yaml", []byte(x.text))
 			switch key := root.Keys[0]; key.Name {
 			case "programs":
@@ -63,7 +63,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestScheduler(t *testing.T) {
-	r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
+	r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
 	served := Scheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
 	if served == nil || r.Err() != nil {
 		t.Fatal(r.Err())

@@ -43,7 +43,7 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
-		Measures: measure.Kinds(),
+		Measures: measure.Definitions(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), letflow.Scheme(), ndpswitch.Scheme(),
 			pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme()},
 		Schedulers:  tm.Schemes(),

@@ -48,7 +48,7 @@ func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:  measure.Kinds(),
+		Measures:  measure.Definitions(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
 			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},

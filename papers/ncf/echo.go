@@ -65,9 +65,9 @@ type echo struct {
 	hops, tos        uint8
 }
 
-func newEchoes(alone bool) *echoes {
+func newEchoes(standalone bool) *echoes {
 	e := &echoes{flows: make([]echo, echoSets*echoWays)}
-	if alone {
+	if standalone {
 		e.headers = make([]header, len(e.flows))
 	}
 	return e

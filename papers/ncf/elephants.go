@@ -52,7 +52,7 @@ type Detector struct {
 }
 
 // Elephant judges a flow.
-func (d *Detector) Elephant(c *Counts) bool {
+func (d *Detector) Elephant(c *FlowEstimate) bool {
 	flow, total := c.Sum()
 	if flow < d.Least || flow == 0 {
 		return false
@@ -93,7 +93,7 @@ func (d *Detector) Elephant(c *Counts) bool {
 	}
 }
 
-func (d *Detector) exceeds(c *Counts, j int) bool {
+func (d *Detector) exceeds(c *FlowEstimate, j int) bool {
 	return float64(c.Flow[j]) > d.Threshold*float64(c.Total[j])
 }
 
@@ -101,7 +101,7 @@ func (d *Detector) exceeds(c *Counts, j int) bool {
 // the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a
 // flood of several times the port's rate makes mice of all other flows, also of one with half of the port: the
 // attacker chooses the total.
-func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *Counts) bool {
+func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *FlowEstimate) bool {
 	if g.detector.Elephant(c) {
 		return true
 	}
@@ -138,7 +138,7 @@ func (g *Program) canRespond(p *packet.Packet) bool {
 
 // forwarded returns c with totals of what the port did not drop, but no more than it can send in the time of the
 // windows, since the rest waits. It returns nil if that is all that arrived.
-func (g *Program) forwarded(env *dataplane.Env, x *port, c *Counts) *Counts {
+func (g *Program) forwarded(env *dataplane.Env, x *port, c *FlowEstimate) *FlowEstimate {
 	sent := x.sketch.ForwardedTotals(c)
 	_, total := c.Sum()
 	if sent != nil {

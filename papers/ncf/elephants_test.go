@@ -11,9 +11,9 @@ import (
 )
 
 // countsOf makes counts of windows, the current one last, as figure 2 has them.
-func countsOf(elapsed float64, flow, total []uint64) *Counts {
+func countsOf(elapsed float64, flow, total []uint64) *FlowEstimate {
 	n := len(flow)
-	c := &Counts{Windows: n, Duration: 10 * milli, Elapsed: unit.Time(elapsed * float64(10*milli))}
+	c := &FlowEstimate{Windows: n, Duration: 10 * milli, Elapsed: unit.Time(elapsed * float64(10*milli))}
 	for j := range n {
 		c.Flow[j], c.Total[j] = uint32(flow[n-1-j]), total[n-1-j]
 	}

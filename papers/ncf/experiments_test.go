@@ -44,7 +44,7 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:  measure.Kinds(),
+		Measures:  measure.Definitions(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{bolt.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(),
 			forward.Scheme(),

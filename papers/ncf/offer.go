@@ -85,7 +85,7 @@ func (i *input) rate(now unit.Time, c Class) float64 {
 
 // inLast is how much of a flow's counts came in the last t, which is at most a window, if its rate in each window
 // was even.
-func (c *Counts) inLast(t unit.Time) int64 {
+func (c *FlowEstimate) inLast(t unit.Time) int64 {
 	if c.Elapsed >= t {
 		return int64(float64(c.Flow[0]) * float64(t) / float64(max(c.Elapsed, 1)))
 	}
@@ -98,7 +98,7 @@ func (c *Counts) inLast(t unit.Time) int64 {
 
 // promote counts what a flow has sent as a mouse since it was last known as an elephant, if it ever was, with
 // elephants. counts has all of it, and o.Grown what came since the flow's last packet in the table.
-func (g *Program) promote(now unit.Time, x *port, o *Origin, counts *Counts, size int32) {
+func (g *Program) promote(now unit.Time, x *port, o *Origin, counts *FlowEstimate, size int32) {
 	unit := int64(1)
 	if g.config.Sketch.Packets {
 		unit = int64(size)

@@ -72,7 +72,7 @@ func TestPresent(t *testing.T) {
 	if got := i.rate(3*ms, Elephants); got != 0 {
 		t.Errorf("after two T of silence: %v", got)
 	}
-	c := Counts{Windows: 2, Duration: ms, Elapsed: ms / 4}
+	c := FlowEstimate{Windows: 2, Duration: ms, Elapsed: ms / 4}
 	c.Flow[0], c.Flow[1] = 1000, 4000
 	if c.inLast(ms/8) != 500 || c.inLast(ms/2) != 2000 {
 		t.Errorf("%d and %d B in the last eighth and half", c.inLast(ms/8), c.inLast(ms/2))

@@ -391,7 +391,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	k := g.key(p)
-	var counts *Counts
+	var counts *FlowEstimate
 	if m.In == packet.NoPort { // recirculated, or not from a host
 		counts = x.sketch.Query(now, k)
 	} else {

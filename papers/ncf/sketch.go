@@ -75,8 +75,8 @@ type Sketch struct {
 	latest [16]uint32             // by slot: cells of the first row that were last touched in its window
 	start  unit.Time              // when it began
 	sweep  int                    // cell that the next window touches
-	counts Counts
-	sent   Counts
+	counts FlowEstimate
+	sent   FlowEstimate
 	names  [10]uint64 // of Key
 	config SketchConfig
 }
@@ -98,8 +98,8 @@ func (h *hash) column(lower, upper, width uint64) int {
 // quad is four words of a cell.
 type quad [4]uint32
 
-// Counts is a sketch's estimate for one flow, by window; 0 is the current one.
-type Counts struct {
+// FlowEstimate is a sketch's estimate for one flow, by window; 0 is the current one.
+type FlowEstimate struct {
 	Flow     [MaxWindows]uint32 // never below the true count, except by saturation
 	Total    [MaxWindows]uint64 // of all flows, exact
 	Windows  int
@@ -108,7 +108,7 @@ type Counts struct {
 }
 
 // Sum adds up all windows, for the flow and in total.
-func (c *Counts) Sum() (flow, total uint64) {
+func (c *FlowEstimate) Sum() (flow, total uint64) {
 	for j := range c.Windows {
 		flow += uint64(c.Flow[j])
 		total += c.Total[j]
@@ -239,7 +239,7 @@ func (s *Sketch) refresh(cell []quad) {
 
 // Count counts a packet of a flow that arrives now and returns the estimate for the flow. A time before
 // that of the last call counts in the current window. The result is valid until the next call.
-func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *Counts {
+func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *FlowEstimate {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
 	}
@@ -252,7 +252,7 @@ func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *Counts {
 }
 
 // Query returns the estimate for a flow now; the result is as Count's.
-func (s *Sketch) Query(now unit.Time, key uint64) *Counts {
+func (s *Sketch) Query(now unit.Time, key uint64) *FlowEstimate {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
 	}
@@ -261,7 +261,7 @@ func (s *Sketch) Query(now unit.Time, key uint64) *Counts {
 
 // walk adds n to the flow's counters of the current window and takes each window's minimum over the rows,
 // four windows at a time, which the compiler keeps in registers.
-func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
+func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *FlowEstimate {
 	cells, places := s.cells, s.places[:len(s.rows)]
 	lower, upper, width := key&(1<<32-1), key>>32, uint64(s.config.Width)
 	four, one, last := s.slot>>2, s.slot&3, s.quads-1
@@ -333,7 +333,7 @@ func (s *Sketch) Lose(now, at unit.Time, key uint64, bytes int32) {
 
 // ForwardedTotals returns c, the result of the last call of Count or Query, with totals of what the port did not drop.
 // It returns nil if the port dropped no packet of these windows.
-func (s *Sketch) ForwardedTotals(c *Counts) *Counts {
+func (s *Sketch) ForwardedTotals(c *FlowEstimate) *FlowEstimate {
 	if s.loss == 0 {
 		return nil
 	}
@@ -348,7 +348,7 @@ func (s *Sketch) ForwardedTotals(c *Counts) *Counts {
 }
 
 // copied returns a copy of c, valid until the next call of it or of ForwardedTotals.
-func (s *Sketch) copied(c *Counts) *Counts {
+func (s *Sketch) copied(c *FlowEstimate) *FlowEstimate {
 	copy(s.sent.Flow[:c.Windows], c.Flow[:c.Windows])
 	copy(s.sent.Total[:c.Windows], c.Total[:c.Windows])
 	s.sent.Elapsed = c.Elapsed
@@ -358,7 +358,7 @@ func (s *Sketch) copied(c *Counts) *Counts {
 // ForwardedFlow estimates, in the result of ForwardedTotals, how much the port did not drop of the flow of the last
 // call of Count or Query. In each cell this is the difference of two exact sums, so that the estimate is a count-min
 // sketch's of what the port sends: its error is relative to that, and not to what arrives.
-func (s *Sketch) ForwardedFlow(sent *Counts) {
+func (s *Sketch) ForwardedFlow(sent *FlowEstimate) {
 	for j := range sent.Windows {
 		slot := s.slot - j
 		if slot < 0 {

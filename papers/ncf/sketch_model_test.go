@@ -49,7 +49,7 @@ func (e *exact) lose(at unit.Time, key, n uint64) {
 }
 
 // checkSent compares what the port sent, of the answer c for key, with the model.
-func (e *exact) checkSent(t *testing.T, key uint64, c *Counts) {
+func (e *exact) checkSent(t *testing.T, key uint64, c *FlowEstimate) {
 	t.Helper()
 	sent, lost := e.s.ForwardedTotals(c), uint64(0)
 	for j := range e.s.config.Windows {
@@ -81,7 +81,7 @@ func (e *exact) checkSent(t *testing.T, key uint64, c *Counts) {
 }
 
 // check compares an answer for key with the model.
-func (e *exact) check(t *testing.T, key uint64, c *Counts) {
+func (e *exact) check(t *testing.T, key uint64, c *FlowEstimate) {
 	t.Helper()
 	for j := range e.s.config.Windows {
 		w := e.window() - int64(j)

@@ -84,7 +84,7 @@ func TestSaturation(t *testing.T) {
 		s := NewSketch(SketchConfig{Windows: 2, Duration: milli, Width: 64, Depth: 3, Bits: bits})
 		most := uint64(1)<<bits - 1
 		var sum uint64
-		var c *Counts
+		var c *FlowEstimate
 		for sum < most+most/2 {
 			n := min(most/3+1, 1<<31-1)
 			c = s.Count(0, 5, int32(n))

@@ -89,7 +89,7 @@ func (t *Top) Advance(window uint32) {
 // OfferCounts offers a flow that sends, with the estimate of a sketch that has as many windows; window is
 // the number of the current one. It returns the flow's entry, old or new, in which the caller notes the
 // headers; nil if the flow is not among the heaviest.
-func (t *Top) OfferCounts(window uint32, key uint64, c *Counts) *Origin {
+func (t *Top) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 	windows, count := min(c.Windows, t.windows), uint64(0)
 	for _, n := range c.Flow[:windows] {
 		count += uint64(n)

@@ -20,8 +20,8 @@ func TestOrigin(t *testing.T) {
 	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8,
 		Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
 		TCP: packet.Segment{TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps | packet.HasScale}}
-	one := func(n uint32) *Counts {
-		c := &Counts{Windows: 4}
+	one := func(n uint32) *FlowEstimate {
+		c := &FlowEstimate{Windows: 4}
 		c.Flow[0] = n
 		return c
 	}
@@ -52,8 +52,8 @@ func TestOrigin(t *testing.T) {
 // Counts decay as windows roll, the smallest leaves, what stopped n windows ago is stale.
 func TestTopDecays(t *testing.T) {
 	top := NewTop(2, 3)
-	counts := func(flow ...uint32) *Counts { // the current window first
-		c := &Counts{Windows: 3}
+	counts := func(flow ...uint32) *FlowEstimate { // the current window first
+		c := &FlowEstimate{Windows: 3}
 		copy(c.Flow[:], flow)
 		return c
 	}
@@ -127,7 +127,7 @@ func FuzzTop(f *testing.F) {
 				all[key] = map[uint32]uint64{}
 			}
 			all[key][now] += uint64(ops[2]) + 1
-			c := &Counts{Windows: w}
+			c := &FlowEstimate{Windows: w}
 			for j := range uint32(w) {
 				c.Flow[j] = uint32(all[key][now-j])
 			}
@@ -265,7 +265,7 @@ func BenchmarkTop(b *testing.B) {
 				counts[keys[i]]++
 				flows[i] = counts[keys[i]]
 			}
-			c := &Counts{Windows: 4}
+			c := &FlowEstimate{Windows: 4}
 			b.ReportAllocs()
 			for i := range b.N {
 				k := i & (1<<16 - 1)

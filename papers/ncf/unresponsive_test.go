@@ -110,7 +110,7 @@ func TestResponse(t *testing.T) {
 			top := NewTop(4, 4)
 			var o *Origin
 			for w := range x.bytes {
-				c := Counts{Windows: 4}
+				c := FlowEstimate{Windows: 4}
 				for j := range min(w+1, 4) {
 					c.Flow[j] = uint32(x.bytes[w-j])
 				}

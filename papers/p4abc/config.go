@@ -10,13 +10,13 @@ import (
 	"weir/core/unit"
 )
 
-// Port says on which side of the domain, its Value, a port is, by the name of the node at its other end, its Key.
-type Port = scheme.Pair[string, Side]
+// PortSide is the side of the domain (Value) of the port to the node that Key names.
+type PortSide = scheme.Pair[string, Side]
 
 // Config has the parameters of the paper's §6.1.3.
 type Config struct {
 	Domain     Domain
-	Ports      []Port     // sides that are not those that follow from who is at the other end
+	Ports      []PortSide // sides that are not those that follow from who is at the other end
 	MTU        unit.Bytes // of links inside; 0: as they have it
 	Memory     unit.Time  // M_AM, of the activity meter
 	Reference  unit.Rate  // R_r of users without an aggregate

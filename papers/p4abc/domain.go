@@ -52,7 +52,7 @@ func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
 		if line.Switch {
 			all[i] = Inside
 		}
-		if k := slices.IndexFunc(c.Ports, func(p Port) bool { return p.Key == line.To }); k >= 0 {
+		if k := slices.IndexFunc(c.Ports, func(p PortSide) bool { return p.Key == line.To }); k >= 0 {
 			all[i] = c.Ports[k].Value
 		}
 	}

@@ -316,7 +316,7 @@ func TestDifferentSwitches(t *testing.T) {
 func TestSides(t *testing.T) {
 	c := defaults()
 	c.Domain = DomainMember
-	c.Ports = []Port{{Key: "h2", Value: Inside}, {Key: "s2", Value: Outside}}
+	c.Ports = []PortSide{{Key: "h2", Value: Inside}, {Key: "s2", Value: Outside}}
 	got, err := sidesOf(&dataplane.Site{Ports: 3, Lines: sidesFrom["both"]}, &c)
 	if err != nil || got[0] != Outside || got[1] != Inside || got[2] != Outside {
 		t.Errorf("%v, %v", got, err)
@@ -498,9 +498,9 @@ func TestSuitsDomain(t *testing.T) {
 		{"room", func(c *Config) { c.MTU = 1501 }, ""},
 		{"no room for the least of IPv6", func(c *Config) { c.MTU = 1287 }, "mtumtu"},
 		{"room for the least of IPv6", func(c *Config) { c.MTU = 1288 }, "mtu"},
-		{"no link inside", func(c *Config) { c.MTU, c.Ports = 1500, []Port{{Key: "h9", Value: Inside}} }, "mtu"},
-		{"a neighbour of another switch", func(c *Config) { c.Ports = []Port{{Key: "h9", Value: Inside}} }, ""},
-		{"nobody", func(c *Config) { c.Ports = []Port{{Key: "h2", Value: Inside}} }, "ports"},
+		{"no link inside", func(c *Config) { c.MTU, c.Ports = 1500, []PortSide{{Key: "h9", Value: Inside}} }, "mtu"},
+		{"a neighbour of another switch", func(c *Config) { c.Ports = []PortSide{{Key: "h9", Value: Inside}} }, ""},
+		{"nobody", func(c *Config) { c.Ports = []PortSide{{Key: "h2", Value: Inside}} }, "ports"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := defaults()

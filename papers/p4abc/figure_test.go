@@ -45,7 +45,7 @@ import (
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures: measure.Kinds(),
+		Measures: measure.Definitions(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), p4abc.ForgerScheme(), classify.Scheme(), forward.Scheme(),
 			inputloss.Scheme(),
 			inputring.Scheme(), afq.Scheme(), codel.Scheme(), csfq.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), fdpa.Scheme(),

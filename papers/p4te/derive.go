@@ -75,7 +75,7 @@ func (o *Options) class() (all [64]Class) {
 }
 
 // config is the configuration that follows from the options at a switch.
-func (o *Options) config(site *dataplane.Site, place *dataplane.Place) Config {
+func (o *Options) config(site *dataplane.Site, place *dataplane.TreePosition) Config {
 	c := o.Config
 	if c.Rate.Decision == DecideFit {
 		c.Rate.Decision = DecidePaper

@@ -24,7 +24,7 @@
 //
 // # Where the paper's parts are
 //
-//	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.Place, topology.Tree
+//	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.TreePosition, topology.Tree
 //	§3.2                  traffic classes                     Class
 //	§4.3                  tables are not written atomically   ControlPlane.write  TestWritesAreNotAtomic,
 //	                                                          TestControlQueue
@@ -116,7 +116,7 @@
 // warns of. Fake ACKs come on top: one for each packet until the first one is back at the leaf.
 //
 // The control plane writes twice per event. If it is too slow for the events, its tables would fall further
-// and further behind; so at most control_queue events wait, and others are lost (Counts.Lost). Only upward
+// and further behind; so at most control_queue events wait, and others are lost (PacketCounters.Lost). Only upward
 // ports are monitored, since only they are selected; hop delay is reported to the switch below.
 //
 // # What the paper leaves open, and where it contradicts itself

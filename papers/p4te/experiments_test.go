@@ -36,7 +36,7 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:  measure.Kinds(),
+		Measures:  measure.Definitions(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
 			inband.Scheme(), letflow.Scheme(),

@@ -18,11 +18,12 @@ import (
 // paperSwitch is a switch with k ports, half of them upward, as §6.6 has it.
 func paperSwitch(t *testing.T, k, tier int, given ...string) (*Program, *dataplane.Site) {
 	t.Helper()
-	place := &dataplane.Place{Tiers: 3, Tier: tier, All: netip.MustParsePrefix("2001:1:1::/48")}
-	site := &dataplane.Site{Switch: "s", Ports: k, MaxFrame: 1514, Book: packet.NewBook(), Place: func() (*dataplane.Place,
-		error) {
-		return place, nil
-	},
+	place := &dataplane.TreePosition{Tiers: 3, Tier: tier, All: netip.MustParsePrefix("2001:1:1::/48")}
+	site := &dataplane.Site{Switch: "s", Ports: k, MaxFrame: 1514, Book: packet.NewBook(),
+		Place: func() (*dataplane.TreePosition,
+			error) {
+			return place, nil
+		},
 		Lines: make([]dataplane.Line, k), Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
 	for i := range k {
 		site.Lines[i].Rate.Bits = 10 * unit.Gbps

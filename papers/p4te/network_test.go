@@ -30,7 +30,7 @@ const ms = unit.Millisecond
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures: measure.Kinds(),
+		Measures: measure.Definitions(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), Scheme()}, Schedulers: tm.Schemes(), Topologies: topology.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
@@ -171,7 +171,7 @@ func (n *network) node(name string) int {
 }
 
 // counts adds up what all switches did.
-func (n *network) counts() (c Counts) {
+func (n *network) counts() (c PacketCounters) {
 	for _, p := range n.programs {
 		if p != nil {
 			x := p.Counts()

@@ -39,9 +39,9 @@ type Config struct {
 	Rate RateConfig
 }
 
-// Counts counts P4TE's packets at a switch: feedback to its own control plane, to neighbours and through
+// PacketCounters counts P4TE's packets at a switch: feedback to its own control plane, to neighbours and through
 // the recirculation port, and fake ACKs.
-type Counts struct {
+type PacketCounters struct {
 	ToControl, ToNeighbour, Recirculated uint64
 	Lost                                 uint64 // events for which the control plane had no room
 	Lower, Raise                         uint64
@@ -53,7 +53,7 @@ type Counts struct {
 // Program is P4TE at a leaf, a spine or a super spine.
 type Program struct {
 	config   Config
-	place    *dataplane.Place
+	place    *dataplane.TreePosition
 	clock    telemetry.Clock
 	framing  packet.Framing
 	down     []int32 // by address: the port that leads down to it; −1: upward
@@ -77,7 +77,7 @@ type Program struct {
 	writes       []Write // on their way, by time; those before index written are done
 	written      int
 	nextLinkPoll unit.Time
-	counts       Counts
+	counts       PacketCounters
 	rate         *rater // nil: no rate adaptation
 }
 
@@ -146,7 +146,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 func (t *Program) Name() string { return "p4te" }
 
 // Counts returns the counts so far.
-func (t *Program) Counts() Counts {
+func (t *Program) Counts() PacketCounters {
 	c := t.counts
 	c.Lost = t.control.Lost()
 	return c

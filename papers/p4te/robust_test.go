@@ -150,7 +150,7 @@ func wireMode(t *testing.T, duration string, second, third []int) {
 func TestOff(t *testing.T) {
 	n := build(t, mixed("{p4te: {monitoring: false, burst: 1ms}}", 6))
 	n.Tally = true
-	if r := n.run(); n.counts() != (Counts{}) || r.Tally.Extensions != 0 || r.Tally.Kinds[packet.Probe] != 0 {
+	if r := n.run(); n.counts() != (PacketCounters{}) || r.Tally.Extensions != 0 || r.Tally.Kinds[packet.Probe] != 0 {
 		t.Errorf("without monitoring: %+v, %d bytes of headers", n.counts(), r.Tally.Extensions)
 	}
 	n = build(t, mixed("{p4te: {monitoring: false, paths: false}}", 6))

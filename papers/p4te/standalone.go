@@ -30,7 +30,7 @@ func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 
 // NewStandalone returns the program for a switch on its own, of options that need no network.
 func NewStandalone(site *dataplane.Site, o Options) *Standalone {
-	place := &dataplane.Place{Tier: 1}
+	place := &dataplane.TreePosition{Tier: 1}
 	for p := range site.Lines {
 		place.Down = append(place.Down, dataplane.PortID(p))
 	}

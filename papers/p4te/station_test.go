@@ -55,7 +55,7 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 		x.book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("2001:1:1::%x:%x",
 			i/2, i%2)))
 	}
-	place := &dataplane.Place{Tiers: 2, Tier: tier, Down: []packet.PortID{0, 1}}
+	place := &dataplane.TreePosition{Tiers: 2, Tier: tier, Down: []packet.PortID{0, 1}}
 	prefix := func(text string, port packet.PortID) {
 		place.Routes = append(place.Routes, dataplane.Route{Prefix: netip.MustParsePrefix(text),
 			Ports: []packet.PortID{port}})
@@ -68,7 +68,8 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 		prefix("2001:1:1::0:0/112", 0)
 		prefix("2001:1:1::1:0/112", 1)
 	}
-	site := &dataplane.Site{Switch: "s", Ports: 4, MaxFrame: 1600, Book: x.book, Place: func() (*dataplane.Place, error) {
+	site := &dataplane.Site{Switch: "s", Ports: 4, MaxFrame: 1600, Book: x.book, Place: func() (*dataplane.TreePosition,
+		error) {
 		return place, nil
 	},
 		Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}

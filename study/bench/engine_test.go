@@ -31,7 +31,7 @@ import (
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:    measure.Kinds(),
+		Measures:    measure.Definitions(),
 		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
 		Controllers: []cc.Scheme{cubic.Scheme(), dctcp.Scheme(), hpcc.Scheme()},

@@ -40,7 +40,7 @@ func testMeters() Meters {
 // turnRegistry is a registry with what the experiments of Once and Peers need, and a library of benchmarks.
 func turnRegistry(files fstest.MapFS) *experiment.Registry {
 	return &experiment.Registry{
-		Measures:   measure.Kinds(),
+		Measures:   measure.Definitions(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme(), dctcp.Scheme(),
 			hpcc.Scheme()},

@@ -181,7 +181,7 @@ func manyResults(ctx context.Context, r *experiment.Registry, out string, n int)
 		return "", errors.New("the registry has no experiments")
 	}
 	name := names[0].Name
-	if slices.ContainsFunc(names, func(e experiment.Entry) bool { return e.Name == "p4abc/fig5" }) {
+	if slices.ContainsFunc(names, func(e experiment.LibraryEntry) bool { return e.Name == "p4abc/fig5" }) {
 		name = "p4abc/fig5"
 	}
 	src, err := r.Open(name)

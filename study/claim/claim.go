@@ -59,7 +59,7 @@ var Table = &document.Table{What: "a claim's key", Doc: "a claim", Keys: []docum
 // Decode reads the expect list.
 func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled) {
 	if t.Kind != document.List {
-		d.Fail(t.Place, "[{id: …, says: …, that: …}]", "expect is a list")
+		d.Fail(t.Position, "[{id: …, says: …, that: …}]", "expect is a list")
 		return nil
 	}
 	seen := map[string]bool{}
@@ -80,7 +80,7 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 			}
 		}
 		if id := x.Get("id"); id != nil && seen[c.ID] {
-			d.Fail(id.Place, "another id", "the claim %q is here already", c.ID)
+			d.Fail(id.Position, "another id", "the claim %q is here already", c.ID)
 		}
 		seen[c.ID] = true
 		if w := x.Get("where"); w != nil {
@@ -99,7 +99,7 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 		}
 		s.decodeThat(d, c, that)
 		if d.OK() && s.Blind == nil && !s.Narrowed && len(s.matching(c)) == 0 {
-			d.Fail(x.Place, "", "no point of the sweep is meant by the claim %q", c.ID)
+			d.Fail(x.Position, "", "no point of the sweep is meant by the claim %q", c.ID)
 		}
 		claims = append(claims, c)
 	}
@@ -113,14 +113,14 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		d.Fail(t.Place, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
+		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
 		return
 	}
 	text0 := text
 	text, tokens := numbers(text0)
 	node, err := parser.Parse(text)
 	if err != nil {
-		d.Fail(t.Place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
+		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
 		return
 	}
 	if s.Blind != nil {
@@ -140,11 +140,11 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(within(d, t, v.word), v.allowed, "%s", v.msg)
 		return
 	} else if len(v.named) == 0 {
-		d.Fail(t.Place, document.Choices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
+		d.Fail(t.Position, document.Choices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
 		return
 	}
 	if word := s.clash(node.Node, literalUnits(text0, node.Node)); word != "" {
-		d.Fail(t.Place, "quantities of one kind on both sides", "%s", word)
+		d.Fail(t.Position, "quantities of one kind on both sides", "%s", word)
 		return
 	}
 	people, err := displayTree(text, tokens, names)
@@ -152,6 +152,6 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		c.that, err = build(node.Node, people, env, s.unitOf)
 	}
 	if err != nil {
-		d.Fail(t.Place, "comparisons joined by and, or, not", "%s", firstLine(err))
+		d.Fail(t.Position, "comparisons joined by and, or, not", "%s", firstLine(err))
 	}
 }

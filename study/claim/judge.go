@@ -8,8 +8,8 @@ import (
 	"weir/study/measure"
 )
 
-// Sample is a finished run.
-type Sample struct {
+// FinishedRun is a finished run with its seed, point and values.
+type FinishedRun struct {
 	Point  []measure.Coordinate
 	Seed   uint64
 	Values *measure.Values
@@ -20,7 +20,7 @@ type Sample struct {
 }
 
 // disturbs reports whether the machine can have changed one of the measures.
-func (x *Sample) disturbs(measures map[string]bool) bool {
+func (x *FinishedRun) disturbs(measures map[string]bool) bool {
 	return x.Disturbed || slices.ContainsFunc(x.disturbedRatios, func(name string) bool { return measures[name] })
 }
 
@@ -81,16 +81,16 @@ func (s *View) numbered(number int) int {
 }
 
 // samples are the finished runs by point and seed.
-type samples map[string]map[uint64]*Sample
+type samples map[string]map[uint64]*FinishedRun
 
 // sampled finds runs by point and seed.
-func sampled(runs []Sample) samples {
+func sampled(runs []FinishedRun) samples {
 	at := samples{}
 	for i := range runs {
 		r := &runs[i]
 		name := measure.PointName(r.Point)
 		if at[name] == nil {
-			at[name] = map[uint64]*Sample{}
+			at[name] = map[uint64]*FinishedRun{}
 		}
 		at[name][r.Seed] = r
 	}
@@ -98,7 +98,7 @@ func sampled(runs []Sample) samples {
 }
 
 // Judge gives every claim its verdict over the finished runs of the seeds.
-func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []Sample) []Claim {
+func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []FinishedRun) []Claim {
 	at := sampled(runs)
 	var out []Claim
 	for _, c := range claims {
@@ -117,10 +117,10 @@ func (s *View) judge(c *Compiled, seeds []uint64, at samples) Claim {
 		decides = verdict{value: no, margin: math.Inf(-1)}
 	}
 	missing := len(points) == 0
-	used := map[*Sample]bool{}
+	used := map[*FinishedRun]bool{}
 	for _, i := range points {
 		var envs []map[string]any
-		here := map[*Sample]bool{}
+		here := map[*FinishedRun]bool{}
 		for _, seed := range seeds {
 			if env := s.environmentOf(c, i, seed, at, here); env != nil {
 				envs = append(envs, env)
@@ -170,7 +170,7 @@ const disturbedText = " (the machine disturbed it)"
 // environmentOf is what a claim's expression sees at point i for a seed: the run there, the next
 // along the claim's key, and those of other points that it names. It is nil if one of them is
 // missing. The runs that it has are noted as used, with whether the machine can have changed what the claim names.
-func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used map[*Sample]bool) map[string]any {
+func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used map[*FinishedRun]bool) map[string]any {
 	r := at[measure.PointName(s.Points[i])][seed]
 	if r == nil {
 		return nil
@@ -185,7 +185,7 @@ func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used m
 		used[next] = used[next] || next.disturbs(c.measures["next"])
 	}
 	for o := range c.others {
-		var there *Sample
+		var there *FinishedRun
 		if k := s.pointOf(&c.others[o], i); k >= 0 {
 			there = at[measure.PointName(s.Points[k])][seed]
 		}

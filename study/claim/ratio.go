@@ -31,7 +31,7 @@ var RatioTable = &document.Table{What: "a ratio's key", Doc: "measures over thos
 // DecodeRatios reads the ratio list. Measures are those that runs have.
 func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []measure.Measured) (ratios []Ratio) {
 	if t.Kind != document.List {
-		d.Fail(t.Place, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is a list")
+		d.Fail(t.Position, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is a list")
 		return nil
 	}
 	var words, taken []string
@@ -62,7 +62,7 @@ func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []mea
 		for _, m := range items {
 			r := Ratio{Of: d.Word(m, "measure", words), over: reference}
 			if r.Name = r.Of + "_" + as; slices.Contains(taken, r.Name) {
-				d.Fail(m.Place, "another name by as: …", "the measure %s is here already", r.Name)
+				d.Fail(m.Position, "another name by as: …", "the measure %s is here already", r.Name)
 			}
 			taken, ratios = append(taken, r.Name), append(ratios, r)
 		}
@@ -93,7 +93,7 @@ func (s *View) reference(d *document.Reader, t *document.Node) (sel selector) {
 		}
 	}
 	if len(t.Keys) == 0 {
-		d.Fail(t.Place, document.Choices(s.keys()), "over names no point: each would be its own reference")
+		d.Fail(t.Position, document.Choices(s.keys()), "over names no point: each would be its own reference")
 	}
 	sel.name = strings.Join(words, ", ")
 	return sel
@@ -142,7 +142,7 @@ func (r *Ratio) divided(m, by *measure.Measured) measure.Measured {
 }
 
 // Ratios returns the ratios of each run, in the order of runs. It records in a run those over a disturbed run.
-func (s *View) Ratios(ratios []Ratio, runs []Sample) [][]measure.Measured {
+func (s *View) Ratios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {
 		return out

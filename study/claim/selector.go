@@ -39,7 +39,7 @@ func (s *View) selectors(d *document.Reader, c *Compiled, t *document.Node, text
 				}
 			}
 			if !ok || at < 0 {
-				d.Unknown(t.Place, "sweep key in point(key=value)", key, keys)
+				d.Unknown(t.Position, "sweep key in point(key=value)", key, keys)
 				return sel.name
 			}
 			for k, v := range s.Sweep[at].Values {
@@ -52,7 +52,7 @@ func (s *View) selectors(d *document.Reader, c *Compiled, t *document.Node, text
 					sel.gone = true
 					continue
 				}
-				d.Unknown(t.Place, "value of "+key, value, values)
+				d.Unknown(t.Position, "value of "+key, value, values)
 			}
 		}
 		c.others = append(c.others, sel)

@@ -108,14 +108,14 @@ func firstLine(err error) string {
 }
 
 // within is the place of a word of a value that stands on one line, else the value's.
-func within(d *document.Reader, t *document.Node, word string) document.Place {
+func within(d *document.Reader, t *document.Node, word string) document.Position {
 	line := []rune(d.LineIn(t.File, t.Line))
 	from := min(max(t.Column-1, 0), len(line))
 	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) +
 		`)($|[^A-Za-z0-9_])`).FindStringSubmatchIndex(string(line[from:]))
 	if part == nil {
-		return t.Place
+		return t.Position
 	}
-	return document.Place{File: t.File, Line: t.Line, Column: from +
+	return document.Position{File: t.File, Line: t.Line, Column: from +
 		utf8.RuneCountInString(string(line[from:])[:part[4]]) + 1}
 }

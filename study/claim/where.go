@@ -31,11 +31,11 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 		env := environment(s.Points[0], nil)
 		text := Units(w.Text)
 		if node, err := parser.Parse(text); err != nil {
-			d.Fail(w.Place, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
+			d.Fail(w.Position, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
 		} else if v := unknownName(node.Node, env, nil); v.msg != "" {
 			d.Fail(within(d, w, v.word), v.allowed, "%s", v.msg)
 		} else if c.when, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
-			d.Fail(w.Place, "a comparison of sweep keys", "%s", firstLine(err))
+			d.Fail(w.Position, "a comparison of sweep keys", "%s", firstLine(err))
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 			}
 			cond.test = func(c measure.Coordinate) bool { return allowed[c.Text] }
 		case k.Value.Kind == document.Mapping:
-			d.Fail(k.Value.Place, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
+			d.Fail(k.Value.Position, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
 			continue
 		default:
 			text := k.Value.Text
@@ -67,7 +67,7 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 			}
 			bound, ok := measure.ParseQuantity(strings.TrimSpace(m[2]))
 			if !ok {
-				d.Fail(k.Value.Place, "<= 36Mbps", "%q is not a quantity", m[2])
+				d.Fail(k.Value.Position, "<= 36Mbps", "%q is not a quantity", m[2])
 				continue
 			}
 			cond.test = func(c measure.Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
@@ -91,7 +91,7 @@ func (s *View) checkValue(d *document.Reader, key string, t *document.Node) {
 		}
 	}
 	if t.Kind == document.Scalar && !slices.Contains(words, t.Text) {
-		d.Unknown(t.Place, "value of "+key, t.Text, words)
+		d.Unknown(t.Position, "value of "+key, t.Text, words)
 	}
 }
 

@@ -37,7 +37,7 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 	}
 	file := x.Get("file")
 	if ext := path.Ext(d.Text(file)); ext == ".pcapng" || ext == ".pcap" {
-		d.Fail(x.Place, "as: flows, or as: packets", "%q is a capture; as says what of it is traffic", file.Text)
+		d.Fail(x.Position, "as: flows, or as: packets", "%q is a capture; as says what of it is traffic", file.Text)
 		return true
 	}
 	return false
@@ -47,12 +47,12 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Place, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
+			d.Fail(v.Position, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
 		}
 	}
 	for _, k := range []string{"format", "time_unit", "rest"} {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Place, "no "+k, "captures are pcapng or pcap, and say so themselves")
+			d.Fail(v.Position, "no "+k, "captures are pcapng or pcap, and say so themselves")
 		}
 	}
 	if x.Get("as") == nil {
@@ -106,7 +106,7 @@ func (c *captureTraffic) readHosts() {
 	}
 	const allowed = "{10.0.0.1: client, 10.1.0.0/16: server}"
 	if v.Kind != document.Mapping || len(v.Keys) == 0 {
-		c.Fail(v.Place, allowed, "the hosts of a capture are a map from addresses, or prefixes, to hosts")
+		c.Fail(v.Position, allowed, "the hosts of a capture are a map from addresses, or prefixes, to hosts")
 		return
 	}
 	n := c.p.seen.Network
@@ -116,16 +116,16 @@ func (c *captureTraffic) readHosts() {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil || prefix != prefix.Masked() {
-			c.Fail(e.Place, allowed, "%q is no address, and no prefix", e.Name)
+			c.Fail(e.Position, allowed, "%q is no address, and no prefix", e.Name)
 			continue
 		}
 		i, ok := c.nodes.directory.index(n).nodes[c.Text(e.Value)]
 		switch {
 		case !ok:
-			c.Unknown(e.Value.Place, "host", e.Value.Text, c.nodes.directory.hosts)
+			c.Unknown(e.Value.Position, "host", e.Value.Text, c.nodes.directory.hosts)
 			continue
 		case n.Nodes[i].Switch:
-			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.nodes.directory.hosts),
+			c.Fail(e.Value.Position, document.Near(e.Value.Text, c.nodes.directory.hosts),
 				"%q is a switch; flows go from host to host",
 				e.Value.Text)
 			continue
@@ -160,7 +160,7 @@ func (c *captureTraffic) readCapture() *pcapflows.Source {
 	}
 	s, err := pcapflows.Read(data, want)
 	if err != nil {
-		c.Fail(file.Place, "", "%s: %v", file.Text, err)
+		c.Fail(file.Position, "", "%s: %v", file.Text, err)
 		return nil
 	}
 	if c.parsed == nil {
@@ -183,7 +183,7 @@ func (c *captureTraffic) readInterfaces() (patterns []string) {
 	for _, y := range items {
 		pattern := c.Text(y)
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			c.Fail(y.Place, "eth0, or eth*", "%q is no name of an interface, and no pattern", pattern)
+			c.Fail(y.Position, "eth0, or eth*", "%q is no name of an interface, and no pattern", pattern)
 		}
 		patterns = append(patterns, pattern)
 	}
@@ -202,7 +202,7 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 			}
 		}
 		if len(s.Addresses) > len(hosts) {
-			c.Fail(c.x.Place, "hosts: {"+s.Addresses[0].String()+": "+n.Nodes[hosts[0]].Name+", …}",
+			c.Fail(c.x.Position, "hosts: {"+s.Addresses[0].String()+": "+n.Nodes[hosts[0]].Name+", …}",
 				"%s has packets of %d addresses, and the topology %d hosts; hosts says which are which", c.name,
 				len(s.Addresses), len(hosts))
 			return false
@@ -225,7 +225,7 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	}
 	for k, is := range used {
 		if !is {
-			c.Fail(c.x.Entries("hosts")[k].Place, joinAddresses(s.Addresses), "%s has no packet of %v that is taken", c.name,
+			c.Fail(c.x.Entries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no packet of %v that is taken", c.name,
 				c.given[k].Prefix)
 			return false
 		}
@@ -267,7 +267,7 @@ func (c *captureTraffic) findHosts(from, to int32, at, offset unit.Time) (src, d
 		c.countLeft("within one host")
 	case at < offset:
 		c.countLeft("before the offset")
-	case !c.nodes.checkPath(c.x.Get("file").Place, c.p, src, dst):
+	case !c.nodes.checkPath(c.x.Get("file").Position, c.p, src, dst):
 	default:
 		if at-offset >= c.p.seen.End() {
 			c.late++
@@ -279,7 +279,7 @@ func (c *captureTraffic) findHosts(from, to int32, at, offset unit.Time) (src, d
 
 // addFlows makes a flow of each direction of a connection that has carried something.
 func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time) {
-	if !c.checkFlowCount(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
+	if !c.checkFlowCount(c.x.Get("file").Position, c.p, float64(len(s.Flows))) {
 		return
 	}
 	index := 0
@@ -293,7 +293,7 @@ func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time)
 		index++
 	}
 	if index == 0 && c.OK() {
-		c.Fail(c.x.Get("file").Place, "a capture with TCP, or as: packets", "no connection in %s is left (%s)", c.name,
+		c.Fail(c.x.Get("file").Position, "a capture with TCP, or as: packets", "no connection in %s is left (%s)", c.name,
 			c.listLeft(s))
 	}
 }
@@ -314,7 +314,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 		}
 		payload := x.Length - headers
 		if payload > c.tr.seen.Payload {
-			c.Fail(c.x.Get("file").Place, fmt.Sprintf("mtu: %d B, or as: flows, or a capture behind segmentation", x.Length),
+			c.Fail(c.x.Get("file").Position, fmt.Sprintf("mtu: %d B, or as: flows, or a capture behind segmentation", x.Length),
 				"block %d of %s has an IP packet of %d bytes, and the traffic's have %d at most", x.Block, c.name, x.Length,
 				c.tr.seen.Payload+headers)
 			return
@@ -332,14 +332,14 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 		f.Size += unit.Bytes(payload)
 		f.script = append(f.script, transport.Datagram{After: x.At - offset - f.Start, Payload: payload})
 	}
-	if !c.checkFlowCount(c.x.Get("file").Place, c.p, float64(len(order))) {
+	if !c.checkFlowCount(c.x.Get("file").Position, c.p, float64(len(order))) {
 		return
 	}
 	for _, pair := range order {
 		c.p.flows.add(*made[pair])
 	}
 	if len(order) == 0 && c.OK() {
-		c.Fail(c.x.Get("file").Place, "a capture with IP packets between hosts", "no packet in %s is left (%s)", c.name,
+		c.Fail(c.x.Get("file").Position, "a capture with IP packets between hosts", "no packet in %s is left (%s)", c.name,
 			c.listLeft(s))
 	}
 }
@@ -362,7 +362,7 @@ func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 // addWarnings warns of what is not in the traffic as the capture has it.
 func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 	warn := func(kind scheme.WarningKind, format string, args ...any) {
-		c.warn(kind, c.x.Get("file").Place, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
+		c.warn(kind, c.x.Get("file").Position, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))
 	}
 	if len(s.Left)+len(c.left) > 0 {

@@ -140,14 +140,14 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 }
 
 // addRemarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
-func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Place, params *document.Node,
+func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Position, params *document.Node,
 	all []scheme.Remark) {
 	for _, r := range all {
 		where, text := at, r.Text
 		if r.Param != "" {
 			text = r.Param + ": " + text
-			if v := params.Find(r.Param); v != nil && v.Place.Line > 0 {
-				where = v.Place
+			if v := params.Find(r.Param); v != nil && v.Position.Line > 0 {
+				where = v.Position
 			}
 		}
 		if r.Refused {

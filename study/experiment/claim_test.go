@@ -24,15 +24,16 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 	text := strings.Replace(claimSpec, "repeat: 2", "repeat: "+repeat, 1) + "expect:\n  - {id: x, says: y, " +
 		c + "}\n"
 	s := load(t, text, experiment.Options{})
-	var runs []claim.Sample
+	var runs []claim.FinishedRun
 	for k, r := range plan.Runs(s) {
 		i, seed := k/s.Repeat(), k%s.Repeat()
 		if i >= len(a) || seed >= len(a[i]) {
 			continue
 		}
-		runs = append(runs, claim.Sample{Seed: r.Seed, Point: r.Point, Values: &measure.Values{Measures: []measure.Measured{
-			{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}},
-			{Name: "jain", Value: 0.5}}}})
+		runs = append(runs, claim.FinishedRun{Seed: r.Seed, Point: r.Point,
+			Values: &measure.Values{Measures: []measure.Measured{
+				{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}},
+				{Name: "jain", Value: 0.5}}}})
 	}
 	return s.Judge(runs, s.Repeat())[0]
 }

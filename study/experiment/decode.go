@@ -56,7 +56,7 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
-	d.Bound = map[document.Place]string{}
+	d.Bound = map[document.Position]string{}
 	tree := document.Copy(d.tree)
 	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
 	before := d.Count()
@@ -66,7 +66,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	bound.replace(tree)
 	for _, v := range bound.variables {
 		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
-			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
+			d.Unknown(v.Position, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
 		}
 	}
 	if d.Count() > before {
@@ -75,7 +75,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p.seen.Duration = d.Positive(root.Get("duration"))
 	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
 	if p.seen.End() < 0 {
-		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
+		d.Fail(root.Get("duration").Position, "106 days in all", "duration and warm-up are too long")
 	}
 	timeless := d.Count() > before
 	if timeless { // no error about a duration that is not meant
@@ -179,13 +179,13 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 	var without *NoNIC
 	switch {
 	case errors.As(err, &much):
-		d.Fail(root.Get("measure").Place, "", "%v", err)
+		d.Fail(root.Get("measure").Position, "", "%v", err)
 	case errors.As(err, &refused):
-		d.Fail(refused.Place, "", "this cannot be built: %v", err)
+		d.Fail(refused.Position, "", "this cannot be built: %v", err)
 	case errors.As(err, &without):
 		d.Fail(without.place(p), without.Allowed, "%v", without)
 	case err != nil:
-		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
+		d.Fail(root.Get("topology").Position, "", "this cannot be built: %v", err)
 	}
 }
 
@@ -216,7 +216,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 		seen := map[string]bool{}
 		for _, x := range t.Items {
 			if x.Kind != document.Mapping {
-				d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 				continue
 			}
 			d.decodePartialTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
@@ -232,7 +232,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 
 // decodePartialTraffic reads what of a traffic does not depend on hosts.
 func (d *decoder) decodePartialTraffic(x document.Map, p *Point, seen map[string]bool) {
-	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
+	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Position, ccAt: x.Position}
 	if !d.traffic.readName(x, &tr, seen) || !d.traffic.readTransport(x, &tr, p) {
 		return
 	}
@@ -250,7 +250,7 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, seen map[string
 	}
 	if v := x.Get("size"); v != nil {
 		if size, ok := document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
-			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
+			d.Fail(v.Position, "at least 1 B", "%q is not a size", v.Text)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 		return
 	}
 	if t.Kind != document.List {
-		d.Fail(t.Place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		d.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
 		return
 	}
 	for _, x := range t.Items {
@@ -269,12 +269,12 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 		if options == nil {
 			continue
 		}
-		i := slices.IndexFunc(d.registry.Measures, func(k measure.Kind) bool { return k.Name == name })
+		i := slices.IndexFunc(d.registry.Measures, func(k measure.Definition) bool { return k.Name == name })
 		switch {
 		case i < 0:
-			d.Unknown(x.Place, "measure", name, measure.Names(d.registry.Measures))
+			d.Unknown(x.Position, "measure", name, measure.Names(d.registry.Measures))
 		case len(d.registry.Measures[i].Keys) == 0 && len(options.Keys) > 0:
-			d.Fail(options.Keys[0].Place, name+" alone", "%s has no options", name)
+			d.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
 		default:
 			d.Map(options, d.registry.Measures[i].Table())
 		}
@@ -292,7 +292,7 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	default:
 		if combinations, ok = s.countCombinations(d.Reader, d.tree, &s.headSection); ok && combinations > 0 {
 			if root.Get("duration") == nil {
-				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
+				d.tree.Set("duration", &document.Node{Position: tree.Position, Text: "2400h", From: "nothing"})
 			}
 			d.incomplete = root.Get("topology") == nil || root.Get("traffic") == nil || root.Get("duration") == nil
 			s.points = append(s.points, s.decodePoint(d, s.firstCombination(combinations), map[string]bool{}))

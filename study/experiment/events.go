@@ -23,7 +23,7 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		return nil
 	}
 	if t.Kind != document.List {
-		d.Fail(t.Place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
+		d.Fail(t.Position, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
 		return nil
 	}
 	for _, item := range t.Items {
@@ -42,7 +42,7 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		}
 		var e wiring.Event
 		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.seen.End() {
-			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
+			d.Fail(at.Position, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
 				at.Text)
 		}
 		e.Link = d.nodes.findLink(ends, p)
@@ -54,14 +54,14 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		case down == nil && rate == nil:
 			x.Missing("down", "an event has either down or rate")
 		case down != nil && rate != nil:
-			d.Fail(x.Place, event.Key("down").Example, "an event has either down or rate")
+			d.Fail(x.Position, event.Key("down").Example, "an event has either down or rate")
 		case down != nil:
 			e.Down = d.Word(down, "state", event.Key("down").Form.Words) == "true"
 		default:
 			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
 				if old := p.seen.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
-					d.Fail(rate.Place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
+					d.Fail(rate.Position, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
 						rate.Text, old)
 				}
 			}
@@ -84,7 +84,7 @@ func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8
 			return uint8(1 + e)
 		}
 	}
-	d.Fail(t.Place, n.Nodes[ends[0]].Name+" or "+n.Nodes[ends[1]].Name, "%q is no end of the link", name)
+	d.Fail(t.Position, n.Nodes[ends[0]].Name+" or "+n.Nodes[ends[1]].Name, "%q is no end of the link", name)
 	return 0
 }
 
@@ -115,11 +115,11 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	}
 	if p.stalls.Every, ok = document.ReadOK(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
 		p.stalls.Every > 1000*unit.Second) {
-		d.Fail(every.Place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
+		d.Fail(every.Position, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
 	}
 	if p.stalls.Length, ok = document.ReadOK(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
 		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
-		d.Fail(length.Place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
+		d.Fail(length.Position, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
 	}
 }
 

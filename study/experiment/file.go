@@ -96,13 +96,13 @@ func (f *experimentFile) Given() (*Source, Options) {
 
 // At returns the place of the first of some keys that the top level has. It is the file's beginning if the level has
 // no such key.
-func (f *experimentFile) At(keys ...string) document.Place {
+func (f *experimentFile) At(keys ...string) document.Position {
 	for _, key := range keys {
 		if t := top.Of(f.root).Get(key); t != nil {
-			return t.Place
+			return t.Position
 		}
 	}
-	return f.root.Place
+	return f.root.Position
 }
 
 // isNarrowed reports whether options may have left out values of the sweep.
@@ -118,14 +118,14 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 		return
 	}
 	if q.Kind != document.Mapping {
-		c.Fail(q.Place, "{repeat: 1, …}", "quick is a map")
+		c.Fail(q.Position, "{repeat: 1, …}", "quick is a map")
 		return
 	}
 	sweep := top.Of(f.root).Get("sweep")
 	allowed := append(top.Names(byQuick), sweepKeys(f.root)...)
 	for _, k := range top.Of(f.root).Entries("quick") {
 		if !slices.Contains(allowed, k.Name) {
-			c.Unknown(k.Place, "quick's key", k.Name, allowed)
+			c.Unknown(k.Position, "quick's key", k.Name, allowed)
 			continue
 		}
 		if f.quick {
@@ -157,10 +157,10 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 	if value.Kind == document.List {
 		wanted = value.Items
 	}
-	out := &document.Node{Place: value.Place, Kind: sweep.Kind}
+	out := &document.Node{Position: value.Position, Kind: sweep.Kind}
 	for _, w := range wanted {
 		if w.Kind != document.Scalar {
-			c.Fail(w.Place, "", "a value of the sweep is expected, not %v", w.Kind)
+			c.Fail(w.Position, "", "a value of the sweep is expected, not %v", w.Kind)
 			return nil
 		}
 		if sweep.Kind != document.Mapping {
@@ -173,7 +173,7 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 			for _, k := range sweep.Keys {
 				names = append(names, k.Name)
 			}
-			c.Unknown(w.Place, "the sweep's value", w.Text, names)
+			c.Unknown(w.Position, "the sweep's value", w.Text, names)
 			return nil
 		}
 		out.Set(w.Text, v)
@@ -184,7 +184,7 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 // applySet applies --set key=value.
 func (f *experimentFile) applySet(c *document.Reader) {
 	for _, a := range f.options.Set {
-		here := document.Place{File: "--set " + a, Line: 1, Column: 1}
+		here := document.Position{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
 			c.Fail(here, "key=value", "this sets nothing")
@@ -259,7 +259,7 @@ var (
 // scaleValues applies --set rates=/178, which makes an experiment small enough for the lab, --set times=x178, with
 // which it is the same in slow motion, as far as the file says its times, and --set stack=weir, with which hosts of the
 // lab have what no kernel has. It reports whether key is one of these.
-func (f *experimentFile) scaleValues(c *document.Reader, here document.Place, key, text string) bool {
+func (f *experimentFile) scaleValues(c *document.Reader, here document.Position, key, text string) bool {
 	var sign, what string
 	var change func(text string, n float64) (string, bool)
 	keys := withRates
@@ -305,7 +305,7 @@ func setOwnStack(t *document.Node, within bool) {
 	for _, x := range t.Items {
 		setOwnStack(x, within)
 	}
-	stack := &document.Node{Place: t.Place, Text: "weir", From: "--set"}
+	stack := &document.Node{Position: t.Position, Text: "weir", From: "--set"}
 	for _, k := range slices.Clone(t.Keys) {
 		switch v := k.Value; {
 		case k.Name == "traffic" && v.Kind == document.List:
@@ -317,9 +317,9 @@ func setOwnStack(t *document.Node, within bool) {
 				p.Set("stack", stack)
 			}
 		case v.Kind == document.Scalar && slices.Contains(kernelTransports, v.Text) && within:
-			name, in := v.Text, &document.Node{Place: v.Place, Kind: document.Mapping, From: "--set"}
+			name, in := v.Text, &document.Node{Position: v.Position, Kind: document.Mapping, From: "--set"}
 			in.Set("stack", stack)
-			*v = document.Node{Place: v.Place, Kind: document.Mapping, From: "--set"}
+			*v = document.Node{Position: v.Position, Kind: document.Mapping, From: "--set"}
 			v.Set(name, in)
 		case v.Kind == document.Scalar && slices.Contains(kernelTransports, v.Text):
 			t.Set("stack", stack)

@@ -22,7 +22,7 @@ type flowFileDecoder struct {
 func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
+			d.Fail(v.Position, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
 	}
 	which := d.readFormat(x, traffic, d.traffic.entryKeys(), d.registry.flowFormats(), "flow")
@@ -33,23 +33,23 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	each := unit.Second
 	switch v := x.Get("time_unit"); {
 	case format.Unclear != "" && v == nil:
-		d.Fail(x.Place, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.Unclear)
+		d.Fail(x.Position, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.Unclear)
 	case format.Unclear != "":
 		each = d.Positive(v)
 	case v != nil:
-		d.Fail(v.Place, "no time_unit", "the times of %s's files are in seconds", format.Program)
+		d.Fail(v.Position, "no time_unit", "the times of %s's files are in seconds", format.Program)
 	}
 	port := -1
 	switch v := x.Get("port"); {
 	case v != nil && !format.Ports:
-		d.Fail(v.Place, "no port", "%s's files have no ports", format.Program)
+		d.Fail(v.Position, "no port", "%s's files have no ports", format.Program)
 	case v != nil:
 		port = d.Integer(v, 0, 65535)
 	}
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
 	for _, k := range []string{"interfaces"} {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Place, "as: flows, as: packets, or no "+k, "%q is of captures", k)
+			d.Fail(v.Position, "as: flows, as: packets, or no "+k, "%q is of captures", k)
 		}
 	}
 	data, name := d.openText(x.Get("file"))
@@ -60,7 +60,7 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	if !ok || !d.checkNodeCount(p, &m, name) {
 		return
 	}
-	if !d.checkFlowCount(x.Get("file").Place, p, float64(len(m.Flows))) {
+	if !d.checkFlowCount(x.Get("file").Position, p, float64(len(m.Flows))) {
 		return
 	}
 	d.warnClasses(m.Flows, port, name, tr.seen.Name)
@@ -150,12 +150,12 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 			Start: f.Start - l.offset, Port: f.Port})
 	}
 	if l.port >= 0 && (p.flows.n == 0 || p.flows.at(p.flows.n-1).Traffic != id) {
-		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", l.port)
+		d.Fail(x.Get("port").Position, "a port that flows of the file go to", "no flow of the file goes to port %d", l.port)
 	}
 }
 
 // readFlows reads a flow file's data.
-func (d *flowFileDecoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
+func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat, each unit.Time, data []byte,
 	name string) (m workload.Matrix, ok bool) {
 	var err error
 	if format.Chained != nil {

@@ -20,7 +20,7 @@ const TopologyFlag = "--topology"
 // key=value. Fat trees have hierarchical addresses. What is wrong comes back as InputErrors.
 func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, error) {
 	c := document.NewReader(FileKind)
-	here := document.Place{File: "--footprint", Line: 1, Column: 1}
+	here := document.Position{File: "--footprint", Line: 1, Column: 1}
 	var program *dataplane.Scheme
 	var names []string
 	for i := range r.Programs {
@@ -35,23 +35,23 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 	}
 	network := document.Parse(c, TopologyFlag, []byte(topology))
 	if c.OK() && (network == nil || network.Kind != document.Mapping) {
-		c.Fail(document.Place{File: TopologyFlag, Line: 1, Column: 1},
+		c.Fail(document.Position{File: TopologyFlag, Line: 1, Column: 1},
 			"fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
 			"a topology is a map")
 	}
-	params := &document.Node{Place: here, Kind: document.Mapping}
-	pattern := &document.Node{Place: here, Kind: document.Mapping}
+	params := &document.Node{Position: here, Kind: document.Mapping}
+	pattern := &document.Node{Position: here, Kind: document.Mapping}
 	bareParameters(c, program, set, params, pattern)
 	if !c.OK() {
 		return nil, c.Err()
 	}
-	pattern.Set("programs", &document.Node{Place: here, Kind: document.List,
-		Items: []*document.Node{{Place: here, Kind: document.Mapping, Keys: []document.Entry{{Place: here, Name: name,
+	pattern.Set("programs", &document.Node{Position: here, Kind: document.List,
+		Items: []*document.Node{{Position: here, Kind: document.Mapping, Keys: []document.Entry{{Position: here, Name: name,
 			Value: params}}}}})
-	root := &document.Node{Place: here, Kind: document.Mapping}
+	root := &document.Node{Position: here, Kind: document.Mapping}
 	root.Set("topology", network)
-	root.Set("switches", &document.Node{Place: here, Kind: document.Mapping,
-		Keys: []document.Entry{{Place: here, Name: "*", Value: pattern}}})
+	root.Set("switches", &document.Node{Position: here, Kind: document.Mapping,
+		Keys: []document.Entry{{Position: here, Name: "*", Value: pattern}}})
 
 	source := &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte, error) {
 		return document.ReadFile(n, document.LargestInput)
@@ -64,7 +64,7 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 		return nil, c.Err()
 	}
 	if x, err := p.seen.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
-		root.Set("addresses", &document.Node{Place: here, Text: hierarchical})
+		root.Set("addresses", &document.Node{Position: here, Text: hierarchical})
 	}
 	if d.network.assignRoutes(whole, p); c.OK() {
 		d.switches.readSwitches(whole, p, nil)
@@ -78,7 +78,7 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 // bareParameters puts key=value into the program's parameters, or into those of switches.
 func bareParameters(c *document.Reader, program *dataplane.Scheme, set []string, params, pattern *document.Node) {
 	for _, a := range set {
-		at := document.Place{File: "--set " + a, Line: 1, Column: 1}
+		at := document.Position{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
 			c.Fail(at, "parameter=value", "this sets nothing")
@@ -98,6 +98,6 @@ func bareParameters(c *document.Reader, program *dataplane.Scheme, set []string,
 			}) {
 			to = pattern
 		}
-		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
+		to.Keys = append(to.Keys, document.Entry{Position: at, Name: key, Value: v})
 	}
 }

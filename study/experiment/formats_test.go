@@ -33,7 +33,7 @@ func star(r io.Reader, file string) (*topology.Network, error) {
 // pairs is one of flows: a source and a destination a line, of which the last is said to be so.
 func pairs(r io.Reader, file string, each unit.Time) (flows []workload.Flow, err error) {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		f := workload.Flow{Size: unit.KB, Start: unit.Time(len(flows)) * each, At: workload.Place{Line: len(flows) + 1,
+		f := workload.Flow{Size: unit.KB, Start: unit.Time(len(flows)) * each, At: workload.FilePosition{Line: len(flows) + 1,
 			Src: 1, Dst: 3, Start: 1}}
 		if lines.Text() == "end" {
 			return flows, &workload.FormatError{File: file, Line: f.At.Line, Column: 1, Msg: "more flows", Excess: true}
@@ -57,8 +57,8 @@ traffic:
 // loadOwn loads an experiment in a registry that has both formats.
 func loadOwn(text string, files map[string]string) (*experiment.Spec, error) {
 	r := room()
-	r.Networks = append(r.Networks, topology.Format{Name: "star", Doc: "hosts around a switch", Read: star})
-	r.Flows = append(r.Flows, workload.Format{Name: "pairs", Doc: "hosts by twos", Program: "nobody",
+	r.Networks = append(r.Networks, topology.FileFormat{Name: "star", Doc: "hosts around a switch", Read: star})
+	r.Flows = append(r.Flows, workload.FileFormat{Name: "pairs", Doc: "hosts by twos", Program: "nobody",
 		Unclear: "lines do not say when they start", Announces: true, Read: pairs})
 	src := file("own.yaml", text)
 	src.Open = func(name string) ([]byte, error) { return []byte(files[name]), nil }
@@ -79,7 +79,7 @@ func TestOwnFormats(t *testing.T) {
 		t.Errorf("%+v, %+v", n, p)
 	}
 	r := room()
-	r.Networks, r.Flows = []topology.Format{{Name: "star"}}, []workload.Format{{Name: "pairs"}}
+	r.Networks, r.Flows = []topology.FileFormat{{Name: "star"}}, []workload.FileFormat{{Name: "pairs"}}
 	for _, name := range []string{`"star"`, `"pairs"`} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(string(r.Schema()), name) {

@@ -67,7 +67,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 	}
 	if t.Kind == document.Scalar {
 		if key == "from" {
-			d.Fail(t.Place, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
+			d.Fail(t.Position, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
 			return nil, true
 		}
 		g.Pattern = t.Text
@@ -81,7 +81,8 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 		return len(t.Keys) == 1 && slices.Contains(x.Names(), t.Keys[0].Name)
 	})
 	if i < 0 {
-		d.Fail(t.Place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
+		d.Fail(t.Position, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}",
+			"this is no %s",
 			map[string]string{"from": "source", "to": "destination"}[key])
 		return nil, true
 	}
@@ -125,7 +126,7 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 		}
 		names = append(names, c.Name)
 	}
-	d.Unknown(t.Place, "distribution of sizes", d.Text(t), append(names, "{file: …}"))
+	d.Unknown(t.Position, "distribution of sizes", d.Text(t), append(names, "{file: …}"))
 	return nil
 }
 
@@ -134,28 +135,28 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
-			d.Fail(s.Place, "", "size stands beside sizes")
+			d.Fail(s.Position, "", "size stands beside sizes")
 		}
 		g.Sizes = d.readSizes(v)
 	}
 	if v := x.Get("load"); v != nil {
 		ok := false
 		if g.Offered, ok = document.ReadOK(d.Reader, v, unit.ParseShare); ok && !(g.Offered > 0 && g.Offered <= 10) {
-			d.Fail(v.Place, "above 0%, up to 1000%", "%q is not a load", v.Text)
+			d.Fail(v.Position, "above 0%, up to 1000%", "%q is not a load", v.Text)
 		}
 		if f := x.Get("flows"); f != nil {
-			d.Fail(f.Place, "", "flows stands beside load, which decides how many there are")
+			d.Fail(f.Position, "", "flows stands beside load, which decides how many there are")
 		}
 		if g.Size == 0 && x.Get("sizes") == nil {
-			d.Fail(v.Place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
+			d.Fail(v.Position, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
 		}
 		if tr.startHigh > tr.startLow {
-			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
+			d.Fail(x.Get("start").Position, "one time", "with load, start is when arrivals begin")
 		}
 		g.Periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
 			traffic.Key("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
-		d.Fail(v.Place, "load: 50%", "arrivals need a load")
+		d.Fail(v.Position, "load: 50%", "arrivals need a load")
 	}
 	if !d.entryOK() {
 		return
@@ -163,16 +164,18 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	g.rates = hostRates(p.seen.Network)
 	switch hosts := len(g.From); {
 	case g.FromN+max(g.ToN, len(g.Aside())) > hosts && g.FromN > 0:
-		d.Fail(x.Place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
+		d.Fail(x.Position, fmt.Sprintf("up to %d in all", hosts),
+			"%d sources and %d destinations are more than there are hosts",
 			g.FromN, max(g.ToN, len(g.Aside())))
 	case (g.Pattern == Permutation || g.Pattern == ToStride) && hosts < 2:
-		d.Fail(x.Place, "two hosts or more", "a %s needs others to send to", g.Pattern)
+		d.Fail(x.Position, "two hosts or more", "a %s needs others to send to", g.Pattern)
 	case g.Pattern == ToStride && g.Stride%hosts == 0:
-		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
+		d.Fail(x.Get("to").Position, fmt.Sprintf("1 … %d", hosts-1),
+			"a stride of %d over %d hosts leads to the sender itself",
 			g.Stride, hosts)
 	}
 	if d.entryOK() {
-		d.nodes.checkPaths(x.Get("to").Place, p, g.pairs(p))
+		d.nodes.checkPaths(x.Get("to").Position, p, g.pairs(p))
 	}
 	tr.generator = g
 	p.entries = append(p.entries, tr)
@@ -186,11 +189,11 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return []unit.Time{0}
 	}
 	if l := x.Get("load"); l != nil {
-		d.Fail(t.Place, "", "sets stand beside load, which decides when flows begin")
+		d.Fail(t.Position, "", "sets stand beside load, which decides when flows begin")
 		return nil
 	}
 	if t.Kind != document.Mapping {
-		d.Fail(t.Place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
+		d.Fail(t.Position, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
 		return nil
 	}
 	m, ok := d.Map(t, sets)
@@ -199,7 +202,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 	}
 	count, interval := m.Get("count"), m.Get("interval")
 	if count == nil || interval == nil {
-		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
+		d.Fail(t.Position, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil
 	}
 	n, every := d.Integer(count, 1, int(d.maxFlows())), d.Positive(interval)
@@ -207,7 +210,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return nil
 	}
 	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
-		d.Fail(t.Place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
+		d.Fail(t.Position, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
 		return nil
 	}
 	out := make([]unit.Time, n)
@@ -235,7 +238,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	one := func(v *document.Node) uint8 {
 		n, err := strconv.ParseUint(d.Text(v), 0, 8)
 		if err != nil {
-			d.Fail(v.Place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
+			d.Fail(v.Position, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
 		}
 		return uint8(n)
 	}
@@ -245,20 +248,20 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	}
 	classes := x.Entries("tos")
 	if len(classes) == 0 {
-		d.Fail(t.Place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+		d.Fail(t.Position, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
 		return
 	}
 	for i, k := range classes {
 		from, err := unit.ParseBytes(k.Name)
 		switch {
 		case err != nil:
-			d.Fail(k.Place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
+			d.Fail(k.Position, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
 			return
 		case i == 0 && from != 0:
-			d.Fail(k.Place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
+			d.Fail(k.Position, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
 			return
 		case i > 0 && from <= tr.tos.bySize[i-1].from:
-			d.Fail(k.Place, "ascending sizes", "%q is not above the size before", k.Name)
+			d.Fail(k.Position, "ascending sizes", "%q is not above the size before", k.Name)
 			return
 		}
 		tr.tos.bySize = append(tr.tos.bySize, sizedTOS{from, one(k.Value)})

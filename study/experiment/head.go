@@ -74,18 +74,18 @@ func (h *headSection) readHead(d *reader, file *document.Node) {
 	seed := root.Default("seed")
 	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
 	if err != nil && seed.Kind == document.Scalar {
-		d.Fail(seed.Place, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
+		d.Fail(seed.Position, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
 	}
 	h.seed = n
 	if t := root.Get("trace_quota"); t != nil {
 		var ok bool
 		if h.quota, ok = document.ReadOK(d.Reader, t, unit.ParseBytes); ok && h.quota < 1 {
-			d.Fail(t.Place, "1 B or more", "a quota of %v leaves no trace", h.quota)
+			d.Fail(t.Position, "1 B or more", "a quota of %v leaves no trace", h.quota)
 		}
 	}
 	var defaults document.Defaults
 	defaults.Note(tree)
-	defaults.Settle()
+	defaults.WriteShared()
 }
 
 // Name returns the name of the experiment, p4abc/fig4, or of its file.
@@ -166,7 +166,7 @@ func (h *headSection) NeedOn(world string) (Need, bool) {
 func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	if t.Kind != document.Mapping {
 		if t.Kind == document.List {
-			d.Fail(t.Place, fmt.Sprintf("1 … %d, or %s", maxSeeds, needExample), "this is %v", t.Kind)
+			d.Fail(t.Position, fmt.Sprintf("1 … %d, or %s", maxSeeds, needExample), "this is %v", t.Kind)
 			return
 		}
 		h.repeat = d.Integer(t, 1, maxSeeds)
@@ -194,7 +194,7 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	n.Least = d.Integer(least, minNeedSeeds, maxSeeds)
 	n.Most = d.Integer(most, minNeedSeeds, maxSeeds)
 	if d.Count() == before && n.Most < n.Least {
-		d.Fail(most.Place, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, maxSeeds),
+		d.Fail(most.Position, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, maxSeeds),
 			"at most %d seeds are fewer than the least, %d", n.Most, n.Least)
 	}
 	h.need, h.repeat, h.labRepeat = n, n.Most, n.Least
@@ -216,8 +216,8 @@ func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string
 		}
 	}
 	if groups != nil {
-		d.Fail(t.Place, document.Near(t.Text, groups), "%s is not one number", t.Text)
+		d.Fail(t.Position, document.Near(t.Text, groups), "%s is not one number", t.Text)
 		return
 	}
-	d.Unknown(t.Place, "measure", t.Text, names)
+	d.Unknown(t.Position, "measure", t.Text, names)
 }

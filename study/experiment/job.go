@@ -51,11 +51,11 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	}
 	for _, key := range others {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Place, allowed, "%q stands beside %s, which decides who sends what to whom", key, what)
+			d.Fail(v.Position, allowed, "%q stands beside %s, which decides who sends what to whom", key, what)
 		}
 	}
 	if d.traffic.readStart(x, &tr, p); tr.startHigh > tr.startLow {
-		d.Fail(x.Get("start").Place, "one time", "a %s begins at one time", what)
+		d.Fail(x.Get("start").Position, "one time", "a %s begins at one time", what)
 	}
 	if node == nil {
 		if node = d.convertCollective(x, tr.seen.Name); node == nil {
@@ -74,7 +74,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	if sort.Strings(names); s == nil {
-		d.Unknown(x.Get("job").Place, "job", name, names)
+		d.Unknown(x.Get("job").Position, "job", name, names)
 		return
 	}
 	config := d.Configuration(&s.Scheme, params, nil)
@@ -111,7 +111,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
 		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
-			d.Fail(item.Place, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
+			d.Fail(item.Position, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
 		}), true
 	}
 	for i, n := range p.seen.Network.Nodes {
@@ -138,7 +138,7 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 		}
 		before := d.Count()
 		opened = append(opened, name)
-		data, name := d.openFile(&document.Node{Place: file.Place, Text: name})
+		data, name := d.openFile(&document.Node{Position: file.Position, Text: name})
 		if d.Count() > before {
 			return nil, name, errUnread
 		}
@@ -153,7 +153,7 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.nodes.groups, p.seen.Network)
 	if j := d.built[key]; j != nil {
 		for _, f := range j.files { // they are of this point, too
-			d.openFile(&document.Node{Place: file.Place, Text: f})
+			d.openFile(&document.Node{Position: file.Position, Text: f})
 		}
 		return j
 	}
@@ -177,23 +177,23 @@ func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Nod
 	switch {
 	case errors.Is(err, errUnread):
 	case errors.As(err, &wrong):
-		at := params.Place
+		at := params.Position
 		if v := params.Find(wrong.Param); v != nil {
-			at = v.Place
+			at = v.Position
 		}
 		what := wrong.Param + ": "
 		if wrong.Param == "hosts" { // they stand beside the job
 			if what = ""; x.Get("hosts") != nil {
-				at = x.Get("hosts").Place
+				at = x.Get("hosts").Position
 			}
 		}
 		d.Fail(at, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
 	case errors.As(err, &format):
 		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)
 	default:
-		at := params.Place
+		at := params.Position
 		if v := x.Get("hosts"); v != nil {
-			at = v.Place
+			at = v.Position
 		}
 		d.Fail(at, "", "job %s: %v", s.Name, err)
 	}
@@ -204,7 +204,7 @@ func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, n
 	found, grouped := d.nodes.groups[name]
 	if !grouped {
 		before := d.Count()
-		if found = d.nodes.matchNodes(params.Place, name, false, p.seen.Network); d.Count() > before {
+		if found = d.nodes.matchNodes(params.Position, name, false, p.seen.Network); d.Count() > before {
 			return nil, errUnread
 		}
 	}
@@ -245,12 +245,12 @@ func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 		config := d.Configuration(&m.Scheme, params, nil)
 		var err error
 		if p.ideal, err = m.Make(config); err != nil {
-			d.Fail(params.Place, "", "%v", err)
+			d.Fail(params.Position, "", "%v", err)
 		}
 		p.seen.NoPackets = true
 		return
 	}
-	d.Unknown(t.Place, "network", name, names)
+	d.Unknown(t.Position, "network", name, names)
 }
 
 // checkIdeal refuses what an ideal network cannot carry, and what cannot happen to it.
@@ -273,10 +273,10 @@ func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 		}
 	}
 	if len(p.seen.Events) > 0 {
-		d.Fail(t.Place, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
+		d.Fail(t.Position, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
 	}
 	if p.stalls.Length > 0 {
-		d.Fail(t.Place, "no stalls, or network: "+Packets, "stalls hold up packets, which an ideal network has not")
+		d.Fail(t.Position, "no stalls, or network: "+Packets, "stalls hold up packets, which an ideal network has not")
 	}
 }
 
@@ -292,9 +292,9 @@ func sameJob(a, b *Traffic) bool {
 func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {
-		value = &document.Node{Place: root.Place, Kind: document.Mapping}
+		value = &document.Node{Position: root.Position, Kind: document.Mapping}
 	} else if !slices.ContainsFunc(p.entries, func(tr Traffic) bool { return tr.job != nil }) && d.OK() {
-		d.Fail(value.Place, "a traffic with a job", "there is no job, which could have iterations")
+		d.Fail(value.Position, "a traffic with a job", "there is no job, which could have iterations")
 	}
 	t, ok := d.Map(value, iterations)
 	if !ok {
@@ -304,7 +304,8 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	p.repeats = d.readWord(t.Default("repeat"), iterations, "repeat") == "true"
 	if p.anew && d.OK() {
 		if why := p.whyDrawsGoOn(); why != "" {
-			d.Fail(t.Get("draws").Place, "one job, of a collective operation in iterations", "draws cannot begin anew: %s", why)
+			d.Fail(t.Get("draws").Position, "one job, of a collective operation in iterations", "draws cannot begin anew: %s",
+				why)
 		}
 	}
 }
@@ -350,13 +351,13 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 	if word == "" || size == nil {
 		return nil
 	}
-	at := algorithm.Place
+	at := algorithm.Position
 	d.warn(warnCollective, at, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
 		name, collective.AllReduceFlows, word, size.Text)
-	params := &document.Node{Place: at, Kind: document.Mapping, Keys: []document.Entry{
-		{Place: at, Name: "algorithm", Value: algorithm}, {Place: size.Place, Name: "size", Value: size}}}
-	return &document.Node{Place: at, Kind: document.Mapping,
-		Keys: []document.Entry{{Place: at, Name: collective.AllReduceFlows, Value: params}}}
+	params := &document.Node{Position: at, Kind: document.Mapping, Keys: []document.Entry{
+		{Position: at, Name: "algorithm", Value: algorithm}, {Position: size.Position, Name: "size", Value: size}}}
+	return &document.Node{Position: at, Kind: document.Mapping,
+		Keys: []document.Entry{{Position: at, Name: collective.AllReduceFlows, Value: params}}}
 }
 
 // addFlows lists the flows of a job in which each message is a flow of the run.
@@ -371,11 +372,11 @@ func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flow
 }
 
 // hostsPlace returns where a traffic lists its hosts, or where it begins.
-func hostsPlace(x document.Map) document.Place {
+func hostsPlace(x document.Map) document.Position {
 	if v := x.Get("hosts"); v != nil {
-		return v.Place
+		return v.Position
 	}
-	return x.Place
+	return x.Position
 }
 
 // listTransfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of

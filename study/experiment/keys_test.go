@@ -237,7 +237,7 @@ func TestSchemaKnowsKeys(t *testing.T) {
 	}
 	walk(schema)
 	tables := slices.Clone(experiment.Tables)
-	for _, k := range measure.Kinds() {
+	for _, k := range measure.Definitions() {
 		tables = append(tables, struct {
 			Name  string
 			Table *document.Table
@@ -289,7 +289,7 @@ func reference(t *testing.T, table string) string {
 	var b strings.Builder
 	if table == "measures" {
 		b.WriteString("| name | what it gives | options |\n|---|---|---|\n")
-		for _, k := range measure.Kinds() {
+		for _, k := range measure.Definitions() {
 			var options []string
 			for _, o := range k.Keys {
 				text := "`" + o.Name + "`: " + o.Form.Text + ", " + o.Doc

@@ -22,7 +22,7 @@ func TestExperimentsOrder(t *testing.T) {
 		{Name: "z", Files: files("one", "lab"), Lab: []string{"lab"}},
 		{Name: "a", Files: files("two")},
 	}, Times: map[string]float64{"z/one": 12}}
-	want := []experiment.Entry{{Name: "a/two", Title: "two"}, {Name: "z/lab", Title: "lab", Lab: true},
+	want := []experiment.LibraryEntry{{Name: "a/two", Title: "two"}, {Name: "z/lab", Title: "lab", Lab: true},
 		{Name: "z/one", Title: "one", Time: 12}, {Name: "bench/fast", Title: "fast"}, {Name: "bench/lab", Title: "lab"}}
 	if got := r.Experiments(); !slices.Equal(got, want) {
 		t.Errorf("%+v, not %+v", got, want)

@@ -12,7 +12,7 @@ import (
 
 // measuredSection is what runs have, and how they are judged: ratios, claims, and which values are best.
 type measuredSection struct {
-	kinds       []measure.Kind
+	kinds       []measure.Definition
 	names       measure.Values // what runs have, without values
 	view        claim.View     // of claims
 	ratios      []claim.Ratio
@@ -23,13 +23,13 @@ type measuredSection struct {
 
 // Kind returns the kind of measure with the name of a recorded value. It returns the zero Kind for what a kind records
 // under another name, such as fct_written.
-func (m *measuredSection) Kind(name string) measure.Kind {
+func (m *measuredSection) Kind(name string) measure.Definition {
 	for _, k := range m.kinds {
 		if k.Name == name {
 			return k
 		}
 	}
-	return measure.Kind{}
+	return measure.Definition{}
 }
 
 // Judged returns the measures whose values are compared between simulator and lab.
@@ -58,7 +58,7 @@ func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 }
 
 // Ratios returns the measures of runs over those of their reference points, by run.
-func (m *measuredSection) Ratios(runs []claim.Sample) [][]measure.Measured {
+func (m *measuredSection) Ratios(runs []claim.FinishedRun) [][]measure.Measured {
 	return m.view.Ratios(m.ratios, runs)
 }
 
@@ -91,7 +91,7 @@ func (m *measuredSection) valueNames() (names []string) {
 
 // KindOf returns the kind of measure that records values of a name, also of such as fct_p99; a ratio's is that of what
 // it divides. It is the zero Kind if none does.
-func (m *measuredSection) KindOf(name string) (kind measure.Kind) {
+func (m *measuredSection) KindOf(name string) (kind measure.Definition) {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
 			return m.KindOf(m.ratios[i].Of)
@@ -124,7 +124,7 @@ func (m *measuredSection) readBest(d *reader, t *document.Node) {
 		return
 	}
 	if t.Kind != document.Mapping {
-		d.Fail(t.Place, "{goodput.a: higher, queue: none}", "best is %v", t.Kind)
+		d.Fail(t.Position, "{goodput.a: higher, queue: none}", "best is %v", t.Kind)
 		return
 	}
 	var names []string
@@ -139,7 +139,7 @@ func (m *measuredSection) readBest(d *reader, t *document.Node) {
 	m.best = map[string]measure.Better{}
 	for _, k := range t.Keys {
 		if !slices.Contains(names, k.Name) {
-			d.Unknown(k.Place, "measure", k.Name, names)
+			d.Unknown(k.Position, "measure", k.Name, names)
 			continue
 		}
 		if word := d.Word(k.Value, "direction", direction.Words); slices.Contains(direction.Words, word) {
@@ -310,14 +310,14 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	names = append(names, s.valueNames()...)
 	for _, v := range d.readWords(x.Get("columns")) {
 		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return matchesMeasure(v.Text, &m) }) {
-			d.Unknown(v.Place, "measure", v.Text, measures)
+			d.Unknown(v.Position, "measure", v.Text, measures)
 		}
 		s.listing.Columns = append(s.listing.Columns, v.Text)
 	}
 	for _, v := range d.readWords(x.Get("sort")) {
 		name := strings.TrimSuffix(v.Text, Descending)
 		if !slices.Contains(names, name) {
-			d.Unknown(v.Place, "key of the sweep or value", name, names)
+			d.Unknown(v.Position, "key of the sweep or value", name, names)
 		}
 		s.listing.Sort = append(s.listing.Sort, v.Text)
 	}

@@ -20,13 +20,13 @@ import (
 type networkDecoder struct {
 	*reader
 	routed   routedNetworks
-	bufferAt []document.Place // by link of the point's network, where its buffer is given
-	limits   []limit          // of queues, of the point in hand
+	bufferAt []document.Position // by link of the point's network, where its buffer is given
+	limits   []limit             // of queues, of the point in hand
 }
 
 // limit is a bound of a queue in bytes, and where it is given.
 type limit struct {
-	document.Place
+	document.Position
 	bytes unit.Bytes
 }
 
@@ -55,7 +55,7 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 		return
 	}
 	if x.Get("hosts") == nil {
-		d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
+		d.Fail(t.Position, "hosts: [a, b]", "the topology has no hosts")
 	}
 	n := listingOf(&topology.Network{})
 	d.readNodes(x, n)
@@ -67,7 +67,7 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listed) {
 	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
-		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+		d.Fail(t.Position, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
 		return
 	}
 	for _, item := range links.Items {
@@ -106,17 +106,17 @@ func (d *networkDecoder) readNodes(x document.Map, n *listed) {
 			continue
 		}
 		if l.Kind != document.List {
-			d.Fail(l.Place, "a list of names", "%s is %v", kind, l.Kind)
+			d.Fail(l.Position, "a list of names", "%s is %v", kind, l.Kind)
 			continue
 		}
 		for _, x := range l.Items {
 			name := d.Text(x)
 			if _, twice := n.index[name]; twice {
-				d.Fail(x.Place, "another name", "the name %q is taken", name)
+				d.Fail(x.Position, "another name", "the name %q is taken", name)
 				continue
 			}
 			if name == "" || strings.ContainsAny(name, " >*$,") || name == ToRandom {
-				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
+				d.Fail(x.Position, "letters, digits, - and _", "%q is not a name", name)
 				continue
 			}
 			n.index[name] = len(n.Nodes)
@@ -131,8 +131,8 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Lin
 	ok = true
 	ends := x.Get("ends")
 	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
-		if at := x.Place; ends != nil {
-			d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
+		if at := x.Position; ends != nil {
+			d.Fail(ends.Position, "ends: [a, b]", "a link has two ends")
 		} else {
 			x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
 		}
@@ -141,7 +141,7 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Lin
 	for e, y := range ends.Items {
 		node, found := n.index[d.Text(y)]
 		if !found {
-			d.Unknown(y.Place, "node", y.Text, n.names)
+			d.Unknown(y.Position, "node", y.Text, n.names)
 			ok = false
 		}
 		l.Ends[e] = node
@@ -150,12 +150,12 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Lin
 		return l, false
 	}
 	if l.Ends[0] == l.Ends[1] {
-		d.Fail(ends.Items[1].Place, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
+		d.Fail(ends.Items[1].Position, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
 		return l, false
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if n.joined[pair] {
-		d.Fail(ends.Place, "bundle: 2 at the first", "%s and %s are linked already", ends.Items[0].Text,
+		d.Fail(ends.Position, "bundle: 2 at the first", "%s and %s are linked already", ends.Items[0].Text,
 			ends.Items[1].Text)
 		return l, false
 	}
@@ -180,9 +180,9 @@ func (d *networkDecoder) readLink(x document.Map, n *listed) {
 	} else if d.checkPlain(r, "one delay for both directions, such as 1ms") {
 		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
 	}
-	var bufferAt document.Place
+	var bufferAt document.Position
 	if b := x.Get("buffer"); b != nil {
-		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
+		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Position
 	}
 	l.Loss = d.readLoss(x.Default("loss"))
 	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
@@ -207,13 +207,13 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 		if slices.Contains(extras().Names(), k.Name) {
 			added = true
 		} else if k.Name != s.Name {
-			d.Fail(k.Place, s.Name+" alone, or with hosts, switches and links that are added to it",
+			d.Fail(k.Position, s.Name+" alone, or with hosts, switches and links that are added to it",
 				"%q stands beside %s, which makes the network", k.Name, s.Name)
 		}
 	}
 	params := t.Find(s.Name)
 	if params.Kind != document.Mapping {
-		d.Fail(params.Place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
+		d.Fail(params.Position, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
 		return
 	}
 	c := d.Configuration(&s.Scheme, params, nil)
@@ -225,17 +225,17 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 		err = n.Validate()
 	}
 	if err != nil {
-		d.Fail(params.Place, "", "%s: %v", s.Name, err)
+		d.Fail(params.Position, "", "%s: %v", s.Name, err)
 		return
 	}
-	var at document.Place
+	var at document.Position
 	for _, x := range s.Parameters() { // the links of hosts come first, among links and among parameters
 		if b := params.Find(x.Name); x.Kind == scheme.Length && b != nil && n.Links[0].Buffer.Bytes > 0 {
-			at = b.Place
+			at = b.Position
 			break
 		}
 	}
-	d.bufferAt = make([]document.Place, len(n.Links))
+	d.bufferAt = make([]document.Position, len(n.Links))
 	for i := range d.bufferAt {
 		d.bufferAt[i] = at
 	}
@@ -258,7 +258,7 @@ func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *to
 		return
 	}
 	if err := n.Validate(); err != nil {
-		d.Fail(x.Get("links").Place, "", "%v", err)
+		d.Fail(x.Get("links").Position, "", "%v", err)
 	}
 }
 
@@ -275,7 +275,7 @@ func (d *networkDecoder) checkBuffers(p *Point) {
 			largest, name = frame, tr.seen.Name
 		}
 	}
-	check := func(at document.Place, b unit.Bytes) {
+	check := func(at document.Position, b unit.Bytes) {
 		if b > 0 && b < largest && at.Line > 0 {
 			d.Fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
 				"a buffer of %v is below a packet of traffic %s", b, name)
@@ -287,7 +287,7 @@ func (d *networkDecoder) checkBuffers(p *Point) {
 		}
 	}
 	for _, l := range d.limits {
-		check(l.Place, l.bytes)
+		check(l.Position, l.bytes)
 	}
 }
 
@@ -298,7 +298,7 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	}
 	v := document.Read(d.Reader, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
-		d.Fail(t.Place, "0% … below 100%", "%q is not a loss", t.Text)
+		d.Fail(t.Position, "0% … below 100%", "%q is not a loss", t.Text)
 		return 0
 	}
 	return v
@@ -329,7 +329,7 @@ func (d *networkDecoder) readFile(t *document.Node, p *Point) {
 		Foreign(d.Reader, file, err)
 		return
 	}
-	d.bufferAt = make([]document.Place, len(n.Links))
+	d.bufferAt = make([]document.Position, len(n.Links))
 	p.seen.Network = n
 }
 
@@ -399,7 +399,7 @@ func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	if fresh {
 		routes, switches, classes := tableSize(p.seen.Network)
 		if routes > maxRoutes {
-			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", maxRoutes),
+			d.Fail(root.Get("topology").Position, fmt.Sprintf("switches with hosts × switches up to %d", maxRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
@@ -429,14 +429,15 @@ const hierarchical = "hierarchical"
 func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routed) {
 	x, err := n.Tree()
 	if err != nil {
-		d.Fail(t.Place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
+		d.Fail(t.Position, "addresses: flat, or a fat tree of two or three tiers",
+			"hierarchical addresses need a fat tree: %v",
 			err)
 		return
 	}
 	plan := x.Plan()
 	if t.Kind != document.Scalar {
 		if t.Kind != document.Mapping {
-			d.Fail(t.Place, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
+			d.Fail(t.Position, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
 			return
 		}
 		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
@@ -447,23 +448,23 @@ func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *
 		for _, k := range root.Entries("addresses") {
 			i := slices.Index(names, k.Name)
 			if i < 0 {
-				d.Unknown(k.Place, "leaf", k.Name, names)
+				d.Unknown(k.Position, "leaf", k.Name, names)
 				continue
 			}
 			prefix, err := netip.ParsePrefix(d.Text(k.Value))
 			if err != nil {
-				d.Fail(k.Value.Place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
+				d.Fail(k.Value.Position, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
 				continue
 			}
 			plan.Leaf[i] = prefix
 			if d.OK() && x.CheckLeaf(plan, i) != nil {
-				d.Fail(k.Value.Place, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v",
+				d.Fail(k.Value.Position, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v",
 					x.CheckLeaf(plan, i))
 			}
 		}
 		for i, p := range plan.Leaf {
 			if !p.IsValid() && d.OK() {
-				d.Fail(t.Place, "a prefix for every leaf", "%s has no prefix", names[i])
+				d.Fail(t.Position, "a prefix for every leaf", "%s has no prefix", names[i])
 			}
 		}
 	}

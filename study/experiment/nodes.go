@@ -60,7 +60,7 @@ const maxMatches = 1 << 26
 
 // matchNodes returns the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
 // be read as a pattern.
-func (d *nodeNames) matchNodes(at document.Place, pattern string, switches bool, n *topology.Network) (found []int) {
+func (d *nodeNames) matchNodes(at document.Position, pattern string, switches bool, n *topology.Network) (found []int) {
 	if i, ok := d.directory.index(n).nodes[pattern]; ok {
 		if n.Nodes[i].Switch == switches {
 			return []int{i}
@@ -89,7 +89,7 @@ func (d *nodeNames) matchNodes(at document.Place, pattern string, switches bool,
 
 // checkRange reports an error if a range of a pattern is backwards, or has numbers that none of the nodes has which
 // match: the experiment would be smaller than its file says. Of nothing that matches the caller tells.
-func (d *nodeNames) checkRange(at document.Place, pattern string, found []int, n *topology.Network) {
+func (d *nodeNames) checkRange(at document.Position, pattern string, found []int, n *topology.Network) {
 	names := make([]string, len(found))
 	for i, node := range found {
 		names[i] = n.Nodes[node].Name
@@ -98,7 +98,7 @@ func (d *nodeNames) checkRange(at document.Place, pattern string, found []int, n
 }
 
 // hostsBelow returns the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
-func (d *nodeNames) hostsBelow(at document.Place, above, pattern string, n *topology.Network) (found []int) {
+func (d *nodeNames) hostsBelow(at document.Position, above, pattern string, n *topology.Network) (found []int) {
 	under := make(map[int]bool)
 	for _, sw := range d.matchNodes(at, above, true, n) {
 		under[sw] = true
@@ -125,7 +125,7 @@ func (d *nodeNames) hostsBelow(at document.Place, above, pattern string, n *topo
 }
 
 // countComparisons counts the names, or links, that one pattern is compared with, and reports whether that may be.
-func (d *nodeNames) countComparisons(at document.Place, with int) bool {
+func (d *nodeNames) countComparisons(at document.Position, with int) bool {
 	if d.matches += with; d.matches <= maxMatches {
 		return true
 	}
@@ -141,17 +141,17 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 		return
 	}
 	if t.Kind != document.Mapping {
-		d.Fail(t.Place, "{storage: [h0, h1], training: \"h[2-15]\"}", "groups is %v", t.Kind)
+		d.Fail(t.Position, "{storage: [h0, h1], training: \"h[2-15]\"}", "groups is %v", t.Kind)
 		return
 	}
 	groups := map[string][]int{}
 	for _, k := range t.Keys {
 		if _, taken := d.directory.index(p.seen.Network).nodes[k.Name]; taken {
-			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
+			d.Fail(k.Position, "another name", "a node is named %q", k.Name)
 			continue
 		}
 		if !identifier(k.Name) || k.Name == ToRandom || k.Name == Permutation {
-			d.Fail(k.Place, "a letter, then letters, digits and _", "%q is not a name", k.Name)
+			d.Fail(k.Position, "a letter, then letters, digits and _", "%q is not a name", k.Name)
 			continue
 		}
 		d.groups = groups // what stands before
@@ -191,7 +191,7 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 		pattern := d.Text(y)
 		found, grouped := d.groups[pattern]
 		if !grouped {
-			found = d.matchNodes(y.Place, pattern, false, n)
+			found = d.matchNodes(y.Position, pattern, false, n)
 		}
 		if d.Count() > before {
 			continue
@@ -207,12 +207,12 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 			again(y, pattern)
 		}
 		if i, ok := d.directory.index(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Place, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
+			d.Fail(y.Position, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
 		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
 			if known == nil { // once, because a list may have thousands of unknown hosts
 				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.directory.hosts)
 			}
-			d.Unknown(y.Place, "host", pattern, known)
+			d.Unknown(y.Position, "host", pattern, known)
 		}
 	}
 	return out
@@ -221,7 +221,7 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 // findLink finds the link between two nodes; −1 if there is none.
 func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	if t.Kind != document.List || len(t.Items) != 2 {
-		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
+		d.Fail(t.Position, "[s1, s2]", "a link is named by its two ends")
 		return -1
 	}
 	n := p.seen.Network
@@ -238,7 +238,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 			}
 		}
 		if !found {
-			d.Unknown(x.Place, "node", x.Text, known.all)
+			d.Unknown(x.Position, "node", x.Text, known.all)
 			return -1
 		}
 		ends[i] = node
@@ -247,7 +247,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	if ok && nth <= 1 {
 		return first
 	}
-	if ok && !d.countComparisons(t.Place, len(n.Links)) {
+	if ok && !d.countComparisons(t.Position, len(n.Links)) {
 		return -1
 	}
 	for i := first; ok && i < len(n.Links); i++ {
@@ -268,7 +268,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 			}
 		}
 	}
-	d.Fail(t.Place, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
+	d.Fail(t.Position, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
 		t.Items[0].Text, t.Items[1].Text)
 	return -1
 }
@@ -277,7 +277,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 // one from b to c do not make a path from a to c.
 
 // checkPath checks that there is a path from one host to another, and reports an error at a place if not.
-func (d *nodeNames) checkPath(at document.Place, p *Point, from, to int) bool {
+func (d *nodeNames) checkPath(at document.Position, p *Point, from, to int) bool {
 	if p.seen.Routes.Joined(from, to) {
 		return true
 	}
@@ -288,7 +288,7 @@ func (d *nodeNames) checkPath(at document.Place, p *Point, from, to int) bool {
 }
 
 // checkPaths checks that there is a path between each of the pairs, and reports the first pair without one.
-func (d *nodeNames) checkPaths(at document.Place, p *Point, pairs iter.Seq2[int, int]) bool {
+func (d *nodeNames) checkPaths(at document.Position, p *Point, pairs iter.Seq2[int, int]) bool {
 	for from, to := range pairs {
 		if !d.checkPath(at, p, from, to) {
 			return false

@@ -70,14 +70,14 @@ func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measu
 	t := d.View(about, paper).Get("values")
 	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
 	if t.Kind != document.List {
-		d.Fail(t.Place, example, "the paper's values are a list")
+		d.Fail(t.Position, example, "the paper's values are a list")
 		return
 	}
 	names := m.valueNames()
 	general := d.View(about, paper).Get("source")
 	for _, item := range t.Items {
 		if item.Kind != document.Mapping {
-			d.Fail(item.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
+			d.Fail(item.Position, example[1:len(example)-1], "an entry of the paper's values is a map")
 			continue
 		}
 		s.readEntry(d, d.View(item, paperValue, names...), general, m)
@@ -107,7 +107,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(at []measure.Coordinate) bool {
 		return of.Means(at)
 	}) {
-		d.Fail(x.Place, "", "no point of the sweep is meant by these values")
+		d.Fail(x.Position, "", "no point of the sweep is meant by these values")
 	}
 	given := 0
 	for _, k := range x.Keys {
@@ -116,7 +116,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 		}
 		given++
 		if !slices.Contains(names, k.Name) {
-			d.Unknown(k.Place, "measure", k.Name, append(paperValue.Names(), names...))
+			d.Unknown(k.Position, "measure", k.Name, append(paperValue.Names(), names...))
 			continue
 		}
 		v := of
@@ -132,14 +132,14 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 				func(at []measure.Coordinate) bool {
 					return old.Means(at) && v.Means(at)
 				}) {
-				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
+				d.Fail(k.Position, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break
 			}
 		}
 		s.values = append(s.values, v)
 	}
 	if given == 0 {
-		d.Fail(x.Place, document.Choices(names), "no value is given")
+		d.Fail(x.Position, document.Choices(names), "no value is given")
 	}
 }
 

@@ -33,7 +33,7 @@ type pathChecker struct {
 // currentTraffic is the traffic in hand, and which of the point's flows are its.
 type currentTraffic struct {
 	transport, control *document.Node // parameters
-	transportAt        document.Place
+	transportAt        document.Position
 	first, end         int
 }
 
@@ -48,7 +48,7 @@ type switchRole struct {
 // spreading is what a switch does to flows for which it has a choice of ports.
 type spreading struct {
 	how    dataplane.Spreading
-	at     document.Place // of the program that spreads
+	at     document.Position // of the program that spreads
 	by     string
 	hashes bool // a switch chooses a flow's port for good, by its addresses and ports
 }

@@ -40,8 +40,8 @@ type Point struct {
 // addressing has the addresses of a point's nodes.
 type addressing struct {
 	book     *packet.Book
-	usersAt  document.Place // where the file declares users
-	tree     *topology.Tree // with hierarchical addresses
+	usersAt  document.Position // where the file declares users
+	tree     *topology.Tree    // with hierarchical addresses
 	prefixes topology.Prefixes
 }
 
@@ -57,7 +57,7 @@ type switching struct {
 	switches    []wiring.SwitchConfig
 	served      []*switchfile.Served // by node; nil: by default
 	telemetry   *telemetry.Format    // nil: no switch writes any
-	telemetryAt document.Place       // of the program that writes it
+	telemetryAt document.Position    // of the program that writes it
 }
 
 // Switches configures those of the network's nodes that are switches.
@@ -155,7 +155,7 @@ func (p *Point) Stalls() Stalls { return p.stalls }
 // Traffic is one entry of the traffic list. Nothing changes it.
 type Traffic struct {
 	seen            measure.Traffic
-	at, ccAt        document.Place
+	at, ccAt        document.Position
 	transportConfig scheme.Config
 	traits          transport.Traits // of its transport with this configuration
 	generator       *Generator       // nil: the flows are listed
@@ -183,7 +183,7 @@ func (tr *Traffic) Measured() *measure.Traffic {
 }
 
 // At returns the place of the traffic in the file.
-func (tr *Traffic) At() document.Place { return tr.at }
+func (tr *Traffic) At() document.Position { return tr.at }
 
 // Transport carries it, with this configuration.
 func (tr *Traffic) Transport() (*transport.Scheme, scheme.Config) {
@@ -200,7 +200,7 @@ func (tr *Traffic) Own() bool { return transport.Own(tr.seen.Transport, tr.trans
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
 
 // CCAt returns the place of the controller in the file, or else of the traffic.
-func (tr *Traffic) CCAt() document.Place { return tr.ccAt }
+func (tr *Traffic) CCAt() document.Position { return tr.ccAt }
 
 // Payload returns the payload of a full packet.
 func (tr *Traffic) Payload() int32 { return tr.seen.Payload }
@@ -325,7 +325,7 @@ func (r *tally) add(s *Spec, d *reader, i int, p *Point) {
 	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + p.flows.n
 	r.kept += size
 	s.memory += p.memory
-	sweep := func() document.Place { return top.Of(s.root).Get("sweep").Place }
+	sweep := func() document.Position { return top.Of(s.root).Get("sweep").Position }
 	limits := s.options.pointLimits()
 	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
 	switch {

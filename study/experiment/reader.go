@@ -40,14 +40,14 @@ func (d *reader) readWord(t *document.Node, table *document.Table, key string) s
 }
 
 // warn issues a warning about a place in the file.
-func (d *reader) warn(kind scheme.WarningKind, at document.Place, format string, args ...any) {
+func (d *reader) warn(kind scheme.WarningKind, at document.Position, format string, args ...any) {
 	d.issue(document.Warn(kind, at, format, args...))
 }
 
 // similarity is what warnings have in common that differ in their texts only, as those about the points of a sweep may.
 type similarity struct {
 	id, port string
-	at       document.Place
+	at       document.Position
 }
 
 // maxSimilar limits how many of them are kept.
@@ -91,7 +91,7 @@ func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	name = d.Text(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
 	if err != nil {
-		d.Fail(t.Place, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.Reason(err))
+		d.Fail(t.Position, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.Reason(err))
 	}
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
 	name = d.source.Path(name)
@@ -140,7 +140,7 @@ func (d *reader) readFormat(x document.Map, table *document.Table, known, format
 func (d *reader) checkNoFile(x document.Map, table *document.Table) {
 	for _, k := range table.Names(ofAFile) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Place, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
+			d.Fail(v.Position, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (d *reader) ignoresRest(x document.Map, table *document.Table, format strin
 		return false
 	}
 	if !announces {
-		d.Fail(rest.Place, "no rest", "files of the format %s do not announce their entries", format)
+		d.Fail(rest.Position, "no rest", "files of the format %s do not announce their entries", format)
 	}
 	d.readWord(rest, table, "rest")
 	return Excess(err)
@@ -190,7 +190,7 @@ func Foreign(d *document.Reader, t *document.Node, err error) {
 			Foreign(d, t, x)
 		}
 	default:
-		d.Fail(t.Place, "", "%s: %v", t.Text, err)
+		d.Fail(t.Position, "", "%s: %v", t.Text, err)
 	}
 }
 
@@ -247,7 +247,7 @@ func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
 		}
 		allowed = "a number such as 7.5 " + of
 	}
-	d.Fail(t.Place, allowed, "%q is not a value of this measure", text)
+	d.Fail(t.Position, allowed, "%q is not a value of this measure", text)
 	return 0, false
 }
 
@@ -255,7 +255,7 @@ func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
 func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
 	v, ok := document.ReadOK(d.Reader, t, unit.ParseShare)
 	if ok && !within(v) {
-		d.Fail(t.Place, allowed, "%q is not in the range", t.Text)
+		d.Fail(t.Position, allowed, "%q is not in the range", t.Text)
 	}
 	return v
 }
@@ -263,7 +263,7 @@ func (d *reader) readShare(t *document.Node, allowed string, within func(float64
 // checkPlain reports an error if a link's value is a map or a list.
 func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 	if t.Kind != document.Scalar {
-		d.Fail(t.Place, allowed, "this is %v", t.Kind)
+		d.Fail(t.Position, allowed, "this is %v", t.Kind)
 		return false
 	}
 	return true
@@ -273,7 +273,7 @@ func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 func (d *reader) readPayload(t *document.Node, text string) int32 {
 	b, err := unit.ParseBytes(text)
 	if err != nil || b < 1 || b > 65507 {
-		d.Fail(t.Place, "1 B … 65507 B", "%q is not a payload", t.Text)
+		d.Fail(t.Position, "1 B … 65507 B", "%q is not a payload", t.Text)
 		return 1
 	}
 	return int32(b)
@@ -290,7 +290,7 @@ func (d *reader) maxFlows() float64 {
 
 // checkFlowCount reports whether the memory of the machine can hold a run with the point's flows and so many more. It
 // is an error if not, before they are listed.
-func (d *reader) checkFlowCount(at document.Place, p *Point, more float64) bool {
+func (d *reader) checkFlowCount(at document.Position, p *Point, more float64) bool {
 	n, most := p.expectedFlows()+more, d.maxFlows()
 	if n > most {
 		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),

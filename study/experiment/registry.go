@@ -32,20 +32,20 @@ type Registry struct {
 	Transports  []transport.Scheme
 	Controllers []cc.Scheme
 	Topologies  []topology.Scheme
-	Measures    []measure.Kind
-	Jobs        []job.Scheme      // traffic: [{job: {NAME: {…}}}]
-	Ideals      []job.Model       // network: {NAME: {…}}
-	Workloads   []workload.CDF    // sizes: NAME
-	Networks    []topology.Format // topology: {file: …, format: NAME}
-	Flows       []workload.Format // traffic: [{file: …, format: NAME}]
-	Imports     []Import          // weir import --format NAME
-	Formats     []Format          // weir export --format NAME
+	Measures    []measure.Definition
+	Jobs        []job.Scheme          // traffic: [{job: {NAME: {…}}}]
+	Ideals      []job.Model           // network: {NAME: {…}}
+	Workloads   []workload.CDF        // sizes: NAME
+	Networks    []topology.FileFormat // topology: {file: …, format: NAME}
+	Flows       []workload.FileFormat // traffic: [{file: …, format: NAME}]
+	Imports     []Import              // weir import --format NAME
+	Formats     []ExportFormat        // weir export --format NAME
 	Library     []Library
 	Times       map[string]float64 // estimated seconds of experiments of the library, by name (plan.Cost.Elapsed)
 }
 
-// Format is a form in which results can be given to other programs.
-type Format struct {
+// ExportFormat is a file format in which results can be written for other programs.
+type ExportFormat struct {
 	Name string
 	Doc  string        // one line: what is written
 	New  func() Export // one whose options have their defaults
@@ -87,8 +87,8 @@ type Library struct {
 	Benchmark bool     // lists show benchmarks after all other libraries
 }
 
-// Entry is one experiment of a library.
-type Entry struct {
+// LibraryEntry is one experiment of a library.
+type LibraryEntry struct {
 	Name, Title string
 	Paper       Paper
 	Lab         bool    // it is made for the lab, which needs root
@@ -112,8 +112,8 @@ func (s *Source) Path(name string) string {
 }
 
 // Experiments lists the library, sorted by name, with benchmarks last.
-func (r *Registry) Experiments() []Entry {
-	var list []Entry
+func (r *Registry) Experiments() []LibraryEntry {
+	var list []LibraryEntry
 	benchmarks := map[string]bool{}
 	for _, l := range r.Library {
 		files, _ := fs.Glob(l.Files, "experiments/*.yaml")
@@ -123,7 +123,7 @@ func (r *Registry) Experiments() []Entry {
 			if err != nil {
 				continue
 			}
-			e := Entry{Name: name, Time: r.Times[name], Lab: slices.Contains(l.Lab, path.Base(name))}
+			e := LibraryEntry{Name: name, Time: r.Times[name], Lab: slices.Contains(l.Lab, path.Base(name))}
 			benchmarks[name] = l.Benchmark
 			if t := parseListed(f, data); t != nil {
 				if x := top.Of(t).Get("title"); x != nil {
@@ -134,7 +134,7 @@ func (r *Registry) Experiments() []Entry {
 			list = append(list, e)
 		}
 	}
-	slices.SortFunc(list, func(a, b Entry) int {
+	slices.SortFunc(list, func(a, b LibraryEntry) int {
 		switch x, y := benchmarks[a.Name], benchmarks[b.Name]; {
 		case x == y:
 			return strings.Compare(a.Name, b.Name)

@@ -20,7 +20,7 @@ func TestExperimentsListed(t *testing.T) {
 			r := &experiment.Registry{Library: []experiment.Library{{Name: "l", Files: fstest.MapFS{
 				"experiments/e.yaml": &fstest.MapFile{Data: []byte(text)}}}}}
 			all := r.Experiments()
-			want := experiment.Entry{Name: "l/e", Title: "a title", Paper: experiment.Paper{Name: "p", Figure: "5a"}}
+			want := experiment.LibraryEntry{Name: "l/e", Title: "a title", Paper: experiment.Paper{Name: "p", Figure: "5a"}}
 			if len(all) != 1 || all[0] != want {
 				t.Errorf("%+v, want %+v", all, want)
 			}

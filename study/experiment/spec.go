@@ -48,7 +48,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		return nil, c.Err()
 	}
 	if root.Kind != document.Mapping {
-		c.Fail(root.Place, document.Choices(top.Names()), "an experiment is a map")
+		c.Fail(root.Position, document.Choices(top.Names()), "an experiment is a map")
 		return nil, c.Err()
 	}
 	own := *src
@@ -66,7 +66,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	s.applyQuick(c)
 	s.applySet(c)
 	if o.Seed != nil {
-		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
+		s.root.Set("seed", &document.Node{Position: root.Position, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
 	d := newDecoder(c, r, &own, switchfile.InNetwork)
 	d.trial, d.machine, d.mentions = t, o.Machine, mentions(root, map[string]bool{})
@@ -158,7 +158,7 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 			break
 		}
 	}
-	d.defaults.Settle()
+	d.defaults.WriteShared()
 	if s.unifyMeasures(); c.OK() {
 		s.points[0].measures.Check(c, &s.points[0].seen)
 	}
@@ -226,10 +226,11 @@ func (s *Spec) Plots() []plots.Plot { return slices.Clone(s.plots) }
 func (s *Spec) Warnings() []Warning { return slices.Clone(s.warnings) }
 
 // FileKind is how messages name an experiment's file.
-var FileKind = document.Kind{Name: "experiment", Whole: "an experiment", First: "title, duration, topology, traffic, …"}
+var FileKind = document.FileKind{Name: "experiment", Whole: "an experiment",
+	First: "title, duration, topology, traffic, …"}
 
 // Judge returns the claims with their verdicts over the finished runs of so many seeds.
-func (s *Spec) Judge(runs []claim.Sample, seeds int) []claim.Claim {
+func (s *Spec) Judge(runs []claim.FinishedRun, seeds int) []claim.Claim {
 	var all []uint64
 	for k := range seeds {
 		all = append(all, s.seed+uint64(k))

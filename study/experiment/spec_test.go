@@ -345,7 +345,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got %v, %v", src, err)
 	}
 	list := r.Experiments()
-	at := slices.IndexFunc(list, func(e experiment.Entry) bool { return e.Name == "p4abc/fig4" })
+	at := slices.IndexFunc(list, func(e experiment.LibraryEntry) bool { return e.Name == "p4abc/fig4" })
 	if at < 0 || list[at].Title == "" || list[at].Paper.Name != "p4-abc" {
 		t.Errorf("got %v", list)
 	}

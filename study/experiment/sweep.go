@@ -22,7 +22,7 @@ type sweepSection struct {
 // origins are where the values of a key of the sweep are given.
 type origins struct {
 	blocks []*document.Node // of each value, what it puts into the spec; nil for scalars
-	places []document.Place
+	places []document.Position
 }
 
 func sweepKeys(root *document.Node) []string {
@@ -40,12 +40,12 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 		return
 	}
 	if sweep.Kind != document.Mapping {
-		d.Fail(sweep.Place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
+		d.Fail(sweep.Position, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
 		return
 	}
 	for _, k := range top.Of(tree).Entries("sweep") {
 		dim, from := measure.Dimension{Key: k.Name}, origins{}
-		add := func(text string, at document.Place, block *document.Node) {
+		add := func(text string, at document.Position, block *document.Node) {
 			v, ok := measure.ParseQuantity(text)
 			dim.Values = append(dim.Values, measure.Coordinate{Key: k.Name, Text: text, Value: v, IsNum: ok})
 			from.blocks = append(from.blocks, block)
@@ -55,29 +55,29 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 		case document.List:
 			for _, x := range k.Value.Items {
 				if x.Kind != document.Scalar {
-					d.Fail(x.Place, "", "a value of the sweep is a plain value; for blocks write a map of names")
+					d.Fail(x.Position, "", "a value of the sweep is a plain value; for blocks write a map of names")
 					continue
 				}
-				add(x.Text, x.Place, nil)
+				add(x.Text, x.Position, nil)
 			}
 		case document.Mapping:
 			for _, x := range k.Value.Keys {
 				if x.Value.Kind != document.Mapping {
-					d.Fail(x.Value.Place, "{switch: […], …}", "the block %q of the sweep is a map", x.Name)
+					d.Fail(x.Value.Position, "{switch: […], …}", "the block %q of the sweep is a map", x.Name)
 					continue
 				}
 				for _, y := range x.Value.Keys {
 					if slices.Contains(top.Names(ofFile, fixed), y.Name) {
-						d.Fail(y.Place, "what decides one run", "%q cannot be varied by a sweep", y.Name)
+						d.Fail(y.Position, "what decides one run", "%q cannot be varied by a sweep", y.Name)
 					}
 				}
-				add(x.Name, x.Place, x.Value)
+				add(x.Name, x.Position, x.Value)
 			}
 		default:
-			add(k.Value.Text, k.Value.Place, nil)
+			add(k.Value.Text, k.Value.Position, nil)
 		}
 		if len(dim.Values) == 0 {
-			d.Fail(k.Value.Place, "", "the sweep of %q has no values", k.Name)
+			d.Fail(k.Value.Position, "", "the sweep of %q has no values", k.Name)
 			continue
 		}
 		seen := map[string]bool{}
@@ -116,7 +116,7 @@ func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node
 		seeds int
 	}{{"repeat", h.repeat}, {"lab_repeat", h.labRepeat}} {
 		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > maxRuns {
-			c.Fail(t.Place, fmt.Sprintf("up to %d runs", maxRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
+			c.Fail(t.Position, fmt.Sprintf("up to %d runs", maxRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
 				n*k.seeds)
 			return 0, false
 		}
@@ -177,7 +177,7 @@ const withoutExample = "{where: {scheme: ndp, balance: ecmp}, why: NDP wants all
 type omission struct {
 	claim.Filter
 	why string
-	at  document.Place
+	at  document.Position
 }
 
 // readWithout reads which points of the sweep are left out. Those of the whole sweep are known by number.
@@ -188,10 +188,10 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 	}
 	switch {
 	case t.Kind != document.List:
-		d.Fail(t.Place, "["+withoutExample+"]", "without is a list")
+		d.Fail(t.Position, "["+withoutExample+"]", "without is a list")
 		return
 	case len(s.sweep) == 0:
-		d.Fail(t.Place, "a sweep", "without a sweep there is one point, and nothing to leave out")
+		d.Fail(t.Position, "a sweep", "without a sweep there is one point, and nothing to leave out")
 		return
 	}
 	view := claim.View{Sweep: s.sweep, Points: [][]measure.Coordinate{s.coordinates(0)}, Narrowed: narrowed}
@@ -200,7 +200,7 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 		if !ok {
 			continue
 		}
-		a := omission{at: item.Place}
+		a := omission{at: item.Position}
 		for _, key := range []string{"where", "why"} {
 			if x.Get(key) == nil {
 				x.Missing(key, "the entry of without has no %q", key)
@@ -256,7 +256,7 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	s.absences = slices.DeleteFunc(s.absences, func(a Absence) bool { return len(a.Points) == 0 })
 	if len(kept) == 0 {
 		why := s.absences[0].Why
-		d.Fail(top.Of(root).Get("without").Place, "a point that has a meaning", "no point is left of the sweep: %s", why)
+		d.Fail(top.Of(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s", why)
 		return nil, false
 	}
 	return kept, true
@@ -291,9 +291,9 @@ type variable struct {
 type bindings struct {
 	*reader
 	at        []measure.Coordinate
-	places    []document.Place // of these, in the sweep
-	variables []variable       // of its blocks
-	used      map[string]bool  // keys of the sweep, over all points
+	places    []document.Position // of these, in the sweep
+	variables []variable          // of its blocks
+	used      map[string]bool     // keys of the sweep, over all points
 }
 
 // bind puts the blocks of combination i into a tree, and returns what the names in it stand for.
@@ -355,14 +355,14 @@ func (b *bindings) substitute(t *document.Node, variables []variable) {
 	for i, c := range b.at {
 		if c.Key == name {
 			at := b.places[i]
-			b.Bound[t.Place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, at.File, at.Line, at.Column)
+			b.Bound[t.Position] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, at.File, at.Line, at.Column)
 			t.Text, t.Bound, t.Orig = c.Text, true, nil
 			b.used[name] = true
 			return
 		}
 		names = append(names, "$"+c.Key)
 	}
-	b.Unknown(t.Place, "sweep key", t.Text, names)
+	b.Unknown(t.Position, "sweep key", t.Text, names)
 }
 
 // mentions collects the names that stand as $name anywhere in a file.

@@ -20,7 +20,7 @@ import (
 
 // refusal is why a program cannot be built, with its place in the file.
 type refusal struct {
-	document.Place
+	document.Position
 	error
 }
 
@@ -40,9 +40,9 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 	n := p.seen.Network
 	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
-	placeOf := root.Place
+	placeOf := root.Position
 	if t := root.Get("switch"); t != nil {
-		placeOf = t.Place
+		placeOf = t.Position
 		list := switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
 		for i := range n.Nodes {
 			programs[i] = list
@@ -90,7 +90,7 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 // checkMap reports whether the patterns of switches are a map. It is an error if not.
 func (d *switchDecoder) checkMap(t *document.Node) bool {
 	if t.Kind != document.Mapping {
-		d.Fail(t.Place, `{"*": {…}}`, "this is %v, not a map", t.Kind)
+		d.Fail(t.Position, `{"*": {…}}`, "this is %v, not a map", t.Kind)
 		return false
 	}
 	return true
@@ -108,7 +108,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 	}
 	n := p.seen.Network
 	before := d.Count()
-	found := d.nodes.matchNodes(k.Place, k.Name, true, n)
+	found := d.nodes.matchNodes(k.Position, k.Name, true, n)
 	if d.Count() > before {
 		return
 	}
@@ -123,7 +123,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 		if x := t.Get("queue_limit"); x != nil {
 			l := switchfile.Buffer(d.Reader, x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
-			d.network.limits = append(d.network.limits, limit{x.Place, l.Bytes})
+			d.network.limits = append(d.network.limits, limit{x.Position, l.Bytes})
 		}
 		if x := t.Get("scheduler"); x != nil {
 			if s := switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
@@ -137,20 +137,20 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 			d.readRecirculation(x, sc)
 		}
 	}
-	if x := t.Get("buffer"); x != nil && d.nodes.countComparisons(x.Place, len(n.Links)) {
+	if x := t.Get("buffer"); x != nil && d.nodes.countComparisons(x.Position, len(n.Links)) {
 		l, own := switchfile.Buffer(d.Reader, x), map[int]bool{}
 		for _, i := range found {
 			own[i] = true
 		}
 		for li := range n.Links {
 			if e := n.Links[li].Ends; own[e[0]] || own[e[1]] {
-				n.Links[li].Buffer, d.network.bufferAt[li] = l, x.Place
+				n.Links[li].Buffer, d.network.bufferAt[li] = l, x.Position
 			}
 		}
 	}
 	if len(found) == 0 {
 		names := d.nodes.directory.switches
-		d.Unknown(k.Place, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		d.Unknown(k.Position, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 }
 
@@ -163,11 +163,11 @@ func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchCon
 	if r := x.Get("rate"); r != nil {
 		sc.Recirculation.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 	} else {
-		d.Fail(x.Place, recirculation.Key("rate").Example, "the recirculation port has no rate")
+		d.Fail(x.Position, recirculation.Key("rate").Example, "the recirculation port has no rate")
 	}
 	queue := x.Default("queue")
 	if l := switchfile.Buffer(d.Reader, queue); l.Bytes > 0 {
-		d.Fail(queue.Place, "a number of packets such as 64 packets", "%q is not a number of packets", queue.Text)
+		d.Fail(queue.Position, "a number of packets such as 64 packets", "%q is not a number of packets", queue.Text)
 	} else {
 		sc.Recirculation.Queue = int(l.Packets)
 	}
@@ -183,11 +183,11 @@ func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]
 			}
 			f, err := x.Traits.Telemetry(rates)
 			f.Counted = p.seen.Framing.Fixed()
-			at := root.Place
+			at := root.Position
 			if t := root.Get("switches"); t != nil {
-				at = t.Place
+				at = t.Position
 			} else if t := root.Get("switch"); t != nil {
-				at = t.Place
+				at = t.Position
 			}
 			switch {
 			case err != nil:
@@ -236,13 +236,13 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	}
 	x := m.Default("resolution")
 	if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
-		d.Fail(x.Place, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
+		d.Fail(x.Position, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
 	}
 	x = m.Default("offset")
 	text, behind := strings.CutPrefix(d.Text(x), "-")
 	offset, err := unit.ParseTime(text)
 	if err != nil || offset > 3600*unit.Second {
-		d.Fail(x.Place, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
+		d.Fail(x.Position, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
 	}
 	if c.Offset = offset; behind {
 		c.Offset = -offset
@@ -251,7 +251,7 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	number, parts := strings.CutSuffix(d.Text(x), "ppm")
 	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
 		c.Drift <= 100_000) {
-		d.Fail(x.Place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)
+		d.Fail(x.Position, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)
 		c.Drift = 0
 	}
 	return

@@ -70,7 +70,7 @@ expect:
 			errors.As(err, &wrong)
 			var at []string
 			for _, e := range wrong {
-				at = append(at, strings.TrimPrefix(document.Place{File: "x", Line: e.Line, Column: e.Column}.String(), "x:"))
+				at = append(at, strings.TrimPrefix(document.Position{File: "x", Line: e.Line, Column: e.Column}.String(), "x:"))
 			}
 			if x.name == "no topology" {
 				if len(at) < 2 {

@@ -34,14 +34,14 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 	d.nodes.readGroups(root, p)
 	t := root.Get("traffic")
 	if t.Kind != document.List || len(t.Items) == 0 {
-		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
+		d.Fail(t.Position, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
 	mtu := d.readMTU(root.Default("mtu"))
 	seen := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
-			d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+			d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
 		id, first := len(p.entries), p.flows.n
@@ -57,14 +57,14 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 			d.paths.checkTraffic(p, id, first, p.flows.n)
 		}
 		if d.entryOK() {
-			d.checkFlowCount(x.Place, p, 0)
+			d.checkFlowCount(x.Position, p, 0)
 		}
 	}
 }
 
 // readEntry decodes an entry of the list, and makes its flows or their generator.
 func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
-	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
+	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Position, ccAt: x.Position}
 	if !d.readName(x, &tr, seen) || !d.readTransport(x, &tr, p) {
 		return
 	}
@@ -78,7 +78,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 	}
 	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
 		(x.Get("file") == nil || !d.captures.isCapture(x)) {
-		d.Fail(v.Place, "from and to, or job: {all_reduce: {…}}", "hosts are those of a job, or of a capture")
+		d.Fail(v.Position, "from and to, or job: {all_reduce: {…}}", "hosts are those of a job, or of a capture")
 		return
 	}
 	switch {
@@ -99,7 +99,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 	if v := x.Get("size"); v != nil {
 		ok := false
 		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
-			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
+			d.Fail(v.Position, "at least 1 B", "%q is not a size", v.Text)
 		}
 	}
 	flows := 1
@@ -121,7 +121,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 	g.From, g.To = from, to
 	if drawnFrom || drawnTo || isDrawn(x) {
 		if v := x.Get("ports"); v != nil {
-			d.Fail(v.Place, "pairs, or lists of hosts", "ports are of flows that the file lists, and these are drawn")
+			d.Fail(v.Position, "pairs, or lists of hosts", "ports are of flows that the file lists, and these are drawn")
 		}
 		d.addGenerator(x, p, tr, g, flows)
 		return
@@ -138,10 +138,10 @@ func (d *trafficDecoder) readName(x document.Map, tr *Traffic, seen map[string]b
 	}
 	tr.seen.Name = d.Text(name)
 	if seen[tr.seen.Name] {
-		d.Fail(name.Place, "another name", "the name %q is taken", tr.seen.Name)
+		d.Fail(name.Position, "another name", "the name %q is taken", tr.seen.Name)
 	}
 	if !identifier(tr.seen.Name) {
-		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.seen.Name)
+		d.Fail(name.Position, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.seen.Name)
 	}
 	seen[tr.seen.Name] = true
 	return true
@@ -161,7 +161,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 			s := &d.registry.Transports[i]
 			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
 				tr.seen.Transport = s
-				d.paths.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
+				d.paths.transport = &document.Node{Position: x.Position, Kind: document.Mapping}
 				tr.setTransport(d.Configuration(&s.Scheme, d.paths.transport, nil))
 				return true
 			}
@@ -172,7 +172,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 			"the traffic has no transport")
 		return false
 	}
-	where, inline := tt.Place, tt.Kind == document.Scalar
+	where, inline := tt.Position, tt.Kind == document.Scalar
 	tname, params := tt.Text, x.Node
 	defer func() { d.paths.transport, d.paths.transportAt = params, where }()
 	if !inline {
@@ -248,15 +248,15 @@ func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	}
 	switch {
 	case err != nil:
-		d.Fail(start.Place, "0.5s, or 0s..1s", "%v", err)
+		d.Fail(start.Position, "0.5s, or 0s..1s", "%v", err)
 	case tr.startHigh < tr.startLow:
-		d.Fail(start.Place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
+		d.Fail(start.Position, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
 	case tr.startHigh >= p.seen.End():
-		d.Fail(start.Place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
+		d.Fail(start.Position, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
 			p.seen.End())
 	}
 	if tr.stop <= tr.startHigh && err == nil {
-		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
+		d.Fail(x.Get("stop").Position, "a time after the start "+start.Text, "the traffic stops before it starts")
 	}
 }
 
@@ -308,12 +308,12 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.seen.Transport.Controlled {
 		if v != nil {
-			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.seen.Transport.Name)
+			d.Fail(v.Position, "no cc", "transport %s has no congestion controller", tr.seen.Transport.Name)
 		}
 		return
 	}
 	if v != nil {
-		tr.ccAt = v.Place
+		tr.ccAt = v.Position
 	}
 	name, params := d.Named(x.Default("cc"), "congestion controller")
 	if params == nil {
@@ -329,9 +329,9 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	}
 	if tr.cc == nil {
 		sort.Strings(names)
-		at := x.Place
+		at := x.Position
 		if v != nil {
-			at = v.Place
+			at = v.Position
 		}
 		d.Unknown(at, "congestion controller", name, names)
 		return
@@ -346,9 +346,9 @@ func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if tr.traits.Paths <= 1 {
 		return
 	}
-	at, what, allowed := x.Place, tr.cc.Name, ""
+	at, what, allowed := x.Position, tr.cc.Name, ""
 	if v := x.Get("cc"); v != nil {
-		at = v.Place
+		at = v.Position
 	}
 	traits := cc.TraitsOf(tr.ccConfig)
 	switch {
@@ -382,8 +382,8 @@ func nicChoices() (words []string) {
 // nicChoice is by which of its NICs a host sends the flows of a traffic.
 type nicChoice struct {
 	how  topology.Choice
-	port int            // −1: none is named
-	at   document.Place // where the file has it
+	port int               // −1: none is named
+	at   document.Position // where the file has it
 }
 
 // NoNIC is why a traffic cannot have the NICs that it, or its job, asks for.
@@ -401,29 +401,29 @@ func (e *NoNIC) Error() string { return e.Why.Error() }
 func (e *NoNIC) Unwrap() error { return e.Why }
 
 // place returns the place in the file of what asks for NICs.
-func (e *NoNIC) place(p *Point) document.Place {
+func (e *NoNIC) place(p *Point) document.Position {
 	tr := &p.entries[e.Traffic]
 	if v := tr.jobNode.Find(e.Param); v != nil {
-		return v.Place
+		return v.Position
 	}
 	return tr.nic.at
 }
 
 // readNIC reads by which of its NICs a host sends the traffic's flows.
 func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
-	tr.nic = nicChoice{topology.Hashed, -1, x.Place}
+	tr.nic = nicChoice{topology.Hashed, -1, x.Position}
 	v := x.Get("nic")
 	if v == nil {
 		return
 	}
-	tr.nic.at = v.Place
+	tr.nic.at = v.Position
 	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
 		tr.nic.port = d.Integer(v, 0, 255)
 	} else {
 		tr.nic.how = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
 	}
 	if n := p.seen.Network; n != nil && !n.NICs().Several() {
-		d.Fail(v.Place, "no nic, or hosts with several links", "no host of this network has more than one NIC")
+		d.Fail(v.Position, "no nic, or hosts with several links", "no host of this network has more than one NIC")
 	}
 	if tr.nic.how != "" && !slices.Contains(nicChoices(), string(tr.nic.how)) {
 		tr.nic.how = topology.Hashed // it is an error already
@@ -432,7 +432,7 @@ func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
 
 // mtu is the largest packet: in bytes of IP, or in payload.
 type mtu struct {
-	document.Place
+	document.Position
 	text    string
 	bytes   int32
 	payload bool
@@ -445,7 +445,7 @@ var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
 
 // readMTU reads the largest packet.
 func (d *trafficDecoder) readMTU(t *document.Node) mtu {
-	m := mtu{Place: t.Place, text: t.Text}
+	m := mtu{Position: t.Position, text: t.Text}
 	size, payload := strings.CutSuffix(d.Text(t), " payload")
 	m.payload = payload
 	if payload {
@@ -456,14 +456,14 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	b, err := unit.ParseBytes(size)
 	if m.path {
 		if m.payload, m.bytes = true, int32(b); err != nil || b > 65535 || !slices.Contains(pathMTUs, m.bytes) {
-			d.Fail(t.Place, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a path MTU of RDMA", t.Text)
+			d.Fail(t.Position, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a path MTU of RDMA", t.Text)
 			m.bytes = 1024
 		}
 		return m
 	}
 	if err != nil || b < 68 || b > 65535 {
 		if t.Kind == document.Scalar {
-			d.Fail(t.Place, "68 B … 65535 B, a payload such as 1448 B payload, or a path MTU of RDMA such as 1024 B pmtu",
+			d.Fail(t.Position, "68 B … 65535 B, a payload such as 1448 B payload, or a path MTU of RDMA such as 1024 B pmtu",
 				"%q is not an MTU", t.Text)
 		}
 		b = 1500
@@ -476,7 +476,7 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 // telemetry.
 func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
 	if m.path && s.Proto != packet.ProtoRDMA {
-		d.Fail(m.Place, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
+		d.Fail(m.Position, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
 			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
 	}
 	if m.payload {
@@ -492,7 +492,7 @@ func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int3
 		with = fmt.Sprintf(", and %d B of telemetry", told)
 	}
 	if m.bytes < headers+multiple {
-		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+multiple),
+		d.Fail(m.Position, fmt.Sprintf("at least %d B", headers+multiple),
 			"an MTU of %s leaves no room behind the headers of %s over IPv%d%s", m.text, s.Name, version, with)
 		return 1
 	}
@@ -551,7 +551,7 @@ func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pair
 		for _, b := range g.To {
 			if a == b {
 				if len(g.From) == 1 && len(g.To) == 1 {
-					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
+					d.Fail(x.Get("to").Position, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
 				}
 				continue
 			}
@@ -566,17 +566,17 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	t := x.Get("pairs")
 	for _, key := range []string{"from", "to", "load", "sizes"} {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Place, "pairs alone", "%s stands beside pairs, which say who sends to whom", key)
+			d.Fail(v.Position, "pairs alone", "%s stands beside pairs, which say who sends to whom", key)
 		}
 	}
 	if t.Kind != document.List || len(t.Items) == 0 {
-		d.Fail(t.Place, "[[h0, h5], [h1, h4]]", "this is no list of pairs")
+		d.Fail(t.Position, "[[h0, h5], [h1, h4]]", "this is no list of pairs")
 		return nil
 	}
 	n := p.seen.Network
 	for _, item := range t.Items {
 		if item.Kind != document.List || len(item.Items) != 2 {
-			d.Fail(item.Place, "[h0, h5]", "a pair is a sender and a receiver")
+			d.Fail(item.Position, "[h0, h5]", "a pair is a sender and a receiver")
 			continue
 		}
 		var pair [2]int
@@ -584,15 +584,15 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 			i, ok := d.nodes.directory.index(n).nodes[d.Text(y)]
 			switch {
 			case !ok:
-				d.Unknown(y.Place, "host", y.Text, d.nodes.directory.hosts)
+				d.Unknown(y.Position, "host", y.Text, d.nodes.directory.hosts)
 			case n.Nodes[i].Switch:
-				d.Fail(y.Place, document.Near(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
+				d.Fail(y.Position, document.Near(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
 					y.Text)
 			}
 			pair[e] = i
 		}
 		if pair[0] == pair[1] && d.entryOK() {
-			d.Fail(item.Place, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
+			d.Fail(item.Position, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
 		}
 		pairs = append(pairs, pair)
 	}
@@ -611,7 +611,7 @@ func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Gener
 	index := 0
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
-		if !d.nodes.checkPath(at.Place, p, a, b) || !d.checkFlowCount(x.Place, p, float64(flows)*float64(len(g.Sets))) {
+		if !d.nodes.checkPath(at.Position, p, a, b) || !d.checkFlowCount(x.Position, p, float64(flows)*float64(len(g.Sets))) {
 			return
 		}
 		p.flows.grow(flows * len(g.Sets))
@@ -619,7 +619,7 @@ func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Gener
 			for range flows {
 				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}
 				if number != nil && !number.assignPorts(&f) {
-					d.Fail(x.Get("ports").Place, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
+					d.Fail(x.Get("ports").Position, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
 					return
 				}
 				p.flows.add(f)

@@ -26,19 +26,19 @@ func (d *userDecoder) readUsers(root document.Map, p *Point) {
 		return
 	}
 	if t.Kind != document.Mapping {
-		d.Fail(t.Place, usersExample, "users is %v", t.Kind)
+		d.Fail(t.Position, usersExample, "users is %v", t.Kind)
 		return
 	}
-	p.usersAt, d.nodes.groups = t.Place, nil
+	p.usersAt, d.nodes.groups = t.Position, nil
 	var all []packet.User
 	owners := map[netip.Prefix]string{}
 	for _, k := range t.Keys {
 		if !users.IsName(k.Name) {
-			d.Fail(k.Place, users.NameRule, "%q cannot be the name of a user", k.Name)
+			d.Fail(k.Position, users.NameRule, "%q cannot be the name of a user", k.Name)
 			continue
 		}
 		if _, taken := d.nodes.directory.index(p.seen.Network).nodes[k.Name]; taken {
-			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
+			d.Fail(k.Position, "another name", "a node is named %q", k.Name)
 			continue
 		}
 		all = append(all, d.readUser(k, p, owners))
@@ -57,12 +57,12 @@ func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Pref
 		items = k.Value.Items
 	}
 	if len(items) == 0 {
-		d.Fail(k.Value.Place, usersExample, "user %s has no address", u.Name)
+		d.Fail(k.Value.Position, usersExample, "user %s has no address", u.Name)
 	}
 	for _, x := range items {
 		for _, a := range d.readAddresses(x, p) {
 			if other := owners[a]; other != "" && other != u.Name {
-				d.Fail(x.Place, "each address once", "%s is user %s's already", users.PrefixText(a), other)
+				d.Fail(x.Position, "each address once", "%s is user %s's already", users.PrefixText(a), other)
 				return u
 			} else if other == "" {
 				owners[a] = u.Name
@@ -80,13 +80,14 @@ func (d *userDecoder) readAddresses(x *document.Node, p *Point) (all []netip.Pre
 	case err == nil:
 		return []netip.Prefix{a}
 	case x.Kind == document.Mapping:
-		d.Fail(x.Place, "an IPv6 address in quotes, such as \"fd00::1\"; a host, a pattern or a prefix", "this is %v", x.Kind)
+		d.Fail(x.Position, "an IPv6 address in quotes, such as \"fd00::1\"; a host, a pattern or a prefix", "this is %v",
+			x.Kind)
 		return nil
 	case strings.ContainsAny(x.Text, ":/") || x.Text != "" && strings.Trim(x.Text, ".0123456789") == "":
-		d.Fail(x.Place, "an address, a prefix, a host or a pattern", "%v", err)
+		d.Fail(x.Position, "an address, a prefix, a host or a pattern", "%v", err)
 		return nil
 	case strings.HasPrefix(x.Text, "vlan "):
-		d.Fail(x.Place, "an address, a prefix, a host or a pattern", "frames of an experiment have no VLAN; users of "+
+		d.Fail(x.Position, "an address, a prefix, a host or a pattern", "frames of an experiment have no VLAN; users of "+
 			"weir switch can have")
 		return nil
 	}

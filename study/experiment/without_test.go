@@ -85,11 +85,12 @@ func TestWithoutRest(t *testing.T) {
 // Claims and ratios mean no point that is left out, nor compare with one: they are judged by the others.
 func TestClaimsWithout(t *testing.T) {
 	s := load(t, withoutSpec, experiment.Options{})
-	var runs []claim.Sample
+	var runs []claim.FinishedRun
 	for k, r := range plan.Runs(s) {
 		a := float64(1+k/s.Repeat()) * 1e6 // as the points are in order
-		runs = append(runs, claim.Sample{Seed: r.Seed, Point: r.Point, Values: &measure.Values{Measures: []measure.Measured{
-			{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a}, {Group: "b", Value: 1}}}}}})
+		runs = append(runs, claim.FinishedRun{Seed: r.Seed, Point: r.Point,
+			Values: &measure.Values{Measures: []measure.Measured{
+				{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a}, {Group: "b", Value: 1}}}}}})
 	}
 	for i, x := range []struct {
 		verdict claim.Verdict

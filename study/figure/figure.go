@@ -13,9 +13,9 @@ type Figure struct {
 	Note   string // below the title: how many runs, what the intervals are
 	X, Y   Axis
 	Panels []Panel
-	Names  []string // of the series, which the legend has in this order
-	Extra  []Entry  // what the legend has behind them
-	Legend Place
+	Names  []string      // of the series, which the legend has in this order
+	Extra  []LegendEntry // what the legend has behind them
+	Legend LegendPosition
 	Size   Size
 	Across int      // panels beside each other; 0: as many as there is room for
 	Bar    *Axis    // of a heat map: its colours
@@ -109,8 +109,8 @@ type Span struct {
 	From, To  float64
 }
 
-// Entry is one of the legend's that no series has.
-type Entry struct {
+// LegendEntry is an entry of the legend that belongs to no series.
+type LegendEntry struct {
 	Name string
 	Form Form
 	Dash Dash
@@ -118,26 +118,26 @@ type Entry struct {
 	Series int
 }
 
-// Place is where a legend stands.
-type Place string
+// LegendPosition is the position of a legend, inside or outside the axes.
+type LegendPosition string
 
 // Places of legends. Best is a corner without values, or else below.
 const (
-	Below       Place = "below"
-	Above       Place = "above"
-	Right       Place = "right"
-	TopLeft     Place = "top_left"
-	TopRight    Place = "top_right"
-	BottomLeft  Place = "bottom_left"
-	BottomRight Place = "bottom_right"
-	Best        Place = "best"
-	NoLegend    Place = "none"
+	Below       LegendPosition = "below"
+	Above       LegendPosition = "above"
+	Right       LegendPosition = "right"
+	TopLeft     LegendPosition = "top_left"
+	TopRight    LegendPosition = "top_right"
+	BottomLeft  LegendPosition = "bottom_left"
+	BottomRight LegendPosition = "bottom_right"
+	Best        LegendPosition = "best"
+	NoLegend    LegendPosition = "none"
 )
 
 // Places are all of them.
 func Places() []string {
 	var out []string
-	for _, p := range []Place{Below, Above, Right, Best, TopLeft, TopRight, BottomLeft, BottomRight, NoLegend} {
+	for _, p := range []LegendPosition{Below, Above, Right, Best, TopLeft, TopRight, BottomLeft, BottomRight, NoLegend} {
 		out = append(out, string(p))
 	}
 	return out

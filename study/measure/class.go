@@ -27,11 +27,12 @@ func (m *grouped) Decode(o *Options) {
 	}
 	t := o.Node.Get("by")
 	if len(o.Point.Groups) == 0 {
-		o.Fail(t.Place, "groups: {storage: [h0, h1]} in the experiment", "there are no groups of hosts")
+		o.Fail(t.Position, "groups: {storage: [h0, h1]} in the experiment", "there are no groups of hosts")
 	}
 	for _, g := range o.Point.Groups {
 		if slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Name == g.Name }) {
-			o.Fail(t.Place, "another name for one of them", "%s is a group and a traffic, whose values could not be told apart",
+			o.Fail(t.Position, "another name for one of them",
+				"%s is a group and a traffic, whose values could not be told apart",
 				g.Name)
 		}
 	}

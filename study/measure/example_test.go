@@ -19,9 +19,9 @@ func (hops) Evaluate(e *measure.Evaluation) {
 
 // A measure of one's own says what differs from a plain one, and stands beside the others.
 func Example() {
-	kinds := append(measure.Kinds(), measure.Kind{Name: "hops", Doc: "links that packets have crossed",
+	kinds := append(measure.Definitions(), measure.Definition{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return hops{} }})
-	r := document.NewReader(document.Kind{Name: "experiment", Whole: "an experiment", First: "title, …"})
+	r := document.NewReader(document.FileKind{Name: "experiment", Whole: "an experiment", First: "title, …"})
 	list := measure.Decode(r, kinds, document.Parse(r, "x.yaml", []byte("[drops, hops]")), &measure.Point{})
 	v := list.Evaluate(&measure.Point{}, &outcome.Load{}, &outcome.Result{PacketHops: 42, Measured: unit.Second})
 	for _, m := range v.Measures {

@@ -166,9 +166,10 @@ func (m *goodput) overGroups(e *Evaluation, all []class) {
 }
 
 // jainKind is the index of fairness.
-func jainKind() Kind {
-	return Kind{Name: "jain", Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with " +
-		"every over time too",
+func jainKind() Definition {
+	return Definition{Name: "jain",
+		Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with " +
+			"every over time too",
 		Reads:  "Jain's fairness index of the goodputs: 1 if all are the same, 1/k if one of k gets everything",
 		Keys:   []Key{by("traffic", "traffic", "flow", "sender"), every("")},
 		Better: Higher,
@@ -279,7 +280,7 @@ func (m *timeToFairness) Decode(o *Options) {
 	level := o.Node.Default("index")
 	if m.level = document.Read(o.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) &&
 		level.Kind == document.Scalar {
-		o.Fail(level.Place, "above 0% up to 100%", "%q is not a Jain index", level.Text)
+		o.Fail(level.Position, "above 0% up to 100%", "%q is not a Jain index", level.Text)
 	}
 	m.after = o.Point.Warmup
 	if t := o.Node.Get("after"); t != nil {

@@ -129,6 +129,6 @@ func ofReduction() []Key {
 }
 
 // Table has the options of a kind.
-func (k *Kind) Table() *document.Table {
+func (k *Definition) Table() *document.Table {
 	return &document.Table{What: k.Name + "'s key", Doc: k.Doc, Keys: k.Keys}
 }

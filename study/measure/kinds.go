@@ -8,16 +8,16 @@ import (
 	"weir/internal/document"
 )
 
-// Kinds are Weir's own kinds of measures, sorted by name.
-func Kinds() []Kind {
+// Definitions are Weir's own kinds of measures, sorted by name.
+func Definitions() []Definition {
 	all := slices.Concat(flowKinds(), senderKinds(), networkKinds())
-	slices.SortFunc(all, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
 // flowKinds measure what flows get: bytes, delays, times.
-func flowKinds() []Kind {
-	return []Kind{
+func flowKinds() []Definition {
+	return []Definition{
 		{Name: "collective", Doc: "time from a collective's start until the last of its data has arrived, by traffic [s]",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,
@@ -94,8 +94,8 @@ func flowKinds() []Kind {
 }
 
 // senderKinds measure what senders do and know.
-func senderKinds() []Kind {
-	return []Kind{
+func senderKinds() []Definition {
+	return []Definition{
 		{Name: "cwnd", Doc: "congestion window over time of a traffic's first flows, and its mean by traffic " +
 			"[bytes of payload]",
 			Keys: ofSenders(),
@@ -149,8 +149,8 @@ func senderKinds() []Kind {
 }
 
 // networkKinds measure what switches and links do.
-func networkKinds() []Kind {
-	return []Kind{
+func networkKinds() []Definition {
+	return []Definition{
 		{Name: "control", Doc: "what control planes of switches do: events that they were told of, that they had no room " +
 			"for, and changes of tables, in all; share of the time that they write (control_busy), and that ports are in " +
 			"each routing group (control_groups), on average over switches that have upward ports",

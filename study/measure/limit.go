@@ -30,13 +30,13 @@ func (o *Options) limit() (only []string) {
 	t := o.Node.Get(o.Kind.Keys[key].Name)
 	grouped := slices.ContainsFunc(o.Kind.Keys, func(k Key) bool { return k.Name == "by" })
 	if grouped && o.Node.Get("by") != nil && o.Node.Get("by").Text == "all" {
-		o.Fail(t.Place, "by: traffic", "%s by all has no traffics to choose from", o.Kind.Name)
+		o.Fail(t.Position, "by: traffic", "%s by all has no traffics to choose from", o.Kind.Name)
 		return nil
 	}
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		if items = t.Items; len(items) == 0 {
-			o.Fail(t.Place, "at least one traffic", "the list of traffics is empty")
+			o.Fail(t.Position, "at least one traffic", "the list of traffics is empty")
 		}
 	}
 	var names []string
@@ -54,7 +54,7 @@ func (o *Options) limit() (only []string) {
 			}
 		}
 		if !found && x.Kind == document.Scalar && !o.Point.Partial {
-			o.Unknown(x.Place, "traffic", pattern, append(slices.Clone(names), "*"))
+			o.Unknown(x.Position, "traffic", pattern, append(slices.Clone(names), "*"))
 		}
 	}
 	return only

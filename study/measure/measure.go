@@ -13,9 +13,9 @@ import (
 	"weir/internal/document"
 )
 
-// Kind is a kind of measure that the measure list of an experiment can name. A program that
+// Definition is a kind of measure that the measure list of an experiment can name. A program that
 // embeds Weir adds its own to the registry.
-type Kind struct {
+type Definition struct {
 	Name string
 	Doc  string // what is measured, with its unit
 	// Reads explains how to read a value that has no unit; reports have it below their tables.
@@ -50,7 +50,7 @@ const (
 )
 
 // Of says which values of a name are better that a kind records: fct_p99 of fct.
-func (k *Kind) Of(name string) Better {
+func (k *Definition) Of(name string) Better {
 	if b, ok := k.Also[name]; ok {
 		return b
 	}
@@ -58,13 +58,13 @@ func (k *Kind) Of(name string) Better {
 }
 
 // Records reports whether a kind records values of a name.
-func (k *Kind) Records(name string) bool {
+func (k *Definition) Records(name string) bool {
 	_, also := k.Also[name]
 	return also || name == k.Name || k.Name != "" && strings.HasPrefix(name, k.Name+"_")
 }
 
 // Nearness is how close simulator and lab have to be in a group of values of this unit.
-func (k *Kind) Nearness(unitName, group string) (near Tolerance) {
+func (k *Definition) Nearness(unitName, group string) (near Tolerance) {
 	if k.Judged != nil && !slices.Contains(k.Judged, group[strings.LastIndexByte(group, ' ')+1:]) {
 		return Tolerance{}
 	}
@@ -99,7 +99,7 @@ func (t Tolerance) Agree(a, b float64) bool {
 // Moved returns by how much a value of a group can change if what was measured changes in a share of the time. A mean
 // changes by that share of itself. A percentile's rank moves by the share: where values spread evenly from 0, the value
 // changes by the share over the rank, and by anything once the share exceeds what lies beyond the rank.
-func (k *Kind) Moved(group string, value, share float64) float64 {
+func (k *Definition) Moved(group string, value, share float64) float64 {
 	if p, of := PercentileOf(group); of {
 		rank := p / 100
 		if share > min(rank, 1-rank) {
@@ -176,8 +176,8 @@ type checked interface {
 
 // Entry is a measure of the list, with its kind and its place in the file.
 type Entry struct {
-	*Kind
-	At document.Place
+	*Definition
+	At document.Position
 	Measure
 	only []string // traffics that it is limited to; nil: all
 }
@@ -186,7 +186,7 @@ type Entry struct {
 type List []*Entry
 
 // Names are the names of kinds.
-func Names(kinds []Kind) (names []string) {
+func Names(kinds []Definition) (names []string) {
 	for i := range kinds {
 		names = append(names, kinds[i].Name)
 	}
@@ -197,35 +197,35 @@ func Names(kinds []Kind) (names []string) {
 const mostMeasures = 1000
 
 // Decode reads the measure list, out of kinds.
-func Decode(r *document.Reader, kinds []Kind, t *document.Node, p *Point) (list List) {
+func Decode(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
-		r.Fail(t.Place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
 		return nil
 	}
 	for _, x := range t.Items {
-		at := x.Place
+		at := x.Position
 		name, options := r.Named(x, "measure")
 		if options == nil {
 			continue
 		}
-		var kind *Kind
+		var kind *Definition
 		for i := range kinds {
 			if kinds[i].Name == name {
 				kind = &kinds[i]
 			}
 		}
 		if kind == nil {
-			r.Unknown(x.Place, "measure", name, Names(kinds))
+			r.Unknown(x.Position, "measure", name, Names(kinds))
 			continue
 		}
 		before := r.Count()
 		if len(kind.Keys) == 0 && len(options.Keys) > 0 {
-			r.Fail(options.Keys[0].Place, name+" alone", "%s has no options", name)
+			r.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
 			continue
 		}
 		given, _ := r.Map(options, kind.Table())
-		m := &Entry{Kind: kind, At: at, Measure: kind.New()}
-		o := &Options{Reader: r, At: x.Place, Node: given, Kind: kind, Point: p}
+		m := &Entry{Definition: kind, At: at, Measure: kind.New()}
+		o := &Options{Reader: r, At: x.Position, Node: given, Kind: kind, Point: p}
 		m.Decode(o)
 		m.only = o.limit()
 		if r.Count() > before {

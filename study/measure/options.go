@@ -12,9 +12,9 @@ import (
 // reader.
 type Options struct {
 	*document.Reader
-	At    document.Place // of the entry
-	Node  document.Map   // by the kind's keys
-	Kind  *Kind
+	At    document.Position // of the entry
+	Node  document.Map      // by the kind's keys
+	Kind  *Definition
 	Point *Point
 }
 
@@ -56,18 +56,18 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 	for _, i := range nodes {
 		matching = append(matching, o.Point.Network.Nodes[i].Name)
 	}
-	if !Whole(o.Reader, t.Place, pattern, matching) {
+	if !Whole(o.Reader, t.Position, pattern, matching) {
 		return nodes
 	}
 	if len(nodes) == 0 {
-		o.Unknown(t.Place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		o.Unknown(t.Position, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 	return nodes
 }
 
 // Whole reports an error at the place of a pattern if a range of it is backwards, or has numbers that none of the names
 // has that match, if there are any: what is looked at would be less than the file says.
-func Whole(r *document.Reader, at document.Place, pattern string, matching []string) (ok bool) {
+func Whole(r *document.Reader, at document.Position, pattern string, matching []string) (ok bool) {
 	if is, meant := topology.Backwards(pattern); is != "" {
 		r.Fail(at, meant, "the range %s of %q is backwards", is, pattern)
 		return false
@@ -87,7 +87,7 @@ func (o *Options) Hold(every, span unit.Time) int {
 	t := o.Node.Default("hold")
 	n := o.Integer(t, 1, 1000000)
 	if o.OK() && every > 0 && unit.Time(n) > span/every {
-		o.Fail(t.Place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", n, every,
+		o.Fail(t.Position, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", n, every,
 			span)
 	}
 	return n
@@ -101,7 +101,7 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 		allowed = "up to "
 	}
 	if ok && (at < o.Point.Warmup || at > end || at == end && !included) {
-		o.Fail(t.Place, "from "+o.Point.Warmup.String()+" on, "+allowed+end.String(), "%q is not within the measured part",
+		o.Fail(t.Position, "from "+o.Point.Warmup.String()+" on, "+allowed+end.String(), "%q is not within the measured part",
 			t.Text)
 	}
 	return at
@@ -120,12 +120,12 @@ func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
 	t = o.Node.Default("every")
 	switch every = o.Positive(t); {
 	case length/every > mostSamples:
-		o.Fail(t.Place, "at least "+(length/mostSamples+1).String(), "that many samples would not fit into memory")
+		o.Fail(t.Position, "at least "+(length/mostSamples+1).String(), "that many samples would not fit into memory")
 	case every > length && !given:
 		o.Fail(o.At, "every: "+max(length/100, 1).String()+", or another up to "+length.String(),
 			"without every, %s is measured every %s, and the measured part has only %v", o.Kind.Name, t.Text, length)
 	case every > length:
-		o.Fail(t.Place, "up to "+length.String(), "every %s is longer than the measured part", t.Text)
+		o.Fail(t.Position, "up to "+length.String(), "every %s is longer than the measured part", t.Text)
 	}
 	return every
 }
@@ -138,18 +138,18 @@ func (o *Options) Percentiles() (out []float64) {
 	}
 	t = o.Node.Default("percentiles")
 	if t.Kind != document.List {
-		o.Fail(t.Place, "[50, 95, 99]", "percentiles are a list")
+		o.Fail(t.Position, "[50, 95, 99]", "percentiles are a list")
 		return nil
 	}
 	for _, x := range t.Items {
 		v, err := strconv.ParseFloat(o.Text(x), 64)
 		if err != nil || !(v > 0 && v < 100) {
-			o.Fail(x.Place, "numbers above 0 and below 100", "%q is not a percentile", x.Text)
+			o.Fail(x.Position, "numbers above 0 and below 100", "%q is not a percentile", x.Text)
 			continue
 		}
 		for _, other := range out {
 			if other == v {
-				o.Fail(x.Place, "", "the percentile %s is here already", x.Text)
+				o.Fail(x.Position, "", "the percentile %s is here already", x.Text)
 			}
 		}
 		out = append(out, v)
@@ -182,6 +182,6 @@ func (o *Options) Port(t *document.Node, ofSwitch bool) int {
 	if len(names) > 20 {
 		names = append(names[:20], "…")
 	}
-	o.Unknown(t.Place, "port", o.Text(t), names)
+	o.Unknown(t.Position, "port", o.Text(t), names)
 	return 0
 }

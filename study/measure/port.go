@@ -149,10 +149,10 @@ func (m *balance) Decode(o *Options) {
 		}
 	}
 	if m.label = o.Text(t); len(m.nodes) == 0 {
-		o.Fail(t.Place, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
+		o.Fail(t.Position, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
 	}
 	if len(m.ports) > mostPorts {
-		o.Fail(t.Place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.Text,
+		o.Fail(t.Position, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.Text,
 			len(m.ports))
 	}
 }
@@ -243,7 +243,7 @@ func (m *pause) Decode(o *Options) {
 	m.log = o.Choose("log", "answer") == "true"
 	n := 2 * len(o.Point.Network.Links)
 	if m.by = o.Choose("by", "grouping"); m.by == "port" && n > mostPorts {
-		o.Fail(o.Node.Get("by").Place, "all, traffic", "the network has %d ports; at most %d are shown one by one",
+		o.Fail(o.Node.Get("by").Position, "all, traffic", "the network has %d ports; at most %d are shown one by one",
 			n, mostPorts)
 	}
 }

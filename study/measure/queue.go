@@ -56,7 +56,7 @@ func (m *queue) Decode(o *Options) {
 	m.inBytes = o.Choose("unit", "unit") == "bytes"
 	m.percentiles = o.Percentiles()
 	if m.log = o.Choose("log", "answer") == "true"; m.log && !m.inBytes {
-		o.Fail(o.Node.Get("log").Place, "with unit: bytes", "histograms are of bytes")
+		o.Fail(o.Node.Get("log").Position, "with unit: bytes", "histograms are of bytes")
 	}
 }
 
@@ -80,11 +80,11 @@ func (m *queue) span(o *Options) {
 	}
 	switch t := from; {
 	case t != nil && m.from >= end:
-		o.Fail(t.Place, "a time before the run's end, "+end.String(), "nothing is left to be measured")
+		o.Fail(t.Position, "a time before the run's end, "+end.String(), "nothing is left to be measured")
 	case t != nil && m.until > 0:
-		o.Fail(t.Place, "a time before until, "+m.until.String(), "nothing is left to be measured")
+		o.Fail(t.Position, "a time before until, "+m.until.String(), "nothing is left to be measured")
 	default:
-		o.Fail(until.Place, "a time behind the warm-up of "+begin.String(), "nothing is left to be measured")
+		o.Fail(until.Position, "a time behind the warm-up of "+begin.String(), "nothing is left to be measured")
 	}
 }
 

@@ -40,13 +40,13 @@ func (m *reaction) Decode(o *Options) {
 	m.after, m.until = o.Time(after, false), o.Point.End()
 	if t := o.Node.Get("until"); t != nil {
 		if m.until = o.Time(t, true); m.until <= m.after && o.OK() {
-			o.Fail(t.Place, "a time after "+m.after.String(), "%s is not after the step", t.Text)
+			o.Fail(t.Position, "a time after "+m.after.String(), "%s is not after the step", t.Text)
 		}
 	}
 	if t := o.Node.Get("to"); t != nil {
 		if m.of == "queue" {
 			if l, ok := document.ReadOK(o.Reader, t, unit.ParseLength); ok && l.Bytes > 0 {
-				o.Fail(t.Place, "a number of packets such as 24 packets", "%q is not a number of packets", t.Text)
+				o.Fail(t.Position, "a number of packets such as 24 packets", "%q is not a number of packets", t.Text)
 			} else {
 				m.target = float64(l.Packets)
 			}
@@ -57,7 +57,7 @@ func (m *reaction) Decode(o *Options) {
 	m.every = o.Every()
 	within := o.Node.Default("within")
 	if m.within = document.Read(o.Reader, within, unit.ParseShare); m.within <= 0 && within.Kind == document.Scalar {
-		o.Fail(within.Place, "above 0%", "%q is not a band", within.Text)
+		o.Fail(within.Position, "above 0%", "%q is not a band", within.Text)
 	}
 	m.hold = o.Hold(m.every, m.until-m.after)
 }
@@ -70,7 +70,7 @@ func (m *reaction) quantity(o *Options) bool {
 		case t == nil:
 			continue
 		case m.of != "":
-			o.Fail(t.Place, "one of goodput, throughput, queue", "a reaction is that of one quantity")
+			o.Fail(t.Position, "one of goodput, throughput, queue", "a reaction is that of one quantity")
 			return false
 		}
 		m.of = of

@@ -65,13 +65,13 @@ func (m *reduction) Decode(o *Options) {
 		m.port = o.Port(port, true)
 		var ok bool
 		if m.above, ok = document.ReadOK(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
-			o.Fail(above.Place, "1 packets, or more",
+			o.Fail(above.Position, "1 packets, or more",
 				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
 		}
 	}
 	by := o.Node.Default("by")
 	if m.by = document.Read(o.Reader, by, unit.ParseShare); !(m.by > 0 && m.by < 1) && by.Kind == document.Scalar {
-		o.Fail(by.Place, "above 0% and below 100%", "%q is no part of a window", by.Text)
+		o.Fail(by.Position, "above 0% and below 100%", "%q is no part of a window", by.Text)
 	}
 	m.of = o.Choose("of", "choice of flows")
 	m.inFlight = o.Choose("gauge", "gauge") == "in_flight"

@@ -11,11 +11,12 @@ import (
 )
 
 // timelineKind is the kind of measures that keep what ranks of jobs do when.
-func timelineKind() Kind {
+func timelineKind() Definition {
 	host := document.Value("host, group or pattern")
-	return Kind{Name: "timeline", Doc: "what each rank of a job does when, for plots of kind timeline and for tables of " +
-		"their own: it computes, communicates, does both, or waits, by iteration and collective operation; how many such " +
-		"parts are kept, and how many operations there was no room for (timeline_left)",
+	return Definition{Name: "timeline",
+		Doc: "what each rank of a job does when, for plots of kind timeline and for tables of " +
+			"their own: it computes, communicates, does both, or waits, by iteration and collective operation; how many such " +
+			"parts are kept, and how many operations there was no room for (timeline_left)",
 		Keys: []Key{limit(), {Name: "hosts", Form: document.AnyOf("host, group, pattern, or list of them", host,
 			document.ListOf(host, "")), Doc: "whose ranks are kept", Without: "all"},
 			when("from", "when it begins", "the job's start"), when("until", "when it ends", "the end"),
@@ -33,7 +34,7 @@ type timeline struct {
 	hosts       []int // nil: all
 	from, until unit.Time
 	most        int
-	at          document.Place // of hosts
+	at          document.Position // of hosts
 }
 
 // Line is what of a job's ranks a run is to keep.
@@ -54,7 +55,7 @@ func (l *Line) timeline(load *outcome.Load) {
 // Decode reads whose time is kept, and how much of it.
 func (m *timeline) Decode(o *Options) {
 	if t := o.Node.Get("hosts"); t != nil && o.Point.HostsOf != nil {
-		m.at = t.Place
+		m.at = t.Position
 		m.hosts = append([]int{}, o.Point.HostsOf(t)...)
 	}
 	if t := o.Node.Get("from"); t != nil {
@@ -62,7 +63,7 @@ func (m *timeline) Decode(o *Options) {
 	}
 	if t := o.Node.Get("until"); t != nil {
 		if m.until = o.runTime(t); o.OK() && m.until <= m.from {
-			o.Fail(t.Place, "a time after "+m.from.String(), "until %s nothing is kept", t.Text)
+			o.Fail(t.Position, "a time after "+m.from.String(), "until %s nothing is kept", t.Text)
 		}
 	}
 	m.most = o.Integer(o.Node.Default("most"), 1, mostStretches)
@@ -72,7 +73,7 @@ func (m *timeline) Decode(o *Options) {
 func (o *Options) runTime(t *document.Node) unit.Time {
 	at, ok := document.ReadOK(o.Reader, t, unit.ParseTime)
 	if ok && (at < 0 || at > o.Point.End()) {
-		o.Fail(t.Place, "from 0s up to "+o.Point.End().String(), "%q is not within the run", t.Text)
+		o.Fail(t.Position, "from 0s up to "+o.Point.End().String(), "%q is not within the run", t.Text)
 	}
 	return at
 }

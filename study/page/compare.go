@@ -66,7 +66,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		sides = append(sides, side{Letter: string(rune('A' + i)), Folder: name, Name: o.Name, Title: o.Spec.Title(),
 			World: o.World, Runs: len(o.Runs), out: o, points: report.Summarise(o.Runs), Plots: plotFiles(o.Dir)})
 	}
-	points, common, alone := comparedPoints(sides)
+	points, common, unshared := comparedPoints(sides)
 	parameters := comparedParameters(sides)
 	same := 0
 	only := r.URL.Query().Get("all") == ""
@@ -82,7 +82,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		})
 	}
 	return s.show(w, r, "compare", http.StatusOK, "Compare", map[string]any{"Sides": sides,
-		"Parameters": parameters, "Points": points, "Common": common, "Alone": alone, "Same": same,
+		"Parameters": parameters, "Points": points, "Common": common, "Unshared": unshared, "Same": same,
 		"Strangers": slices.ContainsFunc(sides, func(x side) bool { return x.Name != sides[0].Name }),
 		"Only":      only, "Claims": comparedClaims(sides), "Plots": commonPlots(sides)})
 }
@@ -118,7 +118,7 @@ func comparedParameters(sides []side) (rows []differing) {
 
 // comparedPoints are those that at least two have, with their values; how many values at least two have; and which
 // points only one has.
-func comparedPoints(sides []side) (all []valueRows, common int, alone []differing) {
+func comparedPoints(sides []side) (all []valueRows, common int, unshared []differing) {
 	var names []string
 	at := make([]map[string]*report.PointSummary, len(sides))
 	for i := range sides {
@@ -146,7 +146,7 @@ func comparedPoints(sides []side) (all []valueRows, common int, alone []differin
 			d.Cells = append(d.Cells, cell{Text: mark})
 		}
 		if len(have) < 2 {
-			alone = append(alone, d)
+			unshared = append(unshared, d)
 			continue
 		}
 		rows := valueRows{Point: name}
@@ -158,7 +158,7 @@ func comparedPoints(sides []side) (all []valueRows, common int, alone []differin
 		}
 		all = append(all, rows)
 	}
-	return all, common, alone
+	return all, common, unshared
 }
 
 // inCommon reports whether at least two have a value.

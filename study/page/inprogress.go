@@ -84,7 +84,7 @@ func (s *Server) sweeps(dir string, u under) (goes, before []results.Execution) 
 func (s *Server) serveInProgress(w http.ResponseWriter, r *http.Request, name, dir string) error {
 	u := farUnder(dir)
 	data := map[string]any{"Name": name, "About": s.index.of(name)}
-	spec, world, command, err := results.Begun(s.options.Registry, dir)
+	spec, world, command, err := results.ReadUnfinished(s.options.Registry, dir)
 	switch {
 	case err != nil:
 		data["Wrong"] = s.clean(err.Error())

@@ -43,18 +43,18 @@ func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
 
 // told is a job as its page shows it, which is told of it as long as it goes on.
 type told struct {
-	State   live.State   `json:"state"`
-	Share   float64      `json:"share"`
-	Line    string       `json:"line"`
-	Runs    []toldRun    `json:"runs"`
-	Notices []string     `json:"notices"`
-	Workers *live.Sweep  `json:"workers"`
-	Queue   string       `json:"queue"` // of workers, in words
-	Error   string       `json:"error"`
-	Folder  string       `json:"folder"` // of the results, when they are there
-	Over    bool         `json:"over"`
-	Films   map[int]bool `json:"films"`
-	Watch   int          `json:"watch"` // number of a run that goes on, or has gone on last; −1: none
+	State   live.JobState `json:"state"`
+	Share   float64       `json:"share"`
+	Line    string        `json:"line"`
+	Runs    []toldRun     `json:"runs"`
+	Notices []string      `json:"notices"`
+	Workers *live.Sweep   `json:"workers"`
+	Queue   string        `json:"queue"` // of workers, in words
+	Error   string        `json:"error"`
+	Folder  string        `json:"folder"` // of the results, when they are there
+	Over    bool          `json:"over"`
+	Films   map[int]bool  `json:"films"`
+	Watch   int           `json:"watch"` // number of a run that goes on, or has gone on last; −1: none
 }
 
 // toldRun is a run of it that has begun.

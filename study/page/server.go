@@ -151,7 +151,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		closeAfter(w)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusUnauthorized)
-		s.alone(w, "locked")
+		s.writeBarePage(w, "locked")
 	}
 }
 
@@ -165,7 +165,7 @@ func closeAfter(w http.ResponseWriter) {
 func (s *Server) letIn(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: s.cookieName(r), Value: s.session, Path: "/", HttpOnly: true,
 		SameSite: http.SameSiteStrictMode})
-	s.alone(w, "enter")
+	s.writeBarePage(w, "enter")
 }
 
 // nothing is there for a GET; what is a POST's is another method's.
@@ -179,8 +179,8 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) error {
 	return missing("There is no such page.")
 }
 
-// alone shows a page without the frame around all.
-func (s *Server) alone(w http.ResponseWriter, page string) {
+// writeBarePage writes a page without the header and footer of the others.
+func (s *Server) writeBarePage(w http.ResponseWriter, page string) {
 	s.pages[page].ExecuteTemplate(w, page+".tmpl", nil) // it has no data, and the browser may have gone
 }
 

@@ -15,7 +15,7 @@ import (
 // A plan has a run for each point of the sweep and each seed; seeds vary fastest.
 func ExampleRuns() {
 	registry := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
-		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Kinds()}
+		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Definitions()}
 	s, err := plan.Load(registry, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s
 repeat: 2
 topology:

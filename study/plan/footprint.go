@@ -106,7 +106,7 @@ func Footprint(r *experiment.Registry, name, topology string, set []string) ([]S
 	if err != nil && !errors.As(err, &no) {
 		c := document.NewReader(experiment.FileKind)
 		c.Remember(experiment.TopologyFlag, []byte(topology))
-		c.Fail(document.Place{File: experiment.TopologyFlag, Line: 1, Column: 1}, "", "%s cannot be in this network: %v",
+		c.Fail(document.Position{File: experiment.TopologyFlag, Line: 1, Column: 1}, "", "%s cannot be in this network: %v",
 			name, err)
 		return nil, c.Err()
 	}

@@ -29,10 +29,11 @@ func eventful() []results.Execution {
 				{ID: "5", Name: "evil\x1b[2J", Host: "<script>", Revision: "weir/cmd/weir - go1.26.8 linux/m68k",
 					Refused: "it has architecture m68k, not amd64"}},
 			Failed: []results.FailedRun{{Run: "rate=2Mbps seed 1", Error: "panic: a mistake of the scheme"}},
-			Waits: []results.Wait{{From: at(40), To: at(85), Why: []string{"JetStream has stopped, for it cannot write into " +
-				"results/x/queue: everything waits for space there", "the server does not answer"}},
+			Waits: []results.IdlePeriod{{From: at(40), To: at(85),
+				Why: []string{"JetStream has stopped, for it cannot write into " +
+					"results/x/queue: everything waits for space there", "the server does not answer"}},
 				{From: at(90), Why: []string{"the server does not answer"}}},
-			Events: []results.Event{{At: at(3), Text: "liar is set aside"}, {At: at(70), Text: "honest is back"}}},
+			Events: []results.TimedNotice{{At: at(3), Text: "liar is set aside"}, {At: at(70), Text: "honest is back"}}},
 		{ID: "b", By: results.ByWorkers, Host: "desk", Revision: revision, Begun: at(200), Runs: 1,
 			Workers: []results.Worker{{Name: "honest", Runs: 1}}},
 		{ID: "c", By: results.BySlurm, Host: "login", Revision: revision, Begun: at(300), Ended: at(302), Runs: 5, Lost: 2,

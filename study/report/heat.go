@@ -49,7 +49,8 @@ func (all *worlds) heat(p plots.Plot) (*figure.Figure, error) {
 	bar := axisOf(axis(x.call(spoken(p.Z)), x.yScale.Unit), p.ZLabel, p.ZRange, plots.Ticks{}, x.yScale, false)
 	f.Bar, f.Legend = &bar, figure.NoLegend
 	if x.crossed {
-		f.Legend, f.Extra = figure.Place(p.Style.Legend), []figure.Entry{{Name: paperName, Form: figure.Crosses, Series: -1}}
+		f.Legend, f.Extra = figure.LegendPosition(p.Style.Legend), []figure.LegendEntry{{Name: paperName,
+			Form: figure.Crosses, Series: -1}}
 	}
 	x.Plot = p
 	x.heading()

@@ -30,7 +30,7 @@ import (
 // paperSpec is valid, with a sweep and two numbers of the paper.
 func paperSpec(t *testing.T, more string) *experiment.Spec {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+	r := &experiment.Registry{Measures: measure.Definitions(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: Two senders

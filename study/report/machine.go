@@ -296,7 +296,7 @@ func latenessSVG(o *results.Outcome) ([]byte, error) {
 	}
 	marks = append(marks, figure.Mark{Series: -1, Plain: true, Dash: figure.Broken, X: []float64{bound, bound},
 		Y: []float64{low, f.Y.Max}})
-	f.Extra = []figure.Entry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
+	f.Extra = []figure.LegendEntry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
 		1e3*observe.MostLateness.Seconds()), Dash: figure.Broken, Series: -1}}
 	f.Panels = []figure.Panel{{Marks: marks}}
 	return f.Write("svg")

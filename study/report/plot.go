@@ -355,9 +355,9 @@ func (x *drawn) form(d *drawing) figure.Form {
 
 // legend adds the entries of the worlds and of the paper.
 func (x *drawn) legend() {
-	x.Figure.Legend = figure.Place(x.Style.Legend)
+	x.Figure.Legend = figure.LegendPosition(x.Style.Legend)
 	add := func(name string, form figure.Form, dash figure.Dash) {
-		x.Extra = append(x.Extra, figure.Entry{Name: name, Form: form, Dash: dash, Series: -1})
+		x.Extra = append(x.Extra, figure.LegendEntry{Name: name, Form: form, Dash: dash, Series: -1})
 	}
 	switch {
 	case x.both && x.own.plain:

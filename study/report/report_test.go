@@ -96,7 +96,7 @@ plot:
 // read reads the experiment room/figure, which must be valid.
 func read(t *testing.T, text string) *experiment.Spec {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+	r := &experiment.Registry{Measures: measure.Definitions(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(text)}}}}}
 	src, err := r.Open("room/figure")

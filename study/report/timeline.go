@@ -82,7 +82,7 @@ func (all *worlds) timeline(p plots.Plot) (*figure.Figure, error) {
 		note(fmt.Sprintf("of %d jobs and points the first %d", left+mostLines, mostLines))
 	}
 	x.own.note = strings.Join(notes, "; ")
-	x.Figure.Legend = figure.Place(p.Style.Legend)
+	x.Figure.Legend = figure.LegendPosition(p.Style.Legend)
 	x.heading()
 	return &x.Figure, nil
 }

@@ -32,7 +32,7 @@ tables: {columns: [goodput], sort: "goodput.x:desc"}
 // listedOutcome has a run at each point that is not left out, the later the faster.
 func listedOutcome(t *testing.T, runs int) *results.Outcome {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	r := &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
 	s, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(listed)}, experiment.Options{})
 	if err != nil {
@@ -95,7 +95,7 @@ func TestListedTables(t *testing.T) {
 
 // How long is measured, and after what, is said in times, also where the sweep has them.
 func TestLasts(t *testing.T) {
-	r := &experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	r := &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
 	keys := map[string]string{"duration: 1s\nwarmup: $w": "w: [5ms, 2s], ", "duration: $w": "w: [5ms, 2s], ",
 		"duration: $d\nwarmup: $e": "d: [7ms], e: [3ms], "}

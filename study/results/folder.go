@@ -78,9 +78,9 @@ func specOf(r *experiment.Registry, dir, name string, from *originFile) (*experi
 	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.spec()})
 }
 
-// Begun reads what is carried out into a folder, or was until somebody ended it: the experiment, where its runs are
-// carried out, and the command. It needs no runs.json.
-func Begun(r *experiment.Registry, dir string) (s *experiment.Spec, world, command string, err error) {
+// ReadUnfinished reads the experiment, the world and the command of a results folder whose execution goes on or was
+// interrupted. It needs no runs.json.
+func ReadUnfinished(r *experiment.Registry, dir string) (s *experiment.Spec, world, command string, err error) {
 	p, err := openPart(dir)
 	if err != nil {
 		return nil, "", "", err

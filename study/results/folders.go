@@ -21,18 +21,18 @@ import (
 
 // FolderInfo describes a results folder without its runs.
 type FolderInfo struct {
-	Dir      string
-	Name     string    // of the experiment
-	World    string    // Sim or Lab
-	Hash     string    // of the spec as it was carried out
-	When     time.Time // the last of its runs was finished
-	Version  string    // of the program that carried it out; "" if the folder does not say it
-	Program  string    // its revision
-	Options  string    // that differ from the experiment as it is: --quick --set duration=3s
-	Runs     int       // that its index has
-	Verdicts map[claim.Verdict]int
-	Begun    bool   // whoever wrote it came to no index
-	Wrong    string // why the folder cannot be read; "" if it can
+	Dir        string
+	Name       string    // of the experiment
+	World      string    // Sim or Lab
+	Hash       string    // of the spec as it was carried out
+	When       time.Time // the last of its runs was finished
+	Version    string    // of the program that carried it out; "" if the folder does not say it
+	Program    string    // its revision
+	Options    string    // that differ from the experiment as it is: --quick --set duration=3s
+	Runs       int       // that its index has
+	Verdicts   map[claim.Verdict]int
+	Unfinished bool   // whoever wrote it came to no index
+	Wrong      string // why the folder cannot be read; "" if it can
 }
 
 // ListFolders lists the results folders below a folder, the newest first. One that is not there has none.
@@ -71,7 +71,7 @@ func InspectFolder(dir string) *FolderInfo {
 		s.When = changed(dir)
 		return s
 	}
-	s.Name, s.World, s.Begun = cmp.Or(p.name(), filepath.Base(dir)), p.world, p.doc == nil
+	s.Name, s.World, s.Unfinished = cmp.Or(p.name(), filepath.Base(dir)), p.world, p.doc == nil
 	s.Hash = hashOf(p.spec)
 	if s.Version, s.Program = p.program(); s.Program == severalKey {
 		s.Version, s.Program = "several programs", ""

@@ -52,17 +52,17 @@ type Execution struct {
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended,omitzero"` // zero: it was killed
 	// Interrupted: Ctrl-C or a signal has ended it before it was through.
-	Interrupted bool        `json:"interrupted,omitempty"`
-	Runs        int         `json:"runs"` // that were taken
-	Workers     []Worker    `json:"workers,omitempty"`
-	Failed      []FailedRun `json:"failed,omitempty"`
-	Checked     int         `json:"checked,omitempty"` // runs made twice whose results were alike
-	Judged      int         `json:"judged,omitempty"`  // runs that whoever asked made itself, to see who is right
-	Lost        int         `json:"lost,omitempty"`    // times that a run did not come back, and was handed out anew
-	Twice       int         `json:"twice,omitempty"`   // results that came though the run was there already
-	Waits       []Wait      `json:"waits,omitempty"`
-	Events      []Event     `json:"events,omitempty"`
-	Further     int         `json:"further_events,omitempty"` // that are not listed
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Runs        int           `json:"runs"` // that were taken
+	Workers     []Worker      `json:"workers,omitempty"`
+	Failed      []FailedRun   `json:"failed,omitempty"`
+	Checked     int           `json:"checked,omitempty"` // runs made twice whose results were alike
+	Judged      int           `json:"judged,omitempty"`  // runs that whoever asked made itself, to see who is right
+	Lost        int           `json:"lost,omitempty"`    // times that a run did not come back, and was handed out anew
+	Twice       int           `json:"twice,omitempty"`   // results that came though the run was there already
+	Waits       []IdlePeriod  `json:"waits,omitempty"`
+	Events      []TimedNotice `json:"events,omitempty"`
+	Further     int           `json:"further_events,omitempty"` // that are not listed
 }
 
 // What carries out the runs of an Execution.
@@ -105,15 +105,15 @@ type FailedRun struct {
 	Error string `json:"error"` // the last one
 }
 
-// Wait is a time in which nothing went on.
-type Wait struct {
+// IdlePeriod is a period in which no run made progress.
+type IdlePeriod struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"` // zero: it did not end
 	Why  []string  `json:"why"`
 }
 
-// Event is what was told at a time.
-type Event struct {
+// TimedNotice is a notice to the user, with its time.
+type TimedNotice struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
 }

@@ -17,7 +17,7 @@ import (
 type Chosen struct {
 	experiment.Need
 	N     int // the first so many seeds count
-	State State
+	State ChoiceState
 	// Share is half of the interval over the mean where that is largest, and Point is there: of the points with a value
 	// at every one of the N seeds; NaN if there is none.
 	Share float64
@@ -30,16 +30,16 @@ type Chosen struct {
 	at *samples
 }
 
-// State is how far the choice is.
-type State string
+// ChoiceState is the state of the choice of a number of seeds.
+type ChoiceState string
 
 // States. Pending: a run of the first N seeds is not there, because it failed or has not been carried out, so that it
 // is not known whether N are enough; more may be needed. Met: N seeds are the first that are enough. Unmet: not even
 // the most are.
 const (
-	Pending State = "open"
-	Met     State = "met"
-	Unmet   State = "not met"
+	Pending ChoiceState = "open"
+	Met     ChoiceState = "met"
+	Unmet   ChoiceState = "not met"
 )
 
 // samples are values by point and seed.
@@ -176,7 +176,7 @@ func (a *samples) defined(p, n int) (count int) {
 }
 
 // chosen says what is known of n seeds.
-func (a *samples) chosen(n int, state State) *Chosen {
+func (a *samples) chosen(n int, state ChoiceState) *Chosen {
 	c := &Chosen{Need: a.need, N: n, State: state, Share: math.NaN(), at: a}
 	if state == Pending {
 		return c

@@ -69,7 +69,7 @@ func TestChoose(t *testing.T) {
 		name, repeat string
 		values       func(point, seed int) float64
 		n            int
-		state        results.State
+		state        results.ChoiceState
 		says         string
 	}{
 		{"at once", "until: 8.8%", at(few...), 5, results.Met,
@@ -127,7 +127,7 @@ func TestChooseByRatio(t *testing.T) {
 // have it, is narrow enough, or the most. Neither the order of the runs nor what there is of later seeds changes it.
 func TestChooseIsMinimal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	met := map[results.State]int{}
+	met := map[results.ChoiceState]int{}
 	for k := range 300 {
 		until := 0.005 * float64(1+random.IntN(20))
 		s := needed(t, fmt.Sprintf("{measure: goodput.a, until: %g, least: %d, most: 30}", until, 2+random.IntN(6)))

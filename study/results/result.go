@@ -550,9 +550,10 @@ func (r *Run) disturbed() bool {
 }
 
 // sampled are runs as the experiment's claims see them.
-func sampled(runs []*Run) (samples []claim.Sample) {
+func sampled(runs []*Run) (samples []claim.FinishedRun) {
 	for _, r := range runs {
-		samples = append(samples, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &r.Values, Disturbed: r.disturbed()})
+		samples = append(samples, claim.FinishedRun{Point: r.Point, Seed: r.Seed, Values: &r.Values,
+			Disturbed: r.disturbed()})
 	}
 	return samples
 }

@@ -35,7 +35,7 @@ func TestSchemasFit(t *testing.T) {
 		"replay": Replay{}, "carrier": Carrier{}, "series": measure.Series{}, "distribution": measure.Distribution{},
 		"histogram": measure.Histogram{}, "flows": measure.FlowTable{}, "pfc": PFCFrame{},
 		"coordinate": measure.Coordinate{}, "recorded": recordMeasure{}, "record": record{}, "execution": Execution{},
-		"worker": Worker{}, "failed": FailedRun{}, "wait": Wait{}, "event": Event{}, "machine": Machine{},
+		"worker": Worker{}, "failed": FailedRun{}, "wait": IdlePeriod{}, "event": TimedNotice{}, "machine": Machine{},
 		"aligned": Aligned{},
 		"claim":   claim.Claim{}, "program": Program{}, "origin.json": originFile{}, "parameter": experiment.Parameter{}} {
 		t.Run(name, func(t *testing.T) {

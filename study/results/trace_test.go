@@ -70,7 +70,7 @@ func TestForms(t *testing.T) {
 	if start, err := pcapng.Read(&f.pcapng, collect(&packets)); err != nil || !start.IsZero() {
 		t.Fatal(start, err)
 	}
-	kinds := map[trace.Kind]int{}
+	kinds := map[trace.EventKind]int{}
 	for i, w := range f.records {
 		kinds[w.Kind]++
 		w.Frame, w.FrameBytes = nil, 0
@@ -205,7 +205,7 @@ func FuzzTraceTable(f *testing.F) {
 	var b bytes.Buffer
 	w := parquet.NewTraceTable(&b, []string{"a->s"})
 	for i := range uint8(8) {
-		w.Write(&trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.Kind(i%2), Port: "a->s",
+		w.Write(&trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.EventKind(i%2), Port: "a->s",
 			Src: "a", Proto: []uint8{6, 17, 252, 6}[i%4], Reason: "full"})
 	}
 	w.Close()

@@ -299,7 +299,7 @@ var sampled = map[outcome.Quantity]labtraffic.What{
 
 // attemptOf is what a run of the data plane, and of what sends, say of the machine.
 // rtt is the shortest round-trip time without queues, frames how long two frames take on the slowest link.
-func attemptOf(r *lab.Report, all *sent, rtt, frames unit.Time) *results.Attempt {
+func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.Attempt {
 	if all.kernel != nil {
 		r.Kernels = all.kernel.Waiting
 	}
@@ -340,15 +340,15 @@ func attemptOf(r *lab.Report, all *sent, rtt, frames unit.Time) *results.Attempt
 }
 
 // labRun is what the measures give of a run of the lab.
-func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *sent, id string) *results.Run {
+func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *labOutcome, id string) *results.Run {
 	return result(r, c, labResult(r.Of, c, report, s), id)
 }
 
 // labResult is a run of the lab as the simulator would give it, so that measures mean the
 // same in both.
-func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *outcome.Result {
+func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *labOutcome) *outcome.Result {
 	res := &outcome.Result{
-		End: outcome.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
+		End: outcome.TimeUp, Time: min(s.endTime(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
 		Ports: r.Ports, Flows: make([]outcome.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
 		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Usage: r.Usage, Steering: r.Steering,
 		Reordering: make([]outcome.Reordering, len(c.Flows)),
@@ -359,8 +359,8 @@ func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *outc
 	}
 	s.watched(p, c, r, res)
 	res.Measured = max(res.Time-c.Warmup, 0)
-	res.End = s.end()
-	res.Drops[dataplane.NotExpected] = s.strays()
+	res.End = s.endReason()
+	res.Drops[dataplane.NotExpected] = s.countStrays()
 	if s.kernel != nil {
 		s.kernelFlows(r, res)
 	}

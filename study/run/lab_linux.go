@@ -186,9 +186,9 @@ func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 
 // send has all hosts send and receive until the run has ended, or the process of Weir's own hosts has failed.
 func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
-	capture *lab.Capture, epoch int64, progress func(share float64)) (*sent, error) {
+	capture *lab.Capture, epoch int64, progress func(share float64)) (*labOutcome, error) {
 	t, of := labTraffic(r.Of, c, o.Kernel, n.Do, epoch, progress)
-	all := &sent{of: of}
+	all := &labOutcome{flows: of}
 	var hosts *lab.HostsProcess
 	if len(of) < len(c.Flows) {
 		var err error

@@ -120,7 +120,7 @@ func TestAttemptOf(t *testing.T) {
 	quiet := &lab.Report{
 		Lateness: live.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
 		Stall:    5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
-	a := attemptOf(quiet, &sent{kernel: &labtraffic.Result{}}, unit.Second, 0)
+	a := attemptOf(quiet, &labOutcome{kernel: &labtraffic.Result{}}, unit.Second, 0)
 	want := &results.Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6,
 		LateP999S: 3e-6,
 		LateMaxS:  4e-6, Lateness: []uint64{3, 4},
@@ -132,7 +132,7 @@ func TestAttemptOf(t *testing.T) {
 	bad.Gates.RingLost, bad.VethLost, bad.Counts.SendLost, bad.Gates.Partial = 1, 2, 4, 8
 	kernel := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
 		Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
-	a = attemptOf(&bad, &sent{kernel: kernel}, unit.Second, 0)
+	a = attemptOf(&bad, &labOutcome{kernel: kernel}, unit.Second, 0)
 	if a.RingLost != 1 || a.Lost != 6 {
 		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
 	}
@@ -207,7 +207,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 		}
 		of[w.What] = append(of[w.What], i)
 	}
-	all := &sent{kernel: kernel, of: []int{0, 1}}
+	all := &labOutcome{kernel: kernel, flows: []int{0, 1}}
 	res := labResult(r.Of, c, report, all)
 	if res.Time != c.Duration || res.Measured != c.Duration-c.Warmup || !slices.Equal(res.Unfinished, []int{0}) ||
 		res.Drops != report.Drops || len(res.Delays) != 2 {
@@ -394,7 +394,7 @@ func TestCaptured(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := &Lab{Capture: x.want}
-			if err := o.vouch(run, dir); err != nil {
+			if err := o.writeDigests(run, dir); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := o.captured(run, dir); got != x.there || err != nil {

@@ -69,17 +69,17 @@ func (o *Lab) switches() (switches []string, hosts bool) {
 	return switches, hosts
 }
 
-// vouch writes the digests of a run's captures beside them, when they are on the disk.
-func (o *Lab) vouch(r *results.Run, dir string) error {
+// writeDigests writes the digests of a run's captures beside them, when they are on the disk.
+func (o *Lab) writeDigests(r *results.Run, dir string) error {
 	for _, file := range o.captures(r, dir) { // of those that are whole
-		if err := vouchFor(file, results.DigestHead(r)); err != nil {
+		if err := writeDigest(file, results.DigestHead(r)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func vouchFor(capture, head string) error {
+func writeDigest(capture, head string) error {
 	f, err := os.Open(capture)
 	if err != nil {
 		return fmt.Errorf("%s: it cannot be read: %w", capture, document.Reason(err))

@@ -288,7 +288,7 @@ measure: [goodput]
 `
 	r := room()
 	r.Programs = append(r.Programs, inband.Scheme())
-	r.Measures = append(r.Measures, measure.Kind{Name: "mine", New: func() measure.Measure { return ours{} }})
+	r.Measures = append(r.Measures, measure.Definition{Name: "mine", New: func() measure.Measure { return ours{} }})
 	r.Topologies = append(r.Topologies, topology.Scheme{Scheme: scheme.Scheme{Name: "twice", Doc: "host a has two links"},
 		Build: func(scheme.Config) (*topology.Network, error) {
 			link := topology.Link{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Delay: unit.Millisecond}

@@ -28,8 +28,9 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnStall
 // for networks of some microseconds, which come there while acknowledgements only wait for a thread.
 func LabWarnings(s *experiment.Spec) (all []experiment.Warning) {
 	if s.Stalls() {
-		all = append(all, document.Warn(warnStalls, document.Place{}, "stalls are for the simulator: the lab's machine has "+
-			"its own"))
+		all = append(all, document.Warn(warnStalls, document.Position{},
+			"stalls are for the simulator: the lab's machine has "+
+				"its own"))
 	}
 	for _, p := range s.Points() {
 		for i := range p.Entries() {

@@ -466,7 +466,7 @@ func TestEveryMeasure(t *testing.T) {
 	options := map[string]string{"queue": "port: s->c", "throughput": "port: s->c", "utilisation": "port: s->c",
 		"packet_rate": "port: s->c", "reaction": "after: 1s, goodput: w"}
 	var entries, names []string
-	for _, m := range measure.Kinds() {
+	for _, m := range measure.Definitions() {
 		if m.Name == "metric" { // of programs that have some: TestMetric
 			continue
 		}

@@ -374,7 +374,7 @@ func TestSeedsByNeedFailed(t *testing.T) {
 		name          string
 		point, seed   int
 		n, begun      int
-		state         results.State
+		state         results.ChoiceState
 		failed, finds int
 	}{
 		{"of the least", 1, 2, 3, 9, results.Pending, 1, 8},

@@ -23,7 +23,7 @@ func (ownHops) Evaluate(e *measure.Evaluation) {
 // results, claims and the schema.
 func TestOwnMeasure(t *testing.T) {
 	r := room()
-	r.Measures = append(r.Measures, measure.Kind{Name: "hops", Doc: "links that packets have crossed",
+	r.Measures = append(r.Measures, measure.Definition{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return ownHops{} }})
 	s, err := plan.Load(r, &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
@@ -56,7 +56,7 @@ func (ownFates) Evaluate(e *measure.Evaluation) {
 // What others do with a measure its kind says, somebody's own as well: whether simulator and lab
 // are compared, and how; whether tables leave out empty groups.
 func TestOwnMeasureTraits(t *testing.T) {
-	text := func(hops, fates measure.Kind, factor float64) string {
+	text := func(hops, fates measure.Definition, factor float64) string {
 		t.Helper()
 		r := room()
 		hops.Name, hops.New = "hops", func() measure.Measure { return ownHops{} }
@@ -78,19 +78,20 @@ measure: [goodput, hops, fates]
 		real.Measures[1].Value *= factor
 		return report.Text(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Counterpart: o})
 	}
-	near := measure.Kind{Near: measure.Tolerance{Share: 0.05, Difference: 3}}
+	near := measure.Definition{Near: measure.Tolerance{Share: 0.05, Difference: 3}}
 	both := "goodput within 10 % or 1 Mb/s, hops within 5 % or 3 packets;"
 	for _, c := range []struct {
 		name        string
-		hops, fates measure.Kind
+		hops, fates measure.Definition
 		factor      float64
 		has, hasNot []string
 	}{
-		{"neither", measure.Kind{}, measure.Kind{}, 2,
+		{"neither", measure.Definition{}, measure.Definition{}, 2,
 			[]string{"agree in 1 of 1 points (within 10 % or 1 Mb/s;", "fates eaten"}, []string{"hops within"}},
-		{"near", near, measure.Kind{}, 1.04, []string{"agree in 1 of 1 points", both}, []string{"outside:"}},
-		{"not near", near, measure.Kind{}, 1.06, []string{"agree in 0 of 1 points", both, "not inside: hops"}, nil},
-		{"sparse", measure.Kind{}, measure.Kind{Sparse: true}, 1, []string{"fates crossed"}, []string{"fates eaten"}},
+		{"near", near, measure.Definition{}, 1.04, []string{"agree in 1 of 1 points", both}, []string{"outside:"}},
+		{"not near", near, measure.Definition{}, 1.06, []string{"agree in 0 of 1 points", both, "not inside: hops"}, nil},
+		{"sparse", measure.Definition{}, measure.Definition{Sparse: true}, 1, []string{"fates crossed"},
+			[]string{"fates eaten"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := text(c.hops, c.fates, c.factor)

@@ -31,5 +31,5 @@ func Rehearse(r *plan.Run) (*results.Run, error) {
 	if errors := append(report.Errors(), ends.Errors()...); len(errors) > 0 {
 		return nil, fmt.Errorf("rehearsal: %q", errors)
 	}
-	return labRun(r, c, report, &sent{own: of.(*outcome.Result), hosts: ends}, "rehearsal"), nil
+	return labRun(r, c, report, &labOutcome{own: of.(*outcome.Result), hosts: ends}, "rehearsal"), nil
 }

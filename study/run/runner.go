@@ -53,10 +53,11 @@ type Runner interface {
 	// results.Run.Json(true). It tells how far the run is. An error is the run's own, unless ctx has ended, or it is
 	// ErrLeft or a LostError: then nothing more can be carried out.
 	Carry(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
-	// Settle is called when all that were handed over have come back, and once more for those that it makes do so. It
-	// waits until the runner trusts what it has given, and returns the ids of what it does not any more: Execute discards
-	// those, also ones of an execution before, and hands them over again. When ctx ends it returns what it knows.
-	Settle(ctx context.Context) (withdrawn []string, err error)
+	// VerifyResults is called when all runs that were handed over have come back, and again for those that it returns.
+	// It waits until the runner trusts its results, and returns the ids of runs that it no longer trusts. Execute
+	// discards those, also ones of an earlier execution, and hands them over again. When ctx ends, it returns the ids
+	// found so far.
+	VerifyResults(ctx context.Context) (withdrawn []string, err error)
 	// End is called once when no run is handed over any more, also after an error of Begin.
 	End() error
 }
@@ -76,7 +77,8 @@ func (o *Options) suits(s *experiment.Spec) error {
 	case len(o.Trace) > 0 && s.TraceQuota() == 0:
 		c := document.NewReader(experiment.FileKind)
 		file, _ := s.Text()
-		c.Fail(document.Place{File: file, Line: 1, Column: 1}, "trace_quota: 100 MB, as a key of the experiment or by --set",
+		c.Fail(document.Position{File: file, Line: 1, Column: 1},
+			"trace_quota: 100 MB, as a key of the experiment or by --set",
 			"its traces have no bound, and who carries out runs for others has only so much room")
 		return c.Err()
 	}
@@ -185,7 +187,7 @@ func (x *execution) settled(ctx context.Context) (again []int, err error) {
 	if x.o.Runner == nil {
 		return nil, nil
 	}
-	withdrawn, err := x.o.Runner.Settle(ctx)
+	withdrawn, err := x.o.Runner.VerifyResults(ctx)
 	again = x.discard(withdrawn)
 	return slices.DeleteFunc(again, func(i int) bool { return x.seed(i) >= x.seeds }), err // later seeds may never count
 }

@@ -61,7 +61,7 @@ func (e *elsewhere) Carry(ctx context.Context, t Task, far func(uint64, float64)
 	return nil, errors.New("the parcel has no such run")
 }
 
-func (e *elsewhere) Settle(context.Context) (withdrawn []string, err error) {
+func (e *elsewhere) VerifyResults(context.Context) (withdrawn []string, err error) {
 	withdrawn, e.withdrawn = e.withdrawn, nil
 	return withdrawn, nil
 }

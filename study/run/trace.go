@@ -47,7 +47,7 @@ func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 			found = trace.Select(points[i], pattern) || found
 		}
 		if !found {
-			c.Unknown(document.Place{File: "--trace " + pattern, Line: 1, Column: 1}, "port", pattern, names)
+			c.Unknown(document.Position{File: "--trace " + pattern, Line: 1, Column: 1}, "port", pattern, names)
 		}
 	}
 	return points, c.Err()
@@ -85,8 +85,9 @@ func (x *execution) share() error {
 	}
 	if !joined {
 		c := document.NewReader(experiment.FileKind)
-		c.Fail(document.Place{File: "--trace", Line: 1, Column: 1}, "these ports, another --out, or the same command when "+
-			"that process has ended", "another process traces this experiment into %s, and of other ports: %s", dir, with)
+		c.Fail(document.Position{File: "--trace", Line: 1, Column: 1},
+			"these ports, another --out, or the same command when "+
+				"that process has ended", "another process traces this experiment into %s, and of other ports: %s", dir, with)
 		return c.Err()
 	}
 	x.leave = leave

@@ -37,7 +37,7 @@ func Example() {
 		x, err := build(f, c)
 		return heedless{x}, err
 	}
-	registry, watched := traps.Watch(&experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	registry, watched := traps.Watch(&experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{tcp.Scheme()},
 		Controllers: []cc.Scheme{mine}})
 	s, err := plan.Load(registry, &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(`duration: 1s

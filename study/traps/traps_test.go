@@ -57,7 +57,7 @@ var (
 )
 
 func registry(p dataplane.Program) *experiment.Registry {
-	return &experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	return &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Transports: []transport.Scheme{tcp.Scheme(), udp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme()},
 		Programs: []dataplane.Scheme{forward.Scheme(), {
 			Scheme: scheme.Scheme{Name: "mine", Doc: "with a mistake", Source: "tests"},

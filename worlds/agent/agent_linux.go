@@ -292,7 +292,7 @@ func (a *Agent) Connections(to []Connection) ([]Connection, error) {
 
 // dump calls with with the connections of a family that a map has something about.
 func (a *Agent) dump(family uint8, m *ebpf.Map, with func(*sockdiag.Socket) error) error {
-	open := []sockdiag.State{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
+	open := []sockdiag.TCPState{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
 		sockdiag.LastAck, sockdiag.Closing}
 	sockets, err := a.diag.Dump(family, sockdiag.Filter{States: open, Storage: m.FD()})
 	if err != nil {

@@ -124,7 +124,7 @@ func (r *rig) of(host string, p *program) (s sockdiag.Socket) {
 			return err
 		}
 		defer c.Close()
-		all, err := c.Dump(unix.AF_INET6, sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}})
+		all, err := c.Dump(unix.AF_INET6, sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Established}})
 		if err != nil {
 			return err
 		}

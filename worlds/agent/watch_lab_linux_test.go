@@ -77,7 +77,7 @@ func (r *rig) controllerOf(host string) (name string) {
 			return err
 		}
 		defer c.Close()
-		all, err := c.Dump(unix.AF_INET6, sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}})
+		all, err := c.Dump(unix.AF_INET6, sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Established}})
 		if err != nil || len(all) != 1 {
 			return fmt.Errorf("%d connections: %w", len(all), err)
 		}

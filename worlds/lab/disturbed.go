@@ -13,9 +13,9 @@ import (
 // Waiting is how the thread that sends and receives for hosts of the kernel waited for a processor that others had, the
 // data plane's thread among them.
 type Waiting struct {
-	Waits   []live.Wait // that were not short, in the experiment's time
-	Starved []live.Wait // of them, those after which a sender had nothing to send, or a receiver no room
-	Sum     unit.Time   // of all, short ones too
+	Waits   []live.SchedulingDelay // that were not short, in the experiment's time
+	Starved []live.SchedulingDelay // of them, those after which a sender had nothing to send, or a receiver no room
+	Sum     unit.Time              // of all, short ones too
 }
 
 // Add records that the thread has waited for a length of time until now, and whether a host starved.
@@ -23,14 +23,14 @@ func (w *Waiting) Add(now, length unit.Time, starved bool) {
 	if length < live.MinWait || len(w.Waits) == live.MaxWaits {
 		return
 	}
-	w.Waits = append(w.Waits, live.Wait{At: now - length, Length: length})
+	w.Waits = append(w.Waits, live.SchedulingDelay{At: now - length, Length: length})
 	if starved {
-		w.Starved = append(w.Starved, live.Wait{At: now - length, Length: length})
+		w.Starved = append(w.Starved, live.SchedulingDelay{At: now - length, Length: length})
 	}
 }
 
 // longest returns the length of the longest wait.
-func longest(waits []live.Wait) (l unit.Time) {
+func longest(waits []live.SchedulingDelay) (l unit.Time) {
 	for _, w := range waits {
 		l = max(l, w.Length)
 	}
@@ -41,13 +41,15 @@ func longest(waits []live.Wait) (l unit.Time) {
 // than a quarter of the round-trip time rtt, or than observe.MostLateness, each with one round trip after it, until the
 // hosts know the outcome. A loss that follows, and how long the sender takes to recover from it, are its controller's
 // own.
-func DisturbedTime(waits []live.Wait, rtt, from, until unit.Time) unit.Time {
+func DisturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) unit.Time {
 	return changedTime(waits, min(rtt/4, observe.MostLateness), rtt, from, until)
 }
 
 // changedTime returns for how long waits longer than least, each with one round trip after it, take part of a time.
-func changedTime(waits []live.Wait, least, rtt, from, until unit.Time) (sum unit.Time) {
-	waits = slices.SortedFunc(slices.Values(waits), func(a, b live.Wait) int { return int(min(max(a.At-b.At, -1), 1)) })
+func changedTime(waits []live.SchedulingDelay, least, rtt, from, until unit.Time) (sum unit.Time) {
+	waits = slices.SortedFunc(slices.Values(waits), func(a, b live.SchedulingDelay) int {
+		return int(min(max(a.At-b.At, -1), 1))
+	})
 	end := from // of what is counted
 	for _, w := range waits {
 		if w.Length <= least {
@@ -132,7 +134,7 @@ func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
 
 // DisturbedShare returns the share of the measured part that waits of the data plane, and of hosts, can have changed.
 func (r *Report) DisturbedShare(hosts *HostsReport, rtt unit.Time) float64 {
-	return r.share(hosts, func(waits []live.Wait, from, until unit.Time) unit.Time {
+	return r.share(hosts, func(waits []live.SchedulingDelay, from, until unit.Time) unit.Time {
 		return DisturbedTime(waits, rtt, from, until)
 	})
 }
@@ -141,13 +143,14 @@ func (r *Report) DisturbedShare(hosts *HostsReport, rtt unit.Time) float64 {
 // comes at once, and stands in a queue as long: so waits longer than a queue may differ count, though they are of no
 // length to a sender, with a round trip after each.
 func (r *Report) HeldShare(hosts *HostsReport, differ, rtt unit.Time) float64 {
-	return r.share(hosts, func(waits []live.Wait, from, until unit.Time) unit.Time {
+	return r.share(hosts, func(waits []live.SchedulingDelay, from, until unit.Time) unit.Time {
 		return changedTime(waits, differ, rtt, from, until)
 	})
 }
 
 // share returns the share of the measured part that waits of the data plane and of hosts take.
-func (r *Report) share(hosts *HostsReport, of func(waits []live.Wait, from, until unit.Time) unit.Time) float64 {
+func (r *Report) share(hosts *HostsReport, of func(waits []live.SchedulingDelay, from,
+	until unit.Time) unit.Time) float64 {
 	if r.Measured <= 0 {
 		return 0
 	}
@@ -157,7 +160,7 @@ func (r *Report) share(hosts *HostsReport, of func(waits []live.Wait, from, unti
 		others = slices.Concat(others, hosts.Waits)
 	}
 	for _, w := range others {
-		waits = append(waits, live.Wait{At: w.At + r.Lead, Length: w.Length})
+		waits = append(waits, live.SchedulingDelay{At: w.At + r.Lead, Length: w.Length})
 	}
 	return of(waits, r.From, r.From+r.Measured).Seconds() / r.Measured.Seconds()
 }

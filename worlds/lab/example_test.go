@@ -12,7 +12,7 @@ import (
 // time, and what must not happen at all.
 func ExampleReport_Disturbed() {
 	r := lab.Report{Measured: unit.Second, Stall: 6 * unit.Millisecond, Steal: 0.03}
-	r.Waits = []live.Wait{{At: 300 * unit.Millisecond, Length: r.Stall}}
+	r.Waits = []live.SchedulingDelay{{At: 300 * unit.Millisecond, Length: r.Stall}}
 	r.Lateness.P99 = unit.Millisecond
 	r.Gates.Partial = 2
 	for _, why := range r.Disturbed(nil, 20*unit.Millisecond) {

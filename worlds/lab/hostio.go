@@ -43,15 +43,15 @@ type HostsConfig struct {
 
 // HostsReport is what the hosts of a run have counted, and what it says about the machine.
 type HostsReport struct {
-	Counts   live.Counts     // In and Out are the hosts' own
-	Gates    live.GateCounts // of all gates
-	Strays   uint64          // frames for these hosts that are of none of their flows
-	Lateness live.Lateness   // of frames that they sent, by the time at which their first bit leaves
-	Stall    unit.Time       // longest time for which something was to be done and nothing happened
-	Waits    []live.Wait     // all such times that were not short, in the experiment's time
-	Waited   unit.Time       // for how long the thread could have run and others of this machine had the processor
-	Steps    int             // of the wall clock
-	CPU      float64         // share of one core that they used
+	Counts   live.FrameCounters     // In and Out are the hosts' own
+	Gates    live.GateCounts        // of all gates
+	Strays   uint64                 // frames for these hosts that are of none of their flows
+	Lateness live.Lateness          // of frames that they sent, by the time at which their first bit leaves
+	Stall    unit.Time              // longest time for which something was to be done and nothing happened
+	Waits    []live.SchedulingDelay // all such times that were not short, in the experiment's time
+	Waited   unit.Time              // for how long the thread could have run and others of this machine had the processor
+	Steps    int                    // of the wall clock
+	CPU      float64                // share of one core that they used
 	Wall     unit.Time
 	Captured *Captured // with HostsConfig.Capture
 	// Scheduling is what their thread had; empty: nothing of that.

@@ -198,7 +198,7 @@ func TestHostIORetries(t *testing.T) {
 	}
 	plane := Report{Lead: unit.Second, From: 2 * unit.Second, Measured: unit.Second}
 	// in the experiment's time: as the measured part begins
-	r.Waits = []live.Wait{{At: unit.Second - 1, Length: 3 * unit.Millisecond}}
+	r.Waits = []live.SchedulingDelay{{At: unit.Second - 1, Length: 3 * unit.Millisecond}}
 	if all := plane.Disturbed(&r, 10*unit.Millisecond); len(all) != 3 {
 		t.Errorf("%q", all)
 	}

@@ -375,7 +375,7 @@ func (l *Network) StartHosts(command *exec.Cmd, own []bool, epoch int64) (*Hosts
 			w.Namespaces[i] = l.Namespace(i)
 		}
 	}
-	p := &HostsProcess{process{what: "hosts", alone: true}}
+	p := &HostsProcess{process{what: "hosts", mayExit: true}}
 	return p, p.start(command, w, &ready{})
 }
 

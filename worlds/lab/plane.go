@@ -25,10 +25,10 @@ type plane struct {
 	events   []Event
 	marks    [2]unit.Time // begin and end of what is measured
 	marked   int
-	at       [2]wiring.Counts // at marks
-	ended    unit.Time        // when what is measured did
-	schedule observe.Schedule // of samples
-	samples  [][]int64        // by Config.Watches
+	at       [2]wiring.CounterSnapshot // at marks
+	ended    unit.Time                 // when what is measured did
+	schedule observe.Schedule          // of samples
+	samples  [][]int64                 // by Config.Watches
 	tally    outcome.Tally
 	tallied  outcome.Tally // at the last mark
 	carriers []Carrier

@@ -265,7 +265,7 @@ func TestWaitedShare(t *testing.T) {
 	w.Add(unit.Second, 499*unit.Microsecond, true)
 	w.Add(unit.Second, 3*unit.Millisecond, false)
 	w.Add(2*unit.Second, 4*unit.Millisecond, true)
-	first := live.Wait{At: 997 * unit.Millisecond, Length: 3 * unit.Millisecond}
+	first := live.SchedulingDelay{At: 997 * unit.Millisecond, Length: 3 * unit.Millisecond}
 	if len(w.Waits) != 2 || w.Waits[0] != first || len(w.Starved) != 1 ||
 		w.Starved[0] != w.Waits[1] {
 		t.Errorf("%+v", w)
@@ -289,10 +289,10 @@ func waits(length unit.Time, within, before int) func(r *Report) {
 	return func(r *Report) {
 		r.From, r.Measured, r.Stall = 10*unit.Second, 26*unit.Second, length
 		for i := range before {
-			r.Waits = append(r.Waits, live.Wait{At: unit.Time(i)*unit.Second + unit.Millisecond, Length: length})
+			r.Waits = append(r.Waits, live.SchedulingDelay{At: unit.Time(i)*unit.Second + unit.Millisecond, Length: length})
 		}
 		for i := range within {
-			r.Waits = append(r.Waits, live.Wait{At: r.From + unit.Time(i)*50*unit.Millisecond, Length: length})
+			r.Waits = append(r.Waits, live.SchedulingDelay{At: r.From + unit.Time(i)*50*unit.Millisecond, Length: length})
 		}
 	}
 }
@@ -314,17 +314,18 @@ func TestDisturbedTime(t *testing.T) {
 		{[][2]unit.Time{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
 		{[][2]unit.Time{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
 	} {
-		var waits []live.Wait
+		var waits []live.SchedulingDelay
 		for _, w := range x.waits {
-			waits = append(waits, live.Wait{At: w[0], Length: w[1]})
+			waits = append(waits, live.SchedulingDelay{At: w[0], Length: w[1]})
 		}
 		if got := DisturbedTime(waits, 20*ms, 100*ms, 300*ms); got != x.want {
 			t.Errorf("%v: %v, want %v", x.waits, got, x.want)
 		}
 	}
 	r := Report{From: 100 * ms, Measured: 200 * ms, Lead: 10 * ms,
-		Waits: []live.Wait{{At: 50 * ms, Length: 90 * ms}, {At: 150 * ms, Length: ms + 1}, {At: 180 * ms, Length: ms}}}
-	hosts := &HostsReport{Waits: []live.Wait{{At: 240 * ms, Length: 4 * ms}}}
+		Waits: []live.SchedulingDelay{{At: 50 * ms, Length: 90 * ms}, {At: 150 * ms, Length: ms + 1}, {At: 180 * ms,
+			Length: ms}}}
+	hosts := &HostsReport{Waits: []live.SchedulingDelay{{At: 240 * ms, Length: 4 * ms}}}
 	for differ, want := range map[unit.Time]unit.Time{ // 100 … 171, 180 … 201, 250 … 274
 		0: 116*ms + 1, ms: 95*ms + 1, ms + 1: 84 * ms, 4 * ms: 60 * ms, 90 * ms: 0,
 	} {

@@ -21,7 +21,7 @@ import (
 // its input is closed or it is done, and says in a last line what came of it. It dies with this process.
 type process struct {
 	what    string // that it is, in errors
-	alone   bool   // it may end by itself
+	mayExit bool   // it may end by itself
 	command *exec.Cmd
 	control io.WriteCloser
 	lines   *bufio.Reader
@@ -113,7 +113,7 @@ func (p *process) watch() {
 		p.err = p.error(ended)
 	case err != nil:
 		p.err = p.error(errors.New("it has ended without a report"))
-	case !p.alone && !p.stopped.Load():
+	case !p.mayExit && !p.stopped.Load():
 		p.err = p.error(errors.New("it has ended by itself"))
 	}
 	p.last = line

@@ -46,13 +46,13 @@ type Report struct {
 	Carriers []Carrier   // that cables have lost or have got back, also before and after the measured part
 
 	// What follows is of the whole run.
-	Counts   live.Counts
+	Counts   live.FrameCounters
 	Gates    live.GateCounts // of all gates
 	VethLost uint64          // frames that the kernel dropped between a host's stack and the gates
 	Lateness live.Lateness
-	Stall    unit.Time   // longest time for which something was to be done and nothing happened
-	Waits    []live.Wait // all such times that were not short, in event time
-	Waited   unit.Time   // for how long the thread could have run and others of this machine had the processor
+	Stall    unit.Time              // longest time for which something was to be done and nothing happened
+	Waits    []live.SchedulingDelay // all such times that were not short, in event time
+	Waited   unit.Time              // for how long the thread could have run and others of this machine had the processor
 	// Kernels is what hosts of the kernel waited for, as their traffic's generator says.
 	Kernels Waiting
 	Steps   int       // of the wall clock (CLOCK_REALTIME against CLOCK_MONOTONIC)

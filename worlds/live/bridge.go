@@ -180,7 +180,7 @@ func (b *Bridge) PortDrops(i int) [dataplane.Reasons]uint64 { return b.sw.PortDr
 func (b *Bridge) Drops() [dataplane.Reasons]uint64 { return b.sw.Drops() }
 
 // Counts returns what the bridge has counted of frames at its gates.
-func (b *Bridge) Counts() Counts { return b.plane.Counts }
+func (b *Bridge) Counts() FrameCounters { return b.plane.Counts }
 
 // Late returns how late frames have left.
 func (b *Bridge) Late() *unit.Histogram { return &b.plane.late }

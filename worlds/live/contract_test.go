@@ -42,7 +42,7 @@ func (a arrivals) Observe(e trace.Event, p *packet.Packet) {
 
 // driver runs a script on the plane, whose thread runs at the times
 // that wake gives, one after the other, up to a second. wrong makes a mistake on purpose.
-func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) dataplanetest.Driver {
+func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) dataplanetest.ScriptRunner {
 	return func(s dataplanetest.Setup, arriving []dataplanetest.Arrival) dataplanetest.Transcript {
 		var out dataplanetest.Transcript
 		book := s.Book()

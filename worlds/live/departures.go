@@ -5,8 +5,8 @@ import (
 	"weir/core/unit"
 )
 
-// Counts are what a thread with gates counts of frames in addition to the fabric.
-type Counts struct {
+// FrameCounters are the frame counters of a thread with gates, in addition to the fabric's.
+type FrameCounters struct {
 	In, Out    uint64    // frames that came from hosts, and that were given to them
 	NonIP      uint64    // of In, those that are neither IPv4, IPv6 nor PFC (ARP, …): dropped
 	Unwritable uint64    // packets of switches that no frame can carry: dropped
@@ -18,11 +18,11 @@ type Counts struct {
 // Departures accounts for the frames that leave by the transmit queues of one thread, and for what goes wrong there.
 // The thread that drives a plane has it, and one that drives hosts of Weir's own.
 type Departures struct {
-	Counts  Counts
-	Err     error     // what ended the run; nil: it goes on
-	Stall   unit.Time // longest time for which something was due and the thread did nothing
-	Waits   []Wait    // all such times of at least MinWait
-	RetryAt unit.Time // when frames that a kernel did not take are offered again; unit.Never: no frame waits
+	Counts  FrameCounters
+	Err     error             // what ended the run; nil: it goes on
+	Stall   unit.Time         // longest time for which something was due and the thread did nothing
+	Waits   []SchedulingDelay // all such times of at least MinWait
+	RetryAt unit.Time         // when frames that a kernel did not take are offered again; unit.Never: no frame waits
 	// Release takes back a packet whose frame has left, or was given up.
 	Release func(p *packet.Packet)
 
@@ -34,7 +34,7 @@ type Departures struct {
 
 // NewDepartures returns the account of a thread whose packets have addresses of a book. clock returns the event time.
 func NewDepartures(clock func() unit.Time, book *packet.Book) Departures {
-	d := Departures{clock: clock, book: book, RetryAt: unit.Never, Waits: make([]Wait, 0, MaxWaits)}
+	d := Departures{clock: clock, book: book, RetryAt: unit.Never, Waits: make([]SchedulingDelay, 0, MaxWaits)}
 	d.late.Add(1000 * unit.Second) // room for all that will come
 	d.late.Reset()
 	return d
@@ -47,8 +47,8 @@ func (d *Departures) Fail(err error) {
 	}
 }
 
-// Wait is a time for which something was due in a thread that did not run.
-type Wait struct{ At, Length unit.Time }
+// SchedulingDelay is a period in which an event was due but its thread did not run.
+type SchedulingDelay struct{ At, Length unit.Time }
 
 // Waits of at least MinWait are kept, up to MaxWaits of them.
 const (
@@ -66,7 +66,7 @@ func (d *Departures) RecordWait(due, now unit.Time) {
 	switch {
 	case length < MinWait:
 	case len(d.Waits) < MaxWaits:
-		d.Waits = append(d.Waits, Wait{due, length})
+		d.Waits = append(d.Waits, SchedulingDelay{due, length})
 	default: // too many to be kept apart
 		last := &d.Waits[MaxWaits-1]
 		last.Length = now - last.At

@@ -15,8 +15,8 @@ func TestRecordWait(t *testing.T) {
 		d.RecordWait(at, at)
 		d.RecordWait(at, at+MinWait)
 	}
-	if n := len(d.Waits); n != MaxWaits || d.Waits[0] != (Wait{0, MinWait}) ||
-		d.Waits[n-1] != (Wait{(MaxWaits - 1) * unit.Second, 10*unit.Second + MinWait}) {
+	if n := len(d.Waits); n != MaxWaits || d.Waits[0] != (SchedulingDelay{0, MinWait}) ||
+		d.Waits[n-1] != (SchedulingDelay{(MaxWaits - 1) * unit.Second, 10*unit.Second + MinWait}) {
 		t.Errorf("%d waits, the last one %v", n, d.Waits[n-1])
 	}
 }

@@ -67,7 +67,7 @@ func (s *station) Advance(now unit.Time) {
 
 // driver carries a script out on the fabric. Frames that a script lets come in at
 // one instant come 1 ps apart there, for a link delivers at distinct times.
-func driver(window unit.Time) dataplanetest.Driver {
+func driver(window unit.Time) dataplanetest.ScriptRunner {
 	return func(s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
 		var pool packet.Pool
 		var t dataplanetest.Transcript

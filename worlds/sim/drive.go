@@ -126,7 +126,7 @@ func (d *drive) step() bool {
 		return true // decide where to cut, also if nothing more would happen before until
 	}
 	d.now = until
-	return d.look()
+	return d.runDue()
 }
 
 // done reports whether all flows have ended, and it is not yet decided where the run is cut. A sender that is
@@ -183,7 +183,7 @@ func (d *drive) until() unit.Time {
 		until = min(until, d.config.Warmup)
 	}
 	if d.nextOnset <= d.now {
-		d.observation.look(d.now)
+		d.observation.startOnsets(d.now)
 		d.nextOnset = d.observation.nextOnset(d.now)
 	}
 	until = min(until, d.nextSample, d.nextLook, d.nextOnset, d.stalls.at)
@@ -219,7 +219,7 @@ func (d *drive) asked(done unit.Time) bool {
 		}
 	}
 	if d.recurring != nil {
-		d.recurring.look(done)
+		d.recurring.checkRecurrence(done)
 	}
 	if d.sweepDue() {
 		d.sweep()
@@ -234,8 +234,9 @@ func (d *drive) asked(done unit.Time) bool {
 	return d.again
 }
 
-// look does what is to be done now, before which all has happened; false: the run ends.
-func (d *drive) look() bool {
+// runDue takes the samples and runs the checks that are due now, when all earlier events are done. It returns false if
+// the run ends.
+func (d *drive) runDue() bool {
 	if !d.warm && d.now == d.config.Warmup {
 		d.measure()
 	}

@@ -17,7 +17,7 @@ import (
 // What a packet is known by outside are its bytes: addresses and ports say of which flow it is.
 type Edge struct {
 	*drive
-	doors []*door // by node; nil: none of the flows ends there
+	ports []*edgePort // by node; nil: none of the flows ends there
 	flows map[tuple]packet.FlowID
 	send  func(node int, now unit.Time, p *packet.Packet)
 	over  bool
@@ -47,7 +47,7 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	n := len(c.Network.Nodes)
 	r := &Simulation{config: c, nics: c.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
 		carried: carried, threads: []*thread{{log: make([][]outcome.Change, len(c.Onsets))}}}
-	e := &Edge{drive: &drive{Simulation: r}, doors: make([]*door, n), send: send, flows: r.tuples()}
+	e := &Edge{drive: &drive{Simulation: r}, ports: make([]*edgePort, n), send: send, flows: r.tuples()}
 	nodes, links, err := e.network()
 	if err != nil {
 		return nil, err
@@ -100,9 +100,9 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 			return nil, nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", c.Network.Nodes[node].Name, n)
 		}
 		h := newHost(e.Simulation, node, rate)
-		d := &door{edge: e, node: node, at: len(nodes) + 1}
+		d := &edgePort{edge: e, node: node, number: len(nodes) + 1}
 		d.wants.Timer = unit.Never
-		e.hosts[node], e.doors[node] = h, d
+		e.hosts[node], e.ports[node] = h, d
 		links = append(links, fabric.Link{From: len(nodes), To: len(nodes) + 1, Rate: rate, Spaced: true},
 			fabric.Link{From: len(nodes) + 1, To: len(nodes), Rate: unit.LinkRate{Packets: oneAPicosecond}})
 		nodes = append(nodes, h, d)
@@ -134,7 +134,7 @@ const (
 // the frame is of one of the flows; a pause is of all of them.
 func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
-	d := e.doors[node]
+	d := e.ports[node]
 	if !e.Advance(now) || d == nil {
 		return false
 	}
@@ -154,9 +154,9 @@ func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 		}
 		p.Flow = flow
 	}
-	d.came = append(d.came, p)
+	d.arrived = append(d.arrived, p)
 	d.wants.Wake(0)
-	e.fabric.Wake(d.at, now)
+	e.fabric.Wake(d.number, now)
 	return true
 }
 
@@ -217,33 +217,36 @@ func (e *Edge) Strays() (n uint64) {
 	return n
 }
 
-// door is what is at the other end of a host's link. It implements fabric.Node.
-type door struct {
-	edge  *Edge
-	node  int
-	at    int // its number in the fabric
-	came  []*packet.Packet
-	next  int // in came
-	wants packet.Wants
+// edgePort is the other end of a host's link: it passes packets between the host and the driver of an Edge. It
+// implements fabric.Node.
+type edgePort struct {
+	edge    *Edge
+	node    int
+	number  int // its number in the fabric
+	arrived []*packet.Packet
+	next    int // in arrived
+	wants   packet.Wants
 }
 
-func (d *door) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) { d.edge.send(d.node, now, p) }
+func (d *edgePort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
+	d.edge.send(d.node, now, p)
+}
 
-func (d *door) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
-	if d.next == len(d.came) {
+func (d *edgePort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
+	if d.next == len(d.arrived) {
 		return nil, unit.Never
 	}
-	p := d.came[d.next]
-	if d.next++; d.next < len(d.came) {
+	p := d.arrived[d.next]
+	if d.next++; d.next < len(d.arrived) {
 		return p, now
 	}
-	d.came, d.next = d.came[:0], 0
+	d.arrived, d.next = d.arrived[:0], 0
 	return p, unit.Never
 }
 
-func (d *door) Advance(unit.Time) {}
+func (d *edgePort) Advance(unit.Time) {}
 
-func (d *door) Wants() *packet.Wants { return &d.wants }
+func (d *edgePort) Wants() *packet.Wants { return &d.wants }
 
 // carries reports whether the hosts of this run have a flow.
 func (r *Simulation) carries(flow int) bool { return r.carried == nil || r.carried[flow] }

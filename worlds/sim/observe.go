@@ -211,8 +211,8 @@ func (o *observation) nextOnset(now unit.Time) unit.Time {
 	return next
 }
 
-// look finds the onsets that begin at once.
-func (o *observation) look(now unit.Time) {
+// startOnsets starts the onsets whose queue is long enough at now already.
+func (o *observation) startOnsets(now unit.Time) {
 	for i := range o.onsets {
 		n := &o.onsets[i]
 		if c := n.config; c.Port >= 0 && c.After == now && n.at == unit.Never {

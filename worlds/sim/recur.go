@@ -48,7 +48,7 @@ const recent = 2
 type moment struct {
 	over   int
 	at     unit.Time // when something happens next, by the run's clock
-	state  *recurrence.State
+	state  *recurrence.Snapshot
 	counts counted
 	passed []job.Passed
 }
@@ -135,9 +135,9 @@ func (x *recurring) against() {
 // iterations is how many the job has.
 func (x *recurring) iterations() int { return x.program.Ops(0, 0) / x.program.Each(0, 0) }
 
-// look is called when all that is before now has happened. Between iterations it settles the network, and leaves
-// iterations out if they recur.
-func (x *recurring) look(now unit.Time) {
+// checkRecurrence is called when all events before now are done. Between iterations it normalises the network, and
+// skips iterations if they recur.
+func (x *recurring) checkRecurrence(now unit.Time) {
 	r := x.drive.Simulation
 	over := r.jobs.of[0].tally.Over()
 	if len(r.jobs.of) > 1 || over == x.over || r.unfinished != 1 || r.live() > 0 || !r.releaseFinished() {

@@ -63,7 +63,7 @@ type Simulation struct {
 type direction = wiring.Direction
 
 // snapshot is a copy of all counters.
-type snapshot = wiring.Counts
+type snapshot = wiring.CounterSnapshot
 
 // Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
 // if a job cannot go on (job.Rank.Fault).
@@ -209,13 +209,13 @@ func (r *Simulation) addWatches() {
 func (r *Simulation) sample(now unit.Time, atEnd bool) {
 	for _, k := range r.watches.Due(now) {
 		if w := &r.config.Watches[k]; !atEnd || w.What.Counts() {
-			r.watched[k] = append(r.watched[k], r.look(w, now))
+			r.watched[k] = append(r.watched[k], r.readWatch(w, now))
 		}
 	}
 }
 
-// look reads one quantity.
-func (r *Simulation) look(w *outcome.Watch, now unit.Time) int64 {
+// readWatch returns the value of one watched quantity at now; −1 if the flow has none.
+func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	if w.What == outcome.BufferBytes {
 		return int64(r.switches[w.Index].Buffered())
 	}

@@ -105,7 +105,7 @@ func traceSame(t *testing.T, seed uint64, forms []form) {
 	for name, transports := range map[string]func(testing.TB, *Config){
 		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
 	} {
-		events := map[trace.Kind]int{}
+		events := map[trace.EventKind]int{}
 		sameInEveryForm(t, fmt.Sprintf("seed %d, %s", seed, name), forms, func(change func(*Config)) *Config {
 			c := config(t, seed, change)
 			c.Duration = 2 * unit.Millisecond

@@ -42,12 +42,12 @@ type Config struct {
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
 
-	remarks    []document.Warning // of programs, of where they stand
-	mtus       []int              // of the ports' interfaces; nil: they are not known
-	metered    []dataplane.Metric // of all programs
-	usersAt    document.Place     // where users are declared, or else the file
-	usersGiven bool               // the file declares users
-	rates      []document.Place   // where rates of ports stand
+	remarks    []document.Warning  // of programs, of where they stand
+	mtus       []int               // of the ports' interfaces; nil: they are not known
+	metered    []dataplane.Metric  // of all programs
+	usersAt    document.Position   // where users are declared, or else the file
+	usersGiven bool                // the file declares users
+	rates      []document.Position // where rates of ports stand
 	scheduler  switchfile.NewScheduler
 	served     *switchfile.Served
 }
@@ -98,7 +98,7 @@ func (s Schemes) own() Schemes {
 }
 
 // kind is how messages name a switch's file.
-var kind = document.Kind{Name: "switch", Whole: "a switch file", First: "ports, switch, …"}
+var kind = document.FileKind{Name: "switch", Whole: "a switch file", First: "ports, switch, …"}
 
 // decoder reads a switch's file into c.
 type decoder struct {
@@ -164,23 +164,23 @@ func (d *decoder) decode(root *document.Node) {
 	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
 		d.programs(t)
 	}
-	c.usersAt = root.Place
+	c.usersAt = root.Position
 	if t := root.Find("users"); t != nil {
-		c.usersAt, c.usersGiven = t.Place, true
+		c.usersAt, c.usersGiven = t.Position, true
 	}
-	d.users(root.Find("users"), root.Place)
+	d.users(root.Find("users"), root.Position)
 	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
 	if text := d.Text(metrics); text != "none" {
 		var err error
 		if c.Metrics, err = address4(text); err != nil {
-			d.Fail(metrics.Place, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
+			d.Fail(metrics.Position, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
 		}
 	}
 	user := d.Default(root, "user", "nobody", "ours")
 	if c.User = d.Text(user); c.User == "root" || c.User == "0" {
-		d.Fail(user.Place, "a user without rights", "the switch gives root's rights up")
+		d.Fail(user.Position, "a user without rights", "the switch gives root's rights up")
 	} else if c.User == "" {
-		d.Fail(user.Place, "the name of a user", "this is no name")
+		d.Fail(user.Position, "the name of a user", "this is no name")
 	}
 }
 
@@ -206,33 +206,33 @@ func address4(text string) (netip.AddrPort, error) {
 func (d *decoder) ports(t *document.Node) {
 	c := d.c
 	if t.Kind != document.Mapping {
-		d.Fail(t.Place, "name: "+portExample, "this is %v", t.Kind)
+		d.Fail(t.Position, "name: "+portExample, "this is %v", t.Kind)
 	}
 	taken := map[string]string{}
 	for _, k := range t.Keys {
 		if len(c.Ports) == control.MaxPorts {
-			d.Fail(k.Place, fmt.Sprintf("%d ports at most", control.MaxPorts), "there are too many ports")
+			d.Fail(k.Position, fmt.Sprintf("%d ports at most", control.MaxPorts), "there are too many ports")
 			return
 		}
 		if !word(k.Name) {
-			d.Fail(k.Place, "letters, digits, - and _", "a port cannot be called %q", k.Name)
+			d.Fail(k.Position, "letters, digits, - and _", "a port cannot be called %q", k.Name)
 		}
-		p, rate := Port{Name: k.Name}, k.Place
+		p, rate := Port{Name: k.Name}, k.Position
 		if v := k.Value; d.Keys(v, "key of a port", portKeys) {
 			if x, ok := d.need(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
 				p.Interface = d.Text(x)
 				switch other, again := taken[p.Interface]; {
 				case p.Interface == "" || len(p.Interface) > longest || strings.ContainsAny(p.Interface, "/ \t\n:") ||
 					p.Interface == "." || p.Interface == "..":
-					d.Fail(x.Place, fmt.Sprintf("up to %d characters without /, : and space", longest),
+					d.Fail(x.Position, fmt.Sprintf("up to %d characters without /, : and space", longest),
 						"no interface can be called %q", p.Interface)
 				case again:
-					d.Fail(x.Place, "another interface", "interface %s is that of port %s already", p.Interface, other)
+					d.Fail(x.Position, "another interface", "interface %s is that of port %s already", p.Interface, other)
 				}
 				taken[p.Interface] = p.Name
 			}
 			if x := v.Find("rate"); x != nil {
-				p.Rate, rate = document.Read(d.Reader, x, unit.ParseLinkRate), x.Place
+				p.Rate, rate = document.Read(d.Reader, x, unit.ParseLinkRate), x.Position
 			}
 			p.Buffer = d.bound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
 			if x := v.Find("queue"); x != nil {
@@ -242,7 +242,7 @@ func (d *decoder) ports(t *document.Node) {
 		c.Ports, c.rates = append(c.Ports, p), append(c.rates, rate)
 	}
 	if len(c.Ports) < 2 {
-		d.Fail(t.Place, "two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
+		d.Fail(t.Position, "two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
 	}
 }
 
@@ -251,10 +251,10 @@ func (d *decoder) bound(t *document.Node) unit.Length {
 	l := switchfile.Buffer(d.Reader, t)
 	switch {
 	case l.Bytes > 0 && l.Bytes < fullFrame:
-		d.Fail(t.Place, fmt.Sprintf("at least %d B, or a number of packets", fullFrame),
+		d.Fail(t.Position, fmt.Sprintf("at least %d B, or a number of packets", fullFrame),
 			"a buffer of %v is below a full frame", l.Bytes)
 	case l.Packets > maxBuffer || l.Bytes > maxBuffer*fullFrame:
-		d.Fail(t.Place, fmt.Sprintf("up to %d packets", maxBuffer), "this buffer is too large")
+		d.Fail(t.Position, fmt.Sprintf("up to %d packets", maxBuffer), "this buffer is too large")
 	}
 	return l
 }
@@ -276,7 +276,7 @@ func (d *decoder) programs(t *document.Node) {
 		}
 	}
 	if !forwards && d.OK() {
-		d.Fail(t.Place, "[forward, …]", "no program forwards")
+		d.Fail(t.Position, "[forward, …]", "no program forwards")
 	}
 }
 

@@ -34,12 +34,12 @@ func (c *Config) lax() (warnings []document.Warning) {
 var ownUserKeys = []string{"behind", "named", "unnamed"}
 
 // users reads who is a user; file is where it would stand. It follows the ports and the programs, which may name some.
-func (d *decoder) users(t *document.Node, file document.Place) {
+func (d *decoder) users(t *document.Node, file document.Position) {
 	c := d.c
 	if t == nil {
-		t = &document.Node{Kind: document.Mapping, Place: file}
+		t = &document.Node{Kind: document.Mapping, Position: file}
 	} else if t.Kind != document.Mapping {
-		d.Fail(t.Place, "{behind: PORT, …}", "this is %v", t.Kind)
+		d.Fail(t.Position, "{behind: PORT, …}", "this is %v", t.Kind)
 		return
 	}
 	s := scheme.Scheme{Name: "users", Config: scheme.For[frames.Rules, *frames.Rules]}
@@ -63,9 +63,9 @@ func (d *decoder) users(t *document.Node, file document.Place) {
 	u.Unnamed = frames.Unnamed(d.Word(d.Default(t, "unnamed", string(standard), why), "unnamed users",
 		[]string{string(frames.Each), string(frames.PerPort), string(frames.OneForAll)}))
 	if n := u.NamedCount(); n > frames.MaxUsers {
-		d.Fail(t.Place, fmt.Sprintf("at most %d", frames.MaxUsers), "%d users are named", n)
+		d.Fail(t.Position, fmt.Sprintf("at most %d", frames.MaxUsers), "%d users are named", n)
 	} else if n > u.Most {
-		d.Fail(t.Place, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
+		d.Fail(t.Position, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
 	}
 	c.Users = u
 }
@@ -91,7 +91,7 @@ func (d *decoder) names(u *frames.Rules, t *document.Node) {
 	case t.Kind == document.Mapping:
 		d.customers(u, t)
 	case t.Kind != document.List:
-		d.Fail(t.Place, "a list, or {name: [addresses]}", "this is %v", t.Kind)
+		d.Fail(t.Position, "a list, or {name: [addresses]}", "this is %v", t.Kind)
 		return
 	default:
 		for _, x := range t.Items {
@@ -117,7 +117,7 @@ func (d *decoder) customers(u *frames.Rules, t *document.Node) {
 	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
 	for _, k := range t.Keys {
 		if !userset.IsName(k.Name) {
-			d.Fail(k.Place, userset.NameRule, "%q cannot be the name of a user", k.Name)
+			d.Fail(k.Position, userset.NameRule, "%q cannot be the name of a user", k.Name)
 			continue
 		}
 		c := frames.Customer{Name: k.Name}
@@ -126,16 +126,16 @@ func (d *decoder) customers(u *frames.Rules, t *document.Node) {
 			items = k.Value.Items
 		}
 		if len(items) == 0 {
-			d.Fail(k.Value.Place, `an address, a prefix, "vlan 100", or a list of them`, "user %s has no address", k.Name)
+			d.Fail(k.Value.Position, `an address, a prefix, "vlan 100", or a list of them`, "user %s has no address", k.Name)
 		}
 		for _, x := range items {
 			if x.Kind == document.Mapping {
-				d.Fail(x.Place, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "this is %v", x.Kind)
+				d.Fail(x.Position, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "this is %v", x.Kind)
 				continue
 			}
 			p, tags, err := u.By.ParseMember(d.Text(x))
 			if err != nil {
-				d.Fail(x.Place, `an address, a prefix, "vlan 100"; with by: vlan a VLAN`, "%v", err)
+				d.Fail(x.Position, `an address, a prefix, "vlan 100"; with by: vlan a VLAN`, "%v", err)
 				continue
 			}
 			other := prefixes[p]
@@ -147,7 +147,7 @@ func (d *decoder) customers(u *frames.Rules, t *document.Node) {
 				vlans[v] = c.Name
 			}
 			if other != "" {
-				d.Fail(x.Place, "each address and VLAN once", "%s is user %s's already", x.Text, other)
+				d.Fail(x.Position, "each address and VLAN once", "%s is user %s's already", x.Text, other)
 			}
 			if c.VLANs = append(c.VLANs, tags...); p.IsValid() {
 				c.Prefixes, prefixes[p] = append(c.Prefixes, p), c.Name

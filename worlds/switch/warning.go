@@ -35,7 +35,7 @@ func WarningKinds() []scheme.WarningKind {
 
 // PortWarning returns a warning about a port; "" is the switch as a whole.
 func PortWarning(kind scheme.WarningKind, port, format string, args ...any) document.Warning {
-	w := document.Warn(kind, document.Place{}, format, args...)
+	w := document.Warn(kind, document.Position{}, format, args...)
 	w.Port = port
 	return w
 }

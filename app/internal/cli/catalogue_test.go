@@ -13,7 +13,7 @@ import (
 // facts instead of the spec: all specs together take 1.5 GB.
 type entry struct {
 	name string
-	list experiment.Entry // as lists have it
+	list experiment.LibraryEntry // as lists have it
 	full func() (*facts, error)
 }
 

@@ -75,10 +75,10 @@ type app struct {
 	registry *experiment.Registry
 	stdout   io.Writer
 	stderr   io.Writer
-	pipe     io.Writer  // stdout as it is, for the messages of our own processes
-	screen   io.Writer  // stderr as it is, for lines that are written over
-	terminal bool       // stderr is one
-	look     screenLook // of stdout
+	pipe     io.Writer   // stdout as it is, for the messages of our own processes
+	screen   io.Writer   // stderr as it is, for lines that are written over
+	terminal bool        // stderr is one
+	style    screenStyle // of stdout
 	machine  machine
 	args     []string
 	code     int
@@ -88,21 +88,21 @@ type app struct {
 func Main(r *experiment.Registry) int {
 	info, err := os.Stderr.Stat()
 	return execute(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0,
-		lookOf(os.Stdout, os.Getenv))
+		detectScreen(os.Stdout, os.Getenv))
 }
 
 // Run is Main with everything handed in.
 func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
-	return execute(r, args, stdout, stderr, terminal, screenLook{})
+	return execute(r, args, stdout, stderr, terminal, screenStyle{})
 }
 
 func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
-	look screenLook) (code int) {
+	look screenStyle) (code int) {
 	var c commandLine
 	pipe := &command.Output{To: stdout}
 	out, failures := text.NewWriter(pipe), text.NewWriter(stderr)
 	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args,
-		look: look, machine: thisMachine()}
+		style: look, machine: thisMachine()}
 	type exited int
 	defer func() { // kong ends the process after --help by calling Exit
 		if x := recover(); x != nil {

@@ -36,7 +36,7 @@ func init() { machineSpeed = func() float64 { return 1 } }
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:   measure.Kinds(),
+		Measures:   measure.Definitions(),
 		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},

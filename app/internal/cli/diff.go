@@ -43,7 +43,7 @@ func (d *diffCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	look := &report.TableOptions{Width: a.look.width, Color: a.look.color}
+	look := &report.TableOptions{Width: a.style.width, Color: a.style.color}
 	text, common := look.Diff(x, y)
 	if a.show(look, text); common == 0 {
 		return fmt.Errorf("%w: %s and %s have nothing in common", errInput, d.A, d.B)

@@ -20,7 +20,7 @@ type exportCmd struct {
 }
 
 // formats gives the command the flags of all formats, in their order.
-func (e *exportCmd) formats(all []experiment.Format) {
+func (e *exportCmd) formats(all []experiment.ExportFormat) {
 	for _, f := range all {
 		e.Plugins = append(e.Plugins, f.New())
 	}

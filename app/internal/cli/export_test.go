@@ -51,15 +51,15 @@ func TestFormats(t *testing.T) {
 	run := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		r := Registry()
-		r.Formats = append(r.Formats, experiment.Format{Name: "lines", Doc: "the number of runs",
+		r.Formats = append(r.Formats, experiment.ExportFormat{Name: "lines", Doc: "the number of runs",
 			New: func() experiment.Export { return &lines{} }})
 		r.Imports = append(r.Imports, experiment.Import{Name: "notes", Doc: "notes of a meeting",
 			Make: func(_ *experiment.Registry, config, folder string) ([]byte, []experiment.Warning, error) {
 				return []byte("# of " + config + " for " + folder + "\n"),
 					[]experiment.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
 			}})
-		r.Networks = append(r.Networks, topology.Format{Name: "drawing", Doc: "a picture of the network"})
-		r.Flows = append(r.Flows, workload.Format{Name: "diary", Doc: "what happened"})
+		r.Networks = append(r.Networks, topology.FileFormat{Name: "drawing", Doc: "a picture of the network"})
+		r.Flows = append(r.Flows, workload.FileFormat{Name: "diary", Doc: "what happened"})
 		code := Run(r, args, &out, &out, false)
 		return code, out.String()
 	}

@@ -159,7 +159,7 @@ func (a *app) shelfEntry(s *results.FolderInfo) {
 	switch {
 	case s.Wrong != "":
 		state = "it cannot be read: " + s.Wrong
-	case s.Begun:
+	case s.Unfinished:
 		state = "begun, and not ended"
 	case s.Judged() != "":
 		state += ", claims: " + s.Judged()
@@ -195,7 +195,8 @@ func (a *app) shelfJSON(all []*results.FolderInfo) error {
 	}
 	list := []entry{}
 	for _, s := range all {
-		e := entry{s.Dir, s.Name, s.World, s.When.UTC(), s.Version, s.Program, s.Options, s.Runs, map[string]int{}, s.Begun,
+		e := entry{s.Dir, s.Name, s.World, s.When.UTC(), s.Version, s.Program, s.Options, s.Runs, map[string]int{},
+			s.Unfinished,
 			s.Wrong}
 		for v, n := range s.Verdicts { //weir:unordered
 			e.Verdicts[string(v)] = n

@@ -115,9 +115,9 @@ func registryLists(t *testing.T, r *experiment.Registry) []nameList {
 		{"Workloads", family, "websearch", "web_search",
 			listNames(r.Workloads, func(c *workload.CDF) string { return c.Name })}, // and a file
 		{"Networks", fromFiles, "format: hpcc}", "format: hpc}",
-			listNames(r.Networks, func(f *topology.Format) string { return f.Name })},
+			listNames(r.Networks, func(f *topology.FileFormat) string { return f.Name })},
 		{"Flows", fromFiles, "format: htsim", "format: ht-sim",
-			listNames(r.Flows, func(f *workload.Format) string { return f.Name })},
+			listNames(r.Flows, func(f *workload.FileFormat) string { return f.Name })},
 	}
 }
 
@@ -126,7 +126,7 @@ func registryLists(t *testing.T, r *experiment.Registry) []nameList {
 func otherLists(r *experiment.Registry) []nameList {
 	abc := byName(r.Programs, "abc", func(s *dataplane.Scheme) string { return s.Name })
 	cubic := byName(r.Controllers, "cubic", func(s *cc.Scheme) string { return s.Name })
-	queue := byName(r.Measures, "queue", func(k *measure.Kind) string { return k.Name })
+	queue := byName(r.Measures, "queue", func(k *measure.Definition) string { return k.Name })
 	p4te := byName(r.Programs, "p4te", func(s *dataplane.Scheme) string { return s.Name })
 	rate := byName(p4te.Parameters(), "rate", func(p **scheme.Param) string { return (*p).Name })
 	plotted := func(plot string) string { return "plot: [" + plot + "]\nexpect:" }
@@ -196,10 +196,10 @@ func TestListsOfCommands(t *testing.T) {
 		args  []string
 		known []string
 	}{
-		{[]string{"run", "no/such"}, listNames(r.Experiments(), func(e *experiment.Entry) string { return e.Name })},
+		{[]string{"run", "no/such"}, listNames(r.Experiments(), func(e *experiment.LibraryEntry) string { return e.Name })},
 		{[]string{"import", "x", "--format", "z"}, listNames(r.Imports, func(f *experiment.Import) string { return f.Name })},
 		{[]string{"export", file, "--format", "z"}, listNames(r.Formats,
-			func(f *experiment.Format) string { return f.Name })},
+			func(f *experiment.ExportFormat) string { return f.Name })},
 		{[]string{"plot", file, "--format", "z"}, figure.Formats()},
 		{[]string{"schema", "z"}, append(results.SchemaNames(), "experiment", "results")},
 		{[]string{"trace", file, "--kind", "z"}, trace.KindNames()},

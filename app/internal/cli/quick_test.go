@@ -98,9 +98,9 @@ func places(points [][]measure.Coordinate, p plots.Plot, key string) int {
 }
 
 // unmeasured are all runs of an experiment as if they were finished, and nothing of them defined.
-func unmeasured(s *experiment.Spec) (runs []claim.Sample) {
+func unmeasured(s *experiment.Spec) (runs []claim.FinishedRun) {
 	for _, r := range plan.Runs(s) {
-		runs = append(runs, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &measure.Values{}})
+		runs = append(runs, claim.FinishedRun{Point: r.Point, Seed: r.Seed, Values: &measure.Values{}})
 	}
 	return runs
 }

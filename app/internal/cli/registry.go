@@ -46,7 +46,7 @@ import (
 // time, to which your program adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:   measure.Kinds(),
+		Measures:   measure.Definitions(),
 		Programs:   programs.All(),
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
@@ -58,7 +58,7 @@ func Registry() *experiment.Registry {
 		Ideals:     []job.Model{loggops.Scheme()},
 		Flows:      workload.Formats(),
 		Imports:    []experiment.Import{hpccsim.Importer()},
-		Formats:    []experiment.Format{hpccsim.Format(), csvfiles.Format()},
+		Formats:    []experiment.ExportFormat{hpccsim.Format(), csvfiles.Format()},
 		Controllers: []cc.Scheme{bbr.Scheme(), boltsender.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(),
 			hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),

@@ -68,7 +68,7 @@ func (r *reportCmd) Run(a *app) error {
 		if err := r.tableFlags.print(a, o, path); err != nil {
 			return err
 		}
-		if what := (&report.TableOptions{Width: a.look.width}).Account(o); what != "" && !r.JSON && !r.CSV && r.asText() {
+		if what := (&report.TableOptions{Width: a.style.width}).Account(o); what != "" && !r.JSON && !r.CSV && r.asText() {
 			fmt.Fprintf(a.stdout, "\n%s", what)
 		}
 	}

@@ -62,7 +62,7 @@ func (a *app) showHead(kind, name, doc, use string) {
 }
 
 // showMeasure prints a measure with its options.
-func (a *app) showMeasure(m *measure.Kind) {
+func (a *app) showMeasure(m *measure.Definition) {
 	use := "measure: [" + m.Name + "]"
 	if len(m.Keys) > 0 {
 		use += ", or with options, measure: [{" + m.Name + ": {" + m.Keys[0].Name + ": …}}]"

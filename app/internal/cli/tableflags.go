@@ -51,9 +51,9 @@ func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 			}
 		}
 	}
-	l := &report.TableOptions{Width: a.look.width, Columns: f.Columns, Sort: f.Sort}
+	l := &report.TableOptions{Width: a.style.width, Columns: f.Columns, Sort: f.Sort}
 	if f.asText() {
-		l.Color = f.Color == "always" || f.Color == "auto" && a.look.color
+		l.Color = f.Color == "always" || f.Color == "auto" && a.style.color
 	}
 	return l, nil
 }
@@ -114,24 +114,24 @@ func (a *app) show(l *report.TableOptions, text string) {
 	io.WriteString(a.pipe, text)
 }
 
-// screenLook is what is known of standard output.
-type screenLook struct {
+// screenStyle is what is known of standard output.
+type screenStyle struct {
 	width int // 0: not known
 	color bool
 }
 
 // width is that of a line on standard output.
 func (a *app) width() int {
-	if a.look.width == 0 {
+	if a.style.width == 0 {
 		return report.Width
 	}
-	return a.look.width
+	return a.style.width
 }
 
 // columns is how wide the terminal of standard error is now.
 func (a *app) columns() int {
 	if f, ok := a.screen.(*os.File); ok {
-		return cmp.Or(lookOf(f, os.Getenv).width, report.Width)
+		return cmp.Or(detectScreen(f, os.Getenv).width, report.Width)
 	}
 	return report.Width
 }
@@ -142,9 +142,9 @@ const (
 	widestScreen    = 10000
 )
 
-// lookOf is what standard output is: COLUMNS says how wide, and else the terminal, if it is one. Colours are for
-// terminals, unless NO_COLOR is set (https://no-color.org) or the terminal is dumb.
-func lookOf(stdout *os.File, getenv func(string) string) (look screenLook) {
+// detectScreen returns the width and colours of standard output. The width is COLUMNS, or else the terminal's. Colours
+// are for terminals, unless NO_COLOR is set (https://no-color.org) or the terminal is dumb.
+func detectScreen(stdout *os.File, getenv func(string) string) (look screenStyle) {
 	size, err := unix.IoctlGetWinsize(int(stdout.Fd()), unix.TIOCGWINSZ)
 	terminal := err == nil
 	if terminal {

@@ -30,7 +30,7 @@ func digestOf(t *testing.T, r *experiment.Registry, name string) string {
 }
 
 // estimateTime estimates the seconds of an experiment, to two digits: on the reference machine, or in the lab.
-func estimateTime(t *testing.T, r *experiment.Registry, e experiment.Entry) float64 {
+func estimateTime(t *testing.T, r *experiment.Registry, e experiment.LibraryEntry) float64 {
 	t.Helper()
 	src, err := r.Open(e.Name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Every transport can stand in a traffic with its parameters beside it: none of them is
 // called as a key of the traffic is.
 func TestTransportsInline(t *testing.T) {
-	values := map[scheme.Kind]string{scheme.Rate: "1Mbps", scheme.Packets: "10 packets", scheme.Size: "10kB",
+	values := map[scheme.ValueKind]string{scheme.Rate: "1Mbps", scheme.Packets: "10 packets", scheme.Size: "10kB",
 		scheme.Duration: "1ms", scheme.Int: "1"}
 	for _, s := range Registry().Transports {
 		params := ""

@@ -46,7 +46,7 @@ func (a *app) warn(all ...experiment.Warning) {
 // leftWarnings warns of what a killed lab has left that cannot be removed.
 func leftWarnings(left error) (all []experiment.Warning) {
 	if left != nil {
-		all = append(all, document.Warn(warnLeft, document.Place{}, "%s; this lab goes on beside it, and weir lab clean "+
+		all = append(all, document.Warn(warnLeft, document.Position{}, "%s; this lab goes on beside it, and weir lab clean "+
 			"tries again", strings.ReplaceAll(left.Error(), "\n", "; ")))
 	}
 	return all
@@ -55,7 +55,7 @@ func leftWarnings(left error) (all []experiment.Warning) {
 // undefinedPlot warns of a plot without a defined value.
 func undefinedPlot(title string, defined bool) (all []experiment.Warning) {
 	if !defined {
-		all = append(all, document.Warn(warnNoValue, document.Place{}, "%s: no value of it is defined", title))
+		all = append(all, document.Warn(warnNoValue, document.Position{}, "%s: no value of it is defined", title))
 	}
 	return all
 }
@@ -63,8 +63,9 @@ func undefinedPlot(title string, defined bool) (all []experiment.Warning) {
 // listenWarnings warns of an address that other machines reach.
 func listenWarnings(address string) (all []experiment.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
-		all = append(all, document.Warn(warnListens, document.Place{}, "beyond this machine's loopback what the page says, "+
-			"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
+		all = append(all, document.Warn(warnListens, document.Position{},
+			"beyond this machine's loopback what the page says, "+
+				"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
 	}
 	return all
 }

@@ -171,7 +171,7 @@ func TestProbeRTT(t *testing.T) {
 
 // bbr_set_cwnd_to_recover_or_restore, bbr_save_cwnd.
 func TestRecovery(t *testing.T) {
-	ack := func(state cc.State, packets, inFlight, lost int) *cc.Ack {
+	ack := func(state cc.RecoveryState, packets, inFlight, lost int) *cc.Ack {
 		return &cc.Ack{Packets: packets, Flight: cc.Flight{After: inFlight}, Losses: cc.Losses{State: state, New: lost}}
 	}
 	var r recovery

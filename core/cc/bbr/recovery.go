@@ -6,7 +6,7 @@ import "weir/core/cc"
 // conservation in its first round, and afterwards the window that was before.
 type recovery struct {
 	prior        int // prior_cwnd
-	state        cc.State
+	state        cc.RecoveryState
 	conservation bool // packet_conservation
 }
 

@@ -13,7 +13,7 @@ func TestECNThenLoss(t *testing.T) {
 	p.run(3 * unit.Second)
 	b, w := p.b, p.b.window
 	b.OnLoss(p.now, cc.Loss{Kind: cc.ECNEcho}) // CWR; then loss in CWR: no second call by the transport, as in Linux
-	ack := func(s cc.State, lost int) {
+	ack := func(s cc.RecoveryState, lost int) {
 		p.now += ms
 		p.delivered++
 		b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, Losses: cc.Losses{State: s, New: lost},

@@ -60,7 +60,7 @@ type Sender struct {
 	waiting      unit.Time // a send is due then; 0: none is
 	timer        unit.Time
 	srtt, least  unit.Time
-	state        cc.State
+	state        cc.RecoveryState
 	high         int // recovery or reduction ends there
 	nacked       unit.Time
 	everNacked   bool

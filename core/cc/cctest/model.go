@@ -41,7 +41,7 @@ type Model struct {
 	delivered   int64
 	deliveredCE int64
 	lostTotal   int64
-	state       cc.State
+	state       cc.RecoveryState
 	high        int64
 	srtt, least unit.Time
 	lastSend    unit.Time

@@ -127,7 +127,8 @@ func (m *player) play(event []string) error {
 		kinds := map[string]cc.LossKind{"recovery": cc.FastRecovery, "ecn": cc.ECNEcho,
 			"warned": cc.Warned, "timeout": cc.RetransmissionTimeout,
 			"recovered": cc.Recovered, "spurious": cc.Spurious, "idled": cc.Idled}
-		states := map[string]cc.State{"recovery": cc.Recovery, "ecn": cc.Reduced, "warned": cc.Reduced, "timeout": cc.Timeout}
+		states := map[string]cc.RecoveryState{"recovery": cc.Recovery, "ecn": cc.Reduced, "warned": cc.Reduced,
+			"timeout": cc.Timeout}
 		m.state = states[event[0]]
 		if event[0] == "timeout" {
 			m.inFlight = 0

@@ -78,7 +78,7 @@ func burst(n int, at unit.Time) []Arrival {
 
 // Contract runs every script on the driver, with packets as fields and as bytes,
 // and reports what differs. It also checks the bookkeeping of hooks.
-func Contract(t T, d Driver) {
+func Contract(t T, d ScriptRunner) {
 	t.Helper()
 	for _, s := range Scripts() {
 		for _, wire := range []bool{false, true} {

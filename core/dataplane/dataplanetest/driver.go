@@ -87,9 +87,9 @@ func (t *Transcript) End(now unit.Time, sw *dataplane.Switch, s *Setup, pool *pa
 	}
 }
 
-// A Driver carries a script out: it makes the switch, lets everything arrive in
+// A ScriptRunner runs a script: it makes the switch, lets everything arrive in
 // the given order of time, and goes on until nothing happens any more.
-type Driver func(s Setup, script []Arrival) Transcript
+type ScriptRunner func(s Setup, script []Arrival) Transcript
 
 // Book has the addresses of a script: one a port, and one that no port leads to.
 func (s *Setup) Book() *packet.Book {

@@ -41,7 +41,7 @@ func Host(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
 
 // NewSingleSwitch makes the switch with one program.
 func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitch, error) {
-	place := &dataplane.Place{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
+	place := &dataplane.TreePosition{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
 	a := &SingleSwitch{Book: packet.NewBook()}
 	nodes := 3*w.Leaves + 64
 	for node := range nodes {
@@ -89,7 +89,7 @@ func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitc
 	}
 	site := &dataplane.Site{Switch: "s", ID: 2*w.Leaves + w.Node, Ports: down + w.Up, Book: a.Book,
 		Routes: dataplane.HostRoutes(a.Book, paths), Framing: w.Framing,
-		Place: func() (*dataplane.Place, error) { return place, nil }, Random: func(e string) unit.Random {
+		Place: func() (*dataplane.TreePosition, error) { return place, nil }, Random: func(e string) unit.Random {
 			return unit.NewRandom(1, e)
 		}}
 	for i := range site.Ports {

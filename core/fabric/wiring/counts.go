@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// Counts is a snapshot of all counters of ports, links and switches.
-type Counts struct {
+// CounterSnapshot is a snapshot of all counters of ports, links and switches.
+type CounterSnapshot struct {
 	ports []outcome.PortResult // since the start
 	// Drops are those of all switches and links, since the start.
 	Drops [dataplane.Reasons]uint64
@@ -19,8 +19,8 @@ type Counts struct {
 }
 
 // Counts reads them at now. f may be nil as long as there is no fabric.
-func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
-	c := Counts{ports: make([]outcome.PortResult, 0, len(w.Directions))}
+func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) CounterSnapshot {
+	c := CounterSnapshot{ports: make([]outcome.PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {
 		p := w.ports[i]
 		r := outcome.PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(),
@@ -51,11 +51,11 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 }
 
 // Port is what was counted at a port since the start: that of Directions i.
-func (c *Counts) Port(i int) *outcome.PortResult { return &c.ports[i] }
+func (c *CounterSnapshot) Port(i int) *outcome.PortResult { return &c.ports[i] }
 
-// Results returns the difference between two Counts: first is of the time from and last of until, both in
+// Results returns the difference between two CounterSnapshots: first is of the time from and last of until, both in
 // the experiment's time.
-func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []outcome.PortResult,
+func (w *Wiring) Results(first, last *CounterSnapshot, from, until unit.Time) (ports []outcome.PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]outcome.PortResult, len(last.ports))
 	for i := range ports {
@@ -99,7 +99,7 @@ func (w *Wiring) capacity(link, end int, from, until unit.Time) float64 {
 }
 
 // Again adds n times what was counted between two others, first and last.
-func (c *Counts) Again(n uint64, first, last *Counts) {
+func (c *CounterSnapshot) Again(n uint64, first, last *CounterSnapshot) {
 	for i := range c.ports {
 		p, a, b := &c.ports[i], &first.ports[i], &last.ports[i]
 		p.TxBytes += n * (b.TxBytes - a.TxBytes)
@@ -122,7 +122,7 @@ func (c *Counts) Again(n uint64, first, last *Counts) {
 }
 
 // Uneven is the first port that has sent no multiple of so many bytes since another count; −1: there is none.
-func (c *Counts) Uneven(since *Counts, bytes unit.Bytes) int {
+func (c *CounterSnapshot) Uneven(since *CounterSnapshot, bytes unit.Bytes) int {
 	for i := range c.ports {
 		if (c.ports[i].TxBytes-since.ports[i].TxBytes)%uint64(bytes) != 0 {
 			return i

@@ -114,7 +114,7 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 		Clock: sc.Clock, Rates: w.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Queues: sc.queues(),
 		MaxFrame: c.MaxFrame, Framing: c.Framing,
 		Random: func(entity string) unit.Random { return w.random(name, " "+entity) },
-		Place:  func() (*dataplane.Place, error) { return w.place(node) },
+		Place:  func() (*dataplane.TreePosition, error) { return w.place(node) },
 	}
 	site.Frames, _ = sc.Codec.(dataplane.Frames)
 	for port, i := range w.leaving[node] {
@@ -157,7 +157,7 @@ func takes(r unit.LinkRate, frame unit.Bytes) unit.Time {
 }
 
 // place finds where a switch is in the fat tree, if the network is one.
-func (w *Wiring) place(node int) (*dataplane.Place, error) {
+func (w *Wiring) place(node int) (*dataplane.TreePosition, error) {
 	c, tree := w.config, w.config.Tree
 	if tree == nil {
 		if w.tree == nil && w.noTree == nil {
@@ -171,7 +171,7 @@ func (w *Wiring) place(node int) (*dataplane.Place, error) {
 	if w.leafOf == nil {
 		w.leafOf, w.trip = tree.LeafOf(), w.tripOf(tree)
 	}
-	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
+	p := &dataplane.TreePosition{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
 		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves()),
 		Trip: w.trip}
 	if c.Tree != nil {

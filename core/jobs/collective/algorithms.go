@@ -60,7 +60,7 @@ func Algorithms(operation string) []string {
 // step is one operation of a member: a transfer of blocks low … high−1, or computing. Both sides of a transfer have its
 // tag, which no other transfer between the two has.
 type step struct {
-	kind      job.Kind
+	kind      job.OpKind
 	peer      int
 	low, high int
 	tag       int

@@ -124,7 +124,7 @@ func (a *alternating) after(m, i int) (to steps) {
 
 // does is a part of what a stage does with a batch: it receives, computes or sends.
 func (p *pipeline) does(m, way, batch, part int) step {
-	s := step{tag: 2*batch + way, high: 1, kind: [3]job.Kind{job.Recv, job.Calc, job.Send}[part]}
+	s := step{tag: 2*batch + way, high: 1, kind: [3]job.OpKind{job.Recv, job.Calc, job.Send}[part]}
 	if s.kind == job.Calc {
 		s.time = [2]unit.Time{p.forward, p.backward}[way]
 		return s

@@ -270,7 +270,7 @@ func (l *Listed) lonely(s side, sends, recvs []side) Fault {
 			tags = append(tags, t)
 		}
 	}
-	doing := map[Kind]string{Send: "receives", Recv: "sends"}[op.Kind]
+	doing := map[OpKind]string{Send: "receives", Recv: "sends"}[op.Kind]
 	switch {
 	case same > 0:
 		what = fmt.Sprintf("the other side %s only %d with this tag", doing, same)

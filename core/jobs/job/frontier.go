@@ -88,7 +88,7 @@ func (f *Frontier) Begin() {
 		l := &f.lanes[k]
 		if l.whole {
 			for i := range l.ops {
-				f.look(Ref{int32(k), i})
+				f.findDependencies(Ref{int32(k), i})
 			}
 			continue
 		}
@@ -117,7 +117,7 @@ func (f *Frontier) load(k int32) {
 			}
 		}
 		l.early = kept
-		f.look(Ref{k, i})
+		f.findDependencies(Ref{k, i})
 	}
 }
 
@@ -142,8 +142,8 @@ func (f *Frontier) wait(who Ref, list int32) int32 {
 	return i
 }
 
-// look finds out what an operation waits for.
-func (f *Frontier) look(at Ref) {
+// findDependencies finds the operations that an operation waits for.
+func (f *Frontier) findDependencies(at Ref) {
 	f.deps = f.program.After(f.rank, at, f.deps[:0])
 	s := f.slot(at)
 	for _, d := range f.deps {

@@ -95,7 +95,7 @@ func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, until unit.
 // waits.
 func (m *matcher) arrive(msg Message, until unit.Time) (at Ref, found bool) {
 	k := key(msg.From, msg.Tag)
-	exact, is := m.posted.look(k)
+	exact, is := m.posted.peek(k)
 	for i := range m.any {
 		if m.any[i].takes(msg.From, msg.Tag) {
 			if is && exact.order < m.any[i].order {
@@ -163,8 +163,8 @@ func (q *queues) add(k uint64, e entry) {
 	q.head[k] = ends{i, i}
 }
 
-// look gives the first entry of a key's queue.
-func (q *queues) look(k uint64) (e *entry, ok bool) {
+// peek returns the first entry of a key's queue.
+func (q *queues) peek(k uint64) (e *entry, ok bool) {
 	if q.n == 0 {
 		return nil, false
 	}

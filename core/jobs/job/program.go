@@ -4,19 +4,19 @@ import (
 	"weir/core/unit"
 )
 
-// Kind is what an operation does.
-type Kind uint8
+// OpKind is the type of an operation.
+type OpKind uint8
 
 // Kinds of operations.
 const (
-	Calc Kind = iota // keeps a processor busy
-	Send             // a message to another rank
-	Recv             // a message from another rank
-	Wait             // at a barrier, until the time is a multiple of Op.Time (Barrier)
+	Calc OpKind = iota // keeps a processor busy
+	Send               // a message to another rank
+	Recv               // a message from another rank
+	Wait               // at a barrier, until the time is a multiple of Op.Time (Barrier)
 )
 
 // String names it as GOAL does.
-func (k Kind) String() string { return [...]string{"calc", "send", "recv", "wait"}[k] }
+func (k OpKind) String() string { return [...]string{"calc", "send", "recv", "wait"}[k] }
 
 // What a receive takes from whichever rank, or with whichever tag.
 const (
@@ -45,7 +45,7 @@ type Op struct {
 	Part int32      // that its Mark is about
 	CPU  uint8      // a rank's processor does one thing at a time
 	NIC  uint8      // sends one message at a time, and receives one
-	Kind Kind
+	Kind OpKind
 	Mark Mark
 }
 

@@ -25,7 +25,7 @@ import (
 func configure(t testing.TB, text string) *sim.Config {
 	t.Helper()
 	registry := &experiment.Registry{
-		Measures:   measure.Kinds(),
+		Measures:   measure.Definitions(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme()},

@@ -167,7 +167,7 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 }
 
 // enter changes the state of recovery until what is sent so far is acknowledged.
-func (s *Sender) enter(now unit.Time, state cc.State, l cc.Loss) {
+func (s *Sender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
 	s.control.Enter(now, state, s.top, l)
 }

@@ -103,11 +103,11 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // State is the state of recovery; InFlight what is sent and neither acknowledged nor
 // taken for lost, in packets; Timeouts, and Notices that were passed on, are counts.
-func (s *Sender) State() cc.State { return s.control.State }
-func (s *Sender) InFlight() int   { return int(s.inFlight()) }
-func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
-func (s *Sender) Notices() int64  { return s.notices }
-func (s *Sender) SRTT() unit.Time { return s.timer.Trip.Smoothed }
+func (s *Sender) State() cc.RecoveryState { return s.control.State }
+func (s *Sender) InFlight() int           { return int(s.inFlight()) }
+func (s *Sender) Timeouts() int64         { return s.timer.Timeouts }
+func (s *Sender) Notices() int64          { return s.notices }
+func (s *Sender) SRTT() unit.Time         { return s.timer.Trip.Smoothed }
 
 // Gauge is the controller's window and rate, and what is in flight.
 func (s *Sender) Gauge() transport.Gauge {

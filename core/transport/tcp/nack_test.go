@@ -205,7 +205,7 @@ func (s *noticeSpy) OnLoss(now unit.Time, l cc.Loss) {
 
 // in brings a new connection into a state of recovery, a round trip or more after its last
 // reduction, with data in flight.
-func in(t *testing.T, state cc.State, config func(c *Config)) *pipe {
+func in(t *testing.T, state cc.RecoveryState, config func(c *Config)) *pipe {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN, c.Bursts = true, false; config(c) })
 	w.limit, w.rate = 0, 100*unit.Mbps
 	w.run(58 * ms)
@@ -247,7 +247,7 @@ func TestNackTable(t *testing.T) {
 		for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend,
 			transport.NacksIgnored} {
 			for _, x := range []struct {
-				state cc.State
+				state cc.RecoveryState
 				later bool
 			}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false},
 				{cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {

@@ -8,7 +8,7 @@ import (
 
 // recovery is what the sender does about losses.
 type recovery struct {
-	state   cc.State
+	state   cc.RecoveryState
 	highSeq int64 // SND.NXT when the state was entered
 	quiet   bool  // Recovery from what NACKs have told, in which nothing is reduced
 	cwrDue  bool  // CWR has to be sent
@@ -103,7 +103,7 @@ func (s *Sender) toRecover(now unit.Time, e *event) {
 	s.enterRecovery(now, e)
 }
 
-func (s *Sender) setState(now unit.Time, state cc.State) {
+func (s *Sender) setState(now unit.Time, state cc.RecoveryState) {
 	if s.state == state {
 		return
 	}

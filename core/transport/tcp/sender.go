@@ -160,11 +160,11 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 // State is the state of recovery, Window the congestion window in packets, InFlight
 // what is in flight, PeerWindow the receiver's window in bytes, which ACKs that switches change or
 // make set too (snd_wnd), and SRTT the smoothed RTT: what Linux shows in TCP_INFO.
-func (s *Sender) State() cc.State        { return s.state }
-func (s *Sender) Window() int            { return s.cwnd() }
-func (s *Sender) InFlight() int          { return s.inFlight() }
-func (s *Sender) PeerWindow() unit.Bytes { return unit.Bytes(s.peer.window) }
-func (s *Sender) SRTT() unit.Time        { return s.rtt.smoothed() }
+func (s *Sender) State() cc.RecoveryState { return s.state }
+func (s *Sender) Window() int             { return s.cwnd() }
+func (s *Sender) InFlight() int           { return s.inFlight() }
+func (s *Sender) PeerWindow() unit.Bytes  { return unit.Bytes(s.peer.window) }
+func (s *Sender) SRTT() unit.Time         { return s.rtt.smoothed() }
 
 // Gauge is the same in bytes, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {

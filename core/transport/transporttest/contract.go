@@ -25,32 +25,32 @@ type T interface {
 // transport has to keep it.
 type promise struct {
 	name    string
-	applies func(k *Kind) bool
-	check   func(k Kind) error
+	applies func(k *Transport) bool
+	check   func(k Transport) error
 }
 
 var promises = []promise{
-	{"slow start doubles", func(k *Kind) bool { return k.SlowStart }, slowStart},
-	{"limited by the window", func(k *Kind) bool { return k.Reports }, limited},
-	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
-	{"timeout stays", func(k *Kind) bool { return k.Steady }, checkSteady},
-	{"first wait", func(k *Kind) bool { return len(k.Waits) > 1 }, checkFirstWait},
-	{"dead link", func(k *Kind) bool { return k.Repairs && (k.Probes || k.Reports && k.Backoff) }, deadLink},
-	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
-	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
-	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},
-	{"loss repaired", func(k *Kind) bool { return k.Repairs }, repaired},
-	{"no early copies", func(k *Kind) bool { return k.Repairs && !k.GoBack }, checkCopyGap},
-	{"hold-off", func(k *Kind) bool { return k.Nacks }, holdOff},
-	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
-	{"sent once", func(k *Kind) bool { return !k.Repairs }, checkDatagrams},
-	{"rate", func(k *Kind) bool { return k.Rate > 0 }, checkRate},
+	{"slow start doubles", func(k *Transport) bool { return k.SlowStart }, slowStart},
+	{"limited by the window", func(k *Transport) bool { return k.Reports }, limited},
+	{"timeout doubles", func(k *Transport) bool { return k.Backoff }, backoff},
+	{"timeout stays", func(k *Transport) bool { return k.Steady }, checkSteady},
+	{"first wait", func(k *Transport) bool { return len(k.Waits) > 1 }, checkFirstWait},
+	{"dead link", func(k *Transport) bool { return k.Repairs && (k.Probes || k.Reports && k.Backoff) }, deadLink},
+	{"no spurious packets", func(k *Transport) bool { return k.Patient }, noSpurious},
+	{"last packet repaired", func(k *Transport) bool { return k.Probes }, lastRepaired},
+	{"heavy loss repaired", func(k *Transport) bool { return k.Probes && k.Repairs }, heavy},
+	{"loss repaired", func(k *Transport) bool { return k.Repairs }, repaired},
+	{"no early copies", func(k *Transport) bool { return k.Repairs && !k.GoBack }, checkCopyGap},
+	{"hold-off", func(k *Transport) bool { return k.Nacks }, holdOff},
+	{"order", func(k *Transport) bool { return k.Repairs }, reordered},
+	{"sent once", func(k *Transport) bool { return !k.Repairs }, checkDatagrams},
+	{"rate", func(k *Transport) bool { return k.Rate > 0 }, checkRate},
 	{"sizes", nil, sizes},
 	{"determinism", nil, repeatable},
 }
 
 // Contract reports each promise that a transport breaks.
-func Contract(t T, k Kind) {
+func Contract(t T, k Transport) {
 	t.Helper()
 	for _, p := range promises {
 		if p.applies != nil && !p.applies(&k) {
@@ -72,7 +72,7 @@ func isNew(p *packet.Packet, reply bool) bool {
 
 // slowStart counts the packets up to the end of each round trip: 10 in the first and twice as many in each later one
 // (RFC 5681 §3.1), for any rate of the NIC and any round trip. Some may be sent a round trip later.
-func slowStart(k Kind) error {
+func slowStart(k Transport) error {
 	for _, path := range []Path{
 		{Rate: unit.Gbps, Delay: 5 * ms}, {NIC: 4 * unit.Gbps, Rate: unit.Gbps, Delay: 5 * ms},
 		{Rate: 100 * unit.Gbps, Delay: 50 * us}, {NIC: 400 * unit.Gbps, Rate: 100 * unit.Gbps, Delay: 100 * ms},
@@ -141,7 +141,7 @@ func (f *fixed) scheme() *cc.Scheme {
 
 // limited runs flows with a constant window. In slow start the window counts as used from more than its half on
 // (Linux tcp_is_cwnd_limited), otherwise when the next packet does not fit.
-func limited(k Kind) error {
+func limited(k Transport) error {
 	for _, x := range []struct {
 		size, window int64 // packets
 		slow         bool
@@ -178,7 +178,7 @@ func limited(k Kind) error {
 
 // backoff lets no reply arrive: the waits between packets of the sender double (RFC 6298 §5.5) until they have grown
 // 32 times.
-func backoff(k Kind) error {
+func backoff(k Transport) error {
 	path := datacentre()
 	var at []unit.Time
 	path.Seen = func(now unit.Time, _ *packet.Packet, reply bool) {
@@ -208,7 +208,7 @@ func backoff(k Kind) error {
 
 // noSpurious lets packets wait, and drops no packet: in queues that are there before the flow, in pauses of the
 // link, and behind a slow link. No packet is sent twice, and no timeout counts.
-func noSpurious(k Kind) error {
+func noSpurious(k Transport) error {
 	pauses := func(from, length, every unit.Time) func(unit.Time) unit.Time {
 		return func(at unit.Time) unit.Time {
 			for start := from; start <= at; start += every {
@@ -252,7 +252,7 @@ func noSpurious(k Kind) error {
 // lastRepaired loses the last packet of a flow, and then the first probe or its answer as well, on paths with a
 // queue that is empty or full. The sender has to notice, and a transport that repairs losses to repair it, within
 // twice the longest round trip of the path after it sent the packet.
-func lastRepaired(k Kind) error {
+func lastRepaired(k Transport) error {
 	const packets = 20
 	for _, buffer := range []unit.Bytes{20_000, 100_000, 1_000_000, 20_000_000} {
 		for _, full := range []bool{false, true} {
@@ -305,7 +305,7 @@ func lastRepaired(k Kind) error {
 }
 
 // repaired loses single packets of a flow, the last one among them, single replies, and all for some time.
-func repaired(k Kind) error {
+func repaired(k Transport) error {
 	const packets = 20
 	try := func(name string, path Path) error {
 		w, err := NewPipe(k, path, packets*Payload)
@@ -350,7 +350,7 @@ func repaired(k Kind) error {
 
 // heavy loses half of all packets, probes and replies among them. Flows end within a time that is long against all
 // timers: no answer that is lost makes the waits after it longer for good.
-func heavy(k Kind) error {
+func heavy(k Transport) error {
 	for seed := range uint64(100) {
 		random := unit.NewRandom(seed, "loss")
 		path := datacentre()
@@ -369,7 +369,7 @@ func heavy(k Kind) error {
 
 // checkCopyGap loses packets at random, while receivers report each loss many times. No packet is sent again within a
 // round trip of its last copy: until then no report can be about that copy.
-func checkCopyGap(k Kind) error {
+func checkCopyGap(k Transport) error {
 	for seed := range uint64(10) {
 		random := unit.NewRandom(seed, "loss")
 		path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
@@ -400,7 +400,7 @@ func checkCopyGap(k Kind) error {
 
 // holdOff has a switch NACK all data packets for a hundred round trips. A sender that sent a packet for each NACK would
 // send all the time, since NACKs arrive sooner than acknowledgements. It may send two packets a round trip at most.
-func holdOff(k Kind) error {
+func holdOff(k Transport) error {
 	const trips = 100
 	path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
 	from, sent := unit.Never, 0
@@ -433,7 +433,7 @@ func holdOff(k Kind) error {
 }
 
 // reordered delays and loses packets at random: each byte counts once.
-func reordered(k Kind) error {
+func reordered(k Transport) error {
 	for seed := range uint64(20) {
 		random := unit.NewRandom(seed, "reordering")
 		path := datacentre()
@@ -453,7 +453,7 @@ func reordered(k Kind) error {
 }
 
 // sizes runs flows of one byte to many packets. Each byte arrives, and is sent as new data once.
-func sizes(k Kind) error {
+func sizes(k Transport) error {
 	for _, size := range []unit.Bytes{1, Payload - 1, Payload, Payload + 1, 9*Payload + 1, 64 * Payload, 65*Payload - 1,
 		10_000 * Payload} {
 		if err := ofSize(k, datacentre(), size); err != nil {
@@ -468,7 +468,7 @@ const maxFlow = 1_000_000 * Payload
 
 // Large reports what a transport does wrong with a flow of a million packets and a byte, which takes seconds. Where it
 // repairs losses the queue has a limit.
-func Large(t T, k Kind) {
+func Large(t T, k Transport) {
 	t.Helper()
 	path := datacentre()
 	if k.Repairs {
@@ -480,7 +480,7 @@ func Large(t T, k Kind) {
 }
 
 // ofSize runs a flow of a size.
-func ofSize(k Kind, path Path, size unit.Bytes) error {
+func ofSize(k Transport, path Path, size unit.Bytes) error {
 	w, err := NewPipe(k, path, size)
 	if err != nil {
 		return err
@@ -495,7 +495,7 @@ func ofSize(k Kind, path Path, size unit.Bytes) error {
 }
 
 // repeatable runs a flow with losses twice: the packets are the same.
-func repeatable(k Kind) error {
+func repeatable(k Transport) error {
 	run := func() (log []string, err error) {
 		path := datacentre()
 		path.Data = func(n int, _ *packet.Packet) Fate { return Fate{Lost: n%13 == 5} }

@@ -36,19 +36,20 @@ var (
 func uetWait(rtt unit.Time) (least, longest unit.Time) { return 15*us + 6*rtt, 15*us + 6*(rtt+us) }
 
 // kinds returns all transports, in the forms that differ in what they send again.
-func kinds() []Kind {
+func kinds() []Transport {
 	slow := reno.Scheme()
 	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
-	rdmaKind := func(name string, control *cc.Scheme, params ...string) Kind {
-		return Kind{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true, Backoff: true,
+	rdmaKind := func(name string, control *cc.Scheme, params ...string) Transport {
+		return Transport{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true,
+			Backoff:   true,
 			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true, Waits: probeWaits,
 			Params: append(params, "first_window", "initial_window")}
 	}
 	// uet has its reference's timer, which is always the same and sends data again without a probe. Its control laws are
 	// its own and not a cc.Controller, so that it passes no cc.Ack.Limited and has no slow start. It knows no NACKs of
 	// switches: receivers report trimmed packets, and each report sends one packet again at once, without hold-off.
-	uetKind := func(control string) Kind {
-		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Steady: true,
+	uetKind := func(control string) Transport {
+		return Transport{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Steady: true,
 			Waits: []Wait{uetWait, uetWait}, Params: []string{"control", control}}
 	}
 	estimated := uetKind("nscc")
@@ -63,7 +64,7 @@ func kinds() []Kind {
 	several := rdmaKind("with 4 paths", window100, "recovery", "selective_repeat", "paths", "4")
 	several.Reports = false // windows are per path
 	several.Backoff = false // paths take turns
-	return []Kind{
+	return []Transport{
 		{Name: "tcp", Scheme: tcp.Scheme(), CC: &slow, SlowStart: true, Repairs: true, Reports: true, Backoff: true,
 			Patient: true, Nacks: true, Waits: tcpWaits},
 		goBack,

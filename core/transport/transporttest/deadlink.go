@@ -10,7 +10,7 @@ import (
 
 // deadLink loses all packets from 30 us on. The number of packets that are sent again is logarithmic in time, also
 // with a window that does not shrink: timeouts double.
-func deadLink(k Kind) error {
+func deadLink(k Transport) error {
 	for _, buffer := range []unit.Bytes{20_000, 100_000, 1_000_000} {
 		if err := deadLinkBehind(k, buffer); err != nil {
 			return fmt.Errorf("buffer of %v: %w", buffer, err)
@@ -29,7 +29,7 @@ func deadLink(k Kind) error {
 
 // deadLinkBehind is deadLink with a buffer. Up to 32 times the first timeout there are at most six, and each sends at
 // most again what was in flight.
-func deadLinkBehind(k Kind, buffer unit.Bytes) error {
+func deadLinkBehind(k Transport, buffer unit.Bytes) error {
 	const down, timeouts = 30 * us, 6
 	path, now := datacentre(), unit.Time(0)
 	path.Queueing = unit.TransmitTime(buffer, path.Rate)

@@ -16,7 +16,7 @@ func (f *failures) Errorf(string, ...any) { *f++ }
 // A transport of your own is checked like those of Weir.
 func ExampleContract() {
 	var broken failures
-	transporttest.Contract(&broken, transporttest.Kind{Name: "window", Scheme: window.Scheme(), Repairs: true,
+	transporttest.Contract(&broken, transporttest.Transport{Name: "window", Scheme: window.Scheme(), Repairs: true,
 		Backoff: true, GoBack: true, Params: []string{"window", "20 packets"}})
 	fmt.Println(broken, "broken promises")
 	// Output: 0 broken promises

@@ -13,8 +13,8 @@ import (
 // Payload is the payload of a full packet in bytes.
 const Payload = 1000
 
-// Kind is a transport as the contract runs it.
-type Kind struct {
+// Transport is a transport with the parameters and properties that the contract tests.
+type Transport struct {
 	Name   string
 	Scheme transport.Scheme
 	Params []string   // name, value, name, value, as an experiment file has them
@@ -96,7 +96,7 @@ const (
 )
 
 // NewPipe makes a flow of size bytes on a path.
-func NewPipe(k Kind, path Path, size unit.Bytes) (*Pipe, error) {
+func NewPipe(k Transport, path Path, size unit.Bytes) (*Pipe, error) {
 	if path.NIC == 0 {
 		path.NIC = path.Rate
 	}

@@ -10,7 +10,7 @@ import (
 
 // checkDatagrams sends datagrams of a transport that repairs no loss, with and without losses. Each is sent once, in
 // the order of the numbers. A path that keeps the order delivers each once.
-func checkDatagrams(k Kind) error {
+func checkDatagrams(k Transport) error {
 	const packets = 500
 	for _, every := range []int{0, 2, 13} {
 		path, next, wrong := datacentre(), int64(0), error(nil)
@@ -42,7 +42,7 @@ func checkDatagrams(k Kind) error {
 
 // checkRate sends datagrams of a transport without feedback on a path with room, on one that is too slow and on one
 // that loses all. The sender keeps its rate within half a percent on each of them.
-func checkRate(k Kind) error {
+func checkRate(k Transport) error {
 	const packets = 10_000
 	for _, x := range []struct {
 		name string

@@ -28,7 +28,7 @@ type silence struct {
 }
 
 // measure runs a flow of packets with data lost from number lostFrom on.
-func (x *silence) measure(k Kind, path Path, packets, lostFrom int) (from unit.Time, err error) {
+func (x *silence) measure(k Transport, path Path, packets, lostFrom int) (from unit.Time, err error) {
 	now, firstLost, lastSent, lastReply := unit.Time(0), unit.Never, unit.Time(0), unit.Time(0)
 	copies := map[int64]unit.Time{}
 	path.Data = func(n int, _ *packet.Packet) Fate {
@@ -65,7 +65,7 @@ func (x *silence) measure(k Kind, path Path, packets, lostFrom int) (from unit.T
 // checkFirstWait lets replies stop, before the first one and after some. The first packet after that, a probe or a
 // copy, is not sent before the timeout's least value, counted from the packet that it is about, and not after its
 // largest value, counted from what the sender sent or received last.
-func checkFirstWait(k Kind) error {
+func checkFirstWait(k Transport) error {
 	const slack = 2 * us // frames in the NIC
 	for _, delay := range []unit.Time{5 * us, 40 * us, 300 * us, 5 * ms} {
 		for _, x := range []struct {
@@ -100,7 +100,7 @@ func checkFirstWait(k Kind) error {
 }
 
 // checkSteady lets no reply arrive: the waits between packets of the sender are all the same.
-func checkSteady(k Kind) error {
+func checkSteady(k Transport) error {
 	for _, delay := range []unit.Time{5 * us, 300 * us} {
 		var s silence
 		if _, err := s.measure(k, Path{Rate: 10 * unit.Gbps, Delay: delay}, 1, 0); err != nil {

@@ -226,9 +226,9 @@ type prober struct {
 }
 
 // State is the state of recovery; InFlight and Lost count datagrams.
-func (s *ControlledSender) State() cc.State { return s.control.State }
-func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
-func (s *ControlledSender) Lost() int64     { return s.lost }
+func (s *ControlledSender) State() cc.RecoveryState { return s.control.State }
+func (s *ControlledSender) InFlight() int64         { return s.next - s.done - s.nacked }
+func (s *ControlledSender) Lost() int64             { return s.lost }
 
 // Timeouts counts how often no report came in time.
 func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }
@@ -415,7 +415,7 @@ func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 }
 
 // enter changes the state of recovery until what is sent so far is not in flight.
-func (s *ControlledSender) enter(now unit.Time, state cc.State, l cc.Loss) {
+func (s *ControlledSender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
 	s.control.Enter(now, state, s.next, l)
 }

@@ -27,7 +27,7 @@ import (
 // registry has what the experiments of these tests name.
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Measures:   measure.Kinds(),
+		Measures:   measure.Definitions(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), trimming.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{uet.Scheme()},

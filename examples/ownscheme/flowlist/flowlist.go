@@ -15,8 +15,8 @@ import (
 )
 
 // Format is what the command names: weir export DIR --format flowlist.
-func Format() experiment.Format {
-	return experiment.Format{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
+func Format() experiment.ExportFormat {
+	return experiment.ExportFormat{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
 		New: func() experiment.Export { return &flowlist{} }}
 }
 

@@ -9,9 +9,9 @@ import (
 	"weir/study/measure"
 )
 
-// Kind is what an experiment names: measure: [slowest].
-func Kind() measure.Kind {
-	return measure.Kind{Name: "slowest", Doc: "goodput of the slowest flow, by traffic [bit/s]",
+// Definition is what an experiment names: measure: [slowest].
+func Definition() measure.Definition {
+	return measure.Definition{Name: "slowest", Doc: "goodput of the slowest flow, by traffic [bit/s]",
 		New: func() measure.Measure { return slowest{} }}
 }
 

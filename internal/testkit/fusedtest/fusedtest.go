@@ -75,15 +75,15 @@ func lists(offers []dataplane.Scheme) []list {
 	return all
 }
 
-// Result is what came of Check.
-type Result struct {
+// Comparison is the result of Check.
+type Comparison struct {
 	Fused  map[string]int // how often, by list of offers
 	Passed int            // packets that needed no queue
 }
 
 // Check runs every list behind some router so many times, each time with other parameters, ports and traffic, and
 // reports what differs. A list that has no pipe with some parameters runs by hooks both times.
-func Check(t testing.TB, drive dataplanetest.Driver, schemes []dataplane.Scheme, times int) (r Result) {
+func Check(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.Scheme, times int) (r Comparison) {
 	t.Helper()
 	r.Fused = map[string]int{}
 	parts := PartsOf(schemes)
@@ -122,7 +122,7 @@ func (x *Parts) front(r *rand.Rand) (list list) {
 // compare runs a list with parameters, ports and traffic of a seed by hooks and fused. It returns how many packets
 // needed no queue, and whether the list has a pipe. A list that cannot be built is no error: it is none for an
 // experiment either.
-func compare(drive dataplanetest.Driver, list list, seed uint64) (passed int, pipe bool, err error) {
+func compare(drive dataplanetest.ScriptRunner, list list, seed uint64) (passed int, pipe bool, err error) {
 	var got [2]dataplanetest.Transcript
 	for i := range got {
 		d := newDraw(seed)

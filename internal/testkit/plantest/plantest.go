@@ -55,7 +55,7 @@ func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 // program with the folder that has its experiments.
 func Registry(paper dataplane.Scheme, library string) *experiment.Registry {
 	return &experiment.Registry{
-		Measures:  measure.Kinds(),
+		Measures:  measure.Definitions(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), classify.Scheme(), paper, {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},

@@ -84,7 +84,7 @@ var legends = []string{"below", "above", "right", "best", "top_left", "top_right
 
 // Plot is one entry of the spec's plot list.
 type Plot struct {
-	Kind    Kind
+	Kind    AxesKind
 	Drawn   string // one of the kinds that keys have; "" by what is shown
 	X, Y, Z string // Z is what a heat map's colours show
 	Groups  []string
@@ -128,14 +128,14 @@ type Ticks struct {
 	Count int
 }
 
-// Kind says what a plot's axes are.
-type Kind uint8
+// AxesKind is the type of a plot's axes.
+type AxesKind uint8
 
 // Kinds of plots. OverSweep has a measure over a sweep key; OverTime a series; OverSize
 // a measure by flow size; CDF the share of values of X up to each, or beyond each; OverRanks
 // what ranks of jobs do over time.
 const (
-	OverSweep Kind = iota
+	OverSweep AxesKind = iota
 	OverTime
 	OverSize
 	CDF
@@ -202,10 +202,10 @@ func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, tra
 // Parse reads a plot that is no entry of the list: keys in their order, each with the text of its value as a file has
 // it. Places of errors are names, such as those of flags.
 func (d *Decoder) Parse(keys []Key) (Plot, error) {
-	item := &document.Node{Kind: document.Mapping, Place: document.Place{File: "the plot", Line: 1, Column: 1}}
+	item := &document.Node{Kind: document.Mapping, Position: document.Position{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
 		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {
-			item.Keys = append(item.Keys, document.Entry{Place: v.Place, Name: k.Name, Value: v})
+			item.Keys = append(item.Keys, document.Entry{Position: v.Position, Name: k.Name, Value: v})
 		}
 	}
 	if x, ok := d.Map(item, Table); ok && d.OK() {
@@ -218,7 +218,7 @@ func (d *Decoder) Parse(keys []Key) (Plot, error) {
 }
 
 // FileKind is how messages name a plot that is no entry of the list.
-var FileKind = document.Kind{Name: "plot", Whole: "a plot", First: "x, y, …"}
+var FileKind = document.FileKind{Name: "plot", Whole: "a plot", First: "x, y, …"}
 
 // listShown returns what plots of each kind can show, with groups.
 func listShown(names *measure.Values) [kindCount]shownGroups {
@@ -256,7 +256,7 @@ func (d *Decoder) Read(t *document.Node) []Plot {
 		return nil
 	}
 	if t.Kind != document.List {
-		d.Fail(t.Place, "[{x: …, y: …, lines: […]}]", "plot is a list")
+		d.Fail(t.Position, "[{x: …, y: …, lines: […]}]", "plot is a list")
 		return nil
 	}
 	for _, item := range t.Items {
@@ -278,7 +278,7 @@ func (d *Decoder) readPlot(x document.Map) {
 		return
 	}
 	if v := x.Get("ranks"); v != nil {
-		d.Fail(v.Place, "kind: timeline", "only a timeline has ranks")
+		d.Fail(v.Position, "kind: timeline", "only a timeline has ranks")
 	}
 	measured := d.readAxes(x, &p)
 	if measured != nil {
@@ -294,7 +294,7 @@ func (d *Decoder) readPlot(x document.Map) {
 	}
 	if v := x.Get("panels"); v != nil {
 		if p.Panels = d.Word(v, "what panels are of", apart); p.Panels == p.X || p.Panels == p.Y {
-			d.Fail(v.Place, "another key", "%s is on an axis already", p.Panels)
+			d.Fail(v.Position, "another key", "%s is on an axis already", p.Panels)
 		}
 	}
 	d.readLook(x, &p)
@@ -314,10 +314,10 @@ func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 	axisX, axisY := x.Get("x"), x.Get("y")
 	shares := p.Drawn == KindCDF || p.Drawn == KindCCDF
 	if axisX == nil && p.Drawn == KindSeries {
-		axisX = &document.Node{Place: x.Place, Text: timeAxis}
+		axisX = &document.Node{Position: x.Position, Text: timeAxis}
 	}
 	if axisY == nil && shares {
-		axisY = &document.Node{Place: x.Place, Text: p.Drawn}
+		axisY = &document.Node{Position: x.Position, Text: p.Drawn}
 	}
 	if axisX == nil {
 		d.Missing(x.Node, "x", Table.What, Table.Names(), "x: "+
@@ -366,21 +366,21 @@ func (d *Decoder) checkLonelyY(axisY *document.Node) {
 		}
 	}
 	if len(words) > 0 && !words[name] {
-		d.Unknown(axisY.Place, "measure", name, slices.Sorted(maps.Keys(words)))
+		d.Unknown(axisY.Position, "measure", name, slices.Sorted(maps.Keys(words)))
 	}
 }
 
 // checkKind refuses kinds that do not go with the axes.
 func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
-	allowed := map[Kind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
+	allowed := map[AxesKind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
 		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
 	switch {
 	case !slices.Contains(kinds, p.Drawn): // none is given, or that has been said
 	case !slices.Contains(allowed, p.Drawn):
-		d.Fail(x.Get("kind").Place, document.Choices(allowed), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
+		d.Fail(x.Get("kind").Position, document.Choices(allowed), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
 			p.Y)
 	case shares && p.Y != p.Drawn:
-		d.Fail(x.Get("y").Place, "y: "+p.Drawn, "kind %q does not go with y: %s", p.Drawn, p.Y)
+		d.Fail(x.Get("y").Position, "y: "+p.Drawn, "kind %q does not go with y: %s", p.Drawn, p.Y)
 	}
 }
 
@@ -394,7 +394,7 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	}
 	d.Word(axisY, "what rows are of", append(append([]string{}, keys...), byGroup))
 	if p.X == p.Y {
-		d.Fail(axisY.Place, "another key", "%s is on the other axis already", p.Y)
+		d.Fail(axisY.Position, "another key", "%s is on the other axis already", p.Y)
 	}
 	z := x.Get("z")
 	if z == nil {
@@ -416,7 +416,7 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 	if len(words) == 0 {
 		why := [kindCount]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
 			"slowdown, fct, delay, queue, or nacks"}[p.Kind]
-		d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
+		d.Fail(x.Position, "a measure such as "+why, "no measure of the experiment has what the plot shows")
 		return
 	}
 	name := measured.Text
@@ -424,7 +424,7 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 		if m, g, ok := strings.Cut(name, "."); ok && set[m] != nil {
 			allowed := d.groupsOf(m, set)
 			if !slices.Contains(allowed, g) {
-				d.Unknown(measured.Place, "group of "+m, g, allowed)
+				d.Unknown(measured.Position, "group of "+m, g, allowed)
 			}
 			name, p.Groups = m, []string{g}
 		} else {
@@ -440,7 +440,7 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 		p.Y = name
 	}
 	if x.Get("z") != nil && p.Drawn != KindHeat {
-		d.Fail(x.Get("z").Place, "kind: heat", "only a heat map has a z")
+		d.Fail(x.Get("z").Position, "kind: heat", "only a heat map has a z")
 	}
 }
 
@@ -498,7 +498,7 @@ func (d *Decoder) readWhere(x document.Map, p *Plot) {
 	allowed := d.groupsOf(p.Measured(), set)
 	for _, g := range groups {
 		if len(allowed) == 0 {
-			d.Fail(g.Place, "no traffic", "%s has no groups", p.Measured())
+			d.Fail(g.Position, "no traffic", "%s has no groups", p.Measured())
 			return
 		}
 		if w := d.Word(g, "group of "+p.Measured(), allowed); !slices.Contains(p.Groups, w) {
@@ -535,12 +535,12 @@ func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	for _, key := range []string{"y", "z", "lines", "panels", "log", "error", "order", "y_range", "z_range", "y_ticks",
 		"z_label"} {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Place, "x, traffic, where, ranks, x_range, title, width, …", "a timeline, which has a row for each "+
+			d.Fail(v.Position, "x, traffic, where, ranks, x_range, title, width, …", "a timeline, which has a row for each "+
 				"rank and a panel for each point and job, has no %q", key)
 		}
 	}
 	if len(d.sets[OverRanks]) == 0 {
-		d.Fail(x.Place, "measure: [timeline]", "no measure of the experiment keeps what ranks of jobs do")
+		d.Fail(x.Position, "measure: [timeline]", "no measure of the experiment keeps what ranks of jobs do")
 		return
 	}
 	d.readRanks(x, p)
@@ -561,13 +561,13 @@ func (d *Decoder) readRanks(x document.Map, p *Plot) {
 		for _, y := range document.ItemsOf(v) {
 			r, err := strconv.Atoi(d.Text(y))
 			if err != nil || r < 0 || r >= d.ranks {
-				d.Fail(y.Place, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
+				d.Fail(y.Position, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
 				continue
 			}
 			p.Ranks = append(p.Ranks, r)
 		}
 		if len(p.Ranks) > maxRanksShown || len(p.Ranks) == 0 {
-			d.Fail(v.Place, "1 to "+strconv.Itoa(maxRanksShown)+" ranks", "%d ranks are listed", len(p.Ranks))
+			d.Fail(v.Position, "1 to "+strconv.Itoa(maxRanksShown)+" ranks", "%d ranks are listed", len(p.Ranks))
 		}
 	}
 }
@@ -613,7 +613,7 @@ func (d *Decoder) readLook(x document.Map, p *Plot) {
 	}
 	if v := x.Get("names"); v != nil {
 		if v.Kind != document.Mapping {
-			d.Fail(v.Place, "{value: text}", "names is a map")
+			d.Fail(v.Position, "{value: text}", "names is a map")
 		} else {
 			p.Names = map[string]string{}
 		}
@@ -631,7 +631,7 @@ func (d *Decoder) readLook(x document.Map, p *Plot) {
 		{"height", &p.Height, 20 * mm, 1000 * mm, "20mm … 1000mm"}, {"text", &p.Text, 7, 30, "7pt … 30pt"}} {
 		if v := x.Get(a.key); v != nil {
 			if *a.to = readLength(d.Text(v)); v.Kind == document.Scalar && !(*a.to >= a.low-1e-6 && *a.to <= a.high+1e-6) {
-				d.Fail(v.Place, a.allowed, "%q is not such a length", v.Text)
+				d.Fail(v.Position, a.allowed, "%q is not such a length", v.Text)
 			}
 		}
 	}
@@ -664,7 +664,7 @@ func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	low, high, ok := strings.Cut(text, "..")
 	low, high = strings.TrimSpace(low), strings.TrimSpace(high)
 	if !ok || low == "" && high == "" {
-		d.Fail(v.Place, allowed, "%q is no range", text)
+		d.Fail(v.Position, allowed, "%q is no range", text)
 		return r
 	}
 	for _, e := range []struct {
@@ -676,15 +676,15 @@ func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 			continue
 		}
 		if *e.to, *e.has = measure.ParseQuantity(e.text); !*e.has {
-			d.Fail(v.Place, allowed, "%q is not a quantity", e.text)
+			d.Fail(v.Position, allowed, "%q is not a quantity", e.text)
 			return r
 		}
 	}
 	switch {
 	case r.HasLow && r.HasHigh && r.Low >= r.High:
-		d.Fail(v.Place, "low below high", "the range %s is empty", text)
+		d.Fail(v.Position, "low below high", "the range %s is empty", text)
 	case log && (r.HasLow && r.Low <= 0 || r.HasHigh && r.High <= 0):
-		d.Fail(v.Place, "values above 0", "a logarithmic axis has no %s", text)
+		d.Fail(v.Position, "values above 0", "a logarithmic axis has no %s", text)
 	}
 	return r
 }
@@ -694,18 +694,18 @@ func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 	if v.Kind == document.Scalar {
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n < 2 || n > 50 {
-			d.Fail(v.Place, "a list of values, or 2 … 50", "%q is not a number of ticks", v.Text)
+			d.Fail(v.Position, "a list of values, or 2 … 50", "%q is not a number of ticks", v.Text)
 		}
 		return Ticks{Count: n}
 	}
 	if v.Kind != document.List || len(v.Items) == 0 {
-		d.Fail(v.Place, "[0, 10, 20], or 5", "ticks are a list of values, or a number of them")
+		d.Fail(v.Position, "[0, 10, 20], or 5", "ticks are a list of values, or a number of them")
 		return t
 	}
 	for _, i := range v.Items {
 		at, ok := measure.ParseQuantity(d.Text(i))
 		if !ok && i.Kind == document.Scalar {
-			d.Fail(i.Place, "a quantity such as 10, 5ms or 20%", "%q is not a quantity", i.Text)
+			d.Fail(i.Position, "a quantity such as 10, 5ms or 20%", "%q is not a quantity", i.Text)
 		}
 		t.At = append(t.At, at)
 	}
@@ -740,7 +740,7 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 			values = append(values, v.Text)
 		}
 	}
-	check := func(at document.Place, what, name string, words []string) {
+	check := func(at document.Position, what, name string, words []string) {
 		for _, part := range strings.Split(name, " ") { // a curve's whole name has several
 			_, value, _ := strings.Cut(part, "=")
 			if !slices.Contains(words, name) && !slices.Contains(words, part) && !slices.Contains(words, value) {
@@ -750,11 +750,11 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 		}
 	}
 	for _, v := range document.ItemsOf(x.Get("order")) {
-		check(v.Place, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
+		check(v.Position, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
 	}
 	keys := append(append([]string{byGroup}, d.keys...), values...)
 	for _, k := range x.Entries("names") {
-		check(k.Place, "value, traffic or key in names", k.Name, keys)
+		check(k.Position, "value, traffic or key in names", k.Name, keys)
 	}
 }
 
@@ -779,7 +779,7 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []
 			view.Where(r, &f.Filter, w)
 		}
 		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.Blind(y.Text) {
-			r.Unknown(y.Place, "measure", y.Text, known)
+			r.Unknown(y.Position, "measure", y.Text, known)
 		}
 	}
 }

@@ -286,7 +286,8 @@ func TestLongLabels(t *testing.T) {
 					f.Panels[i].Title = fmt.Sprint(long, i)
 				}
 				readable(t, f)
-				for _, place := range []figure.Place{figure.TopLeft, figure.BottomRight, figure.Right, figure.Above, figure.Best} {
+				for _, place := range []figure.LegendPosition{figure.TopLeft, figure.BottomRight, figure.Right, figure.Above,
+					figure.Best} {
 					if f.Bar != nil {
 						break // it has no legend
 					}

@@ -11,22 +11,23 @@ import (
 
 // legend is what series are called.
 type legend struct {
-	place         figure.Place
+	place         figure.LegendPosition
 	cells         []cell
 	width, height vg.Length
 }
 
 // cell is one of a legend's entries, at its place in it.
 type cell struct {
-	figure.Entry
+	figure.LegendEntry
 	mark  *figure.Mark // as which it is drawn; nil: by the entry
 	lines []string
 	x, y  vg.Length
 }
 
 // isCorner reports whether a place is a corner of a panel.
-func isCorner(p figure.Place) bool {
-	return slices.Contains([]figure.Place{figure.TopLeft, figure.TopRight, figure.BottomLeft, figure.BottomRight}, p)
+func isCorner(p figure.LegendPosition) bool {
+	return slices.Contains([]figure.LegendPosition{figure.TopLeft, figure.TopRight, figure.BottomLeft, figure.BottomRight},
+		p)
 }
 
 // swatch is how wide samples are.
@@ -47,20 +48,20 @@ func (s *sheet) entries() (out []cell) {
 			}
 		}
 		if found != nil && name != "" {
-			out = append(out, cell{Entry: figure.Entry{Name: name, Series: i, Form: found.Form}, mark: found})
+			out = append(out, cell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: found.Form}, mark: found})
 		}
 	}
 	for i, name := range s.Does {
-		out = append(out, cell{Entry: figure.Entry{Name: name, Series: i, Form: figure.Blocks}})
+		out = append(out, cell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: figure.Blocks}})
 	}
 	for _, e := range s.Extra {
-		out = append(out, cell{Entry: e})
+		out = append(out, cell{LegendEntry: e})
 	}
 	return out
 }
 
 // legend lays the entries out.
-func (s *sheet) legend(place figure.Place) *legend {
+func (s *sheet) legend(place figure.LegendPosition) *legend {
 	k := &legend{place: place, cells: s.entries()}
 	if place == figure.NoLegend || len(k.cells) == 0 {
 		k.place, k.cells = figure.NoLegend, nil
@@ -140,8 +141,8 @@ func (p *pen) drawLegend() {
 }
 
 // emptiest is the corner of the first panel in which no value stands; Below if there is none.
-func (s *sheet) emptiest() figure.Place {
-	corners := []figure.Place{figure.TopRight, figure.TopLeft, figure.BottomRight, figure.BottomLeft}
+func (s *sheet) emptiest() figure.LegendPosition {
+	corners := []figure.LegendPosition{figure.TopRight, figure.TopLeft, figure.BottomRight, figure.BottomLeft}
 	taken := make([]bool, len(corners))
 	size := s.panel.Size()
 	w, h := s.key.width+s.em(1.2), s.key.height+s.em(1.2)

@@ -34,7 +34,7 @@ func curves(n int) figure.Figure {
 		p.Marks = append(p.Marks, m)
 	}
 	p.Marks = append(p.Marks, figure.Mark{Series: 0, Form: figure.Crosses, X: []float64{1, 16}, Y: []float64{20, 25}})
-	f.Extra = []figure.Entry{{Name: "paper", Form: figure.Crosses, Series: -1}}
+	f.Extra = []figure.LegendEntry{{Name: "paper", Form: figure.Crosses, Series: -1}}
 	f.Panels = []figure.Panel{p}
 	return f
 }
@@ -142,7 +142,7 @@ func samples() map[string]figure.Figure {
 	for _, k := range []int{0, 7, 12, 19} { // of 7 there is no value of our own
 		paper.Panels[0].Heat.Paper[k] = float64(k)*1.7 + 1
 	}
-	paper.Extra = []figure.Entry{{Name: "paper", Form: figure.Crosses, Series: -1}}
+	paper.Extra = []figure.LegendEntry{{Name: "paper", Form: figure.Crosses, Series: -1}}
 	points, right := curves(3), overTime(2, 1, true)
 	for i := range points.Panels[0].Marks {
 		points.Panels[0].Marks[i].Form = figure.Points

@@ -12,9 +12,10 @@ import (
 )
 
 // Format is what the command names: weir export results DIR --format csv.
-func Format() experiment.Format {
-	return experiment.Format{Name: "csv", Doc: "tables of all runs: values.csv, series.csv (over time), flows.csv, " +
-		"distributions.csv (docs/data.md)", New: func() experiment.Export { return &files{} }}
+func Format() experiment.ExportFormat {
+	return experiment.ExportFormat{Name: "csv",
+		Doc: "tables of all runs: values.csv, series.csv (over time), flows.csv, " +
+			"distributions.csv (docs/data.md)", New: func() experiment.Export { return &files{} }}
 }
 
 // files has no options.

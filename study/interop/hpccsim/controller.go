@@ -45,7 +45,7 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 
 // leave notes what the registry lacks.
 func (m *hpccImport) leave(format string, args ...any) {
-	m.left = append(m.left, document.Warn(warnLeftOut, document.Place{}, "left out: "+format, args...))
+	m.left = append(m.left, document.Warn(warnLeftOut, document.Position{}, "left out: "+format, args...))
 }
 
 // program writes a switch program, nothing if the registry does not have it.
@@ -370,7 +370,7 @@ func (m *hpccImport) transport() string {
 			return "{" + braced(m.scheme(s, params)) + "}"
 		}
 	}
-	m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
+	m.d.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
 	return ""
 }
 

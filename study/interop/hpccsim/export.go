@@ -219,7 +219,7 @@ func queues(of *experiment.Spec, p *experiment.Point, r *results.Run, offset uni
 	counts := map[string][]uint64{}
 	for i := range r.Series {
 		if s := &r.Series[i]; s.Unit == "bytes" && of.Kind(s.Name).Queues {
-			var q simfiles.Queue
+			var q simfiles.QueueHistogram
 			for _, v := range s.Values {
 				q.Add(int64(v))
 			}
@@ -237,7 +237,7 @@ func queues(of *experiment.Spec, p *experiment.Point, r *results.Run, offset uni
 		for e, node := range p.Network().Links[l].Ends {
 			ports[node]++
 			if c, there := counts[p.Network().PortName(l, e)]; there && p.Network().Nodes[node].Switch {
-				q.Ports = append(q.Ports, simfiles.Queue{Switch: node, Port: ports[node], Counts: c})
+				q.Ports = append(q.Ports, simfiles.QueueHistogram{Switch: node, Port: ports[node], Counts: c})
 			}
 		}
 	}

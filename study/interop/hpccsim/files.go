@@ -40,7 +40,8 @@ func (m *hpccImport) foreign(err error) {
 	if len(all) > 0 {
 		return
 	}
-	experiment.Foreign(m.d, &document.Node{Place: document.Place{File: m.file, Line: 1, Column: 1}, Text: m.file}, err)
+	experiment.Foreign(m.d, &document.Node{Position: document.Position{File: m.file, Line: 1, Column: 1}, Text: m.file},
+		err)
 }
 
 // open reads the file that a key names; name is what the experiment calls it, at what

@@ -14,9 +14,10 @@ import (
 )
 
 // Format is what weir export --format hpcc writes.
-func Format() experiment.Format {
-	return experiment.Format{Name: "hpcc", Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
-		"topology.txt, qlen.txt, pfc.txt; and the slowdowns of its analysis",
+func Format() experiment.ExportFormat {
+	return experiment.ExportFormat{Name: "hpcc",
+		Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
+			"topology.txt, qlen.txt, pfc.txt; and the slowdowns of its analysis",
 		New: func() experiment.Export { return &files{} }}
 }
 

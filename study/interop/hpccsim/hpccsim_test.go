@@ -404,7 +404,8 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 func ownQueues(t *testing.T, o *results.Outcome) {
 	t.Helper()
 	own := room()
-	own.Measures = append(own.Measures, measure.Kind{Name: "backlog", Queues: true}, measure.Kind{Name: "credit"})
+	own.Measures = append(own.Measures, measure.Definition{Name: "backlog", Queues: true},
+		measure.Definition{Name: "credit"})
 	s := plantest.Load(t, own, string(o.Spec.Resolved()), experiment.Options{Resolved: true})
 	for name, want := range map[string]bool{"backlog": true, "credit": false} {
 		t.Run(name, func(t *testing.T) {

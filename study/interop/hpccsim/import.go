@@ -112,11 +112,11 @@ type hpccImport struct {
 }
 
 // at is where a key's value stands.
-func (m *hpccImport) at(key string) document.Place {
+func (m *hpccImport) at(key string) document.Position {
 	if s := m.config.Get(key); s != nil && s.Line > 0 {
 		return m.d.InFile(m.file, s.Line, s.Column)
 	}
-	return document.Place{File: m.file, Line: 1, Column: 1}
+	return document.Position{File: m.file, Line: 1, Column: 1}
 }
 
 // experiment reads all that the configuration names, and writes it as an experiment; nil if the configuration, the
@@ -144,7 +144,7 @@ func (m *hpccImport) experiment() []byte {
 func (m *hpccImport) read() bool {
 	data, err := document.ReadFile(m.file, document.LargestInput)
 	if err != nil {
-		m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "a config.txt of the HPCC simulator",
+		m.d.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "a config.txt of the HPCC simulator",
 			"it cannot be read: %v", document.Reason(err))
 		return false
 	}

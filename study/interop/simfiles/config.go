@@ -12,28 +12,28 @@ import (
 	"weir/core/unit"
 )
 
-// Kind is what the value of a configuration's key is.
-type Kind uint8
+// ValueKind is the type of the value of a configuration's key.
+type ValueKind uint8
 
 // Kinds of values.
 const (
-	Flag     Kind = iota // 0 or 1
-	Count                // a whole number
-	Fraction             // a decimal number
-	Rate                 // 50Mb/s
-	Delay                // 1us
-	Micros               // microseconds
-	Nanos                // nanoseconds
-	Seconds              // seconds
-	File                 // a path
-	RateMap              // n, then n times a link's rate in bit/s and a number
-	Failure              // microseconds, then the two ends of a link
+	Flag     ValueKind = iota // 0 or 1
+	Count                     // a whole number
+	Fraction                  // a decimal number
+	Rate                      // 50Mb/s
+	Delay                     // 1us
+	Micros                    // microseconds
+	Nanos                     // nanoseconds
+	Seconds                   // seconds
+	File                      // a path
+	RateMap                   // n, then n times a link's rate in bit/s and a number
+	Failure                   // microseconds, then the two ends of a link
 )
 
 // Key is one that a config.txt can have.
 type Key struct {
 	Name      string
-	Kind      Kind
+	Kind      ValueKind
 	Low, High float64 // of Count and Fraction, and of the numbers of a RateMap
 	Doc       string
 }

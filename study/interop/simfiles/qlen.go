@@ -10,18 +10,18 @@ import (
 // counted since the start.
 type Queues struct {
 	Time  int64 // ns
-	Ports []Queue
+	Ports []QueueHistogram
 }
 
-// Queue is the histogram of one port.
-type Queue struct {
+// QueueHistogram is the histogram of the queue lengths of one port.
+type QueueHistogram struct {
 	Switch int
 	Port   int      // its interface, from 1: 0 is the loopback
 	Counts []uint64 // samples with i KB, that is i·1000 up to below (i+1)·1000 bytes, in the port's queues together
 }
 
 // Add counts a sample of so many bytes.
-func (q *Queue) Add(bytes int64) {
+func (q *QueueHistogram) Add(bytes int64) {
 	kb := max(bytes, 0) / 1000
 	for int64(len(q.Counts)) <= kb {
 		q.Counts = append(q.Counts, 0)
@@ -52,7 +52,7 @@ func ReadQueues(r io.Reader, file string) ([]Queues, error) {
 		if len(l.words) < 2 {
 			return nil, l.ends("the line ends; it is a switch, a port and counts")
 		}
-		var q Queue
+		var q QueueHistogram
 		for i, x := range []struct {
 			what string
 			to   *int

@@ -237,7 +237,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // A queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
 func TestQueueAdd(t *testing.T) {
-	var q Queue
+	var q QueueHistogram
 	for _, n := range []int64{0, 999, 1000, 3999, -1} {
 		q.Add(n)
 	}

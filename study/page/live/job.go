@@ -15,20 +15,20 @@ import (
 	"weir/worlds/sim"
 )
 
-// State is how a job is.
-type State string
+// JobState is the state of a job, from Waiting to Done, Stopped or Failed.
+type JobState string
 
 // What a job is.
 const (
-	Waiting State = "waiting"
-	Running State = "running"
-	Done    State = "done"
-	Stopped State = "stopped"
-	Failed  State = "failed"
+	Waiting JobState = "waiting"
+	Running JobState = "running"
+	Done    JobState = "done"
+	Stopped JobState = "stopped"
+	Failed  JobState = "failed"
 )
 
 // Over reports whether nothing more will happen.
-func (s State) Over() bool { return s == Done || s == Stopped || s == Failed }
+func (s JobState) Over() bool { return s == Done || s == Stopped || s == Failed }
 
 // RunState is how a run of a job is.
 type RunState string
@@ -64,7 +64,7 @@ type Job struct {
 // jobState is what changes while a job runs.
 type jobState struct {
 	mu      sync.Mutex
-	state   State
+	state   JobState
 	begun   time.Time
 	ended   time.Time
 	far     run.Progress
@@ -80,7 +80,7 @@ type jobState struct {
 
 // Status is a job at a time.
 type Status struct {
-	State       State
+	State       JobState
 	Begun       time.Time
 	Ended       time.Time
 	Far         run.Progress
@@ -111,7 +111,7 @@ func (j *Job) change() {
 }
 
 // State is how the job is.
-func (j *Job) State() State {
+func (j *Job) State() JobState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.state

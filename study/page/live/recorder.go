@@ -20,8 +20,8 @@ const (
 	mostListed  = 10        // flows that a frame lists: those that have got most since the frame before
 )
 
-// Frame is the network at a time. What it counts, it counts from the start of the run.
-type Frame struct {
+// Snapshot is the state of the network at one time. Its counters start with the run.
+type Snapshot struct {
 	T       float64   `json:"t"` // seconds from the beginning of the warm-up
 	Queues  []uint32  `json:"q"` // bytes that wait, by port (2·link + end)
 	Sent    []uint64  `json:"s"` // bytes that have left, by port
@@ -44,11 +44,11 @@ type FlowAt struct {
 // Film is a run, as its recorder has it: frames that are about evenly spaced. When there are too many, every second one
 // is left out, and Epoch counts how often that was done: who has seen some begins anew then.
 type Film struct {
-	Epoch  int     `json:"epoch"`
-	From   int     `json:"from"` // the first frame's number
-	Frames []Frame `json:"frames"`
-	Ended  bool    `json:"ended"` // no more will come
-	Error  string  `json:"error,omitempty"`
+	Epoch  int        `json:"epoch"`
+	From   int        `json:"from"` // the first frame's number
+	Frames []Snapshot `json:"frames"`
+	Ended  bool       `json:"ended"` // no more will come
+	Error  string     `json:"error,omitempty"`
 }
 
 // recorder makes the film of a run.
@@ -68,7 +68,7 @@ type recorder struct {
 
 	mu     sync.Mutex
 	epoch  int
-	frames []Frame
+	frames []Snapshot
 	ended  bool
 	err    error
 }
@@ -88,7 +88,7 @@ func (x *recorder) Look(v *sim.View) {
 	if v.Time < x.next {
 		return
 	}
-	f := Frame{T: v.Time.Seconds(), Queues: make([]uint32, x.ports), Sent: make([]uint64, x.ports),
+	f := Snapshot{T: v.Time.Seconds(), Queues: make([]uint32, x.ports), Sent: make([]uint64, x.ports),
 		Drops: make([]uint64, x.ports), Traffic: make([]float64, x.run.Of.Entries())}
 	for i := range x.ports {
 		p := v.Port(i)

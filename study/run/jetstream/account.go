@@ -46,7 +46,7 @@ func (j *journal) join(m *member, h *hello, same bool, why string) {
 	if !isKnown && len(e.Workers) >= mostMembers+mostRefused {
 		return
 	}
-	j.note(remote.Entry{Event: remote.Joined, Who: &who})
+	j.note(remote.JournalEntry{Event: remote.Joined, Who: &who})
 }
 
 // watched has the account say when the connection to the server breaks.
@@ -54,7 +54,7 @@ func (c *Coordinator) watched() []nats.Option {
 	tell := func(text string) {
 		c.lock.Lock()
 		defer c.lock.Unlock()
-		c.journal.note(remote.Entry{Event: remote.Reported, Text: text})
+		c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
 	}
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {

@@ -364,9 +364,9 @@ func (c *Coordinator) stuck(reason *string, why string) {
 	c.status.Waiting = now
 	switch {
 	case now != "" && before == "":
-		c.journal.note(remote.Entry{Event: remote.Waiting, Text: now})
+		c.journal.note(remote.JournalEntry{Event: remote.Waiting, Text: now})
 	case now == "" && before != "":
-		c.journal.note(remote.Entry{Event: remote.Resumed})
+		c.journal.note(remote.JournalEntry{Event: remote.Resumed})
 	}
 	c.lock.Unlock()
 	switch {
@@ -495,7 +495,7 @@ func (c *Coordinator) give(t *task, o outcome) {
 	c.status.Queued--
 	if o.err != nil {
 		c.status.Failed++
-		c.journal.note(remote.Entry{Event: remote.GaveUp, Run: nameOf(t), Text: o.err.Error()})
+		c.journal.note(remote.JournalEntry{Event: remote.GaveUp, Run: nameOf(t), Text: o.err.Error()})
 	} else {
 		c.status.Done++
 	}

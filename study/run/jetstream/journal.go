@@ -36,7 +36,7 @@ func openJournal(name, traced string) (j *journal, err error) {
 	j.readGreeted()
 	if j.sweep == "" || j.trace != traced {
 		j.before = j.sweep
-		j.Write(remote.Entry{Sweep: nuid.Next(), Trace: traced})
+		j.Write(remote.JournalEntry{Sweep: nuid.Next(), Trace: traced})
 	}
 	return j, nil
 }
@@ -50,7 +50,7 @@ func traced(w *run.Work) string {
 }
 
 // replay takes an entry.
-func (j *journal) replay(e *remote.Entry) {
+func (j *journal) replay(e *remote.JournalEntry) {
 	switch {
 	case e.Sweep != "":
 		j.sweep, j.trace = sweep(e.Sweep), e.Trace
@@ -64,19 +64,19 @@ func (j *journal) replay(e *remote.Entry) {
 }
 
 // note adds an entry to the account of the current execution; a nil journal has none.
-func (j *journal) note(e remote.Entry) {
+func (j *journal) note(e remote.JournalEntry) {
 	if j != nil {
 		j.Note(e)
 	}
 }
 
-func (j *journal) made(id, worker string) { j.Write(remote.Entry{Made: id, Worker: worker}) }
+func (j *journal) made(id, worker string) { j.Write(remote.JournalEntry{Made: id, Worker: worker}) }
 
-func (j *journal) trust(worker string) { j.Write(remote.Entry{Worker: worker, Trusted: true}) }
+func (j *journal) trust(worker string) { j.Write(remote.JournalEntry{Worker: worker, Trusted: true}) }
 
 // setAside notes that the results of a worker are not taken, why, and the number of its results that are held.
 func (j *journal) setAside(worker, why string, held int) {
-	j.Write(remote.Entry{Worker: worker, Bad: true, Text: results.Brief(why), Held: held, At: results.Now()})
+	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.Brief(why), Held: held, At: results.Now()})
 }
 
 // Told returns the accounts in the journal of a results folder: of executions that go on, or were killed.

@@ -156,7 +156,7 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		return
 	}
 	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
-	c.journal.note(remote.Entry{Event: remote.Erred, Worker: m.id})
+	c.journal.note(remote.JournalEntry{Event: remote.Erred, Worker: m.id})
 	if d.Limit && c.others(t.class, t.limited()...) {
 		c.again(t)
 		return

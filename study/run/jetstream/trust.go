@@ -48,7 +48,7 @@ func (k *check) not() []*member { return append(slices.Clone(k.unable), k.of) }
 // say tells something while the lock is held.
 func (c *Coordinator) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	c.journal.note(remote.Entry{Event: remote.Reported, Text: text})
+	c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
 	if c.OnNotice != nil {
 		if len(c.status.Events) < maxShown {
 			c.status.Events = append(c.status.Events, text)
@@ -86,7 +86,7 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 		if time.Since(before.heard) > c.patience/2 || before.gone { // it did not come back with it
 			t.lost = append(t.lost, before.name)
 			c.status.Lost++
-			c.journal.note(remote.Entry{Event: remote.Lost, Worker: before.id})
+			c.journal.note(remote.JournalEntry{Event: remote.Lost, Worker: before.id})
 			c.say("%s was lost with %s: it is made again", before.name, nameOf(t))
 		}
 	}
@@ -162,7 +162,7 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 			c.judge(t, map[*member]string{t.by: t.digest, m: digest})
 		}
 		c.status.Twice++
-		c.journal.note(remote.Entry{Event: remote.Duplicate})
+		c.journal.note(remote.JournalEntry{Event: remote.Duplicate})
 		return
 	}
 	if t.over {
@@ -274,7 +274,7 @@ func (c *Coordinator) compare(t *task, m *member, d *done, data []byte) {
 	if k == nil || k.judging {
 		return
 	}
-	c.journal.note(remote.Entry{Event: remote.Compared, Worker: m.id})
+	c.journal.note(remote.JournalEntry{Event: remote.Compared, Worker: m.id})
 	switch {
 	case m == k.of:
 		c.recheck(k)
@@ -292,7 +292,7 @@ func (c *Coordinator) compare(t *task, m *member, d *done, data []byte) {
 func (c *Coordinator) passed(k *check) {
 	delete(c.checks, k.t.ID)
 	c.status.Checked++
-	c.journal.note(remote.Entry{Event: remote.Checked})
+	c.journal.note(remote.JournalEntry{Event: remote.Checked})
 	m := k.of
 	if m.bad == "" && !m.trusted {
 		m.trusted = true
@@ -327,7 +327,7 @@ func (c *Coordinator) judge(t *task, gave map[*member]string) {
 		if c.judges.Err() != nil {
 			return
 		}
-		c.journal.note(remote.Entry{Event: remote.Judged})
+		c.journal.note(remote.JournalEntry{Event: remote.Judged})
 		right := remote.Digest(data)
 		for m, digest := range gave {
 			if err != nil || digest != right {
@@ -375,8 +375,8 @@ func (c *Coordinator) setAside(m *member, why string) {
 	c.settled.Broadcast()
 }
 
-// Settle waits for checks, and returns the runs of workers that were found out since they were given.
-func (c *Coordinator) Settle(ctx context.Context) ([]string, error) {
+// VerifyResults waits for checks, and returns the runs of workers that were found out since they were given.
+func (c *Coordinator) VerifyResults(ctx context.Context) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { c.lock.Lock(); c.settled.Broadcast(); c.lock.Unlock() })
 	defer stop()
 	c.lock.Lock()

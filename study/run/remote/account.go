@@ -6,24 +6,24 @@ import (
 	"weir/study/results"
 )
 
-// Event is what an Entry adds to the account of an execution.
-type Event string
+// EventKind is the kind of event that a JournalEntry adds to the account of an execution.
+type EventKind string
 
 // The events. The names of the entry's fields that they use follow.
 const (
-	Began     Event = "began"    // Of: an execution
-	Ended     Event = "ended"    // Interrupted, Of
-	Joined    Event = "joined"   // Who: a worker, or what it reports of itself now
-	Erred     Event = "erred"    // Worker reported an error
-	Compared  Event = "compared" // Worker made a run of another worker again
-	Checked   Event = "checked"  // two results were equal
-	Judged    Event = "judged"   // the coordinator made a run itself
-	Lost      Event = "lost"     // Worker did not return with a run
-	Duplicate Event = "twice"    // a result arrived again
-	GaveUp    Event = "gave up"  // Run failed with the error Text
-	Waiting   Event = "waits"    // all wait, because of Text
-	Resumed   Event = "goes on"  // they wait no more
-	Reported  Event = "told"     // Text was shown to the user
+	Began     EventKind = "began"    // Of: an execution
+	Ended     EventKind = "ended"    // Interrupted, Of
+	Joined    EventKind = "joined"   // Who: a worker, or what it reports of itself now
+	Erred     EventKind = "erred"    // Worker reported an error
+	Compared  EventKind = "compared" // Worker made a run of another worker again
+	Checked   EventKind = "checked"  // two results were equal
+	Judged    EventKind = "judged"   // the coordinator made a run itself
+	Lost      EventKind = "lost"     // Worker did not return with a run
+	Duplicate EventKind = "twice"    // a result arrived again
+	GaveUp    EventKind = "gave up"  // Run failed with the error Text
+	Waiting   EventKind = "waits"    // all wait, because of Text
+	Resumed   EventKind = "goes on"  // they wait no more
+	Reported  EventKind = "told"     // Text was shown to the user
 )
 
 const (
@@ -43,7 +43,7 @@ func (a accounts) current() *results.Execution {
 }
 
 // add adds an entry.
-func (a *accounts) add(x *Entry) {
+func (a *accounts) add(x *JournalEntry) {
 	if x.Event == Began && x.Of != nil {
 		*a = append(*a, *x.Of)
 		return
@@ -67,7 +67,7 @@ func (a *accounts) add(x *Entry) {
 			e.Runs, e.Lost, e.Workers, e.Failed = x.Of.Runs, x.Of.Lost, x.Of.Workers, x.Of.Failed
 		}
 	case x.Event == Reported && len(e.Events) < maxEvents:
-		e.Events = append(e.Events, results.Event{At: x.At, Text: x.Text})
+		e.Events = append(e.Events, results.TimedNotice{At: x.At, Text: x.Text})
 	case x.Event == Reported:
 		e.Further++
 	case x.Event == GaveUp && len(e.Failed) < maxFailed:
@@ -90,7 +90,7 @@ func worker(e *results.Execution, id string) *results.Worker {
 }
 
 // count adds an entry that is counted only.
-func count(e *results.Execution, x *Entry) {
+func count(e *results.Execution, x *JournalEntry) {
 	switch x.Event {
 	case Erred:
 		worker(e, x.Worker).Errors++
@@ -109,7 +109,7 @@ func count(e *results.Execution, x *Entry) {
 }
 
 // discard removes the runs of a worker from all executions.
-func (a accounts) discard(x *Entry) {
+func (a accounts) discard(x *JournalEntry) {
 	for i := range a {
 		e := &a[i]
 		for k := range e.Workers {
@@ -123,14 +123,14 @@ func (a accounts) discard(x *Entry) {
 }
 
 // addWait adds that all wait, and why, or that they wait no more.
-func addWait(e *results.Execution, x *Entry) {
+func addWait(e *results.Execution, x *JournalEntry) {
 	n := len(e.Waits) - 1
 	open := n >= 0 && e.Waits[n].To.IsZero()
 	switch {
 	case x.Event == Resumed && open:
 		e.Waits[n].To = x.At
 	case x.Event == Waiting && !open:
-		e.Waits = append(e.Waits, results.Wait{From: x.At, Why: []string{x.Text}})
+		e.Waits = append(e.Waits, results.IdlePeriod{From: x.At, Why: []string{x.Text}})
 	case x.Event == Waiting && len(e.Waits[n].Why) < maxReasons && !slices.Contains(e.Waits[n].Why, x.Text):
 		e.Waits[n].Why = append(e.Waits[n].Why, x.Text)
 	}

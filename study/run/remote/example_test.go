@@ -24,7 +24,7 @@ func Example() {
 	}
 	defer j.Close()
 	j.Begin(results.BySlurm, "")
-	j.Write(remote.Entry{Made: "0123456789abcdef", Worker: "job 12"})
+	j.Write(remote.JournalEntry{Made: "0123456789abcdef", Worker: "job 12"})
 	for _, e := range remote.ReadAccounts(filepath.Join(dir, "journal")) {
 		fmt.Println(e.By, "runs:", e.Runs, "ended:", !e.Ended.IsZero())
 	}

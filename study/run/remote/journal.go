@@ -30,11 +30,11 @@ type Journal struct {
 	size     int64  // of the file
 	pending  []byte // lines that the file lacks because its disk was full
 	accounts accounts
-	replay   func(*Entry)
+	replay   func(*JournalEntry)
 }
 
-// Entry is a line of a journal. Text and names of people are shortened by Note.
-type Entry struct {
+// JournalEntry is a line of a journal. Text and names of people are shortened by Note.
+type JournalEntry struct {
 	Sweep   string `json:"sweep,omitempty"` // the name of the sweep, with what it traces
 	Trace   string `json:"trace,omitempty"`
 	Made    string `json:"made,omitempty"` // a run whose result is taken of Worker
@@ -43,7 +43,7 @@ type Entry struct {
 	Bad     bool   `json:"bad,omitempty"`     // the results of Worker are discarded
 	Held    int    `json:"held,omitempty"`    // its results that were not taken yet
 
-	Event       Event              `json:"event,omitempty"`
+	Event       EventKind          `json:"event,omitempty"`
 	At          time.Time          `json:"at,omitzero"`
 	Run         string             `json:"run,omitempty"`
 	Text        string             `json:"text,omitempty"`
@@ -54,7 +54,7 @@ type Entry struct {
 
 // OpenJournal opens the journal of a file, or makes the file. It calls replay with each entry that the file has, and
 // then with each new one; replay may be nil. A last line that was cut off is removed. Another damage is an error.
-func OpenJournal(name string, replay func(*Entry)) (*Journal, error) {
+func OpenJournal(name string, replay func(*JournalEntry)) (*Journal, error) {
 	data, err := os.ReadFile(name)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -88,7 +88,7 @@ func ReadAccounts(name string) []results.Execution {
 func (j *Journal) read(data []byte) error {
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	for line := range bytes.Lines(whole) {
-		var e Entry
+		var e JournalEntry
 		if err := json.Unmarshal(line, &e); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (j *Journal) read(data []byte) error {
 	return nil
 }
 
-func (j *Journal) add(e *Entry) {
+func (j *Journal) add(e *JournalEntry) {
 	if j.replay != nil {
 		j.replay(e)
 	}
@@ -108,7 +108,7 @@ func (j *Journal) add(e *Entry) {
 // Write adds a line, and those before it that could not be written. After a failure the next line begins where this one
 // did, so that the file has no line that is cut off in the middle. What can never be written is missing only when a
 // process that continues the sweep reads the journal.
-func (j *Journal) Write(e Entry) {
+func (j *Journal) Write(e JournalEntry) {
 	j.add(&e)
 	line, _ := json.Marshal(e) // of strings, numbers and times
 	j.pending = append(append(j.pending, line...), '\n')
@@ -118,7 +118,7 @@ func (j *Journal) Write(e Entry) {
 }
 
 // Note adds an entry about the current execution, with the time. It has no effect outside of one.
-func (j *Journal) Note(e Entry) {
+func (j *Journal) Note(e JournalEntry) {
 	if j == nil {
 		return
 	}
@@ -133,13 +133,13 @@ func (j *Journal) Note(e Entry) {
 func (j *Journal) Begin(by, place string) {
 	of := results.NewExecution(by)
 	of.Place = place
-	j.Write(Entry{Event: Began, Of: &of})
+	j.Write(JournalEntry{Event: Began, Of: &of})
 }
 
 // End ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures are those
 // of the execution.
 func (j *Journal) End(of *results.Execution, interrupted bool) []results.Execution {
-	j.Note(Entry{Event: Ended, Of: of, Interrupted: interrupted})
+	j.Note(JournalEntry{Event: Ended, Of: of, Interrupted: interrupted})
 	return j.accounts.withoutIdle()
 }
 

@@ -141,7 +141,7 @@ func (c *Collector) Account(_ string, interrupted bool) []results.Execution {
 		func(_ int, id string) runOutcome { return c.outcomes[id] })
 	e.Workers = slices.DeleteFunc(e.Workers, func(w results.Worker) bool { return w.Runs+w.Errors+w.Lost == 0 })
 	for _, text := range c.Missing(context.Background()) {
-		e.Events = append(e.Events, results.Event{At: e.Ended, Text: results.Brief(text)})
+		e.Events = append(e.Events, results.TimedNotice{At: e.Ended, Text: results.Brief(text)})
 	}
 	return []results.Execution{e}
 }

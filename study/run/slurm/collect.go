@@ -77,8 +77,8 @@ func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)
 	return nil, run.ErrLeft
 }
 
-// Settle trusts what is there.
-func (c *Collector) Settle(context.Context) ([]string, error) { return nil, nil }
+// VerifyResults trusts what is there.
+func (c *Collector) VerifyResults(context.Context) ([]string, error) { return nil, nil }
 
 // End has nothing to end.
 func (c *Collector) End() error { return nil }

@@ -32,8 +32,8 @@ const (
 // format is that of job.json that this version writes and reads.
 const format = 1
 
-// Job is what job.json has: the runs of a sweep, dealt out to tasks.
-type Job struct {
+// JobFile is the content of job.json: the runs of a sweep, divided among tasks.
+type JobFile struct {
 	Format     int               `json:"format"`
 	Name       string            `json:"name"`       // of the job in the queue
 	Experiment json.RawMessage   `json:"experiment"` // as remote.Pack has it
@@ -47,7 +47,7 @@ type Job struct {
 // Folder has a sweep for Slurm: the experiment, the runs by task, scripts for sbatch, and what tasks have given.
 type Folder struct {
 	Dir  string
-	Job  Job
+	Job  JobFile
 	Spec *experiment.Spec
 
 	runs     map[string]*plan.Run // of the experiment, by id
@@ -69,9 +69,9 @@ func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Opti
 	}
 	parcel, files := remote.Pack(w.Spec)
 	f := &Folder{Dir: dir, Spec: w.Spec, runs: plan.ByID(runs, w.Executable)}
-	f.Job = Job{Format: format, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
+	f.Job = JobFile{Format: format, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
 		Executable: w.Executable, Revision: revision.This()}
-	f.Job.Arrays, f.Job.Tasks = deal(loads(runs, w.Executable), o)
+	f.Job.Arrays, f.Job.Tasks = partition(loads(runs, w.Executable), o)
 	for _, name := range []string{"runs", failures, logs, inputs} {
 		if err := atomicfile.MkdirAll(filepath.Join(dir, name)); err != nil {
 			return nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, name), document.Reason(err))
@@ -165,7 +165,7 @@ func readInput(dir, digest string) ([]byte, error) {
 }
 
 // openJob reads job.json.
-func openJob(dir string) (*Job, error) {
+func openJob(dir string) (*JobFile, error) {
 	data, err := document.ReadFile(filepath.Join(dir, manifest), document.LargestResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, wrong(dir, "this is no folder that weir export slurm has written: the file is not there")
@@ -177,8 +177,8 @@ func openJob(dir string) (*Job, error) {
 }
 
 // readJob reads what job.json has. What it names are files of the folder, and nothing else.
-func readJob(dir string, data []byte) (*Job, error) {
-	job := &Job{}
+func readJob(dir string, data []byte) (*JobFile, error) {
+	job := &JobFile{}
 	if err := json.Unmarshal(data, job); err != nil {
 		return nil, wrong(dir, "it is not what weir writes: %v", err)
 	}

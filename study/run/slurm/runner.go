@@ -91,8 +91,8 @@ const atOnce = 1000
 // Room is how many runs are handed over at a time at most.
 func (r *Runner) Room() int { return atOnce }
 
-// Settle trusts what the tasks have given.
-func (r *Runner) Settle(context.Context) ([]string, error) { return nil, nil }
+// VerifyResults trusts what the tasks have given.
+func (r *Runner) VerifyResults(context.Context) ([]string, error) { return nil, nil }
 
 // Begin finds what is in the queue of the experiment already, and what that has given.
 func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
@@ -398,7 +398,7 @@ func (r *Runner) free() string {
 func (r *Runner) tell(format string, args ...any) {
 	notice := fmt.Sprintf(format, args...)
 	r.mu.Lock()
-	r.journal.Note(remote.Entry{Event: remote.Reported, Text: notice})
+	r.journal.Note(remote.JournalEntry{Event: remote.Reported, Text: notice})
 	r.mu.Unlock()
 	if r.Notice != nil {
 		r.Notice(notice)

@@ -215,7 +215,7 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 		case <-ctx.Done():
 			return nil
 		case <-looks.C:
-			if err := s.look(); err != nil {
+			if err := s.reportGone(); err != nil {
 				return err
 			}
 			continue
@@ -240,8 +240,8 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 // lookedAt is how often interfaces are looked at.
 const lookedAt = 250 * time.Millisecond
 
-// look tells of interfaces that are gone. It is an error if none is left.
-func (s *shownAgent) look() error {
+// reportGone reports interfaces that are gone. Without any interface left it returns an error.
+func (s *shownAgent) reportGone() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gone, err := s.agent.Gone()

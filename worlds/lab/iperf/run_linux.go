@@ -24,8 +24,8 @@ import (
 
 // How long servers may take to begin and all to end, and how often sockets are looked at.
 const (
-	patience = 10 * time.Second
-	look     = 10 * time.Millisecond
+	patience   = 10 * time.Second
+	pollPeriod = 10 * time.Millisecond
 )
 
 // control is how many bytes a server has sent over a control connection once the test
@@ -133,7 +133,7 @@ func (x *session) launch(ctx context.Context) (finished chan struct{}) {
 	}
 	x.wait.Go(func() {
 		wanted := make([]bool, len(x.flows))
-		for done := false; !done && ctx.Err() == nil; time.Sleep(look) {
+		for done := false; !done && ctx.Err() == nil; time.Sleep(pollPeriod) {
 			launching.Lock()
 			copy(wanted, launched)
 			launching.Unlock()
@@ -336,7 +336,7 @@ func (r *runner) listening(ctx context.Context, flows []plan, failed <-chan erro
 	for i := range flows {
 		p := &flows[i]
 		for {
-			sockets, err := r.at(p.Dst).Dump(family(p), sockdiag.Filter{States: []sockdiag.State{sockdiag.Listen},
+			sockets, err := r.at(p.Dst).Dump(family(p), sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Listen},
 				LocalPort: p.to.Port()})
 			if err != nil {
 				return err
@@ -349,7 +349,7 @@ func (r *runner) listening(ctx context.Context, flows []plan, failed <-chan erro
 				return err
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(look):
+			case <-time.After(pollPeriod):
 			}
 			if time.Now().After(deadline) {
 				return fmt.Errorf("flow %d: its server does not listen after %v", i, patience)
@@ -377,7 +377,7 @@ func (r *runner) watch(flows []plan, wanted []bool) (done bool, err error) {
 				}
 				if !asked {
 					if sockets, err = d.conn.Dump(family(p),
-						sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}}); err != nil {
+						sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Established}}); err != nil {
 						return false, err
 					}
 					asked = true

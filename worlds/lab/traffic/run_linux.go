@@ -261,7 +261,7 @@ func (r *run) done(at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.open--
-	r.look(at)
+	r.endIfDone(at)
 }
 
 // giveUp notes that a flow will not be done, nor what comes after it.
@@ -269,7 +269,7 @@ func (r *run) giveUp(flow int, at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.abandon(flow)
-	r.look(at)
+	r.endIfDone(at)
 }
 
 func (r *run) abandon(flow int) {
@@ -288,8 +288,8 @@ func (r *run) abandon(flow int) {
 	}
 }
 
-// look ends the run if nothing is left to be done.
-func (r *run) look(at unit.Time) {
+// endIfDone ends the run if every flow is done or given up. The lock is held.
+func (r *run) endIfDone(at unit.Time) {
 	switch {
 	case !r.UntilDone || r.open > 0:
 	case r.lost > 0:

@@ -245,7 +245,7 @@ func (c *connections) drive() error {
 	for {
 		now := c.clock.now()
 		end := c.until()
-		if err := c.look(min(now, end), end); err != nil {
+		if err := c.takeSamples(min(now, end), end); err != nil {
 			return err
 		}
 		if now >= end {
@@ -254,7 +254,7 @@ func (c *connections) drive() error {
 		if err := c.due(now); err != nil {
 			return err
 		}
-		wait := timeout(min(end, c.starts.next(), c.agenda.next(), c.nextLook()), c.clock.now())
+		wait := timeout(min(end, c.starts.next(), c.agenda.next(), c.nextSample()), c.clock.now())
 		n, err := c.wait(&wait)
 		if err != nil && err != unix.EINTR {
 			return os.NewSyscallError("epoll_pwait2", err)

@@ -5,10 +5,10 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// look takes counters at the warm-up's end, and samples, as far as they are due.
-func (c *connections) look(now, end unit.Time) error {
+// takeSamples reads counters at the warm-up's end, and all samples that are due.
+func (c *connections) takeSamples(now, end unit.Time) error {
 	for {
-		at := c.nextLook()
+		at := c.nextSample()
 		if at > now {
 			return nil
 		}
@@ -26,8 +26,8 @@ func (c *connections) look(now, end unit.Time) error {
 	}
 }
 
-// nextLook is when counters or samples are due.
-func (c *connections) nextLook() unit.Time {
+// nextSample returns the time at which counters or samples are due.
+func (c *connections) nextSample() unit.Time {
 	next := unit.Never
 	if !c.marked {
 		next = c.Warmup

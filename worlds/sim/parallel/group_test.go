@@ -91,9 +91,9 @@ func TestPace(t *testing.T) {
 			step := time.Duration(ns) * clockEvents
 			spent[p.at] += step
 			now, events = now.Add(step), events+clockEvents
-			p.look(now, events)
+			p.endStretch(now, events)
 		}
-		return float64(spent[together]) / float64(spent[alone]+spent[together])
+		return float64(spent[together]) / float64(spent[single]+spent[together])
 	}
 	if share := pass(20*time.Second, 100, 60); share < 0.97 {
 		t.Errorf("all threads are faster, and work for %.2f of the time", share)

@@ -23,7 +23,7 @@ type pace struct {
 type mode int
 
 const (
-	alone mode = iota
+	single mode = iota
 	together
 )
 
@@ -46,19 +46,19 @@ func newPace(now time.Time) *pace {
 func (p *pace) try(now time.Time) {
 	p.spent, p.events = [2]time.Duration{}, [2]uint64{}
 	p.trial, p.since, p.length = stretches, now, stretch
-	p.at = alone
+	p.at = single
 }
 
 // passed notes how many events the run has carried out. It is called between windows.
 func (p *pace) passed(events uint64) {
 	if events-p.seen >= clockEvents {
 		p.seen = events
-		p.look(time.Now(), events)
+		p.endStretch(time.Now(), events)
 	}
 }
 
-// look changes over when a stretch is over.
-func (p *pace) look(now time.Time, events uint64) {
+// endStretch ends the stretch if its time is over, and begins the next one.
+func (p *pace) endStretch(now time.Time, events uint64) {
 	took := now.Sub(p.since)
 	if took < p.length {
 		return
@@ -79,8 +79,8 @@ func (p *pace) look(now time.Time, events uint64) {
 
 // decide ends a trial.
 func (p *pace) decide() {
-	p.at = alone
-	if p.cost(together)*enough < p.cost(alone) {
+	p.at = single
+	if p.cost(together)*enough < p.cost(single) {
 		p.at = together
 	}
 	if p.at == p.chosen {

@@ -21,25 +21,25 @@ type Root struct {
 	Words func(word func(name string, value int64))
 }
 
-// State is what all words were at a moment.
-type State struct {
+// Snapshot is the value of all words at one time.
+type Snapshot struct {
 	words []uint64
 	at    unit.Time
 	known map[reflect.Type][]field // the fields of the types in it; later states of the same run extend it
 }
 
 // Words is how many there are.
-func (s *State) Words() int { return len(s.words) }
+func (s *Snapshot) Words() int { return len(s.words) }
 
 // Take reads the state at a moment. With an earlier one it says which word is the first that is not as it was there;
 // "": none is, so the states are the same.
-func Take(roots []Root, now unit.Time, before *State) (s *State, differs string) {
+func Take(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
 	w.all(roots)
 	if before != nil && w.differs == "" && len(w.words) != len(before.words) {
 		w.differs = fmt.Sprintf("all in all: %d words, %d before", len(w.words), len(before.words))
 	}
-	return &w.State, w.differs
+	return &w.Snapshot, w.differs
 }
 
 // Survey is what is known of the types of a state.
@@ -74,11 +74,11 @@ type survey struct {
 // visit is a type whose fields were examined without a value, with the kind of the field that holds it.
 type visit struct {
 	of   reflect.Type
-	kind state.Kind
+	kind state.FieldKind
 }
 
-func newWalk(now unit.Time, before *State) *walk {
-	w := &walk{State: State{at: now}, before: before, seen: map[seen]uint64{}}
+func newWalk(now unit.Time, before *Snapshot) *walk {
+	w := &walk{Snapshot: Snapshot{at: now}, before: before, seen: map[seen]uint64{}}
 	if before == nil {
 		w.known = map[reflect.Type][]field{}
 		return w
@@ -105,8 +105,8 @@ func (w *walk) all(roots []Root) {
 
 // walk is a Take or a NewSurvey in progress.
 type walk struct {
-	State
-	before  *State
+	Snapshot
+	before  *Snapshot
 	seen    map[seen]uint64 // pointers, and in which order they came
 	path    []step
 	owner   reflect.Type // the struct with the field that the path leads to last; nil: there is none
@@ -181,7 +181,7 @@ func (w *walk) place() string {
 }
 
 // word adds one, and compares it with what was there.
-func (w *walk) word(k state.Kind, v uint64) {
+func (w *walk) word(k state.FieldKind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
 	if w.before == nil || w.differs != "" {
@@ -226,7 +226,7 @@ const (
 )
 
 // value walks through a value, whose field has this kind.
-func (w *walk) value(v reflect.Value, kind state.Kind) {
+func (w *walk) value(v reflect.Value, kind state.FieldKind) {
 	if w.survey != nil && slices.Contains(w.survey.passing, v.Type()) {
 		return
 	}
@@ -286,7 +286,7 @@ func hash(s string) uint64 {
 }
 
 // pointer walks through what a pointer leads to, once.
-func (w *walk) pointer(v reflect.Value, kind state.Kind) {
+func (w *walk) pointer(v reflect.Value, kind state.FieldKind) {
 	if v.IsNil() {
 		w.word(state.Plain, 0)
 		w.elements(v.Type(), kind)
@@ -303,7 +303,7 @@ func (w *walk) pointer(v reflect.Value, kind state.Kind) {
 	w.value(v.Elem(), kind)
 }
 
-func (w *walk) list(v reflect.Value, kind state.Kind) {
+func (w *walk) list(v reflect.Value, kind state.FieldKind) {
 	depth, n := len(w.path), v.Len()
 	w.word(state.Plain, uint64(n))
 	if n == 0 {
@@ -317,7 +317,7 @@ func (w *walk) list(v reflect.Value, kind state.Kind) {
 }
 
 // fields walks through those of a struct that are state.
-func (w *walk) fields(v reflect.Value, kind state.Kind) {
+func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
 	depth, owner, name := len(w.path), w.owner, w.field
 	for _, f := range w.fieldsOf(v.Type()) {
 		own := f.kind
@@ -335,7 +335,7 @@ func (w *walk) fields(v reflect.Value, kind state.Kind) {
 type field struct {
 	index int
 	name  string
-	kind  state.Kind
+	kind  state.FieldKind
 }
 
 // fieldsOf returns the fields of a struct that are state. It reads the type's description when it first meets the type.
@@ -360,7 +360,7 @@ func (w *walk) fieldsOf(t reflect.Type) []field {
 
 // elements has a survey examine the elements of a list or map that is empty, or what a nil pointer would lead to, by
 // type.
-func (w *walk) elements(t reflect.Type, kind state.Kind) {
+func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
 	if w.survey == nil {
 		return
 	}
@@ -373,7 +373,7 @@ func (w *walk) elements(t reflect.Type, kind state.Kind) {
 }
 
 // typ examines a type of which there is no value.
-func (w *walk) typ(t reflect.Type, kind state.Kind) {
+func (w *walk) typ(t reflect.Type, kind state.FieldKind) {
 	if slices.Contains(w.survey.passing, t) {
 		return
 	}
@@ -393,7 +393,7 @@ func (w *walk) typ(t reflect.Type, kind state.Kind) {
 }
 
 // table walks through a map in the order of its keys.
-func (w *walk) table(v reflect.Value, kind state.Kind) {
+func (w *walk) table(v reflect.Value, kind state.FieldKind) {
 	depth := len(w.path)
 	w.word(state.Plain, uint64(v.Len()))
 	if v.Len() == 0 {

@@ -14,7 +14,8 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnNoFil
 // FilterWarnings warns of a process for which the kernel has refused a filter of system calls.
 func FilterWarnings(process string, err error) (all []document.Warning) {
 	if err != nil {
-		all = append(all, document.Warn(warnNoFilter, document.Place{}, "no filter of system calls holds the %s: %v", process,
+		all = append(all, document.Warn(warnNoFilter, document.Position{}, "no filter of system calls holds the %s: %v",
+			process,
 			err))
 	}
 	return all

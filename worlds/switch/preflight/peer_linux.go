@@ -97,14 +97,15 @@ func (o *PeerOffloads) warnings(port softswitch.Port) []document.Warning {
 	var w document.Warning
 	switch {
 	case o.Sends:
-		w = document.Warn(warnChecksumsSent, document.Place{}, "port %s: %s, the other end of %s, leaves checksums to a "+
+		w = document.Warn(warnChecksumsSent, document.Position{}, "port %s: %s, the other end of %s, leaves checksums to a "+
 			"card that is not there: what it sends by TCP and UDP will be dropped; this helps: %s", port.Name,
 			strings.TrimSpace(o.Interface), port.Interface, o.Help())
 	case o.Kind == "veth" && o.Interface == "":
-		w = document.Warn(warnChecksumsHidden, document.Place{}, "port %s: whether the other end of %s sends frames without "+
-			"checksums cannot be seen: %s; if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.Help())
+		w = document.Warn(warnChecksumsHidden, document.Position{},
+			"port %s: whether the other end of %s sends frames without "+
+				"checksums cannot be seen: %s; if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.Help())
 	case o.Kind == "tun":
-		w = document.Warn(warnChecksumsTUN, document.Place{}, "port %s: whether what is behind %s sends frames without "+
+		w = document.Warn(warnChecksumsTUN, document.Position{}, "port %s: whether what is behind %s sends frames without "+
 			"checksums cannot be seen; if it does, this helps: %s", port.Name, port.Interface, o.Help())
 	default:
 		return nil

@@ -105,7 +105,7 @@ func Scheme() dataplane.Scheme {
 // Program is CONGA at a leaf or at a spine.
 type Program struct {
 	config   Config
-	place    *dataplane.Place
+	place    *dataplane.TreePosition
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
 	random   unit.Random
@@ -212,7 +212,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 func (g *Program) Name() string { return "conga" }
 
 // byAbove returns the numbers of the uplinks in the order of the switches above.
-func byAbove(place *dataplane.Place) []int {
+func byAbove(place *dataplane.TreePosition) []int {
 	order := make([]int, len(place.Up))
 	for i := range order {
 		order[i] = i

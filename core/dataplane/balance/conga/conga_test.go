@@ -363,7 +363,7 @@ func TestErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "period: 200us is above tau") {
 		t.Errorf("a period above tau: %v", err)
 	}
-	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) {
+	for _, place := range []func() (*dataplane.TreePosition, error){nil, func() (*dataplane.TreePosition, error) {
 		return nil,
 			fmt.Errorf("s has two links to t")
 	}} {

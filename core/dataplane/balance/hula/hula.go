@@ -55,8 +55,8 @@ var (
 
 const probeShare = 20
 
-// Counts are a switch's probes: sent by itself as a ToR, received, and forwarded.
-type Counts struct{ Sent, Received, Forwarded uint64 }
+// ProbeCounters count a switch's probes: sent by itself as a ToR, received, and forwarded.
+type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -105,7 +105,7 @@ func Scheme() dataplane.Scheme {
 // Program is HULA at a ToR or a switch above.
 type Program struct {
 	config   Config
-	place    *dataplane.Place
+	place    *dataplane.TreePosition
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
 	framing  packet.Framing
@@ -116,7 +116,7 @@ type Program struct {
 	phase    unit.Time // of the probes
 	links    []link    // by port
 	best     []hop     // by ToR
-	counts   Counts
+	counts   ProbeCounters
 }
 
 // link is the state of a port.
@@ -182,7 +182,7 @@ func (l *link) setRate(r unit.LinkRate, tau unit.Time) {
 func (h *Program) Name() string { return "hula" }
 
 // Counts returns how many probes there were so far.
-func (h *Program) Counts() Counts { return h.counts }
+func (h *Program) Counts() ProbeCounters { return h.counts }
 
 // Best returns the next hop to a ToR and its path's utilisation in 1/255, by the latest probes; ok is
 // false if there were none, or too long ago.

@@ -361,7 +361,7 @@ func TestHostsSendNoProbes(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) {
+	for _, place := range []func() (*dataplane.TreePosition, error){nil, func() (*dataplane.TreePosition, error) {
 		return nil,
 			fmt.Errorf("s has two links to t")
 	}} {

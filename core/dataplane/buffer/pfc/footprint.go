@@ -17,7 +17,7 @@ func (p *Program) Footprint() dataplane.Footprint {
 }
 
 // Footprint has the buffer's accounting besides, which is its own.
-func (a *alone) Footprint() dataplane.Footprint {
+func (a *standalone) Footprint() dataplane.Footprint {
 	f := a.Program.Footprint()
 	f.Stages = append([]dataplane.Stage{a.buffer.Stage()}, f.Stages...)
 	return f

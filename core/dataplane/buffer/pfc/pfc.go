@@ -37,8 +37,8 @@ type Program struct {
 	ticker   dataplane.Ticker
 }
 
-// alone is PFC in a switch without a shared_buffer program: it counts by itself.
-type alone struct{ *Program }
+// standalone is PFC in a switch without a shared_buffer program: it counts the bytes itself.
+type standalone struct{ *Program }
 
 // Values of Config.Trigger: what an ingress queue may use of the shared buffer.
 const (
@@ -126,7 +126,7 @@ func Scheme() dataplane.Scheme {
 		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, New)
 }
 
-// New returns the program of a switch: a Program, or alone if there is no shared_buffer program.
+// New returns the program of a switch: a Program, or standalone if there is no shared_buffer program.
 func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		awaiting: unit.Never}
@@ -162,7 +162,7 @@ func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 		p.renewal = append(p.renewal, p.half(line.Rate))
 	}
 	if p.ticker = p; own {
-		a := &alone{p}
+		a := &standalone{p}
 		p.ticker = a
 		return a, nil
 	}
@@ -260,7 +260,7 @@ func Of(p dataplane.Program) (x *Program, counts bool) {
 	switch p := p.(type) {
 	case *Program:
 		return p, false
-	case *alone:
+	case *standalone:
 		return p.Program, true
 	}
 	return nil, false
@@ -347,18 +347,18 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 func (p *Program) Idle() bool { return true }
 
 // Admit drops packets that do not fit into the headroom.
-func (a *alone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (a *standalone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return a.buffer.Admit(env, p)
 }
 
 // Book counts the packet in and may stop its neighbour.
-func (a *alone) Book(env *dataplane.Env, p *packet.Packet) {
+func (a *standalone) Book(env *dataplane.Env, p *packet.Packet) {
 	a.buffer.Book(p)
 	a.Program.Book(env, p)
 }
 
 // Unbook counts the packet out and may resume its neighbour.
-func (a *alone) Unbook(env *dataplane.Env, p *packet.Packet) {
+func (a *standalone) Unbook(env *dataplane.Env, p *packet.Packet) {
 	a.buffer.Unbook(p)
 	a.Program.Unbook(env, p)
 }

@@ -58,7 +58,7 @@ func Scheme() dataplane.Scheme {
 type Program struct {
 	config Config
 	rates  users.Rates // by user: the only state for users, which a core would not have
-	ports  []Port
+	ports  []PortState
 	random unit.Random
 
 	label   float64 // of the packet in hand
@@ -72,7 +72,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("csfq: port %d has %v: the fair rate needs ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	return &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]Port, site.Ports),
+	return &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
 		random: site.Random("csfq")}, nil
 }
 
@@ -139,8 +139,8 @@ func (x *Program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
-// Port is what CSFQ keeps of a port (figure 3).
-type Port struct {
+// PortState is CSFQ's state of a port (figure 3).
+type PortState struct {
 	a, f      users.Rate // of all that arrives, and of what is accepted
 	alpha     float64    // the fair rate; 0: not known, everything passes
 	largest   float64    // largest label of a window without congestion, tmp_alpha
@@ -150,7 +150,7 @@ type Port struct {
 }
 
 // Probability is max(0, 1 − alpha/label), that of a packet to be dropped.
-func (p *Port) Probability(label float64) float64 {
+func (p *PortState) Probability(label float64) float64 {
 	if p.alpha <= 0 || label <= p.alpha {
 		return 0
 	}
@@ -158,7 +158,7 @@ func (p *Port) Probability(label float64) float64 {
 }
 
 // Alpha is the fair rate in bit/s; 0: not known.
-func (p *Port) Alpha() float64 { return p.alpha }
+func (p *PortState) Alpha() float64 { return p.alpha }
 
 // Estimate is figure 3's estimate_alpha: it counts a packet of so many bits at a port of a capacity in bit/s.
 //
@@ -166,7 +166,7 @@ func (p *Port) Alpha() float64 { return p.alpha }
 // buffer has no room. A link without congestion stays so while the buffer is not filled to the threshold, and then
 // its fair rate is not known: 0, and nothing is dropped, not even of a user who is faster than all before. When it
 // becomes congested the fair rate starts with the largest label seen since.
-func (p *Port) Estimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *Config) {
+func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *Config) {
 	a := p.a.Update(now, bits, c.KAlpha)
 	if accepted {
 		p.f.Update(now, bits, c.KAlpha)
@@ -197,12 +197,12 @@ func (p *Port) Estimate(now unit.Time, label, bits, capacity float64, accepted, 
 	}
 }
 
-func (p *Port) set(alpha float64) { p.alpha, p.updated = alpha, alpha }
+func (p *PortState) set(alpha float64) { p.alpha, p.updated = alpha, alpha }
 
 // Overflow lowers the fair rate by a share, since the buffer had no room, to (1 − most) of its last update at least.
-func (p *Port) Overflow(share, most float64) {
+func (p *PortState) Overflow(share, most float64) {
 	p.alpha = max(p.alpha*(1-share), p.updated*(1-most))
 }
 
 // Port returns what is kept of a port, for tests.
-func (x *Program) Port(out dataplane.PortID) *Port { return &x.ports[out] }
+func (x *Program) Port(out dataplane.PortID) *PortState { return &x.ports[out] }

@@ -44,7 +44,7 @@ func TestProbability(t *testing.T) {
 	for _, x := range []struct{ alpha, label, want float64 }{{0, 9, 0}, {10, 5, 0}, {10, 10, 0}, {10, 20, 0.5},
 		{10, 40, 0.75}, {5e9, 1e11, 0.95}} {
 		t.Run(fmt.Sprint(x), func(t *testing.T) {
-			p := Port{alpha: x.alpha}
+			p := PortState{alpha: x.alpha}
 			if got := p.Probability(x.label); math.Abs(got-x.want) > 1e-12 {
 				t.Errorf("%g", got)
 			}
@@ -55,7 +55,7 @@ func TestProbability(t *testing.T) {
 // A buffer that overflows lowers alpha by 1 %, at most 25 % between two updates: 0.99^28 is 0.7547, 0.99^29 less
 // than 0.75.
 func TestOverflow(t *testing.T) {
-	p := Port{}
+	p := PortState{}
 	p.set(1000)
 	for n := 1; n <= 40; n++ {
 		p.Overflow(0.01, 0.25)
@@ -68,7 +68,7 @@ func TestOverflow(t *testing.T) {
 // Figure 3 with numbers by hand: a window of 200 ms with A at least C and F = 2C halves alpha.
 func TestUpdate(t *testing.T) {
 	c := weighed()
-	p := Port{congested: true}
+	p := PortState{congested: true}
 	p.set(800)
 	gap := unit.Millisecond // 2 Mb/s of 2000 bits
 	at := 5 * unit.Second
@@ -95,7 +95,7 @@ func TestUpdate(t *testing.T) {
 // packets of 1 Mb at one time are above it.
 func TestLargest(t *testing.T) {
 	c := weighed()
-	p := Port{}
+	p := PortState{}
 	p.Estimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
 	p.Estimate(2*unit.Millisecond, 100, 1e8, 1e6, true, true, &c)
 	if !p.congested || p.alpha != 900 {
@@ -203,7 +203,7 @@ func TestDefaults(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	c := weighed()
-	a := Port{}
+	a := PortState{}
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Microsecond
@@ -213,8 +213,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func ExamplePort_Probability() {
-	p := Port{}
+func ExamplePortState_Probability() {
+	p := PortState{}
 	p.set(25e6)
 	fmt.Println(p.Probability(20e6), p.Probability(100e6))
 	// Output: 0 0.75

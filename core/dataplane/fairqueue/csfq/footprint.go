@@ -8,7 +8,7 @@ import (
 // and the window of each port.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
-	var p Port
+	var p PortState
 	n, ports := x.rates.Users(), len(x.ports)
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		dataplane.UserStage(x.rates.Table),

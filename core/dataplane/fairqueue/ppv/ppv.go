@@ -123,12 +123,12 @@ func Scheme() dataplane.Scheme {
 type Program struct {
 	config Config
 	rates  users.Rates // by user
-	ports  []Port
+	ports  []PortState
 	random unit.Random
 }
 
-// Port is what a port keeps for its threshold.
-type Port struct {
+// PortState is the state of a port's threshold.
+type PortState struct {
 	probability, delay float64   // PIE's, and the delay at the last update in s
 	next               unit.Time // of the update
 	turn               unit.Time // of the window
@@ -139,14 +139,14 @@ type Port struct {
 
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]Port, site.Ports),
+	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
 		random: site.Random("ppv")}
 	for i := range x.ports {
 		switch {
 		case !c.Smallest && i < len(site.Lines) && site.Lines[i].Rate.Bits == 0:
 			return nil, fmt.Errorf("ppv: port %d has %v: a delay needs ports whose rates are in bit/s", i, site.Lines[i].Rate)
 		case !c.Smallest:
-			x.ports[i] = Port{now: make([]int64, c.regions()), before: make([]int64, c.regions()),
+			x.ports[i] = PortState{now: make([]int64, c.regions()), before: make([]int64, c.regions()),
 				threshold: math.MaxUint32}
 		case i < len(site.At) && !site.At[i].Ranks():
 			return nil, fmt.Errorf("ppv: drop: smallest needs the scheduler least, which port %d does not have", i)
@@ -188,7 +188,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // count counts what comes, whatever becomes of it.
-func (k *Port) count(now unit.Time, rank uint32, bytes int64, window unit.Time) {
+func (k *PortState) count(now unit.Time, rank uint32, bytes int64, window unit.Time) {
 	if now >= k.turn {
 		if now >= k.turn+window { // nothing came in a whole window
 			clear(k.now)
@@ -201,14 +201,14 @@ func (k *Port) count(now unit.Time, rank uint32, bytes int64, window unit.Time) 
 }
 
 // update is PIE's control law (RFC 8033 §4.2) without its cap (§5.5), and then the quantile.
-func (k *Port) update(delay float64, c *Config) {
+func (k *PortState) update(delay float64, c *Config) {
 	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.Next(k.probability, k.delay, delay)
 	k.delay = delay
 	k.quantile()
 }
 
 // quantile finds the threshold above which, with a part of what is at it, lies the probability's share of bytes.
-func (k *Port) quantile() {
+func (k *PortState) quantile() {
 	total := int64(0)
 	for i := range k.now {
 		total += k.now[i] + k.before[i]

@@ -127,13 +127,13 @@ func Scheme() dataplane.Scheme {
 type Program struct {
 	config Config
 	rates  users.Rates // by user
-	ports  []Port
+	ports  []PortState
 	random unit.Random
 	scale  float64 // of a bound's logarithm: 1/ln(ratio)
 }
 
-// Port is what a port keeps.
-type Port struct {
+// PortState is the state of a port: its threshold and when it was updated.
+type PortState struct {
 	threshold uint32  // colours above it are dropped
 	highest   uint32  // colour that came since the threshold moved
 	queue     float64 // when the threshold was looked at
@@ -147,7 +147,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("rainbow: port %d has %v: queues as times need ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]Port, site.Ports),
+	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
 		random: site.Random("rainbow"), scale: 1 / math.Log(c.ratio())}
 	for i := range x.ports {
 		x.ports[i].threshold = uint32(c.Colours - 1)
@@ -200,7 +200,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // move lowers the threshold, from the highest colour that there was, while the queue is long and does not become
 // shorter, and raises it while the queue is short.
-func (k *Port) move(queue, low, high float64, most uint32) {
+func (k *PortState) move(queue, low, high float64, most uint32) {
 	switch {
 	case queue > high && queue >= k.queue:
 		if k.threshold = min(k.threshold, k.highest); k.threshold > 0 {
@@ -220,7 +220,7 @@ func (x *Program) EvictAddress(a packet.Addr) {
 // Footprint is the edge's, which keeps a rate for each user, and the core's: a threshold a port.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
-	var k Port
+	var k PortState
 	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "colour of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
 			Cells: x.rates.Users(), Bits: dataplane.Bits(users.Rate{}), Reads: 1, Writes: 1}},

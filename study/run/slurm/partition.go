@@ -101,9 +101,9 @@ func class(bytes int64) (n int) {
 	return n
 }
 
-// deal gives each run to a task, so that tasks of an array take about the same time. Tasks have their largest runs
-// first.
-func deal(all []load, o Options) (arrays []Array, tasks [][]string) {
+// partition assigns each run to a task, so that tasks of an array take about the same time. A task runs its largest
+// runs first.
+func partition(all []load, o Options) (arrays []Array, tasks [][]string) {
 	var classes [][]load
 	for _, l := range all {
 		n := class(grant(l))

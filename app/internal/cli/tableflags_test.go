@@ -11,7 +11,7 @@ import (
 )
 
 // What is known of standard output: COLUMNS before anything else; of a file nothing.
-func TestLookOfFile(t *testing.T) {
+func TestScreenOfFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestLookOfFile(t *testing.T) {
 	defer f.Close()
 	for columns, width := range map[string]int{"": 0, "132": 132, "x": 0, "-5": 0, "3": 0, "20": 20, "99999999999999": 0} {
 		t.Run("COLUMNS="+columns, func(t *testing.T) {
-			got := lookOf(f, func(key string) string { return map[string]string{"COLUMNS": columns}[key] })
+			got := detectScreen(f, func(key string) string { return map[string]string{"COLUMNS": columns}[key] })
 			if got.width != width || got.color {
 				t.Errorf("%+v, want %d columns without colours", got, width)
 			}
@@ -51,12 +51,12 @@ func TestTableFlags(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lookFile), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	weir := func(look screenLook, args ...string) (string, string, int) {
+	weir := func(look screenStyle, args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
 		code := execute(Registry(), args, &out, &errs, false, look)
 		return out.String(), errs.String(), code
 	}
-	text, errs, code := weir(screenLook{}, "run", file, "--out", dir)
+	text, errs, code := weir(screenStyle{}, "run", file, "--out", dir)
 	if code != Done || strings.Contains(text, "\x1b") {
 		t.Fatalf("%d, %s, %q", code, errs, text)
 	}
@@ -72,18 +72,18 @@ func TestTableFlags(t *testing.T) {
 	if err := o.CSV(&csv); err != nil {
 		t.Fatal(err)
 	}
-	terminal := screenLook{width: 132, color: true}
+	terminal := screenStyle{width: 132, color: true}
 	for _, c := range []struct {
 		name       string
-		look       screenLook
+		look       screenStyle
 		args       []string
 		has, lacks string
 	}{
 		{"terminal", terminal, nil, "\x1b[1;32mholds", "\\u001b"},
 		{"never", terminal, []string{"--color", "never"}, "holds      some", "\x1b"},
-		{"always", screenLook{}, []string{"--color", "always"}, "\x1b[1;32mholds", "\\u001b"},
-		{"columns", screenLook{}, []string{"--columns", "queue.max,goodput"}, "queue    goodput", "mean"},
-		{"sort", screenLook{}, []string{"--sort", "scheme:desc"}, "two", "names"},
+		{"always", screenStyle{}, []string{"--color", "always"}, "\x1b[1;32mholds", "\\u001b"},
+		{"columns", screenStyle{}, []string{"--columns", "queue.max,goodput"}, "queue    goodput", "mean"},
+		{"sort", screenStyle{}, []string{"--sort", "scheme:desc"}, "two", "names"},
 		{"markdown", terminal, []string{"--format", "markdown"}, "| holds | some |", "\x1b"},
 		{"latex", terminal, []string{"--format", "latex"}, "\\toprule", "\x1b"},
 		{"json", terminal, []string{"--json"}, string(o.JSON()), "\x1b"},
@@ -114,7 +114,7 @@ func TestTableFlags(t *testing.T) {
 	} {
 		t.Run("not "+c.name, func(t *testing.T) {
 			for _, command := range [][]string{{"report", folders[0]}, {"run", file, "--out", filepath.Join(dir, "none")}} {
-				_, errs, code := weir(screenLook{}, append(command, c.args...)...)
+				_, errs, code := weir(screenStyle{}, append(command, c.args...)...)
 				if code != WrongInput || !strings.Contains(errs, c.want) {
 					t.Errorf("%s: %d, %s", command[0], code, errs)
 				}
@@ -130,7 +130,7 @@ func TestTableFlags(t *testing.T) {
 func TestWideList(t *testing.T) {
 	lines := func(width int) int {
 		var out, errs bytes.Buffer
-		execute(Registry(), []string{"list", "experiments"}, &out, &errs, false, screenLook{width: width})
+		execute(Registry(), []string{"list", "experiments"}, &out, &errs, false, screenStyle{width: width})
 		return bytes.Count(out.Bytes(), []byte{'\n'})
 	}
 	if narrow, wide := lines(50), lines(132); narrow <= wide {

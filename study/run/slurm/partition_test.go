@@ -11,7 +11,7 @@ import (
 
 // Whatever the runs take, each is in one task, arrays have all tasks one after the other, there are no more than
 // allowed, each is granted more than its largest run takes, and tasks of an array differ by no more than one run.
-func TestDeal(t *testing.T) {
+func TestPartition(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		all := make([]load, 1+r.IntN(400))
@@ -21,7 +21,7 @@ func TestDeal(t *testing.T) {
 			of[all[i].id] = all[i]
 		}
 		o := Options{Task: time.Duration(1+r.IntN(1000)) * time.Second, Tasks: 20 + r.IntN(100), Threads: 1}
-		arrays, tasks := deal(all, o)
+		arrays, tasks := partition(all, o)
 		if len(tasks) > o.Tasks {
 			t.Fatalf("seed %d: %d tasks of %d", seed, len(tasks), o.Tasks)
 		}
@@ -60,13 +60,13 @@ func TestDeal(t *testing.T) {
 }
 
 // Short runs share a task of the asked length, and runs that need much memory are in an array of their own.
-func TestDealClasses(t *testing.T) {
+func TestPartitionClasses(t *testing.T) {
 	var all []load
 	for i := range 100 {
 		all = append(all, load{fmt.Sprint(i), 6, 50e6})
 	}
 	all = append(all, load{"large", 6, 20e9})
-	arrays, tasks := deal(all, Options{Task: time.Minute, Tasks: 1000})
+	arrays, tasks := partition(all, Options{Task: time.Minute, Tasks: 1000})
 	if len(arrays) != 2 || len(tasks) != 11 || len(tasks[0]) != 10 || tasks[10][0] != "large" {
 		t.Fatalf("%+v %v", arrays, tasks)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Of a terminal the width is its own, and there are colours, unless NO_COLOR or a dumb terminal forbid them.
-func TestLookOfTerminal(t *testing.T) {
+func TestScreenOfTerminal(t *testing.T) {
 	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("there is no terminal: %v", err)
@@ -33,21 +33,21 @@ func TestLookOfTerminal(t *testing.T) {
 		name string
 		col  uint16
 		env  map[string]string
-		want screenLook
+		want screenStyle
 	}{
-		{"wide", 132, nil, screenLook{132, true}},
-		{"NO_COLOR", 132, map[string]string{"NO_COLOR": "1"}, screenLook{132, false}},
-		{"empty NO_COLOR", 132, map[string]string{"NO_COLOR": ""}, screenLook{132, true}},
-		{"dumb", 132, map[string]string{"TERM": "dumb"}, screenLook{132, false}},
-		{"COLUMNS", 132, map[string]string{"COLUMNS": "60"}, screenLook{60, true}},
-		{"wrong COLUMNS", 132, map[string]string{"COLUMNS": "0"}, screenLook{132, true}},
-		{"unknown", 0, nil, screenLook{0, true}},
+		{"wide", 132, nil, screenStyle{132, true}},
+		{"NO_COLOR", 132, map[string]string{"NO_COLOR": "1"}, screenStyle{132, false}},
+		{"empty NO_COLOR", 132, map[string]string{"NO_COLOR": ""}, screenStyle{132, true}},
+		{"dumb", 132, map[string]string{"TERM": "dumb"}, screenStyle{132, false}},
+		{"COLUMNS", 132, map[string]string{"COLUMNS": "60"}, screenStyle{60, true}},
+		{"wrong COLUMNS", 132, map[string]string{"COLUMNS": "0"}, screenStyle{132, true}},
+		{"unknown", 0, nil, screenStyle{0, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := unix.IoctlSetWinsize(int(far.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: c.col}); err != nil {
 				t.Fatal(err)
 			}
-			if got := lookOf(far, func(key string) string { return c.env[key] }); got != c.want {
+			if got := detectScreen(far, func(key string) string { return c.env[key] }); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})

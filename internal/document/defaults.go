@@ -62,8 +62,8 @@ func (d *Defaults) note(t *Node) {
 	}
 }
 
-// Settle writes into the tree what all of its copies had: whoever reads it again fills in the rest again.
-func (d *Defaults) Settle() {
+// WriteShared writes into the tree the defaults that all of its copies had. A later reader fills in the others.
+func (d *Defaults) WriteShared() {
 	for _, t := range d.order {
 		f := d.found[t]
 		for _, k := range f.keys {

@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Alone is the program in a switch on its own, between hosts of which only those that ask get telemetry: it counts what
-// it writes.
-type Alone struct {
+// Standalone is the program in a standalone switch, between hosts that get telemetry only if they ask for it. It counts
+// the records that it writes.
+type Standalone struct {
 	*Program
 	records, without []uint64 // by port
 }
@@ -20,11 +20,11 @@ func newAt(site *dataplane.Site, c Config) (dataplane.Program, error) {
 		return p, err
 	}
 	p.id = uint32(c.Identity)
-	return &Alone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
+	return &Standalone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
 }
 
 // Egress is the program's, and counts packets with a record of this switch, and those that wanted one.
-func (a *Alone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	asked, written := a.egress(env, p)
 	switch {
 	case written:
@@ -36,8 +36,8 @@ func (a *Alone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // Adopt takes over what was counted, and averages of loads and counts of classes where those are the same.
-func (a *Alone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
-	old, ok := other.(*Alone)
+func (a *Standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*Standalone)
 	if !ok || len(old.records) != len(a.records) {
 		return "", nil
 	}
@@ -61,7 +61,7 @@ const (
 )
 
 // Metrics describes what is written.
-func (*Alone) Metrics() []dataplane.Metric {
+func (*Standalone) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		metricRecords: {Name: "weir_telemetry_records_total",
 			Help: "Frames that have left by a port with this switch's telemetry.", Label: "port", ByPort: true, Counter: true},
@@ -72,7 +72,7 @@ func (*Alone) Metrics() []dataplane.Metric {
 }
 
 // Sample gives the metrics' values.
-func (a *Alone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	for metric, by := range [][]uint64{metricRecords: a.records, metricWithout: a.without} {
 		for port, x := range by {
 			if n == len(to) {

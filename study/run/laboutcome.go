@@ -9,16 +9,16 @@ import (
 	"weir/worlds/sim"
 )
 
-// sent is what came of a run's flows in the lab: those of kernels, and those of Weir's own hosts.
-type sent struct {
+// labOutcome is the result of a run's flows in the lab: of those of kernels, and of those of Weir's own hosts.
+type labOutcome struct {
 	kernel *labtraffic.Result // nil: there are none
-	of     []int              // the numbers of its flows among all
+	flows  []int              // the numbers of its flows among all
 	own    *outcome.Result    // by flow; nil: there are none
 	hosts  *lab.HostsReport
 }
 
-// time is when the last of both ended.
-func (s *sent) time() (t unit.Time) {
+// endTime returns the time at which the last flow ended.
+func (s *labOutcome) endTime() (t unit.Time) {
 	if s.kernel != nil {
 		t = s.kernel.Time
 	}
@@ -28,8 +28,8 @@ func (s *sent) time() (t unit.Time) {
 	return t
 }
 
-// strays counts what arrived at hosts and is of no flow.
-func (s *sent) strays() (n uint64) {
+// countStrays returns the number of packets that arrived at hosts and belong to no flow.
+func (s *labOutcome) countStrays() (n uint64) {
 	if s.kernel != nil {
 		n = s.kernel.Lost.Strays
 	}
@@ -39,8 +39,8 @@ func (s *sent) strays() (n uint64) {
 	return n
 }
 
-// end is why the run ended: all is done if both say so.
-func (s *sent) end() outcome.EndReason {
+// endReason returns why the run ended: AllDone only if both kinds of hosts are done.
+func (s *labOutcome) endReason() outcome.EndReason {
 	end := outcome.AllDone
 	if s.kernel != nil {
 		switch s.kernel.End {
@@ -58,7 +58,7 @@ func (s *sent) end() outcome.EndReason {
 }
 
 // watched fills in what was looked at every so often.
-func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
+func (s *labOutcome) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	kernels, own := 0, 0
 	for i, w := range c.Watches {
 		switch {
@@ -81,8 +81,8 @@ func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *o
 }
 
 // kernelFlows fills in the flows of kernels.
-func (s *sent) kernelFlows(r *lab.Report, res *outcome.Result) {
-	for k, i := range s.of {
+func (s *labOutcome) kernelFlows(r *lab.Report, res *outcome.Result) {
+	for k, i := range s.flows {
 		x := &s.kernel.Flows[k]
 		res.Flows[i] = outcome.FlowResult{Start: x.Start, Sender: x.Sender.Sent, Receiver: x.Receiver.Received, FCT: x.FCT,
 			Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
@@ -97,7 +97,7 @@ func (s *sent) kernelFlows(r *lab.Report, res *outcome.Result) {
 }
 
 // ownFlows fills in the flows of Weir's own hosts, which know all but how long packets took.
-func (s *sent) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
+func (s *labOutcome) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	for i := range c.Flows {
 		if !p.Entry(c.Flows[i].Group).Own() {
 			continue
@@ -113,7 +113,7 @@ func (s *sent) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *
 }
 
 // onsets fills in when senders of Weir's own hosts reduced. When a queue grew only the data plane knows.
-func (s *sent) onsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
+func (s *labOutcome) onsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
 	ports := 0
 	for i := range c.Onsets {
 		o := &c.Onsets[i]
@@ -131,15 +131,15 @@ func (s *sent) onsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
 }
 
 // delays are of the packets of flow i that the network delivered.
-func (s *sent) delays(i int, r *lab.Report, res *outcome.Result) {
+func (s *labOutcome) delays(i int, r *lab.Report, res *outcome.Result) {
 	n, to := &r.Flows[i], &res.Flows[i].Receiver
 	to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
 	res.Reordering[i] = n.Reordering
 }
 
 // received is the payload that the receiver of flow i has had, from the start of the run.
-func (s *sent) received(flow int) unit.Bytes {
-	for k, i := range s.of {
+func (s *labOutcome) received(flow int) unit.Bytes {
+	for k, i := range s.flows {
 		if i == flow {
 			return s.kernel.Flows[k].Received
 		}
