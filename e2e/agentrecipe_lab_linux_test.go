@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // row is one of the table of connections. The second of two agents has the name with a 2, in whichever namespace it is.
@@ -25,7 +25,7 @@ func TestAgentRecipe(t *testing.T) {
 	needAgents(t)
 	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",
 		"unshare": "util-linux", "nsenter": "util-linux"} {
-		testutil.RequireProgram(t, tool, debian)
+		testkit.RequireProgram(t, tool, debian)
 	}
 	realtime.Test(t, func(try *realtime.Try) {
 		defer try.WatchIdle()()
@@ -39,8 +39,8 @@ func TestAgentRecipe(t *testing.T) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			try.Fatal(err)
 		}
-		recipe := testutil.Recipe(try, "../docs/agent.md")
-		args := testutil.InNamespace(strings.ReplaceAll(recipe, "/tmp/weir-", dir+"/weir-"))
+		recipe := testkit.Recipe(try, "../docs/agent.md")
+		args := testkit.InNamespace(strings.ReplaceAll(recipe, "/tmp/weir-", dir+"/weir-"))
 		c := exec.Command(args[0], args[1:]...)
 		c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 		p := await.Start(try, c)

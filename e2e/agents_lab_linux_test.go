@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/agent"
 )
 

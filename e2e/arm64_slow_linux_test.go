@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // emulator runs programs for arm64 on another processor (Debian's qemu-user-static).
@@ -20,7 +20,7 @@ const emulator = "qemu-aarch64-static"
 // Core and papers give the same results on arm64: the hashes of the benchmarks, and the bytes of one experiment of each
 // paper. The compiler may fuse a product with a sum there, which internal/archtest forbids in pure packages.
 func TestSameResultsOnArm64(t *testing.T) {
-	testutil.RequireProgram(t, emulator, "qemu-user-static")
+	testkit.RequireProgram(t, emulator, "qemu-user-static")
 	here, there := filepath.Join(t.TempDir(), "weir"), filepath.Join(t.TempDir(), "weir")
 	buildFor(t, here, "CGO_ENABLED=0")
 	buildFor(t, there, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // A capture is a source of traffic in both worlds: what TCP and datagrams of one run have sent, another one sends again

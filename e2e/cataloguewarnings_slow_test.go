@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -25,7 +25,7 @@ const catalogueWarnings = "testdata/cataloguewarnings.txt"
 // are listed, each with a reason. With -update the list is written; new lines need a reason, which a person writes.
 func TestCatalogueWarnings(t *testing.T) {
 	text, err := os.ReadFile(catalogueWarnings)
-	if err != nil && !testutil.Updating() {
+	if err != nil && !testkit.Updating() {
 		t.Fatal(err)
 	}
 	reasons := map[string]string{}
@@ -36,15 +36,15 @@ func TestCatalogueWarnings(t *testing.T) {
 	var lines []string
 	for _, what := range issuedWarnings(t) {
 		why, known := reasons[what]
-		if !known && !testutil.Updating() {
+		if !known && !testkit.Updating() {
 			t.Errorf("a new warning: %s", what)
-		} else if why == "" && !testutil.Updating() {
+		} else if why == "" && !testkit.Updating() {
 			t.Errorf("no reason is given for: %s", what)
 		}
 		lines = append(lines, what+" | "+why)
 		delete(reasons, what)
 	}
-	if testutil.Updating() {
+	if testkit.Updating() {
 		if err := os.WriteFile(catalogueWarnings, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}

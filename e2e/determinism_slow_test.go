@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // A build with the race detector is another executable, so its runs have other

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // The same executable, experiment and seed give the same bytes in every result file, whatever --jobs, GOMAXPROCS,

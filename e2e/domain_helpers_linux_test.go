@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // domainPoint is a point of an experiment between unmodified hosts of Linux.

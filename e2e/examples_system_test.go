@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // What modules among the examples need is what Weir needs now: after a change of its own modules, go mod tidy in these.

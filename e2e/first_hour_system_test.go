@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
 )
 
 // TestFirstHour walks the first hour as it is printed: its commands in a folder, with its change to an experiment.
@@ -70,7 +70,7 @@ func TestFirstHourPatch(t *testing.T) {
 	var made []string
 	for _, command := range []string{"git apply", "patch -p1"} {
 		words := strings.Fields(command)
-		testutil.RequireProgram(t, words[0], words[0])
+		testkit.RequireProgram(t, words[0], words[0])
 		dir := t.TempDir()
 		file := filepath.Join(dir, "mine.yaml")
 		if err := os.WriteFile(file, copyOfFig5(t), 0o666); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"weir/internal/docsite"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // comment is what HTML does not show.
@@ -35,7 +35,7 @@ func TestReadmeIsShort(t *testing.T) {
 // printed, with the name of an experiment.
 func TestShownFailuresAreExplained(t *testing.T) {
 	shown := 0
-	tree := testutil.TrackedFiles(t, "..")
+	tree := testkit.TrackedFiles(t, "..")
 	pages, _ := fs.Glob(tree, "docs/*.md")
 	for _, page := range append(pages, "README.md") {
 		text, err := fs.ReadFile(tree, page)
@@ -68,7 +68,7 @@ var (
 
 // TestLinks follows the links of the pages to files and headings of this repository.
 func TestLinks(t *testing.T) {
-	tree := testutil.TrackedFiles(t, "..")
+	tree := testkit.TrackedFiles(t, "..")
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/tutorials/*.md", "examples/*.md"} {
 		more, _ := fs.Glob(tree, pattern)
@@ -107,7 +107,7 @@ func TestLinks(t *testing.T) {
 
 // The pages that the program shows have no broken link.
 func TestLinksOfSite(t *testing.T) {
-	site, err := docsite.New(testutil.TrackedFiles(t, ".."))
+	site, err := docsite.New(testkit.TrackedFiles(t, ".."))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // twoLengths has a short run and one that would take minutes.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // A sweep is killed when its first run, three more and five more are finished. Each time the same command goes on from

@@ -21,8 +21,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // killable is a lab that a test kills, and what the test has seen of it. Its processes, whatever their parent is, have

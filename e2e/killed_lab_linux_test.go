@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // A data plane, hosts of Weir's own or an iperf3 that are killed end their run, with an error (exit code 1). A weir
@@ -43,7 +43,7 @@ func TestKilledOnLab(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if x.generator == "iperf3" {
-				testutil.RequireProgram(t, "iperf3", "iperf3")
+				testkit.RequireProgram(t, "iperf3", "iperf3")
 			}
 			file := filepath.Join(dir, "long.yaml")
 			if err := os.WriteFile(file, []byte(x.text), 0o666); err != nil {

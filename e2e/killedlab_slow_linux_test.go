@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/agent"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // killpointsProgram builds weir with the tag killpoints.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"weir/internal/netns"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 	"weir/study/results"
 	"weir/worlds/lab"
 )

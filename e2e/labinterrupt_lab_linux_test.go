@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // A lab that is still being made cannot end by itself: it is cut, and its namespaces are removed all the same.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // asNobody is a command of ours of a user without rights, who may not enter the program's folder.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // echoed is two flows of the kernel's CUBIC through 50 Mb/s, by what the switch does: nothing, or copies of ACKs.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 const (
@@ -74,7 +74,7 @@ func TestRecipesShown(t *testing.T) {
 		shown[m[1]] = true
 		return fmt.Sprintf("<!-- %s: begin -->\n```%s\n%s```\n<!-- %s: end -->", m[1], m[2], code, m[1])
 	})
-	testutil.Golden(t, "../../CONTRIBUTING.md", page)
+	testkit.Golden(t, "../../CONTRIBUTING.md", page)
 	for _, file := range []string{"main.go", "recipes.yaml"} {
 		if !shown[file] {
 			t.Errorf("%s is not shown", file)

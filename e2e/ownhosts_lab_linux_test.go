@@ -13,7 +13,7 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/pcapng"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/internal/testkit/wiretest"
 )
 

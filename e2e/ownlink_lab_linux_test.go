@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // twoWay is traffic in both directions of a server's own link, which is the narrowest of all paths: ACKs of the upload

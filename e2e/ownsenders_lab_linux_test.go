@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // Senders of Weir's own tell in the lab what they know, on real packets: what they had in flight at most, when they

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // A place is a file between backquotes, then functions of it.
@@ -24,7 +24,7 @@ func TestPacketPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, places := testutil.TrackedFiles(t, ".."), 0
+	tree, places := testkit.TrackedFiles(t, ".."), 0
 	for _, m := range place.FindAllStringSubmatch(string(page), -1) {
 		places++
 		source, err := fs.ReadFile(tree, m[1])

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // heavy are modules that a program has for one part each.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // rateOfHosts are two hosts whose links carry more than 500 Mb/s.

@@ -10,7 +10,7 @@ import (
 	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -118,7 +118,7 @@ func (r reaction) check(t *testing.T) {
 	if !loads {
 		return
 	}
-	t.Logf("%v, warned %q", o, testutil.Strings(warned))
+	t.Logf("%v, warned %q", o, testkit.Strings(warned))
 	if missed := r.bounds().missed(o) &^ r.excusedBy(warned); missed != 0 {
 		t.Errorf("the flows do not react, and no warning names it:%v; %v", missed, o)
 	}

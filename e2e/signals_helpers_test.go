@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // signals are those that interrupt weir.

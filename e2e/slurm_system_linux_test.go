@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"testing"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
 )
 
 // cluster is a Slurm of one machine in namespaces of its own: munged, slurmctld and slurmd as Debian has them.
@@ -73,7 +73,7 @@ func startCluster(t *testing.T) *cluster {
 	for tool, debian := range map[string]string{"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
 		"sbatch": "slurm-client", "squeue": "slurm-client", "scontrol": "slurm-client", "unshare": "util-linux",
 		"nsenter": "util-linux", "ip": "iproute2"} {
-		testutil.RequireProgram(t, tool, debian)
+		testkit.RequireProgram(t, tool, debian)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: a cluster is in namespaces")

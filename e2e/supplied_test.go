@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -43,7 +43,7 @@ measure: [goodput]
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(testutil.Strings(s.Warnings()), "\n")
+			all := strings.Join(testkit.Strings(s.Warnings()), "\n")
 			if strings.Contains(all, "nothing tells it of congestion") == x.supplied {
 				t.Errorf("supplied: %t, warnings: %s", x.supplied, all)
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 var (
@@ -27,7 +27,7 @@ type listedTest struct{ folder, name, stage string }
 // name: of `go test ./x -run TestY`, TestY is in ./x and has no tag. Commands for the modules that tutorials make are
 // left out.
 func TestShownTestCommands(t *testing.T) {
-	tree := testutil.TrackedFiles(t, "..")
+	tree := testkit.TrackedFiles(t, "..")
 	all := listedTests(t, tree)
 	checked := 0
 	err := fs.WalkDir(tree, ".", func(page string, _ fs.DirEntry, err error) error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestTimesAreComplete checks that times.txt has each tracked experiment. Whether its times are current is checked by
@@ -19,7 +19,7 @@ func TestTimesAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := fs.Glob(testutil.TrackedFiles(t, ".."), "*/*/experiments/[a-z]*.yaml")
+	files, err := fs.Glob(testkit.TrackedFiles(t, ".."), "*/*/experiments/[a-z]*.yaml")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d experiments, %v", len(files), err)
 	}

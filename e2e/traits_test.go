@@ -18,7 +18,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestTraits compares the traits of each registered scheme with a golden file: with its defaults, and with other values
@@ -49,7 +49,7 @@ func TestTraits(t *testing.T) {
 	for _, s := range r.Jobs {
 		list("job", s.Scheme, func(c scheme.Config) string { return jobTraits(&s, c) })
 	}
-	testutil.Golden(t, "traits.txt", text.String())
+	testkit.Golden(t, "traits.txt", text.String())
 }
 
 // TestTraitsAreSet checks that each field of a Traits struct is set by some registered scheme, with its defaults or

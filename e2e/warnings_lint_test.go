@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestWarningKinds: every warning in the tree has a kind, and every kind is in the registry, so that docs/warnings.md
@@ -30,7 +30,7 @@ func TestWarningKinds(t *testing.T) {
 		}
 	}
 	declared := map[string]int{}
-	tree := testutil.TrackedFiles(t, "..")
+	tree := testkit.TrackedFiles(t, "..")
 	err := fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err

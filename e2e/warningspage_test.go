@@ -13,12 +13,12 @@ import (
 
 	"weir/app"
 	"weir/core/scheme"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
 var warningTests = []string{"e2e", "app/internal/cli", "study/interop/hpccsim", "study/run", "study/experiment",
-	"study/traps",
+	"study/schemelint",
 	"worlds/switch", "worlds/switch/control", "worlds/switch/preflight", "worlds/switch/supervisor"}
 
 // TestWarningsPage: docs/warnings.md lists every kind of warning with its condition and its two tests.
@@ -56,7 +56,7 @@ func TestWarningsPage(t *testing.T) {
 	for id := range rows {
 		t.Errorf("a test is of %s, which is no kind of warning", id)
 	}
-	testutil.Golden(t, "../../docs/warnings.md", b.String())
+	testkit.Golden(t, "../../docs/warnings.md", b.String())
 }
 
 // warningRows returns the identifiers of a package's rows.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -26,7 +26,7 @@ func TestWarningsOfSweeps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := testutil.Strings(s.Warnings())
+		all := testkit.Strings(s.Warnings())
 		if len(all) != min(points, 3) {
 			t.Fatalf("%d warnings about %d points: %q", len(all), points, all)
 		}

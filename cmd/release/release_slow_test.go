@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // A release is the same bytes twice, from two folders; its checksums hold, its program runs without anything beside it
@@ -79,7 +79,7 @@ func TestRelease(t *testing.T) {
 
 // image builds the image of what was unpacked, and looks for its files.
 func image(t *testing.T, unpacked string, in func(dir, name string, args ...string) string) {
-	testutil.RequireProgram(t, "buildah", "buildah")
+	testkit.RequireProgram(t, "buildah", "buildah")
 	if out, err := exec.Command("buildah", "info").CombinedOutput(); err != nil {
 		t.Skipf("buildah does not run here: %v\n%s", err, out)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // self is this test's program, which has modules of others as weir has.
@@ -30,7 +30,7 @@ func self(t *testing.T) (*source, string) {
 
 // sha256sum reads the checksums, and finds a file that was changed.
 func TestChecksums(t *testing.T) {
-	testutil.RequireProgram(t, "sha256sum", "coreutils")
+	testkit.RequireProgram(t, "sha256sum", "coreutils")
 	dir := t.TempDir()
 	files := map[string][]byte{"b.tar.gz": []byte("b"), "a.tar.gz": []byte("a")}
 	written, err := publish(dir, files)
@@ -184,7 +184,7 @@ func TestLicences(t *testing.T) {
 
 // A commit that git does not have is refused before a folder is made.
 func TestRefusedCommit(t *testing.T) {
-	testutil.RequireProgram(t, "git", "git")
+	testkit.RequireProgram(t, "git", "git")
 	out := filepath.Join(t.TempDir(), "new")
 	for _, commit := range []string{"no-such-commit", "--all"} { // the latter is an option
 		t.Run(commit, func(t *testing.T) {

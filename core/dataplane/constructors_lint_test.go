@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestConstructorsReadTheSite checks that no function with a Site reads rates or limits of live ports. During a reload
 // those are still the old ones; Site.Rate and Site.Limit, which take a port, return those that will hold.
 func TestConstructorsReadTheSite(t *testing.T) {
-	tree, set := testutil.TrackedFiles(t, "../.."), token.NewFileSet()
+	tree, set := testkit.TrackedFiles(t, "../.."), token.NewFileSet()
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err

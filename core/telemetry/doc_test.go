@@ -3,7 +3,7 @@ package telemetry
 import (
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 13) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 13) }

@@ -10,7 +10,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 type list []Record
@@ -137,7 +137,7 @@ func TestText(t *testing.T) {
 		w.Write(&r)
 	}
 	w.Close()
-	testutil.Golden(t, "text.txt", b.String())
+	testkit.Golden(t, "text.txt", b.String())
 	var got []Record
 	if err := ReadText(strings.NewReader(b.String()), func(r *Record) error {
 		got = append(got, *r)
@@ -267,7 +267,7 @@ func TestSummary(t *testing.T) {
 			SrcPort: uint16(i), DstPort: 65535, Size: 1e9, Flow: None, QueuePackets: None})
 	}
 	text := s.String()
-	testutil.Golden(t, "summary.txt", text)
+	testkit.Golden(t, "summary.txt", text)
 	for _, l := range strings.Split(text, "\n") {
 		if utf8.RuneCountInString(l) > 80 {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)

@@ -17,7 +17,7 @@ import (
 	"weir/core/jobs/storage"
 	"weir/core/unit"
 	"weir/core/workload"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // Where reference programs say what a size counts.
@@ -218,7 +218,7 @@ func TestSizesInDocs(t *testing.T) {
 	if !block.Match(data) {
 		t.Fatalf("%s has no table of sizes", name)
 	}
-	testutil.GoldenFile(t, name, block.ReplaceAllLiteralString(string(data), b.String()))
+	testkit.GoldenFile(t, name, block.ReplaceAllLiteralString(string(data), b.String()))
 }
 
 // sentOnIdeal counts the bytes that a job sends on an ideal network.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // published are the packages that other people's programs use. docs/api has a file of each.
@@ -17,7 +17,7 @@ var published = []string{"app", "core/cc", "core/dataplane", "core/scheme", "cor
 
 // TestAPI compares the exported names of published packages with docs/api; -update writes it.
 func TestAPI(t *testing.T) {
-	tree := testutil.TrackedFiles(t, root)
+	tree := testkit.TrackedFiles(t, root)
 	want := map[string]bool{}
 	for _, folder := range published {
 		text, err := api(tree, module, folder)
@@ -26,7 +26,7 @@ func TestAPI(t *testing.T) {
 		}
 		name := strings.ReplaceAll(folder, "/", "-") + ".txt"
 		want[name] = true
-		testutil.GoldenFile(t, "../../docs/api/"+name, text)
+		testkit.GoldenFile(t, "../../docs/api/"+name, text)
 	}
 	files, err := fs.Glob(tree, "docs/api/*")
 	if err != nil {

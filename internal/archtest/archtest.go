@@ -42,7 +42,7 @@ var layers = []Layer{
 	{Name: "worlds/sim/parallel"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/parallel", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim worlds/sim/parallel", Modules: true,
-		Order: "measure < claim < experiment < plan < results figure traps < run report < page < " +
+		Order: "measure < claim < experiment < plan < results figure schemelint < run report < page < " +
 			"bench interop workers",
 		Packages: map[string]string{"measure": outsideWorlds, "claim": outsideWorlds, "experiment": outsideWorlds}},
 	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim worlds/sim/parallel study", Modules: true},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // root is the module's folder.
@@ -14,25 +14,31 @@ const root = "../.."
 
 // TestLayers holds this module to the order of its layers.
 func TestLayers(t *testing.T) {
-	found, err := Check(testutil.TrackedFiles(t, root), module, layers)
+	found, err := Check(testkit.TrackedFiles(t, root), module, layers)
 	report(t, found, err)
 }
 
 // TestSizes holds this module to the limits of lines, functions and files.
 func TestSizes(t *testing.T) {
-	found, err := Sizes(testutil.TrackedFiles(t, root), nil)
+	found, err := Sizes(testkit.TrackedFiles(t, root), nil)
 	report(t, found, err)
 }
 
 // TestTypes holds this module to the limits of methods and fields.
 func TestTypes(t *testing.T) {
-	found, err := Types(testutil.TrackedFiles(t, root), typeExceptions)
+	found, err := Types(testkit.TrackedFiles(t, root), typeExceptions)
 	report(t, found, err)
 }
 
 // TestExamples checks that every public package of this module has an Example.
 func TestExamples(t *testing.T) {
-	found, err := Examples(testutil.TrackedFiles(t, root))
+	found, err := Examples(testkit.TrackedFiles(t, root))
+	report(t, found, err)
+}
+
+// TestWords holds the names of types in this module to the table of docs/design.md.
+func TestWords(t *testing.T) {
+	found, err := Words(testkit.TrackedFiles(t, root), "docs/design.md")
 	report(t, found, err)
 }
 
@@ -50,7 +56,7 @@ func report(t *testing.T, found []Violation, err error) {
 // TestAliasesNameFields holds the packages that others write controllers, programs and measures with. The aliases of
 // worlds are for Weir itself.
 func TestAliasesNameFields(t *testing.T) {
-	for _, lacks := range aliases(t, testutil.TrackedFiles(t, root)) {
+	for _, lacks := range aliases(t, testkit.TrackedFiles(t, root)) {
 		if !strings.HasPrefix(lacks, "worlds/") {
 			t.Error(lacks)
 		}

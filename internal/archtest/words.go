@@ -16,6 +16,9 @@ import (
 // maxPackages limits the packages that declare an exported type of the same name without a row in the table of words.
 const maxPackages = 3
 
+// wordHead begins the head of the table of words.
+const wordHead = "| type | meaning"
+
 // wordRow is a row of the table of words: a name of types, its meaning, and the packages that declare it. A last cell
 // without code spans describes the packages in words, which is not compared.
 var wordRow = regexp.MustCompile("^\\| `([A-Z][A-Za-z]*)` \\| (.+) \\| (.+) \\|$")
@@ -32,10 +35,11 @@ func Words(fsys fs.FS, page string) (found []Violation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	listed := map[string]bool{}
+	listed, inTable := map[string]bool{}, false
 	for i, line := range strings.Split(string(text), "\n") {
+		inTable = strings.HasPrefix(line, wordHead) || inTable && strings.HasPrefix(line, "|")
 		m := wordRow.FindStringSubmatch(line)
-		if m == nil {
+		if m == nil || !inTable {
 			continue
 		}
 		word, declared := m[1], packages[m[1]]

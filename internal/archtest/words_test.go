@@ -26,6 +26,7 @@ func TestWordsCatches(t *testing.T) {
 		{"two rows", pair + pair, nil, []string{"page.md:4:1: Pair has two rows"}},
 		{"in one package", pair + "| `One` | one value | `a` |\n", nil,
 			[]string{"page.md:4:1: One is a type of 1 packages and needs no row"}},
+		{"another table", pair + "\n| name | |\n|---|---|\n| `One` | one value | `a` |\n", nil, nil},
 		{"what is not counted", pair, map[string]string{"c/x_test.go": "type T int", "d/x.go": "type T = string",
 			"e/testdata/x.go": "type T int", "f/x.go": "type t int\nfunc T() {}"}, nil},
 		{"a file for each system", pair, map[string]string{"b/y.go": "type T int", "c/x_linux.go": "type T int",

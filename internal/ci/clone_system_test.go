@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // runIn runs a command in a folder, without the user's configuration of git, and returns its output.
@@ -57,7 +57,7 @@ func copyHere(t *testing.T, dir, name string, mode os.FileMode) {
 // TestCloneKeepsLineEnds checks that a clone with core.autocrlf has the same bytes: golden files are compared and
 // experiments are embedded as they are.
 func TestCloneKeepsLineEnds(t *testing.T) {
-	testutil.RequireProgram(t, "git", "git")
+	testkit.RequireProgram(t, "git", "git")
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyHere(t, from, ".gitattributes", 0o666)
 	names := []string{"testdata/golden.txt", "papers/experiments/a.yaml", "a.go", "binary.o"}
@@ -83,8 +83,8 @@ func TestCloneKeepsLineEnds(t *testing.T) {
 
 // TestHooks checks that .ci/hooks installs a hook that runs .ci/lint, and that this hook harms no other repository.
 func TestHooks(t *testing.T) {
-	testutil.RequireProgram(t, "git", "git")
-	testutil.RequireProgram(t, "bash", "bash")
+	testkit.RequireProgram(t, "git", "git")
+	testkit.RequireProgram(t, "bash", "bash")
 	outer := t.TempDir()
 	inner := filepath.Join(outer, "an archive")
 	copyHere(t, inner, ".ci/hooks", 0o777)

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestReadmeInstalls compares the README's way to install Weir with the module's path.
@@ -23,5 +23,5 @@ func TestReadmeInstalls(t *testing.T) {
 		t.Fatal("README.md has no block install")
 	}
 	want := installBlock.ReplaceAllString(string(data), "${1}"+installText(path)+"${2}")
-	testutil.GoldenFile(t, "../../README.md", want)
+	testkit.GoldenFile(t, "../../README.md", want)
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestModulePath gives a copy of the module another path: all packages, the tests' too, compile, an example's program
 // runs, and the way back gives the same bytes.
 func TestModulePath(t *testing.T) {
-	testutil.RequireProgram(t, "git", "git")
+	testkit.RequireProgram(t, "git", "git")
 	const path = "example.org/net/weir"
 	root, err := moduleRoot()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // maxListed is how many of the most expensive tests are listed.

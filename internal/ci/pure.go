@@ -24,7 +24,7 @@ var bubbleFolders = map[string]string{
 }
 
 // impureImports are packages that no pure test needs: they run programs or make what only root can.
-var impureImports = []string{"os/exec", "os/signal", "weir/internal/netns", "weir/internal/testkit/testutil/realtime",
+var impureImports = []string{"os/exec", "os/signal", "weir/internal/netns", "weir/internal/testkit/realtime",
 	"weir/internal/testkit/labtest"}
 
 const (
@@ -50,8 +50,8 @@ var impureNames = []struct {
 		"StartProcess", "Kill"}, dependsOn},
 	{[]string{"os/user"}, []string{"Current", "Lookup", "LookupId"}, dependsOn},
 	{[]string{"net/http"}, []string{"ListenAndServe", "ListenAndServeTLS"}, choosesPort},
-	{[]string{"weir/internal/testkit/testutil/await"}, []string{"Start", "Program", "BuildProgram"}, runsProgram},
-	{[]string{"weir/internal/testkit/testutil"}, []string{"TrackedFiles"}, "runs git"},
+	{[]string{"weir/internal/testkit/await"}, []string{"Start", "Program", "BuildProgram"}, runsProgram},
+	{[]string{"weir/internal/testkit"}, []string{"TrackedFiles"}, "runs git"},
 }
 
 // skips are methods that skip a test. Tests without a tag run everywhere.

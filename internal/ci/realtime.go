@@ -10,7 +10,7 @@ import (
 )
 
 // realTimeImports are packages for tests that measure real time or need root.
-var realTimeImports = []string{"weir/internal/testkit/testutil/realtime", "weir/internal/netns",
+var realTimeImports = []string{"weir/internal/testkit/realtime", "weir/internal/netns",
 	"weir/internal/testkit/labtest"}
 
 // realTimeFolders returns the folders with a test file of a stage, helpers included, that imports a package of

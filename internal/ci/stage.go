@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
 )
 
 // stagePrograms are the programs under test that a stage builds before its first test, so that nothing
@@ -33,7 +33,7 @@ var errNoTest = errors.New("no test passed")
 // missingHere matches reasons of skips that are errors for root where all packages are installed: missing rights,
 // programs and modules. DuckDB is installed by .ci/system, not from a Debian package.
 var missingHere = regexp.MustCompile(`^needs |no (network )?namespaces|^DuckDB is not installed|` +
-	regexp.QuoteMeta(testutil.NotInstalled))
+	regexp.QuoteMeta(testkit.NotInstalled))
 
 // stageCommand runs the tests of one stage.
 func stageCommand(root string, args []string) error {

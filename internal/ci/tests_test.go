@@ -99,7 +99,7 @@ func TestPureRules(t *testing.T) {
 		{"file of the system as data", `import "os"`, `var link = "/etc/passwd"`, ""},
 		{"skip", `import "testing"`, `func f(t *testing.T) { t.Skip("needs root") }`, "skips"},
 		{"skip with a reason", `import "testing"`, "func f(t *testing.T) {\n//weir:impure x\nt.Skip() }", ""},
-		{"git", `import "weir/internal/testkit/testutil"`, `func f() { testutil.TrackedFiles(t, ".") }`, "git"},
+		{"git", `import "weir/internal/testkit"`, `func f() { testkit.TrackedFiles(t, ".") }`, "git"},
 		{"with a reason", `import "time"`, "func f() {\n//weir:impure a bound in a message\ntime.Now() }", ""},
 		{"without a reason", `import "time"`, "func f() {\n//weir:impure \ntime.Now() }", "wall clock"},
 	} {

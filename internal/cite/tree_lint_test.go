@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"weir/internal/cite"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestTree holds every citation of this tree against docs/sources.md.
 func TestTree(t *testing.T) {
-	tree, err := cite.Open(testutil.TrackedFiles(t, "../.."))
+	tree, err := cite.Open(testkit.TrackedFiles(t, "../.."))
 	if err != nil {
 		t.Fatal(err)
 	}

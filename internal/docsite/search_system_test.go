@@ -14,12 +14,12 @@ import (
 
 	repository "weir"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.
 func TestSearch(t *testing.T) {
-	testutil.RequireProgram(t, "chromium", "chromium")
+	testkit.RequireProgram(t, "chromium", "chromium")
 	s, err := New(repository.Files)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/unit"
 	"weir/internal/netns"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // router is a namespace of Linux that forwards between two links, whose far ends are in another, and that is a node
@@ -46,7 +46,7 @@ func TestKernelIOAM(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	testutil.RequireProgram(t, "ip", "iproute2")
+	testkit.RequireProgram(t, "ip", "iproute2")
 	if _, err := os.Stat("/proc/sys/net/ipv6/ioam6_id"); err != nil {
 		t.Skip("the kernel has no IOAM")
 	}

@@ -17,9 +17,9 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/netns"
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // behindNAT is a sender behind a router of Linux that masquerades it, and a receiver.
@@ -69,8 +69,8 @@ func TestNackThroughNAT(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	testutil.RequireProgram(t, "ip", "iproute2")
-	testutil.RequireProgram(t, "nft", "nftables")
+	testkit.RequireProgram(t, "ip", "iproute2")
+	testkit.RequireProgram(t, "nft", "nftables")
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {

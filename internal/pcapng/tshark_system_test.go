@@ -14,7 +14,7 @@ import (
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // tshark runs Wireshark's dissectors over the file and returns what they print. They
@@ -40,7 +40,7 @@ func tshark(t *testing.T, file string, args ...string) string {
 // needTshark skips a test where it is not installed.
 func needTshark(t *testing.T) {
 	t.Helper()
-	testutil.RequireProgram(t, "tshark", "tshark")
+	testkit.RequireProgram(t, "tshark", "tshark")
 }
 
 // faultless writes a run's file, in which tshark finds nothing malformed, no violation of a

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // git archive fills in the stamp.
 func TestArchiveHasStamp(t *testing.T) {
-	testutil.RequireProgram(t, "git", "git")
+	testkit.RequireProgram(t, "git", "git")
 	dir := t.TempDir()
 	attributes, err := os.ReadFile("../../.gitattributes")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestArchiveHasStamp(t *testing.T) {
 	git("commit", "-m", "a")
 	commit := strings.TrimSpace(git("rev-parse", "HEAD"))
 	git("archive", "-o", "a.tar", "HEAD")
-	testutil.RequireProgram(t, "tar", "tar")
+	testkit.RequireProgram(t, "tar", "tar")
 	c := exec.Command("tar", "-xOf", "a.tar", name)
 	c.Dir = dir
 	out, err := c.Output()

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // open opens a Conn, or skips the test where there is no sock_diag.

@@ -14,8 +14,8 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
+	"weir/internal/testkit/await"
 	"weir/internal/testkit/labtest"
-	"weir/internal/testkit/testutil/await"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m) }

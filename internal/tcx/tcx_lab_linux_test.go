@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // What is held has packet sockets alone, and once the descriptor is closed the kernel's own protocols have it again.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestOnlyServers checks that programs make their HTTP servers by New, with its bounds, and listen by bind.Listen.
 func TestOnlyServers(t *testing.T) {
-	tree := testutil.TrackedFiles(t, "../..")
+	tree := testkit.TrackedFiles(t, "../..")
 	own := regexp.MustCompile(`http\.Server\{|http\.ListenAndServe|net\.Listen\("tcp`)
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // countsOf makes counts of windows, the current one last, as figure 2 has them.
@@ -244,7 +244,7 @@ func TestDetectionTime(t *testing.T) {
 		}
 		table.WriteString("\n")
 	}
-	testutil.Golden(t, "detection.txt", table.String())
+	testkit.Golden(t, "detection.txt", table.String())
 }
 
 // A flow that stops is no elephant n windows later, by any form; the latest of them are average

@@ -15,11 +15,11 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 func TestDocNamesTests(t *testing.T) {
-	testutil.CheckDocTests(t, 40, "../../core/packet", "../../core/transport/tcp", "../../internal/netns",
+	testkit.CheckDocTests(t, 40, "../../core/packet", "../../core/transport/tcp", "../../internal/netns",
 		"../../internal/pcapng", "../../worlds/switch",
 		"../../worlds/sim", "../../e2e")
 }

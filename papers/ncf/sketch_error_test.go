@@ -9,7 +9,7 @@ import (
 
 	"weir/core/unit"
 	"weir/core/workload"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // traffic is a window's packets: flow and bytes.
@@ -55,7 +55,7 @@ func websearch() traffic {
 // missed and with less than θ − ε rarely alarmed about. The table says how often, over hashes
 // drawn anew, n = 4, θ = 5 %, average; false alarms are of flows that sent in the last window.
 // TestErrorBoundSeeds has more seeds.
-func TestErrorBound(t *testing.T) { testutil.Golden(t, "sketch_errors.txt", errorBound(t, 3)) }
+func TestErrorBound(t *testing.T) { testkit.Golden(t, "sketch_errors.txt", errorBound(t, 3)) }
 
 // errorBound checks the answers of the given number of seeds and returns the table.
 func errorBound(t *testing.T, seeds int) string {
@@ -199,7 +199,7 @@ func TestAdversary(t *testing.T) {
 		t.Errorf("with an unknown seed %d of %d victims are elephants, %d more than epsilon above what they sent", alarms,
 			seeds, over)
 	}
-	testutil.Golden(t, "sketch_adversary.txt",
+	testkit.Golden(t, "sketch_adversary.txt",
 		fmt.Sprintf("epsilon 1%%, delta 1%%, %d rows of %d; %d keys with 4%% of the traffic each, found with %d hashes\n"+
 			"known seed: a victim that sends 0.1%% has %.1f%%; elephant: %v\n%d unknown seeds: %d victims elephants, %d over "+
 			"epsilon, %d of the attacker's flows elephants\n",

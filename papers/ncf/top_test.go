@@ -10,7 +10,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // What a NACK needs without a packet (BS'19 §4.3, §4.4): the endpoints, and the sequence number
@@ -180,7 +180,7 @@ func TestTopRecall(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "%-22s %7.2f%% %7.2f%% %11.2f%%\n", load.name, 100*mean, 100*worst, 100*bytes)
 	}
-	testutil.Golden(t, "top_recall.txt", table.String())
+	testkit.Golden(t, "top_recall.txt", table.String())
 }
 
 // topRecall gives a table of the heaviest flows traffic whose keys shift by window, and returns

@@ -83,7 +83,7 @@
 //	                in figures 4 to 6         experiments/integer.yaml  TestIntegerFigures, TestRecordedArrivals
 //	                one domain with the exact one     Config.Integer      TestMixedDomain, TestAdoptArithmetic
 //	§3.4            state of users at the edge only   experiments/aggregates.yaml  TestStateOfAggregates
-//	                1 to 10,000 users       e2e/guard/bounds_test.go  TestAggregateNumbers
+//	                1 to 10,000 users       e2e/costbounds/bounds_test.go  TestAggregateNumbers
 //	ours            users join and leave              experiments/joins.yaml  TestJoins
 //	§2              fair activity meter               Config.Spread       TestSpread, TestSpreadIsOff
 //	                its warning               experiments/fair-meter.yaml  TestFairMeter

@@ -31,8 +31,8 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
+	"weir/internal/testkit"
 	"weir/internal/testkit/runtest"
-	"weir/internal/testkit/testutil"
 	"weir/papers/p4abc"
 	"weir/study/claim"
 	"weir/study/experiment"
@@ -86,7 +86,7 @@ func execute(t *testing.T, s *experiment.Spec) *results.Outcome {
 // The table is golden: a change of any number shows.
 func TestFigure4(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
-	testutil.Golden(t, "fig4.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testkit.Golden(t, "fig4.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o, "fig4.without.proportional")
 }
 
@@ -107,7 +107,7 @@ func TestPhase(t *testing.T) {
 func TestFigure5(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s",
 		"n=[1, 4, 16]"}})
-	testutil.Golden(t, "fig5.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testkit.Golden(t, "fig5.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o)
 }
 
@@ -117,7 +117,7 @@ func TestFigure5(t *testing.T) {
 func TestFigure6(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
 		"r0=[10Mbps, 30Mbps, 60Mbps, 80Mbps, 100Mbps]"}})
-	testutil.Golden(t, "fig6.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testkit.Golden(t, "fig6.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o, "fig6.abc.32", "fig6.abc.32.loss")
 }
 

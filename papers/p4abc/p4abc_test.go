@@ -13,10 +13,10 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 18, "../../core/dataplane/users") }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 18, "../../core/dataplane/users") }
 
 func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
 

@@ -3,10 +3,10 @@ package p4te
 import (
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // Every test that doc.go names exists.
 func TestDoc(t *testing.T) {
-	testutil.CheckDocTests(t, 40, "../../worlds/switch", "../../e2e")
+	testkit.CheckDocTests(t, 40, "../../worlds/switch", "../../e2e")
 }

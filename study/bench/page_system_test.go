@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/bench"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestPage(t *testing.T) {
 	f, err := bench.Page(t.Context(), app.Registry(), bench.PageOptions{Results: 60, Rounds: 1})
 	if errors.Is(err, bench.ErrNoBrowser) {
-		testutil.SkipMissing(t, "chromium", "chromium")
+		testkit.SkipMissing(t, "chromium", "chromium")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // cpuTime is the line of ns-3's output that differs from run to run.
@@ -21,7 +21,7 @@ func TestPeers(t *testing.T) {
 	p := &peerBench{Meters: MachineMeters(), repeats: peerRepeats, output: func(ctx context.Context, program string,
 		args ...string) ([]byte, error) {
 		out, err := outputOf(ctx, program, args...)
-		if err != nil || filepath.Base(program) != "peer" || !testutil.Updating() {
+		if err != nil || filepath.Base(program) != "peer" || !testkit.Updating() {
 			return out, err
 		}
 		input, err := os.ReadFile(args[0])
@@ -29,7 +29,7 @@ func TestPeers(t *testing.T) {
 			return nil, err
 		}
 		file, head := recordingOf(input)
-		testutil.GoldenFile(t, file, head+cpuTime.ReplaceAllString(string(out), "$1 1"))
+		testkit.GoldenFile(t, file, head+cpuTime.ReplaceAllString(string(out), "$1 1"))
 		return out, nil
 	}}
 	f, err := p.compare(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -43,11 +43,11 @@ func withDummies(t *testing.T) *experiment.Registry {
 
 // badInputs returns the archives of testdata/bad: each NAME.yaml is an experiment with a mistake, and NAME.txt has its
 // errors.
-func badInputs(t testing.TB) []*testutil.Archive { return testutil.Archives(t, "testdata/bad") }
+func badInputs(t testing.TB) []*testkit.Archive { return testkit.Archives(t, "testdata/bad") }
 
 // checkBadInputs compares the errors of the cases of testdata/bad with the archives.
 func checkBadInputs(t *testing.T, r *experiment.Registry) {
-	var texts testutil.ErrorTexts
+	var texts testkit.ErrorTexts
 	cases := 0
 	for _, a := range badInputs(t) {
 		var files []string
@@ -84,7 +84,7 @@ func checkBadInputs(t *testing.T, r *experiment.Registry) {
 // keys do not change them.
 func TestBadInput(t *testing.T) {
 	checkBadInputs(t, room())
-	if !testutil.Updating() {
+	if !testkit.Updating() {
 		checkBadInputs(t, withDummies(t))
 	}
 }

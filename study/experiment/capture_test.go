@@ -12,8 +12,8 @@ import (
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/pcapng"
+	"weir/internal/testkit"
 	"weir/internal/testkit/plantest"
-	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -156,7 +156,7 @@ func TestCapturedFlows(t *testing.T) {
 		if want := "1>2 60kB 16"; strings.Join(got, "; ") != want {
 			t.Errorf("%s, want %s", strings.Join(got, "; "), want)
 		}
-		if all := strings.Join(testutil.Strings(s.Warnings()), "\n"); !strings.Contains(all, "2 before the offset") {
+		if all := strings.Join(testkit.Strings(s.Warnings()), "\n"); !strings.Contains(all, "2 before the offset") {
 			t.Errorf("warnings: %s", all)
 		}
 	}
@@ -214,7 +214,7 @@ func TestBadCaptureTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := strings.Join(testutil.Strings(s.Warnings()), "\n")
+	all := strings.Join(testkit.Strings(s.Warnings()), "\n")
 	for _, want := range []string{"x.yaml:11:21: traffic x: x.pcapng: left out are ",
 		"from or to an address that hosts does not have", "within one host", "packets of 6 interfaces are taken"} {
 		if !strings.Contains(all, want) {

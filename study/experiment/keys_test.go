@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -281,7 +281,7 @@ func TestDocsReference(t *testing.T) {
 	if !slices.Contains(named, "measures") {
 		t.Errorf("%s has no table of measures", name)
 	}
-	testutil.GoldenFile(t, name, want)
+	testkit.GoldenFile(t, name, want)
 }
 
 // reference is a table of keys as docs/spec.md has it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/core/transport"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 )
 
@@ -74,7 +74,7 @@ func TestListsOfKeys(t *testing.T) {
 			if !ok {
 				t.Fatalf("no list of the keys of %s is tested", x.Name)
 			}
-			testutil.CheckList(t, listOf(t, edit, `"zzzzzzzz" is not known`), known)
+			testkit.CheckList(t, listOf(t, edit, `"zzzzzzzz" is not known`), known)
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestListsOfWords(t *testing.T) {
 		t.Run(x.table+" "+x.key, func(t *testing.T) {
 			for _, table := range experiment.Tables {
 				if table.Name == x.table {
-					testutil.CheckList(t, listOf(t, x.edit, `"zzzzzzzz"`), table.Table.Key(x.key).Form.Spellings())
+					testkit.CheckList(t, listOf(t, x.edit, `"zzzzzzzz"`), table.Table.Key(x.key).Form.Spellings())
 				}
 			}
 		})

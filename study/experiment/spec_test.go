@@ -13,7 +13,7 @@ import (
 	"weir/core/cc/cubic"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -151,7 +151,7 @@ measure: [fct]
 
 // TestResolved: the resolved spec is the same experiment, and its bytes are stable.
 func TestResolved(t *testing.T) {
-	testutil.Golden(t, "resolved.yaml", string(load(t, runnable, experiment.Options{}).Resolved()))
+	testkit.Golden(t, "resolved.yaml", string(load(t, runnable, experiment.Options{}).Resolved()))
 	for _, text := range []string{
 		small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n",
 		small + smallTraffic + "switches: {\"*\": {programs: [forward, {abc: {aggregates: {10.0.0.1: 20kbps}}}], queues: " +

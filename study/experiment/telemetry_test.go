@@ -10,7 +10,7 @@ import (
 	"weir/core/transport/rdma"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -68,7 +68,7 @@ func TestTelemetryDecode(t *testing.T) {
 		!strings.Contains(text, "telemetry: packet") {
 		t.Errorf("defaults are silent:\n%s", text)
 	}
-	if w := testutil.Strings(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
+	if w := testkit.Strings(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
 		t.Errorf("%q", w)
 	}
 	// without the program, windows stay as they begin, of which a warning tells where a queue can grow
@@ -99,7 +99,7 @@ func TestCoarseUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := testutil.Strings(s.Warnings())
+			w := testkit.Strings(s.Warnings())
 			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
 				"telemetry: multi: ") || !strings.Contains(w[0], ", of "+x.slow+", whose load")) {
 				t.Errorf("%q", w)

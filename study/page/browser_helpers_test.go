@@ -12,8 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
 )
 
 // browser is a headless Chromium, which keeps what its console says.
@@ -31,7 +31,7 @@ const longest = 20 * time.Minute
 // open starts a browser and lets it in; without Chromium the test is skipped.
 func open(t *testing.T, s *served) *browser {
 	t.Helper()
-	testutil.RequireProgram(t, "chromium", "chromium")
+	testkit.RequireProgram(t, "chromium", "chromium")
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox) // root has none

@@ -20,7 +20,7 @@ import (
 	"weir/app"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/study/page"
 	"weir/study/page/live"
 	"weir/study/run"

@@ -9,8 +9,8 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit"
 	"weir/internal/testkit/plantest"
-	"weir/internal/testkit/testutil"
 	"weir/papers/p4abc"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -419,7 +419,7 @@ measure: [job]
 		"go (job-nic)"
 	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
 	steered := plantest.Load(t, registry, steers, experiment.Options{})
-	if w := testutil.Strings(steered.Warnings()); !slices.Contains(w, taken) {
+	if w := testkit.Strings(steered.Warnings()); !slices.Contains(w, taken) {
 		t.Errorf("%q\nwant %s", w, taken)
 	}
 	if r := ran(t, configured(t, named("2", "hosts: [h2, h3]"))); r.End != outcome.AllDone || r.Jobs[0].Left > 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/results"
 )
 
@@ -56,7 +56,7 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	testutil.Golden(t, "account.txt", got)
+	testkit.Golden(t, "account.txt", got)
 	page, err := hostHTML(o, Page{Version: "of tests"})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // Documents have what the terminal has: a summary with the claims first, the table, marks, and what is cut short.
@@ -17,17 +17,17 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testutil.Golden(t, "report.md", doc)
+	testkit.Golden(t, "report.md", doc)
 	tex, err := options.LaTeX(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	testutil.Golden(t, "report.tex", tex)
+	testkit.Golden(t, "report.tex", tex)
 	lab := labOutcome(t)
 	if doc, err = options.Markdown(lab); err != nil {
 		t.Fatal(err)
 	}
-	testutil.Golden(t, "lab.md", doc)
+	testkit.Golden(t, "lab.md", doc)
 	if tex, err = options.LaTeX(lab); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/transport"
 	"weir/core/transport/udp"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/experiment/plots"
@@ -126,7 +126,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 // paper, what of them agrees, the verdicts of both worlds, and what the machine did.
 func TestLabText(t *testing.T) {
 	text := Text(labOutcome(t))
-	testutil.Golden(t, "lab.txt", text)
+	testkit.Golden(t, "lab.txt", text)
 	for _, l := range strings.Split(text, "\n") {
 		if utf8.RuneCountInString(l) > Width || strings.TrimRight(l, " ") != l {
 			t.Errorf("%d columns: %q", utf8.RuneCountInString(l), l)
@@ -152,7 +152,7 @@ func TestPaperColumns(t *testing.T) {
 		}
 	}
 	o.Spec = paperSpec(t, "")
-	testutil.Golden(t, "paper.txt", Text(o)+"\n"+PaperValues(o.Spec))
+	testkit.Golden(t, "paper.txt", Text(o)+"\n"+PaperValues(o.Spec))
 	for _, l := range strings.Split(Text(o), "\n") {
 		if utf8.RuneCountInString(l) > Width {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)

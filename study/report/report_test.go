@@ -22,7 +22,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/claim"
 	"weir/study/figure"
 	"weir/study/measure"
@@ -114,7 +114,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 func TestTables(t *testing.T) {
 	o := outcome(t)
 	text := Results(o.Spec, Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Status(o)
-	testutil.Golden(t, "tables.txt", text)
+	testkit.Golden(t, "tables.txt", text)
 	for _, l := range strings.Split(text, "\n") {
 		if utf8.RuneCountInString(l) > Width {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/internal/text"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -116,7 +116,7 @@ func TestFewPoints(t *testing.T) {
 			t.Errorf("delay p%d is not there", i+1)
 		}
 	}
-	testutil.Golden(t, "turned.txt", s)
+	testkit.Golden(t, "turned.txt", s)
 }
 
 // The best of what is compared is marked where it is better by more than the intervals; what these do not tell apart
@@ -179,7 +179,7 @@ func TestMarked(t *testing.T) {
 			Mean: measure.Number(fct)}}}}
 	}
 	got := Text(o)
-	testutil.Golden(t, "marked.txt", got)
+	testkit.Golden(t, "marked.txt", got)
 	if n := strings.Count(got, bestSign); n != 3+2 { // goodput, fct, by size; and two legends
 		t.Errorf("%d marks:\n%s", n, got)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/measure"
 )
 
@@ -39,7 +39,7 @@ func FuzzReadRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ReadRun(data)
 		if err != nil { // almost always for its digest
-			r, err = ReadRun([]byte(testutil.Reseal(string(data))))
+			r, err = ReadRun([]byte(testkit.Reseal(string(data))))
 		}
 		if err != nil {
 			return

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"weir/core/outcome"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -116,5 +116,5 @@ func TestColumnsShown(t *testing.T) {
 	for name := range all {
 		t.Errorf("the page lacks the table %s", name)
 	}
-	testutil.GoldenFile(t, page, got)
+	testkit.GoldenFile(t, page, got)
 }

@@ -9,7 +9,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -510,7 +510,7 @@ func TestJobIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(testutil.Strings(s.Warnings()), "\n"); !strings.Contains(got, want) ||
+		if got := strings.Join(testkit.Strings(s.Warnings()), "\n"); !strings.Contains(got, want) ||
 			want == "" && strings.Contains(got, "changes nothing") {
 			t.Errorf("%s: %s, want %s", job, got, want)
 		}

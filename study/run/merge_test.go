@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"weir/internal/revision"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
@@ -214,7 +214,7 @@ func reseal(t *testing.T, file, old, new string) {
 	t.Helper()
 	replace(t, file, old, new)
 	data, _ := os.ReadFile(file)
-	put(t, file, testutil.Reseal(string(data)))
+	put(t, file, testkit.Reseal(string(data)))
 	id := strings.TrimSuffix(filepath.Base(file), ".json")
 	if err := os.Remove(filepath.Join(filepath.Dir(file), "..", "traces", id+results.TraceDigests)); err != nil {
 		t.Fatal(err)
@@ -306,7 +306,7 @@ func TestMergeRefuses(t *testing.T) {
 			}
 		})
 	}
-	testutil.Golden(t, "merge.txt", said.String())
+	testkit.Golden(t, "merge.txt", said.String())
 }
 
 // refusal is a way in which two folders do not fit.

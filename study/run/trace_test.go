@@ -9,7 +9,7 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
@@ -149,7 +149,7 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x"})
 	name := filepath.Join(o.Dir, "runs", o.Runs[0].ID+".json")
 	data, _ := os.ReadFile(name)
-	changed := testutil.Reseal(strings.Replace(string(data), `"events": `, `"events": 1`, 1))
+	changed := testkit.Reseal(strings.Replace(string(data), `"events": `, `"events": 1`, 1))
 	os.WriteFile(name, []byte(changed), 0o644)
 	out, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
 		Trace: []string{"*"}})

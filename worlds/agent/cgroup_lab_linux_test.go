@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/sockdiag"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/worlds/agent"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/worlds/agent"
 )
 

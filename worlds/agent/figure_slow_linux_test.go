@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/agent"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir/core/packet"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/worlds/agent"
 )
 

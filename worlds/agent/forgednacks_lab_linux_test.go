@@ -9,7 +9,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/worlds/agent"
 )
 

@@ -25,7 +25,7 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/papers/ncf"
 	"weir/worlds/agent"
 	"weir/worlds/lab"

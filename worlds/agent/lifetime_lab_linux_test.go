@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/worlds/agent"
 )
 

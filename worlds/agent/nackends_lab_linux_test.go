@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/agent"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/agent"
 	"weir/worlds/lab"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/lab"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // builtWith is the major version of the clang that has built the objects: others choose other instructions.
@@ -21,7 +21,7 @@ const builtWith = "14"
 // The objects are what clang makes of the sources: all of their code, data, maps and types, byte for byte, wherever
 // the sources are. Symbols of debugging are cut off.
 func TestObject(t *testing.T) {
-	testutil.RequireProgram(t, "clang", "clang")
+	testkit.RequireProgram(t, "clang", "clang")
 	said, err := exec.Command("clang", "--version").Output()
 	if err != nil {
 		t.Fatal(err)

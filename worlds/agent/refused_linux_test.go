@@ -4,12 +4,12 @@ import (
 	"errors"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestRefusedWithoutRoot checks that Start refuses a thread without capabilities, also if the test runs as root.
 func TestRefusedWithoutRoot(t *testing.T) {
-	testutil.RunUnprivileged(t, func() {
+	testkit.RunUnprivileged(t, func() {
 		if _, err := Start(Defaults()); !errors.Is(err, ErrCannot) {
 			t.Errorf("without root: %v", err)
 		}

@@ -11,8 +11,8 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 func init() {

@@ -20,8 +20,8 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/realtime"
 	"weir/internal/testkit/wiretest"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -134,7 +134,7 @@ netns exec TWO sysctl -qw net.ipv6.conf.eth0.ioam6_id=8`
 func acrossLinux(t testing.TB, cc string, shaped int) (*outcome.Result, *lab.Report, *lab.HostsReport, []byte) {
 	t.Helper()
 	lab.NeedRoot(t)
-	testutil.RequireProgram(t, "ip", "iproute2")
+	testkit.RequireProgram(t, "ip", "iproute2")
 	c, _, err := withLinux(cc)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 	"weir/core/packet"
 	"weir/internal/netns"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // openShaped opens the network of shaped with an MTU in bytes (0: the default) until the test ends.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // What the kernel's errors mean is said.
@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 
 // TestOpenWithoutRoot checks that Open and Clean refuse a thread without root's user ID, also if the test runs as root.
 func TestOpenWithoutRoot(t *testing.T) {
-	testutil.RunUnprivileged(t, func() {
+	testkit.RunUnprivileged(t, func() {
 		c := dumbbell()
 		if l, err := Open(c.Network, c.Hosts, 0); l != nil || err != ErrNotRoot {
 			t.Errorf("without root: %v", err)

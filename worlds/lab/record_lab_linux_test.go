@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/lab"
 )
 
@@ -66,7 +66,7 @@ func TestRecord(t *testing.T) {
 					t.Fatal(err)
 				}
 				checkRecording(t, c, capture, x.drops, x.marks)
-				if !testutil.Updating() || t.Failed() {
+				if !testkit.Updating() || t.Failed() {
 					return
 				}
 				var z bytes.Buffer

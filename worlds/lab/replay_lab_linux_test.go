@@ -23,7 +23,7 @@ import (
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/lab"
 )
 

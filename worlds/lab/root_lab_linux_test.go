@@ -22,7 +22,7 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/netns"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // role is what this binary is when it is run again: a data plane, or a lab that is ended.

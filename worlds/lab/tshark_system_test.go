@@ -17,7 +17,7 @@ import (
 	"weir/core/dataplane/feedback/inband"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // tshark prints fields of the packets of a file that a filter lets pass, one map a packet.
@@ -92,7 +92,7 @@ func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops i
 // ports knew: of the traces that Weir's senders ask for, and of one that asks for all that RFC 9197 has. tshark finds
 // nothing malformed, and no wrong checksum.
 func TestTsharkReadsTheLab(t *testing.T) {
-	testutil.RequireProgram(t, "tshark", "tshark")
+	testkit.RequireProgram(t, "tshark", "tshark")
 	for _, x := range []struct {
 		name        string
 		kind        uint32

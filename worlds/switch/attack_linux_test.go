@@ -18,8 +18,8 @@ import (
 	"weir/core/unit"
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 	softswitch "weir/worlds/switch"
 )
 

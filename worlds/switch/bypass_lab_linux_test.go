@@ -19,8 +19,8 @@ import (
 
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // stream sends numbered frames from one host to another, one about every millisecond, and notes what arrives.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // ends runs weir in the switch's namespace with a file, and returns its exit code and what

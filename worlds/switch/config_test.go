@@ -20,7 +20,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
 	"weir/worlds/switch/frames"
@@ -127,7 +127,7 @@ func TestDecodeErrors(t *testing.T) {
 		access + "ports: {}\n", access + "framing: &a l2\n",
 	}
 	texts := func(s Schemes) string {
-		var b testutil.ErrorTexts
+		var b testkit.ErrorTexts
 		for _, x := range files {
 			c, err := Decode(s, "switch.yaml", []byte(x))
 			var wrong document.InputErrors
@@ -139,9 +139,9 @@ func TestDecodeErrors(t *testing.T) {
 		}
 		return b.String()
 	}
-	testutil.Golden(t, "errors.golden", texts(schemes()))
-	if !testutil.Updating() {
-		testutil.Golden(t, "errors.golden", texts(withDummies(t)))
+	testkit.Golden(t, "errors.golden", texts(schemes()))
+	if !testkit.Updating() {
+		testkit.Golden(t, "errors.golden", texts(withDummies(t)))
 	}
 }
 
@@ -175,7 +175,7 @@ func TestListsOfNames(t *testing.T) {
 				t.Error("the file is taken")
 			} else {
 				first, _, _ := strings.Cut(err.Error(), "\n")
-				testutil.CheckList(t, first, x.known)
+				testkit.CheckList(t, first, x.known)
 			}
 		})
 	}
@@ -310,7 +310,7 @@ func TestLax(t *testing.T) {
 			"200kbps each) may fill 100 % of 300kbps"},
 	} {
 		t.Run(x.rate+" "+x.exempt, func(t *testing.T) {
-			got := strings.Join(testutil.Strings(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).lax()), "\n")
+			got := strings.Join(testkit.Strings(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).lax()), "\n")
 			if !strings.HasPrefix(got, x.want) || (got == "") != (x.want == "") {
 				t.Errorf("it warns %q, want %q", got, x.want)
 			}
@@ -342,7 +342,7 @@ switch: [forward]
 			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, and nothing else leaves meanwhile"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := testutil.Strings(decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).Warnings(
+			got := testkit.Strings(decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).Warnings(
 				func(int) int { return 1514 }))
 			if !slices.EqualFunc(got, x.want, strings.HasPrefix) {
 				t.Errorf("it warns\n%q, want\n%q", got, x.want)

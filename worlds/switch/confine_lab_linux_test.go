@@ -19,7 +19,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/worlds/switch/control"
 )
 

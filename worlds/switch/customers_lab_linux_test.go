@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // chain joins a namespace with two users, 10.77.0.1 and 10.77.0.2 (fd77::1), to one with a server, 10.77.0.9 (fd77::9),

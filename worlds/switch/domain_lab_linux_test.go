@@ -15,8 +15,8 @@ import (
 
 	"weir/internal/netns"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // trunk joins two switches in the switches' namespace, by interfaces trunk0 and trunk1 with an MTU.

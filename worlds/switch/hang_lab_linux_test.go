@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // A supervisor ends in time when its data plane hangs, with the error that says so, and has restored the offloads;

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // rename gives an interface another name (SIOCSIFNAME).

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // set4 writes a parameter of IPv4 in a host, as sysctl(8) does.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"weir/internal/netns"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // status reads a process's status (proc(5)) as words by their name.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // part is what one way of queueing gives: goodputs of two users, with one connection and four, and the median round

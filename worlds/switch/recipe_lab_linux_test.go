@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // The recipe of the documentation works as it is copied: each of its commands, in a network namespace and with a place
@@ -22,7 +22,7 @@ func TestRecipe(t *testing.T) { realtime.Test(t, works) }
 
 func works(t *realtime.Try) {
 	defer t.WatchIdle()()
-	output := runScript(t, testutil.Recipe(t, "../../docs/switch.md"))
+	output := runScript(t, testkit.Recipe(t, "../../docs/switch.md"))
 	for _, want := range []string{"switching between lan (lan0), wan (wan0)", `weir_abc_user_activity{user="10.77.0.1"`,
 		`weir_abc_user_activity{user="10.77.0.2"`, `reason="activity"`, "port wan: "} {
 		if !strings.Contains(output, want) {
@@ -42,7 +42,7 @@ func runScript(t *realtime.Try, script string) (output string) {
 	needRoot(t)
 	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",
 		"unshare": "util-linux"} {
-		testutil.RequireProgram(t, tool, debian)
+		testkit.RequireProgram(t, tool, debian)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -58,7 +58,7 @@ func runScript(t *realtime.Try, script string) (output string) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args := testutil.InNamespace(strings.ReplaceAll(script, "/tmp/weir-", dir+"/weir-"))
+	args := testkit.InNamespace(strings.ReplaceAll(script, "/tmp/weir-", dir+"/weir-"))
 	c := exec.Command(args[0], args[1:]...)
 	c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	p := await.Start(t, c)

@@ -14,9 +14,9 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/ring"
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 	softswitch "weir/worlds/switch"
 )
 
@@ -38,7 +38,7 @@ func TestRecordWire(t *testing.T) {
 				if !same || r.Drops != (dropped > 0) || r.Marks != (marked > 0) {
 					t.Fatalf("the same: %v, %d dropped, %d marked", same, dropped, marked)
 				}
-				if !testutil.Updating() {
+				if !testkit.Updating() {
 					return
 				}
 				var z bytes.Buffer

@@ -21,7 +21,7 @@ import (
 	"weir/internal/netns"
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // wire is hosts, each with an interface eth0 that leads to the switch's namespace, where

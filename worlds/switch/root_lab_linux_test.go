@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/ring"
+	"weir/internal/testkit/await"
 	"weir/internal/testkit/frametest"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // Kernels find each other through the switch by ARP and neighbour discovery, and their

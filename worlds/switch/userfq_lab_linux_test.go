@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // twoWay is a switch with two users behind a port of 50 Mb/s, and 20 Mb/s up.

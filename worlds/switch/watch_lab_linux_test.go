@@ -14,7 +14,7 @@ import (
 
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // tell sends a datagram whose echo is not waited for. The result reports whether it has come back.

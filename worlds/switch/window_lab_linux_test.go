@@ -12,7 +12,7 @@ import (
 	"weir/internal/netns"
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 )
 
 // lengthen puts a host behind another one: what comes in at the eth0 of relay goes to the eth1 of far after a delay,

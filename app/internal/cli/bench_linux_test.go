@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestBenchSwitchNeedsRoot checks that bench switch refuses to run without root, also if the test runs as root.
@@ -13,7 +13,7 @@ func TestBenchSwitchNeedsRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
 	code := Done
-	testutil.RunUnprivileged(t, func() {
+	testkit.RunUnprivileged(t, func() {
 		code = Run(Registry(), []string{"bench", "switch"}, &out, &errs, false)
 	})
 	if code != WrongInput || !strings.Contains(errs.String(), "the lab needs root") {

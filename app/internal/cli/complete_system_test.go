@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"weir/internal/revision"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // asWeir is set where a test has this program be weir, for shells.
@@ -27,7 +27,7 @@ func init() {
 // inShell puts a program weir into a shell's path, and returns what a script there prints.
 func inShell(t *testing.T, shell, script string, args ...string) string {
 	t.Helper()
-	testutil.RequireProgram(t, shell, shell)
+	testkit.RequireProgram(t, shell, shell)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestManualInGroff(t *testing.T) {
 	if code != Done || stderr != "" {
 		t.Fatal(code, stderr)
 	}
-	testutil.RequireProgram(t, "groff", "groff-base")
+	testkit.RequireProgram(t, "groff", "groff-base")
 	c := exec.Command("groff", "-man", "-Tutf8", "-ww", "-b", "-P-cbou", "-rLL=80n")
 	c.Stdin = strings.NewReader(page)
 	var out, errs strings.Builder

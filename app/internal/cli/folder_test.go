@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 )
 
@@ -241,7 +241,7 @@ func otherVersions(t *testing.T) []otherVersion {
 		}
 	}
 	resealed := func(change func(string) string) func(string) string {
-		return func(text string) string { return testutil.Reseal(change(text)) }
+		return func(text string) string { return testkit.Reseal(change(text)) }
 	}
 	return []otherVersion{
 		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput, "run"},
@@ -267,7 +267,7 @@ func otherVersions(t *testing.T) []otherVersion {
 // A results folder of another version is refused by run, report and diff with the name of the file; run writes nothing
 // into it. A file that was cut is written again. Of a marked case the golden file has the full text.
 func TestOtherVersion(t *testing.T) {
-	var texts, others testutil.ErrorTexts
+	var texts, others testkit.ErrorTexts
 	more := withDummies()
 	for _, c := range otherVersions(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -319,9 +319,9 @@ func TestOtherVersion(t *testing.T) {
 			}
 		})
 	}
-	testutil.Golden(t, "otherversion.txt", texts.String())
-	if !testutil.Updating() {
-		testutil.Golden(t, "otherversion.txt", others.String()) // with other names in the registry
+	testkit.Golden(t, "otherversion.txt", texts.String())
+	if !testkit.Updating() {
+		testkit.Golden(t, "otherversion.txt", others.String()) // with other names in the registry
 	}
 }
 

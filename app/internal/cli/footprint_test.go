@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"weir/core/dataplane"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
@@ -146,7 +146,7 @@ func TestFootprintOfEveryProgram(t *testing.T) {
 		show(t, args...)
 		fmt.Fprintf(&sums, "%s\n%s", strings.Join(args, " "), footprintSums(kinds))
 	}
-	testutil.Golden(t, "footprints.txt", sums.String())
+	testkit.Golden(t, "footprints.txt", sums.String())
 }
 
 // The tables as they are, of a program that breaks P4TE §4 and of an experiment with a sweep. An experiment whose
@@ -162,7 +162,7 @@ func TestFootprintGolden(t *testing.T) {
 			fmt.Fprintf(&b, "$ weir show %s --footprint\n%s\n", strings.Join(args, " "), show(t, append(args, "--footprint")...))
 		})
 	}
-	testutil.Golden(t, "footprint.txt", b.String())
+	testkit.Golden(t, "footprint.txt", b.String())
 	text := show(t, "hpcc/flow-control", "--footprint", "--set", "control=pfc")
 	for _, want := range []string{"  pfc\n", "  shared_buffer\n", "in all: "} {
 		if !strings.Contains(text, want) {

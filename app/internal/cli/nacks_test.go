@@ -14,7 +14,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // cause is by what a controller was told when its allowance fell.
@@ -228,5 +228,5 @@ func TestReactions(t *testing.T) {
 			out.WriteString(reaction(t, s, nacks, given[s.Name]...))
 		}
 	}
-	testutil.Golden(t, "nacks.txt", out.String())
+	testkit.Golden(t, "nacks.txt", out.String())
 }

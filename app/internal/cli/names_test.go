@@ -22,7 +22,7 @@ import (
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/workload"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/bench"
 	"weir/study/experiment"
 	"weir/study/figure"
@@ -170,7 +170,7 @@ func TestListsOfNames(t *testing.T) {
 	r := Registry()
 	lists := registryLists(t, r)
 	for _, l := range append(lists, otherLists(r)...) {
-		t.Run(l.name, func(t *testing.T) { testutil.CheckList(t, l.errorText(t, r), l.known) })
+		t.Run(l.name, func(t *testing.T) { testkit.CheckList(t, l.errorText(t, r), l.known) })
 	}
 	tested := []string{"Imports", "Formats", "Library", "Times"} // by commands; Times has no names of its own
 	for _, l := range lists {
@@ -212,7 +212,7 @@ func TestListsOfCommands(t *testing.T) {
 			if code := Run(r, x.args, &out, &errs, false); code == Done {
 				t.Error("the command ends without an error")
 			}
-			testutil.CheckList(t, errs.String(), x.known)
+			testkit.CheckList(t, errs.String(), x.known)
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/results"
 )
 
@@ -45,9 +45,9 @@ func TestNotebooks(t *testing.T) {
 			if _, err := exec.LookPath("node"); err != nil && x.command[0] == "node" {
 				t.Skip("DuckDB needs Node.js, which .ci/system does not install")
 			}
-			testutil.RequireProgram(t, x.command[0], x.debian)
+			testkit.RequireProgram(t, x.command[0], x.debian)
 			if x.module != "" && exec.Command(x.command[0], "-c", x.module).Run() != nil {
-				testutil.SkipMissing(t, x.module, "python3-pandas python3-matplotlib")
+				testkit.SkipMissing(t, x.module, "python3-pandas python3-matplotlib")
 			}
 			cmd := exec.Command(x.command[0], x.command[1:]...)
 			cmd.Stdin = strings.NewReader(books[x.name].code())

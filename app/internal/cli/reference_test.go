@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestDocsReference: docs/commands.md has every command, argument and flag as the program has them.
@@ -37,7 +37,7 @@ func TestDocsReference(t *testing.T) {
 	for _, n := range leaves {
 		b.WriteString(reference(n))
 	}
-	testutil.Golden(t, "../../../../docs/commands.md", b.String())
+	testkit.Golden(t, "../../../../docs/commands.md", b.String())
 }
 
 // reference is the section of a command.

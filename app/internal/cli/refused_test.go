@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -159,7 +159,7 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 // Each entry of the list of bad input gets one message with file, line, column, excerpt and what is allowed. The exit
 // code is 2, and no file is written. A registry with other names besides changes nothing that the golden file has.
 func TestBadInput(t *testing.T) {
-	var texts, others testutil.ErrorTexts
+	var texts, others testkit.ErrorTexts
 	more := withDummies()
 	for _, g := range badInput {
 		texts.Heading(g.heading)
@@ -175,8 +175,8 @@ func TestBadInput(t *testing.T) {
 	if n := texts.FullTexts(); n != wantFullTexts {
 		t.Errorf("%d errors have their full text in the golden file, want %d", n, wantFullTexts)
 	}
-	testutil.Golden(t, "badinput.txt", texts.String())
-	if !testutil.Updating() {
-		testutil.Golden(t, "badinput.txt", others.String())
+	testkit.Golden(t, "badinput.txt", texts.String())
+	if !testkit.Updating() {
+		testkit.Golden(t, "badinput.txt", others.String())
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // TestTimesAreRight estimates the time of every experiment, and compares it with times.txt. The tolerance is for
@@ -29,6 +29,6 @@ func TestTimesAreRight(t *testing.T) {
 		b.WriteString(timesLine(e.Name, digestOf(t, r, e.Name), seconds))
 	}
 	if flag.Lookup("update").Value.String() == "true" {
-		testutil.GoldenFile(t, "times.txt", b.String())
+		testkit.GoldenFile(t, "times.txt", b.String())
 	}
 }

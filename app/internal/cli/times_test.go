@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -65,7 +65,7 @@ func TestDocsTimesAreCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(timesHead)
 	for _, e := range r.Experiments() {
-		if !strings.Contains(timesFile, "\n"+e.Name+" ") && !testutil.Updating() {
+		if !strings.Contains(timesFile, "\n"+e.Name+" ") && !testkit.Updating() {
 			continue
 		}
 		digest := digestOf(t, r, e.Name)
@@ -75,7 +75,7 @@ func TestDocsTimesAreCurrent(t *testing.T) {
 		}
 		b.WriteString(line)
 	}
-	testutil.GoldenFile(t, "times.txt", b.String())
+	testkit.GoldenFile(t, "times.txt", b.String())
 }
 
 // TestLabExperiments checks that each experiment that a library declares as made for the lab exists.

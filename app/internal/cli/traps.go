@@ -5,13 +5,13 @@ import (
 
 	"weir/internal/text"
 	"weir/study/experiment"
-	"weir/study/traps"
+	"weir/study/schemelint"
 )
 
 // loadWatched is load, and looks for mistakes of the controllers and programs that the experiment uses: the harmless
 // ones are warnings, others an error.
 func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
-	registry, watched := traps.Watch(a.registry)
+	registry, watched := schemelint.Watch(a.registry)
 	own := *a
 	own.registry = registry
 	x, err := s.load(&own)

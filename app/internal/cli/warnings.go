@@ -11,7 +11,7 @@ import (
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/run"
-	"weir/study/traps"
+	"weir/study/schemelint"
 )
 
 // Kinds of warnings that commands issue.
@@ -25,7 +25,7 @@ var (
 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
 func WarningKinds(r *experiment.Registry) []scheme.WarningKind {
-	return slices.Concat(r.WarningKinds(), run.WarningKinds(), traps.WarningKinds(), switchWarnings(),
+	return slices.Concat(r.WarningKinds(), run.WarningKinds(), schemelint.WarningKinds(), switchWarnings(),
 		[]scheme.WarningKind{warnLeft, warnNoValue, warnListens, command.WarnAgentMetrics})
 }
 

@@ -11,7 +11,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	mss = 1000
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 9) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 9) }
 
 // flow is one of 80 packets of 1000 B in 8 µs: 80 Gb/s of payload, at a link of 100 Gb/s.
 func flow() cc.Flow {

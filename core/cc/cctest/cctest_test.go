@@ -12,7 +12,7 @@ import (
 	"weir/core/cc/none"
 	"weir/core/cc/reno"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 type maker struct {
@@ -191,7 +191,7 @@ func TestMutants(t *testing.T) {
 // CONTROLLER.txt what each of the named controllers answers.
 func checkScripts(t *testing.T, folder string, names []string, newController func(i int) cc.Controller) {
 	t.Helper()
-	archives := testutil.Archives(t, folder)
+	archives := testkit.Archives(t, folder)
 	if len(archives) < 4 {
 		t.Errorf("%d archives in %s", len(archives), folder)
 	}

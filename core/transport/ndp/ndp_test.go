@@ -11,10 +11,10 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 12) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 12) }
 
 // NDP §3.2: the first window goes at line rate, then a packet a PULL; a PULL for each packet
 // that came, an ACK each, and none for the rest of the flow after the last packet. The
@@ -40,7 +40,7 @@ func TestTraces(t *testing.T) {
 			}
 			w.run(unit.Never - 1)
 			w.done()
-			testutil.Golden(t, name+".txt", w.log.String())
+			testkit.Golden(t, name+".txt", w.log.String())
 			if wants := name == "lost"; (w.timeouts() > 0) != wants {
 				t.Errorf("%s: %d timeouts", name, w.timeouts())
 			}

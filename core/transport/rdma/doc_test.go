@@ -3,7 +3,7 @@ package rdma
 import (
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 20) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 20) }

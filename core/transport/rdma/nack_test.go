@@ -10,7 +10,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // nackOf is what a switch makes of data packet p that it has trimmed, or of which it says
@@ -73,7 +73,7 @@ func TestNackTraces(t *testing.T) {
 			for _, l := range w.c.log {
 				w.log.WriteString(l + "\n")
 			}
-			testutil.Golden(t, x.name+".txt", w.log.String())
+			testkit.Golden(t, x.name+".txt", w.log.String())
 		})
 	}
 }
@@ -203,7 +203,7 @@ func TestNackReactions(t *testing.T) {
 			}
 		}
 	}
-	testutil.Golden(t, "nack-reactions.txt", b.String())
+	testkit.Golden(t, "nack-reactions.txt", b.String())
 }
 
 // A switch's CNP, with a notification or without, goes the way of those of receivers, whatever

@@ -9,7 +9,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 func repeat(c *Config) { c.Recovery = SelectiveRepeat }
@@ -64,7 +64,7 @@ func TestTraces(t *testing.T) {
 			for _, l := range w.c.log {
 				w.log.WriteString(l + "\n")
 			}
-			testutil.Golden(t, x.name+".txt", w.log.String())
+			testkit.Golden(t, x.name+".txt", w.log.String())
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // nackOf is what a switch makes of a data packet that found no room (BS'19 §4.3): its headers
@@ -302,7 +302,7 @@ func TestNackTable(t *testing.T) {
 			}
 		}
 	}
-	testutil.Golden(t, "nacks.txt", out.String())
+	testkit.Golden(t, "nacks.txt", out.String())
 }
 
 // In every other phase a NACK is ignored, and so is one that comes to the receiver, or in

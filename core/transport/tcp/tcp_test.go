@@ -9,7 +9,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 func within(t *testing.T, what string, got, want, share float64) {
@@ -126,7 +126,7 @@ func TestTraces(t *testing.T) {
 			if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != c.size || w.s.phase != closed {
 				t.Errorf("%s: %d of %d bytes came, phase %d", c.name, w.r.counters.ReceivedBytes, c.size, w.s.phase)
 			}
-			testutil.Golden(t, c.name+".txt", log.String())
+			testkit.Golden(t, c.name+".txt", log.String())
 		})
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 20) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 20) }
 
 // ends makes the two ends of a flow.
 func both(t testing.TB, size unit.Bytes, change func(c *Config)) (*Sender, *Receiver) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/figure"
 )
 
@@ -18,7 +18,7 @@ import (
 // can be found in it.
 func TestPDFTools(t *testing.T) {
 	for _, tool := range []string{"pdffonts", "pdfinfo", "pdftotext"} {
-		testutil.RequireProgram(t, tool, "poppler-utils")
+		testkit.RequireProgram(t, tool, "poppler-utils")
 	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestScriptsDraw(t *testing.T) {
 	hasPython := exec.Command(python, "-c", "import matplotlib").Run() == nil
 	_, err := exec.LookPath("gnuplot")
 	if err != nil && !hasPython {
-		testutil.SkipMissing(t, "gnuplot or matplotlib", "gnuplot-nox python3-matplotlib")
+		testkit.SkipMissing(t, "gnuplot or matplotlib", "gnuplot-nox python3-matplotlib")
 	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {

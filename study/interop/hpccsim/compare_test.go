@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/run"
@@ -92,7 +92,7 @@ func TestCompareOdd(t *testing.T) {
 	}
 	var out strings.Builder
 	c.Print(&out)
-	testutil.Golden(t, "compare.txt", out.String())
+	testkit.Golden(t, "compare.txt", out.String())
 	for line := range strings.Lines(out.String()) {
 		if len([]rune(line)) > 81 {
 			t.Errorf("wider than 80 columns: %s", line)

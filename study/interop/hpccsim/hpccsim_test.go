@@ -21,8 +21,8 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
+	"weir/internal/testkit"
 	"weir/internal/testkit/plantest"
-	"weir/internal/testkit/testutil"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
 	"weir/study/interop/simfiles"
@@ -139,14 +139,14 @@ func TestImportHPCC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, warnings := imported(t, change...)
-			testutil.Golden(t, "import/"+name+".yaml", string(data))
+			testkit.Golden(t, "import/"+name+".yaml", string(data))
 			for _, k := range simfiles.Keys {
 				if n := bytes.Count(data, []byte("#   "+k.Name+" ")); n != 1 {
 					t.Errorf("%s is mentioned %d times", k.Name, n)
 				}
 			}
 			all := strings.Join(warnings, "\n") + "\n"
-			testutil.Golden(t, "import/"+name+".txt", regexp.MustCompile(`(?m)^.*config`).ReplaceAllString(all, "config"))
+			testkit.Golden(t, "import/"+name+".txt", regexp.MustCompile(`(?m)^.*config`).ReplaceAllString(all, "config"))
 		})
 	}
 }
@@ -177,7 +177,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	if err != nil || len(o.Failed) > 0 || o.Runs[0].End.Reason != "all flows done" {
 		t.Errorf("%v, %v", err, o.Failed)
 	}
-	return data, testutil.Strings(told)
+	return data, testkit.Strings(told)
 }
 
 // Every controller with every switch of the configuration's that bears on it, on and off: the experiment is

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.
@@ -286,7 +286,7 @@ func TestBadFiles(t *testing.T) {
 			}
 		})
 	}
-	testutil.Golden(t, "badfiles.txt", testutil.RemoveLists(out.String()))
+	testkit.Golden(t, "badfiles.txt", testkit.RemoveLists(out.String()))
 }
 
 // The error of an unknown key lists all keys. The golden file has no such lists.
@@ -299,7 +299,7 @@ func TestListOfKeys(t *testing.T) {
 	if err == nil {
 		t.Fatal("an unknown key is read")
 	}
-	testutil.CheckList(t, err.Error(), known)
+	testkit.CheckList(t, err.Error(), known)
 }
 
 func ExampleWriteFCT() {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 )
 
 // When the disk of the queue is full, or of the results, or of both, the coordinator says so and waits, and goes on

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // What is wrong with a file to join with is said with its place, and without what it has.
@@ -57,7 +57,7 @@ func TestReadJoin(t *testing.T) {
 	_, err = ReadJoin("nowhere.json")
 	b.WriteString("nowhere\n  " + err.Error() + "\n")
 	t.Chdir(testDir)
-	testutil.Golden(t, "join.txt", b.String())
+	testkit.Golden(t, "join.txt", b.String())
 }
 
 // testDir is where tests begin.

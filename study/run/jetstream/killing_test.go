@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"weir/internal/revision"
-	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/await"
 	"weir/study/run"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 // The script of a sweep, and of one with options that replace what is estimated.
@@ -25,6 +25,6 @@ func TestScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		testutil.Golden(t, c.golden, string(data))
+		testkit.Golden(t, c.golden, string(data))
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testkit"
 	"weir/internal/testkit/labtest"
-	"weir/internal/testkit/testutil"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/lab"
 	"weir/worlds/lab/traffic"
 )
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 func needIperf(t testing.TB) {
 	t.Helper()
-	testutil.RequireProgram(t, "iperf3", "iperf3")
+	testkit.RequireProgram(t, "iperf3", "iperf3")
 }
 
 // between are flows from the dumbbell's client to its server.

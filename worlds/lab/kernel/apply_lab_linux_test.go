@@ -22,7 +22,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/sockdiag"
 	"weir/internal/testkit/labtest"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/lab"
 )
 

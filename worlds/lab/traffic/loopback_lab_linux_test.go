@@ -22,8 +22,8 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil/await"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/await"
+	"weir/internal/testkit/realtime"
 )
 
 // loopback is a configuration of two hosts of this machine's own namespace, that begins

@@ -22,7 +22,7 @@ import (
 	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/internal/netns"
-	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/realtime"
 	"weir/worlds/lab"
 )
 

@@ -10,7 +10,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 	"weir/papers/p4abc"
 	softswitch "weir/worlds/switch"
 	"weir/worlds/switch/control"
@@ -101,7 +101,7 @@ func TestMetricsPage(t *testing.T) {
 		}
 		return regexp.MustCompile(`goversion="[^"]*"`).ReplaceAllString(w.Body.String(), `goversion="…"`)
 	}
-	testutil.Golden(t, "metrics.golden", get())
+	testkit.Golden(t, "metrics.golden", get())
 	alive = false
-	testutil.Golden(t, "metrics-dead.golden", get())
+	testkit.Golden(t, "metrics-dead.golden", get())
 }

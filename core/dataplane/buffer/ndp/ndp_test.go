@@ -14,10 +14,10 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 8) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 8) }
 
 // bench is a switch with two ports: 0 to host 1, 1 to host 2.
 type bench struct {

@@ -13,10 +13,10 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 9) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 9) }
 
 // Frames of the tests: 1050 bytes, which take 840 ns at 10 Gb/s. A product is eight of them.
 const (

@@ -14,7 +14,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	inc, dec, toldd = packet.BoltIncrease, packet.BoltDecrease, packet.BoltTold
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 10) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 10) }
 
 // rig is a switch with ports of 1 Gb/s, 1 µs for 125 bytes: port 0 leads to address 1, the senders', port 1 to address
 // 2, port 2 to address 3.

@@ -14,12 +14,12 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testkit/testutil"
+	"weir/internal/testkit"
 )
 
 const us = unit.Microsecond
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 7) }
+func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 7) }
 
 // rig is a switch whose port 0 leads to address 1, the senders', and port 1 to address 2.
 type rig struct {

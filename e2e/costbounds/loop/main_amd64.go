@@ -1,0 +1,65 @@
+// Loop carries out the runs of an experiment so that callgrind counts the instructions of their loops: without loading,
+// building and reports. It prints how many packet-hops there were. Package costbounds starts it.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"weir/app"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/worlds/sim"
+)
+
+// What valgrind answers (valgrind.h, callgrind.h).
+const (
+	onValgrind = 0x1001
+	dump       = 'C'<<24 | 'T'<<16
+	start      = dump + 4
+	stop       = dump + 5
+)
+
+// request asks valgrind, in a way that does nothing on a processor: 0 without it. Callgrind's own option for counting
+// within one function (--toggle-collect) takes a change of stacks for the function's end, and Go changes them.
+func request(args *[6]uint64) uint64
+
+func main() {
+	hops, err := carryOut(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stdout, hops)
+}
+
+func carryOut(name string) (hops uint64, err error) {
+	if request(&[6]uint64{onValgrind}) == 0 {
+		return 0, fmt.Errorf("this is not valgrind")
+	}
+	r := app.Registry()
+	src, err := r.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	exp, err := plan.Load(r, src, experiment.Options{})
+	if err != nil {
+		return 0, err
+	}
+	for _, run := range plan.Runs(exp) {
+		c, err := run.Config()
+		if err != nil {
+			return 0, err
+		}
+		s, err := sim.New(c)
+		if err != nil {
+			return 0, err
+		}
+		request(&[6]uint64{start})
+		result := s.Run()
+		request(&[6]uint64{dump}) // into a file of its own; the stop forgets what is counted
+		request(&[6]uint64{stop})
+		hops += result.PacketHops
+	}
+	return hops, nil
+}

@@ -1,4 +1,0 @@
-package hostile
-
-// The tests run what the program weir has.
-import _ "weir/app/all"

@@ -1,0 +1,123 @@
+package testkit
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// Archive is a file NAME.txtar with the inputs of several test cases, each followed by the results that are expected
+// (package txtar). Two files of one case have the same stem: their names differ from the last dot on.
+type Archive struct {
+	Name    string // of the file, without folder and suffix
+	Files   []txtar.File
+	path    string
+	comment []byte
+	changed bool
+}
+
+// Archives reads the archives in a folder in the order of their names. Archives that begin with a dot or an underscore
+// are left out. With -update it writes those that Golden has changed when the test ends.
+func Archives(t testing.TB, folder string) []*Archive {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "[^._]*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s has no archive: %v", folder, err)
+	}
+	var archives []*Archive
+	for _, path := range paths {
+		a, err := readArchive(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives = append(archives, a)
+	}
+	t.Cleanup(func() {
+		for _, a := range archives {
+			if err := a.save(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return archives
+}
+
+// readArchive reads one archive.
+func readArchive(path string) (*Archive, error) {
+	parsed, err := txtar.ParseFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Archive{Name: strings.TrimSuffix(filepath.Base(path), ".txtar"), Files: parsed.Files, path: path,
+		comment: parsed.Comment}, nil
+}
+
+// Select returns the files whose names have a suffix, in the archive's order.
+func (a *Archive) Select(suffix string) []txtar.File {
+	var files []txtar.File
+	for _, f := range a.Files {
+		if strings.HasSuffix(f.Name, suffix) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// index returns the place of the file with a name, −1 if there is none.
+func (a *Archive) index(name string) int {
+	return slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+}
+
+// Golden compares text with the archive's file of a name, or with -update replaces the file. A new file follows the
+// last one of its case. The text must be empty or end with a newline, and must have no line of the form "-- name --".
+func (a *Archive) Golden(t *testing.T, name, got string) {
+	t.Helper()
+	if got != "" && !strings.HasSuffix(got, "\n") || len(txtar.Parse([]byte(got)).Files) > 0 {
+		t.Fatalf("%s: an archive cannot have this text: %q", name, got)
+	}
+	at := a.index(name)
+	switch {
+	case *update:
+		a.set(name, got)
+	case at < 0:
+		t.Fatalf("%s has no file %s (go test -update adds it)", a.path, name)
+	case string(a.Files[at].Data) != got:
+		t.Errorf("%s: %s differs (go test -update rewrites it)%s", a.path, name,
+			difference(string(a.Files[at].Data), got))
+	}
+}
+
+// set replaces a file, or adds it behind the last one of its case.
+func (a *Archive) set(name, text string) {
+	at := a.index(name)
+	if at < 0 {
+		at = len(a.Files)
+		for i, f := range a.Files {
+			if stem(f.Name) == stem(name) {
+				at = i + 1
+			}
+		}
+		a.Files = slices.Insert(a.Files, at, txtar.File{Name: name})
+		a.changed = true
+	}
+	if !bytes.Equal(a.Files[at].Data, []byte(text)) {
+		a.Files[at].Data = []byte(text)
+		a.changed = true
+	}
+}
+
+// save writes the archive if it has changed.
+func (a *Archive) save() error {
+	if !a.changed {
+		return nil
+	}
+	return os.WriteFile(a.path, txtar.Format(&txtar.Archive{Comment: a.comment, Files: a.Files}), 0o644)
+}
+
+// stem returns a file's name without what follows its last dot.
+func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }

@@ -1,0 +1,61 @@
+// Package testkit has helpers that tests of several packages share.
+package testkit
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var named = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
+
+// CheckDocTests checks that every test that the doc.go of the package in this
+// folder, or a doc_*.go beside it, names is there or in one of some other folders, and that they name at least so many.
+func CheckDocTests(t *testing.T, atLeast int, others ...string) {
+	t.Helper()
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, _ := filepath.Glob("doc_*.go")
+	for _, name := range parts {
+		more, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			doc = append(doc, more...)
+		}
+	}
+	there := map[string]bool{}
+	files, _ := filepath.Glob("[^._]*_test.go")
+	for _, folder := range others {
+		more, _ := filepath.Glob(filepath.Join(folder, "[^._]*_test.go"))
+		files = append(files, more...)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				there[fn.Name.Name] = true
+			}
+		}
+	}
+	names := named.FindAllString(string(doc), -1)
+	for _, n := range names {
+		if !there[n] {
+			t.Errorf("doc.go names %s, which does not exist", n)
+		}
+	}
+	if len(names) < atLeast {
+		t.Errorf("doc.go names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "), atLeast)
+	}
+}

@@ -1,0 +1,34 @@
+package testkit
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Recipe returns the script of a document that stands between the comments "recipe: begin" and "recipe: end", without
+// its indentation.
+func Recipe(t testing.TB, file string) string {
+	t.Helper()
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "<!-- recipe: begin -->\n")
+	shown, _, ok := strings.Cut(rest, "<!-- recipe: end -->")
+	if !ok {
+		t.Fatalf("%s has no recipe", file)
+	}
+	var lines []string
+	for _, l := range strings.Split(shown, "\n") {
+		lines = append(lines, strings.TrimPrefix(l, "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// InNamespace returns the arguments of a command that runs a script by sh -e in a network namespace with a loopback,
+// and with a folder for names of further namespaces.
+func InNamespace(script string) []string {
+	return []string{"unshare", "--net", "--mount", "sh", "-c",
+		"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec sh -e -c \"$1\"", "sh", script}
+}

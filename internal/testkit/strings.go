@@ -1,0 +1,12 @@
+package testkit
+
+import "fmt"
+
+// Strings returns the texts of values that print themselves, such as warnings.
+func Strings[T fmt.Stringer](all []T) []string {
+	var texts []string
+	for _, x := range all {
+		texts = append(texts, x.String())
+	}
+	return texts
+}
