@@ -123,7 +123,7 @@ func swept(t *testing.T) *looked {
 		t.Fatal(err)
 	}
 	s := serveAs(t, dir, func(o *live.Options) {
-		o.Join, o.Account = "weir worker --join results/.workers/join.json", jetstream.Told
+		o.Join, o.Account = "weir worker --join results/.workers/join.json", jetstream.ReadAccounts
 		o.Runner = func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error) {
 			return jetstream.New(jetstream.Config{Registry: app.Registry(), Revision: revision.This(), Listen: listens,
 				Keys: filepath.Join(dir, ".workers"), Jobs: -1, OnNotice: notice, OnStatus: func(s jetstream.Status) {

@@ -80,7 +80,7 @@ func (c *Coordinator) Account(dir string, interrupted bool) []results.Execution 
 	c.interrupted = c.interrupted || interrupted
 	j := c.journal
 	if j == nil { // nothing had to be carried out
-		return Told(dir)
+		return ReadAccounts(dir)
 	}
 	return j.End(nil, interrupted)
 }

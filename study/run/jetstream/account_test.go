@@ -53,7 +53,7 @@ func TestAccount(t *testing.T) {
 				r.Events++
 				return r.Json(true)
 			}}, j)
-			until(t, "a refusal", func() bool { return p.told.has("architecture m68k") })
+			until(t, "a refusal", func() bool { return p.notices.has("architecture m68k") })
 			p.worker(Worker{Name: "honest"}, j)
 		})
 		o, _, err := p.execute(t.Context(), sweepOf(t, 40))
@@ -254,7 +254,7 @@ func TestJournal(t *testing.T) {
 	j.Begin(results.ByWorkers, withoutSecrets("nats://me:secret@a:1,nats://b:2"))
 	j.made("1", "w")
 	j.trust("w")
-	j.setAside("x", "why", 3)
+	j.noteQuarantine("x", "why", 3)
 	for _, traced := range []string{"", "other ports"} {
 		again, err := openJournal(name, traced)
 		if err != nil {

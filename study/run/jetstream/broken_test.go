@@ -49,7 +49,7 @@ func broken(t *testing.T, coordinator bool) {
 		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 	}
 	p.same(want)
-	t.Logf("%v; %q", c.Status(), p.told.texts())
+	t.Logf("%v; %q", c.Status(), p.notices.texts())
 	p.end()
 }
 

@@ -137,7 +137,7 @@ type task struct {
 	began  []*member   // that took it and have not reported
 	lost   []string    // names of workers that did not come back with it
 	errors []complaint // what workers reported
-	tries  int         // how often it has been published anew
+	tries  int         // count of further publications
 	over   bool
 	queued bool    // it has been published
 	by     *member // who has made what was taken
@@ -154,7 +154,7 @@ func (t *task) holder() *member {
 	return t.began[len(t.began)-1]
 }
 
-// suffix tells the messages of a run apart that is published anew.
+// suffix distinguishes the messages of a run that is published several times.
 func (t *task) suffix() string {
 	if t.tries == 0 {
 		return ""

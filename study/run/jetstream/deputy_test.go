@@ -125,7 +125,7 @@ func TestNoDeputies(t *testing.T) {
 		})
 		o, _, err := p.execute(t.Context(), s)
 		if err != nil || o.Missing+len(o.Failed) > 0 {
-			t.Fatalf("%v, %+v, %q", err, o, p.told.texts())
+			t.Fatalf("%v, %+v, %q", err, o, p.notices.texts())
 		}
 		p.same(want)
 	})
@@ -161,8 +161,8 @@ func TestForgedAnnouncements(t *testing.T) {
 			return bytes.Replace(data, []byte(`"number":`), []byte(`"number":1`), 1)
 		}
 		for _, known := range []string{public, ""} {
-			said := &told{}
-			w := &working{Worker: Worker{Name: "w", Revision: revision.This(), OnNotice: said.hear}, coordinator: known,
+			said := &notices{}
+			w := &working{Worker: Worker{Name: "w", Revision: revision.This(), OnNotice: said.add}, coordinator: known,
 				conn: conn, ctx: t.Context(), sweeps: map[sweep]*serving{}, numbers: map[sweep]uint64{},
 				wake: make(chan struct{}, 1)}
 			for i, x := range []struct {
@@ -250,12 +250,12 @@ func TestFlood(t *testing.T) {
 		if len(c.members) > mostMembers || after.HeapAlloc > before.HeapAlloc+40e6 {
 			t.Errorf("%d members, %d MB more than before", len(c.members), (after.HeapAlloc-before.HeapAlloc)>>20)
 		}
-		for _, text := range p.told.texts() {
+		for _, text := range p.notices.texts() {
 			if len(text) > 3*longestError || strings.Contains(text, "\x1b") {
 				t.Errorf("a notice of %d bytes: %.200q", len(text), text)
 			}
 		}
-		if n := len(p.told.texts()); n > 2*mostNoticed {
+		if n := len(p.notices.texts()); n > 2*mostNoticed {
 			t.Errorf("%d notices", n)
 		}
 	})

@@ -63,7 +63,7 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		await.Until(t, "60 results", func() bool { return made.Load() >= 60 })
 		fill(t, ballast)
 		close(full)
-		await.Until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
+		await.Until(t, "it says that the disk is full", func() bool { return p.notices.has(says) })
 		if err := os.Remove(ballast); err != nil {
 			t.Error(err)
 		}
@@ -73,10 +73,10 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 	}
 	p.same(want)
-	if !p.told.has(says) || !p.told.has("it goes on") {
-		t.Errorf("%q", p.told.texts())
+	if !p.notices.has(says) || !p.notices.has("it goes on") {
+		t.Errorf("%q", p.notices.texts())
 	}
-	t.Logf("%v; %q", c.Status(), p.told.texts())
+	t.Logf("%v; %q", c.Status(), p.notices.texts())
 }
 
 // fill writes a file until nothing more can be written to its disk.

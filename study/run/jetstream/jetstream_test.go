@@ -101,10 +101,10 @@ func TestLiar(t *testing.T) {
 					t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 				}
 				p.same(want)
-				if status := c.Status(); status.SetAside != 1 || !p.told.has("liar is set aside") {
-					t.Errorf("%+v, %q", status, p.told.texts())
+				if status := c.Status(); status.SetAside != 1 || !p.notices.has("liar is set aside") {
+					t.Errorf("%+v, %q", status, p.notices.texts())
 				}
-				t.Logf("%q", p.told.texts())
+				t.Logf("%q", p.notices.texts())
 			})
 		}
 	}
@@ -127,7 +127,7 @@ func TestNonsense(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
 				p.worker(Worker{Name: "liar", change: change}, j)
-				until(t, "it is found out", func() bool { return p.told.has("liar is set aside") })
+				until(t, "it is found out", func() bool { return p.notices.has("liar is set aside") })
 				p.worker(Worker{Name: "honest"}, j)
 			})
 			o, _, err := p.execute(t.Context(), s)
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 				!strings.Contains(err.Error(), "lets nobody in without credentials") {
 				t.Error(err)
 			}
-			until(t, "a refusal", func() bool { return p.told.has("architecture m68k") })
+			until(t, "a refusal", func() bool { return p.notices.has("architecture m68k") })
 			p.worker(Worker{Name: "same"}, j)
 		})
 		o, c, err := p.execute(t.Context(), s)

@@ -74,12 +74,12 @@ func (j *journal) made(id, worker string) { j.Write(remote.JournalEntry{Made: id
 
 func (j *journal) trust(worker string) { j.Write(remote.JournalEntry{Worker: worker, Trusted: true}) }
 
-// setAside notes that the results of a worker are not taken, why, and the number of its results that are held.
-func (j *journal) setAside(worker, why string, held int) {
+// noteQuarantine writes that a worker is in quarantine, the reason, and the number of its results that are held.
+func (j *journal) noteQuarantine(worker, why string, held int) {
 	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.Brief(why), Held: held, At: results.Now()})
 }
 
-// Told returns the accounts in the journal of a results folder: of executions that go on, or were killed.
-func Told(dir string) []results.Execution {
+// ReadAccounts returns the accounts in the journal of a results folder: of executions that go on, or were killed.
+func ReadAccounts(dir string) []results.Execution {
 	return remote.ReadAccounts(filepath.Join(queueFolder(dir), journalFile))
 }

@@ -99,7 +99,7 @@ func TestReportedTwice(t *testing.T) {
 			})
 			o, c, err := p.execute(t.Context(), s)
 			if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
-				t.Fatalf("%v, %+v, %v, %q", err, o, c.Status(), p.told.texts())
+				t.Fatalf("%v, %+v, %v, %q", err, o, c.Status(), p.notices.texts())
 			}
 			p.same(want)
 		})

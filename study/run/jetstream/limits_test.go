@@ -212,7 +212,9 @@ func TestDiskLimit(t *testing.T) {
 		p.guests(func(j *Join) {
 			for _, name := range []string{"a", "b", "c"} {
 				p.worker(Worker{Name: name, Largest: input - 1}, j)
-				until(t, "a refusal", func() bool { return p.told.has(name + " takes no part: the experiment cannot be loaded") })
+				until(t, "a refusal", func() bool {
+					return p.notices.has(name + " takes no part: the experiment cannot be loaded")
+				})
 			}
 			p.worker(Worker{Name: "d"}, j)
 		})
@@ -220,8 +222,8 @@ func TestDiskLimit(t *testing.T) {
 		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Lost > 0 {
 			t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
 		}
-		if !p.told.has(fmt.Sprintf("it has %d bytes, and this worker takes %d at most", input, input-1)) {
-			t.Errorf("%q", p.told.texts())
+		if !p.notices.has(fmt.Sprintf("it has %d bytes, and this worker takes %d at most", input, input-1)) {
+			t.Errorf("%q", p.notices.texts())
 		}
 	})
 }
@@ -240,7 +242,9 @@ func TestUnfit(t *testing.T) {
 		enough := float64(int64(1) << (20 + class))
 		p.guests(func(j *Join) {
 			p.worker(Worker{Name: "small", Memory: enough - 1}, j)
-			until(t, "a notice", func() bool { return p.told.has("MB of memory, and no worker gives a run so much: it waits") })
+			until(t, "a notice", func() bool {
+				return p.notices.has("MB of memory, and no worker gives a run so much: it waits")
+			})
 			p.worker(Worker{Name: "large", Memory: enough}, j)
 		})
 		o, c, err := p.execute(t.Context(), s)
@@ -252,8 +256,8 @@ func TestUnfit(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 		}
-		if n := p.told.count("no worker gives a run so much"); n != 1 {
-			t.Errorf("told %d times: %q", n, p.told.texts())
+		if n := p.notices.count("no worker gives a run so much"); n != 1 {
+			t.Errorf("told %d times: %q", n, p.notices.texts())
 		}
 	})
 }
@@ -293,7 +297,7 @@ func TestLimitsOfOne(t *testing.T) {
 		})
 		o, c, err := p.execute(t.Context(), s)
 		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
-			t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.told.texts())
+			t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.notices.texts())
 		}
 		p.same(want)
 	})

@@ -153,9 +153,9 @@ func (c *Coordinator) noticeWorker(format string, args ...any) {
 	c.say(format, args...)
 }
 
-// stranger reports whether nothing of a worker is taken: it has not said which program it is, or is another. The lock
-// is held.
-func (m *member) stranger() bool { return m.refused || !m.known }
+// isUntrusted reports whether results of a worker are refused because it runs another program, or has not reported
+// which. The lock is held.
+func (m *member) isUntrusted() bool { return m.refused || !m.known }
 
 // knows reports whether a worker has said hello before, to a coordinator that was killed since.
 func (j *journal) knows(id string) bool { return j.greeted[id] }

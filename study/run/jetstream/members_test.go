@@ -29,7 +29,9 @@ func TestTwoNames(t *testing.T) {
 		p.guests(func(j *Join) {
 			p.worker(Worker{Name: "one", change: altered(t)}, j)
 			p.worker(Worker{Name: "two", change: altered(t)}, j)
-			until(t, "both to be found", func() bool { return p.told.has("one is set aside") && p.told.has("two is set aside") })
+			until(t, "both to be found", func() bool {
+				return p.notices.has("one is set aside") && p.notices.has("two is set aside")
+			})
 			p.worker(Worker{Name: "honest"}, j)
 		})
 		o, _, err := p.execute(t.Context(), s)

@@ -63,7 +63,7 @@ func (c *Coordinator) part(msg *nats.Msg) {
 	}
 	c.lock.Lock()
 	m := c.knownMember(p.Worker, "")
-	if m == nil || m.stranger() || m.bad != "" {
+	if m == nil || m.isUntrusted() || m.bad != "" {
 		c.lock.Unlock()
 		return
 	}

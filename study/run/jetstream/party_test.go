@@ -93,34 +93,34 @@ func here(t testing.TB, s *experiment.Spec) map[string]string {
 	return files
 }
 
-// told are the notices of a test.
-type told struct {
+// notices collects the notices of a test.
+type notices struct {
 	lock sync.Mutex
 	all  []string
 }
 
-func (o *told) hear(text string) {
+func (o *notices) add(text string) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	o.all = append(o.all, text)
 }
 
 // has reports whether one has this part.
-func (o *told) has(part string) bool {
+func (o *notices) has(part string) bool {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	return slices.ContainsFunc(o.all, func(s string) bool { return strings.Contains(s, part) })
 }
 
 // texts are all notices until now.
-func (o *told) texts() []string {
+func (o *notices) texts() []string {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	return slices.Clone(o.all)
 }
 
 // count is how many have this part.
-func (o *told) count(part string) (n int) {
+func (o *notices) count(part string) (n int) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	for _, s := range o.all {
@@ -144,7 +144,7 @@ func until(t testing.TB, what string, holds func() bool) {
 type party struct {
 	*network // nil: TCP
 	t        testing.TB
-	told     *told
+	notices  *notices
 	config   Config
 	dir      string
 	join     chan string
@@ -171,10 +171,10 @@ func (p *party) connect(n *network) {
 
 // newTCPParty returns a party whose server listens.
 func newTCPParty(t testing.TB) *party {
-	p := &party{t: t, told: &told{}, dir: t.TempDir(), join: make(chan string, 1)}
+	p := &party{t: t, notices: &notices{}, dir: t.TempDir(), join: make(chan string, 1)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.config = Config{Registry: registry(), Revision: revision.This(), Listen: "127.0.0.1:0", Jobs: -1,
-		OnNotice: p.told.hear,
+		OnNotice: p.notices.add,
 		joined:   func(file string) { p.join <- file }}
 	t.Cleanup(p.end)
 	return p
@@ -219,7 +219,7 @@ func (p *party) end() {
 // worker adds one. What it returns ends it.
 func (p *party) worker(w Worker, j *Join) context.CancelFunc {
 	ctx, stop := context.WithCancel(p.ctx)
-	w.OnNotice = p.told.hear
+	w.OnNotice = p.notices.add
 	if w.Registry == nil {
 		w.Registry = registry()
 	}
@@ -258,7 +258,7 @@ func (p *party) guests(come func(j *Join)) {
 func (p *party) execute(ctx context.Context, s *experiment.Spec) (*results.Outcome, *Coordinator, error) {
 	c := New(p.config)
 	o, err := run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: c, OnProgress: p.progress,
-		OnNotice: p.told.hear})
+		OnNotice: p.notices.add})
 	return o, c, err
 }
 

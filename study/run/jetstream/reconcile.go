@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// watch starts the server anew when it could not write, and can again.
+// watch restarts the server when it could not write, and can again.
 func (c *Coordinator) watch() {
 	if c.server == nil || c.server.Sound() {
 		return
@@ -76,7 +76,7 @@ func (c *Coordinator) reconcile() {
 	c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
 }
 
-// mostLeft is how often in a row nothing is published anew because results have come.
+// mostLeft limits how often in a row runs are not published again because results have come.
 const mostLeft = 5
 
 // publish puts a run into the queue, unless it is there.

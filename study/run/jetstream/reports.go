@@ -26,7 +26,7 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 	c.hands <- struct{}{}
 	if !c.beside(func() {
 		defer func() { <-c.hands }()
-		for isReport && !c.heed(&d) {
+		for isReport && !c.handleResult(&d) {
 			select {
 			case <-c.judges.Done():
 				return
@@ -94,8 +94,8 @@ func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
 	return data, nil, nil
 }
 
-// heed takes a result, and reports whether it is dealt with.
-func (c *Coordinator) heed(d *done) bool {
+// handleResult verifies and stores a worker's result. It returns false if the result has to be handled again later.
+func (c *Coordinator) handleResult(d *done) bool {
 	c.lock.Lock()
 	m, t := c.knownMember(d.Worker, d.Name), c.tasks[d.Run]
 	switch {
@@ -127,13 +127,13 @@ func (c *Coordinator) heed(d *done) bool {
 	defer c.lock.Unlock()
 	t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
 	switch {
-	case m.bad != "" || m.stranger(): // reconcile has a run made again: it could be published without end here
+	case m.bad != "" || m.isUntrusted(): // reconcile has a run made again: it could be published without end here
 		if d.Check {
-			c.anew(t, true)
+			c.requeue(t, true)
 		}
 	case wrong != nil:
-		c.setAside(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
-		c.anew(t, d.Check)
+		c.quarantine(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
+		c.requeue(t, d.Check)
 	case d.Check:
 		c.compare(t, m, d, data)
 	case d.Error != "":
@@ -182,7 +182,7 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 			c.give(t, outcome{err: err})
 		default:
 			for _, r := range t.errors {
-				c.setAside(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
+				c.quarantine(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
 			}
 			t.by, t.digest = c.member(c.own, "this process"), remote.Digest(data)
 			c.give(t, outcome{data: data})
@@ -207,7 +207,7 @@ func (t *task) limited() (all []*member) {
 	return all
 }
 
-// later publishes a run anew when others have had time to be free. The lock is held.
+// later publishes a run again when other workers have had time to become free. The lock is held.
 func (c *Coordinator) later(t *task) {
 	c.beside(func() {
 		select {

@@ -123,13 +123,13 @@ func (s *Server) Address() string {
 }
 
 // Sound reports whether all of it can write. A stream that could not write once, because its disk was full, does not
-// try again before the server starts anew; of what it cannot know JetStream stops altogether.
+// try again before the server restarts; of what it cannot know JetStream stops altogether.
 func (s *Server) Sound() bool {
 	of := s.now()
 	return of.JetStreamEnabled() && of.Healthz(nil).Error == ""
 }
 
-// Restart ends it and starts it anew at the same address, with what its files have. Who was connected comes back.
+// Restart stops the server and starts it at the same address, with the content of its files. Clients connect again.
 func (s *Server) Restart() error {
 	s.Close()
 	return s.start()

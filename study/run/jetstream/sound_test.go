@@ -36,8 +36,8 @@ func TestServerStartsAgain(t *testing.T) {
 			t.Fatalf("%v, %+v", err, o)
 		}
 		p.same(want)
-		if !p.told.has("it cannot write into") || !p.told.has("it goes on") {
-			t.Errorf("%q", p.told.texts())
+		if !p.notices.has("it cannot write into") || !p.notices.has("it goes on") {
+			t.Errorf("%q", p.notices.texts())
 		}
 	})
 }

@@ -28,7 +28,7 @@ const quota = "trace_quota: 10 MB\n"
 // traced carries a sweep out by workers, with traces of ports.
 func (p *party) traced(ctx context.Context, s *experiment.Spec, ports ...string) (*results.Outcome, error) {
 	return run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: New(p.config), Trace: ports,
-		OnProgress: p.progress, OnNotice: p.told.hear})
+		OnProgress: p.progress, OnNotice: p.notices.add})
 }
 
 // tracedHere is what one machine gives.
@@ -68,7 +68,7 @@ func TestTracesOfWorkers(t *testing.T) {
 			p.guests(func(j *Join) {
 				if x.change != nil {
 					p.worker(Worker{Name: "liar", change: x.change}, j)
-					until(t, "the liar to be found", func() bool { return p.told.has("liar is set aside") })
+					until(t, "the liar to be found", func() bool { return p.notices.has("liar is set aside") })
 				}
 				p.worker(Worker{Name: "a"}, j)
 				p.worker(Worker{Name: "b"}, j)
@@ -82,8 +82,8 @@ func TestTracesOfWorkers(t *testing.T) {
 			if err != nil || o.Missing > 0 || len(o.Failed) > 0 || o.Traces != 10 {
 				t.Fatalf("%v, %d missing, %d traces, failed %v", err, o.Missing, o.Traces, o.Failed)
 			}
-			if p.same(want); !p.told.has(x.said) {
-				t.Errorf("nobody said %q: %q", x.said, p.told.texts())
+			if p.same(want); !p.notices.has(x.said) {
+				t.Errorf("nobody said %q: %q", x.said, p.notices.texts())
 			}
 		})
 	}

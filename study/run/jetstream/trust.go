@@ -131,7 +131,7 @@ func (c *Coordinator) fitsHere(t *task) bool {
 	return c.Memory == 0 || plan.EstimateMemory(t.Run) <= c.Memory
 }
 
-// again publishes a run anew. The lock is held.
+// again publishes a run again. The lock is held.
 func (c *Coordinator) again(t *task) {
 	t.tries++
 	suffix := t.suffix()
@@ -144,8 +144,8 @@ func (c *Coordinator) again(t *task) {
 	})
 }
 
-// anew has a run, or the check of one, made by somebody else than who gave what cannot be taken. The lock is held.
-func (c *Coordinator) anew(t *task, checked bool) {
+// requeue assigns a run, or the check of one, to another worker, because its result was refused. The lock is held.
+func (c *Coordinator) requeue(t *task, checked bool) {
 	if k := c.checks[t.ID]; checked {
 		if k != nil {
 			c.recheck(k)
@@ -331,7 +331,7 @@ func (c *Coordinator) judge(t *task, gave map[*member]string) {
 		right := remote.Digest(data)
 		for m, digest := range gave {
 			if err != nil || digest != right {
-				c.setAside(m, fmt.Sprintf("its result of %s is not what the run gives", nameOf(t)))
+				c.quarantine(m, fmt.Sprintf("its result of %s is not what the run gives", nameOf(t)))
 			}
 		}
 		if k.of.bad == "" {
@@ -343,15 +343,15 @@ func (c *Coordinator) judge(t *task, gave map[*member]string) {
 	})
 }
 
-// setAside takes nothing more of a worker, and has all that it has made made again. The lock is held.
-func (c *Coordinator) setAside(m *member, why string) {
+// quarantine refuses further results of a worker, and requeues the runs that it has made. The lock is held.
+func (c *Coordinator) quarantine(m *member, why string) {
 	if m.bad != "" || m.id == c.own {
 		return
 	}
 	m.bad = why
 	c.conn.Publish(c.sweep.subject("wake"), []byte(m.id)) // so that it asks, and is refused
 	n := len(m.held)
-	c.journal.setAside(m.id, why, n)
+	c.journal.noteQuarantine(m.id, why, n)
 	for _, h := range m.held {
 		h.t.by = nil
 		c.again(h.t)

@@ -62,11 +62,11 @@ func (p *party) finish(s *experiment.Spec, want map[string]string, again int) {
 	p.t.Helper()
 	o, _, err := p.execute(p.t.Context(), s)
 	if err != nil || o.Missing+len(o.Failed) > 0 {
-		p.t.Fatalf("%v, %+v, %q", err, o, p.told.texts())
+		p.t.Fatalf("%v, %+v, %q", err, o, p.notices.texts())
 	}
 	p.same(want)
-	if n := p.told.count("it is queued again"); n != again {
-		p.t.Errorf("%d runs were queued again, want %d: %q", n, again, p.told.texts())
+	if n := p.notices.count("it is queued again"); n != again {
+		p.t.Errorf("%d runs were queued again, want %d: %q", n, again, p.notices.texts())
 	}
 }
 

@@ -232,7 +232,7 @@ func (r *Runner) adopt(b *batch) (of bool) {
 	return of
 }
 
-// kept reports whether the results folder has a run, and it is not wanted anew.
+// kept reports whether the results folder has a run that need not be made again.
 func (r *Runner) kept(id string) bool {
 	return !r.work.Fresh && results.HasRun(r.work.Dir, id)
 }

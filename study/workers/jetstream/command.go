@@ -109,7 +109,7 @@ func joinOf(f *workers.ServerFlags) (*queue.Join, error) {
 }
 
 // Account returns what happened to a sweep, by the journal of its results folder.
-func (Driver) Account(dir string) []results.Execution { return queue.Told(dir) }
+func (Driver) Account(dir string) []results.Execution { return queue.ReadAccounts(dir) }
 
 // Work carries runs out until the context ends.
 func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machine) error {
