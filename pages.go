@@ -1,10 +1,9 @@
-// Package pages is the documentation: the pages of this repository, which the program carries with it, so that somebody
-// who has nothing but the program can read them.
+// Package pages embeds the documentation of this repository, so that the program can print it (`weir docs`).
 package pages
 
 import "embed"
 
-// Files are README.md and the other pages of the root folder, and the folder docs, with their pictures.
+// Files has README.md and the other pages of the root folder, and the folder docs with its pictures.
 //
-//go:embed README.md CONTRIBUTING.md CHANGELOG.md LICENSE CITATION.cff docs
+//go:embed README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE CITATION.cff docs
 var Files embed.FS
