@@ -168,8 +168,8 @@ type outcome struct {
 	err  error
 }
 
-// Traces says that workers bring the traces of runs along.
-func (c *Coordinator) Traces() {}
+// Traces reports that workers deliver the traces of runs.
+func (c *Coordinator) Traces() bool { return true }
 
 // Room is more than any number of workers takes at a time.
 func (c *Coordinator) Room() int { return 4096 }
