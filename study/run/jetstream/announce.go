@@ -27,8 +27,8 @@ func (a *announcer) addClass(class int) bool {
 	return true
 }
 
-// classes returns the classes of the runs that were handed over.
-func (a *announcer) classes() []int {
+// listClasses returns the classes of the runs that were handed over.
+func (a *announcer) listClasses() []int {
 	a.lock.Lock()
 	defer a.lock.Unlock()
 	return a.hello.Classes

@@ -2,16 +2,16 @@ package jetstream
 
 import "sync"
 
-// background runs functions next to the coordinator's callers, until it is ended.
+// background runs functions next to the coordinator's callers, until awaitAll.
 type background struct {
 	group sync.WaitGroup
 	lock  sync.Mutex
-	over  bool // end waits for the group, to which no function is added any more
+	over  bool // awaitAll waits for the group, to which no function is added any more
 }
 
-// start runs a function in a goroutine, for which end waits. It reports false, and does not run it, after end has begun:
-// messages still arrive then.
-func (b *background) start(do func()) bool {
+// startFunction runs a function in a goroutine, for which awaitAll waits. After awaitAll has begun, it reports false and
+// does not run the function: messages still arrive then.
+func (b *background) startFunction(do func()) bool {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	if b.over {
@@ -21,8 +21,8 @@ func (b *background) start(do func()) bool {
 	return true
 }
 
-// end refuses further functions and waits for those that run.
-func (b *background) end() {
+// awaitAll refuses further functions and waits for those that run.
+func (b *background) awaitAll() {
 	b.lock.Lock()
 	b.over = true
 	b.lock.Unlock()

@@ -215,11 +215,11 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if err := c.listen(); err != nil {
 		return err
 	}
-	c.background.start(func() { c.attend(running) })
+	c.background.startFunction(func() { c.attend(running) })
 	if c.Jobs >= 0 {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
 			own: c.own, change: c.change, transport: c.transport}
-		c.background.start(func() {
+		c.background.startFunction(func() {
 			if err := own.Work(running, join); err != nil {
 				c.notice("its own worker: %v", err)
 			}
@@ -399,7 +399,7 @@ func (c *Coordinator) attend(ctx context.Context) {
 			c.inbox = nil
 		}
 		if c.inbox == nil {
-			c.inbox = c.queues.consume(ctx, c.done)
+			c.inbox = c.queues.consumeReports(ctx, c.done)
 		}
 		select {
 		case <-ctx.Done():
@@ -477,7 +477,7 @@ func (c *Coordinator) End() error {
 	if c.ended != nil {
 		c.ended()
 	}
-	c.background.end()
+	c.background.awaitAll()
 	if c.conn != nil {
 		if !c.interrupted && c.queues.js != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -153,7 +153,7 @@ func (c *Config) respond(msg *nats.Msg, v any) {
 
 // noticeWorker issues a notice of a worker, unless there are very many in a minute. The lock is held.
 func (c *Coordinator) noticeWorker(format string, args ...any) {
-	omitted, allowed := c.notices.admit(time.Now())
+	omitted, allowed := c.notices.admitNotice(time.Now())
 	if omitted > 0 {
 		c.say("%d further notices of workers", omitted)
 	}
@@ -168,9 +168,9 @@ type noticeLimit struct {
 	count, omitted int       // in it
 }
 
-// admit counts a notice and reports whether it may be issued. In the first notice of a minute omitted is the number of
+// admitNotice counts a notice and reports whether it may be issued. In the first notice of a minute omitted is the number of
 // notices that were not issued in the minute before.
-func (l *noticeLimit) admit(now time.Time) (omitted int, allowed bool) {
+func (l *noticeLimit) admitNotice(now time.Time) (omitted int, allowed bool) {
 	if now.Sub(l.start) > time.Minute {
 		omitted = l.omitted
 		*l = noticeLimit{start: now}

@@ -93,7 +93,7 @@ func (c *Coordinator) part(msg *nats.Msg) {
 		c.respond(msg, received{Bytes: have})
 		return
 	}
-	c.background.start(func() {
+	c.background.startFunction(func() {
 		if remote.Digest(x.data) != p.Digest {
 			return // the report will not find it
 		}

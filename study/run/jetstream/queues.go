@@ -17,9 +17,9 @@ type queues struct {
 	results jetstream.ObjectStore
 }
 
-// consume passes the reports of workers to receive, from the first one that is there. It returns nil if the server does
+// consumeReports passes the reports of workers to receive, from the first one that is there. It returns nil if the server does
 // not answer.
-func (q *queues) consume(ctx context.Context, receive jetstream.MessageHandler) jetstream.ConsumeContext {
+func (q *queues) consumeReports(ctx context.Context, receive jetstream.MessageHandler) jetstream.ConsumeContext {
 	const name = "coordinator"
 	ctx, cancel := context.WithTimeout(ctx, answer(0))
 	defer cancel()
@@ -36,8 +36,8 @@ func (q *queues) consume(ctx context.Context, receive jetstream.MessageHandler) 
 	return x
 }
 
-// remove takes a report out of its stream.
-func (q *queues) remove(msg jetstream.Msg) {
+// removeReport takes a report out of its stream.
+func (q *queues) removeReport(msg jetstream.Msg) {
 	about, err := msg.Metadata()
 	if err != nil {
 		return
@@ -52,8 +52,8 @@ func (q *queues) remove(msg jetstream.Msg) {
 // errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
 var errGone = errors.New("what it says to have made is not there")
 
-// drop takes a result that was dealt with out of the store.
-func (q *queues) drop(d *done) {
+// dropResult takes a result that was dealt with out of the store.
+func (q *queues) dropResult(d *done) {
 	if len(d.Data) == 0 && d.Digest != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
@@ -61,8 +61,8 @@ func (q *queues) drop(d *done) {
 	}
 }
 
-// fetch is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
-func (q *queues) fetch(d *done) (data []byte, wrong, err error) {
+// fetchResult is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
+func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 	if data = d.Data; len(data) == 0 {
 		switch d.Digest {
 		case "":
@@ -88,8 +88,8 @@ func (q *queues) fetch(d *done) (data []byte, wrong, err error) {
 	return data, nil, nil
 }
 
-// waiting returns by name the queues of some classes, and whether messages wait there for a worker.
-func (q *queues) waiting(ctx context.Context, classes []int) (map[string]bool, error) {
+// listWaiting returns by name the queues of some classes, and whether messages wait there for a worker.
+func (q *queues) listWaiting(ctx context.Context, classes []int) (map[string]bool, error) {
 	waits := map[string]bool{}
 	for _, class := range classes {
 		for _, kind := range []string{"run", "check"} {
@@ -104,8 +104,8 @@ func (q *queues) waiting(ctx context.Context, classes []int) (map[string]bool, e
 	return waits, nil
 }
 
-// purge removes the message of a subject from the queue.
-func (q *queues) purge(ctx context.Context, subject string) error {
+// purgeSubject removes the message of a subject from the queue.
+func (q *queues) purgeSubject(ctx context.Context, subject string) error {
 	s, err := q.js.Stream(ctx, q.sweep.runs())
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (q *queues) purge(ctx context.Context, subject string) error {
 func (q *queues) republish(subject string, j job, isReplaced bool) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if isReplaced {
-			if err := q.purge(ctx, subject); err != nil {
+			if err := q.purgeSubject(ctx, subject); err != nil {
 				return err
 			}
 		}

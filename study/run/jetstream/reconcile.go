@@ -35,7 +35,7 @@ func (c *Coordinator) reconcile() {
 	if err != nil {
 		return
 	}
-	waits, err := c.queues.waiting(ctx, c.announcer.classes())
+	waits, err := c.queues.listWaiting(ctx, c.announcer.listClasses())
 	if err != nil {
 		return
 	}

@@ -23,7 +23,7 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 	var d done
 	isReport := t != nil && decode(msg.Data(), &d) && d.Run == id // of an execution before, or of no worker's
 	c.hands <- struct{}{}
-	if !c.background.start(func() {
+	if !c.background.startFunction(func() {
 		defer func() { <-c.hands }()
 		for isReport && !c.heed(&d) {
 			select {
@@ -32,9 +32,9 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 			case <-time.After(time.Second):
 			}
 		}
-		c.queues.remove(msg)
+		c.queues.removeReport(msg)
 		if isReport {
-			c.queues.drop(&d)
+			c.queues.dropResult(&d)
 		}
 	}) {
 		<-c.hands // the coordinator has ended: it comes again for the one that goes on with the sweep
@@ -61,7 +61,7 @@ func (c *Coordinator) heed(d *done) bool {
 	var wrong error
 	if d.Error == "" && believed {
 		var err error
-		switch data, wrong, err = c.queues.fetch(d); {
+		switch data, wrong, err = c.queues.fetchResult(d); {
 		case errors.Is(err, errGone):
 			d.Error = err.Error()
 		case err != nil:
@@ -119,8 +119,8 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		c.give(t, outcome{err: errors.New(d.Error)})
 		return
 	}
-	c.background.start(func() {
-		data, err := c.verifier.make(t)
+	c.background.startFunction(func() {
+		data, err := c.verifier.makeRun(t)
 		c.lock.Lock()
 		defer c.lock.Unlock()
 		switch {
@@ -157,7 +157,7 @@ func (t *task) limited() (all []*member) {
 
 // later publishes a run anew when others have had time to be free. The lock is held.
 func (c *Coordinator) later(t *task) {
-	c.background.start(func() {
+	c.background.startFunction(func() {
 		select {
 		case <-c.verifier.judges.Done():
 			return

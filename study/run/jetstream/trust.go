@@ -76,15 +76,15 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 	t.began = append(t.began[:0], m)
 	if len(t.lost) > mostLosses {
 		c.give(t, outcome{err: fmt.Errorf("%d workers were lost with it: %s", len(t.lost), strings.Join(t.lost, ", "))})
-		go c.queues.take(t)
+		go c.queues.takeRun(t)
 	}
 }
 
-// take takes a run out of the queue, for it ends those who carry it out.
-func (q *queues) take(t *task) {
+// takeRun takes a run out of the queue, for it ends those who carry it out.
+func (q *queues) takeRun(t *task) {
 	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 	defer cancel()
-	q.purge(ctx, q.sweep.run(t.class, t.ID, t.suffix()))
+	q.purgeSubject(ctx, q.sweep.run(t.class, t.ID, t.suffix()))
 }
 
 // far hears how far a run is.
@@ -113,7 +113,7 @@ func (c *Config) fitsHere(t *task) bool {
 func (c *Coordinator) again(t *task) {
 	t.tries++
 	suffix := t.suffix()
-	c.background.start(func() {
+	c.background.startFunction(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
 		if c.queues.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops}) == nil {

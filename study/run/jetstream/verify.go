@@ -38,14 +38,14 @@ type check struct {
 // not are those who are not to make it: who has made the run, and who could not make it again.
 func (k *check) not() []*member { return append(slices.Clone(k.unable), k.of) }
 
-// make makes a run here.
-func (v *verifier) make(t *task) ([]byte, error) {
+// makeRun makes a run here.
+func (v *verifier) makeRun(t *task) ([]byte, error) {
 	return run.Traced(v.judges, t.Run, v.c.ports[t.Run.Index], &v.c.work.Tracing, v.c.work.Executable, 1, nil)
 }
 
-// check has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on a
+// startCheck has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on a
 // lie; else by another worker. The lock is held.
-func (v *verifier) check(t *task, m *member) {
+func (v *verifier) startCheck(t *task, m *member) {
 	k := &check{t: t, of: m, digest: t.digest}
 	v.checks[t.ID] = k
 	if v.c.Verify == VerifyAll && v.c.fitsHere(t) {
@@ -70,7 +70,7 @@ func (v *verifier) recheck(k *check) {
 		return
 	}
 	j := k.job()
-	v.c.background.start(func() {
+	v.c.background.startFunction(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
 		if v.c.queues.publish(ctx, v.c.sweep.check(k.t.class, k.t.ID), j) == nil {
@@ -123,7 +123,7 @@ func (v *verifier) passed(k *check) {
 		for _, h := range all {
 			v.c.keep(m, h.t, h.data)
 			if h.t != k.t && v.c.isChecked(h.first) {
-				v.check(h.t, m)
+				v.startCheck(h.t, m)
 			}
 		}
 	}
@@ -141,8 +141,8 @@ func (v *verifier) judge(t *task, gave map[*member]string) {
 		return
 	}
 	k.judging = true
-	v.c.background.start(func() {
-		data, err := v.make(t)
+	v.c.background.startFunction(func() {
+		data, err := v.makeRun(t)
 		v.c.lock.Lock()
 		defer v.c.lock.Unlock()
 		if v.judges.Err() != nil {
@@ -229,12 +229,12 @@ func (v *verifier) made(t *task, m *member, digest string, data []byte) {
 	case m.trusted:
 		v.c.keep(m, t, data)
 		if v.c.isChecked(first) {
-			v.check(t, m)
+			v.startCheck(t, m)
 		}
 	default:
 		m.held = append(m.held, held{t, data, first})
 		if len(m.held) == 1 {
-			v.check(t, m)
+			v.startCheck(t, m)
 		}
 	}
 }
