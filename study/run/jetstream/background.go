@@ -9,8 +9,8 @@ type background struct {
 	over  bool // awaitAll waits for the group, to which no function is added any more
 }
 
-// startFunction runs a function in a goroutine, for which awaitAll waits. After awaitAll has begun, it reports false and
-// does not run the function: messages still arrive then.
+// startFunction runs a function in a goroutine, for which awaitAll waits. After awaitAll has begun, it reports false
+// and does not run the function: messages still arrive then.
 func (b *background) startFunction(do func()) bool {
 	b.lock.Lock()
 	defer b.lock.Unlock()

@@ -168,8 +168,8 @@ type noticeLimit struct {
 	count, omitted int       // in it
 }
 
-// admitNotice counts a notice and reports whether it may be issued. In the first notice of a minute omitted is the number of
-// notices that were not issued in the minute before.
+// admitNotice counts a notice and reports whether it may be issued. In the first notice of a minute omitted is the
+// number of notices that were not issued in the minute before.
 func (l *noticeLimit) admitNotice(now time.Time) (omitted int, allowed bool) {
 	if now.Sub(l.start) > time.Minute {
 		omitted = l.omitted

@@ -17,8 +17,8 @@ type queues struct {
 	results jetstream.ObjectStore
 }
 
-// consumeReports passes the reports of workers to receive, from the first one that is there. It returns nil if the server does
-// not answer.
+// consumeReports passes the reports of workers to receive, from the first one that is there. It returns nil if the
+// server does not answer.
 func (q *queues) consumeReports(ctx context.Context, receive jetstream.MessageHandler) jetstream.ConsumeContext {
 	const name = "coordinator"
 	ctx, cancel := context.WithTimeout(ctx, answer(0))
@@ -61,7 +61,8 @@ func (q *queues) dropResult(d *done) {
 	}
 }
 
-// fetchResult is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
+// fetchResult is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there:
+// errGone.
 func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 	if data = d.Data; len(data) == 0 {
 		switch d.Digest {

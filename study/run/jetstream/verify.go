@@ -43,8 +43,8 @@ func (v *verifier) makeRun(t *task) ([]byte, error) {
 	return run.Traced(v.judges, t.Run, v.c.ports[t.Run.Index], &v.c.work.Tracing, v.c.work.Executable, 1, nil)
 }
 
-// startCheck has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on a
-// lie; else by another worker. The lock is held.
+// startCheck has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on
+// a lie; else by another worker. The lock is held.
 func (v *verifier) startCheck(t *task, m *member) {
 	k := &check{t: t, of: m, digest: t.digest}
 	v.checks[t.ID] = k
