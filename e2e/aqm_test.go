@@ -51,7 +51,7 @@ func (m managed) load(t *testing.T, rate unit.Rate, flows int, seconds float64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := 2 * (len(c.Network.Links) - 1) // the last link, from the left
+	port := 2 * (len(c.Wiring.Network.Links) - 1) // the last link, from the left
 	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: unit.Millisecond})
 	out, err := sim.Run(c)
 	if err != nil {

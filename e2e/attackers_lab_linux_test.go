@@ -132,7 +132,7 @@ func forgeries(n int) (frames [][]byte, err error) {
 			}
 		}
 		p.Payload = 0
-		frame, err := p.Emit(c.Hosts, nil)
+		frame, err := p.Emit(c.Wiring.Hosts, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,7 @@ func TestLab(t *testing.T) {
 
 // carryTCP has a data plane of a run of figure 5 carry a kernel's TCP for a second.
 func carryTCP(try *realtime.Try, c *lab.Config, index int) {
-	l, err := lab.Open(c.Network, c.Hosts, c.MTU)
+	l, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		try.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 	}
 	try.Logf("%.1f Mb/s; %v", got/1e6, r)
 	try.Disturbed(r.DisturbedAtAll(nil, 20*unit.Millisecond)...)
-	if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Network.Links) {
+	if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Wiring.Network.Links) {
 		try.Errorf("%v, %+v, %d ports", r.Errors(), r.Counts, len(r.Ports))
 	}
 	if got < 5e6 {
@@ -83,7 +83,7 @@ func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 // bit/s.
 func sendFor(l *lab.Network, c *lab.Config, length time.Duration) (float64, error) {
 	first, last := -1, 0
-	for i, n := range c.Network.Nodes {
+	for i, n := range c.Wiring.Network.Nodes {
 		if !n.Switch {
 			if last = i; first < 0 {
 				first = i
@@ -92,7 +92,7 @@ func sendFor(l *lab.Network, c *lab.Config, length time.Duration) (float64, erro
 	}
 	var listener net.Listener
 	err := l.Do(last, func() (err error) {
-		listener, err = net.Listen("tcp", netip.AddrPortFrom(c.Hosts.V4(packet.Addr(last+1)), 5001).String())
+		listener, err = net.Listen("tcp", netip.AddrPortFrom(c.Wiring.Hosts.V4(packet.Addr(last+1)), 5001).String())
 		return err
 	})
 	if err != nil {

@@ -38,8 +38,8 @@ func TestEventRates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for l := range c.Network.Links {
-				if c.Network.PortName(l, 0) == "leaf0->spine0" {
+			for l := range c.Wiring.Network.Links {
+				if c.Wiring.Network.PortName(l, 0) == "leaf0->spine0" {
 					c.Watches = []outcome.Watch{{What: outcome.QueueBytes, Index: 2 * l, Every: 1_000_000}}
 				}
 			}

@@ -196,9 +196,9 @@ func (x crossing) check(t *testing.T) {
 // watch samples the queues of the ports between leaves and spines four times a round trip, and returns their names by
 // the index of their watch.
 func (x crossing) watch(c *sim.Config) (names []string) {
-	for l := range c.Network.Links {
+	for l := range c.Wiring.Network.Links {
 		for e := range 2 {
-			if name := c.Network.PortName(l, e); strings.Contains(name, "leaf") && strings.Contains(name, "spine") {
+			if name := c.Wiring.Network.PortName(l, e); strings.Contains(name, "leaf") && strings.Contains(name, "spine") {
 				w := outcome.Watch{What: outcome.QueueBytes, Index: 2*l + e, Every: x.speed.trip() / 4}
 				c.Watches = append(c.Watches, w)
 				names = append(names, name)

@@ -9,6 +9,7 @@ import (
 
 	"weir/app"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -225,7 +226,7 @@ func TestTimerWarningsNeedQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		warned := slices.ContainsFunc(s.Warnings(),
-			func(w experiment.Warning) bool { return w.Kind.ID == "timeout-below-path" })
+			func(w document.Warning) bool { return w.Kind.ID == "timeout-below-path" })
 		if warned != x.want {
 			t.Errorf("warned: %v, want %v:\n%s", warned, x.want, text)
 		}

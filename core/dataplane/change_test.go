@@ -78,7 +78,7 @@ func TestSetPrograms(t *testing.T) {
 // turned is a codec of frames that are one byte: the size of a made-up packet.
 type turned struct{ parsed, deparsed int }
 
-func (c *turned) Parse(_ unit.Time, in dataplane.PortID, p *packet.Packet) error {
+func (c *turned) Parse(_ unit.Time, in packet.PortID, p *packet.Packet) error {
 	c.parsed++
 	p.TOS = p.Data[0] + byte(in)
 	return nil

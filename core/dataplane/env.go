@@ -30,7 +30,7 @@ func (e *Env) ID() int { return e.id }
 func (e *Env) Ports() int { return len(e.sw.ports) }
 
 // Port returns port i, to be read: queue lengths, transmitted bytes, rate.
-func (e *Env) Port(i PortID) *tm.Port { return e.sw.ports[i] }
+func (e *Env) Port(i packet.PortID) *tm.Port { return e.sw.ports[i] }
 
 // Buffered returns the bytes that wait in all ports of the switch, which is the use of its shared buffer.
 func (e *Env) Buffered() unit.Bytes { return e.sw.buffered }
@@ -58,9 +58,9 @@ func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 
 // Send gives p to the traffic manager for port out in the given class, with all
 // admission hooks and limits.
-func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
+func (e *Env) Send(p *packet.Packet, out packet.PortID, class uint8) {
 	e.made(p)
-	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
+	p.Meta = packet.Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.ask(p, toManager, NotDropped)
 }
 
@@ -68,12 +68,12 @@ func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
 // and has accepted it, a copy goes to that port's traffic manager with the priority class and everything else
 // that the ingress has found out. It is a packet of its sender like the one in hand, so programs treat it as
 // such, and it ends with it if the ingress drops it. It is for hooks of the ingress.
-func (e *Env) Replicate(out PortID) { e.sw.replicas = append(e.sw.replicas, out) }
+func (e *Env) Replicate(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
 
 // Inject gives p to the ingress, as if it had come in at no port.
 func (e *Env) Inject(p *packet.Packet) {
 	e.made(p)
-	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
+	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.ask(p, toIngress, NotDropped)
 }
 
@@ -98,11 +98,13 @@ func (e *Env) Recirculate(p *packet.Packet) {
 
 // Control sends a PFC frame out of port in, so that the neighbour there stops or resumes sending packets
 // of the class (IEEE 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the resume.
-func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class, 0) }
+func (e *Env) Control(in packet.PortID, kind packet.Kind, class uint8) {
+	e.sw.control(in, kind, class, 0)
+}
 
 // Pause sends a PFC frame as Control does, which stops the class for that many quanta
 // of 512 bit times, 1 … 65534.
-func (e *Env) Pause(in PortID, class uint8, quanta int64) {
+func (e *Env) Pause(in packet.PortID, class uint8, quanta int64) {
 	e.sw.control(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }
 
@@ -120,12 +122,12 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 
 // Evict drops the packet that came last into queue q of port out or, of a fair queue, one
 // of its longest flow (tm.Buffer.PopTail), and returns whether there was one.
-func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
+func (e *Env) Evict(out packet.PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
 
 // TrimTail cuts the payload off the packet that came last into queue q of port out, and
 // has it admitted again in the trim class after the packet in hand, as if the hook's
 // verdict on it had been Trim. It returns whether there was one.
-func (e *Env) TrimTail(out PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
+func (e *Env) TrimTail(out packet.PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
 
 // Line is the link at a port, as the switch's configuration knows it.
 type Line struct {
@@ -196,9 +198,9 @@ func (s *Site) Limit(i int) tm.Limit {
 
 // TreePosition is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
 type TreePosition struct {
-	Tiers, Tier int      // Tier: 1 leaf, 2 spine, 3 super spine
-	Up, Down    []PortID // ports to the tiers above and below, ascending
-	Above       []int    // by Up, the switch at the other end: its node
+	Tiers, Tier int             // Tier: 1 leaf, 2 spine, 3 super spine
+	Up, Down    []packet.PortID // ports to the tiers above and below, ascending
+	Above       []int           // by Up, the switch at the other end: its node
 	// the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
 	Routes []Route
 	All    netip.Prefix // common prefix of all hosts; invalid: there is none

@@ -15,11 +15,11 @@ import (
 // A nil Failover leaves none out, ever.
 type Failover struct {
 	after unit.Time
-	out   []bool      // by port: it is left out
-	turns []unit.Time // by port, when that changes; Never: it stays
-	next  unit.Time   // the first of these
-	left  int         // how many are left out
-	live  []PortID    // room
+	out   []bool          // by port: it is left out
+	turns []unit.Time     // by port, when that changes; Never: it stays
+	next  unit.Time       // the first of these
+	left  int             // how many are left out
+	live  []packet.PortID // room
 }
 
 // BindFailover binds after what time a program leaves ports out.
@@ -35,7 +35,7 @@ func NewFailover(site *Site, after unit.Time) *Failover {
 		return nil
 	}
 	f := &Failover{after: after, out: make([]bool, site.Ports), turns: make([]unit.Time, site.Ports), next: unit.Never,
-		live: make([]PortID, 0, site.Ports)}
+		live: make([]packet.PortID, 0, site.Ports)}
 	for i := range f.out {
 		f.turns[i] = unit.Never
 		if i < len(site.At) && site.At[i].Down() {
@@ -47,7 +47,7 @@ func NewFailover(site *Site, after unit.Time) *Failover {
 }
 
 // PortDown is told that the link of a port is down, or up again, from now on (PortWatcher).
-func (f *Failover) PortDown(now unit.Time, port PortID, down bool) {
+func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	if f == nil {
 		return
 	}
@@ -86,7 +86,7 @@ func (f *Failover) findNextTurn() {
 }
 
 // Leaves reports whether a port is left out.
-func (f *Failover) Leaves(env *Env, port PortID) bool {
+func (f *Failover) Leaves(env *Env, port packet.PortID) bool {
 	if f == nil {
 		return false
 	}
@@ -98,7 +98,7 @@ func (f *Failover) Leaves(env *Env, port PortID) bool {
 
 // Live returns those of ports that are not left out, good until the next call; all of them if none is, or if all are:
 // then there is nothing better.
-func (f *Failover) Live(env *Env, ports []PortID) []PortID {
+func (f *Failover) Live(env *Env, ports []packet.PortID) []packet.PortID {
 	if f == nil {
 		return ports
 	}
@@ -133,7 +133,7 @@ func (f *Failover) Stages() []Stage {
 type PortWatcher interface {
 	Program
 	// PortDown is called when the link of a port goes down, or comes up.
-	PortDown(now unit.Time, port PortID, down bool)
+	PortDown(now unit.Time, port packet.PortID, down bool)
 }
 
 // SetDown says that the link of a port is down, or up again, from now on.

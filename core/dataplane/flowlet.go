@@ -17,7 +17,7 @@ type Flowlets struct {
 
 type flowlet struct {
 	until unit.Time // the flowlet ends when no packet has come by then
-	port  PortID
+	port  packet.PortID
 	used  bool
 }
 
@@ -33,7 +33,7 @@ func NewFlowlets(size int, gap unit.Time) *Flowlets {
 
 // Port returns the port of the flow's flowlet and extends the flowlet. It returns false when a new flowlet
 // begins, for which Begin then sets the port.
-func (f *Flowlets) Port(now unit.Time, hash uint32) (PortID, bool) {
+func (f *Flowlets) Port(now unit.Time, hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {
 		return 0, false
@@ -43,12 +43,12 @@ func (f *Flowlets) Port(now unit.Time, hash uint32) (PortID, bool) {
 }
 
 // Begin records the port of a flowlet that begins with a packet now.
-func (f *Flowlets) Begin(now unit.Time, hash uint32, port PortID) {
+func (f *Flowlets) Begin(now unit.Time, hash uint32, port packet.PortID) {
 	f.cells[hash&f.mask] = flowlet{now + f.gap, port, true}
 }
 
 // Last returns the port that the flow, or one that collides with it, had last.
-func (f *Flowlets) Last(hash uint32) (PortID, bool) {
+func (f *Flowlets) Last(hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	return c.port, c.used
 }
@@ -78,7 +78,7 @@ func NewPathSet(site *Site) PathSet {
 
 // To decrements the packet's hop limit and returns the ports that lead to its destination, at least one,
 // with the number of their set (packet.Paths); or the verdict that drops the packet.
-func (s *PathSet) To(p *packet.Packet) (ports []PortID, set int, v Verdict) {
+func (s *PathSet) To(p *packet.Packet) (ports []packet.PortID, set int, v Verdict) {
 	if !p.TakeHop() {
 		return nil, -1, Drop(HopLimitExceeded)
 	}

@@ -177,7 +177,7 @@ func widthOf(t reflect.Type) (n int) {
 func IndexBits(n int) int { return max(bits.Len(uint(max(n-1, 0))), 1) }
 
 // PortBits is how wide the number of a port is.
-var PortBits = Bits(PortID(0))
+var PortBits = Bits(packet.PortID(0))
 
 // Limits are those of a pipeline (P4TE §4.1, §4.2).
 type Limits struct {
@@ -391,7 +391,7 @@ func (r *Routes) Stage(choice bool) Stage {
 	var groups groupsOf
 	for i, name := range [...]string{"routes, IPv4", "routes, IPv6"} {
 		t := TableUse{Name: name, Match: MatchExact, Key: [...]int{32, 128}[i], Action: PortBits}
-		r.each(i, func(whole bool, ports []PortID) {
+		r.each(i, func(whole bool, ports []packet.PortID) {
 			if t.Entries++; !whole {
 				t.Match = MatchPrefix
 			}
@@ -414,16 +414,16 @@ func (r *Routes) Stage(choice bool) Stage {
 }
 
 // groupsOf are the different sets of several ports.
-type groupsOf [][]PortID
+type groupsOf [][]packet.PortID
 
-func (g *groupsOf) add(ports []PortID) {
-	if len(ports) > 1 && !slices.ContainsFunc(*g, func(x []PortID) bool { return slices.Equal(x, ports) }) {
+func (g *groupsOf) add(ports []packet.PortID) {
+	if len(ports) > 1 && !slices.ContainsFunc(*g, func(x []packet.PortID) bool { return slices.Equal(x, ports) }) {
 		*g = append(*g, ports)
 	}
 }
 
 // each calls f for every route of a version of IP, with whether it is to a single address.
-func (r *Routes) each(version int, f func(whole bool, ports []PortID)) {
+func (r *Routes) each(version int, f func(whole bool, ports []packet.PortID)) {
 	if r == nil {
 		return
 	}
@@ -456,7 +456,7 @@ func (s *PathSet) Stage() Stage { return s.routes.Stage(true) }
 func (s *PathSet) Groups() (sizes []int) {
 	var groups groupsOf
 	for i := range s.paths {
-		s.routes.each(i, func(_ bool, ports []PortID) { groups.add(ports) })
+		s.routes.each(i, func(_ bool, ports []packet.PortID) { groups.add(ports) })
 	}
 	for _, g := range groups {
 		sizes = append(sizes, len(g))

@@ -15,7 +15,7 @@ import (
 func TestBits(t *testing.T) {
 	type cell struct {
 		at    unit.Time
-		port  dataplane.PortID
+		port  packet.PortID
 		used  bool
 		rates [3]uint8
 		rest  []int64

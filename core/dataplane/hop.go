@@ -7,7 +7,7 @@ import (
 )
 
 // Receive takes p, which came in at port in.
-func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
+func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil && (s.config.Codec != nil || !p.Parsed()) {
 		// The parser reads headers only: Size is what the link carried, and Sent is the
@@ -21,7 +21,7 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 		}
 		p.Sent = sent
 		if err != nil {
-			p.Meta = Metadata{In: in, Out: packet.NoPort}
+			p.Meta = packet.Metadata{In: in, Out: packet.NoPort}
 			s.drop(p, Malformed)
 			s.serve()
 			return
@@ -31,7 +31,8 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 		s.receivePFC(in, p)
 		return
 	}
-	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal | packet.ToUser)}
+	p.Meta = packet.Metadata{In: in, Out: packet.NoPort,
+		Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal | packet.ToUser)}
 	s.direct = p.Data == nil
 	if !s.routed {
 		s.ingress(p)
@@ -146,7 +147,7 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 }
 
 // wake reports the port as woken if it has something to send and the driver would not ask for it anyway.
-func (s *Switch) wake(out PortID) {
+func (s *Switch) wake(out packet.PortID) {
 	if !s.awake[out] && !s.ports[out].Idle() {
 		s.awake[out] = true
 		s.wants.Wake(out)
@@ -154,7 +155,7 @@ func (s *Switch) wake(out PortID) {
 }
 
 // Dequeue gives the packet that port out sends now; see fabric.Node.
-func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) {
+func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	s.env.now = now
 	port := s.ports[out]
 	var p *packet.Packet

@@ -53,7 +53,7 @@ func TestMade(t *testing.T) {
 }
 
 // copier has what comes in leave by both ports, and drops, behind that, what has a DSCP.
-type copier struct{ admitted []Metadata }
+type copier struct{ admitted []packet.Metadata }
 
 func (*copier) Name() string { return "copier" }
 func (*copier) Ingress(env *Env, p *packet.Packet) Verdict {
@@ -89,7 +89,7 @@ func TestReplicate(t *testing.T) {
 		p.Size, p.TOS, p.Seq = 100, tos, int64(i+1)
 		s.Receive(unit.Time(i), 3, p)
 	}
-	want := []Metadata{{In: 3, Out: 1, User: 1}, {In: 3, Out: 0, User: 1}, {In: 3, Out: 1, User: 3},
+	want := []packet.Metadata{{In: 3, Out: 1, User: 1}, {In: 3, Out: 0, User: 1}, {In: 3, Out: 1, User: 3},
 		{In: 3, Out: 0, User: 3}}
 	if !slices.Equal(c.admitted, want) || ports[0].Packets() != 2 || ports[1].Packets() != 2 {
 		t.Errorf("admitted %+v", c.admitted)

@@ -74,11 +74,11 @@ type Metric struct {
 
 // Sample is one value of a metric. Of one metric, no two samples have the same label.
 type Sample struct {
-	Metric int          // index into Metrics
-	Port   PortID       // label of a metric by port
-	Prefix netip.Prefix // label of others: an address or a prefix,
-	Word   string       // or a word, if Prefix is not valid
-	Before string       // stands before either
+	Metric int           // index into Metrics
+	Port   packet.PortID // label of a metric by port
+	Prefix netip.Prefix  // label of others: an address or a prefix,
+	Word   string        // or a word, if Prefix is not valid
+	Before string        // stands before either
 	Value  float64
 }
 

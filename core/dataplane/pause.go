@@ -9,7 +9,7 @@ import (
 )
 
 // receivePFC carries out a PFC frame.
-func (s *Switch) receivePFC(in PortID, p *packet.Packet) {
+func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
 	if kind == packet.Pause {
 		port.Pause(s.env.now, class, p.Seq)
@@ -36,9 +36,9 @@ func (s *Switch) expire() {
 		if before := port.Held(); before != 0 {
 			port.Expire(s.env.now)
 			for over := before &^ port.Held(); over != 0 && s.config.OnPFC != nil; over &= over - 1 {
-				s.config.OnPFC(s.env.now, PortID(i), uint8(bits.TrailingZeros8(over)), packet.Resume)
+				s.config.OnPFC(s.env.now, packet.PortID(i), uint8(bits.TrailingZeros8(over)), packet.Resume)
 			}
-			s.wake(PortID(i))
+			s.wake(packet.PortID(i))
 			s.expiry = min(s.expiry, port.NextExpiry())
 		}
 	}
@@ -46,9 +46,9 @@ func (s *Switch) expire() {
 
 // Pausing returns the classes that the switch has asked the neighbour at a port to stop,
 // as a bit set.
-func (s *Switch) Pausing(in PortID) uint8 { return s.pausing[in] }
+func (s *Switch) Pausing(in packet.PortID) uint8 { return s.pausing[in] }
 
-func (s *Switch) control(in PortID, kind packet.Kind, class uint8, quanta int64) {
+func (s *Switch) control(in packet.PortID, kind packet.Kind, class uint8, quanta int64) {
 	if int(in) >= len(s.ports) || class >= tm.Classes {
 		return
 	}

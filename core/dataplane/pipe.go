@@ -22,7 +22,7 @@ type Pipe interface {
 // Passes reports whether a packet in the hands of a Pipe can leave by port out without its queue, which must be open
 // (tm.Port.Open): the driver would ask that port next, at once, and nothing else happens before that, which might find
 // what leaving changes. Frames in wire form do not pass: those who write frames down as they leave wrap Dequeue.
-func (e *Env) Passes(out PortID) bool {
+func (e *Env) Passes(out packet.PortID) bool {
 	return e.sw.direct && !e.sw.awake[out] && e.sw.wants.Free(out, e.now)
 }
 

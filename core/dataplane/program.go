@@ -8,20 +8,6 @@ import (
 	"weir/core/unit"
 )
 
-// PortID numbers the ports of a switch, from 0 on; packet.NoPort is none of them.
-type PortID = packet.PortID
-
-// Metadata is what the switch knows about the packet in hand, p.Meta; it begins anew in every switch. Its fields:
-//
-//	In    PortID // where the packet came in; packet.NoPort: made here
-//	Out   PortID // egress port, which an Ingresser chooses; packet.NoPort: none yet
-//	Queue uint8  // queue of the egress port
-//	Class uint8  // priority class: 0 is the first in strict priority; also PFC's class
-//	Flags uint8  // of packet.Trimmed, packet.Internal, packet.ToUser
-//	Mark  uint8  // colour of a meter, or a program's mark
-//	User  uint32 // of programs: what one leaves for the next one
-type Metadata = packet.Metadata
-
 // A Program is one part of what a switch does: routing, an AQM, telemetry. It has a name and any of the
 // hooks below, which the switch sorts into one slice per hook when it is built, so that absent hooks cost
 // nothing. Programs run in the order of the experiment's list.

@@ -106,12 +106,13 @@ func (s *Switch) recirculate(p *packet.Packet) {
 
 // reenter puts a recirculated packet into the ingress.
 func (s *Switch) reenter(p *packet.Packet) {
-	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags, User: p.Meta.User,
+	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags,
+		User: p.Meta.User,
 		Mark: p.Meta.Mark}
 	s.ingress(p)
 }
 
-func (s *Switch) evict(out PortID, q tm.QueueID) bool {
+func (s *Switch) evict(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {
 		return false
@@ -126,7 +127,7 @@ func (s *Switch) evicted(p *packet.Packet) {
 	s.ask(p, toDrop, Evicted)
 }
 
-func (s *Switch) trimTail(out PortID, q tm.QueueID) bool {
+func (s *Switch) trimTail(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 // A Route says by which ports a prefix is reached on shortest paths.
 type Route struct {
 	Prefix netip.Prefix
-	Ports  []PortID // ascending; none: nothing leads there
+	Ports  []packet.PortID // ascending; none: nothing leads there
 }
 
 // Routes are the switch's initial routes, looked up for every address of the book. They never change, and
@@ -32,7 +32,7 @@ func HostRoutes(book *packet.Book, p *packet.Paths) *Routes {
 func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	r := &Routes{book: book, rules: append(make([]Route, 0, len(rules)), rules...)}
 	table := NewLPM[uint32](len(rules))
-	sets, via := [][]PortID{nil}, []uint32{0}
+	sets, via := [][]packet.PortID{nil}, []uint32{0}
 	for i := range rules {
 		if err := table.Insert(rules[i].Prefix, uint32(i+1)); err != nil {
 			return nil, fmt.Errorf("route %d: %w", i, err)

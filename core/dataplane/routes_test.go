@@ -35,7 +35,7 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 	book := addresses(300)
 	for range 100 {
 		var rules []Route
-		table := NewLPM[[]PortID](1000)
+		table := NewLPM[[]packet.PortID](1000)
 		for range r.IntN(40) {
 			a := packet.Addr(1 + r.IntN(300))
 			x, bits := book.V4(a), 16+r.IntN(17)
@@ -43,8 +43,8 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 				x, bits = book.V6(a), 112+r.IntN(17)
 			}
 			rule := Route{Prefix: netip.PrefixFrom(x, bits)}
-			for p := range PortID(r.IntN(4)) {
-				rule.Ports = append(rule.Ports, p*PortID(1+r.IntN(9)))
+			for p := range packet.PortID(r.IntN(4)) {
+				rule.Ports = append(rule.Ports, p*packet.PortID(1+r.IntN(9)))
 			}
 			rules = append(rules, rule)
 			if err := table.Insert(rule.Prefix, rule.Ports); err != nil {
@@ -59,7 +59,7 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 			t.Fatalf("the rules are %v, want %v", got, rules)
 		}
 		for a := range packet.Addr(book.Len() + 2) {
-			var want [2][]PortID
+			var want [2][]packet.PortID
 			if int(a) < book.Len() {
 				want[0], _ = table.Lookup(book.V4(a))
 				want[1], _ = table.Lookup(book.V6(a))
@@ -74,8 +74,9 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 // The rules of routes to hosts make the same routes.
 func TestHostRoutes(t *testing.T) {
 	book := addresses(4) // the fourth over IPv6 only
-	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]PortID{nil, {4, 5}}, Own: 2,
-		Port: []PortID{0, 0, 0, 8, 9}}
+	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]packet.PortID{nil, {4, 5}},
+		Own:  2,
+		Port: []packet.PortID{0, 0, 0, 8, 9}}
 	routes := HostRoutes(book, paths)
 	rules := routes.Rules()
 	want := "[{10.0.0.0/32 [4 5]} {10.0.0.1/32 [4 5]} {10.0.0.2/32 [8]} {fd00::/128 [4 5]} {fd00::1/128 [4 5]} " +

@@ -30,7 +30,7 @@ type Config struct {
 	Numbers  []Number // of Ports, for the observer
 	// OnPFC, if given, is called for every PFC frame that arrived, after it took effect, and for every
 	// pause that expired.
-	OnPFC func(now unit.Time, in PortID, class uint8, kind packet.Kind)
+	OnPFC func(now unit.Time, in packet.PortID, class uint8, kind packet.Kind)
 }
 
 // Codec is the parser and deparser of a switch whose frames are not those of the lab's hosts.
@@ -39,7 +39,7 @@ type Codec interface {
 	// Parse fills p from the frame in p.Data, which came in at port in. It leaves Data, Size and
 	// Flow alone, and those fields of Meta that the switch sets. After an error the switch drops
 	// the packet as Malformed.
-	Parse(now unit.Time, in PortID, p *packet.Packet) error
+	Parse(now unit.Time, in packet.PortID, p *packet.Packet) error
 	// Deparse writes what programs may have changed into p.Data.
 	Deparse(p *packet.Packet) error
 	// Opposite is the Hash that Parse gives packets of p's flow the other way.
@@ -84,7 +84,7 @@ type Switch struct {
 	recircAt         int             // first one that is still on its way
 	recircFree       unit.Time
 
-	replicas []PortID // by which the packet in hand leaves, too (Env.Replicate)
+	replicas []packet.PortID // by which the packet in hand leaves, too (Env.Replicate)
 
 	consumed  uint64
 	born      uint64   // packets that the switch or its programs have made
@@ -250,13 +250,13 @@ func (s *Switch) Normalize(now unit.Time) {
 func (s *Switch) Name() string { return s.config.Name }
 
 // Port returns port i.
-func (s *Switch) Port(i PortID) *tm.Port { return s.ports[i] }
+func (s *Switch) Port(i packet.PortID) *tm.Port { return s.ports[i] }
 
 // Drops returns how many packets were dropped since the start, by reason.
 func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 
 // PortDrops returns the drops of packets that were on their way to port i.
-func (s *Switch) PortDrops(i PortID) [Reasons]uint64 { return s.portDrops[i] }
+func (s *Switch) PortDrops(i packet.PortID) [Reasons]uint64 { return s.portDrops[i] }
 
 // Made returns how many packets the switch's programs have made since the start (Env.Send,
 // Env.Inject), by kind; a copy counts as one.

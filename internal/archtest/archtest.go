@@ -124,7 +124,7 @@ type checker struct {
 //     not range over a map, unless a comment "//weir:unordered reason" at the
 //     statement says why its order reaches nothing; and it rounds products, by a
 //     conversion, before it adds them (see fusion);
-//   - no interface of core stands for a property: see flags.
+//   - no interface stands for a property: see flags.
 //
 // Tests are bound by the rule about modules only.
 func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
@@ -157,7 +157,7 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 				c.syntax(f)
 			}
 		}
-		if ok && r.Pure {
+		if ok {
 			if _, err := c.Import(path.Join(module, folder)); err != nil {
 				return nil, err
 			}
@@ -405,6 +405,9 @@ func (c *checker) syntax(f *file) {
 // standard library's sources.
 func (c *checker) Import(p string) (*types.Package, error) {
 	folder, own := strings.CutPrefix(p, c.module+"/")
+	if first, _, _ := strings.Cut(p, "/"); !own && strings.Contains(first, ".") {
+		return nil, fmt.Errorf("%s is of another module, which is not read", p)
+	}
 	if !own {
 		return standard.Import(p)
 	}
@@ -429,11 +432,12 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	conf := types.Config{Importer: c, Error: func(error) {}, FakeImportC: true}
 	pkg, _ := conf.Check(p, c.fset, files, info)
 	c.checked[p] = pkg
-	if r, ok := c.layerOf(folder); ok && r.Pure {
-		for _, f := range sources {
+	r, ok := c.layerOf(folder)
+	for _, f := range sources {
+		c.noteEmpty(f, info)
+		if ok && r.Pure {
 			c.typed(f, info)
 			c.fused(f, info)
-			c.noteEmpty(f, info)
 		}
 	}
 	return pkg, nil

@@ -145,6 +145,12 @@ var acting = []fixture{
 		""},
 	{"interface for a property", pure, source("", `type I interface{ M() }; type x struct{}; func (x) M() {}`),
 		"method M of interface dataplane.I has an empty body"},
+	{"interface for a property in a layer that is not pure", "study/run/x.go",
+		"package run\ntype i interface{ m() }\ntype x struct{}\nfunc (x) m() {}\n",
+		"method m of interface run.i has an empty body"},
+	{"event in a layer that is not pure", "study/run/x.go", "package run\ntype i interface{ m(); n() }\n" +
+		"type x struct{}\nfunc (x) m() {}\nfunc (x) n() {}\ntype y struct{ k int }\nfunc (y *y) m() { y.k++ }\n" +
+		"func (y *y) n() { y.k-- }\n", ""},
 	{"property next to behaviour", pure, source("", `type I interface{ error; M() }; type x struct{}; func (x) M() {}; `+
 		`func (x) Error() string { return "" }`), "method M of interface dataplane.I has an empty body"},
 	{"event without an answer", pure, source("", `type I interface{ M(); N() }; type x struct{}; func (x) M() {}; `+

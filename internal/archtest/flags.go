@@ -6,11 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 )
-
-// contracts is the layer with the interfaces of flags.
-const contracts = "core"
 
 // emptyAllowed are methods, by interface, whose empty body is behaviour, with the reason.
 var emptyAllowed = map[string]string{
@@ -28,10 +24,11 @@ func (c *checker) noteEmpty(f *file, info *types.Info) {
 	}
 }
 
-// flags finds interfaces of core that stand for a property: a type has a method only to be found by it. If an interface
-// declares one method, no implementation may have an empty body. If it declares several, no method may have an empty
-// body in all implementations, since a type need not respond to every event. A property belongs into the Traits of a
-// package.
+// flags finds interfaces of any layer that stand for a property: a type has a method only to be found by it. If an
+// interface declares one method, no implementation may have an empty body. If it declares several, a method is an
+// event, to which a type need not respond, if at least one implementation has a body that is not empty. A method with
+// an empty body in all implementations is a property. It belongs into a field, a result, or the Traits of a package.
+// Tests, and interfaces of other modules and of the standard library, are not checked.
 func (c *checker) flags() {
 	var concrete []types.Type
 	var interfaces []*types.Named
@@ -48,8 +45,7 @@ func (c *checker) flags() {
 			named := t.Type().(*types.Named)
 			switch x := named.Underlying().(type) {
 			case *types.Interface:
-				folder := strings.TrimPrefix(p, c.module+"/")
-				if named.TypeParams() == nil && x.IsMethodSet() && strings.HasPrefix(folder+"/", contracts+"/") {
+				if named.TypeParams() == nil && x.IsMethodSet() {
 					interfaces = append(interfaces, named)
 				}
 			default:
@@ -93,7 +89,8 @@ func (c *checker) flagMethods(named *types.Named, concrete []types.Type) {
 			continue
 		}
 		for _, f := range empty[m] {
-			c.fail(f.Pos(), "method %s of interface %s has an empty body: it is a property; put it into Traits", m, what)
+			c.fail(f.Pos(),
+				"method %s of interface %s has an empty body: it is a property; put it into a field or Traits", m, what)
 		}
 	}
 }

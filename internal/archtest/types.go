@@ -15,7 +15,7 @@ import (
 // Limits of a type.
 const (
 	maxMethods = 40
-	maxFields  = 20 // of a struct; an embedded type is one field
+	maxFields  = 20 // of a struct; see countFields
 )
 
 // TypeException is a type that may have more methods or fields than others, up to its own limits. A limit of 0 is the
@@ -127,7 +127,8 @@ func addTypes(types map[string]*declaredType, name, src string) error {
 	return nil
 }
 
-// countFields returns the number of fields of a struct; 0: it is another type.
+// countFields returns the number of fields of a struct; 0: it is another type. An embedded type is one field. The
+// fields of an anonymous struct count as well, also in a list, an array, a map or behind a pointer.
 func countFields(t ast.Expr) (n int) {
 	s, ok := t.(*ast.StructType)
 	if !ok {
@@ -135,6 +136,13 @@ func countFields(t ast.Expr) (n int) {
 	}
 	for _, f := range s.Fields.List {
 		n += max(len(f.Names), 1)
+		ast.Inspect(f.Type, func(x ast.Node) bool {
+			inner, ok := x.(*ast.StructType)
+			if ok {
+				n += countFields(inner)
+			}
+			return !ok
+		})
 	}
 	return n
 }

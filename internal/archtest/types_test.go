@@ -25,6 +25,9 @@ func TestTypesCatches(t *testing.T) {
 	}{
 		{"at the limits", fields(20) + methods(40), "", nil, nil},
 		{"fields", fields(21), "", nil, []string{"a/x.go:2:6: a.T has 21 fields; at most 20"}},
+		{"fields of an anonymous struct",
+			"type T struct { a, b int; c []struct { d" + strings.Repeat(", d", 17) + " int } }\n", "", nil,
+			[]string{"a/x.go:2:6: a.T has 21 fields; at most 20"}},
 		{"methods in two files", "type T int\n" + methods(40), "func (T) other() {}",
 			nil, []string{"a/x.go:2:6: a.T has 41 methods; at most 40"}},
 		{"a method for each system", "type T int\n" + methods(40), "func (t T) m1() {}", nil, nil},

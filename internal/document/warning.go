@@ -8,7 +8,8 @@ import (
 	"weir/core/scheme"
 )
 
-// Warning is a report about something that may work otherwise than its author means.
+// Warning is a report about something that may work otherwise than its author means. It prints as
+// "PLACE: TEXT (IDENTIFIER)".
 type Warning struct {
 	Kind scheme.WarningKind
 	At   Position // in a file; without a line: no place

@@ -40,7 +40,7 @@ func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 func TestHosts(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
 	l, _ := labtest.Open(t, d)
-	book := d.Config().Hosts
+	book := d.Config().Wiring.Hosts
 	for _, x := range []struct {
 		family uint8
 		to     netip.Addr

@@ -174,7 +174,7 @@ measure: [job]
 		c, r := carried(t, first(t, src), func(*sim.Config) {})
 		sent := int64(0)
 		for _, p := range r.Ports {
-			if strings.HasPrefix(c.Network.Nodes[p.Node].Name, "spine") {
+			if strings.HasPrefix(c.Wiring.Network.Nodes[p.Node].Name, "spine") {
 				sent += int64(p.TxPackets)
 			}
 		}

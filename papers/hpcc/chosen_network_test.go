@@ -52,9 +52,9 @@ traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recover
 		t.Fatal(err)
 	}
 	for spine := range 8 {
-		for l := range c.Network.Links {
+		for l := range c.Wiring.Network.Links {
 			for e := range 2 {
-				if c.Network.PortName(l, e) == fmt.Sprintf("leaf0->spine%d", spine) {
+				if c.Wiring.Network.PortName(l, e) == fmt.Sprintf("leaf0->spine%d", spine) {
 					uplinks = append(uplinks, float64(out.Ports[2*l+e].TxBytes)*8/out.Measured.Seconds()/1e9)
 				}
 			}

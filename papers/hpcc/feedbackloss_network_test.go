@@ -69,7 +69,7 @@ mtu: 1000 B payload
 switches: {"*": {programs: [ecmp, telemetry]}}
 traffic: [{name: x, from: "left*", to: right0, transport: %s, cc: rx_hpcc, start: 0s..10us}]
 `, protocol), func(c *sim.Config) {
-					port = 2 * (len(c.Network.Links) - 1)
+					port = 2 * (len(c.Wiring.Network.Links) - 1)
 					c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: us})
 					for i := range c.Flows {
 						s := &pausing{Endpoint: c.Endpoints[i].Sender, random: unit.NewRandom(uint64(i), "feedback"), share: share}

@@ -106,7 +106,7 @@ traffic:
 // flows have got.
 func watch(every unit.Time) func(*sim.Config) {
 	return func(c *sim.Config) {
-		c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 2 * (len(c.Network.Links) - 1),
+		c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 2 * (len(c.Wiring.Network.Links) - 1),
 			Every: every})
 		for i := range c.Flows {
 			c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: every})
@@ -255,7 +255,7 @@ func sameForms(t *testing.T, size int) {
 		with := func(change func(*sim.Config)) string {
 			return transcript(t, configure(t, text, func(c *sim.Config) {
 				c.Tally, c.UntilDone, c.Duration = true, false, 2*ms
-				for i := range 2 * len(c.Network.Links) {
+				for i := range 2 * len(c.Wiring.Network.Links) {
 					c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: i, Every: 50 * us})
 				}
 				if change != nil {
@@ -272,12 +272,12 @@ func sameForms(t *testing.T, size int) {
 			"wire":   func(c *sim.Config) { c.Wire = true },
 			"window": func(c *sim.Config) { c.Window = 300 * ns },
 			"offsets": func(c *sim.Config) {
-				for i := range c.Switches {
+				for i := range c.Wiring.Switches {
 					offset := unit.Time(random.Int64N(int64(4*unit.Second)) - int64(2*unit.Second))
 					if !strings.HasPrefix(x[2], "hpcc_pint") { // records' times are whole nanoseconds
 						offset -= offset % ns
 					}
-					c.Switches[i].Clock.Offset = offset
+					c.Wiring.Switches[i].Clock.Offset = offset
 				}
 			},
 		} {
@@ -582,8 +582,8 @@ func TestClockErrors(t *testing.T) {
      cc: {hpcc: {preset: simulator, w_ai: 150 B}}}`),
 				func(c *sim.Config) {
 					watch(5 * us)(c)
-					for i := range c.Switches {
-						c.Switches[i].Clock = clock
+					for i := range c.Wiring.Switches {
+						c.Wiring.Switches[i].Clock = clock
 					}
 				})
 			last := max(r.Flows[0].FCT, r.Flows[1].FCT) // 20 MB in frames of 1090 B at 95 % take 1.84 ms

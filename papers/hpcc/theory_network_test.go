@@ -161,7 +161,7 @@ func lotOf(t *testing.T, text string) (long, middle, saw float64) {
 	}
 	of := func(k int) float64 { return float64(r.Watched[k][2]-r.Watched[k][1]) * 8 / (4 * ms).Seconds() }
 	s := (*all)[0]
-	return of(0), of(1) / float64(c.Network.Links[1].Rate.Bits), s.eta * math.Exp(s.load/float64(s.n))
+	return of(0), of(1) / float64(c.Wiring.Network.Links[1].Rate.Bits), s.eta * math.Exp(s.load/float64(s.n))
 }
 
 // One register for the path takes the largest of the hops' momentary loads (line 6), the mean of which is more than any
@@ -340,10 +340,10 @@ traffic:
      cc: {hpcc: {w_ai: 80 B}}, start: 0s..10us}
   - {name: y, from: h4, to: h5, transport: rdma, telemetry: packets, telemetry_packets: %d packets,
      cc: {hpcc: {w_ai: 80 B}}, start: 4ms}`, n, n), func(c *sim.Config) {
-				port := 2*(len(c.Network.Links)-1) + 1
+				port := 2*(len(c.Wiring.Network.Links)-1) + 1
 				for e := range 2 {
-					if c.Network.PortName(len(c.Network.Links)-1, e) == "s->h5" {
-						port = 2*(len(c.Network.Links)-1) + e
+					if c.Wiring.Network.PortName(len(c.Wiring.Network.Links)-1, e) == "s->h5" {
+						port = 2*(len(c.Wiring.Network.Links)-1) + e
 					}
 				}
 				c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: 2 * us},

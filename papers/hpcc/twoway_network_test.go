@@ -23,7 +23,7 @@ mtu: 1000 B payload
 switches: {"*": {programs: [ecmp, telemetry]}}
 traffic: [{name: x, from: "*", to: {stride: %[3]d}, transport: %[5]s, cc: %[4]s, start: 0s..10us}]
 `, duration, warmup, flows, control, transport), func(c *sim.Config) {
-		port = 2 * (len(c.Network.Links) - 1)
+		port = 2 * (len(c.Wiring.Network.Links) - 1)
 		c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: us})
 	})
 	return float64(r.Ports[port].TxBytes) * 8 / (100e9 * r.Measured.Seconds()), percentile(r.Watched[0], 95)

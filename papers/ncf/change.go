@@ -1,7 +1,7 @@
 package ncf
 
 import (
-	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -21,7 +21,7 @@ type slot struct {
 	key   uint64
 	end   int64     // position at which its last packet ends in the stream of its queue, in bytes
 	since unit.Time // since when it should have been in another class
-	out   dataplane.PortID
+	out   packet.PortID
 	class Class
 	queue uint8
 	taken bool
@@ -51,7 +51,7 @@ func (c *changes) waits(s *slot) bool {
 }
 
 // class returns the class that the flow is to use now, given the class in which it belongs, want.
-func (c *changes) class(now unit.Time, key uint64, out dataplane.PortID, want Class) Class {
+func (c *changes) class(now unit.Time, key uint64, out packet.PortID, want Class) Class {
 	s := c.slot(key)
 	if !s.taken || s.key != key || s.out != out {
 		if !s.taken || !c.waits(s) {
@@ -78,7 +78,7 @@ func (c *changes) class(now unit.Time, key uint64, out dataplane.PortID, want Cl
 }
 
 // book records that a packet of the flow has entered a queue.
-func (c *changes) book(key uint64, out dataplane.PortID, queue uint8, size int32) {
+func (c *changes) book(key uint64, out packet.PortID, queue uint8, size int32) {
 	x := &c.ports[out]
 	x.in[queue] += int64(size)
 	if s := c.slot(key); s.taken && s.key == key && s.out == out {
@@ -87,7 +87,7 @@ func (c *changes) book(key uint64, out dataplane.PortID, queue uint8, size int32
 }
 
 // unbook records that a packet has left its queue at the head, or was evicted from the tail.
-func (c *changes) unbook(out dataplane.PortID, queue uint8, size int32, evicted bool) {
+func (c *changes) unbook(out packet.PortID, queue uint8, size int32, evicted bool) {
 	if x := &c.ports[out]; evicted {
 		x.in[queue] -= int64(size)
 	} else {

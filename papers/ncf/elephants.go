@@ -167,7 +167,7 @@ func (g *Program) capacity(env *dataplane.Env, x *port) (bytes float64) {
 		first, last = 0, env.Ports()-1
 	}
 	for i := first; i <= last && i < env.Ports(); i++ {
-		bytes += bytesOf(env.Port(dataplane.PortID(i)).Rate())
+		bytes += bytesOf(env.Port(packet.PortID(i)).Rate())
 	}
 	return bytes
 }

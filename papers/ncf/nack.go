@@ -308,7 +308,7 @@ type gathered struct {
 	sent             unit.Time
 	flow             packet.FlowID
 	src, dst         packet.Addr
-	out              dataplane.PortID
+	out              packet.PortID
 	srcPort, dstPort uint16
 	proto, version   uint8
 	tos              uint8

@@ -3,6 +3,7 @@ package ncf
 import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -141,6 +142,6 @@ func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 // Restore has the ports' schedulers give mice and elephants equal parts, as without the program.
 func (g *Program) Restore(env *dataplane.Env) {
 	for i := range env.Ports() {
-		env.Port(dataplane.PortID(i)).SetAsNeeded(0)
+		env.Port(packet.PortID(i)).SetAsNeeded(0)
 	}
 }

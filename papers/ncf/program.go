@@ -101,7 +101,7 @@ type Program struct {
 
 // port is the state of an egress port. Ports may share a sketch or memory.
 type port struct {
-	out       dataplane.PortID
+	out       packet.PortID
 	sketch    *Sketch
 	memory    *Memory // nil: of no port
 	part      *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
@@ -150,7 +150,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 			config.Duration = durations[i]
 			sketch = NewSketch(config)
 		}
-		x := port{out: dataplane.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
+		x := port{out: packet.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
 		x.mice = newTally(c.Sketch.Windows, durations[i])
 		if !c.Equal && c.Nack == NackAll {
 			x.repeats = make(repeats, repeatCells)
@@ -286,7 +286,7 @@ func portName(site *dataplane.Site, i int) string {
 func (g *Program) Name() string { return "ncf" }
 
 // at returns the state of an egress port.
-func (g *Program) at(out dataplane.PortID) *port {
+func (g *Program) at(out packet.PortID) *port {
 	return &g.ports[min(int(out), len(g.ports)-1)]
 }
 
@@ -323,7 +323,7 @@ func (x *port) congested() *Memory {
 }
 
 // Memory returns the memory of a port.
-func (g *Program) Memory(out dataplane.PortID) *Memory { return g.at(out).memory }
+func (g *Program) Memory(out packet.PortID) *Memory { return g.at(out).memory }
 
 // Changed returns how often a tracked flow changed its class, and how often it did so although packets of
 // it still waited.
@@ -510,7 +510,7 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 }
 
 // longest returns the longest queue of a class at port x, or, in a pool, at all ports.
-func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at dataplane.PortID, q tm.QueueID,
+func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at packet.PortID, q tm.QueueID,
 	ok bool) {
 	first, last := int(x.out), int(x.out)
 	if m != x.own() {
@@ -518,7 +518,7 @@ func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at d
 	}
 	most := int32(0)
 	for i := first; i <= last; i++ {
-		p := env.Port(dataplane.PortID(i))
+		p := env.Port(packet.PortID(i))
 		if p.Queues() == 1 {
 			continue // all classes wait in this queue
 		}
@@ -528,7 +528,7 @@ func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at d
 		}
 		for k := from; k <= to && k < p.Queues(); k++ {
 			if n := int32(p.Queue(tm.QueueID(k)).Bytes()); n > most {
-				at, q, most = dataplane.PortID(i), tm.QueueID(k), n
+				at, q, most = packet.PortID(i), tm.QueueID(k), n
 			}
 		}
 	}

@@ -171,7 +171,7 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	}
 	for i := range g.ports[:len(g.ports)-1] {
 		x := &g.ports[i]
-		port, fresh := dataplane.PortID(i), 0
+		port, fresh := packet.PortID(i), 0
 		for k := range x.top.Len() {
 			if x.sketch.live(now) && x.sketch.Window()-x.top.At(k).Seen < uint32(g.config.Sketch.Windows) {
 				fresh++

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -154,7 +155,7 @@ func (c *Config) maxMark(rate unit.Rate) maxActivity {
 }
 
 // maxMarkFrom returns it for a port.
-func (a *Program) maxMarkFrom(in dataplane.PortID) maxActivity {
+func (a *Program) maxMarkFrom(in packet.PortID) maxActivity {
 	if int(in) >= len(a.entering) {
 		return maxActivity{mostHonest, mostHonest << fraction}
 	}
@@ -162,7 +163,7 @@ func (a *Program) maxMarkFrom(in dataplane.PortID) maxActivity {
 }
 
 // setRate follows a change of a port's rate: in experiments, events make some.
-func (a *Program) setRate(out dataplane.PortID, rate unit.Rate) {
+func (a *Program) setRate(out packet.PortID, rate unit.Rate) {
 	q := &a.aqms[out]
 	q.rate, q.maxRate = rate, a.config.maxRateAt(rate)
 	a.entering[out] = a.config.maxMark(rate)
@@ -175,7 +176,7 @@ func (a *Program) setRate(out dataplane.PortID, rate unit.Rate) {
 }
 
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
-func (a *Program) exceeded(queue int64, out dataplane.PortID) bool {
+func (a *Program) exceeded(queue int64, out packet.PortID) bool {
 	if a.whole != nil {
 		return a.whole.exceeded(queue, out)
 	}
@@ -185,7 +186,7 @@ func (a *Program) exceeded(queue int64, out dataplane.PortID) bool {
 
 // accept counts the current packet in A_avg. With average: packets the samples are activities, and packets count
 // alike. Otherwise they are rates in units of the reference rate, and bytes count alike.
-func (a *Program) accept(now unit.Time, size int32, out dataplane.PortID) {
+func (a *Program) accept(now unit.Time, size int32, out packet.PortID) {
 	if a.whole != nil {
 		a.whole.accept(now, size, out)
 		return
@@ -199,7 +200,7 @@ func (a *Program) accept(now unit.Time, size int32, out dataplane.PortID) {
 }
 
 // Average returns A_avg at an egress port, 0 before the first packet.
-func (a *Program) Average(out dataplane.PortID) float64 {
+func (a *Program) Average(out packet.PortID) float64 {
 	if a.whole != nil {
 		return a.whole.value(out).Float()
 	}
@@ -211,7 +212,7 @@ func (a *Program) Average(out dataplane.PortID) float64 {
 }
 
 // depth is what thresholds are compared with: Q less the port's room or, if that is more, its packets as bytes.
-func (a *Program) depth(env *dataplane.Env, out dataplane.PortID) int64 {
+func (a *Program) depth(env *dataplane.Env, out packet.PortID) int64 {
 	q := &a.aqms[out]
 	depth := q.room.reduce(a.queue(env, out))
 	if len(q.packet) > 0 {
@@ -221,7 +222,7 @@ func (a *Program) depth(env *dataplane.Env, out dataplane.PortID) int64 {
 }
 
 // queue is Q: the packets, or their bytes, that wait, without the one on the wire.
-func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) int64 {
+func (a *Program) queue(env *dataplane.Env, out packet.PortID) int64 {
 	switch {
 	case a.config.Register:
 		return a.aqms[out].register

@@ -278,6 +278,6 @@ func limitSegments(p *packet.Packet, mtu int32) {
 }
 
 // outside reports whether the packet is outside the domain: it passes the AQM and does not enter A_avg.
-func (a *Program) outside(m *dataplane.Metadata) bool {
+func (a *Program) outside(m *packet.Metadata) bool {
 	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity)
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -42,7 +41,7 @@ func newIntegers(c *Config, a *Program) *integers {
 func maxRateInteger(activity float64) Fixed { return FixedOf(min(activity, math.MaxInt32)) }
 
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
-func (w *integers) exceeded(queue int64, out dataplane.PortID) bool {
+func (w *integers) exceeded(queue int64, out packet.PortID) bool {
 	q := &w.ports[out]
 	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.qBase-q.gamma.of(min(w.activity, q.maxRate)-w.value(out)))
 }
@@ -56,7 +55,7 @@ func (q *integerAQM) exceeds(queue int64, threshold Fixed) bool {
 }
 
 // accept counts the current packet.
-func (w *integers) accept(now unit.Time, size int32, out dataplane.PortID) {
+func (w *integers) accept(now unit.Time, size int32, out packet.PortID) {
 	q := &w.ports[out]
 	if w.perPacket {
 		q.average.Update(now, w.activity, w.average)
@@ -66,7 +65,7 @@ func (w *integers) accept(now unit.Time, size int32, out dataplane.PortID) {
 }
 
 // value returns A_avg at a port.
-func (w *integers) value(out dataplane.PortID) Fixed {
+func (w *integers) value(out packet.PortID) Fixed {
 	if q := &w.ports[out]; !w.perPacket {
 		return q.rates.Value()
 	}
@@ -175,7 +174,7 @@ type past struct {
 }
 
 // past returns A_avg of a port with its weight.
-func (a *Program) past(port dataplane.PortID) past {
+func (a *Program) past(port packet.PortID) past {
 	w := a.whole
 	if w == nil {
 		x := &a.aqms[port].average
@@ -192,7 +191,7 @@ func (a *Program) past(port dataplane.PortID) past {
 
 // adoptAverage continues A_avg of a port of an old program, with the weight of its past. Where one of the two counts
 // packets and the other bytes, a packet is a full frame.
-func (a *Program) adoptAverage(port dataplane.PortID, old *Program) {
+func (a *Program) adoptAverage(port packet.PortID, old *Program) {
 	p := old.past(port)
 	switch {
 	case a.config.PerPacket && !old.config.PerPacket:

@@ -43,7 +43,7 @@ func (a *Program) Metrics() []dataplane.Metric {
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.aqms {
 		if n < len(to) {
-			port := dataplane.PortID(i)
+			port := packet.PortID(i)
 			to[n] = dataplane.Sample{Metric: averageActivity, Port: port, Value: a.Average(port)}
 			n++
 		}
@@ -66,7 +66,7 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	}
 	for i := range a.unmarked {
 		if m := &a.unmarked[i]; m.counts != (counts{}) {
-			u := User{Aggregate: unmarkedFrames, Port: dataplane.PortID(i), Rate: a.rate(now, m)}
+			u := User{Aggregate: unmarkedFrames, Port: packet.PortID(i), Rate: a.rate(now, m)}
 			u.Activity, u.Bytes, u.Dropped = Activity(u.Rate, m.reference), m.counts.bytes, m.counts.dropped
 			n += a.sampleUser(&u, to[n:])
 		}
@@ -133,7 +133,7 @@ func (a *Program) label(u User) (s dataplane.Sample) {
 type User struct {
 	Source    packet.Addr // of a user without an aggregate; 0: of an aggregate
 	Aggregate int         // index into Config.Aggregates; −1: of Source, −2: all users without one, −3: of Port
-	Port      dataplane.PortID
+	Port      packet.PortID
 	Receives  bool    // what it receives; false: what it sends
 	Rate      float64 // R_m, in bit/s
 	Activity  float64 // A; 0 while Rate is 0

@@ -64,7 +64,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		}
 	}
 	for i := range min(len(a.aqms), len(old.aqms)) {
-		a.adoptAverage(dataplane.PortID(i), old)
+		a.adoptAverage(packet.PortID(i), old)
 		a.aqms[i].room.adopt(now, &old.aqms[i].room)
 		if a.inBytes == old.inBytes {
 			a.aqms[i].register = old.aqms[i].register

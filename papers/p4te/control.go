@@ -1,7 +1,7 @@
 package p4te
 
 import (
-	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -10,7 +10,7 @@ import (
 type Event struct {
 	Metric Metric
 	Change Change
-	Port   dataplane.PortID
+	Port   packet.PortID
 	Value  int64
 }
 
@@ -19,7 +19,7 @@ type Write struct {
 	At     unit.Time // when the table has it
 	Metric Metric
 	Group  int
-	Port   dataplane.PortID
+	Port   packet.PortID
 	Enter  bool
 }
 
@@ -59,7 +59,7 @@ type ControlPlane struct {
 
 // NewControlPlane returns the control plane of a switch with this number of ports. The ports in up lead
 // upward and start in the group of the highest priority, 0 (lines 1 to 5).
-func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) *ControlPlane {
+func NewControlPlane(ports int, up []packet.PortID, c ControlConfig) *ControlPlane {
 	k := &ControlPlane{config: c, down: make([]bool, ports)}
 	k.work.begin(ports, len(up), &c.Groups)
 	for m := range Metrics {
@@ -75,7 +75,7 @@ func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) *Control
 }
 
 // Group returns the group of a port as the control plane sees it; −1: it is in none.
-func (k *ControlPlane) Group(m Metric, port dataplane.PortID) int {
+func (k *ControlPlane) Group(m Metric, port packet.PortID) int {
 	if k.down[port] {
 		return -1
 	}
@@ -117,7 +117,7 @@ func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 }
 
 // move takes a port to another group of a metric.
-func (k *ControlPlane) move(now unit.Time, m Metric, port dataplane.PortID, group int) {
+func (k *ControlPlane) move(now unit.Time, m Metric, port packet.PortID, group int) {
 	old := k.group[m][port]
 	k.work.leave(now, m, port, old)
 	k.group[m][port] = group
@@ -129,7 +129,7 @@ func (k *ControlPlane) move(now unit.Time, m Metric, port dataplane.PortID, grou
 
 // Rest takes a port that nothing has left by for long back to the first group of each metric: its queue is empty and
 // its link idle (ours; without, a port that a control plane has put last sends no packet that would report otherwise).
-func (k *ControlPlane) Rest(now unit.Time, port dataplane.PortID) []Write {
+func (k *ControlPlane) Rest(now unit.Time, port packet.PortID) []Write {
 	k.writes = k.writes[:0]
 	for m := range Metrics {
 		if k.group[m][port] > 0 {
@@ -141,7 +141,7 @@ func (k *ControlPlane) Rest(now unit.Time, port dataplane.PortID) []Write {
 
 // Link takes a port out of its groups because its link is down, or puts it back where it
 // was (§6.5: "the operator can simply remove the link").
-func (k *ControlPlane) Link(now unit.Time, port dataplane.PortID, down bool) []Write {
+func (k *ControlPlane) Link(now unit.Time, port packet.PortID, down bool) []Write {
 	k.writes = k.writes[:0]
 	if k.group[0][port] < 0 || k.down[port] == down {
 		return nil

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
-func plane(t *testing.T, groups int, c ControlConfig, up ...dataplane.PortID) *ControlPlane {
+func plane(t *testing.T, groups int, c ControlConfig, up ...packet.PortID) *ControlPlane {
 	t.Helper()
 	c.Groups = [Metrics]int{groups, groups, groups}
 	c.Queue = max(c.Queue, 1)
@@ -23,7 +24,7 @@ func plane(t *testing.T, groups int, c ControlConfig, up ...dataplane.PortID) *C
 // one up.
 func TestAlgorithm4(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
-	step := func(port dataplane.PortID, change Change) int {
+	step := func(port packet.PortID, change Change) int {
 		k.Reconfigure(0, Event{QueueDepth, change, port, 0})
 		return k.Group(QueueDepth, port)
 	}
@@ -32,7 +33,7 @@ func TestAlgorithm4(t *testing.T) {
 	}
 	step(4, Increase) // before figure 5
 	for i, s := range []struct {
-		port   dataplane.PortID
+		port   packet.PortID
 		change Change
 		want   int
 	}{{3, Increase, 1}, {4, Decrease, 0}, {4, Decrease, 0}, {3, Increase, 2}, {3, Increase, 2}, {3, Decrease, 1}} {
@@ -59,13 +60,13 @@ func TestWritesAreNotAtomic(t *testing.T) {
 	if got := append(first, second...); !slices.Equal(got, want) {
 		t.Errorf("writes %v, want %v", got, want)
 	}
-	u := NewUpward(3, []dataplane.PortID{3})
+	u := NewUpward(3, []packet.PortID{3})
 	u.Apply(want[0])
 	if _, ok := u.Select(0); ok {
 		t.Error("between the writes the port is in a group")
 	}
 	u.Apply(want[1])
-	if port, ok := u.Select(0); !ok || port != 3 || !slices.Equal(u.Group(1), []dataplane.PortID{3}) {
+	if port, ok := u.Select(0); !ok || port != 3 || !slices.Equal(u.Group(1), []packet.PortID{3}) {
 		t.Errorf("after the writes: %v, group 1 %v", port, u.Group(1))
 	}
 }
@@ -98,9 +99,9 @@ func TestControlQueue(t *testing.T) {
 // §6.2.1.2: the first group that is not empty, and in it each port as likely; with all in
 // one group, whichever it is, that is ECMP (§6.3, §6.5).
 func TestUpward(t *testing.T) {
-	u := NewUpward(3, []dataplane.PortID{2, 3, 5})
-	spread := func() []dataplane.PortID {
-		var got []dataplane.PortID
+	u := NewUpward(3, []packet.PortID{2, 3, 5})
+	spread := func() []packet.PortID {
+		var got []packet.PortID
 		for i := range uint32(300) {
 			port, ok := u.Select(dataplane.MixHash(i))
 			if !ok {
@@ -112,24 +113,24 @@ func TestUpward(t *testing.T) {
 		}
 		return got
 	}
-	if got := spread(); !slices.Equal(got, []dataplane.PortID{2, 3, 5}) {
+	if got := spread(); !slices.Equal(got, []packet.PortID{2, 3, 5}) {
 		t.Errorf("all in group 0: %v", got)
 	}
-	move := func(port dataplane.PortID, from, to int) {
+	move := func(port packet.PortID, from, to int) {
 		u.Apply(Write{Group: from, Port: port})
 		u.Apply(Write{Group: to, Port: port, Enter: true})
 	}
 	move(3, 0, 1)
-	if got := spread(); !slices.Equal(got, []dataplane.PortID{2, 5}) {
+	if got := spread(); !slices.Equal(got, []packet.PortID{2, 5}) {
 		t.Errorf("3 in group 1: %v", got)
 	}
 	move(2, 0, 2)
 	move(5, 0, 2)
-	if got := spread(); !slices.Equal(got, []dataplane.PortID{3}) {
+	if got := spread(); !slices.Equal(got, []packet.PortID{3}) {
 		t.Errorf("3 alone in group 1: %v", got)
 	}
 	move(3, 1, 2)
-	if got := spread(); !slices.Equal(got, []dataplane.PortID{2, 3, 5}) || u.Entries() != 3 {
+	if got := spread(); !slices.Equal(got, []packet.PortID{2, 3, 5}) || u.Entries() != 3 {
 		t.Errorf("all in group 2: %v, %d entries", got, u.Entries())
 	}
 	u.Apply(Write{Group: 2, Port: 3, Enter: true}) // twice

@@ -44,7 +44,7 @@ func TestDecisionQueue(t *testing.T) {
 				t.Fatalf("%d packets at the port, want %d", n, x.waiting+1)
 			}
 			s.forced.egress = x.egress
-			for out := dataplane.PortID(2); out < 4; out++ {
+			for out := packet.PortID(2); out < 4; out++ {
 				if p, _ := s.Dequeue(s.now, out); p != nil {
 					s.pool.Put(p)
 				}

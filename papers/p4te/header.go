@@ -3,7 +3,6 @@ package p4te
 import (
 	"encoding/binary"
 
-	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -157,7 +156,7 @@ func feedback(p *packet.Packet, events *[2]Event) (n int, ok bool) {
 		return 0, false
 	}
 	for ; len(b) > 0; b = b[12:] {
-		e := Event{Metric: Metric(b[0]), Change: Change(b[1]), Port: dataplane.PortID(binary.BigEndian.Uint16(b[2:])),
+		e := Event{Metric: Metric(b[0]), Change: Change(b[1]), Port: packet.PortID(binary.BigEndian.Uint16(b[2:])),
 			Value: int64(binary.BigEndian.Uint64(b[4:]))}
 		if e.Metric > unreachable || e.Change > Decrease {
 			return 0, false

@@ -1,7 +1,7 @@
 package p4te
 
 import (
-	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -33,7 +33,7 @@ func NewLinkDelay(ports int) *LinkDelay { return &LinkDelay{make([]minDelay, por
 
 // Measure returns the queueing delay of a packet that arrives by a port, in whole ns. The packet left the last
 // switch's ingress when that switch's clock showed source, and arrives when this switch's clock shows arrival.
-func (l *LinkDelay) Measure(now unit.Time, port dataplane.PortID, source, arrival uint64) unit.Time {
+func (l *LinkDelay) Measure(now unit.Time, port packet.PortID, source, arrival uint64) unit.Time {
 	m, difference := &l.ports[port], arrival-source
 	if m.known {
 		grown := (now - m.at) >> driftShift

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/unit"
 )
@@ -38,7 +38,7 @@ traffic:
 				var b strings.Builder
 				for i, p := range n.programs {
 					if p != nil {
-						fmt.Fprintln(&b, n.Network.Nodes[i].Name, p.Counts(), p.Steering(n.Duration))
+						fmt.Fprintln(&b, n.Wiring.Network.Nodes[i].Name, p.Counts(), p.Steering(n.Duration))
 					}
 				}
 				for i := range r.Flows {
@@ -168,7 +168,7 @@ func TestLinkDelayAges(t *testing.T) {
 	if got := measure(5*unit.Second+2*us, 5*us+d); got < d-2*unit.Nanosecond || got > d {
 		t.Errorf("after a packet without a queue %v is measured as %v", d, got)
 	}
-	var other dataplane.PortID = 1 // of each port its own
+	var other packet.PortID = 1 // of each port its own
 	l = NewLinkDelay(2)
 	measure(0, 50*us)
 	if got := l.Measure(us, other, 0, 9000); got != 0 || l.ports[0].difference == l.ports[1].difference {

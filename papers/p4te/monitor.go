@@ -2,6 +2,7 @@ package p4te
 
 import (
 	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -50,7 +51,7 @@ func NewGradient(delta []int64) *Gradient {
 }
 
 // Observe compares a packet's value at a port with the last event.
-func (g *Gradient) Observe(port dataplane.PortID, value int64) Change {
+func (g *Gradient) Observe(port packet.PortID, value int64) Change {
 	old, delta := &g.old[port], g.delta[port]
 	switch {
 	case value >= *old+delta:
@@ -99,7 +100,7 @@ func burstOf(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
 }
 
 // Observe meters a packet of size bytes that leaves by a port and returns the change of colour.
-func (c *Colours) Observe(now unit.Time, port dataplane.PortID, size int32) (dataplane.Colour, Change) {
+func (c *Colours) Observe(now unit.Time, port packet.PortID, size int32) (dataplane.Colour, Change) {
 	before := c.old[port]
 	after := c.meters[port].Colour(now, size, dataplane.Green)
 	c.old[port] = after
@@ -113,7 +114,7 @@ func (c *Colours) Observe(now unit.Time, port dataplane.PortID, size int32) (dat
 }
 
 // Colour is the colour of the port's last packet (old_packet_colors).
-func (c *Colours) Colour(port dataplane.PortID) dataplane.Colour { return c.old[port] }
+func (c *Colours) Colour(port packet.PortID) dataplane.Colour { return c.old[port] }
 
 // Class is a traffic class (§3.2).
 type Class uint8
@@ -167,7 +168,7 @@ func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak fl
 }
 
 // Observe meters a packet of a class that entered by a port.
-func (s *SafeRates) Observe(now unit.Time, port dataplane.PortID, class Class, size int32) dataplane.Colour {
+func (s *SafeRates) Observe(now unit.Time, port packet.PortID, class Class, size int32) dataplane.Colour {
 	switch {
 	case class == Other || int(port) >= len(s.meters)+len(s.three):
 		return dataplane.Green

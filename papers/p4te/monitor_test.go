@@ -24,7 +24,7 @@ func TestFigure5(t *testing.T) {
 	}
 	g.Observe(4, 41)
 	for _, s := range []struct {
-		port  dataplane.PortID
+		port  packet.PortID
 		depth int64
 		want  Change
 		old   int64
@@ -184,7 +184,7 @@ func TestSafeRates(t *testing.T) {
 			yellow := 0
 			gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
 			for now := unit.Time(0); now < unit.Second; now += gap {
-				if s.Observe(now, dataplane.PortID(len(lines)-1), x.class, 1514) == dataplane.Yellow {
+				if s.Observe(now, packet.PortID(len(lines)-1), x.class, 1514) == dataplane.Yellow {
 					yellow++
 				}
 			}

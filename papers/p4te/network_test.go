@@ -122,16 +122,16 @@ func build(t testing.TB, text string) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &network{Config: c, t: t, programs: make([]*Program, len(c.Network.Nodes)), hooks: map[int]*hook{},
+	n := &network{Config: c, t: t, programs: make([]*Program, len(c.Wiring.Network.Nodes)), hooks: map[int]*hook{},
 		senders: make([]*sender, len(c.Flows))}
-	for node := range c.Switches {
-		if !c.Network.Nodes[node].Switch {
+	for node := range c.Wiring.Switches {
+		if !c.Wiring.Network.Nodes[node].Switch {
 			continue
 		}
 		h := &hook{}
 		n.hooks[node] = h
-		make := c.Switches[node].Programs
-		c.Switches[node].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		make := c.Wiring.Switches[node].Programs
+		c.Wiring.Switches[node].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			programs, err := make(site)
 			for _, p := range programs {
 				if x, ok := p.(*Program); ok {
@@ -161,7 +161,7 @@ func (n *network) run() *outcome.Result {
 
 // node is the number of a node.
 func (n *network) node(name string) int {
-	for i, x := range n.Network.Nodes {
+	for i, x := range n.Wiring.Network.Nodes {
 		if x.Name == name {
 			return i
 		}
@@ -224,7 +224,7 @@ func (n *network) silence() {
 // link is the number of the link between two nodes.
 func (n *network) link(x, y string) int {
 	ends := [2]int{n.node(x), n.node(y)}
-	for i, l := range n.Network.Links {
+	for i, l := range n.Wiring.Network.Links {
 		if l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]} {
 			return i
 		}
@@ -236,7 +236,7 @@ func (n *network) link(x, y string) int {
 // index is the number of the port by which a link leaves a node.
 func (n *network) index(from, to string) int {
 	l := n.link(from, to)
-	if n.Network.Links[l].Ends[1] == n.node(from) {
+	if n.Wiring.Network.Links[l].Ends[1] == n.node(from) {
 		return 2*l + 1
 	}
 	return 2 * l
@@ -299,8 +299,8 @@ func TestOvertaking(t *testing.T) {
 	cross := "  - {name: cross, from: h1, to: h0, transport: udp, rate: 95Mbps, start: 0s}\n"
 	n := build(t, pair("5s", "{p4te: {mark: false, repeats: true, bytes: 5000 B}}", heavy("cubic", "")+cross))
 	leaf := n.node("leaf0")
-	n.Switches[leaf].Queues = 2
-	n.Network.Links[n.link("leaf0", "spine0")].Buffer = unit.Length{Packets: 20}
+	n.Wiring.Switches[leaf].Queues = 2
+	n.Wiring.Network.Links[n.link("leaf0", "spine0")].Buffer = unit.Length{Packets: 20}
 	n.hooks[leaf].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var h Header
 		if p.Meta.Class = 1; h.Get(p) && h.Fake {
@@ -330,7 +330,7 @@ func TestNextByte(t *testing.T) {
 	run := func(loss float64, size string) (*sender, *outcome.Result) {
 		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false, bytes: 5000 B}}",
 			heavy("cubic", size)))
-		n.Network.Links[n.link("leaf1", "spine0")].Loss = loss
+		n.Wiring.Network.Links[n.link("leaf1", "spine0")].Loss = loss
 		r := n.run()
 		return n.senders[0], r
 	}
@@ -348,7 +348,7 @@ func TestNextByte(t *testing.T) {
 		t.Errorf("0.5 %% loss, 20 MB: unfinished %v, %d timeouts; the connection is not dead", r.Unfinished, s.Timeouts())
 	}
 	n := build(t, pair("10s", "{p4te: {repeats: true, mark: false, bytes: 5000 B}}", heavy("cubic", ", size: 2MB")))
-	n.Network.Links[n.link("leaf1", "spine0")].Loss = 0.005
+	n.Wiring.Network.Links[n.link("leaf1", "spine0")].Loss = 0.005
 	if r = n.run(); len(r.Unfinished) != 0 {
 		t.Errorf("last_ack with 0.5 %% loss: unfinished %v", r.Unfinished)
 	}

@@ -102,7 +102,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	if !c.Paths { // as with ecmp, whose choices these are
 		t.seed = uint32(site.Random("ecmp").Uint64())
 	}
-	table := dataplane.NewLPM[dataplane.PortID](len(place.Routes))
+	table := dataplane.NewLPM[packet.PortID](len(place.Routes))
 	for _, r := range place.Routes {
 		if err := table.Insert(r.Prefix, r.Ports[0]); err != nil {
 			return nil, fmt.Errorf("p4te: downward table: %w", err)
@@ -180,7 +180,7 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		}
 	}
 	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
-		m.Out = dataplane.PortID(t.down[p.Dst])
+		m.Out = packet.PortID(t.down[p.Dst])
 	} else if port, ok := t.selectPath(now, p, class); ok {
 		if m.Out = port; t.reachability != nil {
 			m.Out = t.around(now, p, port)
@@ -262,7 +262,7 @@ func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 
 // notifyNeighbour sends an event back over the link that a packet came by, in a packet of its own made of
 // the data packet's headers (§4.6).
-func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in dataplane.PortID, e Event) {
+func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in packet.PortID, e Event) {
 	f := t.copy(env, p)
 	if !putFeedback(f, []Event{e}) {
 		env.Free(f)
@@ -357,7 +357,7 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 func (t *Program) Idle() bool { return true }
 
 // selectPath is algorithm 3: the upward port of a packet.
-func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (dataplane.PortID, bool) {
+func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (packet.PortID, bool) {
 	if len(t.place.Up) == 0 {
 		return 0, false
 	}
@@ -398,7 +398,7 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (data
 
 // selectPort returns a table's port. Between two writes a table may be empty; then any upward port will
 // do.
-func (t *Program) selectPort(m Metric, hash uint32) dataplane.PortID {
+func (t *Program) selectPort(m Metric, hash uint32) packet.PortID {
 	if port, ok := t.upward[m].Select(hash); ok {
 		return port
 	}
@@ -426,7 +426,7 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 // monitorPort reports the events of an upward port: one feedback packet for both metrics to the control
 // plane and, if the utilisation has changed, a copy to the ingress registers.
-func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour,
+func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out packet.PortID, colour dataplane.Colour,
 	changed Change) {
 	var events [2]Event
 	n := 0

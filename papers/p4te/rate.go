@@ -363,7 +363,7 @@ func (r *rater) adjustment(ingress, egress dataplane.Colour, queued bool) (lower
 // queued reports whether a port has a queue that is worth a change of rates: half of Δ of the depth, which the port
 // sends in half a round trip, or half of its buffer where that is shorter. A flow that has filled both the way and this
 // queue still fills the way with a quarter less.
-func (t *Program) queued(env *dataplane.Env, out dataplane.PortID) bool {
+func (t *Program) queued(env *dataplane.Env, out packet.PortID) bool {
 	port := env.Port(out)
 	limit := port.Limit()
 	return 2*int64(port.Packets()) >= t.config.DepthDelta[out] ||

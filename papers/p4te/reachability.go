@@ -45,14 +45,14 @@ func newReachability(t *Program, site *dataplane.Site) *reachability {
 }
 
 // bars reports whether there is no way to a leaf by a port.
-func (t *Program) bars(now unit.Time, port dataplane.PortID, leaf int) bool {
+func (t *Program) bars(now unit.Time, port packet.PortID, leaf int) bool {
 	return t.isDown[port] || t.reachability.until[port][leaf] > now
 }
 
 // lost reports whether a leaf cannot be reached through this switch.
 func (t *Program) lost(now unit.Time, leaf int) bool {
 	if p := t.reachability.below[leaf]; p >= 0 {
-		return t.bars(now, dataplane.PortID(p), leaf)
+		return t.bars(now, packet.PortID(p), leaf)
 	}
 	for _, p := range t.place.Up {
 		if !t.bars(now, p, leaf) {
@@ -90,7 +90,7 @@ func (t *Program) tell(env *dataplane.Env) {
 }
 
 // sendNote tells a neighbour that a leaf is lost.
-func (t *Program) sendNote(env *dataplane.Env, port dataplane.PortID, leaf int) {
+func (t *Program) sendNote(env *dataplane.Env, port packet.PortID, leaf int) {
 	if t.isDown[port] {
 		return
 	}
@@ -108,7 +108,7 @@ func (t *Program) sendNote(env *dataplane.Env, port dataplane.PortID, leaf int) 
 }
 
 // note takes a neighbour's word.
-func (t *Program) note(now unit.Time, in dataplane.PortID, e Event) {
+func (t *Program) note(now unit.Time, in packet.PortID, e Event) {
 	if t.reachability != nil && e.Value >= 0 && e.Value < int64(len(t.reachability.below)) {
 		t.reachability.until[in][e.Value] = now + holdPeriods*t.config.Detect
 	}
@@ -116,7 +116,7 @@ func (t *Program) note(now unit.Time, in dataplane.PortID, e Event) {
 
 // around is the port of a packet that goes up, where the one that was chosen has no way: another
 // that has, by the flow's hash, or the same if there is none.
-func (t *Program) around(now unit.Time, p *packet.Packet, port dataplane.PortID) dataplane.PortID {
+func (t *Program) around(now unit.Time, p *packet.Packet, port packet.PortID) packet.PortID {
 	if int(p.Dst) >= len(t.place.Leaf) || t.place.Leaf[p.Dst] < 0 {
 		return port
 	}

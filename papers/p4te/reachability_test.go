@@ -110,12 +110,12 @@ func lastLink(t *testing.T, tree, from, to string) string {
 		"}\nswitch: [p4te]\ntraffic:\n  - {name: all, "+
 		"from: ["+from+"], to: ["+to+"], transport: {udp: {rate: 50Mbps}}, start: 0s}\n")
 	n.run()
-	for _, l := range n.Network.Links {
-		a, b := n.Network.Nodes[l.Ends[0]].Name, n.Network.Nodes[l.Ends[1]].Name
+	for _, l := range n.Wiring.Network.Links {
+		a, b := n.Wiring.Network.Nodes[l.Ends[0]].Name, n.Wiring.Network.Nodes[l.Ends[1]].Name
 		if (a == "h4" || b == "h4") && strings.HasPrefix(a+b, "h4") || strings.HasSuffix(a+b, "h4") {
 			leaf := strings.Replace(a+b, "h4", "", 1)
-			for _, up := range n.Network.Links {
-				c, d := n.Network.Nodes[up.Ends[0]].Name, n.Network.Nodes[up.Ends[1]].Name
+			for _, up := range n.Wiring.Network.Links {
+				c, d := n.Wiring.Network.Nodes[up.Ends[0]].Name, n.Wiring.Network.Nodes[up.Ends[1]].Name
 				switch {
 				case c == leaf && n.programs[up.Ends[1]] != nil:
 					return leaf + ", " + d

@@ -48,11 +48,11 @@ func (r *records) Write(x *trace.Record) error {
 // traced is a run with all its events.
 func (n *network) traced() (*outcome.Result, []trace.Record) {
 	n.t.Helper()
-	ports := sim.TracePorts(n.Network)
+	ports := sim.TracePorts(n.Wiring.Network)
 	trace.Select(ports, "*")
 	all := &records{}
-	c := trace.Config{Ports: ports, Book: n.Hosts, Frames: true, Sinks: []trace.Sink{all}}
-	for _, x := range n.Network.Nodes {
+	c := trace.Config{Ports: ports, Book: n.Wiring.Hosts, Frames: true, Sinks: []trace.Sink{all}}
+	for _, x := range n.Wiring.Network.Nodes {
 		c.Nodes = append(c.Nodes, x.Name)
 	}
 	n.Trace = trace.NewCollector(c)
@@ -110,7 +110,7 @@ func wireMode(t *testing.T, duration string, second, third []int) {
 					}
 					x.Frame = append(x.Frame, make([]byte, int(x.FrameBytes)-len(x.Frame))...) // payload, of zeros
 					var p packet.Packet
-					if err := p.Parse(n.Hosts, x.Frame); err != nil {
+					if err := p.Parse(n.Wiring.Hosts, x.Frame); err != nil {
 						t.Fatal(err)
 					}
 					ends := strings.Split(x.Port, "->")
@@ -179,7 +179,7 @@ func TestOff(t *testing.T) {
 		var p packet.Packet
 		var h Header
 		x.Frame = append(x.Frame, make([]byte, int(x.FrameBytes)-len(x.Frame))...)
-		if err := p.Parse(n.Hosts, x.Frame); err == nil && h.Get(&p) && (h.Rated || h.Allowed || h.Fake) {
+		if err := p.Parse(n.Wiring.Hosts, x.Frame); err == nil && h.Get(&p) && (h.Rated || h.Allowed || h.Fake) {
 			t.Fatalf("rate: off: %+v", h)
 		}
 	}
@@ -196,7 +196,7 @@ func TestRecirculationExhausted(t *testing.T) {
 		n := build(t, mixed("{p4te: {burst: 1ms, bytes: 5000 B, gap: 40ms, delay_delta: 15ms}}", 6))
 		leaf := n.node("leaf0")
 		if rate > 0 {
-			n.Switches[leaf].Recirculation = dataplane.Recirculation{Rate: unit.LinkRate{Bits: rate}, Queue: 2}
+			n.Wiring.Switches[leaf].Recirculation = dataplane.Recirculation{Rate: unit.LinkRate{Bits: rate}, Queue: 2}
 		}
 		h := n.hooks[leaf]
 		look := 0

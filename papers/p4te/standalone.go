@@ -32,7 +32,7 @@ func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 func NewStandalone(site *dataplane.Site, o Options) *Standalone {
 	place := &dataplane.TreePosition{Tier: 1}
 	for p := range site.Lines {
-		place.Down = append(place.Down, dataplane.PortID(p))
+		place.Down = append(place.Down, packet.PortID(p))
 	}
 	if o.RoundTrip == 0 {
 		o.RoundTrip = standaloneTrip
@@ -195,7 +195,7 @@ func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	add(dataplane.Sample{Metric: metricWindows, Value: float64(a.leaf.counts.Held)})
 	add(dataplane.Sample{Metric: metricHeld, Value: float64(a.leaf.rate.held)})
 	for i := range a.leaf.colours.old {
-		port := dataplane.PortID(i)
+		port := packet.PortID(i)
 		add(dataplane.Sample{Metric: metricColour, Port: port, Value: float64(a.leaf.colours.Colour(port))})
 	}
 	return n

@@ -3,21 +3,21 @@ package p4te
 import (
 	"slices"
 
-	"weir/core/dataplane"
+	"weir/core/packet"
 )
 
 // Upward is one upward table (§6.2.1.2): the ports of each routing group. Select takes the first group
 // that is not empty, and in it the port that a hash selects.
 type Upward struct {
-	groups [][]dataplane.PortID // ascending in each
-	first  int                  // the first that is not empty; len(groups): all are empty
+	groups [][]packet.PortID // ascending in each
+	first  int               // the first that is not empty; len(groups): all are empty
 }
 
 // NewUpward returns a table of n groups with all ports in the first.
-func NewUpward(n int, ports []dataplane.PortID) *Upward {
-	u := &Upward{groups: make([][]dataplane.PortID, n)}
+func NewUpward(n int, ports []packet.PortID) *Upward {
+	u := &Upward{groups: make([][]packet.PortID, n)}
 	for i := range u.groups {
-		u.groups[i] = make([]dataplane.PortID, 0, len(ports))
+		u.groups[i] = make([]packet.PortID, 0, len(ports))
 	}
 	u.groups[0] = append(u.groups[0], ports...)
 	u.find()
@@ -43,7 +43,7 @@ func (u *Upward) Apply(w Write) {
 }
 
 // Select returns a port of the first group that is not empty, by hash; false if the table is empty.
-func (u *Upward) Select(hash uint32) (dataplane.PortID, bool) {
+func (u *Upward) Select(hash uint32) (packet.PortID, bool) {
 	if u.first == len(u.groups) {
 		return 0, false
 	}
@@ -52,7 +52,7 @@ func (u *Upward) Select(hash uint32) (dataplane.PortID, bool) {
 }
 
 // Group returns the ports of a group, ascending.
-func (u *Upward) Group(i int) []dataplane.PortID { return u.groups[i] }
+func (u *Upward) Group(i int) []packet.PortID { return u.groups[i] }
 
 // Entries is the number of ports in the table.
 func (u *Upward) Entries() (n int) {

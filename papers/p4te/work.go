@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -23,7 +24,7 @@ func (w *work) begin(ports, up int, groups *[Metrics]int) {
 }
 
 // leave notes that a port leaves a group.
-func (w *work) leave(now unit.Time, m Metric, port dataplane.PortID, group int) {
+func (w *work) leave(now unit.Time, m Metric, port packet.PortID, group int) {
 	w.spent[m][group] += now - w.since[m][port]
 	w.since[m][port] = now
 }

@@ -222,7 +222,7 @@ func writePeer(file string, row *PeerRow, config func() (*sim.Config, error)) er
 	if err != nil {
 		return err
 	}
-	n := c.Network
+	n := c.Wiring.Network
 	t := &taken{node: map[string]int{}, flows: c.Flows, ways: make([][2][]int, len(c.Flows))}
 	names := make([]string, len(n.Nodes))
 	for i := range n.Nodes {
@@ -233,7 +233,7 @@ func writePeer(file string, row *PeerRow, config func() (*sim.Config, error)) er
 	for i := range ports {
 		ports[i].Traced = true
 	}
-	c.Trace = trace.NewCollector(trace.Config{Nodes: names, Ports: ports, Book: c.Hosts, Sinks: []trace.Sink{t}})
+	c.Trace = trace.NewCollector(trace.Config{Nodes: names, Ports: ports, Book: c.Wiring.Hosts, Sinks: []trace.Sink{t}})
 	if _, err := sim.Run(c); err != nil {
 		return err
 	}

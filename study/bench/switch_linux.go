@@ -131,7 +131,7 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 		}
 		if name == shaped {
 			// The bottleneck and both links' delays, there and back.
-			links := c.Network.Links
+			links := c.Wiring.Network.Links
 			payload, frame := lab.DefaultMTU-52, lab.DefaultMTU+packet.EthernetHeader
 			row.Share = float64(links[1].Rate.Bits) * float64(payload) / float64(frame)
 			row.Delay = 2 * (links[0].Delay + links[1].Delay).Seconds()
@@ -143,7 +143,7 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 		}
 	}
 	ends := [2]int{node(b.config, "client"), node(b.config, "server")}
-	if b.lab, err = lab.Open(b.config.Network, b.config.Hosts, lab.DefaultMTU); err != nil {
+	if b.lab, err = lab.Open(b.config.Wiring.Network, b.config.Wiring.Hosts, lab.DefaultMTU); err != nil {
 		return nil, err
 	}
 	if b.lab.Left != nil && o.OnLeft != nil {
@@ -151,14 +151,14 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 	}
 	for i, node := range ends {
 		through.do[i] = func(what func() error) error { return b.lab.Do(node, what) }
-		through.addr[i] = b.config.Hosts.V4(packet.Addr(node + 1))
+		through.addr[i] = b.config.Wiring.Hosts.V4(packet.Addr(node + 1))
 	}
 	return b, nil
 }
 
 // node is the number of the node with a name.
 func node(c *lab.Config, name string) int {
-	return slices.IndexFunc(c.Network.Nodes, func(n topology.Node) bool { return n.Name == name })
+	return slices.IndexFunc(c.Wiring.Network.Nodes, func(n topology.Node) bool { return n.Name == name })
 }
 
 // addDirect adds a veth pair between the two hosts, made as those to the data plane are,

@@ -153,7 +153,8 @@ func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Position, 
 		if r.Refused {
 			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.seen.Name), who, text))
 		} else {
-			d.issue(Warning{Kind: r.Kind, At: where, Port: r.Port, Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
+			d.issue(document.Warning{Kind: r.Kind, At: where, Port: r.Port,
+				Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/internal/switchfile"
 )
 
@@ -168,7 +169,7 @@ func (x *portLoad) isCrowded(rate unit.LinkRate) bool {
 
 // finding is a warning of a switch, and how far it is beyond its bound there.
 type finding struct {
-	Warning
+	document.Warning
 	excess float64
 }
 
@@ -187,7 +188,7 @@ func (d *pathChecker) checkPrograms(p *Point) {
 		d.warn(dataplane.WarnDivided, p.usersAt, "%s", text)
 	}
 	var found []finding
-	add := func(w Warning, excess float64) {
+	add := func(w document.Warning, excess float64) {
 		k := slices.IndexFunc(found, func(x finding) bool { return x.Kind == w.Kind && x.At == w.At })
 		switch {
 		case k < 0:

@@ -26,9 +26,9 @@ type reader struct {
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec
 	files    []string          // the files that the point in hand reads, with their hashes
 	before   int               // errors before the traffic in hand
-	warnings []Warning
-	issued   map[Warning]bool   // all: kept in warnings, or counted in similar
-	similar  map[similarity]int // warnings
+	warnings []document.Warning
+	issued   map[document.Warning]bool // all: kept in warnings, or counted in similar
+	similar  map[similarity]int        // warnings
 }
 
 // entryOK reports whether the traffic in hand has no error so far.
@@ -54,12 +54,12 @@ type similarity struct {
 const maxSimilar = 3
 
 // issue keeps a warning, once.
-func (d *reader) issue(w Warning) {
+func (d *reader) issue(w document.Warning) {
 	if d.issued[w] {
 		return
 	}
 	if d.issued == nil {
-		d.issued, d.similar = map[Warning]bool{}, map[similarity]int{}
+		d.issued, d.similar = map[document.Warning]bool{}, map[similarity]int{}
 	}
 	d.issued[w] = true
 	k := similarity{w.Kind.ID, w.Port, w.At}

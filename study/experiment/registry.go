@@ -72,7 +72,7 @@ type Import struct {
 	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
 	// that it names are relative to folder, where it shall be. Warnings say what the registry lacks,
 	// and what has no counterpart. What is wrong with the configuration is an InputErrors.
-	Make func(r *Registry, config, folder string) (experiment []byte, warnings []Warning, err error)
+	Make func(r *Registry, config, folder string) (experiment []byte, warnings []document.Warning, err error)
 	// Warnings are the kinds of warnings that Make returns.
 	Warnings []scheme.WarningKind
 }
@@ -285,7 +285,8 @@ const (
 )
 
 // Warning is a report about something in an experiment that may work otherwise than its author means: its Kind, the
-// place where it is (At), the Port that it is about, and a Text. It prints as "PLACE: TEXT (IDENTIFIER)".
+// place where it is (At), the Port that it is about, and a Text. It prints as "PLACE: TEXT (IDENTIFIER)". It is
+// document.Warning under a name for modules of others, which register an Import and cannot import package document.
 type Warning = document.Warning
 
 // Kinds of warnings about parts of a file that are not schemes.

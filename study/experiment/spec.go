@@ -26,7 +26,7 @@ type Spec struct {
 	registry *Registry
 	points   []*Point // one a combination
 	memory   int64    // bytes that the points take
-	warnings []Warning
+	warnings []document.Warning
 }
 
 // Trial makes a point's first run before there are any, so that what only constructors can know is
@@ -223,7 +223,7 @@ func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 func (s *Spec) Plots() []plots.Plot { return slices.Clone(s.plots) }
 
 // Warnings returns the warnings about what may work otherwise than is meant.
-func (s *Spec) Warnings() []Warning { return slices.Clone(s.warnings) }
+func (s *Spec) Warnings() []document.Warning { return slices.Clone(s.warnings) }
 
 // FileKind is how messages name an experiment's file.
 var FileKind = document.FileKind{Name: "experiment", Whole: "an experiment",

@@ -60,9 +60,10 @@ func TestTelemetryDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Switches[3].Clock; got != (telemetry.Clock{Resolution: unit.Nanosecond, Offset: -5 * unit.Microsecond,
-		Drift: 20}) || c.Switches[2].Clock != (telemetry.Clock{}) {
-		t.Errorf("%+v, %+v", got, c.Switches[2].Clock)
+	if got := c.Wiring.Switches[3].Clock; got != (telemetry.Clock{Resolution: unit.Nanosecond,
+		Offset: -5 * unit.Microsecond,
+		Drift:  20}) || c.Wiring.Switches[2].Clock != (telemetry.Clock{}) {
+		t.Errorf("%+v, %+v", got, c.Wiring.Switches[2].Clock)
 	}
 	if text := string(s.Resolved()); !strings.Contains(text, "congested_load: 80%") ||
 		!strings.Contains(text, "telemetry: packet") {

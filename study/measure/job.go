@@ -31,7 +31,7 @@ func jobKind() Definition {
 			"job_iterations_asked": Neither},
 		Parts: map[string][2]string{"job_iteration": ended, "job_iteration_max": ended, "job_operation": ended,
 			"job_bus_bandwidth": ended},
-		New: func() Measure { return &jobs{} }}
+		New: func() Measure { return &jobs{} }, Ideal: true}
 }
 
 // ended are the names of how many iterations have ended, and of how many there were to be.

@@ -2,7 +2,8 @@ package measure
 
 import "weir/internal/document"
 
-// Key is all that is said of one option of a kind of measure. Its fields:
+// Key declares one option of a kind of measure. It is the name of document.Key for modules of others, which cannot
+// import package document. Its fields:
 //
 //	Name     string
 //	Form     Form   // what it holds: Form{Text: "rate"}, say
@@ -16,7 +17,8 @@ import "weir/internal/document"
 //	Traits   document.Trait // of Weir's own readers; 0 for a measure
 type Key = document.Key
 
-// Form is which values an option may have. Text, as the reference has it, is enough for a plain one: a rate, a name.
+// Form is which values an option may have. It is the name of document.Form for modules of others. Text, as the
+// reference has it, is enough for a plain one: a rate, a name.
 // The other fields are of words to choose from, lists, maps and choices, and of schemes:
 //
 //	Shape document.Shape // of Words, Items, Table or Any; 0: a plain value

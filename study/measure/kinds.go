@@ -43,7 +43,7 @@ func flowKinds() []Definition {
 			"least; with every over time too [bit/s]",
 			Keys:   []Key{by("traffic", "traffic", "all", bySender, byReceiver), limit(), every("")},
 			Better: Higher,
-			New:    func() Measure { return &goodput{} }, Near: Tolerance{Share: 0.10, Difference: 1e6}},
+			New:    func() Measure { return &goodput{} }, Ideal: true, Near: Tolerance{Share: 0.10, Difference: 1e6}},
 		jainKind(),
 		{Name: "jitter", Doc: "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
@@ -168,7 +168,7 @@ func networkKinds() []Definition {
 			New:    func() Measure { return &buffer{} }},
 		{Name: "drops", Doc: "packets dropped in switches, on links and at hosts that do not expect them, by reason",
 			Better: Lower,
-			New:    func() Measure { return &drops{} }, Sparse: true},
+			New:    func() Measure { return &drops{} }, Ideal: true, Sparse: true},
 		{Name: "metric", Doc: "a metric that programs of switches have (weir_ecn_marked_total, or one of your own " +
 			"program's), by switch, the sum over its labels: of a counter, whose name ends in _total, what it has " +
 			"counted; of others the mean. It is called metric_ecn_marked; with every also over time, of a counter its " +

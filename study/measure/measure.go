@@ -22,6 +22,8 @@ type Definition struct {
 	Reads string
 	Keys  []Key          // its options
 	New   func() Measure // a measure before its options are read
+	// Ideal kinds are defined on an ideal network, too, which carries only jobs and has no packets.
+	Ideal bool
 
 	// What reports and tables do with values of the kind's name:
 	Near   Tolerance // how close simulator and lab have to be; none: they are not compared
@@ -373,22 +375,13 @@ func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Val
 		e.Onsets, onsets = onsets[:k], onsets[k:]
 		first := len(v.Measures)
 		m.evaluate(e)
-		if _, of := m.Measure.(ofJobs); !of && load.Ideal != nil {
+		if !m.Ideal && load.Ideal != nil {
 			undefine(v.Measures[first:])
 		}
 	}
 	v.Flows = e.flowTable()
 	return v
 }
-
-// ofJobs is a Measure that an ideal network, which carries jobs alone and has no packets, gives as well. Others are not
-// defined there.
-type ofJobs interface{ ofJobs() }
-
-func (*jobs) ofJobs()     {}
-func (*timeline) ofJobs() {}
-func (*goodput) ofJobs()  {}
-func (*drops) ofJobs()    {} // there are none
 
 // ideally is the result of a run on an ideal network, with nothing in what packets would fill.
 func ideally(p *Point, load *outcome.Load, n *Needs, res *outcome.Result) *outcome.Result {

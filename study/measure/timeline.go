@@ -22,7 +22,8 @@ func timelineKind() Definition {
 			when("from", "when it begins", "the job's start"), when("until", "when it ends", "the end"),
 			{Name: "most", Form: document.Value("number"), Doc: "parts of the ranks' time that are kept of a job: what " +
 				"comes after is left out, and plots say so", Default: "50000", Source: "ours"}},
-		Also: map[string]Better{"timeline_left": Lower}, New: func() Measure { return &timeline{} }}
+		Also: map[string]Better{"timeline_left": Lower}, New: func() Measure { return &timeline{} },
+		Ideal: true}
 }
 
 // mostStretches bounds what a run keeps of a job.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir/core/cc"
+	"weir/core/fabric/wiring"
 	"weir/core/jobs/job"
 	"weir/core/outcome"
 	"weir/core/packet"
@@ -42,7 +43,7 @@ func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config,
 	stalls := p.Stalls()
 	repeat, anew := p.Iterations()
 	c := &sim.Config{
-		Wiring: sim.Wiring{
+		Wiring: wiring.Config{
 			Seed: seed, Network: p.Network(), Switches: p.Switches(), Hosts: p.Book(), Tree: tree, Prefixes: prefixes,
 			Events: p.Events(), Framing: p.Framing(), MaxFrame: p.LargestFrame(), Telemetry: p.Telemetry(),
 			Restarts: anew,
@@ -52,8 +53,9 @@ func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config,
 		Repeat: repeat, Anew: anew,
 	}
 	routes := p.Routes()
-	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry, selector: routes.NewNICSelector(),
-		hosts: make([]cc.Host, routes.NICs().Len()), listed: map[[3]int]int{}}
+	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Wiring.Telemetry,
+		selector: routes.NewNICSelector(),
+		hosts:    make([]cc.Host, routes.NICs().Len()), listed: map[[3]int]int{}}
 	c.EndpointFactory, c.MessageEndpointFactory = b, b
 	if n := p.Flows(); n > 0 {
 		b.flows, b.index = make([]outcome.Flow, 0, n), make([]int32, 0, n)

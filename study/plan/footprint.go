@@ -73,7 +73,7 @@ func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Flows, c.Jobs, c.Events, c.Watches, c.Onsets = nil, nil, nil, nil, nil
+		c.Flows, c.Jobs, c.Wiring.Events, c.Watches, c.Onsets = nil, nil, nil, nil, nil
 		f, err := footprints(c)
 		if err != nil {
 			return nil, err
@@ -123,13 +123,13 @@ func (e *noFootprint) Error() string {
 // footprints builds the switches of a run and asks their programs. It keeps none of them:
 // all registers of a large network together would not fit into memory.
 func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
-	programs := make([][]ProgramFootprint, len(c.Network.Nodes))
-	for i := range c.Switches {
-		build := c.Switches[i].Programs
+	programs := make([][]ProgramFootprint, len(c.Wiring.Network.Nodes))
+	for i := range c.Wiring.Switches {
+		build := c.Wiring.Switches[i].Programs
 		if build == nil {
 			continue
 		}
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			list, err := build(site)
 			if err != nil {
 				return nil, err
@@ -147,14 +147,14 @@ func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 	if _, err := sim.New(c); err != nil {
 		return nil, err
 	}
-	tree, ports := c.Tree, c.Network.Ports()
+	tree, ports := c.Wiring.Tree, c.Wiring.Network.Ports()
 	if tree == nil {
-		tree, _ = c.Network.Tree() // nil: it is none
+		tree, _ = c.Wiring.Network.Tree() // nil: it is none
 	}
 	var kinds []string
 	var most []int64
 	var tiers []uint8
-	for i, node := range c.Network.Nodes {
+	for i, node := range c.Wiring.Network.Nodes {
 		if !node.Switch {
 			continue
 		}

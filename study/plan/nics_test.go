@@ -71,7 +71,7 @@ func TestFlowsChooseNICs(t *testing.T) {
 				"start: 0s, nic: "+x.nic+"}]\n")
 			r := ran(t, c)
 			for i, p := range r.Ports {
-				name := c.Network.PortName(p.Link, p.End)
+				name := c.Wiring.Network.PortName(p.Link, p.End)
 				want, there := x.links[name]
 				if got := float64(p.TxBytes) * 8 / 20e-3 / 1e6; there && (got < want || got > want*1.03) {
 					t.Errorf("port %d, %s: %.0f Mb/s, want %.0f", i, name, got, want)
@@ -115,7 +115,7 @@ measure: [fct]
 				c := configured(t, strings.ReplaceAll(dual, "NIC", nic))
 				change(c)
 				r := ran(t, c)
-				nics := c.Network.NICs()
+				nics := c.Wiring.Network.NICs()
 				var late, by [3]int
 				for i := range r.Flows {
 					g := c.Flows[i].Group
@@ -193,7 +193,7 @@ measure: [collective]
 				} else if !reflect.DeepEqual(r.Flows, first.Flows) || !reflect.DeepEqual(r.Ports, first.Ports) {
 					t.Error("other results")
 				}
-				nics, used := c.Network.NICs(), map[int]int{}
+				nics, used := c.Wiring.Network.NICs(), map[int]int{}
 				for i := range c.Flows {
 					f := &c.Flows[i]
 					port := nics.Port(f.Src)
@@ -248,7 +248,7 @@ measure: [goodput]
 traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100kB}]
 `
 	c := configured(t, text)
-	if n := c.Network; len(n.Nodes) != 5 || len(n.Links) != 5 || len(c.Flows) != 2 {
+	if n := c.Wiring.Network; len(n.Nodes) != 5 || len(n.Links) != 5 || len(c.Flows) != 2 {
 		t.Fatalf("%d nodes, %d links, %d flows", len(n.Nodes), len(n.Links), len(c.Flows))
 	}
 	if r := ran(t, c); r.End != outcome.AllDone {
@@ -337,7 +337,7 @@ measure: [job]
 	}
 	sent := map[string]uint64{}
 	for _, p := range r.Ports {
-		if name := c.Network.PortName(p.Link, p.End); strings.HasPrefix(name, "h") {
+		if name := c.Wiring.Network.PortName(p.Link, p.End); strings.HasPrefix(name, "h") {
 			kind, _, _ := strings.Cut(name[strings.Index(name, ">")+1:], "0")
 			sent[strings.TrimRight(kind, "123456789")] += p.TxBytes
 		}
@@ -361,7 +361,7 @@ measure: [job]
 		r := ran(t, c)
 		sent := map[string]uint64{}
 		for _, p := range r.Ports {
-			if from, to, _ := strings.Cut(c.Network.PortName(p.Link, p.End), "->"); from == "h1" {
+			if from, to, _ := strings.Cut(c.Wiring.Network.PortName(p.Link, p.End), "->"); from == "h1" {
 				sent[to] += p.TxBytes
 			}
 		}

@@ -68,7 +68,7 @@ func TestOutageForEver(t *testing.T) {
 					}
 					var names []string
 					for _, i := range waits[0].Down {
-						names = append(names, c.Network.PortName(i/2, i%2))
+						names = append(names, c.Wiring.Network.PortName(i/2, i%2))
 					}
 					if got := strings.Join(names, " "); got != want && got != "h0->s" {
 						t.Errorf("%s, down at %s: packets were lost on %q, not on %q", workload, at, got, want)

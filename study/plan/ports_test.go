@@ -88,7 +88,7 @@ measure: [fct]
 	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
 	for link, want := range map[string]int{"[a, s]": 0, "[a, s~1]": 0, "[a, s~2]": 1, "[s, a~4]": 3} {
 		c := configured(t, fmt.Sprintf(text, link))
-		if got := int(c.Network.Links[c.Events[0].Link].Nth); got != want {
+		if got := int(c.Wiring.Network.Links[c.Wiring.Events[0].Link].Nth); got != want {
 			t.Errorf("%s is link %d of the bundle, want %d", link, got, want)
 		}
 	}

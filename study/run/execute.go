@@ -576,8 +576,8 @@ func result(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results
 	for k, i := range res.Unfinished {
 		f := &c.Flows[i]
 		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entry(f.Group).Name(),
-			Src: c.Network.Nodes[r.Of.Measured().Host(f.Src)].Name,
-			Dst: c.Network.Nodes[r.Of.Measured().Host(f.Dst)].Name, SizeBytes: int64(f.Size),
+			Src: c.Wiring.Network.Nodes[r.Of.Measured().Host(f.Src)].Name,
+			Dst: c.Wiring.Network.Nodes[r.Of.Measured().Host(f.Dst)].Name, SizeBytes: int64(f.Size),
 			DoneBytes: int64(res.Delivered[k])})
 		if k < len(res.Waits) {
 			run.Unfinished[k].WaitsFor = waitsFor(r.Of, &res.Waits[k])

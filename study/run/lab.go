@@ -224,7 +224,7 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 	epoch int64,
 	progress func(share float64)) (t labtraffic.Config, of []int) {
 	t = labtraffic.Config{
-		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
+		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Wiring.Hosts, Do: do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
 	}
 	hosts, _ := labHosts(p, k) // CheckLab has seen that they can

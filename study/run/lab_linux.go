@@ -111,7 +111,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 
 // open makes the hosts of a run.
 func (o *Lab) open(r *plan.Run, plane *lab.Config) (*lab.Network, error) {
-	n, err := lab.Open(plane.Network, plane.Hosts, hostMTU(r.Of))
+	n, err := lab.Open(plane.Wiring.Network, plane.Wiring.Hosts, hostMTU(r.Of))
 	if err == nil && n.Left != nil && o.OnLeft != nil {
 		o.OnLeft(n.Left)
 	}
@@ -177,9 +177,9 @@ func while(of context.Context, p process) (context.Context, context.CancelCauseF
 // carriers are what links have lost and got back.
 func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 	for _, x := range r.Carriers {
-		ends := plane.Network.Links[x.Link].Ends
-		all = append(all, results.Carrier{Ends: [2]string{plane.Network.Nodes[ends[0]].Name,
-			plane.Network.Nodes[ends[1]].Name}, Down: x.Down, AtS: x.At.Seconds()})
+		ends := plane.Wiring.Network.Links[x.Link].Ends
+		all = append(all, results.Carrier{Ends: [2]string{plane.Wiring.Network.Nodes[ends[0]].Name,
+			plane.Wiring.Network.Nodes[ends[1]].Name}, Down: x.Down, AtS: x.At.Seconds()})
 	}
 	return all
 }
@@ -283,14 +283,14 @@ func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
 	if err != nil {
 		return err
 	}
-	for node := range plane.Network.Nodes {
+	for node := range plane.Wiring.Network.Nodes {
 		if h := hosts[node]; h != nil {
 			err := n.Do(node, func() error {
 				_, err := h.Apply(lab.NIC)
 				return err
 			})
 			if err != nil {
-				return fmt.Errorf("lab: host %s: %w", plane.Network.Nodes[node].Name, err)
+				return fmt.Errorf("lab: host %s: %w", plane.Wiring.Network.Nodes[node].Name, err)
 			}
 		}
 	}

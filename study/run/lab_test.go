@@ -301,8 +301,8 @@ measure: [goodput, {queue: {port: s->b}}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Duration != 3*unit.Second || l.Warmup != unit.Second || l.Lead != labLead || l.Seed != c.Seed {
-			t.Errorf("from %v to %v, lead %v, seed %d", l.Warmup, l.Duration, l.Lead, l.Seed)
+		if l.Duration != 3*unit.Second || l.Warmup != unit.Second || l.Lead != labLead || l.Wiring.Seed != c.Wiring.Seed {
+			t.Errorf("from %v to %v, lead %v, seed %d", l.Warmup, l.Duration, l.Lead, l.Wiring.Seed)
 		}
 		want := 1500
 		if r.Point[1].Text != "1000 B" { // as long as they can be (mostMTU)

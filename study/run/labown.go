@@ -43,8 +43,8 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	plan.ForgetWaits(c) // threads add to what switches hold
 	// What is of the network is the data plane's to see, and hosts of a machine have stalls enough.
 	c.Selection = outcome.Selection{Watches: watches, Onsets: c.Onsets, Peaks: c.Peaks}
-	c.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0
-	return &lab.HostsConfig{Network: c.Network, Hosts: c.Hosts, MTU: hostMTU(r.Of),
+	c.Wiring.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0
+	return &lab.HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts, MTU: hostMTU(r.Of),
 		Make: func(send func(node int, now unit.Time, p *packet.Packet)) (lab.Edge, func() any, error) {
 			e, err := sim.NewEdge(c, carried, send)
 			if err != nil {

@@ -26,7 +26,7 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnStall
 
 // LabWarnings tell what may work otherwise in the lab than is meant: stalls, which are for the simulator, and timeouts
 // for networks of some microseconds, which come there while acknowledgements only wait for a thread.
-func LabWarnings(s *experiment.Spec) (all []experiment.Warning) {
+func LabWarnings(s *experiment.Spec) (all []document.Warning) {
 	if s.Stalls() {
 		all = append(all, document.Warn(warnStalls, document.Position{},
 			"stalls are for the simulator: the lab's machine has "+

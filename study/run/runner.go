@@ -62,12 +62,16 @@ type Runner interface {
 	End() error
 }
 
-// Tracer is a Runner that brings the traces of runs along.
-type Tracer interface{ Traces() }
+// Tracer is a Runner that may deliver the traces of runs. A Runner without it delivers none.
+type Tracer interface {
+	// Traces reports whether Carry returns the traces of a run, too.
+	Traces() bool
+}
 
 // suits refuses what the runner that is wanted cannot carry out.
 func (o *Options) suits(s *experiment.Spec) error {
-	_, traces := o.Runner.(Tracer)
+	tracer, ok := o.Runner.(Tracer)
+	traces := ok && tracer.Traces()
 	switch {
 	case o.Runner == nil:
 	case o.Lab != nil:

@@ -230,8 +230,8 @@ func (t *tracer) begin(c *sim.Config) error {
 	if t == nil {
 		return nil
 	}
-	config := trace.Config{Ports: t.ports, Book: c.Hosts, Frames: t.wanted.wants("pcapng"), Snap: t.wanted.Snap}
-	for _, n := range c.Network.Nodes {
+	config := trace.Config{Ports: t.ports, Book: c.Wiring.Hosts, Frames: t.wanted.wants("pcapng"), Snap: t.wanted.Snap}
+	for _, n := range c.Wiring.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
 	for _, form := range traceForms {

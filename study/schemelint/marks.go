@@ -18,11 +18,11 @@ type marked struct {
 
 // watch traces all ports.
 func (m *marked) watch(c *sim.Config) {
-	config := trace.Config{Ports: sim.TracePorts(c.Network), Sinks: []trace.Sink{m}}
+	config := trace.Config{Ports: sim.TracePorts(c.Wiring.Network), Sinks: []trace.Sink{m}}
 	for i := range config.Ports {
 		config.Ports[i].Traced = true
 	}
-	for _, n := range c.Network.Nodes {
+	for _, n := range c.Wiring.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
 	m.capable = make([]bool, len(c.Flows))

@@ -20,6 +20,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -58,12 +59,12 @@ func (s *star) config() *lab.Config {
 		n.Links = append(n.Links, l)
 	}
 	routes := n.Routes()
-	c := &lab.Config{Wiring: lab.Wiring{Seed: 1, Network: n, Hosts: n.Addresses(),
-		Switches: make([]lab.SwitchConfig, len(n.Nodes))}, Duration: unit.Second * 600}
-	c.Framing, _ = packet.FramingByName("l2")
+	c := &lab.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(),
+		Switches: make([]wiring.SwitchConfig, len(n.Nodes))}, Duration: unit.Second * 600}
+	c.Wiring.Framing, _ = packet.FramingByName("l2")
 	c.Watches = []outcome.Watch{{What: outcome.QueuePackets, Index: 2 * (s.Hosts - 1), Every: sampled}}
-	x := &c.Switches[0]
-	x.Routes = dataplane.HostRoutes(c.Hosts, routes.Paths(0))
+	x := &c.Wiring.Switches[0]
+	x.Routes = dataplane.HostRoutes(c.Wiring.Hosts, routes.Paths(0))
 	x.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 		all := []dataplane.Program{forward.New(site)}
 		if s.NCF == nil {
@@ -110,7 +111,7 @@ func (s star) run(t testing.TB) *running {
 	needAgent(t)
 	r := &running{star: s, t: t, config: s.config()}
 	var err error
-	if r.net, err = lab.Open(r.config.Network, r.config.Hosts, 0); err != nil {
+	if r.net, err = lab.Open(r.config.Wiring.Network, r.config.Wiring.Hosts, 0); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -171,9 +172,9 @@ func followNCF(nacks string) agent.Config {
 // address is host i's.
 func (r *running) address(i int, version int) netip.Addr {
 	if version == 4 {
-		return r.config.Hosts.V4(packet.Addr(i + 2))
+		return r.config.Wiring.Hosts.V4(packet.Addr(i + 2))
 	}
-	return r.config.Hosts.V6(packet.Addr(i + 2))
+	return r.config.Wiring.Hosts.V6(packet.Addr(i + 2))
 }
 
 // open opens a connection from host i, of this congestion control and version of IP.

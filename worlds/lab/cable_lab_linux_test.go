@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/core/fabric/wiring"
 	"weir/core/unit"
 	"weir/internal/rtnl"
 	"weir/internal/testkit/await"
@@ -24,7 +25,7 @@ func init() {
 func cabled() *Config {
 	c := shaped("")
 	c.Duration = 2 * 3600 * unit.Second
-	c.Events = []Event{
+	c.Wiring.Events = []wiring.Event{
 		{At: 300 * unit.Millisecond, Link: 1, Down: true},
 		{At: 400 * unit.Millisecond, Link: 1, Rate: unit.LinkRate{Bits: 20 * unit.Mbps}},
 		{At: 600 * unit.Millisecond, Link: 1},
@@ -40,7 +41,7 @@ func TestCarrier(t *testing.T) { realtime.Test(t, carrier) }
 func carrier(t *realtime.Try) {
 	needRoot(t)
 	c := cabled()
-	l, err := Open(c.Network, c.Hosts, c.MTU)
+	l, err := Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func answered(t testing.TB, l *Network, c *Config, seq uint16, within time.Durat
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.WriteTo(echoRequest(seq), &net.IPAddr{IP: c.Hosts.V4(server + 1).AsSlice()}); err != nil {
+	if _, err := conn.WriteTo(echoRequest(seq), &net.IPAddr{IP: c.Wiring.Hosts.V4(server + 1).AsSlice()}); err != nil {
 		t.Fatal(err)
 	}
 	conn.SetReadDeadline(end)

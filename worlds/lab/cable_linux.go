@@ -75,8 +75,8 @@ func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 	if conn != nil {
 		defer conn.Close()
 	}
-	for i := range c.Events {
-		e := &c.Events[i]
+	for i := range c.Wiring.Events {
+		e := &c.Wiring.Events[i]
 		at, there := index[e.Link]
 		if err != nil || ctx.Err() != nil {
 			break

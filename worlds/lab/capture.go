@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir/core/dataplane"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/trace"
@@ -81,7 +82,7 @@ func (d *plane) newTap(node int, sw *dataplane.Switch) *tap {
 		d.captureLeft = d.config.Capture.room()
 	}
 	return &tap{Switch: sw, tape: newTape(&d.captureLeft), node: node,
-		format: frameFormat{d.config.Hosts, d.config.Framing}}
+		format: frameFormat{d.config.Wiring.Hosts, d.config.Wiring.Framing}}
 }
 
 // Receive writes down what comes in.
@@ -200,7 +201,7 @@ const (
 )
 
 // recordEvent records an event of a link that ends at captured switches.
-func (d *plane) recordEvent(now unit.Time, e *Event) {
+func (d *plane) recordEvent(now unit.Time, e *wiring.Event) {
 	words := upWord
 	switch {
 	case e.Rate.Bits > 0:
@@ -236,7 +237,7 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 		"which it was processed")
 	first := 0
 	for _, t := range d.taps {
-		names := interfaces(d.config.Network, t.node)
+		names := interfaces(d.config.Wiring.Network, t.node)
 		for _, name := range names {
 			b = trace.AppendInterface(b, name)
 		}
@@ -298,7 +299,7 @@ func blockTime(b []byte) unit.Time {
 }
 
 // readChange reads the comment of what has happened to a port.
-func readChange(words string) (e Event, err error) {
+func readChange(words string) (e wiring.Event, err error) {
 	switch words {
 	case downWord:
 		e.Down = true

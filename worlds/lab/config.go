@@ -17,7 +17,7 @@ import (
 // begins and ends.
 type Config struct {
 	// Wiring has a framing that counts the headers that frames have.
-	Wiring
+	Wiring wiring.Config
 	// Selection may have watches and peaks of flows, and onsets without a port, which the data plane does not know. They
 	// are missing in the Report.
 	outcome.Selection
@@ -33,13 +33,6 @@ type Config struct {
 	// drop.
 	Observer trace.Observer
 }
-
-// What the simulator has as well: links and switches, what runs in a switch, what happens to links.
-type (
-	Wiring       = wiring.Config
-	SwitchConfig = wiring.SwitchConfig
-	Event        = wiring.Event
-)
 
 // Flow is one flow of the experiment, as identified by its packets.
 type Flow struct {
@@ -68,7 +61,7 @@ func (c *Config) room() int { return c.mtu() + packet.EthernetHeader }
 
 // Own says by node whether it has a host of Weir's own.
 func (c *Config) Own() []bool {
-	own := make([]bool, len(c.Network.Nodes))
+	own := make([]bool, len(c.Wiring.Network.Nodes))
 	for i := range c.Flows {
 		if f := &c.Flows[i]; f.Own {
 			own[f.Src], own[f.Dst] = true, true
@@ -79,15 +72,16 @@ func (c *Config) Own() []bool {
 
 // check returns an error if the configuration is impossible.
 func (c *Config) check() error {
-	n := c.Network
+	n := c.Wiring.Network
 	switch {
 	case c.Lead < 0 || c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Lead > unit.Never/4:
 		return fmt.Errorf("lab: a lead of %v, a warm-up of %v, a duration of %v: the warm-up must end before the run does",
 			c.Lead, c.Warmup, c.Duration)
-	case c.Hosts.Len() <= len(n.Nodes):
-		return fmt.Errorf("lab: addresses of %d nodes for %d", c.Hosts.Len()-1, len(n.Nodes))
-	case c.Framing.Fixed():
-		return fmt.Errorf("lab: framing %s counts headers that no real frame has; l2 and wire are possible", c.Framing.Name)
+	case c.Wiring.Hosts.Len() <= len(n.Nodes):
+		return fmt.Errorf("lab: addresses of %d nodes for %d", c.Wiring.Hosts.Len()-1, len(n.Nodes))
+	case c.Wiring.Framing.Fixed():
+		return fmt.Errorf("lab: framing %s counts headers that no real frame has; l2 and wire are possible",
+			c.Wiring.Framing.Name)
 	case c.mtu() < 1280 || c.mtu() > 9216: // RFC 8200 §5; what Ethernet cards call jumbo frames
 		return fmt.Errorf("lab: an MTU of %d bytes; 1280 to 9216 are possible", c.MTU)
 	}
@@ -110,7 +104,7 @@ func (c *Config) check() error {
 // wire makes links and switches for hosts with this MTU.
 func (c *Config) wire() *wiring.Wiring {
 	w := c.Wiring
-	w.MaxFrame = c.Framing.Frame(int32(c.room()), 0, true)
+	w.MaxFrame = c.Wiring.Framing.Frame(int32(c.room()), 0, true)
 	return wiring.New(&w)
 }
 

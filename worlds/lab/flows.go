@@ -102,7 +102,7 @@ func (s *flowTable) add(c *Config, flow int, port uint16) error {
 	f := &c.Flows[flow]
 	k := key{packet.Addr(f.Src + 1), packet.Addr(f.Dst + 1), port, f.DstPort, f.Version, f.Proto}
 	for range 2 {
-		if v4, v6 := c.Hosts.V4(k.src), c.Hosts.V6(k.src); f.Version == 4 && !v4.IsValid() ||
+		if v4, v6 := c.Wiring.Hosts.V4(k.src), c.Wiring.Hosts.V6(k.src); f.Version == 4 && !v4.IsValid() ||
 			f.Version == 6 && !v6.IsValid() {
 			return fmt.Errorf("lab: flow %d: a host has no IPv%d address", flow, f.Version)
 		}

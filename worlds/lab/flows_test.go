@@ -9,6 +9,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -54,14 +55,14 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 		},
 	}
 	book, routes := n.Addresses(), n.Routes()
-	switches := make([]SwitchConfig, len(n.Nodes))
+	switches := make([]wiring.SwitchConfig, len(n.Nodes))
 	for i := 3; i < 5; i++ {
-		switches[i] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)), Queues: 2,
+		switches[i] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)), Queues: 2,
 			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 				return []dataplane.Program{forward.New(site), teller{}}, nil
 			}}
 	}
-	events := []Event{{At: 300 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 10 * unit.Mbps}},
+	events := []wiring.Event{{At: 300 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 10 * unit.Mbps}},
 		{At: 600 * unit.Millisecond, Link: 0, Down: true}, {At: 700 * unit.Millisecond, Link: 0}}
 	watches := []outcome.Watch{
 		{What: outcome.QueuePackets, Index: 4, Every: 3 * unit.Millisecond}, {What: outcome.QueueBytes, Index: 4,
@@ -71,10 +72,11 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 		{What: outcome.BufferBytes, Index: 3, Every: 5 * unit.Millisecond},
 	}
 	framing, _ := packet.FramingByName("l2")
-	c := &Config{Wiring: Wiring{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing},
+	c := &Config{Wiring: wiring.Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events,
+		Framing: framing},
 		Selection: outcome.Selection{Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true},
 		Warmup:    200 * unit.Millisecond, Duration: unit.Second}
-	s := &sim.Config{Wiring: sim.Wiring{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events,
+	s := &sim.Config{Wiring: wiring.Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events,
 		Framing: framing, MaxFrame: 1514}, Selection: outcome.Selection{Watches: watches, Delays: true, Tally: true,
 		Notices: true, Ordering: true}, Warmup: c.Warmup, Duration: c.Duration}
 	var script []Arriving
@@ -178,11 +180,11 @@ func TestAsInSimulator(t *testing.T) {
 // line is one link from a host over a switch to another, each of which is impaired.
 func line(change func(l *topology.Link)) *Config {
 	c := dumbbell()
-	for i := range c.Network.Links {
-		l := &c.Network.Links[i]
+	for i := range c.Wiring.Network.Links {
+		l := &c.Wiring.Network.Links[i]
 		l.Rate, l.Delay, l.Buffer = unit.LinkRate{Bits: unit.Gbps}, unit.Millisecond, unit.Length{}
 	}
-	change(&c.Network.Links[1])
+	change(&c.Wiring.Network.Links[1])
 	c.Observer = nil
 	return c
 }
@@ -281,7 +283,7 @@ func TestIdentify(t *testing.T) {
 					p.Kind = packet.Ack
 				}
 			}
-			b, err := p.Emit(c.Hosts, nil)
+			b, err := p.Emit(c.Wiring.Hosts, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -334,7 +336,7 @@ func parsing(t testing.TB, c *Config) *plane {
 
 // parse reads a frame and finds its flow, as live.Plane does.
 func (d *plane) parse(p *packet.Packet) {
-	if p.Flow = packet.NoFlow; p.Parse(d.config.Hosts, p.Data) == nil {
+	if p.Flow = packet.NoFlow; p.Parse(d.config.Wiring.Hosts, p.Data) == nil {
 		p.Flow = d.Identify(p)
 	}
 }

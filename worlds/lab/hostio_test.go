@@ -74,8 +74,8 @@ func stand(t *testing.T, now *unit.Time) (*hostIO, *scriptedEdge, *script, *Conf
 
 // ofScripted are hosts that are scripted.
 func ofScripted(t *testing.T, c *Config) (*HostsConfig, *scriptedEdge) {
-	e := &scriptedEdge{t: t, book: c.Hosts, wakes: unit.Never, ends: unit.Second}
-	return &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: func(send func(node int, now unit.Time,
+	e := &scriptedEdge{t: t, book: c.Wiring.Hosts, wakes: unit.Never, ends: unit.Second}
+	return &HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts, Make: func(send func(node int, now unit.Time,
 		p *packet.Packet)) (Edge, func() any, error) {
 		e.send = send
 		return e, func() any { return 7 }, nil
@@ -101,7 +101,7 @@ func to(t *testing.T, c *Config, mac [6]byte, port uint16) []byte {
 	t.Helper()
 	p := packet.Packet{Src: 3, Dst: 1, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: port, DstPort: 2,
 		Payload: 50}
-	b, err := p.Emit(c.Hosts, nil)
+	b, err := p.Emit(c.Wiring.Hosts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestHostIO(t *testing.T) {
 		len(g.Sent) != 3 || e.back != 3 {
 		t.Errorf("taken at %v, %d frames sent, %d packets came back", e.came, len(g.Sent), e.back)
 	}
-	if p := (packet.Packet{}); p.Parse(c.Hosts, g.Sent[1]) != nil || p.SrcPort != 7 { // between the two answers
+	if p := (packet.Packet{}); p.Parse(c.Wiring.Hosts, g.Sent[1]) != nil || p.SrcPort != 7 { // between the two answers
 		t.Errorf("the second frame is %x", g.Sent[1])
 	}
 	g.Stamps[0] = 50 * unit.Nanosecond // it was not to be seen yet
@@ -218,7 +218,7 @@ func TestOwnAddresses(t *testing.T) {
 	for _, port := range []uint16{1, 3, 5, 7} {
 		p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: port, DstPort: 2,
 			Payload: 100}
-		b, err := p.Emit(c.Hosts, nil)
+		b, err := p.Emit(c.Wiring.Hosts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,15 +244,18 @@ func TestBadRehearsals(t *testing.T) {
 	never := func(func(int, unit.Time, *packet.Packet)) (Edge, func() any, error) {
 		return nil, nil, errors.New("no hosts")
 	}
-	if _, _, _, err := Rehearse(c, &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: never}); err == nil ||
+	if _, _, _, err := Rehearse(c, &HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts,
+		Make: never}); err == nil ||
 		!strings.Contains(err.Error(), "no hosts") {
 		t.Error(err)
 	}
-	if _, _, _, err := Rehearse(c, &HostsConfig{Network: &topology.Network{}, Hosts: c.Hosts, Make: never}); err == nil {
+	if _, _, _, err := Rehearse(c, &HostsConfig{Network: &topology.Network{}, Hosts: c.Wiring.Hosts,
+		Make: never}); err == nil {
 		t.Error("hosts of another network")
 	}
 	c.Duration = 0
-	if _, _, _, err := Rehearse(c, &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: never}); err == nil {
+	if _, _, _, err := Rehearse(c, &HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts,
+		Make: never}); err == nil {
 		t.Error("a run without a duration")
 	}
 }

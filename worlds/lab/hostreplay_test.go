@@ -184,7 +184,7 @@ func TestBadHostCaptures(t *testing.T) {
 	}
 	h, _ := ofScripted(t, c)
 	h.Capture = &Capture{Limit: -1}
-	if _, _, err := h.newHostIO(make([]live.Gate, len(c.Network.Nodes)), nil); err == nil {
+	if _, _, err := h.newHostIO(make([]live.Gate, len(c.Wiring.Network.Nodes)), nil); err == nil {
 		t.Error("a capture of less than nothing")
 	}
 }

@@ -28,7 +28,7 @@ func TestConserved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config, now := dumbbell(), unit.Time(0)
 			if c.leaks {
-				config.Switches[1].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+				config.Wiring.Switches[1].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 					return []dataplane.Program{&leak{}, forward.New(site)}, nil
 				}
 			}

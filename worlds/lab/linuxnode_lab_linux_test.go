@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/app"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -68,17 +69,17 @@ func withLinux(cc string) (*lab.Config, *lab.HostsConfig, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	n := *c.Network
+	n := *c.Wiring.Network
 	n.Nodes = append(append([]topology.Node(nil), n.Nodes...), topology.Node{Name: "linux1"},
 		topology.Node{Name: "linux2"})
 	n.Links = append([]topology.Link(nil), n.Links...)
 	other := n.Links[2]
 	n.Links[2].Ends, other.Ends = [2]int{node1, linux1}, [2]int{node2, linux2}
 	n.Links = append(n.Links, other)
-	c.Network, c.Switches = &n, append(c.Switches, lab.SwitchConfig{}, lab.SwitchConfig{})
+	c.Wiring.Network, c.Wiring.Switches = &n, append(c.Wiring.Switches, wiring.SwitchConfig{}, wiring.SwitchConfig{})
 	all := n.Addresses()
 	for a := range n.Nodes[linux1:] {
-		c.Hosts.Add(all.V4(lab.Address(linux1+a)), all.V6(lab.Address(linux1+a)))
+		c.Wiring.Hosts.Add(all.V4(lab.Address(linux1+a)), all.V6(lab.Address(linux1+a)))
 	}
 	return c, hosts, nil
 }
@@ -139,7 +140,7 @@ func acrossLinux(t testing.TB, cc string, shaped int) (*outcome.Result, *lab.Rep
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := lab.Open(c.Network, c.Hosts, c.MTU)
+	n, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,8 @@ func acrossLinux(t testing.TB, cc string, shaped int) (*outcome.Result, *lab.Rep
 		wide = fmt.Sprintf("%#x", 4<<16|100*shaped)
 	}
 	words := strings.NewReplacer("ONE", n.Namespace(linux1), "TWO", n.Namespace(linux2), "MACA", mac(nodeA), "MACB",
-		mac(nodeB), "ADDRA", c.Hosts.V6(lab.Address(nodeA)).String(), "ADDRB", c.Hosts.V6(lab.Address(nodeB)).String(),
+		mac(nodeB), "ADDRA", c.Wiring.Hosts.V6(lab.Address(nodeA)).String(), "ADDRB",
+		c.Wiring.Hosts.V6(lab.Address(nodeB)).String(),
 		"WIDE", wide)
 	lines := strings.Split(words.Replace(routers), "\n")
 	if shaped > 0 {

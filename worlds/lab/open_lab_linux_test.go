@@ -30,7 +30,7 @@ func openShaped(t testing.TB, mtu int) *Network {
 	t.Helper()
 	needRoot(t)
 	c := shaped("")
-	l, err := Open(c.Network, c.Hosts, mtu)
+	l, err := Open(c.Wiring.Network, c.Wiring.Hosts, mtu)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +113,9 @@ func victim() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	c := shaped("")
-	c.Network.Nodes[client].Name, c.Network.Nodes[server].Name = "victim", "prey" // no other lab has such hosts
-	l, err := Open(c.Network, c.Hosts, 0)
+	nodes := c.Wiring.Network.Nodes
+	nodes[client].Name, nodes[server].Name = "victim", "prey" // no other lab has such hosts
+	l, err := Open(c.Wiring.Network, c.Wiring.Hosts, 0)
 	if err != nil {
 		return err
 	}
@@ -184,9 +185,9 @@ func TestEnds(t *testing.T) {
 			removed, err = Clean()
 		} else { // the next start does it as well
 			c := shaped("")
-			c.Network.Nodes[client].Name, c.Network.Nodes[server].Name = "next", "after"
+			c.Wiring.Network.Nodes[client].Name, c.Wiring.Network.Nodes[server].Name = "next", "after"
 			var l *Network
-			if l, err = Open(c.Network, c.Hosts, 0); err == nil {
+			if l, err = Open(c.Wiring.Network, c.Wiring.Hosts, 0); err == nil {
 				defer l.Close()
 				removed = l.Removed
 			}
@@ -265,7 +266,7 @@ func TestNameClash(t *testing.T) {
 	needRoot(t)
 	c := shaped("")
 	first, name := fmt.Sprint("before-clash-", os.Getpid()), fmt.Sprint("clash-", os.Getpid()) // no other lab's hosts
-	c.Network.Nodes[client].Name, c.Network.Nodes[server].Name = first, name
+	c.Wiring.Network.Nodes[client].Name, c.Wiring.Network.Nodes[server].Name = first, name
 	for id := 1; id <= 256; id++ { // whatever number the lab has
 		path := netns.Path(fmt.Sprintf("%s%d-%s", netns.Prefix, id, name))
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444)
@@ -279,7 +280,7 @@ func TestNameClash(t *testing.T) {
 			}
 		}()
 	}
-	l, err := Open(c.Network, c.Hosts, 0)
+	l, err := Open(c.Wiring.Network, c.Wiring.Hosts, 0)
 	if l != nil || !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), name) ||
 		!strings.Contains(err.Error(), "not this lab's") {
 		t.Errorf("error: %v", err)

@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 func TestOpenWithoutRoot(t *testing.T) {
 	testkit.RunUnprivileged(t, func() {
 		c := dumbbell()
-		if l, err := Open(c.Network, c.Hosts, 0); l != nil || err != ErrNotRoot {
+		if l, err := Open(c.Wiring.Network, c.Wiring.Hosts, 0); l != nil || err != ErrNotRoot {
 			t.Errorf("without root: %v", err)
 		}
 		if _, err := Clean(); err != ErrNotRoot {

@@ -22,7 +22,7 @@ type plane struct {
 	watches []*queueWatch
 	taps    []*tap // captured switches
 
-	events   []Event
+	events   []wiring.Event
 	marks    [2]unit.Time // begin and end of what is measured
 	marked   int
 	at       [2]wiring.CounterSnapshot // at marks
@@ -46,8 +46,8 @@ func (c *Config) build(gates []live.Gate, clock func() unit.Time) (*plane, error
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	n := c.Network
-	d := &plane{config: c, wiring: c.wire(), events: c.Events, samples: make([][]int64, len(c.Watches)),
+	n := c.Wiring.Network
+	d := &plane{config: c, wiring: c.wire(), events: c.Wiring.Events, samples: make([][]int64, len(c.Watches)),
 		marks: [2]unit.Time{c.Lead + c.Warmup, c.Lead + c.Duration}}
 	captured, err := c.Capture.nodes(n)
 	if err != nil {
@@ -68,7 +68,8 @@ func (c *Config) build(gates []live.Gate, clock func() unit.Time) (*plane, error
 		}
 	}
 	d.Plane, err = live.NewPlane(live.PlaneConfig{
-		Network: n, Wiring: d.wiring, Book: c.Hosts, Framing: c.Framing, MaxFrame: c.room(), Gates: gates, Clock: clock,
+		Network: n, Wiring: d.wiring, Book: c.Wiring.Hosts, Framing: c.Wiring.Framing, MaxFrame: c.room(), Gates: gates,
+		Clock:   clock,
 		Monitor: d, Own: c.Own(), Observer: c.Observer, Programs: d.queueWatches,
 		Links: observe.NewLinks(&c.Selection, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port),
 		Wrap: func(node int, sw *dataplane.Switch) fabric.Node {
@@ -154,7 +155,7 @@ func (d *plane) Act(now unit.Time) (next unit.Time) {
 }
 
 // happen applies an event to a link, and records it.
-func (d *plane) happen(now unit.Time, e *Event) {
+func (d *plane) happen(now unit.Time, e *wiring.Event) {
 	d.wiring.Happen(d.Fabric(), e, now)
 	d.recordEvent(now, e)
 }

@@ -10,6 +10,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -37,10 +38,10 @@ func dumbbell() *Config {
 	}
 	book := n.Addresses()
 	routes := n.Routes()
-	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: book, Switches: make([]SwitchConfig, 3)},
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: book, Switches: make([]wiring.SwitchConfig, 3)},
 		Duration: 10 * unit.Second}
-	c.Framing, _ = packet.FramingByName("l2")
-	c.Switches[1] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(1)),
+	c.Wiring.Framing, _ = packet.FramingByName("l2")
+	c.Wiring.Switches[1] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}}
@@ -54,8 +55,8 @@ type script = gatetest.Script[live.GateCounts]
 func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*script) {
 	t.Helper()
 	var gates []*script
-	all := make([]live.Gate, len(c.Network.Nodes))
-	for i, n := range c.Network.Nodes {
+	all := make([]live.Gate, len(c.Wiring.Network.Nodes))
+	for i, n := range c.Wiring.Network.Nodes {
 		gates = append(gates, &script{})
 		if !n.Switch {
 			all[i] = gates[i]
@@ -73,7 +74,7 @@ func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
 	t.Helper()
 	p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: 1, DstPort: 2, Seq: seq,
 		Payload: size}
-	b, err := p.Emit(c.Hosts, nil)
+	b, err := p.Emit(c.Wiring.Hosts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestEventTime(t *testing.T) {
 func TestCounts(t *testing.T) {
 	c, now := dumbbell(), unit.Time(0)
 	c.Lead, c.Warmup, c.Duration = unit.Millisecond, 20*unit.Millisecond, 40*unit.Millisecond
-	c.Events = []Event{{At: 30 * unit.Millisecond, Link: 0, Down: true}}
+	c.Wiring.Events = []wiring.Event{{At: 30 * unit.Millisecond, Link: 0, Down: true}}
 	d, gates := memory(t, c, &now)
 	arp := datagram(t, c, 0, 100)
 	binary.BigEndian.PutUint16(arp[12:], 0x0806)
@@ -401,10 +402,10 @@ func TestErrorsOfRun(t *testing.T) {
 func TestBadConfig(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"warm-up":  func(c *Config) { c.Warmup = c.Duration },
-		"framing":  func(c *Config) { c.Framing, _ = packet.FramingByName("hpcc") },
+		"framing":  func(c *Config) { c.Wiring.Framing, _ = packet.FramingByName("hpcc") },
 		"MTU":      func(c *Config) { c.MTU = 100 },
-		"an event": func(c *Config) { c.Events = []Event{{Link: 2}} },
-		"one NIC":  func(c *Config) { c.Network.Links = append(c.Network.Links, c.Network.Links[0]) },
+		"an event": func(c *Config) { c.Wiring.Events = []wiring.Event{{Link: 2}} },
+		"one NIC":  func(c *Config) { c.Wiring.Network.Links = append(c.Wiring.Network.Links, c.Wiring.Network.Links[0]) },
 		"flow 0":   func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 1, Version: 4, Proto: packet.ProtoTCP}} },
 		"IPv5":     func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 2, Version: 5, Proto: packet.ProtoTCP}} },
 		"same": func(c *Config) {
@@ -416,7 +417,7 @@ func TestBadConfig(t *testing.T) {
 		"s7":        func(c *Config) { c.Capture = &Capture{Switches: []string{"s7"}} },
 		"no switch": func(c *Config) { c.Capture = &Capture{} },
 		"at most":   func(c *Config) { c.Capture = &Capture{Switches: []string{"*"}, Limit: -1} },
-		"addresses": func(c *Config) { c.Hosts = packet.NewBook() },
+		"addresses": func(c *Config) { c.Wiring.Hosts = packet.NewBook() },
 	} {
 		t.Run(want, func(t *testing.T) {
 			c := dumbbell()

@@ -19,7 +19,7 @@ import (
 func TestPollerNamesHost(t *testing.T) {
 	needRoot(t)
 	c := shaped("")
-	l, err := Open(c.Network, c.Hosts, c.MTU)
+	l, err := Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestRecord(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "s1.pcapng")
 				l, p := start(t, c, "record-"+x.name+" "+file)
 				if x.marks {
-					for node, n := range c.Network.Nodes {
+					for node, n := range c.Wiring.Network.Nodes {
 						if n.Switch {
 							continue
 						}

@@ -163,12 +163,12 @@ func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arrivin
 		if !f.Inbound || !ours {
 			continue
 		}
-		for node, n := range c.Network.Nodes {
-			for _, l := range c.Network.Links {
+		for node, n := range c.Wiring.Network.Nodes {
+			for _, l := range c.Wiring.Network.Links {
 				if n.Name != name || l.Ends[0] != node && l.Ends[1] != node {
 					continue
 				}
-				size := c.Framing.Frame(int32(len(f.Data)), 0, false)
+				size := c.Wiring.Framing.Frame(int32(len(f.Data)), 0, false)
 				takes := unit.TransmitTime(unit.Bytes(size), l.Rate.Bits)
 				script = append(script, lab.Arriving{At: f.At - l.Delay - takes, Node: node, Frame: f.Data})
 			}

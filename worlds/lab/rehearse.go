@@ -16,7 +16,7 @@ func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 	now := unit.Time(0)
 	near, far := make([]live.Gate, len(own)), make([]live.Gate, len(own))
 	var all []*gatePipe
-	for node, n := range c.Network.Nodes {
+	for node, n := range c.Wiring.Network.Nodes {
 		if n.Switch {
 			continue
 		}

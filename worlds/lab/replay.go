@@ -10,6 +10,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/fabric"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -78,7 +79,7 @@ func Replay(c *Config, name string, capture io.Reader) (*Replayed, error) {
 		return nil, err
 	}
 	node := -1
-	for i, n := range c.Network.Nodes {
+	for i, n := range c.Wiring.Network.Nodes {
 		if n.Name == name && n.Switch {
 			node = i
 		}
@@ -116,7 +117,7 @@ type replay struct {
 type change struct {
 	at   unit.Time
 	port packet.PortID
-	Event
+	wiring.Event
 }
 
 // arrival is a frame that comes in.
@@ -129,17 +130,17 @@ type arrival struct {
 }
 
 func newReplay(c *Config, node int) (*replay, error) {
-	r := &replay{names: map[string]int{}, format: frameFormat{c.Hosts, c.Framing}, room: c.room()}
+	r := &replay{names: map[string]int{}, format: frameFormat{c.Wiring.Hosts, c.Wiring.Framing}, room: c.room()}
 	w := c.wire()
 	sw, err := w.NewSwitch(node, fabric.Part{Pool: &r.pool, Observer: c.Observer}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.Switch = sw
-	for i, name := range interfaces(c.Network, node) {
+	for i, name := range interfaces(c.Wiring.Network, node) {
 		if _, twice := r.names[name]; twice {
 			return nil, fmt.Errorf("switch %s has several links to a neighbour, which captures cannot distinguish",
-				c.Network.Nodes[node].Name)
+				c.Wiring.Network.Nodes[node].Name)
 		}
 		if r.names[name] = i; i%perPort == sending {
 			r.ports = append(r.ports, name)

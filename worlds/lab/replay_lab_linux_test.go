@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/dataplane"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -51,7 +52,7 @@ func role(as string) *exec.Cmd {
 // start makes a lab and starts its data plane.
 func start(t testing.TB, c *lab.Config, as string) (*lab.Network, *lab.DataPlane) {
 	t.Helper()
-	l, err := lab.Open(c.Network, c.Hosts, c.MTU)
+	l, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func send(l *lab.Network, c *lab.Config, flows []lab.Flow, length time.Duration)
 		return err
 	}
 	at := func(node int, port uint16) netip.AddrPort {
-		return netip.AddrPortFrom(c.Hosts.V4(packet.Addr(node+1)), port)
+		return netip.AddrPortFrom(c.Wiring.Hosts.V4(packet.Addr(node+1)), port)
 	}
 	var listener net.Listener
 	err := l.Do(flows[0].Dst, func() (err error) {
@@ -199,13 +200,13 @@ func happening() *lab.Config {
 	}
 	c.Lead, c.Warmup, c.Duration = 0, 100*unit.Millisecond, 4*unit.Second
 	c.Flows = c.Flows[:1]
-	c.Events = []lab.Event{
+	c.Wiring.Events = []wiring.Event{
 		{At: 0, Link: 2, Rate: unit.LinkRate{Bits: 5 * unit.Mbps}},
 		{At: 1500 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 40 * unit.Mbps}},
 		{At: 3 * unit.Second, Link: 2, Down: true},
 	}
 	c.Watches = []outcome.Watch{{What: 2, Index: 4, Every: 100 * unit.Millisecond}} // SentBytes of s1->server
-	c.Network.Links[2].Loss = 0.001
+	c.Wiring.Network.Links[2].Loss = 0.001
 	return c
 }
 
@@ -279,7 +280,7 @@ func TestDies(t *testing.T) {
 		t.Errorf("in order: %v, %v", err, p.Err())
 	}
 	bad := filepath.Join(t.TempDir(), "no", "such", "folder")
-	l, err := lab.Open(c.Network, c.Hosts, c.MTU)
+	l, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func configuration(t testing.TB, text string) *lab.Config {
 func busy(t testing.TB, c *lab.Config, until unit.Time, gap unit.Time) (script []lab.Arriving) {
 	t.Helper()
 	frame := func(p *packet.Packet) []byte {
-		b, err := p.Emit(c.Hosts, nil)
+		b, err := p.Emit(c.Wiring.Hosts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

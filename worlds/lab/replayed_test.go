@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 			}
 			t.Logf("%d frames in, %d out, %d of them made by switches; %d dropped", r.Captured.In, r.Captured.Out, made, drops)
 			in, out, differ := uint64(0), uint64(0), false
-			for _, node := range c.Network.Nodes {
+			for _, node := range c.Wiring.Network.Nodes {
 				if !node.Switch {
 					continue
 				}

@@ -50,17 +50,18 @@ func TestMain(m *testing.M) {
 // buffer than TCP needs to keep that busy; or one whose links are as good as none.
 func shaped(how string) *Config {
 	c := dumbbell()
-	c.Network.Links[0].Delay, c.Network.Links[1].Delay = 2500*unit.Microsecond, 2500*unit.Microsecond
-	c.Network.Links[1].Buffer = unit.Length{Packets: 100}
+	c.Wiring.Network.Links[0].Delay, c.Wiring.Network.Links[1].Delay = 2500*unit.Microsecond, 2500*unit.Microsecond
+	c.Wiring.Network.Links[1].Buffer = unit.Length{Packets: 100}
 	c.Duration = unit.Second
 	switch how {
 	case "200":
-		c.Network.Links[0].Rate, c.Network.Links[1].Rate = unit.LinkRate{Bits: 400 * unit.Mbps},
+		c.Wiring.Network.Links[0].Rate, c.Wiring.Network.Links[1].Rate = unit.LinkRate{Bits: 400 * unit.Mbps},
 			unit.LinkRate{Bits: 200 * unit.Mbps}
-		c.Network.Links[1].Buffer = unit.Length{Packets: 400}
+		c.Wiring.Network.Links[1].Buffer = unit.Length{Packets: 400}
 	case "unshaped":
-		for i := range c.Network.Links {
-			c.Network.Links[i] = topology.Link{Ends: c.Network.Links[i].Ends, Rate: unit.LinkRate{Bits: 400 * unit.Gbps}}
+		for i := range c.Wiring.Network.Links {
+			c.Wiring.Network.Links[i] = topology.Link{Ends: c.Wiring.Network.Links[i].Ends,
+				Rate: unit.LinkRate{Bits: 400 * unit.Gbps}}
 		}
 	}
 	return c
@@ -106,7 +107,7 @@ func again(t testing.TB, as string) *exec.Cmd {
 func open(t testing.TB, how string) (*Network, *DataPlane) {
 	t.Helper()
 	c := shaped(how)
-	l, err := Open(c.Network, c.Hosts, c.MTU)
+	l, err := Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func datagramsReturn(t *realtime.Try) {
 	l, p := open(t, "")
 	defer disturbed(t, p)
 	c := shaped("")
-	for _, book := range []func(packet.Addr) netip.Addr{c.Hosts.V4, c.Hosts.V6} {
+	for _, book := range []func(packet.Addr) netip.Addr{c.Wiring.Hosts.V4, c.Wiring.Hosts.V6} {
 		to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(book(server+1), 7))
 		var there, here *net.UDPConn
 		err := errors.Join(
@@ -275,7 +276,7 @@ func pings(t *realtime.Try, how string) (p99, late time.Duration) {
 	defer c.Close()
 	stampArrivals(t, c)
 	var took, wrote, woke []time.Duration
-	to := &net.IPAddr{IP: config.Hosts.V4(server + 1).AsSlice()}
+	to := &net.IPAddr{IP: config.Wiring.Hosts.V4(server + 1).AsSlice()}
 	for seq := range uint16(200) {
 		start := time.Now()
 		if _, err := c.WriteTo(echoRequest(seq), to); err != nil {
@@ -299,7 +300,7 @@ func pings(t *realtime.Try, how string) (p99, late time.Duration) {
 		slices.Sort(x)
 	}
 	links := 10 * time.Millisecond // and what sending 98 bytes takes, on both, there and back
-	for _, link := range config.Network.Links {
+	for _, link := range config.Wiring.Network.Links {
 		links += 2 * time.Duration(98*8*unit.Second/unit.Time(link.Rate.Bits)/unit.Nanosecond)
 	}
 	most := len(took) * 99 / 100
@@ -341,7 +342,7 @@ func arrivalTime(t *realtime.Try, control []byte) time.Time {
 // second between two times.
 func bulk(t *realtime.Try, l *Network, warm, measured time.Duration) (bps float64) {
 	t.Helper()
-	book := shaped("").Hosts
+	book := shaped("").Wiring.Hosts
 	var listener net.Listener
 	err := l.Do(server, func() (err error) {
 		listener, err = net.Listen("tcp", netip.AddrPortFrom(book.V4(server+1), 5001).String())
@@ -435,7 +436,7 @@ func TestShapedGoodput(t *testing.T) {
 	needRoot(t)
 	for _, how := range []string{"50", "200"} {
 		t.Run(how+" Mbps", func(t *testing.T) {
-			want := float64(shaped(how).Network.Links[1].Rate.Bits) * 1448 / 1514
+			want := float64(shaped(how).Wiring.Network.Links[1].Rate.Bits) * 1448 / 1514
 			realtime.Test(t, func(try *realtime.Try) {
 				l, p := open(try, how)
 				defer disturbed(try, p)

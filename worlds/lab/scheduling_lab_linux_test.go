@@ -65,7 +65,7 @@ func TestScheduling(t *testing.T) {
 	}
 	for _, s := range append(slices.Clone(live.Schedulings), "") {
 		c := shaped("")
-		l, err := Open(c.Network, c.Hosts, c.MTU)
+		l, err := Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,8 +45,8 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	if err := readLine(control, &w); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
-	if len(w.Interfaces) != len(c.Network.Nodes) {
-		return fmt.Errorf("lab: data plane: interfaces of %d nodes for %d", len(w.Interfaces), len(c.Network.Nodes))
+	if len(w.Interfaces) != len(c.Wiring.Network.Nodes) {
+		return fmt.Errorf("lab: data plane: interfaces of %d nodes for %d", len(w.Interfaces), len(c.Wiring.Network.Nodes))
 	}
 	if err := netns.Enter(w.Namespace); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
@@ -122,15 +122,15 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 func (w *places) open(c *Config, clock *live.Clock) (gates []live.Gate, rings []*live.RingGate, err error) {
 	gates = make([]live.Gate, len(w.Interfaces))
 	for i, name := range w.Interfaces {
-		if c.Network.Nodes[i].Switch {
+		if c.Wiring.Network.Nodes[i].Switch {
 			continue
 		}
 		s, err := ring.Open(ring.Config{Interface: name, MaxFrame: c.mtu() + packet.EthernetHeader, Rx: live.RxSlots,
 			Tx: live.TxSlots})
 		if err != nil {
-			return nil, rings, fmt.Errorf("lab: host %s: %w", c.Network.Nodes[i].Name, err)
+			return nil, rings, fmt.Errorf("lab: host %s: %w", c.Wiring.Network.Nodes[i].Name, err)
 		}
-		g := live.NewRingGate(s, c.Network.Nodes[i].Name, clock)
+		g := live.NewRingGate(s, c.Wiring.Network.Nodes[i].Name, clock)
 		gates[i], rings = g, append(rings, g)
 	}
 	return gates, rings, nil

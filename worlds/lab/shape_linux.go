@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 
+	"weir/core/fabric/wiring"
 	"weir/core/unit"
 	"weir/internal/rtnl"
 )
@@ -27,7 +28,7 @@ func (l *Network) Shape(c *Config) error {
 // limit gives a host's interface the limit of a link with this rate.
 func (l *Network) limit(c *Config, node int, rate unit.LinkRate) error {
 	name := l.network.Nodes[node].Name
-	x := limitOf(rate, &c.Framing, c.room())
+	x := limitOf(rate, &c.Wiring.Framing, c.room())
 	err := l.in(name, func(conn *rtnl.Conn) error {
 		i, err := conn.Interface(NIC)
 		if err == nil && x.single {
@@ -46,7 +47,7 @@ func (l *Network) limit(c *Config, node int, rate unit.LinkRate) error {
 }
 
 // relimit changes the limits of hosts at a link whose rate an event changes, if hosts have limits.
-func (l *Network) relimit(c *Config, e *Event) error {
+func (l *Network) relimit(c *Config, e *wiring.Event) error {
 	if !l.shaped {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
@@ -62,11 +63,12 @@ func chain(t testing.TB, switches int, format inband.Config, mtu int) (c *Config
 	}
 	book, routes := n.Addresses(), n.Routes()
 	of = map[int64][]snapshot{}
-	c = &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: book, Switches: make([]SwitchConfig, len(n.Nodes))},
+	c = &Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: book, Switches: make([]wiring.SwitchConfig,
+		len(n.Nodes))},
 		Duration: unit.Second, MTU: mtu}
-	c.Framing, _ = packet.FramingByName("l2")
+	c.Wiring.Framing, _ = packet.FramingByName("l2")
 	for i := 1; i <= switches; i++ {
-		c.Switches[i] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)),
+		c.Wiring.Switches[i] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)),
 			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 				p, err := inband.Scheme().Build(site, &format)
 				return []dataplane.Program{forward.New(site), &witness{i, of}, p}, err
@@ -100,13 +102,13 @@ const sends = 8
 func asking(t testing.TB, c *Config, f *telemetry.Format, transport string, version uint8, seq int64, size int32) (
 	frame []byte) {
 	t.Helper()
-	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Network.Nodes)), Version: version, HopLimit: 64, TOS: 0x2a,
+	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Wiring.Network.Nodes)), Version: version, HopLimit: 64, TOS: 0x2a,
 		SrcPort: uint16(1000 + seq), DstPort: 2000, Seq: seq, Payload: size}
 	payloads[transport](&p)
 	if f != nil && !f.Ask(&p, telemetry.HopRecords, false) {
 		t.Fatal("no room for telemetry")
 	}
-	frame, err := p.Emit(c.Hosts, nil)
+	frame, err := p.Emit(c.Wiring.Hosts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,7 @@ func options(format string, c *Config) wiretest.Options {
 
 // rates are those of a network's links, ascending.
 func rates(c *Config) (all []unit.Rate) {
-	for _, l := range c.Network.Links {
+	for _, l := range c.Wiring.Network.Links {
 		all = append(all, l.Rate.Bits)
 	}
 	slices.Sort(all)
@@ -307,7 +309,7 @@ func TestTelemetryOverflows(t *testing.T) {
 				config := inband.Config{Format: f.name, Multi: 1, Base: 1.05}
 				c, of := chain(t, hops, config, 0)
 				for i := 1; i <= hops; i++ {
-					c.Switches[i].MTUs = []int32{mtu, mtu}
+					c.Wiring.Switches[i].MTUs = []int32{mtu, mtu}
 				}
 				format, err := config.Telemetry(rates(c))
 				if err != nil {

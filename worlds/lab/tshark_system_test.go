@@ -72,7 +72,7 @@ func tsharkFields() []string {
 // traced is a datagram over IPv6 that asks for what a trace type says, with room for so many hops.
 func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops int) []byte {
 	t.Helper()
-	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Network.Nodes)), Version: 6, HopLimit: 64,
+	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Wiring.Network.Nodes)), Version: 6, HopLimit: 64,
 		SrcPort: uint16(1000 + seq), DstPort: 2000, Seq: seq, Payload: 900, Proto: packet.ProtoUDP}
 	be := binary.BigEndian
 	b := be.AppendUint16([]byte{0, 0}, 0x57)
@@ -81,7 +81,7 @@ func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops i
 	if !p.SetStack(packet.HopByHop, b) {
 		t.Fatal("no room for a trace")
 	}
-	frame, err := p.Emit(c.Hosts, nil)
+	frame, err := p.Emit(c.Wiring.Hosts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 func TestAfter(t *testing.T) {
 	with := func(change func(c *Config)) (*outcome.Result, error) {
 		c := config(t, 1, func(c *Config) {
-			for i := range c.Network.Links {
-				c.Network.Links[i].Loss, c.Network.Links[i].Buffer = 0, unit.Length{}
+			for i := range c.Wiring.Network.Links {
+				c.Wiring.Network.Links[i].Loss, c.Wiring.Network.Links[i].Buffer = 0, unit.Length{}
 			}
 		})
 		f := c.Flows

@@ -16,6 +16,7 @@ import (
 	"weir/core/dataplane/balance/spray"
 	"weir/core/dataplane/balance/wecmp"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -49,8 +50,8 @@ func balancers(tiers int) (all []balancer) {
 
 // runs gives all switches the program.
 func (b *balancer) runs(c *Config) {
-	for i := range c.Switches {
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			p, err := dataplanetest.Make(b.Scheme, site, b.given...)
 			return []dataplane.Program{p}, err
 		}
@@ -115,7 +116,7 @@ func (l *late) Receive(now unit.Time, p *packet.Packet) bool {
 func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size unit.Bytes,
 	change func(*Config)) (c *Config, reordered *int) {
 	t.Helper()
-	c = &Config{Wiring: Wiring{Seed: seed, Network: n}, Selection: outcome.Selection{Tally: true},
+	c = &Config{Wiring: wiring.Config{Seed: seed, Network: n}, Selection: outcome.Selection{Tally: true},
 		Duration: 20 * unit.Millisecond}
 	if size > 0 {
 		c.Duration, c.UntilDone = 2*unit.Second, true
@@ -203,7 +204,7 @@ func balancersSameResult(t *testing.T, covers func(b *balancer, tiers int) bool)
 				result := func(change func(*Config)) string {
 					c, late := across(t, 3, networkOf(t, tree.family, tree.given), &b, size, func(c *Config) {
 						c.Duration, c.UntilDone = 3*unit.Millisecond, false
-						c.Events = []Event{{At: unit.Millisecond, Link: len(c.Network.Links) - 1, Down: true}}
+						c.Wiring.Events = []wiring.Event{{At: unit.Millisecond, Link: len(c.Wiring.Network.Links) - 1, Down: true}}
 						if change != nil {
 							change(c)
 						}
@@ -230,7 +231,7 @@ func balancersSameResult(t *testing.T, covers func(b *balancer, tiers int) bool)
 
 // carries returns the bytes that a link carries in the measured part.
 func (c *Config) carries(link int) float64 {
-	return float64(c.Network.Links[link].Rate.Bits) / 8 * (c.Duration - c.Warmup).Seconds()
+	return float64(c.Wiring.Network.Links[link].Rate.Bits) / 8 * (c.Duration - c.Warmup).Seconds()
 }
 
 // jain is the mean over switches of Jain's index of what their ports upward have sent.
@@ -386,10 +387,10 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 				dropped := func(back, idle bool) (drops uint64, used bool) {
 					c, _ := across(t, 5, networkOf(t, tree.family, tree.given), &b, 0, func(c *Config) {
 						c.Duration, c.Warmup = 12*unit.Millisecond, 7*unit.Millisecond // HULA ages in 2 ms
-						c.Events = []Event{{At: 3 * unit.Millisecond, Link: link, Down: true}}
+						c.Wiring.Events = []wiring.Event{{At: 3 * unit.Millisecond, Link: link, Down: true}}
 						if back {
 							c.Duration, c.Warmup = 30*unit.Millisecond, 20*unit.Millisecond // CONGA in 10
-							c.Events = append(c.Events, Event{At: 8 * unit.Millisecond, Link: link})
+							c.Wiring.Events = append(c.Wiring.Events, wiring.Event{At: 8 * unit.Millisecond, Link: link})
 						}
 						if idle {
 							c.Flows, c.Endpoints = nil, nil
@@ -483,7 +484,7 @@ func TestCongaHeaderBytes(t *testing.T) {
 	for _, framing := range packet.Framings {
 		n := networkOf(t, "leaf_spine", map[string]string{"leaves": "2", "spines": "2", "hosts": "1"})
 		b := balancer{Scheme: conga.Scheme()}
-		c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: framing}, Selection: outcome.Selection{Tally: true},
+		c := &Config{Wiring: wiring.Config{Seed: 1, Network: n, Framing: framing}, Selection: outcome.Selection{Tally: true},
 			Duration: unit.Millisecond}
 		forwarding(c)
 		b.runs(c)
@@ -513,7 +514,7 @@ func TestCongaHeaderBytes(t *testing.T) {
 // The balancers that know fat trees only say what keeps a network from being one.
 func TestBalancersNeedTrees(t *testing.T) {
 	for _, b := range []balancer{{Scheme: hula.Scheme()}, {Scheme: conga.Scheme()}} {
-		c := &Config{Wiring: Wiring{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2",
+		c := &Config{Wiring: wiring.Config{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2",
 			"bottleneck": "1Gbps"})}, Duration: unit.Millisecond}
 		forwarding(c)
 		b.runs(c)
@@ -523,7 +524,7 @@ func TestBalancersNeedTrees(t *testing.T) {
 		}
 	}
 	b := balancer{Scheme: conga.Scheme()}
-	c := &Config{Wiring: Wiring{Network: networkOf(t, "fat_tree", map[string]string{"k": "4"})},
+	c := &Config{Wiring: wiring.Config{Network: networkOf(t, "fat_tree", map[string]string{"k": "4"})},
 		Duration: unit.Millisecond}
 	forwarding(c)
 	b.runs(c)

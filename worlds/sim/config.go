@@ -12,7 +12,7 @@ import (
 
 // Config is one run, resolved: everything that decides its outcome.
 type Config struct {
-	Wiring
+	Wiring wiring.Config
 	outcome.Load
 	outcome.Selection
 	Duration unit.Time // the run ends then at the latest
@@ -62,13 +62,6 @@ type Progress struct {
 	Time       unit.Time // before which everything has happened
 	PacketHops uint64    // up to now
 }
-
-// What the lab has as well: links and switches, what runs in a switch, what happens to links.
-type (
-	Wiring       = wiring.Config
-	SwitchConfig = wiring.SwitchConfig
-	Event        = wiring.Event
-)
 
 // Stalls halt all hosts together now and then, as in a lab whose machine's cores are taken by its
 // hypervisor or another process. Arriving packets wait and reach the endpoints when the stall ends, all at

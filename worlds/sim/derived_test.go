@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/balance/hula"
 	"weir/core/dataplane/balance/letflow"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -66,7 +67,7 @@ func TestDerivedProbesLeaveRoom(t *testing.T) {
 	for _, leaves := range []int{8, 100} {
 		n := networkOf(t, "leaf_spine", map[string]string{"leaves": fmt.Sprint(leaves), "spines": "2", "hosts": "1",
 			"delay": "100ns", "rate": "1Gbps"})
-		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Selection: outcome.Selection{Tally: true},
+		c := &Config{Wiring: wiring.Config{Seed: 1, Network: n}, Selection: outcome.Selection{Tally: true},
 			Duration: 2 * unit.Millisecond}
 		forwarding(c)
 		(&balancer{Scheme: hula.Scheme()}).runs(c)
@@ -84,8 +85,8 @@ func TestDerivedProbesLeaveRoom(t *testing.T) {
 // tripOf returns the round trip that programs of a network's switches find.
 func tripOf(t *testing.T, n *topology.Network) (trip unit.Time) {
 	c, _ := across(t, 1, n, &balancer{Scheme: letflow.Scheme()}, 1000, func(c *Config) {
-		for i := range c.Switches {
-			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		for i := range c.Wiring.Switches {
+			c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 				trip = site.Trip()
 				p, err := dataplanetest.Make(letflow.Scheme(), site)
 				return []dataplane.Program{p}, err

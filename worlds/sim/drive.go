@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -18,7 +19,7 @@ type drive struct {
 	stuck    []outcome.Stuck
 	warm     bool // the measured part has begun
 
-	events     []Event // that have not happened
+	events     []wiring.Event // that have not happened
 	stalls     *stalling
 	nextSample unit.Time
 	nextOnset  unit.Time

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"weir/core/fabric"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -41,11 +42,11 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	if len(c.Jobs) > 0 {
 		return nil, fmt.Errorf("sim: jobs are carried out by the simulator alone")
 	}
-	if c.Trace != nil || c.OnPFC != nil || c.Stalls.Length > 0 || len(c.Events) > 0 {
+	if c.Trace != nil || c.OnPFC != nil || c.Stalls.Length > 0 || len(c.Wiring.Events) > 0 {
 		return nil, fmt.Errorf("sim: traces, pauses, stalls and events are of a network, and these hosts have none")
 	}
-	n := len(c.Network.Nodes)
-	r := &Simulation{config: c, nics: c.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
+	n := len(c.Wiring.Network.Nodes)
+	r := &Simulation{config: c, nics: c.Wiring.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
 		carried: carried, threads: []*thread{{log: make([][]outcome.Change, len(c.Onsets))}}}
 	e := &Edge{drive: &drive{Simulation: r}, ports: make([]*edgePort, n), send: send, flows: r.tuples()}
 	nodes, links, err := e.network()
@@ -80,7 +81,7 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		for _, node := range [2]int{f.Src, f.Dst} {
-			if node < 0 || node >= len(ends) || c.Network.Nodes[node].Switch {
+			if node < 0 || node >= len(ends) || c.Wiring.Network.Nodes[node].Switch {
 				return nil, nil, fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts", i, f.Src, f.Dst)
 			}
 			ends[node] = ends[node] || e.carries(i)
@@ -91,13 +92,13 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 			continue
 		}
 		rate, n := unit.LinkRate{}, 0
-		for _, l := range c.Network.Links {
+		for _, l := range c.Wiring.Network.Links {
 			if l.Ends[0] == node || l.Ends[1] == node {
 				rate, n = l.Rate, n+1
 			}
 		}
 		if n != 1 {
-			return nil, nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", c.Network.Nodes[node].Name, n)
+			return nil, nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", c.Wiring.Network.Nodes[node].Name, n)
 		}
 		h := newHost(e.Simulation, node, rate)
 		d := &edgePort{edge: e, node: node, number: len(nodes) + 1}
@@ -115,8 +116,8 @@ const outside = unit.Second
 
 // shortest is the shortest delay of a link that has one, as which a run is cut when all is done; 0: there is none.
 func (c *Config) shortest() (least unit.Time) {
-	for i := range c.Network.Links {
-		if d := c.Network.Links[i].Delay; d > 0 && (least == 0 || d < least) {
+	for i := range c.Wiring.Network.Links {
+		if d := c.Wiring.Network.Links[i].Delay; d > 0 && (least == 0 || d < least) {
 			least = d
 		}
 	}
@@ -140,12 +141,12 @@ func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 	}
 	now = max(now, e.now)
 	p := e.threads[0].pool.Get()
-	if err := p.Parse(e.config.Hosts, frame); err != nil {
+	if err := p.Parse(e.config.Wiring.Hosts, frame); err != nil {
 		e.threads[0].pool.Put(p)
 		return false
 	}
 	p.Data = nil // what p has of the frame are copies
-	p.Size, p.Sent = e.config.Framing.Frame(int32(len(frame)), 0, false), now+atOnce
+	p.Size, p.Sent = e.config.Wiring.Framing.Frame(int32(len(frame)), 0, false), now+atOnce
 	if p.Kind != packet.Pause && p.Kind != packet.Resume {
 		flow, ours := e.flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]
 		if !ours {
@@ -202,7 +203,7 @@ func (e *Edge) Result() *outcome.Result {
 		Watched: e.watched}
 	e.flowResults(out)
 	if e.observation != nil {
-		e.observation.result(out, outcome.Notices{}, &snapshot{}, &snapshot{})
+		e.observation.result(out, outcome.Notices{}, &wiring.CounterSnapshot{}, &wiring.CounterSnapshot{})
 	}
 	return out
 }

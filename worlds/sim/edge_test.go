@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -19,7 +20,7 @@ func pair(t testing.TB, make build, flows int) *Config {
 	t.Helper()
 	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}}, Links: []topology.Link{{Ends: [2]int{0, 1},
 		Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: 20 * unit.Microsecond}}}
-	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Switches: []SwitchConfig{{}, {}}, Hosts: n.Addresses(),
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n, Switches: []wiring.SwitchConfig{{}, {}}, Hosts: n.Addresses(),
 		Framing: packet.Framings[0]}, Duration: 50 * unit.Millisecond, Warmup: 300 * unit.Microsecond, UntilDone: true}
 	m := &made{build: make}
 	for i := range flows {
@@ -54,11 +55,11 @@ type frame struct {
 
 func (x *cable) send(node int, now unit.Time, p *packet.Packet) {
 	c := x.edge.config
-	data, err := p.Emit(c.Hosts, nil)
+	data, err := p.Emit(c.Wiring.Hosts, nil)
 	if err != nil {
 		panic(err)
 	}
-	l := c.Network.Links[0]
+	l := c.Wiring.Network.Links[0]
 	at := now + unit.TransmitTime(unit.Bytes(p.Size), l.Rate.Bits) + l.Delay
 	x.came[1-node] = append(x.came[1-node], frame{at, data})
 	x.edge.Return(p)
@@ -192,11 +193,14 @@ func TestBadEdges(t *testing.T) {
 				Every: 1}}
 			return nil
 		},
-		"events":        func(c *Config) []bool { c.Events = []Event{{At: 1}}; return nil },
-		"node":          func(c *Config) []bool { c.Flows[0].Dst = 2; return nil },
-		"itself":        func(c *Config) []bool { c.Flows[0].Dst = 0; return nil },
-		"links":         func(c *Config) []bool { c.Network.Links = append(c.Network.Links, c.Network.Links[0]); return nil },
-		"without a NIC": func(c *Config) []bool { c.Network.Links = nil; return nil },
+		"events": func(c *Config) []bool { c.Wiring.Events = []wiring.Event{{At: 1}}; return nil },
+		"node":   func(c *Config) []bool { c.Flows[0].Dst = 2; return nil },
+		"itself": func(c *Config) []bool { c.Flows[0].Dst = 0; return nil },
+		"links": func(c *Config) []bool {
+			c.Wiring.Network.Links = append(c.Wiring.Network.Links, c.Wiring.Network.Links[0])
+			return nil
+		},
+		"without a NIC": func(c *Config) []bool { c.Wiring.Network.Links = nil; return nil },
 		"waits for another's": func(*Config) []bool {
 			return []bool{false, true}
 		},

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -21,16 +22,16 @@ func Example() {
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{1, host}, Rate: unit.LinkRate{Bits: 100 * unit.Mbps},
 			Delay: unit.Millisecond})
 	}
-	c := &sim.Config{Wiring: sim.Wiring{Seed: 1, Network: n, Hosts: n.Addresses(),
-		Switches: make([]sim.SwitchConfig, len(n.Nodes))}, Duration: unit.Second, UntilDone: true}
-	c.Switches[1] = sim.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(1)),
+	c := &sim.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(),
+		Switches: make([]wiring.SwitchConfig, len(n.Nodes))}, Duration: unit.Second, UntilDone: true}
+	c.Wiring.Switches[1] = wiring.SwitchConfig{
+		Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().Paths(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},
 	}
 	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 10000, DstPort: 40000, Version: 4, Size: 100_000, Payload: 1000,
-		Stop: unit.Never, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, "flow")}
+		Stop: unit.Never, Framing: packet.Framings[0], Random: unit.NewRandom(c.Wiring.Seed, "flow")}
 	sender, receiver, err := udp.New(f, udp.Config{Rate: 10 * unit.Mbps, Pattern: udp.CBR})
 	if err != nil {
 		fmt.Println(err)

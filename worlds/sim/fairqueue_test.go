@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/aqm/ecn"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -33,12 +34,12 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 	}
 	n.Links = append(n.Links, topology.Link{Ends: [2]int{s, sink}, Rate: unit.LinkRate{Bits: unit.Gbps},
 		Delay: unit.Microsecond, Buffer: unit.Length{Bytes: 300 * unit.KB}})
-	c := &Config{Wiring: Wiring{Seed: 5, Network: n, Framing: packet.Framings[0]},
+	c := &Config{Wiring: wiring.Config{Seed: 5, Network: n, Framing: packet.Framings[0]},
 		Selection: outcome.Selection{Delays: true},
 		Duration:  40 * unit.Millisecond}
 	forwarding(c)
 	if fair != nil {
-		c.Switches[s].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(*fair), nil }
+		c.Wiring.Switches[s].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(*fair), nil }
 	}
 	for i := range sink {
 		rate, payload, group, start := unit.Mbps, int32(100), 1, 5*unit.Millisecond
@@ -116,12 +117,12 @@ func TestFairQueueingSame(t *testing.T) {
 	build := func(change func(*Config)) *Config {
 		c := config(t, 1, nil)
 		c.Duration = 400 * unit.Microsecond
-		for i := range c.Switches {
-			others := c.Switches[i].Programs
-			c.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) {
+		for i := range c.Wiring.Switches {
+			others := c.Wiring.Switches[i].Programs
+			c.Wiring.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) {
 				return tm.NewFQ(tm.FQ{Flows: 4, Quantum: 300}), nil
 			}
-			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 				list, err := others(site)
 				if err != nil {
 					return nil, err
@@ -141,8 +142,11 @@ func TestFairQueueingSame(t *testing.T) {
 	}
 	var seeds []uint32
 	c := config(t, 1, nil)
-	for i := range c.Switches {
-		c.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return seen{tm.NewFIFO(), &seeds}, nil }
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) {
+			return seen{tm.NewFIFO(), &seeds},
+				nil
+		}
 	}
 	if _, err := New(c); err != nil {
 		t.Fatal(err)

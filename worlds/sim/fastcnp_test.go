@@ -11,6 +11,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/feedback/fastcnp"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -36,10 +37,10 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{l.a, l.b}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
 			Delay: l.delay})
 	}
-	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: packet.Framings[0]}, Duration: 6 * unit.Millisecond}
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n, Framing: packet.Framings[0]}, Duration: 6 * unit.Millisecond}
 	forwarding(c)
-	for i := range c.Switches {
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			p, err := dataplanetest.Make(program, site, append(given, "kmin", "20 kB", "kmax", "20 kB")...)
 			return []dataplane.Program{forward.New(site), p}, err
 		}

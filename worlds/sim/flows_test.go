@@ -80,13 +80,13 @@ func ends[S, R transport.Endpoint](s S, r R, err error) (transport.Endpoint, tra
 // oneByOne has so many short flows from hosts to their neighbours, one after the other at each of them.
 func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 	c := config(t, 1, func(c *Config) {
-		for i := range c.Network.Links {
-			c.Network.Links[i].Loss = 0
+		for i := range c.Wiring.Network.Links {
+			c.Wiring.Network.Links[i].Loss = 0
 		}
 		c.Flows, c.Endpoints, c.UntilDone, c.Duration = nil, nil, true, unit.Second
 	})
 	hosts := 0
-	for _, node := range c.Network.Nodes {
+	for _, node := range c.Wiring.Network.Nodes {
 		if !node.Switch {
 			hosts++
 		}
@@ -251,9 +251,9 @@ func TestRememberedFlowsStay(t *testing.T) {
 		c, _ := oneByOne(t, transports()["rdma"], 300)
 		c.sweeps = sweeps
 		all := []*belated{}
-		for i := range c.Switches {
-			others := c.Switches[i].Programs
-			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		for i := range c.Wiring.Switches {
+			others := c.Wiring.Switches[i].Programs
+			c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 				p, err := others(site)
 				b := &belated{at: unit.Never, tells: tells}
 				all = append(all, b)

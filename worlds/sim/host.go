@@ -71,13 +71,10 @@ type slot struct {
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: int32(node), number: int32(node), expiry: unit.Never, stall: unit.Never,
-		port:   tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
+		port:   tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
 		thread: r.thread(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
 	}
 }
-
-// classes is how many priority classes a host's NIC keeps apart (IEEE 802.1Q).
-const classes = tm.Classes
 
 // add gives the host an endpoint and returns its slot.
 func (h *host) add(s slot) int32 {
@@ -303,7 +300,7 @@ func (h *host) endStall(now unit.Time) {
 
 // onPFC pauses a class of the NIC, or resumes it.
 func (h *host) onPFC(now unit.Time, p *packet.Packet) {
-	class := p.Meta.Class % classes
+	class := p.Meta.Class % tm.Classes
 	if p.Kind == packet.Pause {
 		h.port.Pause(now, class, p.Seq)
 		h.expiry = h.port.NextExpiry()

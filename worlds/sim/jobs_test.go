@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/jobs/collective"
 	"weir/core/jobs/job"
 	"weir/core/outcome"
@@ -42,10 +43,11 @@ func around(t testing.TB, hosts int, jobs ...outcome.Job) *Config {
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{0, i + 1}, Rate: unit.LinkRate{Bits: unit.Gbps},
 			Delay: unit.Microsecond})
 	}
-	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]SwitchConfig, len(n.Nodes))},
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]wiring.SwitchConfig,
+		len(n.Nodes))},
 		Duration: 10 * unit.Second, UntilDone: true, Load: outcome.Load{Jobs: jobs},
 		MessageEndpointFactory: messageEnds{}}
-	c.Switches[0] = SwitchConfig{Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(0)),
+	c.Wiring.Switches[0] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().Paths(0)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}}

@@ -27,14 +27,15 @@ func (r *Simulation) checkConservation() error {
 		}
 		node := int(h.node)
 		if h.late > 0 {
-			return fmt.Errorf("host %s: %d packets came of flows that were over", r.config.Network.Nodes[node].Name, h.late)
+			return fmt.Errorf("host %s: %d packets came of flows that were over", r.config.Wiring.Network.Nodes[node].Name,
+				h.late)
 		}
 		held := uint64(h.port.Packets()) + uint64(len(h.kept))
 		there += int(held)
 		in, out := r.wiring.PassedPort(r.fabric, node, int(h.at))
 		if in+h.made != out+h.ended+held {
 			return fmt.Errorf("host %s: %d packets came in and %d were made, but %d went out, %d were taken and %d are held",
-				r.config.Network.Nodes[node].Name, in, h.made, out, h.ended, held)
+				r.config.Wiring.Network.Nodes[node].Name, in, h.made, out, h.ended, held)
 		}
 	}
 	if live := r.live(); live != there {

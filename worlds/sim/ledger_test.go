@@ -6,6 +6,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
@@ -68,8 +69,8 @@ func TestConserved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := config(t, 1, nil)
-			for i := range k.Switches {
-				k.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			for i := range k.Wiring.Switches {
+				k.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 					return []dataplane.Program{&at{do: c.do}, ecmp.New(site, 1)}, nil
 				}
 			}
@@ -100,8 +101,8 @@ func (s *stretcher) Book(env *dataplane.Env, p *packet.Packet) {
 
 func TestConservedBytes(t *testing.T) {
 	k := config(t, 1, nil)
-	for i := range k.Switches {
-		k.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range k.Wiring.Switches {
+		k.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{&stretcher{}, ecmp.New(site, 1)}, nil
 		}
 	}
@@ -174,8 +175,8 @@ func TestIdle(t *testing.T) {
 		c.Flows = nil
 		c.Add(outcome.Flow{Src: 0, Dst: 1, Size: 1000, SrcPort: 1, DstPort: 2}, s, r)
 		c.Duration = unit.Second
-		for i := range c.Switches {
-			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		for i := range c.Wiring.Switches {
+			c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 				return []dataplane.Program{program, ecmp.New(site, 1)}, nil
 			}
 		}
@@ -201,9 +202,9 @@ func TestIdle(t *testing.T) {
 			c.Stalls = Stalls{Every: 300 * unit.Microsecond, Length: 100 * unit.Microsecond}
 		}, outcome.NoProgress, unit.Millisecond},
 		{"a link that changes its rate later", &idle{}, func(c *Config) {
-			c.Events = []Event{{At: 700 * unit.Millisecond, Link: 0, Down: true}}
+			c.Wiring.Events = []wiring.Event{{At: 700 * unit.Millisecond, Link: 0, Down: true}}
 		}, outcome.NoProgress, 701 * unit.Millisecond}, // the first look after it
-		{"a packet on a long link", &idle{}, func(c *Config) { c.Network.Links[1].Delay = 300 * unit.Millisecond },
+		{"a packet on a long link", &idle{}, func(c *Config) { c.Wiring.Network.Links[1].Delay = 300 * unit.Millisecond },
 			outcome.NoProgress, 301 * unit.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -233,7 +234,7 @@ func TestWaitsForFlow(t *testing.T) {
 	flow(0, 1)
 	flow(1, 0)
 	c.Flows[1].After = []int{0}
-	c.Network.Links[0].Loss = 0.9999999
+	c.Wiring.Network.Links[0].Loss = 0.9999999
 	r, err := Run(c)
 	if err != nil {
 		t.Fatal(err)

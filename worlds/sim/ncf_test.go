@@ -17,16 +17,16 @@ import (
 // feedback puts NCF into every switch of a config, with so little memory that NACKs of
 // all causes go.
 func feedback(t testing.TB, c *Config, given ...string) {
-	for i := range c.Network.Links {
-		c.Network.Links[i].Buffer = unit.Length{Bytes: 20_000}
+	for i := range c.Wiring.Network.Links {
+		c.Wiring.Network.Links[i].Buffer = unit.Length{Bytes: 20_000}
 	}
-	for i := range c.Switches {
-		others := c.Switches[i].Programs
-		c.Switches[i].Queues = 3
-		c.Switches[i].Scheduler = func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
+	for i := range c.Wiring.Switches {
+		others := c.Wiring.Switches[i].Programs
+		c.Wiring.Switches[i].Queues = 3
+		c.Wiring.Switches[i].Scheduler = func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
 			return tm.NewNCF(queues, tm.NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, rate.Bits, 1514, 3028)
 		}
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			p, err := others(site)
 			if err != nil {
 				return nil, err
@@ -53,7 +53,7 @@ func sameWithNCF(t *testing.T, duration unit.Time, transports map[string]func(t 
 		for seed, given := range [][]string{{}, {"coalesce", "20us", "change", "flowlet"}, {"early", "20%", "udp", "true",
 			"pool", "switch", "memory", "25kB"}} {
 			what := fmt.Sprintf("%s, seed %d", name, seed)
-			hosts, notified := config(t, 0, nil).Hosts, 0
+			hosts, notified := config(t, 0, nil).Wiring.Hosts, 0
 			sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), duration, transport, given),
 				func(x *trace.Record, text []byte) {
 					var p packet.Packet
@@ -83,7 +83,7 @@ func withNCF(t testing.TB, seed uint64, duration unit.Time, transport func(testi
 	return func(change func(*Config)) *Config {
 		c := config(t, seed, change)
 		c.Duration = duration
-		c.MaxFrame = 1200
+		c.Wiring.MaxFrame = 1200
 		transport(t, c)
 		feedback(t, c, given...)
 		return c

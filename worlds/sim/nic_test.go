@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -13,7 +14,7 @@ import (
 // before them all (HPCC simulator); a class that PFC has paused is left out, the
 // others go on, and it comes back with its turn.
 func TestNIC(t *testing.T) {
-	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: unit.Second}
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: unit.Second}
 	lossless(t, c, 4, []string{"alpha", "0"}, nil)
 	for i, class := range []uint8{0, 2, 0, 3} {
 		greedy(c, 0, 2+i%2, unit.MB, 0, class)

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/fabric/observe"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
@@ -277,7 +278,7 @@ func (o *observation) restart(now unit.Time) {
 }
 
 // result adds what was noted to a run's result.
-func (o *observation) result(out *outcome.Result, notices outcome.Notices, last, first *snapshot) {
+func (o *observation) result(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
 	c := o.run.config
 	o.settle(unit.Never)
 	for i := range o.onsets {
@@ -318,7 +319,8 @@ func (r *Simulation) checkMetrics() error {
 			if len(names) > 0 {
 				have = "they have " + strings.Join(names, ", ")
 			}
-			return fmt.Errorf("no program of switch %s has the metric %s; %s", r.config.Network.Nodes[w.Index].Name, w.Name,
+			return fmt.Errorf("no program of switch %s has the metric %s; %s", r.config.Wiring.Network.Nodes[w.Index].Name,
+				w.Name,
 				have)
 		}
 	}

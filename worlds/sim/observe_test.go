@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -21,7 +22,7 @@ func chain(change func(c *Config)) *Config {
 	for i, r := range []unit.Rate{100 * unit.Mbps, 10 * unit.Mbps} {
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: r}, Delay: unit.Millisecond})
 	}
-	c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond}
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond}
 	forwarding(c)
 	if change != nil {
 		change(c)
@@ -55,8 +56,8 @@ func (h hook) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 func withHook(c *Config, h hook) {
-	for i := range c.Switches {
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{ecmp.New(site, 1), h}, nil
 		}
 	}
@@ -67,7 +68,7 @@ func withHook(c *Config, h hook) {
 func TestReorderingInNetwork(t *testing.T) {
 	c := chain(func(c *Config) {
 		c.Ordering = true
-		c.Switches[2].Queues = 2
+		c.Wiring.Switches[2].Queues = 2
 		withHook(c, func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 			if p.Seq == 1 {
 				p.Meta.Class = 1
@@ -139,7 +140,7 @@ func TestNotices(t *testing.T) {
 	if n.Made != 20 || n.Dropped != 3 || n.Delivered != 18 {
 		t.Errorf("with a warm-up: %+v", n)
 	}
-	n = run(func(c *Config) { c.Network.Links[0].Loss = 0.5 }).Notices
+	n = run(func(c *Config) { c.Wiring.Network.Links[0].Loss = 0.5 }).Notices
 	if n.Made == 0 || n.Made == 30 || n.Dropped <= n.Made/4 || n.Made != n.Dropped+n.Delivered {
 		t.Errorf("with losses: %+v", n)
 	}

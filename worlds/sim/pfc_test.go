@@ -15,6 +15,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -45,9 +46,9 @@ func (a *audit) Unbook(env *dataplane.Env, p *packet.Packet) {
 func lossless(t testing.TB, c *Config, queues int, shared, flow []string) *[]*sharedbuffer.Buffer {
 	buffers := &[]*sharedbuffer.Buffer{}
 	forwarding(c)
-	for i := range c.Switches {
-		c.Switches[i].Queues = queues
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Queues = queues
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			qos, err := dataplanetest.Make(classify.Scheme(), site)
 			if err != nil {
 				return nil, err
@@ -76,7 +77,7 @@ func greedy(c *Config, src, dst int, size unit.Bytes, start unit.Time, class uin
 	f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: packet.Addr(dst + 1), SrcPort: uint16(1000 +
 		i), DstPort: 7,
 		Version: 4, TOS: class<<5 | packet.ECT0, Size: size, Payload: 1000, Framing: packet.Framings[0],
-		Random: unit.NewRandom(c.Seed, fmt.Sprint("flow ", i)), Start: start}
+		Random: unit.NewRandom(c.Wiring.Seed, fmt.Sprint("flow ", i)), Start: start}
 	s, r := window.New(f, 1<<20, unit.Second)
 	c.Add(outcome.Flow{Src: src, Dst: dst, Start: start, Size: size,
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class}, s, r)
@@ -108,7 +109,7 @@ func tree(random unit.Random, switches, hosts int) *topology.Network {
 func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedbuffer.Buffer) {
 	random := unit.NewRandom(seed, "bursts")
 	switches, hosts := 1+random.IntN(5), 3+random.IntN(6)
-	c := &Config{Wiring: Wiring{Seed: seed, Network: tree(random, switches, hosts)}, Duration: 10 * unit.Second,
+	c := &Config{Wiring: wiring.Config{Seed: seed, Network: tree(random, switches, hosts)}, Duration: 10 * unit.Second,
 		UntilDone: true}
 	queues := 1 + random.IntN(3)
 	flow := append([]string{"frame", "1046 B", "trigger", []string{"share", "shift", "static"}[random.IntN(3)], "share",
@@ -185,7 +186,7 @@ func TestTightHeadroom(t *testing.T) {
 				n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
 					Delay: 5 * unit.Microsecond})
 			}
-			c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
+			c := &Config{Wiring: wiring.Config{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
 			lossless(t, c, 1, []string{"size", "1MB"}, append([]string{"trigger", "static", "xoff", "20 kB", "frame", "1046 B"},
 				x.headroom...))
 			greedy(c, 0, 1, 300*unit.KB, 0, 0)
@@ -203,14 +204,16 @@ func TestTightHeadroom(t *testing.T) {
 // ring is n switches in a circle with a host each, which sends two switches on: with PFC
 // the classical deadlock (cyclic buffer dependency).
 func ring(t testing.TB, n int, flow ...string) *Config {
-	c := &Config{Wiring: Wiring{Seed: 1, Network: &topology.Network{}}, Duration: 50 * unit.Millisecond, UntilDone: true}
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: &topology.Network{}}, Duration: 50 * unit.Millisecond,
+		UntilDone: true}
 	for i := range 2 * n {
-		c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: fmt.Sprint([]string{"s", "h"}[i/n], i%n),
+		c.Wiring.Network.Nodes = append(c.Wiring.Network.Nodes, topology.Node{Name: fmt.Sprint([]string{"s", "h"}[i/n], i%n),
 			Switch: i < n})
 	}
 	for i := range n {
 		for _, ends := range [][2]int{{i, (i + 1) % n}, {i, n + i}} {
-			c.Network.Links = append(c.Network.Links, topology.Link{Ends: ends, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
+			c.Wiring.Network.Links = append(c.Wiring.Network.Links, topology.Link{Ends: ends,
+				Rate:  unit.LinkRate{Bits: 10 * unit.Gbps},
 				Delay: unit.Microsecond})
 		}
 	}
@@ -233,7 +236,7 @@ func TestDeadlock(t *testing.T) {
 			}
 			var names []string
 			for _, s := range r.Stuck {
-				names = append(names, c.Network.PortName(s.Port/2, s.Port%2))
+				names = append(names, c.Wiring.Network.PortName(s.Port/2, s.Port%2))
 				if s.Queue != 1 || !s.Paused || s.Since > r.Time {
 					t.Errorf("%+v", s)
 				}
@@ -251,8 +254,8 @@ func TestDeadlock(t *testing.T) {
 	// that others go on at one of the switches does not hide it
 	c := ring(t, 5)
 	for i := range 2 {
-		c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: fmt.Sprint("x", i)})
-		c.Network.Links = append(c.Network.Links, topology.Link{Ends: [2]int{10 + i, 1},
+		c.Wiring.Network.Nodes = append(c.Wiring.Network.Nodes, topology.Node{Name: fmt.Sprint("x", i)})
+		c.Wiring.Network.Links = append(c.Wiring.Network.Links, topology.Link{Ends: [2]int{10 + i, 1},
 			Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Delay: unit.Microsecond})
 	}
 	lossless(t, c, 2, []string{"size", "400 kB"}, []string{"frame", "1046 B"})
@@ -264,7 +267,7 @@ func TestDeadlock(t *testing.T) {
 	}
 	// the same without the link that closes the circle
 	c = ring(t, 5)
-	c.Network.Links = append(c.Network.Links[:8:8], c.Network.Links[9])
+	c.Wiring.Network.Links = append(c.Wiring.Network.Links[:8:8], c.Wiring.Network.Links[9])
 	c.Flows = nil
 	lossless(t, c, 2, []string{"size", "400 kB"}, []string{"frame", "1046 B"})
 	for i := range 3 {
@@ -356,7 +359,7 @@ func TestLostResume(t *testing.T) {
 				n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
 					Delay: unit.Microsecond})
 			}
-			c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond, UntilDone: true}
+			c := &Config{Wiring: wiring.Config{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond, UntilDone: true}
 			lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
 				"quanta", "10000"})
 			greedy(c, 0, 1, 2*unit.MB, 0, 0)
@@ -374,7 +377,8 @@ func TestLostResume(t *testing.T) {
 			greedy(c, 0, 1, 2*unit.MB, 0, 0)
 			lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
 				"quanta", "10000"})
-			c.Events = []Event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0, Down: false}}
+			c.Wiring.Events = []wiring.Event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0,
+				Down: false}}
 			r, err := Run(c)
 			if err != nil {
 				t.Fatal(err)
@@ -392,7 +396,7 @@ func TestLostResume(t *testing.T) {
 
 // A class that strict priority leaves nothing is the reason why its flow is unfinished.
 func TestStarved(t *testing.T) {
-	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: 20 * unit.Millisecond,
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: 20 * unit.Millisecond,
 		UntilDone: true}
 	lossless(t, c, 2, []string{"alpha", "0"}, []string{"classes", "1: false"})
 	greedy(c, 0, 2, 100*unit.MB, 0, 0)
@@ -402,7 +406,7 @@ func TestStarved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.End != outcome.Starved || len(r.Stuck) != 1 || r.Stuck[0].Queue != 1 || r.Stuck[0].Paused ||
-		c.Network.PortName(r.Stuck[0].Port/2, r.Stuck[0].Port%2) != "s0->s2" || len(r.Unfinished) != 2 {
+		c.Wiring.Network.PortName(r.Stuck[0].Port/2, r.Stuck[0].Port%2) != "s0->s2" || len(r.Unfinished) != 2 {
 		t.Errorf("ended by %v: %+v, unfinished %v", r.End, r.Stuck, r.Unfinished)
 	}
 }
@@ -414,11 +418,11 @@ func TestSameResultPFC(t *testing.T) {
 		run := func(change func(*Config)) string {
 			c, _ := bursts(t, seed)
 			c.UntilDone, c.Duration = false, 2*unit.Millisecond
-			for i := range c.Network.Links { // wire mode has no packets on links without delay
-				c.Network.Links[i].Delay += 300 * unit.Nanosecond
+			for i := range c.Wiring.Network.Links { // wire mode has no packets on links without delay
+				c.Wiring.Network.Links[i].Delay += 300 * unit.Nanosecond
 			}
-			last := make([]unit.Time, len(c.Network.Nodes))
-			events := make([]string, len(c.Network.Nodes))
+			last := make([]unit.Time, len(c.Wiring.Network.Nodes))
+			events := make([]string, len(c.Wiring.Network.Nodes))
 			held := map[[3]int]unit.Time{}
 			sum := map[[2]int]unit.Time{}
 			c.OnPFC = func(e PFCEvent) {
@@ -437,8 +441,8 @@ func TestSameResultPFC(t *testing.T) {
 					delete(held, key)
 				}
 			}
-			for k := range c.Network.Nodes {
-				if c.Network.Nodes[k].Switch {
+			for k := range c.Wiring.Network.Nodes {
+				if c.Wiring.Network.Nodes[k].Switch {
 					c.Watches = append(c.Watches, outcome.Watch{What: outcome.BufferBytes, Index: k, Every: 100 * unit.Microsecond})
 				}
 			}
@@ -488,11 +492,11 @@ func TestSameResultPFC(t *testing.T) {
 // Two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and
 // each has all of it while the other is idle. The class travels from the host in the DSCP.
 func TestClassesShare(t *testing.T) {
-	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(3, 1, unit.Length{})}, Duration: 45 * unit.Millisecond,
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{})}, Duration: 45 * unit.Millisecond,
 		Warmup: unit.Millisecond}
 	lossless(t, c, 3, []string{"size", "32MB"}, nil)
-	for i := range c.Switches {
-		c.Switches[i].Scheduler = func(queues int, _ unit.LinkRate) (tm.Scheduler, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Scheduler = func(queues int, _ unit.LinkRate) (tm.Scheduler, error) {
 			return tm.NewPriorityDWRR(1, []int32{1, 1, 3}, 1046), nil
 		}
 	}

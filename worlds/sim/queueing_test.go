@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -30,12 +31,12 @@ func star(n int, rate unit.Rate) *topology.Network {
 
 // forwarding gives every switch of a network the program forward.
 func forwarding(c *Config) {
-	c.Hosts = c.Network.Addresses()
-	routes := c.Network.Routes()
-	c.Switches = make([]SwitchConfig, len(c.Network.Nodes))
-	for i := range c.Switches {
-		c.Switches[i].Routes = dataplane.HostRoutes(c.Hosts, routes.Paths(i))
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	c.Wiring.Hosts = c.Wiring.Network.Addresses()
+	routes := c.Wiring.Network.Routes()
+	c.Wiring.Switches = make([]wiring.SwitchConfig, len(c.Wiring.Network.Nodes))
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Routes = dataplane.HostRoutes(c.Wiring.Hosts, routes.Paths(i))
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}
 	}
@@ -67,14 +68,14 @@ func waiting(t *testing.T, load float64, packets int) (mean, half float64) {
 	const sources, payload = 20, 958 // frames of 1000 bytes
 	rate := unit.Gbps
 	service := unit.TransmitTime(1000, rate)
-	c := &Config{Wiring: Wiring{Seed: 7, Network: star(sources, rate)}}
+	c := &Config{Wiring: wiring.Config{Seed: 7, Network: star(sources, rate)}}
 	forwarding(c)
 	c.Duration = unit.Time(float64(packets) * 1.05 / load * float64(service))
 	n, batch := 0, []float64{}
 	for i := range sources {
 		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: sources + 2, SrcPort: uint16(i + 1),
 			DstPort: 9, Version: 4,
-			Payload: payload, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, fmt.Sprint("flow", i))}
+			Payload: payload, Framing: packet.Framings[0], Random: unit.NewRandom(c.Wiring.Seed, fmt.Sprint("flow", i))}
 		s, r, err := udp.New(f, udp.Config{Rate: unit.Rate(load * float64(rate) / sources * payload / 1000),
 			Pattern: udp.Poisson})
 		if err != nil {

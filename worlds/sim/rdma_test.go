@@ -11,6 +11,7 @@ import (
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -37,9 +38,9 @@ func (marker) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 func queuePairs(t testing.TB, c *Config) {
 	schemes := []cc.Scheme{dctcp.Scheme(), bbr.Scheme(), reno.Scheme()}
 	schemes[2].ECN = cc.CNPMode
-	for i := range c.Switches {
-		others := c.Switches[i].Programs
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		others := c.Wiring.Switches[i].Programs
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			p, err := others(site)
 			return append(p, marker{}), err
 		}
@@ -52,7 +53,7 @@ func queuePairs(t testing.TB, c *Config) {
 		s, r, err := rdma.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 			SrcPort: f.SrcPort, DstPort: f.DstPort,
 			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0],
-			Random: unit.NewRandom(c.Seed, "rdma"),
+			Random: unit.NewRandom(c.Wiring.Seed, "rdma"),
 			Start:  f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps,
 				BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3]}, config)
 		if err != nil {
@@ -132,10 +133,10 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 		network.Links = append(network.Links, topology.Link{Ends: [2]int{i, n + 1},
 			Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Delay: unit.Microsecond, Buffer: unit.Length{Packets: 50}})
 	}
-	c := &Config{Wiring: Wiring{Seed: 1, Network: network}, Duration: 20 * unit.Millisecond, UntilDone: true}
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: network}, Duration: 20 * unit.Millisecond, UntilDone: true}
 	forwarding(c)
 	x := &nacker{}
-	s := &c.Switches[n+1]
+	s := &c.Wiring.Switches[n+1]
 	s.Queues = 2
 	s.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 		return []dataplane.Program{ecmp.New(site, 1), x}, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"weir/core/fabric/timerheap"
+	"weir/core/fabric/wiring"
 	"weir/core/jobs/job"
 	"weir/core/outcome"
 	"weir/core/packet"
@@ -55,7 +56,7 @@ type moment struct {
 
 // counted is what a run had counted at a moment.
 type counted struct {
-	ports        snapshot
+	ports        wiring.CounterSnapshot
 	delays       []unit.Histogram
 	tally        outcome.Tally
 	times        unit.Histogram // of the job's messages
@@ -125,8 +126,8 @@ func (x *recurring) against() {
 	if _, ok := c.MessageEndpointFactory.(PersistentEndpointFactory); !ok {
 		x.give("what makes the endpoints of messages does not say what lasts of them")
 	}
-	for i := range c.Switches {
-		if c.Switches[i].Clock.Drift != 0 {
+	for i := range c.Wiring.Switches {
+		if c.Wiring.Switches[i].Clock.Drift != 0 {
 			x.give("clocks of switches drift")
 		}
 	}
@@ -374,7 +375,7 @@ func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	}
 	for i, sw := range r.switches {
 		if sw != nil {
-			all = append(all, recurrence.Root{Name: c.Network.Nodes[i].Name, Value: sw})
+			all = append(all, recurrence.Root{Name: c.Wiring.Network.Nodes[i].Name, Value: sw})
 		}
 	}
 	return append(all, recurrence.Root{Name: "network", Value: r.fabric})
@@ -383,7 +384,7 @@ func (r *Simulation) networkRoots() (all []recurrence.Root) {
 // nicName names a NIC: a host's only one by the host.
 func (r *Simulation) nicName(nic int) string {
 	node := r.nics.Node(nic)
-	name := r.config.Network.Nodes[node].Name
+	name := r.config.Wiring.Network.Nodes[node].Name
 	if r.nics.Count(node) > 1 {
 		name += fmt.Sprintf(" NIC %d", r.nics.Port(nic))
 	}
@@ -403,16 +404,16 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 				"tick of %v", period, t)
 		}
 	}
-	for i := range c.Switches {
-		if t := c.Switches[i].Clock.Resolution; t > 0 && period%t != 0 {
+	for i := range c.Wiring.Switches {
+		if t := c.Wiring.Switches[i].Clock.Resolution; t > 0 && period%t != 0 {
 			return fmt.Sprintf("clock of %s: the period of %v is no multiple of its resolution of %v",
-				c.Network.Nodes[i].Name, period, t)
+				c.Wiring.Network.Nodes[i].Name, period, t)
 		}
 	}
-	if c.Telemetry == nil {
+	if c.Wiring.Telemetry == nil {
 		return ""
 	}
-	stamp, bytes := c.Telemetry.Grain()
+	stamp, bytes := c.Wiring.Telemetry.Grain()
 	if stamp > 0 && period%stamp != 0 {
 		return fmt.Sprintf("stamps of telemetry: the period of %v is no multiple of their tick of %v", period, stamp)
 	}
@@ -420,12 +421,12 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 		if i := now.counts.ports.Uneven(&was.counts.ports, bytes); i >= 0 {
 			d := r.linkOf[i]
 			return fmt.Sprintf("bytes sent by %s, which count on for ever: telemetry has them in units of %d B, and an "+
-				"iteration is no multiple of these", c.Network.PortName(d.Link, d.End), bytes)
+				"iteration is no multiple of these", c.Wiring.Network.PortName(d.Link, d.End), bytes)
 		}
 		for _, d := range r.linkOf {
 			if d.OfSwitch && r.portOf(d).Shares() {
 				return fmt.Sprintf("bytes of classes sent by %s, which count on for ever: telemetry has them in units of %d B",
-					c.Network.PortName(d.Link, d.End), bytes)
+					c.Wiring.Network.PortName(d.Link, d.End), bytes)
 			}
 		}
 	}

@@ -28,10 +28,10 @@ type Simulation struct {
 	hosts    []*host     // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
-	events   []Event         // those behind time 0
-	early    []int           // nodes to call at time 0 once the fabric is made (wake)
-	group    *parallel.Group // of several threads, while the run goes on
-	linkOf   []direction     // of the fabric's links
+	events   []wiring.Event     // those behind time 0
+	early    []int              // nodes to call at time 0 once the fabric is made (wake)
+	group    *parallel.Group    // of several threads, while the run goes on
+	linkOf   []wiring.Direction // of the fabric's links
 
 	sender, receiver []int32              // by flow, the slot at its host; notStarted or closed
 	outcome          []outcome.FlowResult // by flow; of those that are over, and when others began
@@ -53,17 +53,11 @@ type Simulation struct {
 	lastFinish                 unit.Time
 	lastArrival                unit.Time // of a flow that is over, and whose receiver nothing answers
 
-	atWarmup    snapshot
+	atWarmup    wiring.CounterSnapshot
 	watched     [][]int64 // by Config.Watches
 	watches     observe.Schedule
 	observation *observation // nil: nothing is noted
 }
-
-// direction is one direction of a topology link.
-type direction = wiring.Direction
-
-// snapshot is a copy of all counters.
-type snapshot = wiring.CounterSnapshot
 
 // Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
 // if a job cannot go on (job.Rank.Fault).
@@ -98,7 +92,7 @@ func (r *Simulation) failure() error {
 
 // New builds the network of a configuration. It returns an error if the configuration is impossible.
 func New(c *Config) (*Simulation, error) {
-	n := c.Network
+	n := c.Wiring.Network
 	c = withoutThreads(c)
 	switch {
 	case c.Duration <= 0:
@@ -132,7 +126,7 @@ func New(c *Config) (*Simulation, error) {
 	for i, node := range n.Nodes {
 		if node.Switch {
 			sw, err := r.wiring.NewSwitch(i, r.part(int(r.threadOf[i])), r.gauges(i), func(now unit.Time,
-				in dataplane.PortID, class uint8, kind packet.Kind) {
+				in packet.PortID, class uint8, kind packet.Kind) {
 				r.pfc(now, i, in, class, kind)
 			})
 			if err != nil {
@@ -267,7 +261,7 @@ func class(e transport.Endpoint, of uint8) uint8 {
 	if c, ok := e.(transport.Classed); ok {
 		of = c.Class()
 	}
-	return min(of, classes-1)
+	return min(of, tm.Classes-1)
 }
 
 // endpoint finds the slot that a packet is for: the flow's receiver or sender,
@@ -309,12 +303,12 @@ func (r *Simulation) restart(now unit.Time) {
 	}
 }
 
-func (r *Simulation) portOf(d direction) *tm.Port {
+func (r *Simulation) portOf(d wiring.Direction) *tm.Port {
 	return r.wiring.Port(2*d.Link + d.End)
 }
 
 // snapshot returns the counters of links, switches and NICs. It is empty where there is no network (Edge).
-func (r *Simulation) snapshot(now unit.Time) (s snapshot) {
+func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	if r.wiring == nil {
 		return s
 	}

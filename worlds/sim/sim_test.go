@@ -11,6 +11,7 @@ import (
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -48,19 +49,19 @@ func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 // links, and some datagrams beside them.
 func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
-	c := &Config{Wiring: Wiring{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12})},
+	c := &Config{Wiring: wiring.Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12})},
 		Selection: outcome.Selection{Delays: true, Tally: true}, Duration: 20 * unit.Millisecond}
-	for i := range 2 * len(c.Network.Links) {
+	for i := range 2 * len(c.Wiring.Network.Links) {
 		c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueuePackets, Index: i, Every: unit.Millisecond},
 			outcome.Watch{What: outcome.SentBytes,
 				Index: i, Every: 700 * unit.Microsecond})
 	}
-	c.Network.Links[1].Loss = 0.01
-	c.Network.Links[9].Jitter = 3 * unit.Microsecond
-	c.Network.Links[10].Delay = 2500 * unit.Nanosecond
+	c.Wiring.Network.Links[1].Loss = 0.01
+	c.Wiring.Network.Links[9].Jitter = 3 * unit.Microsecond
+	c.Wiring.Network.Links[10].Delay = 2500 * unit.Nanosecond
 	forwarding(c)
-	for i := range c.Switches {
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{ecmp.New(site, uint32(site.Random("ecmp").Uint64()))}, nil
 		}
 	}
@@ -145,7 +146,8 @@ func connections(t testing.TB, c *Config) {
 		config.InitialSeq = uint32(i) * 0x31415926
 		s, r, err := tcp.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 			SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed,
+			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0],
+			Random: unit.NewRandom(c.Wiring.Seed,
 				fmt.Sprint("tcp ", i)),
 			Start: f.Start, Stop: unit.Never, CC: &schemes[i%3]}, config)
 		if err != nil {
@@ -192,8 +194,8 @@ func TestNamedStreams(t *testing.T) {
 	drops := func(extra bool) string {
 		c := config(t, 3, func(c *Config) {
 			if extra {
-				c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: "idle"})
-				c.Switches = append(c.Switches, SwitchConfig{})
+				c.Wiring.Network.Nodes = append(c.Wiring.Network.Nodes, topology.Node{Name: "idle"})
+				c.Wiring.Switches = append(c.Wiring.Switches, wiring.SwitchConfig{})
 			}
 		})
 		r, err := Run(c)
@@ -243,8 +245,8 @@ func TestEnds(t *testing.T) {
 	}
 	// nothing gets through: retransmissions go on to the end
 	r = finite(func(c *Config) {
-		for i := range c.Network.Links {
-			c.Network.Links[i].Loss = 0.9999999
+		for i := range c.Wiring.Network.Links {
+			c.Wiring.Network.Links[i].Loss = 0.9999999
 		}
 		c.Duration = 100 * unit.Second
 	})
@@ -280,13 +282,14 @@ func TestBadConfigurations(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"duration":              func(c *Config) { c.Duration = 0 },
 		"warm-up":               func(c *Config) { c.Warmup = c.Duration },
-		"switch configurations": func(c *Config) { c.Switches = nil },
+		"switch configurations": func(c *Config) { c.Wiring.Switches = nil },
 		"of the same host": func(c *Config) {
-			c.Network.Links = append(c.Network.Links, topology.Link{Ends: [2]int{0, 9}, Rate: unit.LinkRate{Bits: 1}})
-			c.Flows[0].Src, c.Flows[0].Dst = 0, len(c.Network.Nodes)
+			c.Wiring.Network.Links = append(c.Wiring.Network.Links, topology.Link{Ends: [2]int{0, 9},
+				Rate: unit.LinkRate{Bits: 1}})
+			c.Flows[0].Src, c.Flows[0].Dst = 0, len(c.Wiring.Network.Nodes)
 		},
 		"must be hosts": func(c *Config) { c.Flows[0].Dst = c.Flows[0].Src },
-		"exactly one":   func(c *Config) { c.Network.Links[0].Rate = unit.LinkRate{} },
+		"exactly one":   func(c *Config) { c.Wiring.Network.Links[0].Rate = unit.LinkRate{} },
 	} {
 		c := config(t, 1, nil)
 		change(c)
@@ -363,7 +366,7 @@ func ExampleRun() {
 			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond},
 		},
 	}
-	c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
 	forwarding(c)
 	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 1, DstPort: 2, Version: 4, Size: 10_000, Payload: 1000,
 		Framing: packet.Framings[0]}

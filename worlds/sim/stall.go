@@ -12,7 +12,7 @@ type stalling struct {
 func newStalling(c *Config) *stalling {
 	s := &stalling{every: float64(c.Stalls.Every), at: unit.Never}
 	if c.Stalls.Length > 0 {
-		s.random, s.at = unit.NewRandom(c.Seed, "stalls"), 0
+		s.random, s.at = unit.NewRandom(c.Wiring.Seed, "stalls"), 0
 		s.next()
 	}
 	return s

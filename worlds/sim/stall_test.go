@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -42,7 +43,7 @@ func TestStalls(t *testing.T) {
 		2900 * unit.Microsecond}, {unit.Second, 0}} {
 		want := slices.Clone(undisturbed)
 		held := 0
-		for x := newStalling(&Config{Wiring: Wiring{Seed: 1}, Stalls: s}); x.at < 100*unit.Millisecond; x.next() {
+		for x := newStalling(&Config{Wiring: wiring.Config{Seed: 1}, Stalls: s}); x.at < 100*unit.Millisecond; x.next() {
 			for i, at := range want {
 				if x.at <= at && at < x.at+s.Length {
 					want[i] = x.at + s.Length
@@ -69,7 +70,7 @@ func TestStalls(t *testing.T) {
 // Gaps are exponentially distributed: of mean Every, and a share of 1/e is longer.
 func TestStallGaps(t *testing.T) {
 	const n = 20_000
-	x := newStalling(&Config{Wiring: Wiring{Seed: 3}, Stalls: Stalls{Every: unit.Second, Length: 1}})
+	x := newStalling(&Config{Wiring: wiring.Config{Seed: 3}, Stalls: Stalls{Every: unit.Second, Length: 1}})
 	last, longer := unit.Time(0), 0
 	for range n {
 		if x.at-last > unit.Second {

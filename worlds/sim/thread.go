@@ -34,7 +34,7 @@ type thread struct {
 // hosts' numbers, so that neighbours are together; then others to where most of their neighbours are. It returns the
 // thread by node, and how many threads there are: not more than groups with hosts.
 func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
-	n := c.Network
+	n := c.Wiring.Network
 	of = make([]int32, len(n.Nodes))
 	if c.Threads < 2 {
 		return of, 1

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/core/fabric"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -56,7 +57,7 @@ func TestDivide(t *testing.T) {
 		{"one group", permutation, 2, unit.Millisecond, "00000000 0000 00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := &Config{Wiring: Wiring{Network: n}, Load: outcome.Load{Flows: c.flows},
+			config := &Config{Wiring: wiring.Config{Network: n}, Load: outcome.Load{Flows: c.flows},
 				Threads: c.threads, Window: c.window}
 			of, threads := divide(config, links)
 			got := ""

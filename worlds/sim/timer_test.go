@@ -47,7 +47,7 @@ func TestFirstTimer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := config(t, 1, nil)
 			change(t, c)
-			hosts := make([]*host, len(c.Network.Nodes))
+			hosts := make([]*host, len(c.Wiring.Network.Nodes))
 			looks, sets := 0, 0
 			var wrong []unit.Time
 			for i := range c.Flows {

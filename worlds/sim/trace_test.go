@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/buffer/inputloss"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/trace"
@@ -39,14 +40,14 @@ func traced(t testing.TB, c *Config, patterns ...string) (*outcome.Result, strin
 // record has a run traced: the ports that the patterns name, with frames, into the sinks.
 func record(t testing.TB, c *Config, patterns []string, sinks ...trace.Sink) {
 	t.Helper()
-	ports := TracePorts(c.Network)
+	ports := TracePorts(c.Wiring.Network)
 	for _, p := range patterns {
 		if !trace.Select(ports, p) {
 			t.Fatalf("no port is like %s", p)
 		}
 	}
-	tc := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: sinks}
-	for _, n := range c.Network.Nodes {
+	tc := trace.Config{Ports: ports, Book: c.Wiring.Hosts, Frames: true, Sinks: sinks}
+	for _, n := range c.Wiring.Network.Nodes {
 		tc.Nodes = append(tc.Nodes, n.Name)
 	}
 	c.Trace = trace.NewCollector(tc)
@@ -88,7 +89,7 @@ func TestTraceChangesNothing(t *testing.T) {
 			t.Errorf("%s: the text has other events", name)
 		}
 		again := build()
-		again.Trace = trace.NewCollector(trace.Config{Nodes: make([]string, len(again.Network.Nodes)),
+		again.Trace = trace.NewCollector(trace.Config{Nodes: make([]string, len(again.Wiring.Network.Nodes)),
 			Ports: allTraced(again)})
 		if transcript(t, build()) != transcript(t, again) {
 			t.Errorf("%s: a run with a trace gives another result", name)
@@ -119,7 +120,7 @@ func traceSame(t *testing.T, seed uint64, forms []form) {
 }
 
 func allTraced(c *Config) []trace.Port {
-	ports := TracePorts(c.Network)
+	ports := TracePorts(c.Wiring.Network)
 	trace.Select(ports, "*")
 	return ports
 }
@@ -171,9 +172,10 @@ func TestTraceCounts(t *testing.T) {
 func traceCounts(t *testing.T, seed uint64) {
 	c := config(t, seed, nil)
 	mixed(t, c)
-	c.Events = []Event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
-	for i := range c.Switches {
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	c.Wiring.Events = []wiring.Event{{At: 100 * unit.Microsecond, Link: 9, Down: true},
+		{At: 300 * unit.Microsecond, Link: 9}}
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			loss, err := inputloss.New(site, inputloss.Config{Probability: 0.02})
 			if err != nil {
 				return nil, err
@@ -184,17 +186,16 @@ func traceCounts(t *testing.T, seed uint64) {
 	r, _, list := traced(t, c, "*")
 	names := map[string]int{}
 	for i := range r.Ports {
-		names[c.Network.PortName(i/2, i%2)] = i
+		names[c.Wiring.Network.PortName(i/2, i%2)] = i
 	}
-	var kinds [trace.Kinds]uint64
-	drops := map[string]uint64{}
+	kinds, drops := [trace.Kinds]uint64{}, map[string]uint64{}
 	transmitted, lost := make([]uint64, len(r.Ports)), make([]uint64, len(r.Ports))
 	packets, bytes := make([]int64, len(r.Ports)), make([]int64, len(r.Ports))
 	last := unit.Time(0)
 	for _, e := range list {
 		kinds[e.Kind]++
 		i := names[e.Port]
-		end := c.Network.Nodes[r.Ports[i].Node]
+		end := c.Wiring.Network.Nodes[r.Ports[i].Node]
 		if e.At < last {
 			t.Fatalf("times descend: %v after %v", e.At, last)
 		}
@@ -214,7 +215,7 @@ func traceCounts(t *testing.T, seed uint64) {
 		case trace.Lost:
 			lost[i]++
 			drops[e.Reason]++
-			if want := dataplane.LinkLost.Word(); c.Network.Links[i/2].Loss > 0 && e.Reason != want {
+			if want := dataplane.LinkLost.Word(); c.Wiring.Network.Links[i/2].Loss > 0 && e.Reason != want {
 				t.Errorf("a loss for %s, want %s", e.Reason, want)
 			} else if want := dataplane.LinkDown.Word(); i/2 == 9 && e.Reason != want {
 				t.Errorf("a loss for %s, want %s", e.Reason, want)
@@ -224,11 +225,11 @@ func traceCounts(t *testing.T, seed uint64) {
 			t.Fatalf("%s: %d packets and %d bytes wait by the events before", trace.AppendText(nil, &e), packets[i], bytes[i])
 		}
 		// before an egress port is chosen, a drop is of the port that the packet came in by
-		unrouted := e.Reason == "input_loss" || e.Reason == "no_route"
-		if known := e.Kind != trace.Arrive && !unrouted; known != (e.QueuePackets != trace.None) {
+		known := e.Kind != trace.Arrive && e.Reason != "input_loss" && e.Reason != "no_route"
+		if known != (e.QueuePackets != trace.None) {
 			t.Errorf("%s: the queue is recorded where it is not known, or missing", trace.AppendText(nil, &e))
 		}
-		if here := e.Kind != trace.Arrive && !unrouted; here != (e.Node == end.Name) {
+		if known != (e.Node == end.Name) {
 			t.Errorf("%s: this happened at another node", trace.AppendText(nil, &e))
 		}
 	}

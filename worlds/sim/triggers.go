@@ -81,8 +81,8 @@ func (t *triggers) crosses(c *Config) bool {
 func together(c *Config) *Config {
 	one := *c
 	one.Threads, one.Window = 1, 0
-	for i := range c.Network.Links {
-		l := &c.Network.Links[i]
+	for i := range c.Wiring.Network.Links {
+		l := &c.Wiring.Network.Links[i]
 		one.Window = max(one.Window, l.Delay+1)
 	}
 	return &one

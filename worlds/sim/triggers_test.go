@@ -8,6 +8,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
@@ -18,11 +19,11 @@ import (
 
 // triggered is a run of flows between four hosts at two leaves, of 20 packets each, with triggers.
 func triggered(flows [][2]int, triggers []workload.Trigger) *Config {
-	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(2, 2, unit.Length{})}, Duration: 20 * unit.Millisecond,
+	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 2, unit.Length{})}, Duration: 20 * unit.Millisecond,
 		UntilDone: true, Triggers: triggers}
 	forwarding(c)
-	for i := range c.Switches {
-		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+	for i := range c.Wiring.Switches {
+		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{ecmp.New(site, uint32(site.Random("ecmp").Uint64()))}, nil
 		}
 	}

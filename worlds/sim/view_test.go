@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -60,16 +61,16 @@ func viewed(t *testing.T, view func(*sim.View)) *sim.Config {
 	if n.Links[0].Ends[1] == 2 {
 		n.Links[0], n.Links[1] = n.Links[1], n.Links[0]
 	}
-	c := &sim.Config{Wiring: sim.Wiring{Seed: 1, Network: n, Hosts: n.Addresses(),
-		Switches: make([]sim.SwitchConfig, len(n.Nodes))}, Duration: unit.Second, UntilDone: true, View: view}
-	c.Switches[1] = sim.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(1)),
+	c := &sim.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(),
+		Switches: make([]wiring.SwitchConfig, len(n.Nodes))}, Duration: unit.Second, UntilDone: true, View: view}
+	c.Wiring.Switches[1] = wiring.SwitchConfig{
+		Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().Paths(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},
 	}
 	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 10000, DstPort: 40000, Version: 4, Size: 1_000_000, Payload: 1000,
-		Stop: unit.Never, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, "flow")}
+		Stop: unit.Never, Framing: packet.Framings[0], Random: unit.NewRandom(c.Wiring.Seed, "flow")}
 	sender, receiver, err := udp.New(f, udp.Config{Rate: 200 * unit.Mbps, Pattern: udp.CBR})
 	if err != nil {
 		t.Fatal(err)

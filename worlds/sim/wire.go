@@ -79,13 +79,13 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 		data := p.Data
 		if data == nil {
 			var err error
-			if data, err = p.Emit(r.config.Hosts, nil); err != nil {
+			if data, err = p.Emit(r.config.Wiring.Hosts, nil); err != nil {
 				panic(fmt.Sprintf("sim: wire mode cannot serialise a packet of flow %d: %v", p.Flow, err))
 			}
 		}
 		size, sent, resent, made := p.Size, p.Sent, p.Resent, p.Meta.Flags&packet.Internal
 		*p = packet.Packet{Size: size}
-		if err := p.Parse(r.config.Hosts, data); err != nil {
+		if err := p.Parse(r.config.Wiring.Hosts, data); err != nil {
 			panic(fmt.Sprintf("sim: wire mode cannot parse what it serialised: %v", err))
 		}
 		p.Data, p.Sent, p.Resent = data, sent, resent

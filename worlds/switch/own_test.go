@@ -37,7 +37,7 @@ func (c *counter) Metrics() []dataplane.Metric {
 
 func (c *counter) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	for i, x := range c.frames {
-		to[n] = dataplane.Sample{Port: dataplane.PortID(i), Value: float64(x)}
+		to[n] = dataplane.Sample{Port: packet.PortID(i), Value: float64(x)}
 		n++
 	}
 	to[n] = dataplane.Sample{Metric: 1, Value: float64(len(c.hosts))}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/command"
 	"weir/internal/text"
 	"weir/study/bench"
 	"weir/worlds/lab"
@@ -40,7 +41,7 @@ func (b *benchCmd) Run(a *app) error {
 		return b.runPage(a)
 	}
 	if b.Runs != 0 || b.Time != 0 {
-		return fmt.Errorf("%w: --runs and --time are for other benchmarks", errInput)
+		return fmt.Errorf("%w: --runs and --time are for other benchmarks", command.ErrInput)
 	}
 	if b.Profile != "" {
 		stop, err := profile(filepath.Join(b.Profile, b.What+".pprof"))
@@ -91,10 +92,10 @@ func (b *benchCmd) runSwitch(a *app) error {
 	done()
 	switch {
 	case errors.Is(err, context.Canceled):
-		a.code = Interrupted
+		a.code = command.Interrupted
 		return nil
 	case errors.Is(err, lab.ErrNotRoot), errors.Is(err, lab.ErrNotLinux), errors.Is(err, bench.ErrRounds):
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	case err != nil:
 		return err
 	}

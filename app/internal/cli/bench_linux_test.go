@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/command"
 	"weir/internal/testkit"
 )
 
@@ -12,11 +13,11 @@ import (
 func TestBenchSwitchNeedsRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
-	code := Done
+	code := command.Done
 	testkit.RunUnprivileged(t, func() {
 		code = Run(Registry(), []string{"bench", "switch"}, &out, &errs, false)
 	})
-	if code != WrongInput || !strings.Contains(errs.String(), "the lab needs root") {
+	if code != command.WrongInput || !strings.Contains(errs.String(), "the lab needs root") {
 		t.Errorf("exit code %d, %s", code, &errs)
 	}
 }

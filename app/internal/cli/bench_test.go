@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"weir/internal/command"
 )
 
 // What bench switch cannot do is wrong input, and said.
@@ -19,7 +20,7 @@ func TestBenchSwitchRefuses(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs,
-				false); code != WrongInput || !strings.Contains(errs.String(), want) {
+				false); code != command.WrongInput || !strings.Contains(errs.String(), want) {
 				t.Errorf("exit code %d, %s", code, errs.String())
 			}
 		})

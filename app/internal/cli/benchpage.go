@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"weir/internal/command"
 	"weir/study/bench"
 )
 
 // runPage measures the page of weir serve.
 func (b *benchCmd) runPage(a *app) error {
 	if b.Time != 0 || b.Profile != "" || b.Docs != "" || b.Hosts != nil || b.Threads != 0 {
-		return fmt.Errorf("%w: of the options only --runs and --json are for page", errInput)
+		return fmt.Errorf("%w: of the options only --runs and --json are for page", command.ErrInput)
 	}
 	if b.Runs < 0 {
-		return fmt.Errorf("%w: --runs is %d; 1 or more is allowed", errInput, b.Runs)
+		return fmt.Errorf("%w: --runs is %d; 1 or more is allowed", command.ErrInput, b.Runs)
 	}
 	o := bench.PageOptions{Rounds: b.Runs}
 	if o.Rounds == 0 {
@@ -28,10 +29,10 @@ func (b *benchCmd) runPage(a *app) error {
 	done()
 	switch {
 	case signals.Err() != nil, errors.Is(err, context.Canceled):
-		a.code = Interrupted
+		a.code = command.Interrupted
 		return nil
 	case errors.Is(err, bench.ErrNoBrowser):
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	case err != nil:
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"weir/internal/atomicfile"
+	"weir/internal/command"
 	"weir/study/bench"
 )
 
@@ -28,7 +29,7 @@ func (b *benchCmd) runTurns(a *app) error {
 		return b.turn(a)
 	}
 	if b.Time != 0 || b.Profile != "" {
-		return fmt.Errorf("%w: --time is for switch", errInput)
+		return fmt.Errorf("%w: --time is for switch", command.ErrInput)
 	}
 	hosts := b.Hosts
 	if hosts == nil {
@@ -38,18 +39,18 @@ func (b *benchCmd) runTurns(a *app) error {
 	for _, h := range hosts {
 		s := bench.TurnSpec{Load: bench.Permutation, Hosts: h, Threads: 1}
 		if err := s.Check(); err != nil {
-			return fmt.Errorf("%w: --hosts: %w", errInput, err)
+			return fmt.Errorf("%w: --hosts: %w", command.ErrInput, err)
 		}
 	}
 	if b.Threads == 0 {
 		b.Threads = runtime.GOMAXPROCS(0)
 	}
 	if b.Threads < 2 && b.What == "threads" {
-		return fmt.Errorf("%w: --threads is %d; 2 or more is allowed, to be compared with one", errInput, b.Threads)
+		return fmt.Errorf("%w: --threads is %d; 2 or more is allowed, to be compared with one", command.ErrInput, b.Threads)
 	}
 	if b.Docs != "" {
 		if _, _, err := bench.Place(b.Docs, b.What); err != nil {
-			return fmt.Errorf("%w: --docs: %w", errInput, err)
+			return fmt.Errorf("%w: --docs: %w", command.ErrInput, err)
 		}
 	}
 	o := bench.TurnOptions{Rounds: b.Runs, Do: anotherTurn(b.What)}
@@ -112,7 +113,7 @@ var benchMeters = bench.MachineMeters
 func (b *benchCmd) turn(a *app) error {
 	var s bench.TurnSpec
 	if err := json.Unmarshal([]byte(b.Turn), &s); err != nil {
-		return fmt.Errorf("%w: --turn: %w", errInput, err)
+		return fmt.Errorf("%w: --turn: %w", command.ErrInput, err)
 	}
 	t, err := bench.Once(a.registry, s, benchMeters())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/command"
 	"weir/study/bench"
 )
 
@@ -25,7 +26,7 @@ func TestBenchTurnsInput(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(Registry(), strings.Fields(c.args), &out, &errs, false); code == Done ||
+			if code := Run(Registry(), strings.Fields(c.args), &out, &errs, false); code == command.Done ||
 				!strings.Contains(errs.String(), c.want) {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
@@ -63,7 +64,7 @@ func TestBenchTurn(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := Run(Registry(), []string{"bench", "threads", "--turn",
 			`{"load":"permutation","hosts":16,"flow_bytes":50000,"threads":` + threads + `}`}, &out, &errs,
-			false); code != Done {
+			false); code != command.Done {
 			t.Fatal(errs.String())
 		}
 		var turn bench.Turn

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"weir/core/jobs/job"
+	"weir/internal/command"
 	"weir/internal/text"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -34,7 +35,7 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	if c.JSON {
 		if c.On == experiment.Lab {
-			return fmt.Errorf("%w: --json is for the simulator", errInput)
+			return fmt.Errorf("%w: --json is for the simulator", command.ErrInput)
 		}
 		return a.checkJSON(s)
 	}

@@ -20,16 +20,6 @@ import (
 	"weir/study/results"
 )
 
-// Exit codes.
-const (
-	Done        = command.Done
-	RunFailed   = command.RunFailed
-	WrongInput  = command.WrongInput
-	ClaimFailed = command.ClaimFailed
-	Unjudged    = command.Unjudged
-	Interrupted = command.Interrupted
-)
-
 // commandLine is the command line.
 type commandLine struct {
 	List    listCmd    `cmd:"" help:"List experiments with their time, schemes, measures, formats, workloads, warnings."`
@@ -119,7 +109,7 @@ func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, te
 	parser, err := parserFor(r, &c, args, kong.Writers(out, failures), kong.Exit(func(n int) { panic(exited(n)) }))
 	if err != nil {
 		fmt.Fprintln(failures, "weir:", err)
-		return WrongInput
+		return command.WrongInput
 	}
 	ctx, err := parser.Parse(args)
 	if err == nil {
@@ -135,21 +125,17 @@ func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, te
 	return a.code
 }
 
-var errInput = command.ErrInput
-
 // failureCode returns the exit code of a command that ended with an error.
 func failureCode(err error) int {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
-		return WrongInput
+		return command.WrongInput
 	}
 	return command.ExitCode(err)
 }
 
-type target = command.Target
-
 // parseTarget parses the flags of files and folders to write into.
-var parseTarget = kong.TypeMapper(reflect.TypeFor[target](), kong.MapperFunc(
+var parseTarget = kong.TypeMapper(reflect.TypeFor[command.Target](), kong.MapperFunc(
 	func(ctx *kong.DecodeContext, to reflect.Value) error {
 		var text string
 		if err := ctx.Scan.PopValueInto("path", &text); err != nil {
@@ -202,7 +188,7 @@ func (s *schemaCmd) Run(a *app) error {
 	case slices.Contains(names, s.Of):
 		doc = results.Schema(s.Of)
 	default:
-		return fmt.Errorf("%w: there is no schema of %q; allowed: %s", errInput, s.Of,
+		return fmt.Errorf("%w: there is no schema of %q; allowed: %s", command.ErrInput, s.Of,
 			document.Choices(append([]string{"experiment", "results"}, names...)))
 	}
 	_, err := a.stdout.Write(doc)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"weir/internal/command"
 	"weir/internal/revision"
 	"weir/study/results"
 )
@@ -225,7 +226,7 @@ func (x *completer) values(v *kong.Value) []string {
 	if words := v.EnumSlice(); len(words) > 0 && v.Enum != "" {
 		return words
 	}
-	if v.Target.Type() == reflect.TypeFor[target]() {
+	if v.Target.Type() == reflect.TypeFor[command.Target]() {
 		return []string{filesToo}
 	}
 	switch kind := x.taking().Name + " " + v.Name; kind {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/command"
 	"weir/internal/revision"
 	"weir/internal/testkit"
 )
@@ -107,7 +108,7 @@ func TestCompletionFish(t *testing.T) {
 // groff finds nothing wrong with the manual page.
 func TestManualInGroff(t *testing.T) {
 	code, page, stderr := weir("man")
-	if code != Done || stderr != "" {
+	if code != command.Done || stderr != "" {
 		t.Fatal(code, stderr)
 	}
 	testkit.RequireProgram(t, "groff", "groff-base")

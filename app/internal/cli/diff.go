@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weir/core/unit"
+	"weir/internal/command"
 	"weir/study/interop/hpccsim"
 	"weir/study/report"
 	"weir/study/results"
@@ -33,7 +34,7 @@ func (d *diffCmd) Run(a *app) error {
 	}
 	switch {
 	case d.JSON, d.Check, d.Of != "", d.Port != 0:
-		return fmt.Errorf("%w: --json, --check, --run and --port are of comparisons with a fct.txt", errInput)
+		return fmt.Errorf("%w: --json, --check, --run and --port are of comparisons with a fct.txt", command.ErrInput)
 	}
 	x, err := d.open(a, d.A)
 	if err != nil {
@@ -46,7 +47,7 @@ func (d *diffCmd) Run(a *app) error {
 	look := &report.TableOptions{Width: a.style.width, Color: a.style.color}
 	text, common := look.Diff(x, y)
 	if a.show(look, text); common == 0 {
-		return fmt.Errorf("%w: %s and %s have nothing in common", errInput, d.A, d.B)
+		return fmt.Errorf("%w: %s and %s have nothing in common", command.ErrInput, d.A, d.B)
 	}
 	return nil
 }
@@ -64,7 +65,7 @@ func isCompletions(name string) bool {
 // completions compares flows by bins of size.
 func (d *diffCmd) completions(a *app) error {
 	if d.Bins < 1 || d.Bins > 1000 {
-		return fmt.Errorf("%w: --bins is %d; 1 … 1000 are allowed", errInput, d.Bins)
+		return fmt.Errorf("%w: --bins is %d; 1 … 1000 are allowed", command.ErrInput, d.Bins)
 	}
 	var t hpccsim.Tolerances
 	for _, x := range []struct {
@@ -76,13 +77,13 @@ func (d *diffCmd) completions(a *app) error {
 		}
 		v, err := unit.ParseShare(x.text)
 		if err != nil || !(v >= 0 && v <= 10) {
-			return fmt.Errorf("%w: --%s is %q; a share such as 5%%, or off, is allowed", errInput, x.flag, x.text)
+			return fmt.Errorf("%w: --%s is %q; a share such as 5%%, or off, is allowed", command.ErrInput, x.flag, x.text)
 		}
 		*x.to = v
 	}
 	var err error
 	if t.Unpaired, err = unit.ParseShare(d.Apart); err != nil || !(t.Unpaired >= 0 && t.Unpaired <= 1) {
-		return fmt.Errorf("%w: --unpaired is %q; a share of 0%% … 100%% is allowed", errInput, d.Apart)
+		return fmt.Errorf("%w: --unpaired is %q; a share of 0%% … 100%% is allowed", command.ErrInput, d.Apart)
 	}
 	x, err := d.side(a, d.A)
 	if err != nil {
@@ -99,7 +100,7 @@ func (d *diffCmd) completions(a *app) error {
 		c.Print(a.stdout)
 	}
 	if d.Check && !c.Agree {
-		a.code = ClaimFailed
+		a.code = command.ClaimFailed
 	}
 	return nil
 }

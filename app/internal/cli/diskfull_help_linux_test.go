@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"weir/internal/command"
 )
 
 // mounted is a folder with a file system of its own of so many bytes; the test is
@@ -39,10 +41,10 @@ func mounted(t *testing.T, size int) string {
 func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 	const room = 1 << 21
 	file := write(t, small+"repeat: 2\n")
-	command := func(out string) []string { return []string{"run", file, "--out", out, "--jobs", "1", "--trace", "*"} }
+	args := func(out string) []string { return []string{"run", file, "--out", out, "--jobs", "1", "--trace", "*"} }
 	var stdout, stderr bytes.Buffer
 	disk := mounted(t, room)
-	if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != Done {
+	if code := Run(Registry(), args(disk), &stdout, &stderr, false); code != command.Done {
 		t.Fatal(stderr.String())
 	}
 	want := contents(t, disk)
@@ -60,7 +62,7 @@ func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 			if err := os.WriteFile(ballast, make([]byte, room-n*page), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			said := untraced(told(t, RunFailed, disk, command(disk)...))
+			said := untraced(told(t, command.RunFailed, disk, args(disk)...))
 			line, rest, _ := strings.Cut(said, "\n")
 			if rest != "" || !strings.HasPrefix(line, "weir: DIR/small-") || !strings.Contains(line, "no space left on device") {
 				t.Errorf("it says %q", said)
@@ -77,7 +79,7 @@ func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 			}
 			stdout.Reset()
 			stderr.Reset()
-			if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != Done ||
+			if code := Run(Registry(), args(disk), &stdout, &stderr, false); code != command.Done ||
 				untraced(stderr.String()) != "" {
 				t.Errorf("with room again: exit code %d, %s", code, stderr.String())
 			}

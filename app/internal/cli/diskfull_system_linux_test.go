@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/internal/command"
 )
 
 // TestFullDiskOfEveryKind fills disks at five points; TestFullDiskEveryPage of the slow stage fills them at each page.
@@ -22,7 +24,7 @@ func TestResultsMergeFullDisk(t *testing.T) {
 	disk := mounted(t, room)
 	file := write(t, small)
 	a := ranMerge(t, file, "--set", "repeat=2", "--trace", "*")
-	command := []string{"results", "merge", a, "--into", disk}
+	args := []string{"results", "merge", a, "--into", disk}
 	page := os.Getpagesize()
 	ballast := filepath.Join(disk, "ballast")
 	for pages := range 40 {
@@ -30,15 +32,15 @@ func TestResultsMergeFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		code := Run(Registry(), command, &stdout, &stderr, false)
+		code := Run(Registry(), args, &stdout, &stderr, false)
 		said := stderr.String()
-		if code == Done {
+		if code == command.Done {
 			if pages < 4 {
 				t.Errorf("%d pages were enough", pages)
 			}
 			break
 		}
-		if code != RunFailed || !strings.Contains(said, "no space left on device") ||
+		if code != command.RunFailed || !strings.Contains(said, "no space left on device") ||
 			!strings.HasPrefix(said, "weir: "+disk) {
 			t.Fatalf("exit code %d, %s", code, said)
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"weir/internal/command"
 )
 
 // weir docs lists the pages, prints one or a part of it, and writes all as a site.
@@ -20,16 +21,16 @@ func TestDocs(t *testing.T) {
 		stdout     string // all of it, or its beginning if it ends in …
 		stderr     string // part of it
 	}{
-		{"list", "docs", Done, "README                   Weir\n…", ""},
-		{"page", "docs spec", Done, strings.TrimSpace(string(spec)) + "\n", ""},
-		{"part", "docs spec#expect", Done, "## expect\n…", ""},
-		{"unknown page", "docs speck", WrongInput, "", `there is no page "speck"; there are README, `},
-		{"unknown part", "docs results#x", WrongInput, "", "docs/results.md has no heading #x; it has #"},
-		{"page and site", "docs spec --site " + site, WrongInput, "", "--site writes all pages; leave spec out"},
-		{"empty folder's name", "docs --site=", WrongInput, "", "it is empty"},
-		{"site", "docs --site " + site, Done, filepath.Join(site, "index.html") + "\n", ""},
-		{"site again", "docs --site " + site, Done, filepath.Join(site, "index.html") + "\n", ""},
-		{"site over others' files", "docs --site .", RunFailed, "", "is no site that Weir has made"},
+		{"list", "docs", command.Done, "README                   Weir\n…", ""},
+		{"page", "docs spec", command.Done, strings.TrimSpace(string(spec)) + "\n", ""},
+		{"part", "docs spec#expect", command.Done, "## expect\n…", ""},
+		{"unknown page", "docs speck", command.WrongInput, "", `there is no page "speck"; there are README, `},
+		{"unknown part", "docs results#x", command.WrongInput, "", "docs/results.md has no heading #x; it has #"},
+		{"page and site", "docs spec --site " + site, command.WrongInput, "", "--site writes all pages; leave spec out"},
+		{"empty folder's name", "docs --site=", command.WrongInput, "", "it is empty"},
+		{"site", "docs --site " + site, command.Done, filepath.Join(site, "index.html") + "\n", ""},
+		{"site again", "docs --site " + site, command.Done, filepath.Join(site, "index.html") + "\n", ""},
+		{"site over others' files", "docs --site .", command.RunFailed, "", "is no site that Weir has made"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stdout, stderr strings.Builder

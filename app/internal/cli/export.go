@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/experiment"
 )
@@ -34,20 +35,20 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 		}
 		names = append(names, f.Name)
 	}
-	return fmt.Errorf("%w: --format is %q; allowed: %s", errInput, e.Format, document.Choices(names))
+	return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, e.Format, document.Choices(names))
 }
 
 // write writes in format i.
 func (e *exportCmd) write(a *app, ctx *kong.Context, i int) error {
 	for k, f := range a.registry.Formats {
 		if flag := given(ctx, e.Plugins[k]); flag != "" && k != i {
-			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s", errInput, flag, f.Name, e.Format)
+			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s", command.ErrInput, flag, f.Name, e.Format)
 		}
 	}
 	x := e.Plugins[i].(experiment.Export)
 	if c, ok := x.(experiment.CheckedExport); ok {
 		if err := c.Check(); err != nil {
-			return fmt.Errorf("%w: %w", errInput, err)
+			return fmt.Errorf("%w: %w", command.ErrInput, err)
 		}
 	}
 	dir, err := e.find(a, e.Dir)

@@ -12,6 +12,8 @@ import (
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/workload"
+	"weir/internal/command"
+	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/results"
 )
@@ -54,39 +56,40 @@ func TestFormats(t *testing.T) {
 		r.Formats = append(r.Formats, experiment.ExportFormat{Name: "lines", Doc: "the number of runs",
 			New: func() experiment.Export { return &lines{} }})
 		r.Imports = append(r.Imports, experiment.Import{Name: "notes", Doc: "notes of a meeting",
-			Make: func(_ *experiment.Registry, config, folder string) ([]byte, []experiment.Warning, error) {
+			Make: func(_ *experiment.Registry, config, folder string) ([]byte, []document.Warning, error) {
 				return []byte("# of " + config + " for " + folder + "\n"),
-					[]experiment.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
+					[]document.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
 			}})
 		r.Networks = append(r.Networks, topology.FileFormat{Name: "drawing", Doc: "a picture of the network"})
 		r.Flows = append(r.Flows, workload.FileFormat{Name: "diary", Doc: "what happened"})
 		code := Run(r, args, &out, &out, false)
 		return code, out.String()
 	}
-	if code, out := run("run", "small.yaml"); code != Done {
+	if code, out := run("run", "small.yaml"); code != command.Done {
 		t.Fatal(out)
 	}
 	for _, c := range []struct {
 		args, want string
 		code       int
 	}{
-		{"list formats", "--format lines           the number of runs", Done},
-		{"list formats", "import --format notes    notes of a meeting", Done},
-		{"list topologies", "file: …, format: drawing a picture of the network", Done},
-		{"list workloads", "file: …, format: diary   what happened", Done},
-		{"import talk.txt --format notes", "warning: the coffee (notes-coffee)\n# of talk.txt for .\n", Done},
-		{"import talk.txt --format note", `--format is "note"; allowed: hpcc, notes`, WrongInput},
-		{"help export results", "--mark", Done},
-		{"export small.yaml", "hpcc/", Done},
-		{"export small.yaml --format lines", "lines/lines.txt", Done},
-		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", Done},
-		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", WrongInput},
-		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines", WrongInput},
-		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", WrongInput},
-		{"export small.yaml --format line", `--format is "line"; allowed: hpcc, csv, lines`, WrongInput},
-		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", WrongInput},
-		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", WrongInput},
-		{"export smal.yml --format lines", "is no results folder", WrongInput},
+		{"list formats", "--format lines           the number of runs", command.Done},
+		{"list formats", "import --format notes    notes of a meeting", command.Done},
+		{"list topologies", "file: …, format: drawing a picture of the network", command.Done},
+		{"list workloads", "file: …, format: diary   what happened", command.Done},
+		{"import talk.txt --format notes", "warning: the coffee (notes-coffee)\n# of talk.txt for .\n", command.Done},
+		{"import talk.txt --format note", `--format is "note"; allowed: hpcc, notes`, command.WrongInput},
+		{"help export results", "--mark", command.Done},
+		{"export small.yaml", "hpcc/", command.Done},
+		{"export small.yaml --format lines", "lines/lines.txt", command.Done},
+		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", command.Done},
+		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", command.WrongInput},
+		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines",
+			command.WrongInput},
+		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", command.WrongInput},
+		{"export small.yaml --format line", `--format is "line"; allowed: hpcc, csv, lines`, command.WrongInput},
+		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", command.WrongInput},
+		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", command.WrongInput},
+		{"export smal.yml --format lines", "is no results folder", command.WrongInput},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if code, out := run(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) {

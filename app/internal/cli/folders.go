@@ -15,6 +15,7 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/atomicfile"
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/internal/text"
@@ -97,7 +98,7 @@ func (f *folders) none(a *app, name string) error {
 	if _, err := a.registry.Open(name); err != nil {
 		return fmt.Errorf("%s is no results folder%s; as an experiment: %w", name, near, err)
 	}
-	return fmt.Errorf("%w: %s has no results in %s/: run it, or name a folder%s", errInput, name,
+	return fmt.Errorf("%w: %s has no results in %s/: run it, or name a folder%s", command.ErrInput, name,
 		filepath.Base(string(f.Out)), near)
 }
 
@@ -116,9 +117,9 @@ func namesOf(all []*results.FolderInfo) (names []string) {
 }
 
 type shelfCmd struct {
-	Name string `arg:"" optional:"" help:"Only results of this experiment, or of folders whose names begin so."`
-	Out  target `default:"results" help:"Folder in which results are looked for."`
-	JSON bool   `name:"json" help:"Print one JSON document instead of a table."`
+	Name string         `arg:"" optional:"" help:"Only results of this experiment, or of folders whose names begin so."`
+	Out  command.Target `default:"results" help:"Folder in which results are looked for."`
+	JSON bool           `name:"json" help:"Print one JSON document instead of a table."`
 }
 
 func (l *shelfCmd) Run(a *app) error {
@@ -253,7 +254,7 @@ func (r *removeCmd) Run(a *app) error {
 			if line != "y" && line != "yes" {
 				fmt.Fprintf(a.stdout, "%s stays\n", dir)
 				if err != nil && line == "" {
-					return fmt.Errorf("%w: nobody has answered; --yes removes without asking", errInput)
+					return fmt.Errorf("%w: nobody has answered; --yes removes without asking", command.ErrInput)
 				}
 				continue
 			}
@@ -274,7 +275,7 @@ func (r *removeCmd) Run(a *app) error {
 func (r *removeCmd) only(a *app, name string) (string, error) {
 	if info, err := os.Lstat(name); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
 		if !results.Marked(name) {
-			return "", fmt.Errorf("%w: %s is no folder that weir has made for results: it is left alone", errInput, name)
+			return "", fmt.Errorf("%w: %s is no folder that weir has made for results: it is left alone", command.ErrInput, name)
 		}
 		return filepath.Abs(name)
 	}
@@ -289,7 +290,7 @@ func (r *removeCmd) only(a *app, name string) (string, error) {
 		for _, s := range found {
 			dirs = append(dirs, filepath.Base(s.Dir))
 		}
-		return "", fmt.Errorf("%w: %d results are of %s: %s", errInput, len(found), name,
+		return "", fmt.Errorf("%w: %d results are of %s: %s", command.ErrInput, len(found), name,
 			document.Likely(name, dirs, fewNames))
 	}
 	return filepath.Abs(found[0].Dir)
@@ -297,8 +298,8 @@ func (r *removeCmd) only(a *app, name string) (string, error) {
 
 type bundleCmd struct {
 	folders
-	Names []string `arg:"" name:"name" help:"Results folders, or experiments that were run."`
-	To    target   `required:"" placeholder:"FILE" help:"Archive that is written (.tar.gz); it must not exist."`
+	Names []string       `arg:"" name:"name" help:"Results folders, or experiments that were run."`
+	To    command.Target `required:"" placeholder:"FILE" help:"Archive that is written (.tar.gz); it must not exist."`
 }
 
 func (b *bundleCmd) Run(a *app) error {
@@ -309,7 +310,7 @@ func (b *bundleCmd) Run(a *app) error {
 		return err
 	}
 	if _, err := os.Lstat(string(b.To)); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: %s is there already", errInput, b.To)
+		return fmt.Errorf("%w: %s is there already", command.ErrInput, b.To)
 	}
 	f, err := atomicfile.Create(string(b.To))
 	if err != nil {
@@ -319,11 +320,11 @@ func (b *bundleCmd) Run(a *app) error {
 	w := bufio.NewWriterSize(f, 1<<20)
 	files, bytes, err := results.Bundle(signals, w, dirs)
 	if errors.Is(err, context.Canceled) {
-		a.code = Interrupted
+		a.code = command.Interrupted
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	err = w.Flush()
 	size, _ := f.Seek(0, 1)
@@ -339,9 +340,9 @@ func (b *bundleCmd) Run(a *app) error {
 }
 
 type openCmd struct {
-	File string `arg:"" help:"Archive that weir results bundle has written; - is standard input."`
-	Into target `default:"results" help:"Folder that the results folders go into."`
-	Most string `default:"20GB" placeholder:"SIZE" help:"Bytes of all files together, at most."`
+	File string         `arg:"" help:"Archive that weir results bundle has written; - is standard input."`
+	Into command.Target `default:"results" help:"Folder that the results folders go into."`
+	Most string         `default:"20GB" placeholder:"SIZE" help:"Bytes of all files together, at most."`
 }
 
 func (o *openCmd) Run(a *app) error {
@@ -349,12 +350,12 @@ func (o *openCmd) Run(a *app) error {
 	defer signals.stop()
 	most, err := unit.ParseBytes(o.Most)
 	if err != nil {
-		return fmt.Errorf("%w: --most: %w", errInput, err)
+		return fmt.Errorf("%w: --most: %w", command.ErrInput, err)
 	}
 	in := os.Stdin
 	if o.File != experiment.Standard {
 		if in, _, err = document.Open(o.File); err != nil {
-			return fmt.Errorf("%w: %s: %w", errInput, o.File, document.Reason(err))
+			return fmt.Errorf("%w: %s: %w", command.ErrInput, o.File, document.Reason(err))
 		}
 		defer in.Close()
 	}
@@ -376,11 +377,11 @@ func (o *openCmd) Run(a *app) error {
 		return nil
 	})
 	if errors.Is(err, context.Canceled) {
-		a.code = Interrupted
+		a.code = command.Interrupted
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", errInput, text.Shown(o.File), err)
+		return fmt.Errorf("%w: %s: %w", command.ErrInput, text.Shown(o.File), err)
 	}
 	for _, name := range names {
 		a.shelfEntry(results.InspectFolder(filepath.Join(string(o.Into), name)))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir/core/dataplane"
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/internal/text"
 	"weir/study/measure"
@@ -22,7 +23,7 @@ const standardTopology = "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}"
 // footprint shows what a program, or the programs of an experiment, use of a switch's pipeline.
 func (s *showCmd) footprint(a *app) error {
 	if s.YAML {
-		return fmt.Errorf("%w: --yaml prints a file, --footprint what its programs take; one of them", errInput)
+		return fmt.Errorf("%w: --yaml prints a file, --footprint what its programs take; one of them", command.ErrInput)
 	}
 	program, other := false, ""
 	for _, k := range a.schemes() {
@@ -38,7 +39,7 @@ func (s *showCmd) footprint(a *app) error {
 	switch {
 	case program:
 		if s.Seed != nil || s.Quick {
-			return fmt.Errorf("%w: --seed and --quick are for experiments; %s is a program", errInput, s.Name)
+			return fmt.Errorf("%w: --seed and --quick are for experiments; %s is a program", command.ErrInput, s.Name)
 		}
 		topology := s.Topology
 		if topology == "" {
@@ -54,11 +55,11 @@ func (s *showCmd) footprint(a *app) error {
 		}
 		s.Topology, points = topology, []plan.PointFootprint{{Points: []string{""}, Switches: f}}
 	case other != "":
-		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", errInput,
+		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", command.ErrInput,
 			s.Name, other)
 	default:
 		if s.Topology != "" {
-			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", errInput)
+			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", command.ErrInput)
 		}
 		exp, err := s.load(a)
 		if err != nil {

@@ -103,6 +103,7 @@ var helpTexts = map[string]string{
 	"labClean":       "Remove namespaces and interfaces of labs that have died. Running labs keep theirs.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
 	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",
+	"importOut":      "File that the experiment is written to, instead of standard output; it must not exist.",
 }
 
 // insertHelpTexts puts helpTexts in the place of their names. They are no kong.Vars, because kong interpolates all

@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/experiment"
 )
 
 type importCmd struct {
-	Config string `arg:"" help:"${importConfig}"`
-	Format string `default:"${importFormat}" help:"What is read (weir list formats)."`
-	Out    target `short:"o" help:"File that the experiment is written to, instead of standard output; it must not exist."`
+	Config string         `arg:"" help:"${importConfig}"`
+	Format string         `default:"${importFormat}" help:"What is read (weir list formats)."`
+	Out    command.Target `short:"o" help:"${importOut}"`
 }
 
 func (i *importCmd) Run(a *app) error {
@@ -28,7 +29,7 @@ func (i *importCmd) Run(a *app) error {
 	}
 	format := slices.Index(names, i.Format)
 	if format < 0 {
-		return fmt.Errorf("%w: --format is %q; allowed: %s", errInput, i.Format, document.Choices(names))
+		return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, i.Format, document.Choices(names))
 	}
 	data, warnings, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
 	if err != nil {
@@ -45,7 +46,7 @@ func (i *importCmd) Run(a *app) error {
 	f, err := os.OpenFile(string(i.Out), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		if os.IsExist(err) {
-			return fmt.Errorf("%w: %s is there already", errInput, i.Out)
+			return fmt.Errorf("%w: %s is there already", command.ErrInput, i.Out)
 		}
 		return err
 	}

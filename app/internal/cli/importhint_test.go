@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"weir/internal/command"
 )
 
 // Whoever imports a list of flows or a topology is told that experiments name these as they are; of other files nothing
@@ -25,7 +26,7 @@ func TestImportHint(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			code := Run(Registry(), []string{"import", name}, &out, &errs, false)
-			if code != WrongInput || !strings.Contains(errs.String(), x.want) ||
+			if code != command.WrongInput || !strings.Contains(errs.String(), x.want) ||
 				x.want == "" && strings.Contains(errs.String(), "not imported") {
 				t.Errorf("exit code %d\n%s", code, &errs)
 			}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/command"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -36,7 +37,8 @@ type labFlags struct {
 func (f *labFlags) unused() error {
 	if f.Attempts != 3 || f.Generator != "weir" || f.Scheduling != string(live.DefaultScheduling) || f.Force ||
 		len(f.Capture) > 0 {
-		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force are for --on lab", errInput)
+		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force are for --on lab",
+			command.ErrInput)
 	}
 	return nil
 }
@@ -46,13 +48,13 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.Switches(exp, r.Capture)
 	if err != nil {
-		return nil, fmt.Errorf("%w: --capture: %w", errInput, err)
+		return nil, fmt.Errorf("%w: --capture: %w", command.ErrInput, err)
 	}
 	switch {
 	case len(r.Trace) > 0:
-		return nil, fmt.Errorf("%w: --trace is for the simulator", errInput)
+		return nil, fmt.Errorf("%w: --trace is for the simulator", command.ErrInput)
 	case r.Attempts < 1 || r.Attempts > 100:
-		return nil, fmt.Errorf("%w: --attempts is %d; 1 … 100 are allowed", errInput, r.Attempts)
+		return nil, fmt.Errorf("%w: --attempts is %d; 1 … 100 are allowed", command.ErrInput, r.Attempts)
 	}
 	k, err := thisKernel()
 	if err != nil {
@@ -60,7 +62,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.
 	}
 	if r.Generator == "iperf3" {
 		if _, err := exec.LookPath("iperf3"); err != nil {
-			return nil, fmt.Errorf("%w: --generator: %w", errInput, iperf.ErrMissing)
+			return nil, fmt.Errorf("%w: --generator: %w", command.ErrInput, iperf.ErrMissing)
 		}
 	}
 	if err := run.CheckLab(exp, k, r.Force); err != nil {
@@ -71,7 +73,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.
 		inLab.Generator = &run.IPerf3
 	}
 	if err := inLab.Check(exp); err != nil {
-		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
+		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", command.ErrInput, r.Generator, err)
 	}
 	a.warnOfLab(exp)
 	simulated := options
@@ -144,7 +146,7 @@ const thisProgram = "/proc/self/exe"
 // checkLab says what the lab lacks for an experiment, or what it will take.
 func (a *app) checkLab(s *experiment.Spec) error {
 	if runtime.GOOS != "linux" {
-		return fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
+		return fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotLinux)
 	}
 	k, err := run.AskKernel()
 	if err != nil {
@@ -177,16 +179,16 @@ func (a *app) checkLab(s *experiment.Spec) error {
 func thisKernel() (*kernel.Kernel, error) {
 	switch {
 	case runtime.GOOS != "linux":
-		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
+		return nil, fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotLinux)
 	case os.Geteuid() != 0:
-		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotRoot)
+		return nil, fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotRoot)
 	}
 	k, err := run.AskKernel()
 	if err != nil {
 		return nil, err
 	}
 	if err := k.Err(); err != nil {
-		return nil, fmt.Errorf("%w: the lab needs what is not there: %w", errInput, err)
+		return nil, fmt.Errorf("%w: the lab needs what is not there: %w", command.ErrInput, err)
 	}
 	return k, nil
 }
@@ -218,7 +220,7 @@ func (*labCleanCmd) Run(a *app) error {
 		fmt.Fprintln(a.stdout, "removed", name)
 	}
 	if errors.Is(err, lab.ErrNotRoot) || errors.Is(err, lab.ErrNotLinux) {
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	if err == nil && len(removed) == 0 {
 		fmt.Fprintln(a.stdout, "there is nothing to remove")
@@ -241,10 +243,10 @@ func (d *labRun) run(a *app) (*plan.Run, error) {
 	}
 	runs := plan.RunsOn(s, experiment.Lab)
 	if d.Index < 0 || d.Index >= len(runs) {
-		return nil, fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
+		return nil, fmt.Errorf("%w: run %d of %d", command.ErrInput, d.Index, len(runs))
 	}
 	if d.ID != "" && d.ID != runs[d.Index].ID("") {
-		return nil, fmt.Errorf("%w: %s has been changed since the lab began", errInput, d.Name)
+		return nil, fmt.Errorf("%w: %s has been changed since the lab began", command.ErrInput, d.Name)
 	}
 	return runs[d.Index], nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"weir/internal/command"
 	"weir/internal/revision"
 )
 
@@ -39,9 +40,9 @@ func manual(model *kong.Application) string {
 	for _, x := range []struct {
 		code int
 		text string
-	}{{Done, "done; a claim that fails is a result"}, {RunFailed, "a run failed or was cut short"},
-		{WrongInput, "the input is wrong"}, {ClaimFailed, "a claim fails, or the lab differs, with --check"},
-		{Unjudged, "neither, and something is undecided, with --check"}, {Interrupted, "interrupted"}} {
+	}{{command.Done, "done; a claim that fails is a result"}, {command.RunFailed, "a run failed or was cut short"},
+		{command.WrongInput, "the input is wrong"}, {command.ClaimFailed, "a claim fails, or the lab differs, with --check"},
+		{command.Unjudged, "neither, and something is undecided, with --check"}, {command.Interrupted, "interrupted"}} {
 		m.item(fmt.Sprint(x.code), x.text)
 	}
 	m.line(".SH FILES")

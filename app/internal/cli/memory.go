@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"weir/internal/command"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
@@ -30,7 +31,7 @@ func (m machine) jobs(s *experiment.Spec, asked int) (n int, notice string, err 
 	if m.all > 0 && shared+own > m.all && asked < 1 {
 		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory, and this machine has %s; fewer flows or hosts, "+
 			"or fewer samples (a longer every of a measure), take less; weir check says how much "+
-			"each point takes. --jobs 1 has it carried out all the same: the figure is an estimate", errInput,
+			"each point takes. --jobs 1 has it carried out all the same: the figure is an estimate", command.ErrInput,
 			s.Name(), said(shared+own), said(m.all))
 	}
 	jobs := min(n, len(runs))

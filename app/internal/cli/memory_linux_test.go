@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/command"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
@@ -45,7 +46,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 			if jobs != x.jobs || !strings.HasPrefix(notice, x.notice) || (notice == "") != (x.notice == "") {
 				t.Errorf("%d, %q", jobs, notice)
 			}
-			if (err != nil) != (x.wrong != "") || err != nil && (!errors.Is(err, errInput) ||
+			if (err != nil) != (x.wrong != "") || err != nil && (!errors.Is(err, command.ErrInput) ||
 				!strings.Contains(err.Error(), x.wrong) ||
 				!strings.Contains(err.Error(), "this machine has "+report.Bytes(int64(roundUp(x.m.all))))) {
 				t.Error(err)
@@ -72,7 +73,8 @@ func TestRunInLittleMemory(t *testing.T) {
 		var stdout, stderr strings.Builder
 		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
 		dir := t.TempDir()
-		err = (&runCmd{selection: selection{Name: file}, On: experiment.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
+		err = (&runCmd{selection: selection{Name: file}, On: experiment.Sim, Out: command.Target(dir), Jobs: jobs,
+			Threads:    "auto",
 			tableFlags: tableFlags{CSV: true},
 			slurmFlags: slurmFlags{SlurmTask: workers.StandardTask, SlurmTasks: workers.StandardTasks},
 			labFlags:   labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
@@ -81,7 +83,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		}
 		return stdout.String(), stderr.String(), err
 	}
-	if _, _, err := run(machine{all: 1e7, available: 1e7}, 0); !errors.Is(err, errInput) ||
+	if _, _, err := run(machine{all: 1e7, available: 1e7}, 0); !errors.Is(err, command.ErrInput) ||
 		!strings.Contains(err.Error(), "and this machine has 10MB; fewer flows") {
 		t.Error(err)
 	}

@@ -22,6 +22,8 @@ import (
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/workload"
+	"weir/internal/command"
+	"weir/internal/document"
 	"weir/internal/testkit"
 	"weir/study/bench"
 	"weir/study/experiment"
@@ -137,7 +139,7 @@ func otherLists(r *experiment.Registry) []nameList {
 		{"parameters of a controller", valid, "cc: cubic", "cc: {cubic: {varant: linux}}", parameterNames(&cubic.Scheme)},
 		{"words of a parameter", valid, "[forward]", "[{p4te: {rate: lastack}}]", (*rate).Words},
 		{"keys of a measure", valid, "port: s1->s2", "prt: s1->s2",
-			listNames(queue.Keys, func(k *measure.Key) string { return k.Name })},
+			listNames(queue.Keys, func(k *document.Key) string { return k.Name })},
 		{"framings", valid, "duration:", "framing: L2\nduration:",
 			listNames(packet.Framings, func(f *packet.Framing) string { return f.Name })},
 		{"fields of a hash", valid, "[forward]", "[forward, {ecmp: {fields: x}}]",
@@ -209,7 +211,7 @@ func TestListsOfCommands(t *testing.T) {
 	} {
 		t.Run(x.args[0]+" "+x.args[len(x.args)-2], func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(r, x.args, &out, &errs, false); code == Done {
+			if code := Run(r, x.args, &out, &errs, false); code == command.Done {
 				t.Error("the command ends without an error")
 			}
 			testkit.CheckList(t, errs.String(), x.known)
@@ -229,7 +231,7 @@ func TestListsOfWords(t *testing.T) {
 		}
 		for _, word := range words {
 			args[len(args)-1] = word[1]
-			if code, _, errs := weir(args...); code != Done {
+			if code, _, errs := weir(args...); code != command.Done {
 				t.Errorf("weir %s: exit code %d, %s", strings.Join(args, " "), code, errs)
 			}
 		}
@@ -258,7 +260,7 @@ func withDummies() *experiment.Registry {
 	format.New = func() experiment.Export { return &dummyExport{} }
 	for i := range r.Measures {
 		keys := &r.Measures[i].Keys
-		*keys = slices.Concat([]measure.Key{{Name: dummyName, Doc: "a key"}}, *keys)
+		*keys = slices.Concat([]document.Key{{Name: dummyName, Doc: "a key"}}, *keys)
 	}
 	r.Programs = slices.Insert(r.Programs, 0, program)
 	r.Schedulers = slices.Insert(r.Schedulers, 0, scheduler)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/command"
 	"weir/study/results"
 )
 
@@ -87,7 +88,7 @@ func prepared(t *testing.T) (from string, books map[string]*notebook, o *results
 			if line := strings.Join(args, " "); !done[line] {
 				done[line] = true
 				var out, errs bytes.Buffer
-				if code := Run(Registry(), args, &out, &errs, false); code != Done {
+				if code := Run(Registry(), args, &out, &errs, false); code != command.Done {
 					t.Fatalf("weir %s: exit code %d\n%s", line, code, &errs)
 				}
 			}

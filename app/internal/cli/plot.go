@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir/internal/atomicfile"
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/experiment/plots"
@@ -102,14 +103,14 @@ func (p *plotCmd) Run(a *app) error {
 		return err
 	}
 	if p.To != "" && len(plots) > 1 {
-		return fmt.Errorf("%w: --to names one file, and the experiment has %d plots; --number chooses one", errInput,
+		return fmt.Errorf("%w: --to names one file, and the experiment has %d plots; --number chooses one", command.ErrInput,
 			len(plots))
 	}
 	empty := 0
 	for i, x := range plots {
 		f, err := report.Figure(o, x)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errInput, err)
+			return fmt.Errorf("%w: %w", command.ErrInput, err)
 		}
 		if f == nil {
 			empty++
@@ -128,7 +129,7 @@ func (p *plotCmd) Run(a *app) error {
 		}
 	}
 	if empty == len(plots) {
-		return fmt.Errorf("%w: there is nothing to draw", errInput)
+		return fmt.Errorf("%w: there is nothing to draw", command.ErrInput)
 	}
 	return nil
 }
@@ -139,14 +140,14 @@ func (p *plotCmd) format() (string, error) {
 	if p.To != "" {
 		ending := strings.TrimPrefix(filepath.Ext(p.To), ".")
 		if format != "" && format != ending {
-			return "", fmt.Errorf("%w: --format is %s, and --to ends in .%s", errInput, format, ending)
+			return "", fmt.Errorf("%w: --format is %s, and --to ends in .%s", command.ErrInput, format, ending)
 		}
 		format, from = ending, "--to"
 	} else if format == "" {
 		format = "svg"
 	}
 	if !slices.Contains(figure.Formats(), format) {
-		return "", fmt.Errorf("%w: the format of %s is %q; allowed: %s", errInput, from, format,
+		return "", fmt.Errorf("%w: the format of %s is %q; allowed: %s", command.ErrInput, from, format,
 			document.Choices(figure.Formats()))
 	}
 	return format, nil
@@ -163,10 +164,10 @@ func (p *plotCmd) plots(s *experiment.Spec) (out []plots.Plot, err error) {
 			return []plots.Plot{x}, err
 		}
 	} else if own == 0 {
-		return nil, fmt.Errorf("%w: the experiment has no plot; --x and --y say what is drawn", errInput)
+		return nil, fmt.Errorf("%w: the experiment has no plot; --x and --y say what is drawn", command.ErrInput)
 	}
 	if p.Number < 0 || p.Number > own {
-		return nil, fmt.Errorf("%w: --number is %d; the experiment has plots 1 … %d", errInput, p.Number, own)
+		return nil, fmt.Errorf("%w: --number is %d; the experiment has plots 1 … %d", command.ErrInput, p.Number, own)
 	}
 	for i := range own {
 		if p.Number > 0 && i != p.Number-1 {
@@ -193,7 +194,7 @@ func (p *plotCmd) plots(s *experiment.Spec) (out []plots.Plot, err error) {
 func (p *plotCmd) write(a *app, f *figure.Figure, to, format string) error {
 	drawn, err := f.Write(format)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	files := []struct {
 		name string
@@ -217,7 +218,7 @@ func (p *plotCmd) write(a *app, f *figure.Figure, to, format string) error {
 			return err
 		}
 		if info, err := os.Stat(x.name); err == nil && info.IsDir() {
-			return fmt.Errorf("%w: %s is a folder", errInput, x.name)
+			return fmt.Errorf("%w: %s is a folder", command.ErrInput, x.name)
 		}
 		if err := results.WriteFile(x.name, data); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"weir/core/outcome"
+	"weir/internal/command"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -54,7 +55,7 @@ func twice(t *testing.T, text string) *outcome.Repetition {
 		c.Repeat = i == 1
 		c.View = func(v *sim.View) {
 			seen[i] = seen[i][:0]
-			for k := range 2 * len(c.Network.Links) {
+			for k := range 2 * len(c.Wiring.Network.Links) {
 				seen[i] = append(seen[i], v.Port(k))
 			}
 		}
@@ -158,7 +159,7 @@ func TestCheckIterations(t *testing.T) {
 		var out, errs strings.Builder
 		file := write(t, fmt.Sprintf(training, strings.Replace(trimmed, "ROUTE", "ecmp", 1), more, "transport: uet",
 			strings.Replace(reduce, "9", "99", 1))) // more than is looked at for traps
-		if code := Run(Registry(), []string{"check", file}, &out, &errs, false); code != Done {
+		if code := Run(Registry(), []string{"check", file}, &out, &errs, false); code != command.Done {
 			t.Errorf("%q: %s", more, errs.String())
 		}
 		if strings.Contains(out.String(), "It takes less if iterations of a job recur") != want {

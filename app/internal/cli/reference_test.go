@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"weir/internal/command"
 	"weir/internal/testkit"
 )
 
@@ -27,8 +28,8 @@ func TestDocsReference(t *testing.T) {
 	fmt.Fprintf(&b, "Exit codes: "+
 		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, or the lab "+
 		"differs,\nwith `--check`; %d neither, and something is undecided, with `--check`; "+
-		"%d interrupted.\n\n", Done, RunFailed, WrongInput,
-		ClaimFailed, Unjudged, Interrupted)
+		"%d interrupted.\n\n", command.Done, command.RunFailed, command.WrongInput,
+		command.ClaimFailed, command.Unjudged, command.Interrupted)
 	b.WriteString("| command | what it does |\n|---|---|\n")
 	for _, n := range leaves {
 		link := strings.ReplaceAll(n.FullPath(), " ", "-")
@@ -83,11 +84,11 @@ func TestHelp(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"help", "Usage: weir <command>", Done},
-		{"help run", "Usage: weir run <name>", Done},
-		{"help lab clean", "Usage: weir lab clean", Done},
-		{"--version", "weir " + version(), Done},
-		{"version", "weir " + version(), Done},
+		{"help", "Usage: weir <command>", command.Done},
+		{"help run", "Usage: weir run <name>", command.Done},
+		{"help lab clean", "Usage: weir lab clean", command.Done},
+		{"--version", "weir " + version(), command.Done},
+		{"version", "weir " + version(), command.Done},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if code, out, errs := weir(strings.Fields(c.args)...); code != c.code || !strings.HasPrefix(out, c.want) ||
@@ -96,7 +97,7 @@ func TestHelp(t *testing.T) {
 			}
 		})
 	}
-	if code, _, errs := weir("help", "frobnicate"); code != WrongInput || !strings.Contains(errs, "frobnicate") {
+	if code, _, errs := weir("help", "frobnicate"); code != command.WrongInput || !strings.Contains(errs, "frobnicate") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/internal/testkit"
 	"weir/study/experiment"
@@ -69,8 +70,8 @@ func (b *bad) refused(t *testing.T, other *experiment.Registry) (text, otherText
 		run = filepath.Join(dir, b.run)
 	}
 	code := Run(Registry(), []string{"run", run, "--out", out}, &stdout, &stderr, false)
-	if code != WrongInput {
-		t.Errorf("exit code %d, want %d", code, WrongInput)
+	if code != command.WrongInput {
+		t.Errorf("exit code %d, want %d", code, command.WrongInput)
 	}
 	if stdout.Len() > 0 {
 		t.Errorf("stdout: %s", stdout.String())

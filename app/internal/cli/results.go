@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/internal/command"
 	"weir/internal/text"
 	"weir/study/report"
 	"weir/study/results"
@@ -15,7 +16,7 @@ import (
 
 // folders finds results: of a folder, of its report, or of an experiment that was run, be it with options.
 type folders struct {
-	Out target `default:"results" help:"Folder in which results of experiments are looked for."`
+	Out command.Target `default:"results" help:"Folder in which results of experiments are looked for."`
 }
 
 func (f *folders) open(a *app, name string) (*results.Outcome, error) {
@@ -84,9 +85,9 @@ type resultsCmd struct {
 }
 
 type mergeCmd struct {
-	Dirs      []string `arg:"" name:"dir" help:"${mergeDirs}"`
-	Into      target   `required:"" placeholder:"DIR" help:"${mergeInto}"`
-	Revisions string   `enum:"same,any" default:"same" help:"${mergeRevisions}"`
+	Dirs      []string       `arg:"" name:"dir" help:"${mergeDirs}"`
+	Into      command.Target `required:"" placeholder:"DIR" help:"${mergeInto}"`
+	Revisions string         `enum:"same,any" default:"same" help:"${mergeRevisions}"`
 }
 
 func (m *mergeCmd) Run(a *app) error {
@@ -104,7 +105,7 @@ func (m *mergeCmd) Run(a *app) error {
 	})
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.stderr, "interrupted:", err)
-		a.code = Interrupted
+		a.code = command.Interrupted
 		return nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/internal/command"
 	"weir/internal/revision"
 	"weir/study/claim"
 	"weir/study/experiment"
@@ -18,12 +19,12 @@ import (
 
 type runCmd struct {
 	selection
-	On      string `enum:"sim,lab" default:"sim" help:"${runOn}"`
-	Jobs    int    `help:"Runs at a time; 0: one per core. Fewer if memory is short; if given, no run is refused."`
-	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
-	Out     target `default:"results" help:"Folder that results go into."`
-	Fresh   bool   `help:"Run also what is finished already."`
-	Check   bool   `help:"${check}"`
+	On      string         `enum:"sim,lab" default:"sim" help:"${runOn}"`
+	Jobs    int            `help:"Runs at a time; 0: one per core. Fewer if memory is short; if given, no run is refused."`
+	Threads string         `default:"auto" placeholder:"N" help:"${runThreads}"`
+	Out     command.Target `default:"results" help:"Folder that results go into."`
+	Fresh   bool           `help:"Run also what is finished already."`
+	Check   bool           `help:"${check}"`
 
 	tableFlags
 
@@ -45,7 +46,7 @@ func (r *runCmd) threads() (int, error) {
 	}
 	n, err := strconv.Atoi(r.Threads)
 	if err != nil || n < 1 || n > mostThreads {
-		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", errInput, r.Threads, mostThreads)
+		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", command.ErrInput, r.Threads, mostThreads)
 	}
 	return n, nil
 }
@@ -61,7 +62,7 @@ func (r *runCmd) Run(a *app) error {
 		return err
 	}
 	if r.Jobs < 0 {
-		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
+		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", command.ErrInput, r.Jobs)
 	}
 	threads, err := r.threads()
 	if err != nil {
@@ -140,7 +141,7 @@ func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ende
 	case runner == nil:
 		return func() error { return nil }, nil
 	case r.On == experiment.Lab:
-		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator", errInput)
+		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator", command.ErrInput)
 	}
 	options.Runner = runner
 	return ended, nil
@@ -190,14 +191,14 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 	}
 	switch {
 	case interrupted:
-		return Interrupted
+		return command.Interrupted
 	case cut:
-		return RunFailed
+		return command.RunFailed
 	}
 	if check {
 		return judgedCode(o)
 	}
-	return Done
+	return command.Done
 }
 
 // judgedCode returns the exit code that follows from the verdicts of claims and, in the lab, of the agreement with the
@@ -212,11 +213,11 @@ func judgedCode(o *results.Outcome) int {
 	}
 	switch {
 	case slices.Contains(verdicts, claim.Fails):
-		return ClaimFailed
+		return command.ClaimFailed
 	case slices.Contains(verdicts, claim.Undecided):
-		return Unjudged
+		return command.Unjudged
 	}
-	return Done
+	return command.Done
 }
 
 // reproduce is the command of this program that gives the same report: the experiment and all that changes it,

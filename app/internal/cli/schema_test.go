@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"weir/internal/command"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -14,7 +15,7 @@ import (
 // What `weir schema` prints takes every experiment in the tree.
 func TestDocsSchemaOfAll(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != command.Done {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	doc, err := jsonschema.UnmarshalJSON(&out)

@@ -10,6 +10,7 @@ import (
 
 	pages "weir"
 	"weir/internal/bind"
+	"weir/internal/command"
 	"weir/internal/revision"
 	"weir/study/experiment"
 	"weir/study/page/live"
@@ -18,10 +19,10 @@ import (
 )
 
 type serveCmd struct {
-	Files  []string `arg:"" optional:"" name:"file" help:"${serveFiles}"`
-	Out    target   `default:"results" help:"Folder that results are looked for in, and go into."`
-	Listen string   `default:"127.0.0.1:8100" placeholder:"ADDR" help:"${serveListen}"`
-	Host   []string `placeholder:"NAME" help:"${serveHost}"`
+	Files  []string       `arg:"" optional:"" name:"file" help:"${serveFiles}"`
+	Out    command.Target `default:"results" help:"Folder that results are looked for in, and go into."`
+	Listen string         `default:"127.0.0.1:8100" placeholder:"ADDR" help:"${serveListen}"`
+	Host   []string       `placeholder:"NAME" help:"${serveHost}"`
 	workerFlags
 }
 
@@ -61,7 +62,7 @@ func (c *serveCmd) Run(a *app) error {
 	defer s.Close()
 	l, err := bind.Listen(listens)
 	if err != nil {
-		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
+		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", command.ErrInput, err)
 	}
 	a.warn(listenWarnings(l.Addr().String())...)
 	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
@@ -79,13 +80,13 @@ func (c *serveCmd) listens() (string, error) {
 	switch _, err := bind.Host(c.Listen); {
 	case errors.As(err, &every):
 		_, port, _ := net.SplitHostPort(c.Listen)
-		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", errInput, err, port)
+		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", command.ErrInput, err, port)
 	case err != nil:
-		return "", fmt.Errorf("%w: --listen: %w, as 127.0.0.1:8100", errInput, err)
+		return "", fmt.Errorf("%w: --listen: %w, as 127.0.0.1:8100", command.ErrInput, err)
 	}
 	for _, name := range c.Host {
 		if name == "" || strings.ContainsAny(name, ":/ *") {
-			return "", fmt.Errorf("%w: --host: %q is no name of a host, as lab.example.org", errInput, name)
+			return "", fmt.Errorf("%w: --host: %q is no name of a host, as lab.example.org", command.ErrInput, name)
 		}
 	}
 	return c.Listen, nil

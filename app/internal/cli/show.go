@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -28,9 +29,9 @@ func (s *showCmd) Run(a *app) error {
 	case s.Footprint:
 		return s.footprint(a)
 	case s.Topology != "" || s.JSON:
-		return fmt.Errorf("%w: --topology and --json are for --footprint", errInput)
+		return fmt.Errorf("%w: --topology and --json are for --footprint", command.ErrInput)
 	case s.NoPaper && !s.YAML:
-		return fmt.Errorf("%w: --no-paper is for --yaml", errInput)
+		return fmt.Errorf("%w: --no-paper is for --yaml", command.ErrInput)
 	}
 	if s.YAML {
 		return s.file(a)
@@ -107,7 +108,7 @@ func (s *showCmd) explain(err error, all []listed) error {
 func (s *showCmd) file(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
 		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
-			errInput)
+			command.ErrInput)
 	}
 	for _, x := range a.listed() {
 		if x.name == s.Name {
@@ -115,7 +116,7 @@ func (s *showCmd) file(a *app) error {
 			if what != x.kind {
 				what += " (" + x.kind + ")"
 			}
-			return fmt.Errorf("%w: %s is a %s, which has no file; --yaml is for experiments", errInput, s.Name, what)
+			return fmt.Errorf("%w: %s is a %s, which has no file; --yaml is for experiments", command.ErrInput, s.Name, what)
 		}
 	}
 	src, err := a.registry.Open(s.Name)

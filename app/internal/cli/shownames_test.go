@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -41,7 +42,7 @@ func TestShowKnowsListedNames(t *testing.T) {
 // TestShowWarnings checks that weir list warnings and weir show have every kind of warning with its condition.
 func TestShowWarnings(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"list", "warnings"}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"list", "warnings"}, &out, &errs, false); code != command.Done {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	list := strings.Join(strings.Fields(out.String()), " ")
@@ -79,7 +80,7 @@ func TestShowMeasure(t *testing.T) {
 
 // TestShowRefuses checks the messages of options that do not fit, and of names with a slip.
 func TestShowRefuses(t *testing.T) {
-	for command, want := range map[string]string{
+	for words, want := range map[string]string{
 		"goodput --yaml":          "goodput is a measure, which has no file",
 		"csv --yaml":              "csv is a format (format of weir export), which has no file",
 		"p4abc/fig5 --no-paper":   "--no-paper is for --yaml",
@@ -95,10 +96,10 @@ func TestShowRefuses(t *testing.T) {
 		"testdata --yaml":         "it is a folder",
 		"shown/x.yaml --no-paper": "--no-paper is for --yaml",
 	} {
-		t.Run(command, func(t *testing.T) {
+		t.Run(words, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := Run(Registry(), append([]string{"show"}, strings.Fields(command)...), &out, &errs, false)
-			if code != WrongInput || !strings.Contains(errs.String(), want) {
+			code := Run(Registry(), append([]string{"show"}, strings.Fields(words)...), &out, &errs, false)
+			if code != command.WrongInput || !strings.Contains(errs.String(), want) {
 				t.Errorf("exit code %d, %s", code, errs.String())
 			}
 		})
@@ -158,7 +159,7 @@ func parsed(t *testing.T, text string) *document.Node {
 func TestNoPaperIsValid(t *testing.T) {
 	var text, errs bytes.Buffer
 	r := Registry()
-	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != Done {
+	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != command.Done {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
 	s, err := plan.Load(r, &experiment.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()}, experiment.Options{})
@@ -190,7 +191,7 @@ func TestShowUnknownName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := weir("show", name)
-			if code != WrongInput || !strings.Contains(stderr, want) ||
+			if code != command.WrongInput || !strings.Contains(stderr, want) ||
 				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format or warning has this ") {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}

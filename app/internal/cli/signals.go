@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/command"
 	"weir/internal/killpoint"
 )
 
@@ -134,7 +135,7 @@ func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool)
 		}
 	case <-signals:
 	}
-	os.Exit(Interrupted)
+	os.Exit(command.Interrupted)
 }
 
 // next is how what comes now ends.

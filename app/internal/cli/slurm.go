@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"weir/internal/command"
 	"weir/internal/revision"
 	"weir/internal/text"
 	"weir/study/plan"
@@ -34,7 +35,7 @@ func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Clust
 		return o, nil, err
 	}
 	if err := cluster.Check(o); err != nil {
-		return o, nil, fmt.Errorf("%w: %w", errInput, err)
+		return o, nil, fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	return o, cluster, nil
 }
@@ -42,7 +43,7 @@ func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Clust
 // unused says which of the flags have no meaning without Slurm.
 func (f *slurmFlags) unused() error {
 	if len(f.SlurmOption) > 0 || f.SlurmTask != workers.StandardTask || f.SlurmTasks != workers.StandardTasks {
-		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks are for --runner slurm", errInput)
+		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks are for --runner slurm", command.ErrInput)
 	}
 	return nil
 }
@@ -55,8 +56,8 @@ type exports struct {
 
 type exportSlurmCmd struct {
 	selection
-	To      target `required:"" placeholder:"DIR" help:"Folder that is written; it may be carried to the cluster."`
-	Threads int    `default:"1" help:"Threads that carry out a run, and processors of each task."`
+	To      command.Target `required:"" placeholder:"DIR" help:"Folder that is written; it may be carried to the cluster."`
+	Threads int            `default:"1" help:"Threads that carry out a run, and processors of each task."`
 	slurmFlags
 	AnyProgram bool `help:"${slurmAnyProgram}"`
 }
@@ -67,7 +68,7 @@ func (e *exportSlurmCmd) Run(a *app) error {
 		return err
 	}
 	if e.Threads < 1 || e.Threads > mostThreads {
-		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", errInput, e.Threads, mostThreads)
+		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", command.ErrInput, e.Threads, mostThreads)
 	}
 	o, cluster, err := e.options(e.Threads)
 	if err != nil {
@@ -110,7 +111,7 @@ func (t *taskCmd) Run(a *app) error {
 	signals := listen(a.screen, inSimulation)
 	defer signals.stop()
 	if t.Threads < 1 || t.Threads > mostThreads {
-		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", errInput, t.Threads, mostThreads)
+		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", command.ErrInput, t.Threads, mostThreads)
 	}
 	limitMemory(os.Getenv)
 	f, err := openSweep(a, t.Dir, t.AnyProgram)
@@ -118,7 +119,7 @@ func (t *taskCmd) Run(a *app) error {
 		return err
 	}
 	if t.Index < 0 || t.Index >= f.Tasks() {
-		return fmt.Errorf("%w: --index is %d; 0 … %d is allowed", errInput, t.Index, f.Tasks()-1)
+		return fmt.Errorf("%w: --index is %d; 0 … %d is allowed", command.ErrInput, t.Index, f.Tasks()-1)
 	}
 	failed, err := f.Carry(signals, t.Index, t.Threads, func(text string) {
 		fmt.Fprintln(a.stdout, text)
@@ -126,11 +127,11 @@ func (t *taskCmd) Run(a *app) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.stderr, "interrupted: "+goesOn)
-		a.code = Interrupted
+		a.code = command.Interrupted
 	case err != nil:
 		return err
 	case failed > 0:
-		a.code = RunFailed
+		a.code = command.RunFailed
 	}
 	return nil
 }
@@ -155,16 +156,16 @@ func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
 		return nil, err
 	}
 	if err := f.Fits(); err != nil && !any {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	return f, nil
 }
 
 type collectCmd struct {
-	Dir        string `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
-	Out        target `default:"results" help:"Folder that results go into."`
-	Check      bool   `help:"${check}"`
-	AnyProgram bool   `help:"${slurmAnyProgram}"`
+	Dir        string         `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
+	Out        command.Target `default:"results" help:"Folder that results go into."`
+	Check      bool           `help:"${check}"`
+	AnyProgram bool           `help:"${slurmAnyProgram}"`
 
 	tableFlags
 }
@@ -210,14 +211,14 @@ func (r *runCmd) checkRunner() error {
 	case r.Runner != "slurm":
 		return r.slurmFlags.unused()
 	case r.On == "lab":
-		return fmt.Errorf("%w: --runner %s is for the simulator: the lab is on this machine", errInput, r.Runner)
+		return fmt.Errorf("%w: --runner %s is for the simulator: the lab is on this machine", command.ErrInput, r.Runner)
 	case r.Workers != "" || r.NATS != "" || r.Unused() != nil:
 		return fmt.Errorf("%w: --workers and --nats have others carry out runs, as --runner slurm has: one of them is "+
-			"allowed", errInput)
+			"allowed", command.ErrInput)
 	case len(r.Trace) > 0:
-		return fmt.Errorf("%w: --trace is for --runner local: traces stay on the machine that makes them", errInput)
+		return fmt.Errorf("%w: --trace is for --runner local: traces stay on the machine that makes them", command.ErrInput)
 	case r.Jobs != 0:
-		return fmt.Errorf("%w: --jobs is for --runner local: a task of Slurm carries out one run at a time", errInput)
+		return fmt.Errorf("%w: --jobs is for --runner local: a task of Slurm carries out one run at a time", command.ErrInput)
 	}
 	return nil
 }

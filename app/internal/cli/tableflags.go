@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/internal/command"
 	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
@@ -37,17 +38,17 @@ func (f *tableFlags) asText() bool { return f.Format == "" || f.Format == asText
 // tableOptions returns the options of tables that the flags have for an outcome.
 func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	if (f.JSON || f.CSV) && len(f.Columns)+len(f.Sort) > 0 {
-		return nil, fmt.Errorf("%w: --columns and --sort are of tables; --json and --csv have every value", errInput)
+		return nil, fmt.Errorf("%w: --columns and --sort are of tables; --json and --csv have every value", command.ErrInput)
 	}
 	if (f.JSON || f.CSV) && !f.asText() {
 		return nil, fmt.Errorf("%w: --format %s is a form of tables, in place of which --json and --csv print data: one of "+
-			"them is allowed", errInput, f.Format)
+			"them is allowed", command.ErrInput, f.Format)
 	}
 	for _, words := range [][]string{f.Columns, f.Sort} {
 		for _, w := range words {
 			if w == "" {
 				return nil, fmt.Errorf("%w: a name of --columns or --sort is empty; names of measures are allowed, with commas "+
-					"between them", errInput)
+					"between them", command.ErrInput)
 			}
 		}
 	}
@@ -65,7 +66,7 @@ func (f *tableFlags) check(a *app, s *experiment.Spec) error {
 		return err
 	}
 	if err := l.Check(s); err != nil {
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	if !f.asText() {
 		fmt.Fprint(a.stdout, text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/command"
 	"weir/study/results"
 )
 
@@ -57,7 +58,7 @@ func TestTableFlags(t *testing.T) {
 		return out.String(), errs.String(), code
 	}
 	text, errs, code := weir(screenStyle{}, "run", file, "--out", dir)
-	if code != Done || strings.Contains(text, "\x1b") {
+	if code != command.Done || strings.Contains(text, "\x1b") {
 		t.Fatalf("%d, %s, %q", code, errs, text)
 	}
 	folders, _ := filepath.Glob(filepath.Join(dir, "look-*"))
@@ -91,7 +92,7 @@ func TestTableFlags(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, errs, code := weir(c.look, append([]string{"report", folders[0]}, c.args...)...)
-			if code != Done || !strings.Contains(out, c.has) || strings.Contains(out, c.lacks) {
+			if code != command.Done || !strings.Contains(out, c.has) || strings.Contains(out, c.lacks) {
 				t.Errorf("%d, %s\n%s", code, errs, out)
 			}
 			if (c.name == "json" || c.name == "csv") && out != c.has {
@@ -113,10 +114,10 @@ func TestTableFlags(t *testing.T) {
 		{"colour", []string{"--color", "red"}, `must be one of "auto","always","never"`},
 	} {
 		t.Run("not "+c.name, func(t *testing.T) {
-			for _, command := range [][]string{{"report", folders[0]}, {"run", file, "--out", filepath.Join(dir, "none")}} {
-				_, errs, code := weir(screenStyle{}, append(command, c.args...)...)
-				if code != WrongInput || !strings.Contains(errs, c.want) {
-					t.Errorf("%s: %d, %s", command[0], code, errs)
+			for _, words := range [][]string{{"report", folders[0]}, {"run", file, "--out", filepath.Join(dir, "none")}} {
+				_, errs, code := weir(screenStyle{}, append(words, c.args...)...)
+				if code != command.WrongInput || !strings.Contains(errs, c.want) {
+					t.Errorf("%s: %d, %s", words[0], code, errs)
 				}
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/results"
 )
@@ -29,7 +30,7 @@ func (t *traceCmd) filter() (trace.Filter, error) {
 	for _, name := range t.Kind {
 		k, ok := trace.ParseKind(name)
 		if !ok {
-			return f, fmt.Errorf("%w: --kind %s; allowed: %s", errInput, name, document.Choices(trace.KindNames()))
+			return f, fmt.Errorf("%w: --kind %s; allowed: %s", command.ErrInput, name, document.Choices(trace.KindNames()))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
@@ -45,11 +46,11 @@ func (t *traceCmd) filter() (trace.Filter, error) {
 		}
 		var err error
 		if *x.at, err = unit.ParseTime(x.text); err != nil {
-			return f, fmt.Errorf("%w: %s: %v", errInput, x.name, err)
+			return f, fmt.Errorf("%w: %s: %v", command.ErrInput, x.name, err)
 		}
 	}
 	if t.To != "" && f.To <= f.From {
-		return f, fmt.Errorf("%w: --to %s is not after --from", errInput, t.To)
+		return f, fmt.Errorf("%w: --to %s is not after --from", command.ErrInput, t.To)
 	}
 	return f, nil
 }
@@ -83,7 +84,7 @@ func (t *traceCmd) Run(a *app) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", errInput, err)
+		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	if t.Events {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/internal/command"
 	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/report"
@@ -23,7 +24,7 @@ const (
 func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
 	if len(r.Trace) == 0 {
 		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
-			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", errInput)
+			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", command.ErrInput)
 		}
 		return t, nil
 	}
@@ -34,7 +35,7 @@ func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) 
 			if n := document.Nearest(f, known); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
-			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", errInput, f, near, document.Choices(known))
+			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", command.ErrInput, f, near, document.Choices(known))
 		}
 	}
 	for _, f := range known { // in their order, each once
@@ -50,10 +51,10 @@ func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) 
 	}
 	if snap := r.TraceSnap; snap != nil {
 		if *snap < leastSnap || *snap > mostSnap {
-			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", errInput, *snap, leastSnap, mostSnap)
+			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", command.ErrInput, *snap, leastSnap, mostSnap)
 		}
 		if t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
-			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", errInput)
+			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", command.ErrInput)
 		}
 		t.Snap = *snap
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/scheme"
+	"weir/internal/command"
 )
 
 // Every transport can stand in a traffic with its parameters beside it: none of them is
@@ -34,7 +35,7 @@ measure: [fct]
 		}
 		var out, errs bytes.Buffer
 		if code := Run(Registry(), []string{"run", file, "--out", filepath.Join(t.TempDir(), "out")}, &out, &errs,
-			false); code != Done {
+			false); code != command.Done {
 			t.Errorf("%s: exit code %d\n%s%s", s.Name, code, out.String(), errs.String())
 		}
 	}

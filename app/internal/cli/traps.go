@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"weir/internal/command"
+	"weir/internal/document"
 	"weir/internal/text"
 	"weir/study/experiment"
 	"weir/study/schemelint"
@@ -25,14 +27,14 @@ func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
 	fatal := 0
 	for _, t := range found {
 		if !t.Fatal {
-			a.warn(experiment.Warning{Kind: t.Kind, Text: t.Text})
+			a.warn(document.Warning{Kind: t.Kind, Text: t.Text})
 			continue
 		}
 		fatal++
 		fmt.Fprintf(a.stderr, "trap: %s\n", t.Text)
 	}
 	if fatal > 0 {
-		return nil, fmt.Errorf("%w: what %s uses has %s; its results would be wrong", errInput, x.Name(),
+		return nil, fmt.Errorf("%w: what %s uses has %s; its results would be wrong", command.ErrInput, x.Name(),
 			text.Count(fatal, "mistake"))
 	}
 	return x, nil

@@ -37,14 +37,14 @@ func (a *app) warningKinds() []scheme.WarningKind {
 }
 
 // warn prints warnings to the standard error output.
-func (a *app) warn(all ...experiment.Warning) {
+func (a *app) warn(all ...document.Warning) {
 	for _, w := range all {
 		w.Print(a.stderr)
 	}
 }
 
 // leftWarnings warns of what a killed lab has left that cannot be removed.
-func leftWarnings(left error) (all []experiment.Warning) {
+func leftWarnings(left error) (all []document.Warning) {
 	if left != nil {
 		all = append(all, document.Warn(warnLeft, document.Position{}, "%s; this lab goes on beside it, and weir lab clean "+
 			"tries again", strings.ReplaceAll(left.Error(), "\n", "; ")))
@@ -53,7 +53,7 @@ func leftWarnings(left error) (all []experiment.Warning) {
 }
 
 // undefinedPlot warns of a plot without a defined value.
-func undefinedPlot(title string, defined bool) (all []experiment.Warning) {
+func undefinedPlot(title string, defined bool) (all []document.Warning) {
 	if !defined {
 		all = append(all, document.Warn(warnNoValue, document.Position{}, "%s: no value of it is defined", title))
 	}
@@ -61,7 +61,7 @@ func undefinedPlot(title string, defined bool) (all []experiment.Warning) {
 }
 
 // listenWarnings warns of an address that other machines reach.
-func listenWarnings(address string) (all []experiment.Warning) {
+func listenWarnings(address string) (all []document.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
 		all = append(all, document.Warn(warnListens, document.Position{},
 			"beyond this machine's loopback what the page says, "+

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/internal/command"
 	"weir/study/page/live"
 	"weir/study/run"
 	"weir/study/workers"
@@ -77,7 +78,7 @@ func (c *workerCmd) Run(a *app) error {
 		return err
 	}
 	if signals.Err() != nil {
-		a.code = Interrupted
+		a.code = command.Interrupted
 		return nil
 	}
 	return errors.New("the worker has ended")

@@ -34,7 +34,7 @@ type SwitchConfig struct {
 // the fabric that it is in, whose observer, if there is one, sees what it queues and drops. The programs in more
 // follow those of its configuration; onPFC is dataplane.Config's, and may be nil.
 func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program, onPFC func(now unit.Time,
-	in dataplane.PortID, class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
+	in packet.PortID, class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c := w.config
 	sc, name := &c.Switches[node], c.Network.Nodes[node].Name
 	var ports []*tm.Port

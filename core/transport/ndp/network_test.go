@@ -109,7 +109,7 @@ func TestIncast(t *testing.T) {
 				t.Errorf("%s: the first of equal flows ends at %v, the last at %v", name, first, end)
 			}
 			for i, b := range r.Watched[0] {
-				if b > 8*(frame+int64(c.MaxFrame)) {
+				if b > 8*(frame+int64(c.Wiring.MaxFrame)) {
 					t.Fatalf("%s: %d bytes wait at %v", name, b, unit.Time(i)*10*unit.Microsecond)
 				}
 			}

@@ -30,7 +30,7 @@ func BenchmarkReference(b *testing.B) {
 					r := run.Run()
 					took, n := processor(b)-before, uint64(0)
 					for _, p := range r.Ports {
-						if c.Network.Nodes[p.Node].Switch {
+						if c.Wiring.Network.Nodes[p.Node].Switch {
 							n += p.TxPackets
 						}
 					}

@@ -102,7 +102,7 @@ func carry(t testing.TB, s *experiment.Spec, seed uint64, change ...func(c *sim.
 	}
 	x.mean /= unit.Time(max(x.done, 1))
 	for _, p := range r.Ports {
-		if c.Network.Nodes[p.Node].Switch {
+		if c.Wiring.Network.Nodes[p.Node].Switch {
 			x.hops += p.TxPackets
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -43,11 +44,11 @@ func (d Dumbbell) Config() *lab.Config {
 	n.Links[0].Rate.Bits *= 2
 	n.Links[0].Ends, n.Links[1].Ends = [2]int{0, 1}, [2]int{1, 2}
 	routes := n.Routes()
-	c := &lab.Config{Wiring: lab.Wiring{Seed: 1, Network: n, Hosts: n.Addresses(),
-		Switches: make([]lab.SwitchConfig, 3)}, Duration: unit.Second}
-	c.Framing, _ = packet.FramingByName("l2")
-	c.Switches[1] = lab.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Hosts, routes.Paths(1)),
+	c := &lab.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(),
+		Switches: make([]wiring.SwitchConfig, 3)}, Duration: unit.Second}
+	c.Wiring.Framing, _ = packet.FramingByName("l2")
+	c.Wiring.Switches[1] = wiring.SwitchConfig{
+		Routes: dataplane.HostRoutes(c.Wiring.Hosts, routes.Paths(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},
@@ -95,7 +96,7 @@ func Open(t testing.TB, d Dumbbell) (*lab.Network, *lab.DataPlane) {
 	t.Helper()
 	NeedRoot(t)
 	c := d.Config()
-	l, err := lab.Open(c.Network, c.Hosts, c.MTU)
+	l, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}

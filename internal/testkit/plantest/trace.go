@@ -69,7 +69,7 @@ func Records(t testing.TB, c *sim.Config, patterns ...string) []trace.Record {
 
 func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
 	t.Helper()
-	ports := sim.TracePorts(c.Network)
+	ports := sim.TracePorts(c.Wiring.Network)
 	for _, p := range patterns {
 		trace.Select(ports, p)
 	}
@@ -80,8 +80,8 @@ func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sin
 		}
 	}
 	var all kept
-	config := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: append(sinks(names), &all)}
-	for _, n := range c.Network.Nodes {
+	config := trace.Config{Ports: ports, Book: c.Wiring.Hosts, Frames: true, Sinks: append(sinks(names), &all)}
+	for _, n := range c.Wiring.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
 	c.Trace = trace.NewCollector(config)

@@ -42,7 +42,7 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out, and some keys have no
 // counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
 // wrong with the files is an InputErrors.
-func Import(r *experiment.Registry, config, folder string) (text []byte, warnings []experiment.Warning, err error) {
+func Import(r *experiment.Registry, config, folder string) (text []byte, warnings []document.Warning, err error) {
 	out, warnings, err := written(r, config, folder)
 	if out != nil {
 		err = join(err, try(r, config, folder, out))
@@ -80,7 +80,7 @@ func join(wrong, loaded error) error {
 
 // written is the experiment before it is tried; nil if there is too little to make one of. It is there, too, where the
 // error is about values of keys.
-func written(r *experiment.Registry, config, folder string) (text []byte, warnings []experiment.Warning, err error) {
+func written(r *experiment.Registry, config, folder string) (text []byte, warnings []document.Warning, err error) {
 	c := document.NewReader(experiment.FileKind)
 	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
@@ -105,10 +105,10 @@ type hpccImport struct {
 	moreLinks, moreFlows   bool   // the file has more than its first line says
 	nodes                  string // how many are traced: " at 2 nodes"
 
-	became map[string]string    // by key: what it is in the experiment
-	lost   map[string]string    // by key: why it has no counterpart
-	left   []experiment.Warning // about what has no key: what this registry lacks
-	wrong  []string             // keys whose values cannot be read
+	became map[string]string  // by key: what it is in the experiment
+	lost   map[string]string  // by key: why it has no counterpart
+	left   []document.Warning // about what has no key: what this registry lacks
+	wrong  []string           // keys whose values cannot be read
 }
 
 // at is where a key's value stands.
@@ -291,7 +291,7 @@ func (m *hpccImport) remarks(b *strings.Builder) {
 }
 
 // warnings name each key without a counterpart, with its place and what it would mean.
-func (m *hpccImport) warnings() (out []experiment.Warning) {
+func (m *hpccImport) warnings() (out []document.Warning) {
 	for i := range m.config {
 		if s := &m.config[i]; m.lost[s.Key] != "" {
 			out = append(out, m.warning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
@@ -301,7 +301,7 @@ func (m *hpccImport) warnings() (out []experiment.Warning) {
 }
 
 // warning is one about a key.
-func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) experiment.Warning {
+func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) document.Warning {
 	return document.Warn(kind, m.at(key), "%s %s", key, what)
 }
 

@@ -74,7 +74,7 @@ type recorder struct {
 }
 
 func newRecorder(r *plan.Run, c *sim.Config, done func(*recorder)) *recorder {
-	x := &recorder{run: r, config: c, lasts: c.Duration.Seconds(), ports: 2 * len(c.Network.Links),
+	x := &recorder{run: r, config: c, lasts: c.Duration.Seconds(), ports: 2 * len(c.Wiring.Network.Links),
 		flows: min(len(c.Flows), mostFlows), done: done}
 	x.most = min(max(mostValues/max(x.ports, 1), leastFrames), mostFrames)
 	// A run that ends with its flows may end much sooner: it begins with many, and leaves out what is too much.

@@ -67,7 +67,7 @@ func (c *Coordinator) watched() []nats.Option {
 		nats.ReconnectHandler(func(*nats.Conn) {
 			tell("the server is reached again")
 			c.stale.Store(true)
-			c.beside(c.reconcile)
+			c.background.startFunction(c.reconcile)
 		}),
 	}
 }

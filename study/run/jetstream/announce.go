@@ -1,28 +1,58 @@
 package jetstream
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 )
 
-// announce tells workers of the sweep.
-func (c *Coordinator) announce() {
-	c.lock.Lock()
-	c.hello.Number++
-	data, err := c.hello.sign(c.key)
-	c.lock.Unlock()
+// announcer announces a sweep to workers, signed by the coordinator's key.
+type announcer struct {
+	lock  sync.Mutex
+	hello announcement
+	key   nkeys.KeyPair
+	conn  *nats.Conn
+}
+
+// addClass adds a class of runs to the announcement and reports whether it is new.
+func (a *announcer) addClass(class int) bool {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if slices.Contains(a.hello.Classes, class) {
+		return false
+	}
+	a.hello.Classes = append(a.hello.Classes, class)
+	return true
+}
+
+// listClasses returns the classes of the runs that were handed over.
+func (a *announcer) listClasses() []int {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	return a.hello.Classes
+}
+
+// announce announces the sweep.
+func (a *announcer) announce() {
+	a.lock.Lock()
+	a.hello.Number++
+	data, err := a.hello.sign(a.key)
+	a.lock.Unlock()
 	if err == nil {
-		c.conn.Publish(announceSubject, data)
+		a.conn.Publish(announceSubject, data)
 	}
 }
 
-// announceOver tells workers that a sweep is over.
-func (c *Coordinator) announceOver(of sweep) {
-	c.lock.Lock()
-	c.hello.Number++
-	end := announcement{Sweep: of, Over: true, Number: c.hello.Number}
-	c.lock.Unlock()
-	if data, err := end.sign(c.key); err == nil {
-		c.conn.Publish(announceSubject, data)
+// announceOver announces that a sweep is over.
+func (a *announcer) announceOver(of sweep) {
+	a.lock.Lock()
+	a.hello.Number++
+	end := announcement{Sweep: of, Over: true, Number: a.hello.Number}
+	a.lock.Unlock()
+	if data, err := end.sign(a.key); err == nil {
+		a.conn.Publish(announceSubject, data)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,47 +65,38 @@ const (
 // Coordinator is a run.Runner whose runs workers carry out.
 type Coordinator struct {
 	Config
-	work   *run.Work
-	ports  [][]trace.Port   // to trace, by point
-	dir    string           // of the queue
-	lone   *atomicfile.File // nobody else has that folder
-	sweep  sweep
-	server *Server
-	conn   *nats.Conn
-	js     jetstream.JetStream
-	inbox  jetstream.ConsumeContext
-	stale  atomic.Bool // it is of a connection that broke
-	store  jetstream.ObjectStore
-	ended  context.CancelFunc
-	judges context.Context // of runs that the coordinator makes itself
-	group  sync.WaitGroup
-	ending sync.Mutex
-	over   bool   // End waits for the group, to which nothing is added any more
-	own    string // its own worker
-	hello  announcement
-	key    nkeys.KeyPair     // that signs announcements
-	files  map[string][]byte // of the experiment, by digest
+	work       *run.Work
+	ports      [][]trace.Port   // to trace, by point
+	dir        string           // of the queue
+	lone       *atomicfile.File // nobody else has that folder
+	sweep      sweep
+	server     *Server
+	conn       *nats.Conn
+	queues     queues // on the server, and the results there
+	inbox      jetstream.ConsumeContext
+	stale      atomic.Bool // it is of a connection that broke
+	ended      context.CancelFunc
+	background background
+	own        string // its own worker
+	announcer  announcer
+	files      map[string][]byte // of the experiment, by digest
 
-	partials map[string]*partial // large results on their way, by worker and digest
+	partials partials // large results on their way, by worker and digest
 
-	noticedFrom     time.Time // notices of workers since then
-	noticed, unsaid int       // and how many of them were left out
+	notices noticeLimit // of workers
 
-	lock    sync.Mutex
-	tasks   map[string]*task
-	members map[string]*member
-	refused int // of them
-	journal *journal
-	checks  map[string]*check // under way, by run
-	settled *sync.Cond
-	status  Status
-	deaf    string // why the server does not answer, as was told; "": it does
-	full    string // why it cannot write; "": it can
+	lock     sync.Mutex
+	tasks    map[string]*task
+	members  roster
+	verifier verifier // of results
+	journal  *journal
+	status   Status
+	deaf     string // why the server does not answer, as was told; "": it does
+	full     string // why it cannot write; "": it can
 
 	hands       chan struct{} // of as many results at a time
 	misfits     map[int]bool  // classes of which it was said that no worker takes them
 	left        int           // how often in a row reconcile has left it to those that have come
-	withdrawn   []string      // runs whose workers have been set aside
 	interrupted bool          // some run has not come back, or was not even handed over
 }
 
@@ -118,10 +108,9 @@ func New(c Config) *Coordinator {
 	if c.draw == nil {
 		c.draw = func() bool { return drawn(rand.IntN) }
 	}
-	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: map[string]*member{},
-		checks: map[string]*check{}, partials: map[string]*partial{},
+	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: roster{}, partials: partials{},
 		misfits: map[int]bool{}, hands: make(chan struct{}, 16), own: crand.Text()}
-	x.settled = sync.NewCond(&x.lock)
+	x.verifier = verifier{c: x, checks: map[string]*check{}, settled: sync.NewCond(&x.lock)}
 	return x
 }
 
@@ -168,8 +157,8 @@ type outcome struct {
 	err  error
 }
 
-// Traces says that workers bring the traces of runs along.
-func (c *Coordinator) Traces() {}
+// Traces reports that workers deliver the traces of runs.
+func (c *Coordinator) Traces() bool { return true }
 
 // Room is more than any number of workers takes at a time.
 func (c *Coordinator) Room() int { return 4096 }
@@ -204,19 +193,21 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 		return err
 	}
 	c.journal.Begin(results.ByWorkers, withoutSecrets(join.Address))
-	c.hello.Number = uint64(len(c.journal.Executions())) << 32 // above all numbers of executions before
+	c.announcer.hello.Number = uint64(len(c.journal.Executions())) << 32 // above all numbers of executions before
 	options = append(options, c.watched()...)
 	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
 		return err
 	}
-	if c.js, err = jetstream.New(c.conn); err != nil {
+	c.announcer.conn = c.conn
+	if c.queues.js, err = jetstream.New(c.conn); err != nil {
 		return err
 	}
+	c.queues.sweep = c.sweep
 	running, ended := context.WithCancel(context.WithoutCancel(ctx))
-	c.ended, c.judges = ended, running
+	c.ended, c.verifier.judges = ended, running
 	if before := c.journal.before; before != "" { // what it has left gives other traces
-		c.announceOver(before)
-		before.remove(ctx, c.js)
+		c.announcer.announceOver(before)
+		before.remove(ctx, c.queues.js)
 	}
 	if err := c.prepare(ctx); err != nil {
 		return err
@@ -224,11 +215,11 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if err := c.listen(); err != nil {
 		return err
 	}
-	c.beside(func() { c.attend(running) })
+	c.background.startFunction(func() { c.attend(running) })
 	if c.Jobs >= 0 {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
 			own: c.own, change: c.change, transport: c.transport}
-		c.beside(func() {
+		c.background.startFunction(func() {
 			if err := own.Work(running, join); err != nil {
 				c.notice("its own worker: %v", err)
 			}
@@ -244,7 +235,7 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.key, err = nkeys.FromSeed([]byte(secrets.Coordinator)); err != nil {
+		if c.announcer.key, err = nkeys.FromSeed([]byte(secrets.Coordinator)); err != nil {
 			return nil, nil, err
 		}
 		j := *c.Server
@@ -259,7 +250,7 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.key, err = nkeys.FromSeed([]byte(secrets.Coordinator)); err != nil {
+	if c.announcer.key, err = nkeys.FromSeed([]byte(secrets.Coordinator)); err != nil {
 		return nil, nil, err
 	}
 	listen := c.Listen
@@ -298,7 +289,7 @@ func (c *Coordinator) keys() string { return cmp.Or(c.Keys, c.dir) }
 
 func (c *Coordinator) joinFile() string { return joinFile(c.keys()) }
 
-func (c *Coordinator) notice(format string, args ...any) {
+func (c *Config) notice(format string, args ...any) {
 	if c.OnNotice != nil {
 		c.OnNotice(fmt.Sprintf(format, args...))
 	}
@@ -309,16 +300,16 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 	manifest, files := remote.Pack(c.work.Spec)
 	files[remote.Digest(manifest)] = manifest
 	c.files = files
-	c.hello = announcement{Number: c.hello.Number, Sweep: c.sweep,
+	c.announcer.hello = announcement{Number: c.announcer.hello.Number, Sweep: c.sweep,
 		Experiment: c.work.Spec.Name(), Manifest: remote.Digest(manifest),
 		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience, Trace: c.work.Trace,
 		Tracing: c.work.Tracing}
 	return c.persist(ctx, func(ctx context.Context) error {
-		if err := c.sweep.streams(ctx, c.js, c.patience, c.storage, c.server != nil); err != nil {
+		if err := c.sweep.streams(ctx, c.queues.js, c.patience, c.storage, c.server != nil); err != nil {
 			return err
 		}
 		var err error
-		c.store, err = c.js.ObjectStore(ctx, c.sweep.results())
+		c.queues.results, err = c.queues.js.ObjectStore(ctx, c.sweep.results())
 		return err
 	})
 }
@@ -380,7 +371,7 @@ func (c *Coordinator) stuck(reason *string, why string) {
 // listen hears workers.
 func (c *Coordinator) listen() error {
 	for subject, hear := range map[string]nats.MsgHandler{
-		askSubject:               func(*nats.Msg) { c.announce() },
+		askSubject:               func(*nats.Msg) { c.announcer.announce() },
 		c.sweep.subject("hello"): c.greet,
 		c.sweep.subject("begun"): c.begun,
 		c.sweep.subject("far"):   c.far,
@@ -400,7 +391,7 @@ func (c *Coordinator) listen() error {
 
 // attend announces the sweep, takes what workers have done, and looks after what may have been lost.
 func (c *Coordinator) attend(ctx context.Context) {
-	c.announce()
+	c.announcer.announce()
 	second, all, status := time.NewTicker(time.Second), time.NewTicker(c.patience), time.NewTicker(200*time.Millisecond)
 	for ctx.Err() == nil {
 		if c.stale.Swap(false) && c.inbox != nil {
@@ -408,12 +399,12 @@ func (c *Coordinator) attend(ctx context.Context) {
 			c.inbox = nil
 		}
 		if c.inbox == nil {
-			c.inbox = c.consume(ctx)
+			c.inbox = c.queues.consumeReports(ctx, c.done)
 		}
 		select {
 		case <-ctx.Done():
 		case <-second.C:
-			c.announce()
+			c.announcer.announce()
 			c.watch()
 		case <-all.C:
 			c.reconcile()
@@ -426,41 +417,20 @@ func (c *Coordinator) attend(ctx context.Context) {
 	}
 }
 
-// consume takes what workers have done; nil: not now.
-func (c *Coordinator) consume(ctx context.Context) jetstream.ConsumeContext {
-	const name = "coordinator"
-	ctx, cancel := context.WithTimeout(ctx, answer(0))
-	defer cancel()
-	c.js.DeleteConsumer(ctx, c.sweep.done(), name) // the next one begins with the first report that is there
-	consumer, err := c.js.CreateOrUpdateConsumer(ctx, c.sweep.done(), jetstream.ConsumerConfig{Durable: name,
-		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy})
-	if err != nil {
-		return nil
-	}
-	x, err := consumer.Consume(c.done, jetstream.PullMaxMessages(mostReports))
-	if err != nil {
-		return nil
-	}
-	return x
-}
-
 // Carry publishes a run, and waits for what it gives.
 func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
 	t := &task{Task: of, class: class(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), far: far}
 	c.lock.Lock()
 	c.tasks[of.ID] = t
 	c.status.Queued++
-	fresh := !slices.Contains(c.hello.Classes, t.class)
-	if fresh {
-		c.hello.Classes = append(c.hello.Classes, t.class)
-	}
+	fresh := c.announcer.addClass(t.class)
 	c.lock.Unlock()
 	c.unfit()
 	if fresh {
-		c.announce()
+		c.announcer.announce()
 	}
 	err := c.persist(ctx, func(ctx context.Context) error {
-		return c.publish(ctx, c.sweep.run(t.class, t.ID, ""), job{Run: t.ID, Hops: t.Hops})
+		return c.queues.publish(ctx, c.sweep.run(t.class, t.ID, ""), job{Run: t.ID, Hops: t.Hops})
 	})
 	if err == nil {
 		c.stuck(&c.deaf, "")
@@ -502,33 +472,18 @@ func (c *Coordinator) give(t *task, o outcome) {
 	t.result <- o
 }
 
-// beside begins something in a goroutine, for which End waits; false: the coordinator has ended. Messages still come in
-// then.
-func (c *Coordinator) beside(do func()) bool {
-	c.ending.Lock()
-	defer c.ending.Unlock()
-	if c.over {
-		return false
-	}
-	c.group.Go(do)
-	return true
-}
-
 // End stops the server, and takes the queue away if all is done.
 func (c *Coordinator) End() error {
 	if c.ended != nil {
 		c.ended()
 	}
-	c.ending.Lock()
-	c.over = true
-	c.ending.Unlock()
-	c.group.Wait()
+	c.background.awaitAll()
 	if c.conn != nil {
-		if !c.interrupted && c.js != nil {
+		if !c.interrupted && c.queues.js != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
-			c.announceOver(c.sweep)
-			c.sweep.remove(ctx, c.js)
+			c.announcer.announceOver(c.sweep)
+			c.sweep.remove(ctx, c.queues.js)
 		}
 		c.conn.Close()
 	}

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,27 +55,41 @@ func (c *Coordinator) knownMember(id, name string) *member {
 	return nil
 }
 
-// makeRoom reports whether there is room for one more worker. One that was refused, or is gone and has made no run, is
-// forgotten for it if there are too many. The lock is held.
-func (c *Coordinator) makeRoom() bool {
-	if c.refused < mostRefused && len(c.members) < mostMembers {
-		return true
-	}
+// roster has the workers that have greeted the coordinator, by id. The coordinator's lock protects it.
+type roster map[string]*member
+
+// makeRoom reports whether there is room for one more worker. If there are too many, it removes the worker that was not
+// heard for the longest time among those that were refused, or are gone and have made no run.
+func (all roster) makeRoom() bool {
+	refused := 0
 	var oldest *member
-	for _, m := range c.members {
+	for _, m := range all {
+		if m.refused {
+			refused++
+		}
 		if (m.refused || m.gone && m.done == 0 && len(m.held) == 0 && m.bad == "") &&
 			(oldest == nil || m.heard.Before(oldest.heard)) {
 			oldest = m
 		}
 	}
+	if refused < mostRefused && len(all) < mostMembers {
+		return true
+	}
 	if oldest == nil {
 		return false
 	}
-	if oldest.refused {
-		c.refused--
-	}
-	delete(c.members, oldest.id)
+	delete(all, oldest.id)
 	return true
+}
+
+// hasOther reports whether a worker that is not in except can make a run of a class again.
+func (all roster) hasOther(class int, except ...*member) bool {
+	for _, m := range all {
+		if !slices.Contains(except, m) && !m.gone && !m.refused && m.bad == "" && class <= m.largest() {
+			return true
+		}
+	}
+	return false
 }
 
 // refuse ignores what a worker does from now on, and issues a notice. The lock is held.
@@ -83,7 +98,6 @@ func (c *Coordinator) refuse(m *member, format, why string) {
 		return
 	}
 	m.refused = true
-	c.refused++
 	c.noticeWorker(format, m.name, why)
 }
 
@@ -98,7 +112,7 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 	ok, why := revision.Same(h.Revision, c.Revision)
 	why = truncate(why, longestError)
 	c.lock.Lock()
-	if c.knownMember(h.Worker, h.Name) == nil && !c.makeRoom() {
+	if c.knownMember(h.Worker, h.Name) == nil && !c.members.makeRoom() {
 		c.lock.Unlock()
 		c.respond(msg, welcome{Why: fmt.Sprintf("the sweep has %d workers, which is the limit", mostMembers)})
 		return
@@ -131,26 +145,41 @@ const ownReply = "_R_."
 
 // respond answers a message if its reply subject is one for answers to workers. A worker chooses that subject, and the
 // coordinator may publish to subjects that a worker may not.
-func (c *Coordinator) respond(msg *nats.Msg, v any) {
-	if strings.HasPrefix(msg.Reply, workerInbox+".") || c.server != nil && strings.HasPrefix(msg.Reply, ownReply) {
+func (c *Config) respond(msg *nats.Msg, v any) {
+	if strings.HasPrefix(msg.Reply, workerInbox+".") || c.Listen != "" && strings.HasPrefix(msg.Reply, ownReply) {
 		msg.Respond(encode(v))
 	}
 }
 
-// noticeWorker says something of a worker, unless there have been very many such notices in the last minute. The lock
-// is held.
+// noticeWorker issues a notice of a worker, unless there are very many in a minute. The lock is held.
 func (c *Coordinator) noticeWorker(format string, args ...any) {
-	if now := time.Now(); now.Sub(c.noticedFrom) > time.Minute {
-		if c.unsaid > 0 {
-			c.say("%d further notices of workers", c.unsaid)
-		}
-		c.noticedFrom, c.noticed, c.unsaid = now, 0, 0
+	omitted, allowed := c.notices.admitNotice(time.Now())
+	if omitted > 0 {
+		c.say("%d further notices of workers", omitted)
 	}
-	if c.noticed++; c.noticed > mostNoticed {
-		c.unsaid++
-		return
+	if allowed {
+		c.say(format, args...)
 	}
-	c.say(format, args...)
+}
+
+// noticeLimit counts notices so that no minute has more than mostNoticed.
+type noticeLimit struct {
+	start          time.Time // of the minute
+	count, omitted int       // in it
+}
+
+// admitNotice counts a notice and reports whether it may be issued. In the first notice of a minute omitted is the
+// number of notices that were not issued in the minute before.
+func (l *noticeLimit) admitNotice(now time.Time) (omitted int, allowed bool) {
+	if now.Sub(l.start) > time.Minute {
+		omitted = l.omitted
+		*l = noticeLimit{start: now}
+	}
+	if l.count++; l.count > mostNoticed {
+		l.omitted++
+		return omitted, false
+	}
+	return omitted, true
 }
 
 // isUntrusted reports whether results of a worker are refused because it runs another program, or has not reported

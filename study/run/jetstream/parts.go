@@ -32,6 +32,9 @@ type partial struct {
 	at   time.Time // of the last part
 }
 
+// partials are the large results that are still arriving, by worker and digest.
+type partials map[string]*partial
+
 // sendParts sends a large result to the coordinator, which then has it in its store.
 func (w *working) sendParts(ctx context.Context, s *serving, digest string, data []byte) error {
 	for at := 0; ; {
@@ -69,7 +72,7 @@ func (c *Coordinator) part(msg *nats.Msg) {
 	}
 	key := p.Worker + " " + p.Digest
 	x := c.partials[key]
-	if x == nil && c.makePartRoom(p.Size) {
+	if x == nil && c.partials.makeRoom(p.Size) {
 		x = &partial{size: p.Size}
 		c.partials[key] = x
 	}
@@ -90,25 +93,25 @@ func (c *Coordinator) part(msg *nats.Msg) {
 		c.respond(msg, received{Bytes: have})
 		return
 	}
-	c.beside(func() {
+	c.background.startFunction(func() {
 		if remote.Digest(x.data) != p.Digest {
 			return // the report will not find it
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
-		if _, err := c.put(ctx, c.store, p.Digest, x.data); err == nil {
+		if _, err := c.put(ctx, c.queues.results, p.Digest, x.data); err == nil {
 			c.respond(msg, received{Bytes: have})
 		} // else the worker sends it again
 	})
 }
 
-// makePartRoom reports whether there is room for one more large result. Those that get no more parts are forgotten. The
+// makeRoom reports whether there is room for one more large result. Those that get no more parts are forgotten. The
 // lock is held.
-func (c *Coordinator) makePartRoom(size int) bool {
+func (all partials) makeRoom(size int) bool {
 	total := size
-	for key, x := range c.partials {
+	for key, x := range all {
 		if time.Since(x.at) > time.Minute {
-			delete(c.partials, key)
+			delete(all, key)
 			continue
 		}
 		total += x.size

@@ -2,10 +2,7 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // watch restarts the server when it could not write, and can again.
@@ -31,14 +28,14 @@ const enough = 16 << 20
 func (c *Coordinator) reconcile() {
 	ctx, cancel := context.WithTimeout(context.Background(), answer(3))
 	defer cancel()
-	if c.sweep.streams(ctx, c.js, c.patience, c.storage, c.server != nil) != nil {
+	if c.sweep.streams(ctx, c.queues.js, c.patience, c.storage, c.server != nil) != nil {
 		return
 	}
-	done, err := c.js.Stream(ctx, c.sweep.done())
+	done, err := c.queues.js.Stream(ctx, c.sweep.done())
 	if err != nil {
 		return
 	}
-	queues, err := c.waiting(ctx)
+	waits, err := c.queues.listWaiting(ctx, c.announcer.listClasses())
 	if err != nil {
 		return
 	}
@@ -54,15 +51,16 @@ func (c *Coordinator) reconcile() {
 		if t.over || !t.queued || t.by != nil { // what is held until its worker is trusted is there
 			continue
 		}
-		isReplaced := c.isReplaced(&t.withheld, t.holder(), queues[queueName("run", t.class)])
+		isReplaced := c.isReplaced(&t.withheld, t.holder(), waits[queueName("run", t.class)])
 		if isReplaced {
 			c.noticeWorker("%s was taken and not begun by a worker that is heard: it is queued again", nameOf(t))
 		}
-		jobs = append(jobs, c.republish(c.sweep.run(t.class, t.ID, t.suffix()), job{Run: t.ID, Hops: t.Hops}, isReplaced))
+		jobs = append(jobs, c.queues.republish(c.sweep.run(t.class, t.ID, t.suffix()), job{Run: t.ID, Hops: t.Hops},
+			isReplaced))
 	}
-	for _, k := range c.checks {
-		isReplaced := c.isReplaced(&k.withheld, k.holder, queues[queueName("check", k.t.class)])
-		jobs = append(jobs, c.republish(c.sweep.check(k.t.class, k.t.ID), k.job(), isReplaced))
+	for _, k := range c.verifier.checks {
+		isReplaced := c.isReplaced(&k.withheld, k.holder, waits[queueName("check", k.t.class)])
+		jobs = append(jobs, c.queues.republish(c.sweep.check(k.t.class, k.t.ID), k.job(), isReplaced))
 	}
 	c.lock.Unlock()
 	for _, publish := range jobs {
@@ -78,16 +76,3 @@ func (c *Coordinator) reconcile() {
 
 // mostLeft limits how often in a row runs are not published again because results have come.
 const mostLeft = 5
-
-// publish puts a run into the queue, unless it is there.
-func (c *Coordinator) publish(ctx context.Context, subject string, j job) error {
-	_, err := c.js.Publish(ctx, subject, encode(j))
-	var api *jetstream.APIError
-	if errors.As(err, &api) && api.ErrorCode == onePerSubject {
-		return nil
-	}
-	return err
-}
-
-// onePerSubject is what JetStream says of a message whose subject has one already (JSStreamStoreFailedF).
-const onePerSubject = 10077

@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,77 +23,25 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 	var d done
 	isReport := t != nil && decode(msg.Data(), &d) && d.Run == id // of an execution before, or of no worker's
 	c.hands <- struct{}{}
-	if !c.beside(func() {
+	if !c.background.startFunction(func() {
 		defer func() { <-c.hands }()
 		for isReport && !c.handleResult(&d) {
 			select {
-			case <-c.judges.Done():
+			case <-c.verifier.judges.Done():
 				return
 			case <-time.After(time.Second):
 			}
 		}
-		c.remove(msg)
+		c.queues.removeReport(msg)
 		if isReport {
-			c.drop(&d)
+			c.queues.dropResult(&d)
 		}
 	}) {
 		<-c.hands // the coordinator has ended: it comes again for the one that goes on with the sweep
 	}
 }
 
-// remove takes a report out of its stream.
-func (c *Coordinator) remove(msg jetstream.Msg) {
-	about, err := msg.Metadata()
-	if err != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
-	defer cancel()
-	if s, err := c.js.Stream(ctx, c.sweep.done()); err == nil {
-		s.DeleteMsg(ctx, about.Sequence.Stream)
-	}
-}
-
-// errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
-var errGone = errors.New("what it says to have made is not there")
-
-// drop takes a result that was dealt with out of the store.
-func (c *Coordinator) drop(d *done) {
-	if len(d.Data) == 0 && d.Digest != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
-		defer cancel()
-		c.store.Delete(ctx, d.Digest)
-	}
-}
-
-// fetch is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
-func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
-	if data = d.Data; len(data) == 0 {
-		switch d.Digest {
-		case "":
-			return nil, nil, errGone
-		case remote.Digest(nil):
-			return nil, errors.New("it has made nothing"), nil
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
-		defer cancel()
-		data, err = c.store.GetBytes(ctx, d.Digest)
-		switch {
-		case errors.Is(err, jetstream.ErrObjectNotFound):
-			return nil, nil, errGone
-		case errors.Is(err, jetstream.ErrDigestMismatch):
-			return nil, errors.New("what it has made is damaged"), nil
-		case err != nil:
-			return nil, nil, err
-		}
-	}
-	if remote.Digest(data) != d.Digest {
-		return nil, errors.New("what it has made has another digest than it says"), nil
-	}
-	return data, nil, nil
-}
-
-// handleResult verifies and stores a worker's result. It returns false if the result has to be handled again later.
+// handleResult verifies and stores a result. It returns false if the result has to be handled again later.
 func (c *Coordinator) handleResult(d *done) bool {
 	c.lock.Lock()
 	m, t := c.knownMember(d.Worker, d.Name), c.tasks[d.Run]
@@ -114,7 +61,7 @@ func (c *Coordinator) handleResult(d *done) bool {
 	var wrong error
 	if d.Error == "" && believed {
 		var err error
-		switch data, wrong, err = c.fetch(d); {
+		switch data, wrong, err = c.queues.fetchResult(d); {
 		case errors.Is(err, errGone):
 			d.Error = err.Error()
 		case err != nil:
@@ -129,17 +76,17 @@ func (c *Coordinator) handleResult(d *done) bool {
 	switch {
 	case m.bad != "" || m.isUntrusted(): // reconcile has a run made again: it could be published without end here
 		if d.Check {
-			c.requeue(t, true)
+			c.verifier.requeue(t, true)
 		}
 	case wrong != nil:
-		c.quarantine(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
-		c.requeue(t, d.Check)
+		c.verifier.quarantine(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
+		c.verifier.requeue(t, d.Check)
 	case d.Check:
-		c.compare(t, m, d, data)
+		c.verifier.compare(t, m, d, data)
 	case d.Error != "":
 		c.reported(t, m, d)
 	default:
-		c.made(t, m, d.Digest, data)
+		c.verifier.made(t, m, d.Digest, data)
 	}
 	return true
 }
@@ -151,13 +98,13 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		return
 	}
 	if d.Limit && slices.ContainsFunc(t.errors, func(r complaint) bool { return r.of == m && r.limit }) &&
-		c.others(t.class, t.limited()...) {
+		c.members.hasOther(t.class, t.limited()...) {
 		c.later(t) // it has said so, and others may have more
 		return
 	}
 	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
 	c.journal.note(remote.JournalEntry{Event: remote.Erred, Worker: m.id})
-	if d.Limit && c.others(t.class, t.limited()...) {
+	if d.Limit && c.members.hasOther(t.class, t.limited()...) {
 		c.again(t)
 		return
 	}
@@ -172,17 +119,18 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		c.give(t, outcome{err: errors.New(d.Error)})
 		return
 	}
-	c.beside(func() {
-		data, err := c.make(t)
+	c.background.startFunction(func() {
+		data, err := c.verifier.makeRun(t)
 		c.lock.Lock()
 		defer c.lock.Unlock()
 		switch {
-		case c.judges.Err() != nil || t.over:
+		case c.verifier.judges.Err() != nil || t.over:
 		case err != nil:
 			c.give(t, outcome{err: err})
 		default:
 			for _, r := range t.errors {
-				c.quarantine(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
+				c.verifier.quarantine(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t),
+					firstLine(r.text)))
 			}
 			t.by, t.digest = c.member(c.own, "this process"), remote.Digest(data)
 			c.give(t, outcome{data: data})
@@ -209,9 +157,9 @@ func (t *task) limited() (all []*member) {
 
 // later publishes a run again when other workers have had time to become free. The lock is held.
 func (c *Coordinator) later(t *task) {
-	c.beside(func() {
+	c.background.startFunction(func() {
 		select {
-		case <-c.judges.Done():
+		case <-c.verifier.judges.Done():
 			return
 		case <-time.After(time.Second):
 		}

@@ -32,7 +32,7 @@ type WorkerStatus struct {
 }
 
 // unheard is for how long a worker says nothing before it is thought to be gone.
-func (c *Coordinator) unheard() time.Duration { return max(3*presence, c.patience) }
+func (c *Config) unheard() time.Duration { return max(3*presence, c.patience) }
 
 // report tells how the sweep stands.
 func (c *Coordinator) report() {
@@ -43,9 +43,9 @@ func (c *Coordinator) report() {
 			c.noticeWorker("%s is not heard any more", m.name)
 		}
 	}
-	for _, k := range c.checks {
-		if !k.judging && !c.others(k.t.class, k.not()...) {
-			c.recheck(k)
+	for _, k := range c.verifier.checks {
+		if !k.judging && !c.members.hasOther(k.t.class, k.not()...) {
+			c.verifier.recheck(k)
 		}
 	}
 	s := c.now()

@@ -1,10 +1,7 @@
 package jetstream
 
 import (
-	"context"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A worker that takes a message out of a queue can have the server keep it back: the delay of a negative
@@ -28,44 +25,4 @@ func (c *Coordinator) isReplaced(since *time.Time, holder *member, waits bool) b
 		return true
 	}
 	return false
-}
-
-// waiting returns the queues in which messages wait for a worker.
-func (c *Coordinator) waiting(ctx context.Context) (map[string]bool, error) {
-	c.lock.Lock()
-	classes := c.hello.Classes
-	c.lock.Unlock()
-	queues := map[string]bool{}
-	for _, class := range classes {
-		for _, kind := range []string{"run", "check"} {
-			name := queueName(kind, class)
-			q, err := c.js.Consumer(ctx, c.sweep.runs(), name)
-			if err != nil {
-				return nil, err
-			}
-			queues[name] = q.CachedInfo().NumPending > 0
-		}
-	}
-	return queues, nil
-}
-
-// purge removes the message of a subject from the queue.
-func (c *Coordinator) purge(ctx context.Context, subject string) error {
-	s, err := c.js.Stream(ctx, c.sweep.runs())
-	if err != nil {
-		return err
-	}
-	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
-}
-
-// republish publishes a run or check unless its message is in the queue; with isReplaced it removes that first.
-func (c *Coordinator) republish(subject string, j job, isReplaced bool) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		if isReplaced {
-			if err := c.purge(ctx, subject); err != nil {
-				return err
-			}
-		}
-		return c.publish(ctx, subject, j)
-	}
 }

@@ -37,7 +37,7 @@ func between(l *lab.Network, d labtest.Dumbbell, epoch int64, flows ...traffic.F
 	}
 	return traffic.Config{
 		Flows: flows, Epoch: epoch, Warmup: unit.Second, Duration: 4 * unit.Second,
-		Book: d.Config().Hosts, Do: l.Do,
+		Book: d.Config().Wiring.Hosts, Do: l.Do,
 	}
 }
 

@@ -180,7 +180,7 @@ func TestApply(t *testing.T) {
 		}
 		return s
 	}
-	to := netip.AddrPortFrom(d.Config().Hosts.V4(packet.Addr(labtest.Server+1)), 5001)
+	to := netip.AddrPortFrom(d.Config().Wiring.Hosts.V4(packet.Addr(labtest.Server+1)), 5001)
 
 	plain := settings()
 	if changed := apply(t, l, plain); len(changed[0])+len(changed[1]) > 0 {
@@ -310,7 +310,7 @@ func TestBursts(t *testing.T) {
 		measure := func(segments int) float64 {
 			apply(t, l, Settings{Sender: Host{Segments: segments}})
 			port++
-			to := netip.AddrPortFrom(d.Config().Hosts.V4(packet.Addr(labtest.Server+1)), port)
+			to := netip.AddrPortFrom(d.Config().Wiring.Hosts.V4(packet.Addr(labtest.Server+1)), port)
 			// 10 Mb/s: a packet every 1.2 ms, which takes 61 us on the link.
 			paced := []Option{{"SO_MAX_PACING_RATE", unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, 1_250_000}}
 			near, n := 0.0, 0.0

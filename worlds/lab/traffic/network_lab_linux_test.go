@@ -17,6 +17,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport/udp"
@@ -66,10 +67,10 @@ func network(how string) *lab.Config {
 		},
 	}
 	book := n.Addresses()
-	c := &lab.Config{Wiring: lab.Wiring{Seed: 1, Network: n, Hosts: book, Switches: make([]lab.SwitchConfig,
+	c := &lab.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: book, Switches: make([]wiring.SwitchConfig,
 		len(n.Nodes))}, Lead: lead, Duration: 100 * unit.Second}
-	c.Framing, _ = packet.FramingByName("l2")
-	c.Switches[middle] = lab.SwitchConfig{Routes: dataplane.HostRoutes(book, n.Routes().Paths(middle)),
+	c.Wiring.Framing, _ = packet.FramingByName("l2")
+	c.Wiring.Switches[middle] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, n.Routes().Paths(middle)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}}
@@ -114,7 +115,7 @@ func runInLab(t testing.TB, how string, c Config, before func()) (*Result, *lab.
 	t.Helper()
 	needRoot(t)
 	n := network(how)
-	l, err := lab.Open(n.Network, n.Hosts, n.MTU)
+	l, err := lab.Open(n.Wiring.Network, n.Wiring.Hosts, n.MTU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func runInLab(t testing.TB, how string, c Config, before func()) (*Result, *lab.
 	}
 	defer p.Kill()
 	before()
-	c.Book, c.Do, c.Epoch = n.Hosts, l.Do, p.Epoch+int64(lead/unit.Nanosecond)
+	c.Book, c.Do, c.Epoch = n.Wiring.Hosts, l.Do, p.Epoch+int64(lead/unit.Nanosecond)
 	r, err := Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

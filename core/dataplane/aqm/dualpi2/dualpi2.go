@@ -145,7 +145,7 @@ func (d *Program) Tick(env *dataplane.Env) unit.Time {
 	for i := range d.states {
 		delay := unit.Time(0)
 		for q := range tm.QueueID(2) {
-			if head := env.Port(dataplane.PortID(i)).Queue(q).Head(); head != nil {
+			if head := env.Port(packet.PortID(i)).Queue(q).Head(); head != nil {
 				delay = max(delay, env.Now()-head.Enqueued)
 			}
 		}

@@ -2,6 +2,7 @@ package ecn
 
 import (
 	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -17,7 +18,7 @@ func (k *marker) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 		if n == len(to) {
 			break
 		}
-		to[n] = dataplane.Sample{Port: dataplane.PortID(port), Value: float64(x)}
+		to[n] = dataplane.Sample{Port: packet.PortID(port), Value: float64(x)}
 		n++
 	}
 	return n

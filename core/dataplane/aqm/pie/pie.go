@@ -127,7 +127,7 @@ func (e *Program) Idle() bool { return true }
 // Tick moves all probabilities.
 func (e *Program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
-		s, port, q := &e.states[i], env.Port(dataplane.PortID(i/e.queues)), i%e.queues
+		s, port, q := &e.states[i], env.Port(packet.PortID(i/e.queues)), i%e.queues
 		if q >= port.Queues() { // another port has more
 			continue
 		}

@@ -111,16 +111,16 @@ type Program struct {
 	random   unit.Random
 	seed     uint32
 
-	rates  []estimator        // by port
-	decay  [64]float64        // by periods, what X has kept
-	uplink []uint8            // by port, its tag; noFeedback: a downward port
-	port   []dataplane.PortID // by tag
-	leaf   []int32            // by address, its leaf
-	to     []metric           // by leaf and tag: Congestion-To-Leaf
-	from   []metric           // by leaf and tag: Congestion-From-Leaf
-	turns  []turn             // by leaf
-	levels []uint8            // by tag, for the current choice
-	most   float64            // largest metric
+	rates  []estimator     // by port
+	decay  [64]float64     // by periods, what X has kept
+	uplink []uint8         // by port, its tag; noFeedback: a downward port
+	port   []packet.PortID // by tag
+	leaf   []int32         // by address, its leaf
+	to     []metric        // by leaf and tag: Congestion-To-Leaf
+	from   []metric        // by leaf and tag: Congestion-From-Leaf
+	turns  []turn          // by leaf
+	levels []uint8         // by tag, for the current choice
+	most   float64         // largest metric
 }
 
 // metric is a congestion metric and when it came.
@@ -295,7 +295,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // reaches reports whether an uplink is up and, as far as a leaf has fed back, leads there.
-func (g *Program) reaches(env *dataplane.Env, now unit.Time, leaf int, port dataplane.PortID) bool {
+func (g *Program) reaches(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
 	k := g.uplink[port]
 	if k == noFeedback || env.Port(port).Down() {
 		return false
@@ -321,7 +321,7 @@ func (t *metric) aged(now, age unit.Time) uint8 {
 
 // chooseUplink is §3.5: it takes the uplink with the least maximum of local and remote congestion; among
 // several, the flow's last one, or one at random.
-func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) dataplane.PortID {
+func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
 	to := g.to[leaf*len(g.port):][:len(g.port)]

@@ -30,7 +30,7 @@ type Program struct {
 	draws  int
 	memory int
 	random unit.Random
-	best   [][]dataplane.PortID // by number of the set of ports: what was best, shortest first
+	best   [][]packet.PortID // by number of the set of ports: what was best, shortest first
 	*dataplane.Failover
 }
 
@@ -96,12 +96,12 @@ func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 func (d *Program) draw(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
 
 // remembered returns the memory of a set of ports, which is made once.
-func (d *Program) remembered(ports []dataplane.PortID, set int) []dataplane.PortID {
+func (d *Program) remembered(ports []packet.PortID, set int) []packet.PortID {
 	for set >= len(d.best) {
 		d.best = append(d.best, nil)
 	}
 	if d.best[set] == nil {
-		d.best[set] = append(make([]dataplane.PortID, 0, d.memory), ports[:min(d.memory, len(ports))]...)
+		d.best[set] = append(make([]packet.PortID, 0, d.memory), ports[:min(d.memory, len(ports))]...)
 	}
 	return d.best[set]
 }

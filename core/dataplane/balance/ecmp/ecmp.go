@@ -109,7 +109,7 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 
 // move spreads the flows of a port that is left out over those of ports that are not, evenly: by what of the CRC-16 has
 // not decided yet, or by the hash mixed once more.
-func (e *Program) move(env *dataplane.Env, p *packet.Packet, ports []dataplane.PortID) {
+func (e *Program) move(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
 	live := e.Live(env, ports)
 	n := uint64(len(live))
 	if e.crc != nil {

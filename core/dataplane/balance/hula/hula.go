@@ -132,7 +132,7 @@ type link struct {
 // hop is an entry of the best-hop table.
 type hop struct {
 	at    unit.Time // when it was told last
-	port  dataplane.PortID
+	port  packet.PortID
 	util  uint8
 	known bool
 }
@@ -186,7 +186,7 @@ func (h *Program) Counts() ProbeCounters { return h.counts }
 
 // Best returns the next hop to a ToR and its path's utilisation in 1/255, by the latest probes; ok is
 // false if there were none, or too long ago.
-func (h *Program) Best(now unit.Time, tor int) (port dataplane.PortID, util uint8, ok bool) {
+func (h *Program) Best(now unit.Time, tor int) (port packet.PortID, util uint8, ok bool) {
 	if tor < 0 || tor >= len(h.best) {
 		return 0, 0, false
 	}
@@ -287,7 +287,7 @@ func (h *Program) probe(env *dataplane.Env, p *packet.Packet) bool {
 }
 
 // spread sends a probe out of all these ports but one.
-func (h *Program) spread(env *dataplane.Env, ports []dataplane.PortID, but dataplane.PortID, tor int, util uint8) {
+func (h *Program) spread(env *dataplane.Env, ports []packet.PortID, but packet.PortID, tor int, util uint8) {
 	for _, port := range ports {
 		if port != but {
 			h.counts.Forwarded++
@@ -312,7 +312,7 @@ func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
 }
 
 // send makes a probe, which travels to the neighbour only.
-func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util uint8) {
+func (h *Program) send(env *dataplane.Env, port packet.PortID, tor int, util uint8) {
 	p := env.New()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoOwn, h.version, 1
 	p.Src, p.Dst = h.address, h.address

@@ -90,7 +90,7 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // Normalize forgets flowlets that have ended (dataplane.Normalizer).
 func (l *Program) Normalize(now unit.Time) { l.flowlets.Normalize(now) }
 
-func leads(ports []dataplane.PortID, port dataplane.PortID) bool {
+func leads(ports []packet.PortID, port packet.PortID) bool {
 	for _, x := range ports {
 		if x == port {
 			return true

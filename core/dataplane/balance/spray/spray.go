@@ -133,7 +133,7 @@ func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // take is the port whose turn it is.
-func (s *Program) take(t *turn) dataplane.PortID {
+func (s *Program) take(t *turn) packet.PortID {
 	port := t.ports[t.next]
 	if t.next++; t.next == len(t.ports) {
 		if t.next = 0; s.order == Permutation {

@@ -99,7 +99,7 @@ func (w *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // draw chooses the port of a hash by the weights of ports.
-func (w *Program) draw(ports []dataplane.PortID, hash uint32) dataplane.PortID {
+func (w *Program) draw(ports []packet.PortID, hash uint32) packet.PortID {
 	sum := uint64(0)
 	for _, x := range ports {
 		sum += w.weight[x]

@@ -153,7 +153,7 @@ func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 			line = site.Lines[i]
 		}
 		for set := classes; set != 0; set &= set - 1 {
-			err := p.buffer.Guard(dataplane.PortID(i), uint8(bits.TrailingZeros8(set)), c.room(line), c.trigger(line))
+			err := p.buffer.Guard(packet.PortID(i), uint8(bits.TrailingZeros8(set)), c.room(line), c.trigger(line))
 			if err != nil {
 				return nil, fmt.Errorf("pfc: %w", err)
 			}
@@ -291,7 +291,7 @@ func (p *Program) Booked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer
 }
 
 // stop stops a class of the neighbour at a port.
-func (p *Program) stop(env *dataplane.Env, in dataplane.PortID, class uint8) {
+func (p *Program) stop(env *dataplane.Env, in packet.PortID, class uint8) {
 	p.paused[in] |= 1 << class
 	if p.quanta == 0 {
 		env.Control(in, packet.Pause, class)
@@ -319,7 +319,7 @@ func (p *Program) Stopped(m *packet.Metadata) bool {
 }
 
 // left resumes a stopped class of the neighbour at a port when enough of its packets have left.
-func (p *Program) left(env *dataplane.Env, in dataplane.PortID, class uint8) {
+func (p *Program) left(env *dataplane.Env, in packet.PortID, class uint8) {
 	q := p.buffer.Queue(in, class)
 	if shared := q.Shared(); q.Headroom() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
 		p.paused[in] &^= 1 << class
@@ -334,7 +334,7 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 		if p.next[i] <= env.Now() {
 			p.next[i] = unit.Never
 			for set := p.paused[i]; set != 0; set &= set - 1 {
-				env.Pause(dataplane.PortID(i), uint8(bits.TrailingZeros8(set)), p.quanta)
+				env.Pause(packet.PortID(i), uint8(bits.TrailingZeros8(set)), p.quanta)
 				p.next[i] = env.Now() + p.renewal[i]
 			}
 		}

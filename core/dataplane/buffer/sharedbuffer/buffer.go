@@ -118,7 +118,7 @@ func (b *Buffer) Settled() bool { return b.settled }
 
 // Guard has PFC protect an ingress queue, with this headroom and a trigger. It fails when the shared part
 // would be used up.
-func (b *Buffer) Guard(in dataplane.PortID, class uint8, room unit.Bytes, t Trigger) error {
+func (b *Buffer) Guard(in packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.settled {
 		if b.shared -= room; b.shared <= 0 {
 			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)",
@@ -132,7 +132,7 @@ func (b *Buffer) Guard(in dataplane.PortID, class uint8, room unit.Bytes, t Trig
 }
 
 // Queue returns the ingress queue of a port and a class.
-func (b *Buffer) Queue(in dataplane.PortID, class uint8) *Queue {
+func (b *Buffer) Queue(in packet.PortID, class uint8) *Queue {
 	return &b.queues[int(class%tm.Classes)*b.ports+min(int(in), b.ports-1)] // NoPort: made here
 }
 

@@ -199,7 +199,7 @@ func FuzzBuffer(f *testing.F) {
 		if b.SetSize(sharedbuffer.Config{Size: unit.Bytes(size), Reserved: unit.Bytes(reserved), Classes: 2}) != nil {
 			return
 		}
-		for in := range dataplane.PortID(2) {
+		for in := range packet.PortID(2) {
 			if b.Guard(in, 1, unit.Bytes(room), sharedbuffer.Trigger{Share: float64(share) / 64}) != nil {
 				return
 			}
@@ -209,7 +209,7 @@ func FuzzBuffer(f *testing.F) {
 		for range 2000 {
 			if random.IntN(5) < 3 {
 				p := &packet.Packet{Size: int32(64 + random.IntN(1500))}
-				p.Meta.In, p.Meta.Class = dataplane.PortID(random.IntN(4)), uint8(random.IntN(4))
+				p.Meta.In, p.Meta.Class = packet.PortID(random.IntN(4)), uint8(random.IntN(4))
 				if p.Meta.In == 3 {
 					p.Meta.In = packet.NoPort
 				}

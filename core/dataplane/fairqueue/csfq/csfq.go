@@ -205,4 +205,4 @@ func (p *PortState) Overflow(share, most float64) {
 }
 
 // Port returns what is kept of a port, for tests.
-func (x *Program) Port(out dataplane.PortID) *PortState { return &x.ports[out] }
+func (x *Program) Port(out packet.PortID) *PortState { return &x.ports[out] }

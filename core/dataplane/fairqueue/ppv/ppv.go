@@ -234,6 +234,6 @@ func (x *Program) EvictAddress(a packet.Addr) {
 }
 
 // Threshold is the rank above which a port drops, and the share of those at it, for tests.
-func (x *Program) Threshold(out dataplane.PortID) (rank uint32, part float64) {
+func (x *Program) Threshold(out packet.PortID) (rank uint32, part float64) {
 	return x.ports[out].threshold, x.ports[out].part
 }

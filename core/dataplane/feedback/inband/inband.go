@@ -314,7 +314,7 @@ func length(p *packet.Packet) int32 {
 
 // class turns the port's snapshot into that of the packet's class: its queue, its bytes, and its share of the rate
 // (draft-miao §9.4), with its part of the queues in strict priority.
-func (t *Program) class(env *dataplane.Env, m *dataplane.Metadata, h *telemetry.Hop) {
+func (t *Program) class(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop) {
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	c := &x.classes[m.Queue]
 	h.TxBytes = c.txBytes
@@ -333,7 +333,7 @@ func (t *Program) class(env *dataplane.Env, m *dataplane.Metadata, h *telemetry.
 
 // count counts a packet that leaves, with so many bytes, in the records of its class and of those that it precedes in
 // strict priority.
-func (t *Program) count(env *dataplane.Env, m *dataplane.Metadata, bytes uint64) {
+func (t *Program) count(env *dataplane.Env, m *packet.Metadata, bytes uint64) {
 	x, out, now := &t.ports[m.Out], env.Port(m.Out), env.Now()
 	c := &x.classes[m.Queue]
 	c.left = now

@@ -78,7 +78,7 @@ func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 			if n == len(to) {
 				return n
 			}
-			to[n] = dataplane.Sample{Metric: metric, Port: dataplane.PortID(port), Value: float64(x)}
+			to[n] = dataplane.Sample{Metric: metric, Port: packet.PortID(port), Value: float64(x)}
 			n++
 		}
 	}
