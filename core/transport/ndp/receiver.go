@@ -133,7 +133,7 @@ func (r *Receiver) NextSend() unit.Time {
 	if r.queue.head() != &r.member {
 		return t
 	}
-	return min(t, r.queue.at)
+	return min(t, r.queue.pacer.Next())
 }
 
 // Emit sends an answer that the NIC has made, or a PULL: its number, which counts the flow's, as sequence number. One
@@ -151,15 +151,12 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 
 // Rescheduled names the flow whose turn it is, when that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
-	if !r.queue.rescheduled {
-		return 0, false
+	if r.queue.pacer.TakeChange() {
+		if m := r.queue.head(); m != nil {
+			return m.flow, true
+		}
 	}
-	r.queue.rescheduled = false
-	m := r.queue.head()
-	if m == nil {
-		return 0, false
-	}
-	return m.flow, true
+	return 0, false
 }
 
 // NextTimer is never: what is lost is the sender's to find.
