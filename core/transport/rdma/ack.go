@@ -168,8 +168,13 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 
 // enter changes the state of recovery until what is sent so far is acknowledged.
 func (s *Sender) enter(now unit.Time, state cc.State, l cc.Loss) {
+	s.control.Enter(now, state, s.top, s.countLoss(l))
+}
+
+// countLoss returns l with the sender's counts.
+func (s *Sender) countLoss(l cc.Loss) cc.Loss {
 	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
-	s.control.Enter(now, state, s.top, l)
+	return l
 }
 
 // conclude lets the controller decide about an acknowledgement.

@@ -44,20 +44,12 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if x == nil || p.Ack != int64(x.number) {
 		return false
 	}
-	told := cc.Notice{Kind: cc.NackNotice, Seq: s.seq(first), Supply: n.Supply, Demand: n.Demand}
 	if n.Cause == packet.CauseElephant {
 		if x.flags&throttled != 0 || n.Lost != 0 || n.Spans != 0 {
 			return false
 		}
 		x.flags |= throttled
-		s.control.Notify(now, told)
-		if s.control.State == cc.Open && s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
-			before := s.control.Decision
-			s.enter(now, cc.Reduced, cc.Loss{Kind: cc.Warned})
-			if s.control.Decision.Window >= before.Window && s.control.Decision.Rate >= before.Rate {
-				s.control.Gate.Vain() // DCTCP without a history of marks, or without an answer to them: losses still reduce
-			}
-		}
+		s.control.Warn(now, s.acceptNack(n, first, 0, 0))
 		return true
 	}
 	if x.flags&nacked != 0 || int64(n.Lost) != s.bytes(first) {
@@ -67,23 +59,26 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if s.paths != nil {
 		s.paths.alive(now, s.paths.now)
 	}
-	lost := s.confirmLoss(first, x)
-	told.Lost = unit.Bytes(n.Lost)
+	lost, bytes := s.confirmLoss(first, x), unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {
 		m := s.number(p.Seq+int64(span.Offset), s.una)
 		if y := s.out(m); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
 			again = again || y.flags&resent != 0
 			lost += s.confirmLoss(m, y)
-			told.Lost += unit.Bytes(span.Lost)
+			bytes += unit.Bytes(span.Lost)
 		}
 	}
 	s.lostTotal += int64(lost)
-	s.control.Notify(now, told)
-	if s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
-		s.enter(now, cc.Recovery, cc.Loss{Kind: s.control.NackLoss(), Lost: lost})
-	}
+	s.control.LoseByNack(now, s.acceptNack(n, first, bytes, lost))
 	s.hold.Nacked(now, s.nackRTT(), again, n.Supply, s.payload)
 	return true
+}
+
+// acceptNack returns NACK n of packet first for the controller. It reports so many bytes as gone, in packets of which
+// lost are found lost.
+func (s *Sender) acceptNack(n *packet.Notification, first int64, bytes unit.Bytes, lost int) transport.AcceptedNack {
+	return transport.AcceptedNack{Notice: transport.NackNotice(n, s.seq(first), bytes), Sent: s.at(first).at,
+		RTT: s.timer.RTT(), UpTo: s.top, Loss: s.countLoss(cc.Loss{Lost: lost})}
 }
 
 // confirmLoss takes packet n for lost on the network's word, which holds for its last transmission

@@ -155,7 +155,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	c.ReportDelay = c.reportDelay(&f.Path)
 	headers += packet.EthernetHeader
 	s := &ControlledSender{flow: f, config: c, requester: asker, headers: headers,
-		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss},
+		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss, ShutsGate: true},
 		datagrams: datagrams{total: math.MaxInt64}, timerAt: unit.Never,
 		hash:  packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
 		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.RTOMin, First: transport.FirstTimeout(f.Path.BaseRTT)}}
@@ -416,8 +416,13 @@ func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 
 // enter changes the state of recovery until what is sent so far is not in flight.
 func (s *ControlledSender) enter(now unit.Time, state cc.State, l cc.Loss) {
+	s.control.Enter(now, state, s.next, s.countLoss(l))
+}
+
+// countLoss returns l with the sender's counts.
+func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
-	s.control.Enter(now, state, s.next, l)
+	return l
 }
 
 // Advance writes off what is out when no report comes.
