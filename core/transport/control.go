@@ -23,9 +23,9 @@ type Control struct {
 	ShutsGate bool
 }
 
-// Decide reads the controller's decision. A sender calls it after each call into the controller, which the other methods
-// do themselves. A new rate moves the pending send: the gap after the latest packet becomes the gap at the new rate
-// (HPCC simulator, with HPCC and PINT), unless KeepsNext.
+// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods do
+// so themselves. A new rate moves the pending send: the gap after the latest packet becomes the gap at the new rate (HPCC
+// simulator, with HPCC and PINT), unless KeepsNext.
 func (c *Control) Decide() {
 	old := c.Decision.Rate
 	c.Decision = c.Controller.Decision()
@@ -94,8 +94,8 @@ func NackNotice(n *packet.Notification, seq int64, lost unit.Bytes) cc.Notice {
 }
 
 // Warn handles a NACK that reports no loss: the flow is an elephant. It notifies the controller. In the state Open it
-// also reduces, once a round trip. A controller may reduce neither its window nor its rate then, such as DCTCP without a
-// history of marks. The gate stays open in that case, so that losses still reduce, unless ShutsGate.
+// also reduces, once a round trip. A controller may reduce neither its window nor its rate then, such as DCTCP without
+// a history of marks. The gate stays open in that case, so that losses still reduce, unless ShutsGate.
 func (c *Control) Warn(now unit.Time, n AcceptedNack) {
 	c.Notify(now, n.Notice)
 	if c.State != cc.Open || !c.AllowsReduction(now, n.Sent, n.RTT) {

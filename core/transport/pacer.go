@@ -35,8 +35,8 @@ func (p *Pacer) Extend(now, gap unit.Time) {
 	p.next = max(now, p.next) + gap
 }
 
-// ChangeRate moves Next when the rate changes from old. With Record the gap is computed again. With Extend the gap after
-// the latest packet changes in proportion, in float64, unless one of the rates is 0.
+// ChangeRate moves Next when the rate changes from old. With Record the gap is computed again. With Extend the gap
+// after the latest packet changes in proportion, in float64, unless one of the rates is 0.
 func (p *Pacer) ChangeRate(old, rate unit.Rate) {
 	switch {
 	case !p.Extends:

@@ -2,9 +2,10 @@ package transport
 
 import "weir/core/unit"
 
-// PullPacer spaces the packets with which a receiving host asks its senders for more (PULLs: NDP §3.2, and RCCC of UEC htsim). The
-// host's flows share it: after a PULL there is a gap, as long as the host's link takes for what that PULL asks for. It
-// has the times only; which flow is next is the transport's. The zero PullPacer lets the first PULL go at once.
+// PullPacer spaces the packets with which a receiving host asks its senders for more (PULLs: NDP §3.2, and RCCC of UEC
+// htsim). The host's flows share it: after a PULL there is a gap, as long as the host's link takes for what that PULL
+// asks for. It has the times only; the transport selects the next flow. The zero PullPacer lets the first PULL go at
+// once.
 type PullPacer struct {
 	next    unit.Time
 	changed bool

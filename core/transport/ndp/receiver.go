@@ -47,9 +47,12 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 // counts a packet when it comes, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Expected is the first byte that has not come. Nacks is how many were sent.
+// Expected returns the first byte that has not arrived, from 0.
 func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
-func (r *Receiver) Nacks() int64    { return r.nacks }
+
+// Nacks returns the number of NACKs since the start, one for each header that arrived without its payload and before
+// it.
+func (r *Receiver) Nacks() int64 { return r.nacks }
 
 // Receive takes a data packet or what is left of it, and makes its ACK or NACK of it.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {

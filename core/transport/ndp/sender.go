@@ -104,9 +104,11 @@ const firstRing = 64
 // Finished is when the last byte was acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// Timeouts is how often a timer had to help. Returned is how many headers switches have
-// sent back.
+// Timeouts returns the number of expiries of the retransmission timer since the start, and of probes that proved a
+// loss.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
+
+// Returned returns the number of headers that switches have sent back and that were of packets in flight.
 func (s *Sender) Returned() int64 { return s.bounced }
 
 // Gauge is the first window, in payload, and what is in flight: there is no other window,

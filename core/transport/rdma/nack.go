@@ -44,12 +44,15 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if x == nil || p.Ack != int64(x.number) {
 		return false
 	}
+	accepted := transport.AcceptedNack{Notice: transport.NackNotice(n, s.seq(first), 0), Sent: x.at,
+		RTT: s.timer.RTT(), UpTo: s.top}
 	if n.Cause == packet.CauseElephant {
 		if x.flags&throttled != 0 || n.Lost != 0 || n.Spans != 0 {
 			return false
 		}
 		x.flags |= throttled
-		s.control.Warn(now, s.acceptNack(n, first, 0, 0))
+		accepted.Loss = s.countLoss(cc.Loss{}, s.seq(s.top))
+		s.control.Warn(now, accepted)
 		return true
 	}
 	if x.flags&nacked != 0 || int64(n.Lost) != s.bytes(first) {
@@ -59,26 +62,21 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if s.paths != nil {
 		s.paths.alive(now, s.paths.now)
 	}
-	lost, bytes := s.confirmLoss(first, x), unit.Bytes(n.Lost)
+	lost := s.confirmLoss(first, x)
+	accepted.Notice.Lost = unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {
 		m := s.number(p.Seq+int64(span.Offset), s.una)
 		if y := s.out(m); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
 			again = again || y.flags&resent != 0
 			lost += s.confirmLoss(m, y)
-			bytes += unit.Bytes(span.Lost)
+			accepted.Notice.Lost += unit.Bytes(span.Lost)
 		}
 	}
 	s.lostTotal += int64(lost)
-	s.control.LoseByNack(now, s.acceptNack(n, first, bytes, lost))
+	accepted.Loss = s.countLoss(cc.Loss{Lost: lost}, s.seq(s.top))
+	s.control.LoseByNack(now, accepted)
 	s.hold.Nacked(now, s.nackRTT(), again, n.Supply, s.payload)
 	return true
-}
-
-// acceptNack returns NACK n of packet first for the controller. It reports so many bytes as gone, in packets of which
-// lost are found lost.
-func (s *Sender) acceptNack(n *packet.Notification, first int64, bytes unit.Bytes, lost int) transport.AcceptedNack {
-	return transport.AcceptedNack{Notice: transport.NackNotice(n, s.seq(first), bytes), Sent: s.at(first).at,
-		RTT: s.timer.RTT(), UpTo: s.top, Loss: s.countLoss(cc.Loss{Lost: lost})}
 }
 
 // confirmLoss takes packet n for lost on the network's word, which holds for its last transmission

@@ -163,7 +163,8 @@ func TestNackSpans(t *testing.T) {
 		at(9 + i).sent = base.sent // within a tick
 	}
 	var told []cc.Notice
-	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, notice: func(n cc.Notice) { told = append(told, n) }}
+	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller,
+		notice: func(n cc.Notice) { told = append(told, n) }}
 	w.s.Receive(w.now, nackOf(sentAs(w, base), n))
 	w.s.check(t, w.now)
 	if w.s.lostOut != 3 || at(9).flags&nacked == 0 || base.flags&nacked == 0 || at(11).flags&nacked == 0 {
@@ -441,9 +442,10 @@ func TestNackRules(t *testing.T) {
 	// With nacks: resend a controller hears of no loss, and of no end of one.
 	w = newPipe(t, "cubic", 69*1448, func(c *Config) { c.Nacks = transport.NacksResend })
 	told, last := 0, ""
-	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, notice: func(cc.Notice) { told++ }, loss: func(l cc.Loss) {
-		last = l.Kind.String()
-	}}
+	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, notice: func(cc.Notice) { told++ },
+		loss: func(l cc.Loss) {
+			last = l.Kind.String()
+		}}
 	w.nackDrops(ms)
 	w.onData = numbered(func(n int, _ *packet.Packet) bool { return n == 5 || n == 30 })
 	if w.run(unit.Second); told != 2 || last != "" || w.s.counters.Finished == unit.Never {

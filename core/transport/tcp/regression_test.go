@@ -324,7 +324,8 @@ func TestProbeDoesNotUndo(t *testing.T) {
 		return true, 0
 	}
 	undone := false
-	watch := &lossSpy{Controller: w.s.control.Controller, seen: func(l cc.Loss) { undone = undone || l.Kind == cc.Spurious }}
+	watch := &lossSpy{Controller: w.s.control.Controller,
+		seen: func(l cc.Loss) { undone = undone || l.Kind == cc.Spurious }}
 	w.s.control.Controller = watch
 	w.run(5 * unit.Second)
 	t.Log("retransmitted", w.s.counters.Retransmitted, "drops", w.drops)

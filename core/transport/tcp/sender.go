@@ -145,20 +145,27 @@ func (s *Sender) Abandoned() bool { return s.phase == closed && s.counters.Finis
 // returned.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// State is the state of recovery, Window the congestion window in packets, InFlight
-// what is in flight, PeerWindow the receiver's window in bytes, which ACKs that switches change or
-// make set too (snd_wnd), and SRTT the smoothed RTT: what Linux shows in TCP_INFO.
-func (s *Sender) State() cc.State        { return s.state }
-func (s *Sender) Window() int            { return s.cwnd() }
-func (s *Sender) InFlight() int          { return s.inFlight() }
-func (s *Sender) PeerWindow() unit.Bytes { return unit.Bytes(s.peer.window) }
-func (s *Sender) SRTT() unit.Time        { return s.rtt.smoothed() }
+// State returns the state of recovery (TCP_INFO: tcpi_ca_state).
+func (s *Sender) State() cc.State { return s.state }
 
-// Gauge is the same in bytes, with sk_pacing_rate.
+// Window returns the congestion window in segments, at least 1 (tcpi_snd_cwnd).
+func (s *Sender) Window() int { return s.cwnd() }
+
+// InFlight returns the number of segments in flight, as tcp_packets_in_flight counts them.
+func (s *Sender) InFlight() int { return s.inFlight() }
+
+// PeerWindow returns the receiver's window in bytes (snd_wnd). ACKs that switches change or make set it, too.
+func (s *Sender) PeerWindow() unit.Bytes { return unit.Bytes(s.peer.window) }
+
+// SRTT returns the smoothed round-trip time (tcpi_rtt); 0: none was measured.
+func (s *Sender) SRTT() unit.Time { return s.rtt.smoothed() }
+
+// Gauge returns the congestion window and what is in flight in bytes of payload, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss),
 		InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
-		Rate:     unit.Rate(s.pacingRate() * 8), Derived: s.control.Decision.Rate == 0, RTT: s.SRTT(), Delivery: s.deliveryRate()}
+		Rate:     unit.Rate(s.pacingRate() * 8), Derived: s.control.Decision.Rate == 0, RTT: s.SRTT(),
+		Delivery: s.deliveryRate()}
 }
 
 // deliveryRate is tcp_compute_delivery_rate.
@@ -169,6 +176,7 @@ func (s *Sender) deliveryRate() unit.Rate {
 	return unit.Rate(float64(s.rated.Packets) * float64(s.mss) * 8 / s.rated.Interval.Seconds())
 }
 
+// Timeouts returns the number of retransmission timeouts since the start.
 func (s *Sender) Timeouts() int64 { return s.rto.timeouts }
 
 // changeState tells the controller of a change of state.

@@ -225,10 +225,14 @@ type prober struct {
 	silentBelow int64     // next then
 }
 
-// State is the state of recovery; InFlight and Lost count datagrams.
+// State returns the state of recovery.
 func (s *ControlledSender) State() cc.State { return s.control.State }
+
+// InFlight returns the number of datagrams that are sent and neither overtaken by a reported one nor known to be lost.
 func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
-func (s *ControlledSender) Lost() int64     { return s.lost }
+
+// Lost returns the number of datagrams that reports or NACKs show to be lost, without those that a timeout wrote off.
+func (s *ControlledSender) Lost() int64 { return s.lost }
 
 // Timeouts counts how often no report came in time.
 func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }

@@ -68,8 +68,9 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 	return true
 }
 
-// acceptNack returns NACK n of datagram first for the controller. It reports so many bytes in lost datagrams as gone. The
-// sender does not store when a datagram was sent: any NACK counts as one of a datagram that is sent now.
+// acceptNack returns NACK n of datagram first for the controller. It reports the loss of some datagrams, with so many
+// bytes in all. The sender does not store when a datagram was sent: any NACK counts as one of a datagram that is sent
+// now.
 func (s *ControlledSender) acceptNack(now unit.Time, n *packet.Notification, first int64, bytes unit.Bytes,
 	lost int) transport.AcceptedNack {
 	return transport.AcceptedNack{Notice: transport.NackNotice(n, first*int64(s.flow.Payload), bytes), Sent: now,
