@@ -210,7 +210,7 @@ func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 
 // offered is how many packets a round trip the switch's supply is, of whole frames; 0: not known.
 func (s *Sender) offered(supply unit.Rate) int {
-	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + ipHeader(s.flow.Version) + packet.EthernetHeader
+	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + packet.IPHeader(s.flow.Version) + packet.EthernetHeader
 	return int(float64(supply) * s.roundTrip().Seconds() / 8 / float64(frame))
 }
 

@@ -128,10 +128,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	case f.Size < 0:
 		return nil, nil, fmt.Errorf("transport udp_controlled: a size of %d bytes", f.Size)
 	}
-	headers := int32(packet.UDPHeader + packet.IPv4Header)
-	if f.Version == 6 {
-		headers = packet.UDPHeader + packet.IPv6Header
-	}
+	headers := packet.UDPHeader + packet.IPHeader(f.Version)
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random,
 		Path: f.Path, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCConfig)
