@@ -82,6 +82,7 @@ const (
 	Timeout                // after a retransmission timeout
 )
 
+// String returns the state in lower case, such as "recovery". It panics for a value that is not one of the states.
 func (s RecoveryState) String() string {
 	return [...]string{"open", "disorder", "reduced", "recovery", "timeout"}[s]
 }
@@ -220,6 +221,8 @@ const (
 	Idled
 )
 
+// String returns the kind in lower case with hyphens, such as "fast-recovery". It panics for a value that is not one of
+// the kinds.
 func (k LossKind) String() string {
 	return [...]string{"fast-recovery", "loss-in-reduction", "ecn-echo", "warned", "timeout", "spurious", "recovered",
 		"idled"}[k]

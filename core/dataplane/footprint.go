@@ -31,6 +31,7 @@ const (
 	InControl
 )
 
+// String returns "ingress", "manager", "egress" or "control"; "unknown" for any other value.
 func (g Gress) String() string {
 	if g <= InControl {
 		return [...]string{"ingress", "manager", "egress", "control"}[g]
@@ -61,6 +62,7 @@ const (
 	MatchSelector
 )
 
+// String returns P4's name of the kind, "exact", "lpm" or "ternary", or "selector"; "unknown" for any other value.
 func (m Match) String() string {
 	if m <= MatchSelector {
 		return [...]string{"exact", "lpm", "ternary", "selector"}[m]
@@ -134,6 +136,8 @@ var operations = [...]struct{ name, section string }{
 	ShiftAdding:    {"adds shifted numbers", ""},
 }
 
+// String returns what a program with the operation does, as a verb in the third person, such as "divides"; "unknown"
+// for any other value.
 func (k OperationKind) String() string {
 	if int(k) < len(operations) {
 		return operations[k].name

@@ -16,6 +16,7 @@ const (
 	Red
 )
 
+// String returns "green", "yellow" or "red"; "red" also for any value above Red.
 func (c Colour) String() string { return [...]string{"green", "yellow", "red"}[min(c, Red)] }
 
 // bucket holds tokens: bytes, or packets for meters of packet rates. It earns

@@ -126,6 +126,7 @@ var reasonNames = [Reasons]string{
 	"not expected",
 }
 
+// String returns the reason in lower case, such as "queue bytes"; "unknown" for Reasons and above.
 func (r Reason) String() string {
 	if r < Reasons {
 		return reasonNames[r]

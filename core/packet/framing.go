@@ -70,6 +70,14 @@ const (
 	TCPHeader      = 20
 )
 
+// IPHeader returns the bytes of the header of an IP version, without options: IPv6's for 6, IPv4's for any other one.
+func IPHeader(version uint8) int32 {
+	if version == 6 {
+		return IPv6Header
+	}
+	return IPv4Header
+}
+
 // Frame returns the bytes of a frame with this payload behind real headers of
 // headers bytes (Ethernet to transport, extensions included). data says that it
 // carries payload for its flow, which matters only to fixed profiles.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"weir/core/cc"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -17,15 +18,19 @@ type Control struct {
 	Recover int64 // the state ends when the sender's acknowledged numbers reach it
 	Gate    NackGate
 	Reduces bool // NACKs of switches are losses (NacksLoss)
+
+	// ShutsGate: a warning shuts the gate even if the controller does not reduce (Warn).
+	ShutsGate bool
 }
 
-// Decide reads the controller's decision. A new rate moves the pending send: the gap after the latest packet becomes
-// the gap at the new rate (HPCC simulator, with HPCC and PINT), unless KeepsNext.
+// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods do
+// so themselves. A new rate moves the pending send: the gap after the latest packet becomes the gap at the new rate (HPCC
+// simulator, with HPCC and PINT), unless KeepsNext.
 func (c *Control) Decide() {
 	old := c.Decision.Rate
 	c.Decision = c.Controller.Decision()
 	if c.Decision.Rate != old && !c.KeepsNext {
-		c.Pacer.SetRate(c.Decision.Rate)
+		c.Pacer.ChangeRate(old, c.Decision.Rate)
 	}
 }
 
@@ -50,6 +55,11 @@ func (c *Control) Enter(now unit.Time, state cc.RecoveryState, upTo int64, l cc.
 	if l.Kind != cc.Recovered {
 		c.Gate.Note(now)
 	}
+	c.Lose(now, l)
+}
+
+// Lose passes l to the controller, and leaves the state of recovery as it is.
+func (c *Control) Lose(now unit.Time, l cc.Loss) {
 	c.Controller.OnLoss(now, l)
 	c.Decide()
 }
@@ -66,6 +76,46 @@ func (c *Control) NackLoss() cc.LossKind {
 		return cc.LossInReduction
 	}
 	return cc.FastRecovery
+}
+
+// AcceptedNack is a NACK of the network that a sender has accepted: it is about a packet in flight.
+type AcceptedNack struct {
+	Notice cc.Notice // for the controller (NackNotice)
+	Sent   unit.Time // when the packet was sent
+	RTT    unit.Time // round-trip time of the flow; 0: unknown
+	UpTo   int64     // number that ends the state if the NACK reduces (Control.Recover)
+	Loss   cc.Loss   // the sender's counts, with the losses that the NACK reports; Control sets Kind
+}
+
+// NackNotice returns what the controller is notified of by NACK n of the packet at sequence number seq, which reports
+// lost bytes of payload as lost.
+func NackNotice(n *packet.Notification, seq int64, lost unit.Bytes) cc.Notice {
+	return cc.Notice{Kind: cc.NackNotice, Seq: seq, Lost: lost, Supply: n.Supply, Demand: n.Demand}
+}
+
+// Warn handles a NACK that reports no loss: the flow is an elephant. It notifies the controller. In the state Open it
+// also reduces, once a round trip. A controller may reduce neither its window nor its rate then, such as DCTCP without
+// a history of marks. The gate stays open in that case, so that losses still reduce, unless ShutsGate.
+func (c *Control) Warn(now unit.Time, n AcceptedNack) {
+	c.Notify(now, n.Notice)
+	if c.State != cc.Open || !c.AllowsReduction(now, n.Sent, n.RTT) {
+		return
+	}
+	before := c.Decision
+	n.Loss.Kind = cc.Warned
+	c.Enter(now, cc.Reduced, n.UpTo, n.Loss)
+	if c.Decision.Window >= before.Window && c.Decision.Rate >= before.Rate && !c.ShutsGate {
+		c.Gate.Reopen()
+	}
+}
+
+// LoseByNack handles a NACK that reports losses: it notifies the controller and reduces, once a round trip.
+func (c *Control) LoseByNack(now unit.Time, n AcceptedNack) {
+	c.Notify(now, n.Notice)
+	if c.AllowsReduction(now, n.Sent, n.RTT) {
+		n.Loss.Kind = c.NackLoss()
+		c.Enter(now, cc.Recovery, n.UpTo, n.Loss)
+	}
 }
 
 // Status returns the window and rate with what is in flight, as a sender shows them.

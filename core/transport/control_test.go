@@ -106,3 +106,70 @@ func TestControl_ReductionsByNacks(t *testing.T) {
 		t.Errorf("calls %v, want %s", k.log, want)
 	}
 }
+
+// reducing is a controller that halves its window by each loss, if it reduces.
+type reducing struct {
+	scripted
+	reduces bool
+}
+
+func (c *reducing) OnLoss(now unit.Time, l cc.Loss) {
+	if c.scripted.OnLoss(now, l); c.reduces {
+		c.decision.Window /= 2
+	}
+}
+
+// A warning that the controller does not respond to leaves the gate open for losses, unless ShutsGate.
+func TestControl_WarningLeavesGateOpen(t *testing.T) {
+	const rtt = 100
+	for _, x := range []struct {
+		reduces, shuts bool
+		want           string
+	}{
+		{false, false, fmt.Sprintf("loss %v", cc.LossInReduction)}, {true, false, ""}, {false, true, ""}, {true, true, ""},
+	} {
+		k := &reducing{scripted{decision: cc.Decision{Window: 1000, NextTimer: unit.Never}}, x.reduces}
+		c := Control{Controller: k, Reduces: true, ShutsGate: x.shuts}
+		c.Decide()
+		n := AcceptedNack{Notice: cc.Notice{Kind: cc.NackNotice}, Sent: 1000, RTT: rtt, UpTo: 7}
+		c.Warn(1000, n)
+		if c.State != cc.Reduced || c.Recover != 7 {
+			t.Fatalf("%+v: %v up to %d after a warning", x, c.State, c.Recover)
+		}
+		k.log = nil
+		n.Sent = 1050
+		c.LoseByNack(1050, n)
+		want := fmt.Sprintf("[notice %v]", cc.NackNotice)
+		if x.want != "" {
+			want = fmt.Sprintf("[notice %v %s]", cc.NackNotice, x.want)
+		}
+		if fmt.Sprint(k.log) != want {
+			t.Errorf("%+v: calls %v, want %s", x, k.log, want)
+		}
+		if c.Warn(5000, n); (c.State == cc.Recovery) != (x.want != "") {
+			t.Errorf("%+v: %v after a loss and a warning", x, c.State)
+		}
+	}
+}
+
+// With Extend the gap after the latest packet follows the rate in proportion, unless a rate is missing.
+func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
+	p := Pacer{Extends: true}
+	p.Extend(100, 40)
+	p.Extend(120, 40) // before Next: its gap begins then
+	if p.Last != 120 || p.Next() != 180 {
+		t.Fatalf("sent at %v, the next packet goes at %v, want 120 and 180", p.Last, p.Next())
+	}
+	for _, x := range []struct {
+		old, rate unit.Rate
+		want      unit.Time
+	}{{0, 4, 180}, {4, 0, 180}, {4, 8, 150}, {8, 4, 180}, {4, 1, 360}} {
+		if p.ChangeRate(x.old, x.rate); p.Next() != x.want {
+			t.Errorf("from %d to %d b/s: the next packet goes at %v, want %v", x.old, x.rate, p.Next(), x.want)
+		}
+	}
+	p.Last = p.Next() + 1
+	if p.ChangeRate(1, 8); p.Next() != 360 {
+		t.Errorf("a gap that is over moves to %v", p.Next())
+	}
+}

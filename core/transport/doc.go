@@ -23,13 +23,16 @@
 // packet for lost, what it sends next, what it allows in flight.
 //
 //	packets of a window, by number             Ring               TestRing_KeepsEntriesWhileItGrows, TestRing_Renew
-//	their transmissions, by time               Flights            TestFlights_InOrderOfTime
+//	their transmissions, by time               Flights            TestFlights_InOrderOfTime, TestFlights_OldestLive
 //	packets that have arrived, SACK            Arrivals, Bitmap   TestArrivals_MatchesMap, TestBitmap_Remove
 //	RFC 6298 timeout, floors, backoff          RTO, RoundTrip     TestRTO_Timeout, TestRoundTrip, TestBackOff
 //	pacing, HPCC simulator: a new rate         Pacer, Control     TestControl_NewRateMovesPendingSend, TestPacer_Limits
+//	… with gaps of the sender's own            Pacer              TestPacer_ExtendedGapFollowsRate
 //	state of recovery, one reduction a trip    Control, NackGate  TestControl_ReductionsByNacks, TestNackGate
+//	reaction to warnings and NACKs of losses   Control            TestControl_WarningLeavesGateOpen
 //	hold-off after NACKs                       NACKPacer          TestNACKPacerConserves, TestNACKPacerGap
 //	draft-cheng-iccrg-delivery-rate-estimation Deliveries         TestDeliveries_Sample
+//	receivers: pacing of PULLs (NDP §3.2)      PullPacer          TestPullPacer
 //
 //	part                rdma  udp_controlled  ndp  uet  window  tcp
 //	Ring                yes   notices only    yes  yes  no      a list of segments, which may be cut
@@ -37,7 +40,9 @@
 //	Arrivals            yes   no              yes  yes  no      ranges of bytes
 //	RTO, RoundTrip      yes   yes             yes  yes  yes     BackOff only: Linux takes the maximum of deviations
 //	LossTimer           yes   yes             yes  no   no      tail loss probes of RFC 8985
-//	Control, Pacer      yes   yes             no   no   no      rates in float64, as Linux rounds them
+//	Control, Pacer      yes   yes             no   no   no      gaps in float64, as Linux rounds them
+//	… Warn, LoseByNack  yes   gate stays shut no   no   no      its own state of recovery, with PRR
 //	NackGate, NACKPacer yes   yes             no   no   no      yes
 //	Deliveries          yes   no              no   no   no      yes
+//	PullPacer           no    no              yes  yes  no      no
 package transport

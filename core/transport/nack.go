@@ -56,5 +56,8 @@ func (g *NackGate) Reduce(now, sent, rtt unit.Time) bool {
 // Note takes note of a reduction at now that has another reason.
 func (g *NackGate) Note(now unit.Time) { g.last, g.shut = now, true }
 
-// Vain takes the last reduction back: the controller was told, and did not reduce.
-func (g *NackGate) Vain() { g.shut = false }
+// Last returns when the latest reduction was; 0: there was none.
+func (g *NackGate) Last() unit.Time { return g.last }
+
+// Reopen takes the latest reduction back: the controller was notified, and did not reduce.
+func (g *NackGate) Reopen() { g.shut = false }

@@ -3,11 +3,14 @@ package transport
 import "weir/core/unit"
 
 // Pacer spaces packets: after a packet there is a gap, which is the packet's payload at the pacing rate. A new rate
-// changes the gap after the latest packet, too.
+// changes the gap after the latest packet, too. There are two ways to compute a gap: Record and SetRate, in whole
+// picoseconds, or Extend, by a sender that computes its gaps itself.
 type Pacer struct {
 	Last  unit.Time  // when the latest packet was sent
 	bytes unit.Bytes // payload that makes the gap after it; 0: there is no gap
 	next  unit.Time
+
+	Extends bool // the sender uses Extend
 }
 
 // Record notes a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
@@ -23,6 +26,23 @@ func (p *Pacer) SetRate(rate unit.Rate) {
 		p.next = p.Last + gap
 	} else {
 		p.next = unit.Never - 1
+	}
+}
+
+// Extend adds a gap after a packet that is sent now. If it is sent before Next, the gap begins at Next.
+func (p *Pacer) Extend(now, gap unit.Time) {
+	p.Last = now
+	p.next = max(now, p.next) + gap
+}
+
+// ChangeRate moves Next when the rate changes from old. With Record the gap is computed again. With Extend the gap
+// after the latest packet changes in proportion, in float64, unless one of the rates is 0.
+func (p *Pacer) ChangeRate(old, rate unit.Rate) {
+	switch {
+	case !p.Extends:
+		p.SetRate(rate)
+	case old > 0 && rate > 0 && p.next > p.Last:
+		p.next = p.Last + unit.Time(float64(p.next-p.Last)*float64(old)/float64(rate))
 	}
 }
 

@@ -71,3 +71,19 @@ func TestFlights_InOrderOfTime(t *testing.T) {
 		t.Errorf("a new flow has %d transmissions", f.Len())
 	}
 }
+
+func TestFlights_OldestLive(t *testing.T) {
+	var f Flights
+	for i := range int64(10) {
+		f.Record(i, unit.Time(i))
+	}
+	isLive := func(x *Flight) bool { return x.Packet == 3 || x.Packet == 5 }
+	for range 2 { // a live transmission stays
+		if x := f.OldestLive(isLive); x == nil || *x != (Flight{3, 3}) || f.Len() != 7 {
+			t.Fatalf("%+v of %d transmissions, want number 3 of 7", x, f.Len())
+		}
+	}
+	if x := f.OldestLive(func(*Flight) bool { return false }); x != nil || f.Len() != 0 {
+		t.Errorf("%+v of %d transmissions, want none", x, f.Len())
+	}
+}

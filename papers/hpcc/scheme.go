@@ -26,6 +26,7 @@ const (
 
 var modes = []string{"hpcc++", "per_ack", "per_rtt", "rx_rate", "per_hop"}
 
+// String returns the mode as the parameter mode has it; "mode N" for any other value N.
 func (m Mode) String() string {
 	if int(m) < len(modes) {
 		return modes[m]
@@ -76,6 +77,7 @@ const (
 
 var bounds = []string{cc.VariableWindow, cc.BDPWindow, cc.NoWindow}
 
+// String returns the bound as the parameter bound has it; "bound N" for any other value N.
 func (b Bound) String() string {
 	if int(b) < len(bounds) {
 		return bounds[b]

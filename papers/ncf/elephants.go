@@ -22,6 +22,7 @@ const (
 
 var formNames = [Forms]string{"average", "mean_of_shares", "any", "all"}
 
+// String returns the form as experiments name it, such as "mean_of_shares"; "unknown" for Forms and above.
 func (f Form) String() string {
 	if f < Forms {
 		return formNames[f]

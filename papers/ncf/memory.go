@@ -17,6 +17,7 @@ const (
 	Classes                // how many there are
 )
 
+// String returns "control", "mice" or "elephants"; "unknown" for any other value.
 func (c Class) String() string {
 	if c < Classes {
 		return [...]string{"control", "mice", "elephants"}[c]

@@ -34,6 +34,7 @@ const (
 
 var nackForms = [...]string{"tcp_option", "extension", "ece"}
 
+// String returns the form as experiments name it: "tcp_option", "extension" or "ece"; "unknown" for any other value.
 func (f NackForm) String() string {
 	if int(f) < len(nackForms) {
 		return nackForms[f]

@@ -195,8 +195,10 @@ func (s *Sketch) touch(i int) {
 	}
 }
 
-// Windows and Duration are n and d.
-func (s *Sketch) Windows() int        { return s.config.Windows }
+// Windows returns n, the number of windows that the sketch stores.
+func (s *Sketch) Windows() int { return s.config.Windows }
+
+// Duration returns d, the length of a window.
 func (s *Sketch) Duration() unit.Time { return s.config.Duration }
 
 // Window is the number of the current window, modulo 2³². It grows by one per window, and by n after n or

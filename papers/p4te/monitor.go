@@ -17,6 +17,7 @@ const (
 	Metrics                   // how many there are
 )
 
+// String returns "delay", "queue depth" or "utilisation"; "unknown" for any other value.
 func (m Metric) String() string {
 	if m < Metrics {
 		return [...]string{"delay", "queue depth", "utilisation"}[m]
@@ -127,6 +128,7 @@ const (
 	TrafficClasses              // how many there are
 )
 
+// String returns the class as experiments name it; "unknown" for TrafficClasses and above.
 func (c Class) String() string {
 	if c < TrafficClasses {
 		return classNames[c]

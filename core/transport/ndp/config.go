@@ -128,12 +128,9 @@ type ends struct {
 }
 
 func newEnds(f *transport.Flow, back bool) ends {
-	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPv4Header + headerBytes,
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
 		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / max(int64(f.Payload), 1)}
-	if f.Version == 6 {
-		e.headers += packet.IPv6Header - packet.IPv4Header
-	}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src

@@ -233,21 +233,21 @@ func TestPullQueue(t *testing.T) {
 	var got []packet.FlowID
 	for q.head() != nil {
 		got = append(got, q.head().flow)
-		q.send(q.at, 10)
+		q.send(q.pacer.Next(), 10)
 	}
-	if fmt.Sprint(got) != "[3 0 1 2 1 2]" || q.at != 160 {
-		t.Errorf("PULLs go to %v, the next may go at %v", got, q.at)
+	if fmt.Sprint(got) != "[3 0 1 2 1 2]" || q.pacer.Next() != 160 {
+		t.Errorf("PULLs go to %v, the next may go at %v", got, q.pacer.Next())
 	}
 	q.add(500, m[0], 1) // after a pause, at once, and then a gap again
-	if q.at != 500 {
-		t.Errorf("the next may go at %v", q.at)
+	if q.pacer.Next() != 500 {
+		t.Errorf("the next may go at %v", q.pacer.Next())
 	}
 	q.add(500, m[1], 1)
-	if q.send(505, 10); q.at != 510 { // late by less than a gap: no rate is lost
-		t.Errorf("the next may go at %v", q.at)
+	if q.send(505, 10); q.pacer.Next() != 510 { // late by less than a gap: no rate is lost
+		t.Errorf("the next may go at %v", q.pacer.Next())
 	}
-	if q.send(600, 10); q.at != 600 || q.head() != nil {
-		t.Errorf("the next may go at %v", q.at)
+	if q.send(600, 10); q.pacer.Next() != 600 || q.head() != nil {
+		t.Errorf("the next may go at %v", q.pacer.Next())
 	}
 }
 

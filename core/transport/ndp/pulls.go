@@ -2,6 +2,7 @@ package ndp
 
 import (
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -9,9 +10,8 @@ import (
 // priority before the others, and one PULL goes in the time of a full frame on the
 // host's link, so that what is pulled comes at that link's rate.
 type pulls struct {
-	rings       [2]ring   // with priority, without
-	at          unit.Time // when the next one may go
-	rescheduled bool      // the head has changed without a call into its flow
+	rings [2]ring // with priority, without
+	pacer transport.PullPacer
 }
 
 // ring is a list of the flows that want PULLs, the next one first.
@@ -39,7 +39,7 @@ func (q *pulls) add(now unit.Time, m *member, n int64) {
 		return
 	}
 	if q.head() == nil {
-		q.at = max(q.at, now)
+		q.pacer.Resume(now)
 	}
 	if m.wants == 0 {
 		q.append(m)
@@ -64,7 +64,9 @@ func (q *pulls) cut(m *member, n int64) {
 		return
 	}
 	if m.wants = n; n == 0 {
-		q.rescheduled = q.rescheduled || q.head() == m
+		if q.head() == m {
+			q.pacer.NotifyChange()
+		}
 		q.remove(m)
 	}
 }
@@ -84,14 +86,12 @@ func (q *pulls) remove(m *member) {
 	m.next, m.previous = nil, nil
 }
 
-// send takes the head's PULL, which goes now, and gives the turn to the next flow. A
-// PULL that the NIC has kept waiting for less than a gap delays no other.
+// send takes the head's PULL, which is sent now, and gives the turn to the next flow.
 func (q *pulls) send(now, gap unit.Time) {
 	m := q.head()
-	q.at = max(q.at+gap, now)
 	q.remove(m)
 	if m.wants--; m.wants > 0 {
 		q.append(m)
 	}
-	q.rescheduled = true
+	q.pacer.Record(now, gap)
 }

@@ -47,9 +47,12 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 // counts a packet when it comes, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Expected is the first byte that has not come. Nacks is how many were sent.
+// Expected returns the first byte that has not arrived, from 0.
 func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
-func (r *Receiver) Nacks() int64    { return r.nacks }
+
+// Nacks returns the number of NACKs since the start, one for each header that arrived without its payload and before
+// it.
+func (r *Receiver) Nacks() int64 { return r.nacks }
 
 // Receive takes a data packet or what is left of it, and makes its ACK or NACK of it.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
@@ -133,7 +136,7 @@ func (r *Receiver) NextSend() unit.Time {
 	if r.queue.head() != &r.member {
 		return t
 	}
-	return min(t, r.queue.at)
+	return min(t, r.queue.pacer.Next())
 }
 
 // Emit sends an answer that the NIC has made, or a PULL: its number, which counts the flow's, as sequence number. One
@@ -151,15 +154,12 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 
 // Rescheduled names the flow whose turn it is, when that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
-	if !r.queue.rescheduled {
-		return 0, false
+	if r.queue.pacer.TakeChange() {
+		if m := r.queue.head(); m != nil {
+			return m.flow, true
+		}
 	}
-	r.queue.rescheduled = false
-	m := r.queue.head()
-	if m == nil {
-		return 0, false
-	}
-	return m.flow, true
+	return 0, false
 }
 
 // NextTimer is never: what is lost is the sender's to find.

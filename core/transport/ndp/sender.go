@@ -104,9 +104,11 @@ const firstRing = 64
 // Finished is when the last byte was acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// Timeouts is how often a timer had to help. Returned is how many headers switches have
-// sent back.
+// Timeouts returns the number of expiries of the retransmission timer since the start, and of probes that proved a
+// loss.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
+
+// Returned returns the number of headers that switches have sent back and that were of packets in flight.
 func (s *Sender) Returned() int64 { return s.bounced }
 
 // Gauge is the first window, in payload, and what is in flight: there is no other window,
@@ -118,7 +120,7 @@ func (s *Sender) Gauge() transport.Gauge {
 
 func (o *outstanding) at(n int64) *sent { return o.ring.At(n) }
 
-// isLive reports whether nothing was heard of a transmission.
+// isLive reports whether transmission f is its packet's latest one, and has no answer.
 func (o *outstanding) isLive(f *transport.Flight) bool {
 	if f.Packet < o.una {
 		return false
@@ -127,14 +129,9 @@ func (o *outstanding) isLive(f *transport.Flight) bool {
 	return x.flags&flying != 0 && x.at == f.At
 }
 
-// oldest returns the first transmission of which nothing was heard; nil: there is none. It removes stale ones before.
+// oldest returns the first transmission without an answer; nil: there is none.
 func (o *outstanding) oldest() *transport.Flight {
-	for ; o.flights.Len() > 0; o.flights.RemoveOldest() {
-		if f := o.flights.Oldest(); o.isLive(f) {
-			return f
-		}
-	}
-	return nil
+	return o.flights.OldestLive(func(f *transport.Flight) bool { return o.isLive(f) })
 }
 
 // schedule decides what is sent next, and when the retransmission timer expires. It is

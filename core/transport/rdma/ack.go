@@ -168,8 +168,13 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 
 // enter changes the state of recovery until what is sent so far is acknowledged.
 func (s *Sender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
-	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
-	s.control.Enter(now, state, s.top, l)
+	s.control.Enter(now, state, s.top, s.countLoss(l, s.seq(s.top)))
+}
+
+// countLoss returns l with the sender's counts. next is the first sequence number that was never sent.
+func (o *outstanding) countLoss(l cc.Loss, next int64) cc.Loss {
+	l.InFlight, l.Next, l.LostTotal = int(o.inFlight()), next, o.lostTotal
+	return l
 }
 
 // conclude lets the controller decide about an acknowledgement.

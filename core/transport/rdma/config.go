@@ -353,7 +353,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + ipHeader(f.Version), Path: path,
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + packet.IPHeader(f.Version), Path: path,
 		InitialWindow: initial, Start: f.Start, Random: f.Random, Loads: f.Telemetry.Relative()}
 	s, r := endsFor(&c, &old)
 	controls, err := newControls(&f, &c, known)
@@ -466,13 +466,6 @@ func newControls(f *transport.Flow, c *Config, known cc.Flow) (all []cc.Controll
 	return all, nil
 }
 
-func ipHeader(version uint8) int32 {
-	if version == 6 {
-		return packet.IPv6Header
-	}
-	return packet.IPv4Header
-}
-
 // ends is what the two ends of a flow have in common: headers and numbering. Packets
 // are numbered from 0; all but the last have a full payload.
 type ends struct {
@@ -490,7 +483,7 @@ type ends struct {
 const mostMessage = 1 << 31
 
 func newEnds(f *transport.Flow, back bool) ends {
-	e := ends{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version),
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version),
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
 		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / int64(f.Payload),
 		message: mostMessage / int64(f.Payload)}

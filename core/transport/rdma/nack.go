@@ -44,20 +44,15 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if x == nil || p.Ack != int64(x.number) {
 		return false
 	}
-	told := cc.Notice{Kind: cc.NackNotice, Seq: s.seq(first), Supply: n.Supply, Demand: n.Demand}
+	accepted := transport.AcceptedNack{Notice: transport.NackNotice(n, s.seq(first), 0), Sent: x.at,
+		RTT: s.timer.RTT(), UpTo: s.top}
 	if n.Cause == packet.CauseElephant {
 		if x.flags&throttled != 0 || n.Lost != 0 || n.Spans != 0 {
 			return false
 		}
 		x.flags |= throttled
-		s.control.Notify(now, told)
-		if s.control.State == cc.Open && s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
-			before := s.control.Decision
-			s.enter(now, cc.Reduced, cc.Loss{Kind: cc.Warned})
-			if s.control.Decision.Window >= before.Window && s.control.Decision.Rate >= before.Rate {
-				s.control.Gate.Vain() // DCTCP without a history of marks, or without an answer to them: losses still reduce
-			}
-		}
+		accepted.Loss = s.countLoss(cc.Loss{}, s.seq(s.top))
+		s.control.Warn(now, accepted)
 		return true
 	}
 	if x.flags&nacked != 0 || int64(n.Lost) != s.bytes(first) {
@@ -68,20 +63,18 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		s.paths.alive(now, s.paths.now)
 	}
 	lost := s.confirmLoss(first, x)
-	told.Lost = unit.Bytes(n.Lost)
+	accepted.Notice.Lost = unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {
 		m := s.number(p.Seq+int64(span.Offset), s.una)
 		if y := s.out(m); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
 			again = again || y.flags&resent != 0
 			lost += s.confirmLoss(m, y)
-			told.Lost += unit.Bytes(span.Lost)
+			accepted.Notice.Lost += unit.Bytes(span.Lost)
 		}
 	}
 	s.lostTotal += int64(lost)
-	s.control.Notify(now, told)
-	if s.control.AllowsReduction(now, x.at, s.timer.RTT()) {
-		s.enter(now, cc.Recovery, cc.Loss{Kind: s.control.NackLoss(), Lost: lost})
-	}
+	accepted.Loss = s.countLoss(cc.Loss{Lost: lost}, s.seq(s.top))
+	s.control.LoseByNack(now, accepted)
 	s.hold.Nacked(now, s.nackRTT(), again, n.Supply, s.payload)
 	return true
 }

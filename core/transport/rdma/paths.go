@@ -308,16 +308,11 @@ func (r *recovery) deadAfter(p *path) unit.Time {
 
 // oldestOn returns when the first packet was sent that is out on path k.
 func (r *recovery) oldestOn(k int) unit.Time {
-	for o := &r.orders[k]; o.First < o.Last; o.RemoveOldest() {
-		e := o.Oldest()
-		if e.Packet < r.una {
-			continue
-		}
-		if y := r.at(e.Packet); y.at == e.At && int(y.path) == k && y.flags&(sacked|gone) == 0 {
-			return e.At
-		}
+	e := r.orders[k].OldestLive(func(e *transport.Flight) bool { return r.isOut(e) && int(r.at(e.Packet).path) == k })
+	if e == nil {
+		return unit.Never / 2
 	}
-	return unit.Never / 2
+	return e.At
 }
 
 // abandon takes for lost what was sent on path k up to a time and is not acknowledged, and returns how many packets

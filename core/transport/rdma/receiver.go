@@ -96,11 +96,14 @@ func (r *Receiver) Class() uint8 { return r.config.class }
 // counts a packet when it comes, in order or not, if it is kept.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Expected is the first byte that was not received: all before it was delivered, in
-// order. CNPs and Nacks are how many were made.
+// Expected returns the first byte that was not received, from 0. All bytes before it were delivered, in order.
 func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
-func (r *Receiver) CNPs() int64     { return r.cnps }
-func (r *Receiver) Nacks() int64    { return r.nacks }
+
+// CNPs returns the number of CNPs that the receiver has made since the start.
+func (r *Receiver) CNPs() int64 { return r.cnps }
+
+// Nacks returns the number of NACKs that the receiver has made since the start.
+func (r *Receiver) Nacks() int64 { return r.nacks }
 
 // NextSend is at once when something waits for the NIC, or when that has made an answer.
 func (r *Receiver) NextSend() unit.Time {

@@ -101,13 +101,21 @@ func (s *Sender) Class() uint8 { return uint8(s.config.Class) }
 // Finished is when the last byte was acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// State is the state of recovery; InFlight what is sent and neither acknowledged nor
-// taken for lost, in packets; Timeouts, and Notices that were passed on, are counts.
+// State returns the state of recovery.
 func (s *Sender) State() cc.RecoveryState { return s.control.State }
-func (s *Sender) InFlight() int           { return int(s.inFlight()) }
-func (s *Sender) Timeouts() int64         { return s.timer.Timeouts }
-func (s *Sender) Notices() int64          { return s.notices }
-func (s *Sender) SRTT() unit.Time         { return s.timer.Trip.Smoothed }
+
+// InFlight returns the number of packets that are sent and neither acknowledged nor taken for lost.
+func (s *Sender) InFlight() int { return int(s.inFlight()) }
+
+// Timeouts returns the number of times since the start that an answer was missing for so long that packets were taken
+// for lost.
+func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
+
+// Notices returns the number of CNPs and notices of switches that the sender has passed to the controller.
+func (s *Sender) Notices() int64 { return s.notices }
+
+// SRTT returns the smoothed round-trip time; 0: none was measured.
+func (s *Sender) SRTT() unit.Time { return s.timer.Trip.Smoothed }
 
 // Gauge is the controller's window and rate, and what is in flight.
 func (s *Sender) Gauge() transport.Gauge {

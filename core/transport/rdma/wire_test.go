@@ -29,7 +29,7 @@ func TestFrames(t *testing.T) {
 				w := newPipe(t, size, repeat, &fixed{window: 9000}, cc.CNPMode)
 				for _, e := range []*ends{&w.s.ends, &w.r.ends} {
 					e.framing, e.version = packet.Framings[0], version
-					e.headers = packet.EthernetHeader + ipHeader(version)
+					e.headers = packet.EthernetHeader + packet.IPHeader(version)
 				}
 				last, kinds := (int64(size)-1)/payload, [packet.Kinds]int{}
 				lossy := drop(3, 8, 9)

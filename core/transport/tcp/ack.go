@@ -277,7 +277,7 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	a.Una, a.Next, a.Delivered = s.una, s.next, s.rate.Delivered
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = e.rtt, s.rtt.srtt/8, s.rtt.min.get()
 	a.RTT.Delayed = e.flags&maybeDelayed != 0
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = priorInFlight, s.inFlight(), max(now, s.pacedUntil)
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = priorInFlight, s.inFlight(), max(now, s.control.Pacer.Next())
 	a.Losses.New, a.Losses.Total, a.Losses.State = newlyLost, s.lostTotal, s.state
 	a.ECN.Echo, a.ECN.Delivered = e.flags&echoed != 0, s.rate.DeliveredCE
 	if e.rateSample.has {
@@ -291,9 +291,9 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 		}
 	}
 	s.requester.Read(now, p, a)
-	s.control.OnAck(now, a)
-	s.decide()
-	if s.decision.AppLimited {
+	s.control.Controller.OnAck(now, a)
+	s.control.Decide()
+	if s.control.Decision.AppLimited {
 		s.rate.LimitByApplication(int64(s.inFlight()))
 	}
 	if s.known { // duplicates are no clock: who forges NACKs makes as many as there are packets

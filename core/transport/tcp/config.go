@@ -202,7 +202,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		return nil, nil, fmt.Errorf("transport tcp: the flow has no congestion controller")
 	}
 	known := cc.Flow{
-		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + ipHeader(f.Version),
+		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + packet.IPHeader(f.Version),
 		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Bursts: c.Bursts, Random: f.Random, Path: f.Path,
 		Loads: f.Telemetry.Relative(),
 	}
@@ -232,19 +232,12 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 
 // frameOf is the length of a full segment's frame, with telemetry if the flow asks for it.
 func frameOf(f *transport.Flow, a transport.TelemetryOptions) int32 {
-	headers := packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader + timestampBytes
+	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + packet.TCPHeader + timestampBytes
 	asks := f.CC.Telemetry == telemetry.HopRecords && a.When == transport.AskPacket
 	if t := f.Telemetry; asks && t != nil && !t.Counted {
 		headers += t.Bytes(f.Path.Hops)
 	}
 	return f.Framing.Frame(headers, f.Payload, true)
-}
-
-func ipHeader(version uint8) int32 {
-	if version == 6 {
-		return packet.IPv6Header
-	}
-	return packet.IPv4Header
 }
 
 // header is what both ends put into each of their segments.
@@ -258,7 +251,7 @@ type header struct {
 }
 
 func newHeader(f *transport.Flow, c *Config, back bool) header {
-	h := header{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader,
+	h := header{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + packet.TCPHeader,
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, scale: c.windowScale()}
 	src, dst := f.Src, f.Dst
 	if back {

@@ -40,8 +40,9 @@ func TestCubicCurve(t *testing.T) {
 			w.unchecked = true
 			config := cubic.Defaults()
 			config.HyStart, config.Variant = cubic.NoHyStart, variant
-			w.s.control = cubic.New(cc.Flow{MSS: 1448, MTU: 1500, InitialWindow: 500, Random: w.s.flow.Random}, config)
-			w.s.decide()
+			w.s.control.Controller = cubic.New(
+				cc.Flow{MSS: 1448, MTU: 1500, InitialWindow: 500, Random: w.s.flow.Random}, config)
+			w.s.control.Decide()
 			w.rate, w.nic, w.limit, w.delay = 100*unit.Gbps, 100*unit.Gbps, 0, 25*ms
 			n := 0
 			w.onData = func(*packet.Packet) (bool, unit.Time) { n++; return n != 100, 0 }
@@ -79,8 +80,8 @@ func TestDeliveryRate(t *testing.T) {
 	for _, rate := range []unit.Rate{0, 10 * unit.Mbps} {
 		t.Run(fmt.Sprint("application's rate ", rate), func(t *testing.T) {
 			w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = rate })
-			s := &spy{Controller: w.s.control}
-			w.s.control = s
+			s := &spy{Controller: w.s.control.Controller}
+			w.s.control.Controller = s
 			w.run(2 * unit.Second)
 			samples, limited, sum, most := 0, 0, 0.0, 0.0
 			s.seen = func(a *cc.Ack) {
@@ -115,7 +116,7 @@ func TestDeliveryRate(t *testing.T) {
 // 200 ms with four packets in flight. The queue stays short, nothing is lost.
 func TestBBR(t *testing.T) {
 	w := newPipe(t, "bbr", 0, nil)
-	b := w.s.control.(*bbr.BBR)
+	b := w.s.control.Controller.(*bbr.BBR)
 	w.delay, w.limit = 10*ms, 400
 	var modes []string
 	var gains []float64

@@ -18,7 +18,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	case sendSYN:
 		if s.phase == idle {
 			s.phase = opening
-			s.lastSend = now
+			s.control.Pacer.Last = now
 		}
 		p.Seq = s.initial
 		t.Flags, t.Window, t.MSS = packet.SYN, 65535, uint16(s.mss+timestampBytes)
@@ -73,9 +73,9 @@ func (s *Sender) acknowledge(now unit.Time, p *packet.Packet) {
 
 // sendNew sends the next segment.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
-	if !s.own && s.queue.len() == 0 && now-s.lastSend > s.rto.value { // tcp_slow_start_after_idle_check
+	if !s.own && s.queue.len() == 0 && now-s.control.Pacer.Last > s.rto.value { // tcp_slow_start_after_idle_check
 		window, least := s.cwnd(), min(s.config.InitialWindow, s.cwnd())
-		for gone := now - s.lastSend - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
+		for gone := now - s.control.Pacer.Last - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
 			window /= 2
 		}
 		s.changeState(now, cc.Loss{Kind: cc.Idled, Window: max(window, least)})
@@ -84,10 +84,10 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	size := s.plan.bytes
 	sent := cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), AppLimited: s.rate.AppLimited > 0}
 	if s.queue.len() == 0 {
-		sent.Idle = now - s.lastSend
+		sent.Idle = now - s.control.Pacer.Last
 	}
-	if s.control.OnSend(now, sent); !s.keeps {
-		s.decide()
+	if s.control.Controller.OnSend(now, sent); !s.keeps {
+		s.control.Decide()
 	}
 
 	n, g := s.queue.push()
@@ -163,9 +163,9 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 		t.Flags |= packet.PSH
 	}
 	p.Seq, p.Ack = g.seq, s.peer.next
-	s.control.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
+	s.control.Controller.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
 		AppLimited: s.rate.AppLimited > 0})
-	s.decide()
+	s.control.Decide()
 	stamp(t, now, s.peer.tsRecent)
 	s.requester.Ask(now, p, s.SRTT())
 	s.fill(p, int32(size), s.ecnOf(true))
@@ -230,10 +230,10 @@ func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 	if s.reducing() {
 		s.prr.sent()
 	}
-	s.lastSend = now
+	s.control.Pacer.Last = now
 	s.hold.Sent(now, s.header.hash)
 	if rate := s.paced(); rate > 0 {
-		s.pacedUntil = max(now, s.pacedUntil) + unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second))
+		s.control.Pacer.Extend(now, unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second)))
 	}
 }
 

@@ -277,8 +277,8 @@ func TestEchoAtOnce(t *testing.T) {
 			w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Flags |= packet.ECE; w.onAck = nil; return true, 0 }
 			for w.s.state != cc.Reduced && w.step(unit.Second) {
 			}
-			if want := int(float64(before) * factor); int(int64(w.s.decision.Window)/w.s.mss) > want+before/4 {
-				t.Errorf("%s: window %d → %d, want about %d", name, before, int64(w.s.decision.Window)/w.s.mss, want)
+			if want := int(float64(before) * factor); int(int64(w.s.control.Decision.Window)/w.s.mss) > want+before/4 {
+				t.Errorf("%s: window %d → %d, want about %d", name, before, int64(w.s.control.Decision.Window)/w.s.mss, want)
 			}
 			marks := 0
 			w.emitted = func(p *packet.Packet) {

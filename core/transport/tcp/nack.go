@@ -10,9 +10,7 @@ import (
 // nacks is what a sender keeps for NACKs of the network (BS'19 §4.3). What it does about
 // them is ours: the paper leaves it to the end points (§5).
 type nacks struct {
-	gate      transport.NackGate
-	reducedAt unit.Time // the last reduction, whatever its reason
-	known     bool      // a NACK has told of a loss of this recovery: ACKs that echo old stamps undo nothing
+	known bool // a NACK has told of a loss of this recovery: ACKs that echo old stamps undo nothing
 
 	hold transport.NACKPacer
 }
@@ -54,12 +52,11 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 			return false
 		}
 		g.flags |= notified
-		notice, loss := cc.Notice{Kind: cc.NackNotice, Seq: seq, Supply: n.Supply, Demand: n.Demand},
-			cc.Loss{Kind: cc.Warned, Window: s.offered(n.Supply)}
+		notice, loss := transport.NackNotice(n, seq, 0), cc.Loss{Kind: cc.Warned, Window: s.offered(n.Supply)}
 		if n.Cause == packet.CauseMarked { // a switch's CNP
 			notice.Kind, loss = cc.CNPNotice, cc.Loss{Kind: cc.ECNEcho}
 		}
-		s.notice(now, notice)
+		s.control.Notify(now, notice)
 		s.reduceOnNack(now, g.sent, loss)
 		return true
 	}
@@ -71,15 +68,10 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 	if gone.packets == 0 {
 		return false
 	}
-	s.notice(now, cc.Notice{Kind: cc.NackNotice, Seq: gone.first, Lost: gone.bytes, Supply: n.Supply, Demand: n.Demand})
+	s.control.Notify(now, transport.NackNotice(n, gone.first, gone.bytes))
 	s.nackLosses(now, &gone)
 	s.hold.Nacked(now, s.shortTrip(), gone.again > 0, n.Supply, s.mss)
 	return true
-}
-
-func (s *Sender) notice(now unit.Time, n cc.Notice) {
-	s.control.OnNotice(now, n)
-	s.decide()
 }
 
 // outstanding is the segment that begins at seq, if it is neither delivered nor cut by an ACK and its
@@ -164,7 +156,7 @@ func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 
 // mayReduce reports whether a NACK of what was sent then reduces now, and takes note of it.
 func (s *Sender) mayReduce(now, sent unit.Time) bool {
-	return s.config.Nacks == transport.NacksLoss && sent >= s.reducedAt && s.gate.Reduce(now, sent, s.roundTrip())
+	return s.control.AllowsReduction(now, sent, s.roundTrip())
 }
 
 // roundTrip is the smoothed round-trip time, before the first sample that of the empty path.
@@ -218,7 +210,7 @@ func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 
 // offered is how many packets a round trip the switch's supply is, of whole frames; 0: not known.
 func (s *Sender) offered(supply unit.Rate) int {
-	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + ipHeader(s.flow.Version) + packet.EthernetHeader
+	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + packet.IPHeader(s.flow.Version) + packet.EthernetHeader
 	return int(float64(supply) * s.roundTrip().Seconds() / 8 / float64(frame))
 }
 
@@ -234,8 +226,7 @@ func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 // timedOut: the timer has taken over.
 func (s *Sender) timedOut(now unit.Time) {
 	s.hold = transport.NACKPacer{Bursts: true}
-	s.reducedAt = now
-	s.gate.Note(now)
+	s.control.Gate.Note(now)
 }
 
 // onlyNacked reports whether all losses that are known are so by NACKs.

@@ -16,8 +16,8 @@ func state(s *Sender) string {
 	c := s.counters
 	c.NacksRefused = 0
 	return fmt.Sprintf("%+v %+v %+v %+v %+v %+v %+v %v %v %v %v %+v", s.scoreboard, s.recovery, s.nacks, s.rtt, s.rto, c,
-		s.control, s.timer.at,
-		s.plan.action, s.plan.at, s.decision, s.queue.ring)
+		s.control.Controller, s.timer.at,
+		s.plan.action, s.plan.at, s.control.Decision, s.queue.ring)
 }
 
 // Off the path, an attacker has to know the tuple: with any part of it wrong nothing changes.
@@ -187,7 +187,7 @@ func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
 				w.run(2 * unit.Second)
 				b, from, sent, again := w.r.counters.ReceivedBytes, w.now, w.s.counters.SentPackets, w.s.counters.Retransmitted
 				reductions, last, n := 0, unit.Time(0), 0
-				w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+				w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
 					if l.Kind == cc.FastRecovery && w.s.counters.NacksTaken > 0 && w.s.lostOut > 0 {
 						if w.now-last < w.s.SRTT() {
 							t.Errorf("%s: reductions at %v and %v, a round trip is %v", name, last, w.now, w.s.SRTT())

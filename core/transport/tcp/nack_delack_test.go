@@ -65,12 +65,12 @@ func TestNoticeLeavesRoom(t *testing.T) {
 		for k := w.s.queue.first; k != w.s.queue.end && w.s.waiting > 0; k++ {
 			g := w.s.queue.at(k)
 			inFlight := g.flags&sacked == 0 && g.flags&(lost|resent) != lost
-			if !inFlight || g.sent < w.s.reducedAt || w.now < w.s.reducedAt+w.s.roundTrip() {
+			if !inFlight || g.sent < w.s.control.Gate.Last() || w.now < w.s.control.Gate.Last()+w.s.roundTrip() {
 				continue
 			}
-			reducedAt := w.s.reducedAt
+			reducedAt := w.s.control.Gate.Last()
 			w.s.Receive(w.now, nackOf(sentAs(w, g), packet.Notification{Cause: packet.CauseElephant}))
-			if w.s.reducedAt == reducedAt {
+			if w.s.control.Gate.Last() == reducedAt {
 				continue
 			}
 			if reductions++; w.s.plan.action != sendResent {

@@ -23,9 +23,9 @@ func TestNackUndo(t *testing.T) {
 				before, n := 0, 0
 				undone := false
 				var at unit.Time
-				w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+				w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
 					if l.Kind == cc.FastRecovery {
-						before = int(int64(w.s.decision.Window) / 1448)
+						before = int(int64(w.s.control.Decision.Window) / 1448)
 					}
 					undone = undone || l.Kind == cc.Spurious
 				}}
@@ -67,7 +67,7 @@ func TestNackRACK(t *testing.T) {
 			w.rate, w.limit = 100*unit.Mbps, 0
 			w.run(60 * ms)
 			reductions := 0
-			w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+			w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
 				if l.Kind == cc.FastRecovery || l.Kind == cc.LossInReduction {
 					reductions++
 				}
@@ -201,10 +201,10 @@ func TestNackOnceARoundTrip(t *testing.T) {
 	w.run(110 * ms)
 	var at []unit.Time
 	var windows []int
-	w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
 		if l.Kind == cc.FastRecovery {
 			at = append(at, w.now)
-			windows = append(windows, int(int64(w.s.decision.Window)/w.s.mss))
+			windows = append(windows, int(int64(w.s.control.Decision.Window)/w.s.mss))
 		}
 	}}
 	w.nackDrops(ms)

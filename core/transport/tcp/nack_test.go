@@ -163,7 +163,8 @@ func TestNackSpans(t *testing.T) {
 		at(9 + i).sent = base.sent // within a tick
 	}
 	var told []cc.Notice
-	w.s.control = &noticeSpy{Controller: w.s.control, notice: func(n cc.Notice) { told = append(told, n) }}
+	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller,
+		notice: func(n cc.Notice) { told = append(told, n) }}
 	w.s.Receive(w.now, nackOf(sentAs(w, base), n))
 	w.s.check(t, w.now)
 	if w.s.lostOut != 3 || at(9).flags&nacked == 0 || base.flags&nacked == 0 || at(11).flags&nacked == 0 {
@@ -275,7 +276,7 @@ func TestNackTable(t *testing.T) {
 				}
 				lostBefore, inFlight := w.s.lostOut-w.s.resentOut, w.s.inFlight()
 				var said []string
-				w.s.control = &noticeSpy{Controller: w.s.control,
+				w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller,
 					notice: func(n cc.Notice) {
 						said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK",
 							cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
@@ -415,7 +416,7 @@ func TestNackRules(t *testing.T) {
 
 	w, g = start()
 	reductions := 0
-	w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
 		if l.Kind == cc.FastRecovery {
 			reductions++
 		}
@@ -441,9 +442,10 @@ func TestNackRules(t *testing.T) {
 	// With nacks: resend a controller hears of no loss, and of no end of one.
 	w = newPipe(t, "cubic", 69*1448, func(c *Config) { c.Nacks = transport.NacksResend })
 	told, last := 0, ""
-	w.s.control = &noticeSpy{Controller: w.s.control, notice: func(cc.Notice) { told++ }, loss: func(l cc.Loss) {
-		last = l.Kind.String()
-	}}
+	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, notice: func(cc.Notice) { told++ },
+		loss: func(l cc.Loss) {
+			last = l.Kind.String()
+		}}
 	w.nackDrops(ms)
 	w.onData = numbered(func(n int, _ *packet.Packet) bool { return n == 5 || n == 30 })
 	if w.run(unit.Second); told != 2 || last != "" || w.s.counters.Finished == unit.Never {

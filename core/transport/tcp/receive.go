@@ -116,7 +116,7 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 	s.rtt.seq, s.usage.seq, s.highSeq = s.next, s.next, s.una
 	s.rate.Delivered, s.rate.DeliveredAt = 1, now
 	s.setTimer(noTimer, unit.Never)
-	s.lastSend = now
+	s.control.Pacer.Last = now
 	rtt := now - s.syn.at
 	if s.syn.resent { // Karn; the echoed stamp says which SYN it was
 		rtt = unit.Time(stampOf(now)-t.TSEcho) * tick

@@ -231,7 +231,7 @@ func TestReceiveBufferOfJumboFrames(t *testing.T) {
 		for _, mtu := range []int32{1500, 3000, 6000, 6400, 6500, 7000, 8000, 8250, 9000, 16000, 32000} {
 			for _, version := range []uint8{4, 6} {
 				t.Run(fmt.Sprintf("%s, MTU %d, IPv%d", controller, mtu, version), func(t *testing.T) {
-					payload := mtu - packet.TCPHeader - timestampBytes - ipHeader(version)
+					payload := mtu - packet.TCPHeader - timestampBytes - packet.IPHeader(version)
 					w := newPipeOf(t, controller, version, payload, 0, nil)
 					w.rate, w.delay, w.limit, w.unchecked = 100*unit.Mbps, 4*ms, 1000, true
 					w.run(2 * unit.Second)

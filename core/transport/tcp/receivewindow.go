@@ -89,7 +89,7 @@ func (r *Receiver) windowFrom(memory int64) int64 { return memory * int64(r.shar
 // whole buffer from now on. Without it a window of few large segments would stay as it begins: ten of them, after which
 // autotuning looks, do not fit.
 func (r *Receiver) measureShare(payload int64) {
-	share := shareOf(payload, ipHeader(r.flow.Version))
+	share := shareOf(payload, packet.IPHeader(r.flow.Version))
 	if share == int64(r.share) {
 		return
 	}

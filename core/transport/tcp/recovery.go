@@ -176,8 +176,7 @@ func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	s.prr.start(s.cwnd())
 	s.changeState(now, l)
 	s.quiet = false
-	s.reducedAt = now
-	s.gate.Note(now)
+	s.control.Gate.Note(now)
 	if s.ecn {
 		s.cwrDue = true
 	}
@@ -187,7 +186,7 @@ func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 func (s *Sender) endReduction() {
 	s.prr.end()
 	s.usage.used = 0
-	s.usage.since = max(s.usage.since, s.lastSend)
+	s.usage.since = max(s.usage.since, s.control.Pacer.Last)
 }
 
 // reorderingWindow is how long RACK waits for what is late.
@@ -227,5 +226,5 @@ func (s *Sender) reorderingTimeout(now unit.Time) {
 
 // reduce lets PRR say what may be in flight after so many deliveries (tcp_cwnd_reduction).
 func (s *Sender) reduce(delivered int, safe bool) {
-	s.prr.acked(delivered, s.inFlight(), max(int(int64(s.decision.Window)/s.mss), 1), safe)
+	s.prr.acked(delivered, s.inFlight(), max(int(int64(s.control.Decision.Window)/s.mss), 1), safe)
 }

@@ -34,7 +34,7 @@ func TestDSACKOfIdleProbe(t *testing.T) {
 	}
 	w.run(4 * unit.Second)
 	t.Log("retransmitted", w.s.counters.Retransmitted, "timeouts", w.s.rto.timeouts, "lost", w.s.lostTotal)
-	if !w.s.decision.SlowStart {
+	if !w.s.control.Decision.SlowStart {
 		t.Errorf("nothing was lost, yet the window was reduced to %d packets", w.s.cwnd())
 	}
 }
@@ -324,8 +324,9 @@ func TestProbeDoesNotUndo(t *testing.T) {
 		return true, 0
 	}
 	undone := false
-	watch := &lossSpy{Controller: w.s.control, seen: func(l cc.Loss) { undone = undone || l.Kind == cc.Spurious }}
-	w.s.control = watch
+	watch := &lossSpy{Controller: w.s.control.Controller,
+		seen: func(l cc.Loss) { undone = undone || l.Kind == cc.Spurious }}
+	w.s.control.Controller = watch
 	w.run(5 * unit.Second)
 	t.Log("retransmitted", w.s.counters.Retransmitted, "drops", w.drops)
 	if undone {
@@ -360,7 +361,7 @@ func TestOldACK(t *testing.T) {
 	w.run(60 * ms)
 	una, calls := w.s.una, 0
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
-	w.s.control = &spy{Controller: w.s.control, seen: func(*cc.Ack) { calls++ }}
+	w.s.control.Controller = &spy{Controller: w.s.control.Controller, seen: func(*cc.Ack) { calls++ }}
 	prr := w.s.prr.delivered
 	w.s.Receive(w.now, ackOf(w, una-1448, una+6*1448, una+8*1448))
 	if calls > 0 || w.s.prr.delivered != prr {

@@ -41,7 +41,7 @@ func (s *Sender) schedule(now unit.Time) {
 		return
 	}
 	inFlight := s.inFlight()
-	ready := max(now, s.pacedUntil, s.holdOff(now, inFlight))
+	ready := max(now, s.control.Pacer.Next(), s.holdOff(now, inFlight))
 	room := s.cwnd() - inFlight
 	if s.scheduleResent(now, ready, room) {
 		return
@@ -144,7 +144,7 @@ func (s *Sender) burstBytes(now unit.Time, left, open int64, room int) int64 {
 	}
 	goal := int64(s.goal())
 	limit := min(open, int64(room)*s.mss)
-	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.lastSend <= unit.Millisecond &&
+	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.control.Pacer.Last <= unit.Millisecond &&
 		limit < min(s.peer.window, int64(s.cwnd())*s.mss)/burstShare && s.queue.len() > 0 &&
 		s.queue.at(s.queue.first).sent+s.rtt.srtt/8-now <= min(unit.Millisecond, s.rtt.srtt/16) { // an ACK will come soon
 		return 0
@@ -168,15 +168,15 @@ func (s *Sender) goal() int {
 // pacingRate is sk_pacing_rate: the controller's, or that of
 // tcp_update_pacing_rate.
 func (s *Sender) pacingRate() float64 {
-	if s.decision.Rate > 0 {
-		return float64(s.decision.Rate) / 8
+	if s.control.Decision.Rate > 0 {
+		return float64(s.control.Decision.Rate) / 8
 	}
 	srtt := s.SRTT()
 	if srtt <= 0 {
 		return 0
 	}
 	gain := 1.2
-	if s.decision.SlowStart {
+	if s.control.Decision.SlowStart {
 		gain = 2
 	}
 	return gain * float64(max(s.cwnd(), s.queue.len())) * float64(s.mss) / srtt.Seconds()
@@ -184,7 +184,7 @@ func (s *Sender) pacingRate() float64 {
 
 // paced is the rate at which packets are spaced in bytes per second; 0: they are not.
 func (s *Sender) paced() float64 {
-	if s.decision.Rate > 0 || s.config.Pacing {
+	if s.control.Decision.Rate > 0 || s.config.Pacing {
 		return s.pacingRate()
 	}
 	return 0

@@ -40,14 +40,13 @@ type Sender struct {
 
 // controlled is the congestion controller, and how its scheme has the sender use it.
 type controlled struct {
-	control  cc.Controller
-	decision cc.Decision
-	report   cc.Ack
-	rated    cc.Delivery // the sample that stands (rate_delivered, rate_interval_us)
-	own      bool        // the controller has its own recovery
-	exact    bool        // its window holds also within a burst that has begun (draft-miao §9.3)
-	keeps    bool        // OnSend leaves the decision as it is
-	dctcp    bool
+	control transport.Control // without its state of recovery
+	report  cc.Ack
+	rated   cc.Delivery // the sample that stands (rate_delivered, rate_interval_us)
+	own     bool        // the controller has its own recovery
+	exact   bool        // its window holds also within a burst that has begun (draft-miao §9.3)
+	keeps   bool        // OnSend leaves the decision as it is
+	dctcp   bool
 }
 
 // connection is the state of the connection and of its two ends.
@@ -72,8 +71,6 @@ type sending struct {
 	burst       burst
 	probeWindow bool // a probe of a closed window is due
 	squeeze     bool // less than a full segment may go into a small window
-	lastSend    unit.Time
-	pacedUntil  unit.Time
 }
 
 // syn is what is known of the SYN.
@@ -98,7 +95,8 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 		f.Stop = unit.Never
 	}
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f,
-		controlled: controlled{control: control, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
+		controlled: controlled{control: transport.Control{Controller: control, Pacer: transport.Pacer{Extends: true},
+			Reduces: c.Nacks == transport.NacksLoss}, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
 			keeps: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
 		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
 		scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial), timer: timer{at: unit.Never},
@@ -106,22 +104,12 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	s.una, s.next = s.initial, s.initial
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
-	s.decide()
+	s.control.Decide()
 	s.plan.action, s.plan.at = sendSYN, f.Start
 	if f.Start >= f.Stop {
 		s.plan.action, s.plan.at = nothing, unit.Never
 	}
 	return s
-}
-
-// decide reads the controller's answer.
-func (s *Sender) decide() {
-	old := s.decision.Rate
-	s.decision = s.control.Decision()
-	if old > 0 && s.decision.Rate > 0 && s.decision.Rate != old && s.pacedUntil > s.lastSend {
-		// A new rate moves the pending send.
-		s.pacedUntil = s.lastSend + unit.Time(float64(s.pacedUntil-s.lastSend)*float64(old)/float64(s.decision.Rate))
-	}
 }
 
 // cwnd is the congestion window in packets: the controller's, but for what PRR makes
@@ -130,7 +118,7 @@ func (s *Sender) cwnd() int {
 	if s.reducing() && !s.own {
 		return max(s.prr.window, 1)
 	}
-	return max(int(int64(s.decision.Window)/s.mss), 1)
+	return max(int(int64(s.control.Decision.Window)/s.mss), 1)
 }
 
 // NextSend is when Emit has something to send.
@@ -146,7 +134,7 @@ func (s *Sender) probeAt() unit.Time {
 
 // NextTimer is the retransmission timer's, or that of TLP, RACK, the window's probe
 // or the controller.
-func (s *Sender) NextTimer() unit.Time { return min(s.timer.at, s.decision.NextTimer) }
+func (s *Sender) NextTimer() unit.Time { return min(s.timer.at, s.control.Decision.NextTimer) }
 
 // Abandoned reports whether the connection has timed out: nothing answered the SYN, or what was sent, often
 // enough (RFC 9293 §3.8.3).
@@ -157,20 +145,27 @@ func (s *Sender) Abandoned() bool { return s.phase == closed && s.counters.Finis
 // returned.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// State is the state of recovery, Window the congestion window in packets, InFlight
-// what is in flight, PeerWindow the receiver's window in bytes, which ACKs that switches change or
-// make set too (snd_wnd), and SRTT the smoothed RTT: what Linux shows in TCP_INFO.
+// State returns the state of recovery (TCP_INFO: tcpi_ca_state).
 func (s *Sender) State() cc.RecoveryState { return s.state }
-func (s *Sender) Window() int             { return s.cwnd() }
-func (s *Sender) InFlight() int           { return s.inFlight() }
-func (s *Sender) PeerWindow() unit.Bytes  { return unit.Bytes(s.peer.window) }
-func (s *Sender) SRTT() unit.Time         { return s.rtt.smoothed() }
 
-// Gauge is the same in bytes, with sk_pacing_rate.
+// Window returns the congestion window in segments, at least 1 (tcpi_snd_cwnd).
+func (s *Sender) Window() int { return s.cwnd() }
+
+// InFlight returns the number of segments in flight, as tcp_packets_in_flight counts them.
+func (s *Sender) InFlight() int { return s.inFlight() }
+
+// PeerWindow returns the receiver's window in bytes (snd_wnd). ACKs that switches change or make set it, too.
+func (s *Sender) PeerWindow() unit.Bytes { return unit.Bytes(s.peer.window) }
+
+// SRTT returns the smoothed round-trip time (tcpi_rtt); 0: none was measured.
+func (s *Sender) SRTT() unit.Time { return s.rtt.smoothed() }
+
+// Gauge returns the congestion window and what is in flight in bytes of payload, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss),
 		InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
-		Rate:     unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0, RTT: s.SRTT(), Delivery: s.deliveryRate()}
+		Rate:     unit.Rate(s.pacingRate() * 8), Derived: s.control.Decision.Rate == 0, RTT: s.SRTT(),
+		Delivery: s.deliveryRate()}
 }
 
 // deliveryRate is tcp_compute_delivery_rate.
@@ -181,13 +176,13 @@ func (s *Sender) deliveryRate() unit.Rate {
 	return unit.Rate(float64(s.rated.Packets) * float64(s.mss) * 8 / s.rated.Interval.Seconds())
 }
 
+// Timeouts returns the number of retransmission timeouts since the start.
 func (s *Sender) Timeouts() int64 { return s.rto.timeouts }
 
 // changeState tells the controller of a change of state.
 func (s *Sender) changeState(now unit.Time, l cc.Loss) {
 	l.InFlight, l.Lost, l.Next, l.LostTotal = s.inFlight(), s.lostOut, s.next, s.lostTotal
-	s.control.OnLoss(now, l)
-	s.decide()
+	s.control.Lose(now, l)
 }
 
 func (s *Sender) close() {

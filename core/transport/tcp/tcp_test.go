@@ -369,7 +369,7 @@ func TestRandomPaths(t *testing.T) {
 			}
 		}
 		w.onData, w.onAck = path(true), path(false)
-		watch := &spy{Controller: w.s.control}
+		watch := &spy{Controller: w.s.control.Controller}
 		watch.seen = func(a *cc.Ack) {
 			// Karn: no sample is of a retransmission that answers the first transmission; time
 			// stamps are exact to a tick.
@@ -377,7 +377,7 @@ func TestRandomPaths(t *testing.T) {
 				t.Errorf("seed %d at %v: %+v", seed, w.now, *a)
 			}
 		}
-		w.s.control = watch
+		w.s.control.Controller = watch
 		w.run(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
 			t.Errorf("seed %d, %s, loss %.2f: %d of %d bytes came, finished %v, %d timeouts", seed, name, loss,

@@ -39,10 +39,7 @@ func (s *Sender) rearm(now unit.Time) {
 
 // Advance is called when the timer's time has come.
 func (s *Sender) Advance(now unit.Time) {
-	if s.decision.NextTimer <= now {
-		s.control.OnTimer(now)
-		s.decide()
-	}
+	s.control.Advance(now)
 	if s.timer.at > now {
 		s.schedule(now)
 		return

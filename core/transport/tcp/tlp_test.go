@@ -25,9 +25,9 @@ func TestTLP(t *testing.T) {
 	w = newPipe(t, "reno", 14480, nil)
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { return p.Ack < 14481 || w.now > 50*ms, 0 }
 	w.run(5 * unit.Second)
-	if w.s.counters.Finished > 400*ms || w.s.rto.timeouts > 0 || w.s.decision.SlowStart == false {
+	if w.s.counters.Finished > 400*ms || w.s.rto.timeouts > 0 || w.s.control.Decision.SlowStart == false {
 		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.rto.timeouts,
-			w.s.decision.SlowStart)
+			w.s.control.Decision.SlowStart)
 	}
 }
 

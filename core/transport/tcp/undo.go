@@ -77,7 +77,7 @@ func (s *Sender) undoReduction(now unit.Time, unmark bool) {
 		s.cwrDue = false
 	}
 	s.prr.end()
-	s.prr.window = max(int(int64(s.decision.Window)/s.mss), 1)
+	s.prr.window = max(int(int64(s.control.Decision.Window)/s.mss), 1)
 	s.usage.used, s.usage.since = 0, now // snd_cwnd_stamp
 	s.undo.disarm()
 	s.rack.advanced = true

@@ -37,5 +37,5 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 
 // isLimited is tcp_is_cwnd_limited.
 func (s *Sender) isLimited() bool {
-	return s.usage.limited || s.decision.IsHalfUsed(int64(s.usage.maxOut), int64(s.cwnd()))
+	return s.usage.limited || s.control.Decision.IsHalfUsed(int64(s.usage.maxOut), int64(s.cwnd()))
 }

@@ -456,6 +456,9 @@ func reordered(k Transport) error {
 func sizes(k Transport) error {
 	for _, size := range []unit.Bytes{1, Payload - 1, Payload, Payload + 1, 9*Payload + 1, 64 * Payload, 65*Payload - 1,
 		10_000 * Payload} {
+		if size < k.MinSize {
+			continue
+		}
 		if err := ofSize(k, datacentre(), size); err != nil {
 			return err
 		}

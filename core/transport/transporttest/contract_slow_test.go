@@ -10,14 +10,14 @@ import (
 )
 
 func TestLarge(t *testing.T) {
-	for _, k := range kinds() {
+	for _, k := range Transports() {
 		t.Run(k.Name, func(t *testing.T) { Large(t, k) })
 	}
 }
 
 // A receiver whose sequence numbers have 16 bits breaks the promise.
 func TestLargeMutant(t *testing.T) {
-	k := kinds()[2]
+	k := Transports()[2]
 	k.Wrap = ofReceiver(func(a *altered) {
 		a.receive = func(now unit.Time, p *packet.Packet) bool { return p.Seq < 1<<16 && a.Endpoint.Receive(now, p) }
 	})

@@ -35,6 +35,11 @@ type Transport struct {
 	Waits []Wait
 	Rate  unit.Rate // payload per second that it sends on any path; 0: it has feedback
 
+	// Script returns the datagrams of a flow of size bytes, for transports of captures; nil: the flow has its size only.
+	Script func(size unit.Bytes) *transport.Script
+	// MinSize is the payload of the smallest flow; 0: one byte.
+	MinSize unit.Bytes
+
 	// Control replaces a controller, for mutants; nil: it does not.
 	Control func(c cc.Controller) cc.Controller
 	// Wrap replaces the ends of a flow, for mutants; nil: it does not.
@@ -108,6 +113,9 @@ func NewPipe(k Transport, path Path, size unit.Bytes) (*Pipe, error) {
 		Path: cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
 			Queueing: path.Queueing,
 			BaseRTT:  2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
+	if k.Script != nil {
+		w.flow.Script = k.Script(size)
+	}
 	config, err := k.Scheme.Configure(k.Params...)
 	if err != nil {
 		return nil, err

@@ -58,10 +58,7 @@ func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver
 
 // ownHeaders are the bytes before a datagram's payload.
 func ownHeaders(version uint8) int32 {
-	if version == 6 {
-		return packet.EthernetHeader + packet.IPv6Header + packet.UDPHeader
-	}
-	return packet.EthernetHeader + packet.IPv4Header + packet.UDPHeader
+	return packet.EthernetHeader + packet.IPHeader(version) + packet.UDPHeader
 }
 
 // CapturedSender sends the datagrams of a capture when it has them. One that could not go then goes as soon as the NIC

@@ -128,10 +128,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	case f.Size < 0:
 		return nil, nil, fmt.Errorf("transport udp_controlled: a size of %d bytes", f.Size)
 	}
-	headers := int32(packet.UDPHeader + packet.IPv4Header)
-	if f.Version == 6 {
-		headers = packet.UDPHeader + packet.IPv6Header
-	}
+	headers := packet.UDPHeader + packet.IPHeader(f.Version)
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random,
 		Path: f.Path, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCConfig)
@@ -155,7 +152,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	c.ReportDelay = c.reportDelay(&f.Path)
 	headers += packet.EthernetHeader
 	s := &ControlledSender{flow: f, config: c, requester: asker, headers: headers,
-		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss},
+		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss, ShutsGate: true},
 		datagrams: datagrams{total: math.MaxInt64}, timerAt: unit.Never,
 		hash:  packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
 		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.RTOMin, First: transport.FirstTimeout(f.Path.BaseRTT)}}
@@ -225,10 +222,14 @@ type prober struct {
 	silentBelow int64     // next then
 }
 
-// State is the state of recovery; InFlight and Lost count datagrams.
+// State returns the state of recovery.
 func (s *ControlledSender) State() cc.RecoveryState { return s.control.State }
-func (s *ControlledSender) InFlight() int64         { return s.next - s.done - s.nacked }
-func (s *ControlledSender) Lost() int64             { return s.lost }
+
+// InFlight returns the number of datagrams that are sent and neither overtaken by a reported one nor known to be lost.
+func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
+
+// Lost returns the number of datagrams that reports or NACKs show to be lost, without those that a timeout wrote off.
+func (s *ControlledSender) Lost() int64 { return s.lost }
 
 // Timeouts counts how often no report came in time.
 func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }
@@ -416,8 +417,13 @@ func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 
 // enter changes the state of recovery until what is sent so far is not in flight.
 func (s *ControlledSender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
+	s.control.Enter(now, state, s.next, s.countLoss(l))
+}
+
+// countLoss returns l with the sender's counts.
+func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
-	s.control.Enter(now, state, s.next, l)
+	return l
 }
 
 // Advance writes off what is out when no report comes.

@@ -44,36 +44,37 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 
 // nack takes a NACK in, unless it is refused. Spans count datagrams, as sequence numbers do.
 func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
-	told := cc.Notice{Kind: cc.NackNotice, Seq: p.Seq * int64(s.flow.Payload), Supply: n.Supply, Demand: n.Demand}
 	if n.Cause == packet.CauseElephant {
 		if n.Lost != 0 || n.Spans != 0 || !s.first(p.Seq, throttled) {
 			return false
 		}
-		s.control.Notify(now, told)
-		if s.control.State == cc.Open && s.control.AllowsReduction(now, now, s.timer.RTT()) {
-			s.enter(now, cc.Reduced, cc.Loss{Kind: cc.Warned})
-		}
+		s.control.Warn(now, s.acceptNack(now, n, p.Seq, 0, 0))
 		return true
 	}
 	if !s.markNacked(p.Seq, n.Lost) {
 		return false
 	}
-	told.Lost = unit.Bytes(n.Lost)
-	lost := 1
+	lost, bytes := 1, unit.Bytes(n.Lost)
 	for _, x := range n.More[:n.Spans] {
 		if s.markNacked(p.Seq+int64(x.Offset), x.Lost) {
-			told.Lost += unit.Bytes(x.Lost)
+			bytes += unit.Bytes(x.Lost)
 			lost++
 		}
 	}
 	// Nothing is sent again, so a datagram that is gone stands for one that was.
 	s.hold.Nacked(now, s.timer.RTTWithin(s.timer.Timeout()), true, n.Supply, int64(s.flow.Payload))
-	s.control.Notify(now, told)
-	if s.control.AllowsReduction(now, now, s.timer.RTT()) {
-		s.enter(now, cc.Recovery, cc.Loss{Kind: s.control.NackLoss(), Lost: lost})
-	}
+	s.control.LoseByNack(now, s.acceptNack(now, n, p.Seq, bytes, lost))
 	s.pass(s.done)
 	return true
+}
+
+// acceptNack returns NACK n of datagram first for the controller. It reports the loss of some datagrams, with so many
+// bytes in all. The sender does not store when a datagram was sent: any NACK counts as one of a datagram that is sent
+// now.
+func (s *ControlledSender) acceptNack(now unit.Time, n *packet.Notification, first int64, bytes unit.Bytes,
+	lost int) transport.AcceptedNack {
+	return transport.AcceptedNack{Notice: transport.NackNotice(n, first*int64(s.flow.Payload), bytes), Sent: now,
+		RTT: s.timer.RTT(), UpTo: s.next, Loss: s.countLoss(cc.Loss{Lost: lost})}
 }
 
 // markNacked takes datagram n, of so many bytes, out of flight, if it is there.

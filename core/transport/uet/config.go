@@ -257,12 +257,9 @@ type ends struct {
 }
 
 func newEnds(f *transport.Flow, c *Config) ends {
-	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPv4Header + headerBytes, port: f.DstPort,
-		paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
+		port: f.DstPort, paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
 		size: math.MaxInt64, src: f.Src, dst: f.Dst}
-	if f.Version == 6 {
-		e.headers += packet.IPv6Header - packet.IPv4Header
-	}
 	e.frame = int64(f.Framing.Frame(e.headers, f.Payload, true))
 	e.header = max(e.frame-e.payload, 1)
 	if f.Size > 0 {

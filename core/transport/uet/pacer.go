@@ -10,10 +10,9 @@ import (
 // that have asked, ahead of what they need. Each takes as long as what it gives takes on the link.
 type pacer struct {
 	active, idle transport.Queue[*member]
-	at           unit.Time // when the next PULL may go
-	fraction     float64   // of a picosecond
-	rescheduled  bool
-	slow         *slowdown // nil: it gives all that the link carries
+	transport.PullPacer
+	fraction float64   // of a picosecond, of the gap after the latest PULL
+	slow     *slowdown // nil: it gives all that the link carries
 }
 
 // member is a flow's place with a pacer.
@@ -29,7 +28,8 @@ type member struct {
 
 // leave takes a flow out that is complete.
 func (x *pacer) leave(m *member) {
-	m.over, x.rescheduled = true, true
+	m.over = true
+	x.NotifyChange()
 	x.head() // forgets those that are over
 }
 
@@ -55,12 +55,13 @@ func (x *pacer) request(now unit.Time, m *member) {
 	if m.active || m.over {
 		return
 	}
-	if x.at < now && x.head() == nil {
-		x.at, x.fraction = now, 0
+	if x.head() == nil && x.Resume(now) {
+		x.fraction = 0
 	}
 	m.active = true
-	x.active.Push(m)
-	x.rescheduled = x.rescheduled || x.active.Len() == 1
+	if x.active.Push(m); x.active.Len() == 1 {
+		x.NotifyChange()
+	}
 }
 
 // send gives credit to the flow whose turn it is, and returns what that has been given in all.
@@ -100,7 +101,6 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	took += x.fraction
 	whole := unit.Time(took)
 	x.fraction = took - float64(whole)
-	x.at = max(x.at, now-whole) + whole
-	x.rescheduled = true
+	x.Record(now, whole)
 	return m.given
 }

@@ -242,7 +242,7 @@ func (r *Receiver) NextSend() unit.Time {
 		t = r.nic.Next()
 	}
 	if r.pacer != nil && r.pacer.head() == &r.member {
-		t = min(t, r.pacer.at)
+		t = min(t, r.pacer.Next())
 	}
 	return t
 }
@@ -264,15 +264,12 @@ func (r *Receiver) pullPort(n int64) uint16 { return r.first + uint16(n%int64(r.
 
 // Rescheduled names the flow whose turn it is, when that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
-	if r.pacer == nil || !r.pacer.rescheduled {
-		return 0, false
+	if r.pacer != nil && r.pacer.TakeChange() {
+		if m := r.pacer.head(); m != nil {
+			return m.flow, true
+		}
 	}
-	r.pacer.rescheduled = false
-	m := r.pacer.head()
-	if m == nil {
-		return 0, false
-	}
-	return m.flow, true
+	return 0, false
 }
 
 // NextTimer is never: what is lost is the sender's to find.

@@ -147,18 +147,18 @@ func (s *Sender) Gauge() transport.Gauge {
 
 func (o *outstanding) at(n int64) *record { return o.ring.At(n) }
 
-// oldest returns the first transmission of which nothing was heard; nil: there is none. It removes stale ones before.
-func (o *outstanding) oldest() *transport.Flight {
-	for ; o.flights.Len() > 0; o.flights.RemoveOldest() {
-		f := o.flights.Oldest()
-		if f.Packet < o.una {
-			continue
-		}
-		if x := o.at(f.Packet); x.state == flying && x.at == f.At {
-			return f
-		}
+// isLive reports whether transmission f is its packet's latest one, and has no answer.
+func (o *outstanding) isLive(f *transport.Flight) bool {
+	if f.Packet < o.una {
+		return false
 	}
-	return nil
+	x := o.at(f.Packet)
+	return x.state == flying && x.at == f.At
+}
+
+// oldest returns the first transmission without an answer; nil: there is none.
+func (o *outstanding) oldest() *transport.Flight {
+	return o.flights.OldestLive(func(f *transport.Flight) bool { return o.isLive(f) })
 }
 
 // upcoming is the frame of the packet that would be sent next; 0: there is none.

@@ -64,15 +64,16 @@ func TestSlowdown(t *testing.T) {
 	p := &pacer{slow: x}
 	m := &member{flow: 1, perQuantum: 1000, target: 64}
 	p.request(0, m)
-	if p.send(0, 64, 4); p.at != 284444 {
-		t.Errorf("the next PULL goes at %v", p.at)
+	if p.send(0, 64, 4); p.Next() != 284444 {
+		t.Errorf("the next PULL goes at %v", p.Next())
 	}
 	// when nothing has come for a while it asks for all again, at the first PULL as at the first packet
 	y, at := *x, x.at+20*x.every
-	p = &pacer{slow: x, at: at}
+	p = &pacer{slow: x}
+	p.Record(at, 0)
 	p.request(at, &member{flow: 2, perQuantum: 1000, target: 64})
-	if p.send(at, 64, 4); p.at != at+64000 {
-		t.Errorf("after a pause the next PULL goes %v later", p.at-at)
+	if p.send(at, 64, 4); p.Next() != at+64000 {
+		t.Errorf("after a pause the next PULL goes %v later", p.Next()-at)
 	}
 	at = y.at + 1000*y.every
 	if y.came(at, arrivals{}); y.rate != 1 || y.share != 0 || y.since.all != 1 {

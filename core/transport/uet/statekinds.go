@@ -4,6 +4,5 @@ import "weir/core/state"
 
 // init registers the kinds of the fields of this package's state.
 func init() {
-	state.Describe(func(x *pacer) state.Kinds { return state.Kinds{&x.at: state.Past} })
 	state.Describe(func(x *slowdown) state.Kinds { return state.Kinds{&x.every: state.Span, &x.at: state.Instant} })
 }

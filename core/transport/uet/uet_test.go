@@ -407,7 +407,7 @@ func TestPacer(t *testing.T) {
 		if x.head() == nil {
 			break
 		}
-		now = max(now, x.at)
+		now = max(now, x.Next())
 		id := x.head().flow
 		got = append(got, fmt.Sprintf("%d %d@%d", id, x.send(now, 64, 4), now))
 	}
@@ -419,9 +419,9 @@ func TestPacer(t *testing.T) {
 	// a PULL that gives nothing takes the time of four units
 	c := member(3)
 	x.request(now, c)
-	x.at = 1_000_000
-	if x.send(1_000_000, 64, 4); x.at != 1_004_000 {
-		t.Errorf("%d after a PULL that gives nothing", x.at)
+	x.Record(1_000_000, 0)
+	if x.send(1_000_000, 64, 4); x.Next() != 1_004_000 {
+		t.Errorf("%d after a PULL that gives nothing", x.Next())
 	}
 	// one whose flow is over has no turn
 	if x.leave(c); x.head() == c {

@@ -50,10 +50,7 @@ func Scheme() transport.Scheme {
 
 // New makes the two endpoints of flow f with a window of so many packets.
 func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
-	headers := int32(packet.EthernetHeader + header)
-	if headers += packet.IPv4Header; f.Version == 6 {
-		headers += packet.IPv6Header - packet.IPv4Header
-	}
+	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + header
 	s := &Sender{
 		flow: f, size: int64(f.Size), window: int64(window) * int64(f.Payload),
 		headers: headers, hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoOwn),
