@@ -19,7 +19,7 @@ func TestAgentInterface(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	code := Run(Registry(), []string{"agent", "--interface", "no-such-one"}, &errs, &errs, false)
-	if code != WrongInput || !strings.Contains(errs.String(), "there is no interface no-such-one") {
+	if code != exitWrongInput || !strings.Contains(errs.String(), "there is no interface no-such-one") {
 		t.Errorf("exit code %d: %s", code, &errs)
 	}
 }
@@ -49,13 +49,13 @@ func TestAgentCgroup(t *testing.T) {
 	for _, x := range rows {
 		var out, errs bytes.Buffer
 		code := Run(Registry(), []string{"agent", "--cgroup", x.path}, &out, &errs, false)
-		if code != WrongInput || !strings.Contains(errs.String(), x.says) || out.Len() > 0 {
+		if code != exitWrongInput || !strings.Contains(errs.String(), x.says) || out.Len() > 0 {
 			t.Errorf("weir agent --cgroup %s: %d, %s%s, want %q", x.path, code, &out, &errs, x.says)
 		}
 	}
 	var errs bytes.Buffer
 	code := Run(Registry(), []string{"agent", "--cgroup", file, "--interface", "no-such-one"}, &errs, &errs, false)
-	if said := errs.String(); code != WrongInput || !strings.Contains(said, "is no folder") ||
+	if said := errs.String(); code != exitWrongInput || !strings.Contains(said, "is no folder") ||
 		!strings.Contains(said, "there is no interface no-such-one") {
 		t.Errorf("both: %d, %s", code, said)
 	}

@@ -40,7 +40,7 @@ func TestAgentInput(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := Run(Registry(), append([]string{"agent"}, strings.Fields(x.args)...), &out, &errs, false)
-		if code != WrongInput || !strings.Contains(errs.String(), x.says) || out.Len() > 0 {
+		if code != exitWrongInput || !strings.Contains(errs.String(), x.says) || out.Len() > 0 {
 			t.Errorf("weir agent %s: %d, %s%s, want %q", x.args, code, &out, &errs, x.says)
 		}
 	}
@@ -51,7 +51,7 @@ func TestAgentInput(t *testing.T) {
 	code := Run(Registry(), strings.Fields("agent --every 1ms --follow ncf --eta 7 --flows 0 --nacks twice"), &errs, &errs,
 		false)
 	for _, says := range all {
-		if code != WrongInput || !strings.Contains(errs.String(), says) {
+		if code != exitWrongInput || !strings.Contains(errs.String(), says) {
 			t.Errorf("of all at once there is no %s: %d, %s", says, code, &errs)
 		}
 	}

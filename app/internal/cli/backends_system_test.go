@@ -19,7 +19,7 @@ func TestBackEnds(t *testing.T) {
 	must := func(args ...string) string {
 		t.Helper()
 		code, text, errs := weir(args...)
-		if code != Done {
+		if code != exitDone {
 			t.Fatalf("%v: exit code %d\n%s%s", args, code, text, errs)
 		}
 		return text
@@ -30,7 +30,7 @@ func TestBackEnds(t *testing.T) {
 	must("export", "slurm", file, "--to", at("job"), "--slurm-task", "1ms")
 	tasks := 0
 	for ; ; tasks++ {
-		if code, _, _ := weir("task", at("job"), "--index", fmt.Sprint(tasks)); code != Done {
+		if code, _, _ := weir("task", at("job"), "--index", fmt.Sprint(tasks)); code != exitDone {
 			break
 		}
 	}
@@ -56,7 +56,7 @@ func TestBackEndsTrace(t *testing.T) {
 	for name, more := range map[string][]string{"local": nil, "jetstream": {"--workers", "127.0.0.1:0"}} {
 		args := append([]string{"run", file, "--trace", "s->*", "--set", "trace_quota=10MB", "--csv", "--out",
 			filepath.Join(dir, name)}, more...)
-		if code, text, errs := weir(args...); code != Done {
+		if code, text, errs := weir(args...); code != exitDone {
 			t.Fatalf("%v: exit code %d\n%s%s", args, code, text, errs)
 		}
 		files = append(files, under(t, filepath.Join(dir, name)))
@@ -71,7 +71,7 @@ func TestBackEndsTrace(t *testing.T) {
 		t.Errorf("%d files of traces, or they differ", traces)
 	}
 	code, _, errs := weir("run", file, "--trace", "s->*", "--workers", "127.0.0.1:0", "--out", filepath.Join(dir, "no"))
-	if code != WrongInput || !strings.Contains(errs, "its traces have no bound") ||
+	if code != exitWrongInput || !strings.Contains(errs, "its traces have no bound") ||
 		!strings.Contains(errs, "trace_quota") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -91,7 +91,7 @@ func (b *benchCmd) runSwitch(a *app) error {
 	done()
 	switch {
 	case errors.Is(err, context.Canceled):
-		a.code = Interrupted
+		a.code = exitInterrupted
 		return nil
 	case errors.Is(err, lab.ErrNotRoot), errors.Is(err, lab.ErrNotLinux), errors.Is(err, bench.ErrRounds):
 		return fmt.Errorf("%w: %w", errInput, err)

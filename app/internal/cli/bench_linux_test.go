@@ -12,11 +12,11 @@ import (
 func TestBenchSwitchNeedsRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
-	code := Done
+	code := exitDone
 	testkit.RunUnprivileged(t, func() {
 		code = Run(Registry(), []string{"bench", "switch"}, &out, &errs, false)
 	})
-	if code != WrongInput || !strings.Contains(errs.String(), "the lab needs root") {
+	if code != exitWrongInput || !strings.Contains(errs.String(), "the lab needs root") {
 		t.Errorf("exit code %d, %s", code, &errs)
 	}
 }

@@ -19,7 +19,7 @@ func TestBenchSwitchRefuses(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs,
-				false); code != WrongInput || !strings.Contains(errs.String(), want) {
+				false); code != exitWrongInput || !strings.Contains(errs.String(), want) {
 				t.Errorf("exit code %d, %s", code, errs.String())
 			}
 		})

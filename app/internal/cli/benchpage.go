@@ -28,7 +28,7 @@ func (b *benchCmd) runPage(a *app) error {
 	done()
 	switch {
 	case signals.Err() != nil, errors.Is(err, context.Canceled):
-		a.code = Interrupted
+		a.code = exitInterrupted
 		return nil
 	case errors.Is(err, bench.ErrNoBrowser):
 		return fmt.Errorf("%w: %w", errInput, err)

@@ -25,7 +25,7 @@ func TestBenchTurnsInput(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(Registry(), strings.Fields(c.args), &out, &errs, false); code == Done ||
+			if code := Run(Registry(), strings.Fields(c.args), &out, &errs, false); code == exitDone ||
 				!strings.Contains(errs.String(), c.want) {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
@@ -63,7 +63,7 @@ func TestBenchTurn(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := Run(Registry(), []string{"bench", "threads", "--turn",
 			`{"load":"permutation","hosts":16,"flow_bytes":50000,"threads":` + threads + `}`}, &out, &errs,
-			false); code != Done {
+			false); code != exitDone {
 			t.Fatal(errs.String())
 		}
 		var turn bench.Turn

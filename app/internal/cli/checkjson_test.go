@@ -10,7 +10,7 @@ import (
 // drop switch of 250 packets limits the wait of DCQCN's packets, and the queues of ncf do not.
 func TestCheckJSON(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"check", "ncf/reaction", "--json"}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"check", "ncf/reaction", "--json"}, &out, &errs, false); code != exitDone {
 		t.Fatal(errs.String())
 	}
 	var got struct {

@@ -22,12 +22,12 @@ import (
 
 // Exit codes.
 const (
-	Done        = command.Done
-	RunFailed   = command.RunFailed
-	WrongInput  = command.WrongInput
-	ClaimFailed = command.ClaimFailed
-	Unjudged    = command.Unjudged
-	Interrupted = command.Interrupted
+	exitDone        = command.Done
+	exitRunFailed   = command.RunFailed
+	exitWrongInput  = command.WrongInput
+	exitClaimFailed = command.ClaimFailed
+	exitUnjudged    = command.Unjudged
+	exitInterrupted = command.Interrupted
 )
 
 // commandLine is the command line.
@@ -119,7 +119,7 @@ func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, te
 	parser, err := parserFor(r, &c, args, kong.Writers(out, failures), kong.Exit(func(n int) { panic(exited(n)) }))
 	if err != nil {
 		fmt.Fprintln(failures, "weir:", err)
-		return WrongInput
+		return exitWrongInput
 	}
 	ctx, err := parser.Parse(args)
 	if err == nil {
@@ -141,7 +141,7 @@ var errInput = command.ErrInput
 func failureCode(err error) int {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
-		return WrongInput
+		return exitWrongInput
 	}
 	return command.ExitCode(err)
 }

@@ -141,7 +141,7 @@ func TestExitCodeOfCutRun(t *testing.T) {
 	r.Controllers = append(r.Controllers, none.Scheme())
 	var out, errs bytes.Buffer
 	code := Run(r, []string{"run", write(t, lockedRing()), "--out", t.TempDir()}, &out, &errs, false)
-	if code != RunFailed || !strings.Contains(out.String(), "1 pfc deadlock") {
+	if code != exitRunFailed || !strings.Contains(out.String(), "1 pfc deadlock") {
 		t.Errorf("exit code %d; %s%s", code, &out, &errs)
 	}
 }

@@ -107,7 +107,7 @@ func TestCompletionFish(t *testing.T) {
 // groff finds nothing wrong with the manual page.
 func TestManualInGroff(t *testing.T) {
 	code, page, stderr := weir("man")
-	if code != Done || stderr != "" {
+	if code != exitDone || stderr != "" {
 		t.Fatal(code, stderr)
 	}
 	testkit.RequireProgram(t, "groff", "groff-base")

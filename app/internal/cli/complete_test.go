@@ -48,13 +48,13 @@ func TestCompletes(t *testing.T) {
 				words = append(words, word)
 			}
 			answer := strings.Join(words, " ")
-			if code != Done || stderr != "" || !hasWord(answer, x.has) || hasWord(answer, x.not) && x.not != "mine.yaml" {
+			if code != exitDone || stderr != "" || !hasWord(answer, x.has) || hasWord(answer, x.not) && x.not != "mine.yaml" {
 				t.Errorf("exit code %d, completed as %q; want %s, and not %s; %s", code, answer, x.has, x.not, stderr)
 			}
 		})
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if code, stdout, stderr := weir("completion", shell); code != Done || !strings.Contains(stdout, " complete -- ") {
+		if code, stdout, stderr := weir("completion", shell); code != exitDone || !strings.Contains(stdout, " complete -- ") {
 			t.Errorf("%s: exit code %d, %s%s", shell, code, stdout, stderr)
 		}
 	}
@@ -65,7 +65,7 @@ func completedFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	out := filepath.Join(dir, "results")
-	if code, _, stderr := weir("run", write(t, small), "--out", out, "--set", "duration=5ms"); code != Done {
+	if code, _, stderr := weir("run", write(t, small), "--out", out, "--set", "duration=5ms"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), nil, 0o644); err != nil {
@@ -78,7 +78,7 @@ func completedFolder(t *testing.T) string {
 func TestCompletesAll(t *testing.T) {
 	code, stdout, stderr := weir("complete", "--", "weir ")
 	for _, want := range []string{"run\tRun an experiment\n", "results\t", "completion\t", "man\t"} {
-		if code != Done || stderr != "" || !strings.Contains(stdout, want) {
+		if code != exitDone || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, no %q\n%s%s", code, want, stdout, stderr)
 		}
 	}
@@ -89,7 +89,7 @@ func TestCompletesAll(t *testing.T) {
 		"weir results remove a b c ",
 		"weir run 'a", "weir run a --set=", "weir \x1b[31m"} {
 		t.Run(line, func(t *testing.T) {
-			if code, _, stderr := weir("complete", "--", line); code != Done || stderr != "" {
+			if code, _, stderr := weir("complete", "--", line); code != exitDone || stderr != "" {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}
 		})
@@ -99,7 +99,7 @@ func TestCompletesAll(t *testing.T) {
 // The manual page has every command and flag. TestManualInGroff reads it with groff.
 func TestDocsManual(t *testing.T) {
 	code, page, stderr := weir("man")
-	if code != Done || stderr != "" {
+	if code != exitDone || stderr != "" {
 		t.Fatal(code, stderr)
 	}
 	parser, err := newParser(registry(), &commandLine{})

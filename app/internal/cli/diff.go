@@ -99,7 +99,7 @@ func (d *diffCmd) completions(a *app) error {
 		c.Print(a.stdout)
 	}
 	if d.Check && !c.Agree {
-		a.code = ClaimFailed
+		a.code = exitClaimFailed
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdm
 		code := Run(Registry(), args, &out, &errs, false)
 		return code, out.String(), errs.String()
 	}
-	if code, _, errs := call("run", "e.yaml"); code != Done {
+	if code, _, errs := call("run", "e.yaml"); code != exitDone {
 		t.Fatal(errs)
 	}
 	// alone: 4000 + 2·80 + 1048·8/100; with the telemetry's 42 bytes and an ACK of 88 it is less than 4243
@@ -45,23 +45,23 @@ traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdm
 		code int
 		want string
 	}{
-		{"same", []string{"e.yaml", "same.txt", "--check"}, Done, "A and B agree: 1 of 1 bins within p50 ±5 %, p99 ±20 %"},
-		{"longer", []string{"e.yaml", "longer.txt"}, Done, "A and B differ: 0 of 1 bins"},
-		{"checked", []string{"longer.txt", "e.yaml", "--check"}, ClaimFailed, "A and B differ: 0 of 1 bins"},
-		{"wide", []string{"e.yaml", "longer.txt", "--p50", "30%", "--p95", "30%", "--p99", "off", "--check"}, Done,
+		{"same", []string{"e.yaml", "same.txt", "--check"}, exitDone, "A and B agree: 1 of 1 bins within p50 ±5 %, p99 ±20 %"},
+		{"longer", []string{"e.yaml", "longer.txt"}, exitDone, "A and B differ: 0 of 1 bins"},
+		{"checked", []string{"longer.txt", "e.yaml", "--check"}, exitClaimFailed, "A and B differ: 0 of 1 bins"},
+		{"wide", []string{"e.yaml", "longer.txt", "--p50", "30%", "--p95", "30%", "--p99", "off", "--check"}, exitDone,
 			"within p50 ±30 %, p95 ±30 %"},
-		{"files", []string{"same.txt", "longer.txt", "--check"}, ClaimFailed, "1 flows in common"},
-		{"one is missing", []string{"two.txt", "e.yaml", "--check"}, ClaimFailed,
+		{"files", []string{"same.txt", "longer.txt", "--check"}, exitClaimFailed, "1 flows in common"},
+		{"one is missing", []string{"two.txt", "e.yaml", "--check"}, exitClaimFailed,
 			"1 of 2 flows are on one side only; 0 % may be"},
-		{"one may be missing", []string{"two.txt", "e.yaml", "--check", "--unpaired", "50%"}, Done, "A and B agree: 1 of 1"},
-		{"no time", []string{"e.yaml", "zero.txt"}, WrongInput, "zero.txt:1:45: the completion time is \"0\""},
-		{"too large a share", []string{"e.yaml", "same.txt", "--unpaired", "101%"}, WrongInput, `--unpaired is "101%"`},
-		{"port", []string{"same.txt", "longer.txt", "--port", "200"}, Done, "0 flows in common"},
-		{"damaged", []string{"e.yaml", "damaged.txt"}, WrongInput, "damaged.txt:1:49: the line ends after 7 of 8"},
-		{"share", []string{"e.yaml", "same.txt", "--p99", "x"}, WrongInput, `--p99 is "x"`},
-		{"bins", []string{"e.yaml", "same.txt", "--bins", "0"}, WrongInput, "--bins is 0"},
-		{"two results", []string{"e.yaml", "e.yaml", "--check"}, WrongInput, "are of comparisons with a fct.txt"},
-		{"old", []string{"e.yaml", "e.yaml"}, Done, "0 values differ"},
+		{"one may be missing", []string{"two.txt", "e.yaml", "--check", "--unpaired", "50%"}, exitDone, "A and B agree: 1 of 1"},
+		{"no time", []string{"e.yaml", "zero.txt"}, exitWrongInput, "zero.txt:1:45: the completion time is \"0\""},
+		{"too large a share", []string{"e.yaml", "same.txt", "--unpaired", "101%"}, exitWrongInput, `--unpaired is "101%"`},
+		{"port", []string{"same.txt", "longer.txt", "--port", "200"}, exitDone, "0 flows in common"},
+		{"damaged", []string{"e.yaml", "damaged.txt"}, exitWrongInput, "damaged.txt:1:49: the line ends after 7 of 8"},
+		{"share", []string{"e.yaml", "same.txt", "--p99", "x"}, exitWrongInput, `--p99 is "x"`},
+		{"bins", []string{"e.yaml", "same.txt", "--bins", "0"}, exitWrongInput, "--bins is 0"},
+		{"two results", []string{"e.yaml", "e.yaml", "--check"}, exitWrongInput, "are of comparisons with a fct.txt"},
+		{"old", []string{"e.yaml", "e.yaml"}, exitDone, "0 values differ"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if code, out, errs := call(append([]string{"diff"}, x.args...)...); code != x.code ||

@@ -25,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, room-8*page), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	said := told(t, RunFailed, disk, "run", file, "--out", disk, "--jobs", "1")
+	said := told(t, exitRunFailed, disk, "run", file, "--out", disk, "--jobs", "1")
 	dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))
 	if len(dirs) != 1 {
 		t.Fatalf("folders %v, %s", dirs, said)
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != Done ||
+	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != exitDone ||
 		!strings.Contains(stdout.String(), fmt.Sprintf("%d of the runs were there already", len(kept))) {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 	}
@@ -67,7 +67,7 @@ func TestFullDisk(t *testing.T) {
 	for _, err := fill.Write(make([]byte, room)); err == nil; _, err = fill.Write(make([]byte, page)) {
 	}
 	fill.Close()
-	said = told(t, RunFailed, disk, "report", dirs[0])
+	said = told(t, exitRunFailed, disk, "report", dirs[0])
 	if !strings.HasSuffix(said, "it cannot be written: no space left on device\n") {
 		t.Errorf("report: %s", said)
 	}
@@ -83,7 +83,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	file := write(t, small)
 	disk := mounted(t, 1<<20)
 	var stdout, stderr bytes.Buffer
-	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != Done {
+	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != exitDone {
 		t.Fatal(stderr.String())
 	}
 	dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))
@@ -100,14 +100,14 @@ func TestReadOnlyFolder(t *testing.T) {
 		{[]string{"report", dirs[0]}, "it cannot be written: read-only file system\n"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			if said := told(t, RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
+			if said := told(t, exitRunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
 				!strings.HasSuffix(said, c.want) {
 				t.Errorf("weir %s: %s", c.args[0], said)
 			}
 		})
 	}
 	stdout.Reset()
-	if code := Run(Registry(), []string{"diff", dirs[0], dirs[0]}, &stdout, &stderr, false); code != Done ||
+	if code := Run(Registry(), []string{"diff", dirs[0], dirs[0]}, &stdout, &stderr, false); code != exitDone ||
 		!strings.Contains(stdout.String(), "0 values differ") {
 		t.Errorf("diff: exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}

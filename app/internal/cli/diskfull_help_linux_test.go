@@ -42,7 +42,7 @@ func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 	command := func(out string) []string { return []string{"run", file, "--out", out, "--jobs", "1", "--trace", "*"} }
 	var stdout, stderr bytes.Buffer
 	disk := mounted(t, room)
-	if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != Done {
+	if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != exitDone {
 		t.Fatal(stderr.String())
 	}
 	want := contents(t, disk)
@@ -60,7 +60,7 @@ func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 			if err := os.WriteFile(ballast, make([]byte, room-n*page), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			said := untraced(told(t, RunFailed, disk, command(disk)...))
+			said := untraced(told(t, exitRunFailed, disk, command(disk)...))
 			line, rest, _ := strings.Cut(said, "\n")
 			if rest != "" || !strings.HasPrefix(line, "weir: DIR/small-") || !strings.Contains(line, "no space left on device") {
 				t.Errorf("it says %q", said)
@@ -77,7 +77,7 @@ func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 			}
 			stdout.Reset()
 			stderr.Reset()
-			if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != Done ||
+			if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != exitDone ||
 				untraced(stderr.String()) != "" {
 				t.Errorf("with room again: exit code %d, %s", code, stderr.String())
 			}

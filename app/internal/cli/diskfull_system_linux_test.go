@@ -32,13 +32,13 @@ func TestResultsMergeFullDisk(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := Run(Registry(), command, &stdout, &stderr, false)
 		said := stderr.String()
-		if code == Done {
+		if code == exitDone {
 			if pages < 4 {
 				t.Errorf("%d pages were enough", pages)
 			}
 			break
 		}
-		if code != RunFailed || !strings.Contains(said, "no space left on device") ||
+		if code != exitRunFailed || !strings.Contains(said, "no space left on device") ||
 			!strings.HasPrefix(said, "weir: "+disk) {
 			t.Fatalf("exit code %d, %s", code, said)
 		}

@@ -20,16 +20,16 @@ func TestDocs(t *testing.T) {
 		stdout     string // all of it, or its beginning if it ends in …
 		stderr     string // part of it
 	}{
-		{"list", "docs", Done, "README                   Weir\n…", ""},
-		{"page", "docs spec", Done, strings.TrimSpace(string(spec)) + "\n", ""},
-		{"part", "docs spec#expect", Done, "## expect\n…", ""},
-		{"unknown page", "docs speck", WrongInput, "", `there is no page "speck"; there are README, `},
-		{"unknown part", "docs results#x", WrongInput, "", "docs/results.md has no heading #x; it has #"},
-		{"page and site", "docs spec --site " + site, WrongInput, "", "--site writes all pages; leave spec out"},
-		{"empty folder's name", "docs --site=", WrongInput, "", "it is empty"},
-		{"site", "docs --site " + site, Done, filepath.Join(site, "index.html") + "\n", ""},
-		{"site again", "docs --site " + site, Done, filepath.Join(site, "index.html") + "\n", ""},
-		{"site over others' files", "docs --site .", RunFailed, "", "is no site that Weir has made"},
+		{"list", "docs", exitDone, "README                   Weir\n…", ""},
+		{"page", "docs spec", exitDone, strings.TrimSpace(string(spec)) + "\n", ""},
+		{"part", "docs spec#expect", exitDone, "## expect\n…", ""},
+		{"unknown page", "docs speck", exitWrongInput, "", `there is no page "speck"; there are README, `},
+		{"unknown part", "docs results#x", exitWrongInput, "", "docs/results.md has no heading #x; it has #"},
+		{"page and site", "docs spec --site " + site, exitWrongInput, "", "--site writes all pages; leave spec out"},
+		{"empty folder's name", "docs --site=", exitWrongInput, "", "it is empty"},
+		{"site", "docs --site " + site, exitDone, filepath.Join(site, "index.html") + "\n", ""},
+		{"site again", "docs --site " + site, exitDone, filepath.Join(site, "index.html") + "\n", ""},
+		{"site over others' files", "docs --site .", exitRunFailed, "", "is no site that Weir has made"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stdout, stderr strings.Builder

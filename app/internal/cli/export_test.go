@@ -63,30 +63,30 @@ func TestFormats(t *testing.T) {
 		code := Run(r, args, &out, &out, false)
 		return code, out.String()
 	}
-	if code, out := run("run", "small.yaml"); code != Done {
+	if code, out := run("run", "small.yaml"); code != exitDone {
 		t.Fatal(out)
 	}
 	for _, c := range []struct {
 		args, want string
 		code       int
 	}{
-		{"list formats", "--format lines           the number of runs", Done},
-		{"list formats", "import --format notes    notes of a meeting", Done},
-		{"list topologies", "file: …, format: drawing a picture of the network", Done},
-		{"list workloads", "file: …, format: diary   what happened", Done},
-		{"import talk.txt --format notes", "warning: the coffee (notes-coffee)\n# of talk.txt for .\n", Done},
-		{"import talk.txt --format note", `--format is "note"; allowed: hpcc, notes`, WrongInput},
-		{"help export results", "--mark", Done},
-		{"export small.yaml", "hpcc/", Done},
-		{"export small.yaml --format lines", "lines/lines.txt", Done},
-		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", Done},
-		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", WrongInput},
-		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines", WrongInput},
-		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", WrongInput},
-		{"export small.yaml --format line", `--format is "line"; allowed: hpcc, csv, lines`, WrongInput},
-		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", WrongInput},
-		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", WrongInput},
-		{"export smal.yml --format lines", "is no results folder", WrongInput},
+		{"list formats", "--format lines           the number of runs", exitDone},
+		{"list formats", "import --format notes    notes of a meeting", exitDone},
+		{"list topologies", "file: …, format: drawing a picture of the network", exitDone},
+		{"list workloads", "file: …, format: diary   what happened", exitDone},
+		{"import talk.txt --format notes", "warning: the coffee (notes-coffee)\n# of talk.txt for .\n", exitDone},
+		{"import talk.txt --format note", `--format is "note"; allowed: hpcc, notes`, exitWrongInput},
+		{"help export results", "--mark", exitDone},
+		{"export small.yaml", "hpcc/", exitDone},
+		{"export small.yaml --format lines", "lines/lines.txt", exitDone},
+		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", exitDone},
+		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", exitWrongInput},
+		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines", exitWrongInput},
+		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", exitWrongInput},
+		{"export small.yaml --format line", `--format is "line"; allowed: hpcc, csv, lines`, exitWrongInput},
+		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", exitWrongInput},
+		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", exitWrongInput},
+		{"export smal.yml --format lines", "is no results folder", exitWrongInput},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if code, out := run(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) {

@@ -79,7 +79,7 @@ func finished(t *testing.T) (file, out, results string) {
 	t.Helper()
 	file, out = write(t, small), t.TempDir()
 	var stdout, stderr bytes.Buffer
-	if code := Run(Registry(), []string{"run", file, "--out", out}, &stdout, &stderr, false); code != Done {
+	if code := Run(Registry(), []string{"run", file, "--out", out}, &stdout, &stderr, false); code != exitDone {
 		t.Fatal(stderr.String())
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "small-*"))
@@ -102,14 +102,14 @@ func TestFolderOfHostileName(t *testing.T) {
 			if err := os.WriteFile(file, []byte(small), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if code, _, stderr := weir("run", file, "--out", out, "--set", "duration=1s"); code != Done {
+			if code, _, stderr := weir("run", file, "--out", out, "--set", "duration=1s"); code != exitDone {
 				t.Fatal(stderr)
 			}
 			entries, err := os.ReadDir(out)
 			if err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), want+"-") {
 				t.Fatalf("%q, %v", entries, err)
 			}
-			if code, _, stderr := weir("report", filepath.Join(out, entries[0].Name())); code != Done {
+			if code, _, stderr := weir("report", filepath.Join(out, entries[0].Name())); code != exitDone {
 				t.Error(stderr)
 			}
 		})
@@ -149,7 +149,7 @@ func TestFolderInTheWay(t *testing.T) {
 			before := contents(t, out)
 			code, stdout, stderr := weir("run", experiment, "--out", out, "--trace", "*")
 			if want := "weir: " + place + ":1:1: " + x.why + "; allowed: another --out, or take it away\n"; code !=
-				WrongInput || stdout != "" || untraced(stderr) != want {
+				exitWrongInput || stdout != "" || untraced(stderr) != want {
 				t.Errorf("exit code %d\n%s%s\nwant %s", code, stdout, stderr, want)
 			}
 			if now := contents(t, out); fmt.Sprint(now) != fmt.Sprint(before) {
@@ -179,14 +179,14 @@ func TestInputsAreKept(t *testing.T) {
 	out := t.TempDir()
 	var first, again, stderr bytes.Buffer
 	if code := Run(Registry(), []string{"run", filepath.Join(dir, "kept.yaml"), "--out", out}, &first, &stderr,
-		false); code != Done {
+		false); code != exitDone {
 		t.Fatal(stderr.String())
 	}
 	for name := range files {
 		os.Remove(filepath.Join(dir, name))
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "kept-*"))
-	if code := Run(Registry(), []string{"report", dirs[0]}, &again, &stderr, false); code != Done ||
+	if code := Run(Registry(), []string{"report", dirs[0]}, &again, &stderr, false); code != exitDone ||
 		first.String() != again.String() {
 		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr.String(), again.String(), first.String())
 	}
@@ -204,7 +204,7 @@ func TestFullOutput(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			var stderr bytes.Buffer
 			code := Run(Registry(), []string{"run", file, "--out", t.TempDir(), format}, full{}, &stderr, false)
-			if code != RunFailed || !strings.Contains(stderr.String(), "no space left on device") {
+			if code != exitRunFailed || !strings.Contains(stderr.String(), "no space left on device") {
 				t.Errorf("%s: exit code %d, %s", format, code, stderr.String())
 			}
 		})
@@ -215,7 +215,7 @@ func TestFullOutput(t *testing.T) {
 func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file
-	said := told(t, RunFailed, filepath.Dir(file), "run", file, "--out", below)
+	said := told(t, exitRunFailed, filepath.Dir(file), "run", file, "--out", below)
 	if !strings.HasPrefix(said, "weir: DIR/small.yaml/results/small-") ||
 		!strings.HasSuffix(said, ": the results folder cannot be made: not a directory\n") {
 		t.Error(said)
@@ -244,23 +244,23 @@ func otherVersions(t *testing.T) []otherVersion {
 		return func(text string) string { return testkit.Reseal(change(text)) }
 	}
 	return []otherVersion{
-		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput, "run"},
-		{"runs.json without format", "runs.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput, "report"},
-		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, Done, WrongInput, "report"},
-		{"a run of a newer format", "runs/*.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput, "run"},
-		{"a run without format", "runs/*.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput, ""},
+		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), exitWrongInput, exitWrongInput, "run"},
+		{"runs.json without format", "runs.json", replace(`  "format": 2,`+"\n", ""), exitWrongInput, exitWrongInput, "report"},
+		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, exitDone, exitWrongInput, "report"},
+		{"a run of a newer format", "runs/*.json", replace(`"format": 2`, `"format": 3`), exitWrongInput, exitWrongInput, "run"},
+		{"a run without format", "runs/*.json", replace(`  "format": 2,`+"\n", ""), exitWrongInput, exitWrongInput, ""},
 		{"a run with an unknown key", "runs/*.json", resealed(replace(`"format": 2`, `"format": 2, "colour": "blue"`)),
-			WrongInput, WrongInput, ""},
-		{"a run with values missing", "runs/*.json", resealed(replace(`"Groups":[`, `"Groups":["y",`)), WrongInput,
-			WrongInput, "report"},
-		{"a run that was changed", "runs/*.json", replace(`"seed": `, `"seed": 1`), Done, WrongInput, "report"},
-		{"a run of the format before", "runs/*.json", replace(`"format": 2`, `"format": 1`), WrongInput, WrongInput, ""},
-		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, Done, WrongInput, ""},
-		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), WrongInput,
-			WrongInput, "report"},
-		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), WrongInput, WrongInput, "diff"},
-		{"spec.yaml that was cut", "spec.yaml", func(s string) string { return s[:60] }, WrongInput, WrongInput, "run"},
-		{"spec.yaml is binary", "spec.yaml", func(string) string { return binary }, WrongInput, WrongInput, ""},
+			exitWrongInput, exitWrongInput, ""},
+		{"a run with values missing", "runs/*.json", resealed(replace(`"Groups":[`, `"Groups":["y",`)), exitWrongInput,
+			exitWrongInput, "report"},
+		{"a run that was changed", "runs/*.json", replace(`"seed": `, `"seed": 1`), exitDone, exitWrongInput, "report"},
+		{"a run of the format before", "runs/*.json", replace(`"format": 2`, `"format": 1`), exitWrongInput, exitWrongInput, ""},
+		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, exitDone, exitWrongInput, ""},
+		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), exitWrongInput,
+			exitWrongInput, "report"},
+		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), exitWrongInput, exitWrongInput, "diff"},
+		{"spec.yaml that was cut", "spec.yaml", func(s string) string { return s[:60] }, exitWrongInput, exitWrongInput, "run"},
+		{"spec.yaml is binary", "spec.yaml", func(string) string { return binary }, exitWrongInput, exitWrongInput, ""},
 	}
 }
 
@@ -295,15 +295,15 @@ func TestOtherVersion(t *testing.T) {
 					t.Errorf("it does not name %s: %s", name, text)
 				}
 			}
-			if c.run == Done {
+			if c.run == exitDone {
 				var stdout, stderr bytes.Buffer
-				if code := Run(Registry(), []string{"run", file, "--out", out}, &stdout, &stderr, false); code != Done {
+				if code := Run(Registry(), []string{"run", file, "--out", out}, &stdout, &stderr, false); code != exitDone {
 					t.Errorf("run: exit code %d, %s", code, stderr.String())
 				}
 				if _, err := os.Stat(names[0]); errors.Is(err, fs.ErrNotExist) {
 					t.Error(err)
 				}
-				if code := Run(Registry(), []string{"report", results}, &stdout, &stderr, false); code != Done {
+				if code := Run(Registry(), []string{"report", results}, &stdout, &stderr, false); code != exitDone {
 					t.Errorf("report after the run: exit code %d, %s", code, stderr.String())
 				}
 				return

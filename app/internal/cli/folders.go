@@ -319,7 +319,7 @@ func (b *bundleCmd) Run(a *app) error {
 	w := bufio.NewWriterSize(f, 1<<20)
 	files, bytes, err := results.Bundle(signals, w, dirs)
 	if errors.Is(err, context.Canceled) {
-		a.code = Interrupted
+		a.code = exitInterrupted
 		return nil
 	}
 	if err != nil {
@@ -376,7 +376,7 @@ func (o *openCmd) Run(a *app) error {
 		return nil
 	})
 	if errors.Is(err, context.Canceled) {
-		a.code = Interrupted
+		a.code = exitInterrupted
 		return nil
 	}
 	if err != nil {

@@ -37,7 +37,7 @@ var needs = map[string][]string{
 func show(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != Done || errs.Len() > 0 {
+	if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != exitDone || errs.Len() > 0 {
 		t.Fatalf("show %q: exit code %d, %s", args, code, errs.String())
 	}
 	for _, l := range strings.Split(out.String(), "\n") {
@@ -236,7 +236,7 @@ func TestFootprintErrors(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != WrongInput ||
+			if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != exitWrongInput ||
 				!strings.Contains(errs.String(), want) || out.Len() > 0 {
 				t.Errorf("show %q: exit code %d, %s\nwant %q", args, code, errs.String(), want)
 			}

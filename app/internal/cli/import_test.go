@@ -37,7 +37,7 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		code := Run(Registry(), args, &out, &errs, false)
 		return code, out.String(), errs.String()
 	}
-	if code, _, errs := run("import", "mix/config.txt", "--out", "mine.yaml"); code != Done || !strings.Contains(errs,
+	if code, _, errs := run("import", "mix/config.txt", "--out", "mine.yaml"); code != exitDone || !strings.Contains(errs,
 		"warning: mix/config.txt:14:17: L2_BACK_TO_ZERO 1 has no counterpart: a gap") {
 		t.Fatal(errs)
 	}
@@ -46,25 +46,25 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		!bytes.Contains(data, []byte("file: mix/flow.txt")) {
 		t.Fatalf("%v\n%s", err, data)
 	}
-	if code, out, _ := run("import", "mix/config.txt"); code != Done || out != string(data) {
+	if code, out, _ := run("import", "mix/config.txt"); code != exitDone || out != string(data) {
 		t.Errorf("to standard output:\n%s", out)
 	}
-	if code, _, errs := run("import", "mix/config.txt", "-o", "mine.yaml"); code != WrongInput ||
+	if code, _, errs := run("import", "mix/config.txt", "-o", "mine.yaml"); code != exitWrongInput ||
 		!strings.Contains(errs, "mine.yaml is there already") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if code, _, errs := run("import", "mix/flow.txt"); code != WrongInput ||
+	if code, _, errs := run("import", "mix/flow.txt"); code != exitWrongInput ||
 		!strings.Contains(errs, "mix/flow.txt:1:1: key \"2\" is not known") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if code, out, errs := run("run", "mine.yaml"); code != Done {
+	if code, out, errs := run("run", "mine.yaml"); code != exitDone {
 		t.Fatal(out, errs)
 	}
-	if code, _, errs := run("export", "mine.yaml", "--offset", "-1s"); code != WrongInput {
+	if code, _, errs := run("export", "mine.yaml", "--offset", "-1s"); code != exitWrongInput {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	code, out, errs := run("export", "mine.yaml", "--into", "exported", "--bins", "1")
-	if code != Done || !strings.Contains(out, "2 flows to port 100") || strings.Contains(out, "pfc.txt:") {
+	if code != exitDone || !strings.Contains(out, "2 flows to port 100") || strings.Contains(out, "pfc.txt:") {
 		t.Fatal(out, errs)
 	}
 	exportedFlows(t)

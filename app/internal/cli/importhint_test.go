@@ -25,7 +25,7 @@ func TestImportHint(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			code := Run(Registry(), []string{"import", name}, &out, &errs, false)
-			if code != WrongInput || !strings.Contains(errs.String(), x.want) ||
+			if code != exitWrongInput || !strings.Contains(errs.String(), x.want) ||
 				x.want == "" && strings.Contains(errs.String(), "not imported") {
 				t.Errorf("exit code %d\n%s", code, &errs)
 			}

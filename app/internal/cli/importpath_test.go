@@ -36,7 +36,7 @@ func TestImportPaths(t *testing.T) {
 			args = append(args, "--out", out)
 		}
 		var stdout, errs bytes.Buffer
-		if code := Run(Registry(), args, &stdout, &errs, false); code != WrongInput {
+		if code := Run(Registry(), args, &stdout, &errs, false); code != exitWrongInput {
 			t.Errorf("%v: exit code %d", args, code)
 		}
 		for _, want := range []string{"\nmix/flow.txt:3:3: ", "mix/config.txt:4:", "CC_MODE is \"2\"", "7 (TIMELY)"} {

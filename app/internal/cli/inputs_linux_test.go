@@ -57,7 +57,7 @@ func TestInputsAreRegularFiles(t *testing.T) {
 				var stdout, stderr bytes.Buffer
 				code := Run(Registry(), x.args, &stdout, &stderr, false)
 				said := stderr.String()
-				if code != WrongInput || !strings.Contains(said, want) || !strings.Contains(said, filepath.Base(x.spoilt)) {
+				if code != exitWrongInput || !strings.Contains(said, want) || !strings.Contains(said, filepath.Base(x.spoilt)) {
 					t.Errorf("exit code %d: %s", code, said)
 				}
 			})
@@ -72,7 +72,7 @@ func TestEmptyTargets(t *testing.T) {
 			t.Chdir(t.TempDir())
 			var said bytes.Buffer
 			code := Run(Registry(), append(args, "--out", ""), &said, &said, false)
-			if code != WrongInput || !strings.Contains(said.String(), "--out: it is empty") {
+			if code != exitWrongInput || !strings.Contains(said.String(), "--out: it is empty") {
 				t.Errorf("exit code %d: %s", code, said.String())
 			}
 		})
@@ -87,12 +87,12 @@ func TestStandardInput(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"experiment", valid, []string{"check", "-"}, Done, "stdin is valid: 2 runs"},
-		{"not one", "a: b", []string{"check", "-"}, WrongInput, "standard input:1:1: "},
-		{"too large", valid + strings.Repeat("# more\n", 150000), []string{"check", "-"}, WrongInput,
+		{"experiment", valid, []string{"check", "-"}, exitDone, "stdin is valid: 2 runs"},
+		{"not one", "a: b", []string{"check", "-"}, exitWrongInput, "standard input:1:1: "},
+		{"too large", valid + strings.Repeat("# more\n", 150000), []string{"check", "-"}, exitWrongInput,
 			"standard input:1:1: an experiment of more than 1MB"},
-		{"trace", "no trace", []string{"trace", "-"}, WrongInput, "standard input: offset 0: this is neither pcapng"},
-		{"Parquet", "PAR1PAR1PAR1", []string{"trace", "-"}, WrongInput, "Parquet is read from its end"},
+		{"trace", "no trace", []string{"trace", "-"}, exitWrongInput, "standard input: offset 0: this is neither pcapng"},
+		{"Parquet", "PAR1PAR1PAR1", []string{"trace", "-"}, exitWrongInput, "Parquet is read from its end"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			in, out, err := os.Pipe()

@@ -37,20 +37,20 @@ func TestLabExitCode(t *testing.T) {
 		interrupted, check bool
 		want               int
 	}{
-		{"all is well", run(40e6, good), false, true, Done},
-		{"disturbed", run(40e6, disturbed), false, true, Done},
-		{"an error", run(40e6, bad), false, false, RunFailed},
-		{"an error and a check", run(40e6, bad), false, true, RunFailed},
-		{"an error of an attempt that does not count", run(40e6, bad, good), false, true, Done},
-		{"no agreement", run(30e6, good), false, false, Done},
-		{"no agreement and a check", run(30e6, good), false, true, ClaimFailed},
-		{"no agreement of a disturbed run", run(5e6, disturbed), false, true, Unjudged},
-		{"that without a check", run(5e6, disturbed), false, false, Done},
-		{"no agreement of the repeated attempt", run(30e6, disturbed, good), false, true, ClaimFailed},
-		{"agreement undecided for a wide interval", append(run(20e6, good), run(60e6, good)...), false, false, Done},
-		{"that and a check", append(run(20e6, good), run(60e6, good)...), false, true, Unjudged},
-		{"packets misdelivered", []*results.Run{{End: results.End{Reason: "packets misdelivered"}}}, false, false, RunFailed},
-		{"interrupted", run(30e6, bad), true, true, Interrupted},
+		{"all is well", run(40e6, good), false, true, exitDone},
+		{"disturbed", run(40e6, disturbed), false, true, exitDone},
+		{"an error", run(40e6, bad), false, false, exitRunFailed},
+		{"an error and a check", run(40e6, bad), false, true, exitRunFailed},
+		{"an error of an attempt that does not count", run(40e6, bad, good), false, true, exitDone},
+		{"no agreement", run(30e6, good), false, false, exitDone},
+		{"no agreement and a check", run(30e6, good), false, true, exitClaimFailed},
+		{"no agreement of a disturbed run", run(5e6, disturbed), false, true, exitUnjudged},
+		{"that without a check", run(5e6, disturbed), false, false, exitDone},
+		{"no agreement of the repeated attempt", run(30e6, disturbed, good), false, true, exitClaimFailed},
+		{"agreement undecided for a wide interval", append(run(20e6, good), run(60e6, good)...), false, false, exitDone},
+		{"that and a check", append(run(20e6, good), run(60e6, good)...), false, true, exitUnjudged},
+		{"packets misdelivered", []*results.Run{{End: results.End{Reason: "packets misdelivered"}}}, false, false, exitRunFailed},
+		{"interrupted", run(30e6, bad), true, true, exitInterrupted},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: x.runs,
@@ -65,23 +65,23 @@ func TestLabExitCode(t *testing.T) {
 	o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: run(40e6, good),
 		Counterpart: &results.Outcome{World: experiment.Sim, Spec: of, Runs: run(40e6),
 			Claims: []claim.Claim{{Verdict: claim.Fails}}}}
-	if got := exitCode(o, false, true); got != Done {
+	if got := exitCode(o, false, true); got != exitDone {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)
 	}
 	// What the machine disturbed is undecided: 4, unless another claim fails or the worlds differ.
 	o.Claims = []claim.Claim{{Verdict: claim.Holds}, {Verdict: claim.Undecided}}
-	if got := exitCode(o, false, true); got != Unjudged {
+	if got := exitCode(o, false, true); got != exitUnjudged {
 		t.Errorf("a claim is undecided: exit code %d", got)
 	}
-	if got := exitCode(o, false, false); got != Done {
+	if got := exitCode(o, false, false); got != exitDone {
 		t.Errorf("without a check: exit code %d", got)
 	}
 	o.Runs = run(30e6, good)
-	if got := exitCode(o, false, true); got != ClaimFailed {
+	if got := exitCode(o, false, true); got != exitClaimFailed {
 		t.Errorf("a claim is undecided and the worlds differ: exit code %d", got)
 	}
 	o.Runs, o.Claims = run(40e6, good), append(o.Claims, claim.Claim{Verdict: claim.Fails})
-	if got := exitCode(o, false, true); got != ClaimFailed {
+	if got := exitCode(o, false, true); got != exitClaimFailed {
 		t.Errorf("one claim is undecided and one fails: exit code %d", got)
 	}
 }

@@ -39,9 +39,9 @@ func manual(model *kong.Application) string {
 	for _, x := range []struct {
 		code int
 		text string
-	}{{Done, "done; a claim that fails is a result"}, {RunFailed, "a run failed or was cut short"},
-		{WrongInput, "the input is wrong"}, {ClaimFailed, "a claim fails, or the lab differs, with --check"},
-		{Unjudged, "neither, and something is undecided, with --check"}, {Interrupted, "interrupted"}} {
+	}{{exitDone, "done; a claim that fails is a result"}, {exitRunFailed, "a run failed or was cut short"},
+		{exitWrongInput, "the input is wrong"}, {exitClaimFailed, "a claim fails, or the lab differs, with --check"},
+		{exitUnjudged, "neither, and something is undecided, with --check"}, {exitInterrupted, "interrupted"}} {
 		m.item(fmt.Sprint(x.code), x.text)
 	}
 	m.line(".SH FILES")

@@ -14,7 +14,7 @@ func ranMerge(t *testing.T, file string, flags ...string) string {
 	out := t.TempDir()
 	var stdout, stderr bytes.Buffer
 	if code := Run(Registry(), append([]string{"run", file, "--out", out}, flags...), &stdout, &stderr, false); code !=
-		Done {
+		exitDone {
 		t.Fatal(stderr.String())
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "*"))
@@ -31,7 +31,7 @@ func TestResultsMerge(t *testing.T) {
 	want := ranMerge(t, file, "--seed", "1", "--set", "repeat=3")
 	into := t.TempDir()
 	code, out, stderr := weir("results", "merge", b, a, "--into", into)
-	if code != Done || stderr != "" ||
+	if code != exitDone || stderr != "" ||
 		!strings.HasPrefix(out, "6 of 6 runs are there, of 2 folders: 6 of them new\n\nsmall\n") {
 		t.Fatalf("exit code %d\n%s%s", code, out, stderr)
 	}
@@ -47,7 +47,7 @@ func TestResultsMerge(t *testing.T) {
 	}
 	for _, args := range [][]string{{"report", dir}, {"diff", dir, want}, {"run", file, "--seed", "1", "--set", "repeat=3",
 		"--out", into}} {
-		if code, out, stderr := weir(args...); code != Done || stderr != "" ||
+		if code, out, stderr := weir(args...); code != exitDone || stderr != "" ||
 			args[0] == "run" && !strings.Contains(out, "6 of the runs were there already") ||
 			args[0] == "diff" && !strings.Contains(out, "0 values differ") {
 			t.Errorf("%s: exit code %d\n%s%s", args[0], code, out, stderr)
@@ -55,7 +55,7 @@ func TestResultsMerge(t *testing.T) {
 	}
 	code, out, _ = weir("results", "merge", a, want, "--into", into)
 	if want := "6 of 6 runs are there, of 2 folders: 0 of them new, 4 in several folders, with the same bytes\n"; code !=
-		Done || !strings.HasPrefix(out, want) {
+		exitDone || !strings.HasPrefix(out, want) {
 		t.Errorf("exit code %d, %s\nwant %s", code, out, want)
 	}
 }
@@ -99,7 +99,7 @@ func TestResultsMergeRefuses(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		code := Run(Registry(), append([]string{"results", "merge"}, c.args...), &stdout, &stderr, false)
-		if code != WrongInput || !strings.Contains(stderr.String(), c.want) {
+		if code != exitWrongInput || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("exit code %d, %s\nwant %s", code, stderr.String(), c.want)
 		}
 	}

@@ -209,7 +209,7 @@ func TestListsOfCommands(t *testing.T) {
 	} {
 		t.Run(x.args[0]+" "+x.args[len(x.args)-2], func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(r, x.args, &out, &errs, false); code == Done {
+			if code := Run(r, x.args, &out, &errs, false); code == exitDone {
 				t.Error("the command ends without an error")
 			}
 			testkit.CheckList(t, errs.String(), x.known)
@@ -229,7 +229,7 @@ func TestListsOfWords(t *testing.T) {
 		}
 		for _, word := range words {
 			args[len(args)-1] = word[1]
-			if code, _, errs := weir(args...); code != Done {
+			if code, _, errs := weir(args...); code != exitDone {
 				t.Errorf("weir %s: exit code %d, %s", strings.Join(args, " "), code, errs)
 			}
 		}

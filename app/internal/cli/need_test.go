@@ -39,7 +39,7 @@ func TestSeedsByNeed(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		code, text, errs := weir(append(args, "--out", out)...)
-		if code != Done || errs != "" {
+		if code != exitDone || errs != "" {
 			t.Fatalf("exit code %d: %s", code, errs)
 		}
 		return text
@@ -106,12 +106,12 @@ func TestSeedsByNeedBefore(t *testing.T) {
 		{"show", "repeat.confidence 95% default: ours: that of reports"},
 	} {
 		code, text, errs := weir(c.command, file)
-		if words := strings.Join(strings.Fields(text), " "); code != Done || !strings.Contains(words, c.want) {
+		if words := strings.Join(strings.Fields(text), " "); code != exitDone || !strings.Contains(words, c.want) {
 			t.Errorf("weir %s ends with %d and does not say %q:\n%s%s", c.command, code, c.want, text, errs)
 		}
 	}
 	code, text, _ := weir("check", file, "--set", "repeat=4")
-	if code != Done || !strings.Contains(text, "valid: 12 runs") {
+	if code != exitDone || !strings.Contains(text, "valid: 12 runs") {
 		t.Errorf("with a number it says\n%s", text)
 	}
 }

@@ -87,7 +87,7 @@ func prepared(t *testing.T) (from string, books map[string]*notebook, o *results
 			if line := strings.Join(args, " "); !done[line] {
 				done[line] = true
 				var out, errs bytes.Buffer
-				if code := Run(Registry(), args, &out, &errs, false); code != Done {
+				if code := Run(Registry(), args, &out, &errs, false); code != exitDone {
 					t.Fatalf("weir %s: exit code %d\n%s", line, code, &errs)
 				}
 			}

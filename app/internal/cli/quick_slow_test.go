@@ -37,7 +37,7 @@ func TestQuickRuns(t *testing.T) {
 			}
 			dir := t.TempDir()
 			var out, failures strings.Builder
-			if code := Run(Registry(), []string{"run", x.Name, "--quick", "--out", dir}, &out, &failures, false); code != Done {
+			if code := Run(Registry(), []string{"run", x.Name, "--quick", "--out", dir}, &out, &failures, false); code != exitDone {
 				t.Fatalf("exit code %d\n%s\n%s", code, out.String(), failures.String())
 			}
 			// a measure that no point of so few flows defines is no claim

@@ -158,7 +158,7 @@ func TestCheckIterations(t *testing.T) {
 		var out, errs strings.Builder
 		file := write(t, fmt.Sprintf(training, strings.Replace(trimmed, "ROUTE", "ecmp", 1), more, "transport: uet",
 			strings.Replace(reduce, "9", "99", 1))) // more than is looked at for traps
-		if code := Run(Registry(), []string{"check", file}, &out, &errs, false); code != Done {
+		if code := Run(Registry(), []string{"check", file}, &out, &errs, false); code != exitDone {
 			t.Errorf("%q: %s", more, errs.String())
 		}
 		if strings.Contains(out.String(), "It takes less if iterations of a job recur") != want {

@@ -27,8 +27,8 @@ func TestDocsReference(t *testing.T) {
 	fmt.Fprintf(&b, "Exit codes: "+
 		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, or the lab "+
 		"differs,\nwith `--check`; %d neither, and something is undecided, with `--check`; "+
-		"%d interrupted.\n\n", Done, RunFailed, WrongInput,
-		ClaimFailed, Unjudged, Interrupted)
+		"%d interrupted.\n\n", exitDone, exitRunFailed, exitWrongInput,
+		exitClaimFailed, exitUnjudged, exitInterrupted)
 	b.WriteString("| command | what it does |\n|---|---|\n")
 	for _, n := range leaves {
 		link := strings.ReplaceAll(n.FullPath(), " ", "-")
@@ -83,11 +83,11 @@ func TestHelp(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"help", "Usage: weir <command>", Done},
-		{"help run", "Usage: weir run <name>", Done},
-		{"help lab clean", "Usage: weir lab clean", Done},
-		{"--version", "weir " + version(), Done},
-		{"version", "weir " + version(), Done},
+		{"help", "Usage: weir <command>", exitDone},
+		{"help run", "Usage: weir run <name>", exitDone},
+		{"help lab clean", "Usage: weir lab clean", exitDone},
+		{"--version", "weir " + version(), exitDone},
+		{"version", "weir " + version(), exitDone},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if code, out, errs := weir(strings.Fields(c.args)...); code != c.code || !strings.HasPrefix(out, c.want) ||
@@ -96,7 +96,7 @@ func TestHelp(t *testing.T) {
 			}
 		})
 	}
-	if code, _, errs := weir("help", "frobnicate"); code != WrongInput || !strings.Contains(errs, "frobnicate") {
+	if code, _, errs := weir("help", "frobnicate"); code != exitWrongInput || !strings.Contains(errs, "frobnicate") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -69,8 +69,8 @@ func (b *bad) refused(t *testing.T, other *experiment.Registry) (text, otherText
 		run = filepath.Join(dir, b.run)
 	}
 	code := Run(Registry(), []string{"run", run, "--out", out}, &stdout, &stderr, false)
-	if code != WrongInput {
-		t.Errorf("exit code %d, want %d", code, WrongInput)
+	if code != exitWrongInput {
+		t.Errorf("exit code %d, want %d", code, exitWrongInput)
 	}
 	if stdout.Len() > 0 {
 		t.Errorf("stdout: %s", stdout.String())

@@ -66,7 +66,7 @@ func resultFolders(t *testing.T) map[string]string {
 			args = append(args, "--trace", "left->right")
 		}
 		var stdout, stderr bytes.Buffer
-		if code := Run(Registry(), args, &stdout, &stderr, false); code != Done {
+		if code := Run(Registry(), args, &stdout, &stderr, false); code != exitDone {
 			t.Fatalf("%s: exit code %d\n%s", name, code, &stderr)
 		}
 		found, err := filepath.Glob(filepath.Join(out, "*"))
@@ -82,7 +82,7 @@ func resultFolders(t *testing.T) map[string]string {
 func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"schema", name}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"schema", name}, &out, &errs, false); code != exitDone {
 		t.Fatal(errs.String())
 	}
 	doc, err := jsonschema.UnmarshalJSON(&out)
@@ -231,7 +231,7 @@ func mutate(doc any) (all []mutation) {
 // Schemas can be had together and one by one; of no others.
 func TestSchemaNames(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"schema", "results"}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"schema", "results"}, &out, &errs, false); code != exitDone {
 		t.Fatal(errs.String())
 	}
 	var doc struct {
@@ -247,7 +247,7 @@ func TestSchemaNames(t *testing.T) {
 		}
 		schemaOf(t, name)
 	}
-	if code := Run(Registry(), []string{"schema", "spec.yaml"}, &out, &errs, false); code != WrongInput ||
+	if code := Run(Registry(), []string{"schema", "spec.yaml"}, &out, &errs, false); code != exitWrongInput ||
 		!strings.Contains(errs.String(), `there is no schema of "spec.yaml"; allowed: experiment, results, runs.json,`) {
 		t.Errorf("exit code %d: %s", code, &errs)
 	}
@@ -263,7 +263,7 @@ func TestParquetElsewhere(t *testing.T) {
 	into := t.TempDir()
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"export", "results", folders["tcp"], "--format", "csv", "--into", into}, &out,
-		&errs, false); code != Done {
+		&errs, false); code != exitDone {
 		t.Fatal(errs.String())
 	}
 	for _, x := range []struct{ schema, path, csv string }{

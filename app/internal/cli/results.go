@@ -104,7 +104,7 @@ func (m *mergeCmd) Run(a *app) error {
 	})
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.stderr, "interrupted:", err)
-		a.code = Interrupted
+		a.code = exitInterrupted
 		return nil
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ func ran(t *testing.T, out string, args ...string) string {
 	t.Helper()
 	before, _ := filepath.Glob(filepath.Join(out, "*"))
 	code, _, stderr := weir(append([]string{"run", "--out", out}, args...)...)
-	if code != Done {
+	if code != exitDone {
 		t.Fatalf("exit code %d, %s", code, stderr)
 	}
 	after, _ := filepath.Glob(filepath.Join(out, "*"))
@@ -35,7 +35,7 @@ func TestResultsFound(t *testing.T) {
 	for _, name := range []string{file, "small", filepath.Base(short), filepath.Base(short)[:12]} {
 		t.Run("one: "+filepath.Base(name), func(t *testing.T) {
 			code, stdout, stderr := weir("report", name, "--out", out)
-			if code != Done || stderr != "" || !strings.Contains(stdout, filepath.Join(short, "report.html")) {
+			if code != exitDone || stderr != "" || !strings.Contains(stdout, filepath.Join(short, "report.html")) {
 				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 			}
 		})
@@ -47,14 +47,14 @@ func TestResultsFound(t *testing.T) {
 	}
 	whole := ran(t, out, file)
 	code, stdout, stderr := weir("report", file, "--out", out)
-	if code != Done || !strings.Contains(stdout, whole) || !strings.HasPrefix(stderr, "notice: of 2 results of ") {
+	if code != exitDone || !strings.Contains(stdout, whole) || !strings.HasPrefix(stderr, "notice: of 2 results of ") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, args := range [][]string{{"results", "--out", out}, {"results", "list", "small", "--out", out}} {
 		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
 			code, stdout, stderr := weir(args...)
 			first, second := strings.Index(stdout, whole), strings.Index(stdout, short)
-			if code != Done || stderr != "" || first < 0 || second < first || // the newest first
+			if code != exitDone || stderr != "" || first < 0 || second < first || // the newest first
 				!strings.Contains(stdout, "small --set duration=100ms --seed 9\n    "+old.Format("2006-01-02 15:04")+
 					", 2 runs, claims: 1 holds, 1 fails\n    by "+revision.Version()+" (this program)\n    "+short+"\n") {
 				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -72,15 +72,15 @@ func TestResultsFound(t *testing.T) {
 		list[1].Finished.After(old.Add(time.Minute)) {
 		t.Errorf("%v %+v", err, list)
 	}
-	if code, _, stderr := weir("report", "smal", "--out", t.TempDir()); code != WrongInput ||
+	if code, _, stderr := weir("report", "smal", "--out", t.TempDir()); code != exitWrongInput ||
 		!strings.Contains(stderr, "smal is no results folder") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
-	if code, stdout, _ := weir("results", "list", "large", "--out", out); code != Done ||
+	if code, stdout, _ := weir("results", "list", "large", "--out", out); code != exitDone ||
 		!strings.Contains(stdout, "no results in "+out+" of large; there are some of small") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
-	if code, stdout, _ := weir("results", "--out", filepath.Join(out, "none")); code != Done ||
+	if code, stdout, _ := weir("results", "--out", filepath.Join(out, "none")); code != exitDone ||
 		!strings.HasPrefix(stdout, "no results in ") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
@@ -147,11 +147,11 @@ func TestDiffNothingInCommon(t *testing.T) {
 	b := ran(t, out, write(t, strings.NewReplacer("title: small", "title: other", "[1Mbps, 5Mbps]", "[2Mbps, 4Mbps]").
 		Replace(small[:strings.Index(small, "expect:")])))
 	code, stdout, stderr := weir("diff", a, b)
-	if code != WrongInput || !strings.Contains(stdout, "\nA and B have nothing in common: ") ||
+	if code != exitWrongInput || !strings.Contains(stdout, "\nA and B have nothing in common: ") ||
 		!strings.Contains(stderr, "have nothing in common") || !strings.Contains(stdout, "only in B: rate=4Mbps") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, _ := weir("diff", a, a); code != Done || !strings.Contains(stdout, "0 values differ, ") {
+	if code, stdout, _ := weir("diff", a, a); code != exitDone || !strings.Contains(stdout, "0 values differ, ") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }
@@ -178,7 +178,7 @@ func TestRemove(t *testing.T) {
 	for _, x := range []struct {
 		name, answer string
 		code         int
-	}{{"no", "n\n", Done}, {"an empty answer", "\n", Done}, {"nobody", "", WrongInput}, {"something", "maybe\n", Done}} {
+	}{{"no", "n\n", exitDone}, {"an empty answer", "\n", exitDone}, {"nobody", "", exitWrongInput}, {"something", "maybe\n", exitDone}} {
 		t.Run(x.name, func(t *testing.T) {
 			answered(t, x.answer)
 			code, stdout, stderr := weir("results", "remove", "small", "--out", out)
@@ -195,7 +195,7 @@ func TestRemove(t *testing.T) {
 	for _, name := range []string{mine, link, "none", filepath.Dir(dir)} {
 		t.Run("refused "+filepath.Base(name), func(t *testing.T) {
 			code, stdout, stderr := weir("results", "remove", name, "--yes", "--out", out)
-			if code != WrongInput || !there() || stderr == "" {
+			if code != exitWrongInput || !there() || stderr == "" {
 				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 			}
 		})
@@ -210,7 +210,7 @@ func TestRemove(t *testing.T) {
 	answered(t, "y\n")
 	code, stdout, stderr := weir("results", "remove", dir)
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
-	if code != Done || len(left) != 2 || !strings.Contains(stdout,
+	if code != exitDone || len(left) != 2 || !strings.Contains(stdout,
 		"it stays with what is no file of weir's: notes.txt, plots") {
 		t.Errorf("exit code %d, left %v\n%s%s", code, left, stdout, stderr)
 	}
@@ -219,7 +219,7 @@ func TestRemove(t *testing.T) {
 	}
 	os.RemoveAll(dir)
 	dir = ran(t, out, file)
-	if code, _, stderr := weir("results", "remove", filepath.Base(dir), "--yes", "--out", out); code != Done {
+	if code, _, stderr := weir("results", "remove", filepath.Base(dir), "--yes", "--out", out); code != exitDone {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -227,7 +227,7 @@ func TestRemove(t *testing.T) {
 	}
 	ran(t, out, file)
 	ran(t, out, file, "--seed", "2")
-	if code, _, stderr := weir("results", "remove", "small", "--yes", "--out", out); code != WrongInput ||
+	if code, _, stderr := weir("results", "remove", "small", "--yes", "--out", out); code != exitWrongInput ||
 		!strings.Contains(stderr, "2 results are of small: ") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
@@ -239,11 +239,11 @@ func TestBundle(t *testing.T) {
 	dir := ran(t, out, write(t, small), "--set", "duration=100ms", "--trace", "s->b")
 	archive := filepath.Join(t.TempDir(), "a.tar.gz")
 	code, stdout, stderr := weir("results", "bundle", "small", "--to", archive, "--out", out)
-	if code != Done || !strings.Contains(stdout, "1 folder of ") {
+	if code != exitDone || !strings.Contains(stdout, "1 folder of ") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = weir("results", "open", archive, "--into", other)
-	if code != Done || !strings.HasPrefix(stdout, "small --set duration=100ms\n") {
+	if code != exitDone || !strings.HasPrefix(stdout, "small --set duration=100ms\n") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	want, got := contents(t, out), contents(t, other)
@@ -276,7 +276,7 @@ func TestBundle(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code, stdout, stderr := weir(append([]string{"results"}, x.args...)...)
-			if code != WrongInput || !strings.Contains(stderr, x.want) {
+			if code != exitWrongInput || !strings.Contains(stderr, x.want) {
 				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 			}
 		})

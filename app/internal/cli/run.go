@@ -190,14 +190,14 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 	}
 	switch {
 	case interrupted:
-		return Interrupted
+		return exitInterrupted
 	case cut:
-		return RunFailed
+		return exitRunFailed
 	}
 	if check {
 		return judgedCode(o)
 	}
-	return Done
+	return exitDone
 }
 
 // judgedCode returns the exit code that follows from the verdicts of claims and, in the lab, of the agreement with the
@@ -212,11 +212,11 @@ func judgedCode(o *results.Outcome) int {
 	}
 	switch {
 	case slices.Contains(verdicts, claim.Fails):
-		return ClaimFailed
+		return exitClaimFailed
 	case slices.Contains(verdicts, claim.Undecided):
-		return Unjudged
+		return exitUnjudged
 	}
-	return Done
+	return exitDone
 }
 
 // reproduce is the command of this program that gives the same report: the experiment and all that changes it,

@@ -14,7 +14,7 @@ import (
 // What `weir schema` prints takes every experiment in the tree.
 func TestDocsSchemaOfAll(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	doc, err := jsonschema.UnmarshalJSON(&out)

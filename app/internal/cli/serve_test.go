@@ -34,13 +34,13 @@ func TestServeFlags(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"serve", "--out", t.TempDir()}, c.args...)
 			code, out, errs := weir(args...)
-			if code != WrongInput || out != "" || !strings.Contains(errs, c.want) {
+			if code != exitWrongInput || out != "" || !strings.Contains(errs, c.want) {
 				t.Errorf("code %d, %q, %q", code, out, errs)
 			}
 		})
 	}
 	for _, args := range [][]string{{"--threads", "2"}, {"--hosts", "16"}, {"--time", "1s"}, {"--runs", "-1"}} {
-		if code, _, errs := weir(append([]string{"bench", "page"}, args...)...); code != WrongInput {
+		if code, _, errs := weir(append([]string{"bench", "page"}, args...)...); code != exitWrongInput {
 			t.Errorf("bench page %v: code %d, %q", args, code, errs)
 		}
 	}

@@ -41,7 +41,7 @@ func TestShowKnowsListedNames(t *testing.T) {
 // TestShowWarnings checks that weir list warnings and weir show have every kind of warning with its condition.
 func TestShowWarnings(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Run(Registry(), []string{"list", "warnings"}, &out, &errs, false); code != Done {
+	if code := Run(Registry(), []string{"list", "warnings"}, &out, &errs, false); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	list := strings.Join(strings.Fields(out.String()), " ")
@@ -98,7 +98,7 @@ func TestShowRefuses(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := Run(Registry(), append([]string{"show"}, strings.Fields(command)...), &out, &errs, false)
-			if code != WrongInput || !strings.Contains(errs.String(), want) {
+			if code != exitWrongInput || !strings.Contains(errs.String(), want) {
 				t.Errorf("exit code %d, %s", code, errs.String())
 			}
 		})
@@ -158,7 +158,7 @@ func parsed(t *testing.T, text string) *document.Node {
 func TestNoPaperIsValid(t *testing.T) {
 	var text, errs bytes.Buffer
 	r := Registry()
-	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != Done {
+	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != exitDone {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
 	s, err := plan.Load(r, &experiment.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()}, experiment.Options{})
@@ -190,7 +190,7 @@ func TestShowUnknownName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := weir("show", name)
-			if code != WrongInput || !strings.Contains(stderr, want) ||
+			if code != exitWrongInput || !strings.Contains(stderr, want) ||
 				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format or warning has this ") {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}

@@ -134,7 +134,7 @@ func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool)
 		}
 	case <-signals:
 	}
-	os.Exit(Interrupted)
+	os.Exit(exitInterrupted)
 }
 
 // next is how what comes now ends.

@@ -126,11 +126,11 @@ func (t *taskCmd) Run(a *app) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.stderr, "interrupted: "+goesOn)
-		a.code = Interrupted
+		a.code = exitInterrupted
 	case err != nil:
 		return err
 	case failed > 0:
-		a.code = RunFailed
+		a.code = exitRunFailed
 	}
 	return nil
 }

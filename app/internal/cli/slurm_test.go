@@ -45,7 +45,7 @@ func TestSlurmFlags(t *testing.T) {
 		"run FILE --runner slurm --out results --threads 2000": "--threads is",
 	} {
 		words := strings.Fields(strings.ReplaceAll(args, "FILE", file))
-		if code, out, errs := weir(words...); code != WrongInput || !strings.Contains(errs, want) {
+		if code, out, errs := weir(words...); code != exitWrongInput || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, out, errs)
 		}
 	}
@@ -68,25 +68,25 @@ func TestExportTaskCollect(t *testing.T) {
 		}
 		return text, errs
 	}
-	text, _ := must(Done, "export", "slurm", file, "--to", job, "--slurm-task", "1ms")
+	text, _ := must(exitDone, "export", "slurm", file, "--to", job, "--slurm-task", "1ms")
 	if !strings.HasPrefix(text, "sweep.sbatch: 2 runs in 2 tasks, each with ") ||
 		!strings.Contains(text, "\n  cd '"+job+"'\n  sbatch sweep.sbatch\n") {
 		t.Error(text)
 	}
-	must(WrongInput, "export", "slurm", file, "--to", job)
-	must(WrongInput, "task", job, "--index", "2")
-	must(Done, "task", job, "--index", "1")
-	text, errs := must(RunFailed, "collect", job, "--out", out, "--csv")
+	must(exitWrongInput, "export", "slurm", file, "--to", job)
+	must(exitWrongInput, "task", job, "--index", "2")
+	must(exitDone, "task", job, "--index", "1")
+	text, errs := must(exitRunFailed, "collect", job, "--out", out, "--csv")
 	if strings.Count(text, "\n") != 2 || !strings.Contains(errs, "notice: not begun: the tasks of 1 missing run\n") {
 		t.Errorf("%s%s", text, errs)
 	}
-	must(Done, "task", job, "--index", "0")
-	text, errs = must(Done, "collect", job, "--out", out, "--csv")
-	local, _ := must(Done, "run", file, "--out", good, "--csv")
+	must(exitDone, "task", job, "--index", "0")
+	text, errs = must(exitDone, "collect", job, "--out", out, "--csv")
+	local, _ := must(exitDone, "run", file, "--out", good, "--csv")
 	if text != local || errs != "" {
 		t.Errorf("%s%s, not %s", text, errs, local)
 	}
-	_, errs = must(RunFailed, "run", file, "--out", filepath.Join(dir, "none"), "--runner", "slurm")
+	_, errs = must(exitRunFailed, "run", file, "--out", filepath.Join(dir, "none"), "--runner", "slurm")
 	if !strings.Contains(errs, "there is no squeue here") {
 		t.Error(errs)
 	}
@@ -100,11 +100,11 @@ func TestExportTaskCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(data), "plan9/386") {
-		_, errs := must(WrongInput, "collect", job, "--out", out)
+		_, errs := must(exitWrongInput, "collect", job, "--out", out)
 		if !strings.Contains(errs, "--any-program has this one do it") {
 			t.Error(errs)
 		}
-		must(Done, "collect", job, "--out", out, "--any-program")
+		must(exitDone, "collect", job, "--out", out, "--any-program")
 	}
 }
 

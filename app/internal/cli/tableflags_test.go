@@ -57,7 +57,7 @@ func TestTableFlags(t *testing.T) {
 		return out.String(), errs.String(), code
 	}
 	text, errs, code := weir(screenStyle{}, "run", file, "--out", dir)
-	if code != Done || strings.Contains(text, "\x1b") {
+	if code != exitDone || strings.Contains(text, "\x1b") {
 		t.Fatalf("%d, %s, %q", code, errs, text)
 	}
 	folders, _ := filepath.Glob(filepath.Join(dir, "look-*"))
@@ -91,7 +91,7 @@ func TestTableFlags(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, errs, code := weir(c.look, append([]string{"report", folders[0]}, c.args...)...)
-			if code != Done || !strings.Contains(out, c.has) || strings.Contains(out, c.lacks) {
+			if code != exitDone || !strings.Contains(out, c.has) || strings.Contains(out, c.lacks) {
 				t.Errorf("%d, %s\n%s", code, errs, out)
 			}
 			if (c.name == "json" || c.name == "csv") && out != c.has {
@@ -115,7 +115,7 @@ func TestTableFlags(t *testing.T) {
 		t.Run("not "+c.name, func(t *testing.T) {
 			for _, command := range [][]string{{"report", folders[0]}, {"run", file, "--out", filepath.Join(dir, "none")}} {
 				_, errs, code := weir(screenStyle{}, append(command, c.args...)...)
-				if code != WrongInput || !strings.Contains(errs, c.want) {
+				if code != exitWrongInput || !strings.Contains(errs, c.want) {
 					t.Errorf("%s: %d, %s", command[0], code, errs)
 				}
 			}

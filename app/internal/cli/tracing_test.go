@@ -46,7 +46,7 @@ func TestTraceForms(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code, stdout, stderr := weir(append([]string{"run", file, "--out", out}, strings.Fields(x.args)...)...)
-			if code != Done || strings.Join(of(), " ") != x.forms ||
+			if code != exitDone || strings.Join(of(), " ") != x.forms ||
 				strings.Contains(stdout, "2 of the runs were there already") != x.found {
 				t.Errorf("exit code %d, forms %v\n%s", code, of(), stdout)
 			}
@@ -82,7 +82,7 @@ func TestTraceForms(t *testing.T) {
 	} {
 		t.Run(x.args, func(t *testing.T) {
 			code, _, stderr := weir(append([]string{"run", file, "--out", t.TempDir()}, strings.Fields(x.args)...)...)
-			if code != WrongInput || !strings.Contains(stderr, x.want) {
+			if code != exitWrongInput || !strings.Contains(stderr, x.want) {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}
 		})
@@ -104,7 +104,7 @@ func TestTraceSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := weir("run", file, "--out", out, "--trace", "*"); code != Done {
+	if code, _, stderr := weir("run", file, "--out", out, "--trace", "*"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	sum := 0.0
@@ -131,7 +131,7 @@ func TestTraceSize(t *testing.T) {
 func TestCheckSummary(t *testing.T) {
 	code, stdout, stderr := weir("check", write(t, small), "--set", "repeat=300")
 	lines := strings.Split(stdout, "\n")
-	if code != Done || stderr != "" || !strings.HasPrefix(stdout, "small is valid: 600 runs, about ") ||
+	if code != exitDone || stderr != "" || !strings.HasPrefix(stdout, "small is valid: 600 runs, about ") ||
 		!strings.Contains(stdout, "by a calibration just now: this machine is 1 times") || len(lines) > 120 ||
 		!strings.Contains(stdout, "\nand 500 more\n") {
 		t.Errorf("exit code %d, %d lines\n%.900s%s", code, len(lines), stdout, stderr)
@@ -143,7 +143,7 @@ func TestNearestNames(t *testing.T) {
 	for _, args := range []string{"run p4abc/fig55", "show p4abc/fog5", "check fig44", "report p4abc/fig55"} {
 		t.Run(args, func(t *testing.T) {
 			code, _, stderr := weir(strings.Fields(args)...)
-			if n := strings.Count(stderr, "p4abc/"); code != WrongInput || n < 2 || n > 8 {
+			if n := strings.Count(stderr, "p4abc/"); code != exitWrongInput || n < 2 || n > 8 {
 				t.Errorf("exit code %d, %d names: %s", code, n, stderr)
 			}
 		})

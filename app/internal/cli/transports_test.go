@@ -34,7 +34,7 @@ measure: [fct]
 		}
 		var out, errs bytes.Buffer
 		if code := Run(Registry(), []string{"run", file, "--out", filepath.Join(t.TempDir(), "out")}, &out, &errs,
-			false); code != Done {
+			false); code != exitDone {
 			t.Errorf("%s: exit code %d\n%s%s", s.Name, code, out.String(), errs.String())
 		}
 	}

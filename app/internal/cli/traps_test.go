@@ -70,12 +70,12 @@ func TestCheckTraps(t *testing.T) {
 		name, cc, programs, want string
 		code                     int
 	}{
-		{"none", "reno", "forward", "", Done},
+		{"none", "reno", "forward", "", exitDone},
 		{"reads telemetry", "blind", "forward", "warning: bad.yaml:5:60: cc blind: it reads telemetry (Ack.Telemetry) and " +
-			"asks for none", Done},
-		{"a timer", "stuck", "forward", "trap: bad.yaml:5:60: cc stuck: after ", WrongInput},
-		{"drops everything", "reno", "forward, hole", "warning: nothing arrives: of ", Done},
-		{"a swept scheme", "$cc", "forward", "cc blind: it reads telemetry", Done},
+			"asks for none", exitDone},
+		{"a timer", "stuck", "forward", "trap: bad.yaml:5:60: cc stuck: after ", exitWrongInput},
+		{"drops everything", "reno", "forward, hole", "warning: nothing arrives: of ", exitDone},
+		{"a swept scheme", "$cc", "forward", "cc blind: it reads telemetry", exitDone},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			text := `duration: 3s
@@ -95,7 +95,7 @@ measure: [goodput]
 			var out, errs bytes.Buffer
 			code := Run(owned(), []string{"check", "bad.yaml"}, &out, &errs, false)
 			if code != x.code || !strings.Contains(errs.String(), x.want) || x.want == "" && errs.Len() > 0 ||
-				strings.Contains(out.String(), "is valid") != (x.code == Done) {
+				strings.Contains(out.String(), "is valid") != (x.code == exitDone) {
 				t.Errorf("exit code %d\n%s%s", code, &out, &errs)
 			}
 		})
@@ -119,7 +119,7 @@ func checkNoTraps(t *testing.T, names ...string) {
 					}
 				}
 			}
-			if code != Done {
+			if code != exitDone {
 				t.Errorf("exit code %d\n%s", code, &errs)
 			}
 		})

@@ -15,7 +15,7 @@ func TestListWidth(t *testing.T) {
 	for _, what := range []string{"experiments", "schemes", "measures", "workloads", "topologies"} {
 		t.Run(what, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(Registry(), []string{"list", what}, &out, &errs, false); code != Done || out.Len() == 0 {
+			if code := Run(Registry(), []string{"list", what}, &out, &errs, false); code != exitDone || out.Len() == 0 {
 				t.Errorf("list %s: exit code %d, %s", what, code, errs.String())
 			}
 			for _, l := range strings.Split(out.String(), "\n") {
@@ -33,7 +33,7 @@ func TestGuess(t *testing.T) {
 		"fig5": `did you mean "p4abc/fig5"?`, "p4abc/fgi5": `did you mean "p4abc/fig5"?`} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := Run(Registry(), []string{"show", name}, &out, &errs, false); code != WrongInput ||
+			if code := Run(Registry(), []string{"show", name}, &out, &errs, false); code != exitWrongInput ||
 				!strings.Contains(errs.String(), want) {
 				t.Errorf("show %s: exit code %d, %s", name, code, errs.String())
 			}
@@ -53,7 +53,7 @@ func TestCommandWidths(t *testing.T) {
 			{"list", "topologies"}, {"show", "ecn", "--footprint"}, {"diff", a, b}, {"docs"}, {"report", a}} {
 			t.Run(fmt.Sprint(width, " ", strings.Join(args[:1], " ")), func(t *testing.T) {
 				var printed, errs bytes.Buffer
-				if code := execute(Registry(), args, &printed, &errs, false, screenStyle{width: width}); code != Done {
+				if code := execute(Registry(), args, &printed, &errs, false, screenStyle{width: width}); code != exitDone {
 					t.Fatalf("exit code %d, %s", code, &errs)
 				}
 				widest := 0

@@ -77,7 +77,7 @@ func (c *workerCmd) Run(a *app) error {
 		return err
 	}
 	if signals.Err() != nil {
-		a.code = Interrupted
+		a.code = exitInterrupted
 		return nil
 	}
 	return errors.New("the worker has ended")

@@ -10,7 +10,7 @@ func TestSweepMetricsOnLoopback(t *testing.T) {
 	file := write(t, sweepOfTwo)
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:9100", "[::ffff:0.0.0.0]:0", "[::%lo]:0"} {
 		code, _, errs := weir("run", file, "--out", t.TempDir(), "--workers", "127.0.0.1:0", "--metrics", address)
-		if code != WrongInput || !strings.Contains(errs, "--metrics: all who reach") {
+		if code != exitWrongInput || !strings.Contains(errs, "--metrics: all who reach") {
 			t.Errorf("%s: exit code %d: %s", address, code, errs)
 		}
 	}
