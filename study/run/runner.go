@@ -27,8 +27,8 @@ type Work struct {
 	Dir        string // of the results; "" if they are not kept
 	Fresh      bool   // what is there already is carried out again
 
-	// Trace are ports, or patterns, of which every run leaves a trace: then Carry returns what Traced does. Only a Tracer
-	// is asked for that.
+	// Trace are ports, or patterns, of which every run leaves a trace: then Carry returns what Traced does. Only a
+	// traceRunner is asked for that.
 	Trace   []string
 	Tracing Tracing
 }
@@ -62,12 +62,12 @@ type Runner interface {
 	End() error
 }
 
-// Tracer is a Runner that brings the traces of runs along.
-type Tracer interface{ Traces() }
+// traceRunner is a Runner that brings the traces of runs along.
+type traceRunner interface{ Traces() }
 
 // suits refuses what the runner that is wanted cannot carry out.
 func (o *Options) suits(s *experiment.Spec) error {
-	_, traces := o.Runner.(Tracer)
+	_, traces := o.Runner.(traceRunner)
 	switch {
 	case o.Runner == nil:
 	case o.Lab != nil:
