@@ -203,7 +203,7 @@ func balancersSameResult(t *testing.T, covers func(b *balancer, tiers int) bool)
 				result := func(change func(*Config)) string {
 					c, late := across(t, 3, networkOf(t, tree.family, tree.given), &b, size, func(c *Config) {
 						c.Duration, c.UntilDone = 3*unit.Millisecond, false
-						c.Events = []Event{{At: unit.Millisecond, Link: len(c.Network.Links) - 1, Down: true}}
+						c.Events = []event{{At: unit.Millisecond, Link: len(c.Network.Links) - 1, Down: true}}
 						if change != nil {
 							change(c)
 						}
@@ -386,10 +386,10 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 				dropped := func(back, idle bool) (drops uint64, used bool) {
 					c, _ := across(t, 5, networkOf(t, tree.family, tree.given), &b, 0, func(c *Config) {
 						c.Duration, c.Warmup = 12*unit.Millisecond, 7*unit.Millisecond // HULA ages in 2 ms
-						c.Events = []Event{{At: 3 * unit.Millisecond, Link: link, Down: true}}
+						c.Events = []event{{At: 3 * unit.Millisecond, Link: link, Down: true}}
 						if back {
 							c.Duration, c.Warmup = 30*unit.Millisecond, 20*unit.Millisecond // CONGA in 10
-							c.Events = append(c.Events, Event{At: 8 * unit.Millisecond, Link: link})
+							c.Events = append(c.Events, event{At: 8 * unit.Millisecond, Link: link})
 						}
 						if idle {
 							c.Flows, c.Endpoints = nil, nil

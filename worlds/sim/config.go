@@ -67,7 +67,7 @@ type Progress struct {
 type (
 	Wiring       = wiring.Config
 	SwitchConfig = wiring.SwitchConfig
-	Event        = wiring.Event
+	event        = wiring.Event
 )
 
 // Stalls halt all hosts together now and then, as in a lab whose machine's cores are taken by its

@@ -18,7 +18,7 @@ type drive struct {
 	stuck    []outcome.Stuck
 	warm     bool // the measured part has begun
 
-	events     []Event // that have not happened
+	events     []event // that have not happened
 	stalls     *stalling
 	nextSample unit.Time
 	nextOnset  unit.Time

@@ -117,8 +117,8 @@ func TestEdge(t *testing.T) {
 					t.Errorf("ended %s at %v, inside %s at %v; samples %v, inside %v", got.End, got.Time, want.End, want.Time,
 						got.Watched, want.Watched)
 				}
-				if n := x.edge.threads[0].pool.Live(); n != 0 || x.edge.Strays() != 0 || x.edge.Err() != nil {
-					t.Errorf("%d packets are left, %d strays, %v", n, x.edge.Strays(), x.edge.Err())
+				if n := x.edge.threads[0].pool.Live(); n != 0 || x.edge.strays() != 0 || x.edge.Err() != nil {
+					t.Errorf("%d packets are left, %d strays, %v", n, x.edge.strays(), x.edge.Err())
 				}
 			}
 		})
@@ -192,7 +192,7 @@ func TestBadEdges(t *testing.T) {
 				Every: 1}}
 			return nil
 		},
-		"events":        func(c *Config) []bool { c.Events = []Event{{At: 1}}; return nil },
+		"events":        func(c *Config) []bool { c.Events = []event{{At: 1}}; return nil },
 		"node":          func(c *Config) []bool { c.Flows[0].Dst = 2; return nil },
 		"itself":        func(c *Config) []bool { c.Flows[0].Dst = 0; return nil },
 		"links":         func(c *Config) []bool { c.Network.Links = append(c.Network.Links, c.Network.Links[0]); return nil },

@@ -201,7 +201,7 @@ func TestIdle(t *testing.T) {
 			c.Stalls = Stalls{Every: 300 * unit.Microsecond, Length: 100 * unit.Microsecond}
 		}, outcome.NoProgress, unit.Millisecond},
 		{"a link that changes its rate later", &idle{}, func(c *Config) {
-			c.Events = []Event{{At: 700 * unit.Millisecond, Link: 0, Down: true}}
+			c.Events = []event{{At: 700 * unit.Millisecond, Link: 0, Down: true}}
 		}, outcome.NoProgress, 701 * unit.Millisecond}, // the first look after it
 		{"a packet on a long link", &idle{}, func(c *Config) { c.Network.Links[1].Delay = 300 * unit.Millisecond },
 			outcome.NoProgress, 301 * unit.Millisecond},

@@ -374,7 +374,7 @@ func TestLostResume(t *testing.T) {
 			greedy(c, 0, 1, 2*unit.MB, 0, 0)
 			lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
 				"quanta", "10000"})
-			c.Events = []Event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0, Down: false}}
+			c.Events = []event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0, Down: false}}
 			r, err := Run(c)
 			if err != nil {
 				t.Fatal(err)

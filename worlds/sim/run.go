@@ -24,11 +24,11 @@ type Simulation struct {
 	threadOf []int32 // by node
 	wiring   *wiring.Wiring
 	nics     *topology.NICs
-	failover NICFailover // nil: no flow can have another NIC
+	failover nicFailover // nil: no flow can have another NIC
 	hosts    []*host     // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
-	events   []Event         // those behind time 0
+	events   []event         // those behind time 0
 	early    []int           // nodes to call at time 0 once the fabric is made (wake)
 	group    *parallel.Group // of several threads, while the run goes on
 	linkOf   []direction     // of the fabric's links
@@ -119,7 +119,7 @@ func New(c *Config) (*Simulation, error) {
 	r := &Simulation{config: c, nics: n.NICs(), triggers: all}
 	r.hosts = make([]*host, r.nics.Len())
 	if r.nics.Several() {
-		r.failover, _ = c.EndpointFactory.(NICFailover)
+		r.failover, _ = c.EndpointFactory.(nicFailover)
 	}
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int

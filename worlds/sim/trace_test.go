@@ -171,7 +171,7 @@ func TestTraceCounts(t *testing.T) {
 func traceCounts(t *testing.T, seed uint64) {
 	c := config(t, seed, nil)
 	mixed(t, c)
-	c.Events = []Event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
+	c.Events = []event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
 	for i := range c.Switches {
 		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			loss, err := inputloss.New(site, inputloss.Config{Probability: 0.02})
