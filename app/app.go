@@ -14,7 +14,7 @@
 //	import _ "weir/app/figure"     // plots, as SVG, PDF and PNG
 //	import _ "weir/app/parquet"    // tables and traces as Parquet
 //	import _ "weir/app/pcapng"     // traces as pcapng, for Wireshark
-//	import _ "weir/app/page"       // weir serve, weir docs
+//	import _ "weir/app/page"       // weir serve, weir docs, and the documentation
 //	import _ "weir/app/jetstream"  // workers on other machines
 //	import _ "weir/app/slurm"      // runs on a cluster
 //	import _ "weir/app/softswitch" // weir switch

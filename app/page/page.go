@@ -1,7 +1,8 @@
-// Package page links the pages into a program: weir serve and weir docs.
+// Package page links the pages into a program: weir serve and weir docs, and the documentation that both show.
 package page
 
 import (
+	pages "weir"
 	"weir/internal/command"
 	"weir/internal/docsite"
 	"weir/study/page"
@@ -10,11 +11,12 @@ import (
 
 func init() {
 	live.Page.Link(func(o live.Options) (live.Server, error) {
+		o.Docs = pages.Files
 		s, err := page.New(o)
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
 	})
-	command.DocsCommand.Link(docsite.Command{})
+	command.DocsCommand.Link(docsite.Command{Pages: pages.Files})
 }

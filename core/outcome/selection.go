@@ -82,8 +82,8 @@ func (q Quantity) Counts() bool {
 	return q == SentBytes || q == SentPackets || q == ReceivedBytes || q == ProgramMetric || q == MessageBytes
 }
 
-// OfSwitch reports whether Watch.Index is a switch's node.
-func (q Quantity) OfSwitch() bool { return q == BufferBytes || q == ProgramMetric }
+// ofSwitch reports whether Watch.Index is a switch's node.
+func (q Quantity) ofSwitch() bool { return q == BufferBytes || q == ProgramMetric }
 
 // OfFlow reports whether Watch.Index is a flow.
 func (q Quantity) OfFlow() bool { return q >= ReceivedBytes && q <= DeliveryRate }
@@ -112,9 +112,9 @@ func (s *Selection) Check(n *topology.Network, flows, jobs int) error {
 			limit = flows
 		case w.What == MessageBytes:
 			limit = jobs
-		case w.What.OfSwitch() && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
+		case w.What.ofSwitch() && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
 			limit = 0
-		case w.What.OfSwitch():
+		case w.What.ofSwitch():
 			limit = len(n.Nodes)
 		}
 		if w.Every <= 0 || w.What > MessageBytes || w.Index < 0 || w.Index >= limit {

@@ -31,8 +31,8 @@ const (
 	ptmBytes               = 64
 )
 
-// On returns what a frame of n bytes takes of the link.
-func (c Cells) On(n int32) int32 {
+// on returns what a frame of n bytes takes of the link.
+func (c Cells) on(n int32) int32 {
 	switch c {
 	case ATM:
 		return (n + cellPayload - 1) / cellPayload * cellBytes
@@ -59,7 +59,7 @@ func (c Cells) String() string { return CellNames[c] }
 var CellNames = [...]string{"none", "atm", "ptm"}
 
 // Least is the least that a frame counts as.
-func (f *Framing) Least() int32 { return f.Cells.On(max(f.Min+f.Extra, 0)) }
+func (f *Framing) Least() int32 { return f.Cells.on(max(f.Min+f.Extra, 0)) }
 
 // Header lengths in bytes.
 const (
@@ -90,7 +90,7 @@ func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 	}
 	n = max(n, f.Min) + f.Extra
 	if f.Cells != Whole {
-		n = f.Cells.On(n)
+		n = f.Cells.on(n)
 	}
 	return n
 }

@@ -11,7 +11,7 @@ import (
 // spread over their switches. Paths are the shortest ones, which Kim et al. call minimal: from a switch to the one of
 // its group with a link to the other group, over it, and on to the last.
 type dragonfly struct {
-	Links
+	linkSettings
 	Groups      int           // g
 	Switches    int           // a, of each group
 	Hosts       int           // p, at each switch
@@ -44,7 +44,7 @@ func (c *dragonfly) Params(p *scheme.Params) {
 // build gives each pair of groups as many links as there can be for all alike. Link j of a group leads to the group
 // j + 1 behind it, and is there the one that leads back; so every switch has its share of them.
 func (c dragonfly) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	switches, others := c.Groups*c.Switches, c.Groups-1
 	sets := 0 // links between each pair of groups
 	if others > 0 {
@@ -87,7 +87,7 @@ func (c dragonfly) build() (*Network, error) {
 // torus is switches in a grid of up to three dimensions, each linked to its neighbours and the last of a line to its
 // first. Paths are the shortest ones, all of them.
 type torus struct {
-	Links
+	linkSettings
 	X, Y, Z int
 	Hosts   int           // at each switch
 	Grid    unit.LinkRate // of the links between switches; zero: that of the hosts' links
@@ -106,7 +106,7 @@ func (c *torus) Params(p *scheme.Params) {
 }
 
 func (c torus) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	if c.X*c.Y > largestNetwork {
 		return nil, b.fits(c.X*c.Y, 0)
 	}

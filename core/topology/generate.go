@@ -10,14 +10,14 @@ import (
 // Scheme is a family of networks that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the network from a configuration of the scheme; nil means the defaults. Define
+	// Build makes the network from a configuration of the scheme; nil means the defaults. define
 	// sets it.
 	Build func(c scheme.Config) (*Network, error)
 }
 
-// Define completes a family with the function that makes its network from a configuration of type
+// define completes a family with the function that makes its network from a configuration of type
 // C, whose values are within their ranges and fit together.
-func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
+func define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
 		own, err := scheme.As[C, P](c)
@@ -31,28 +31,28 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network
 // Schemes are the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
-		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
+		define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
 			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.build),
-		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
+		define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
 			dumbbell.build),
-		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
+		define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
 			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, fatTree.build),
-		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
+		define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
 			leafSpine.build),
-		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
+		define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
 			parkingLot.build),
-		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
+		define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
 			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.build),
-		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
+		define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
 			Source: "SimAI: topology generator"}, rails.build),
-		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.build),
-		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
+		define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.build),
+		define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
 			"paths", Source: "ours"}, torus.build),
 	}
 }
 
-// Links has what all links of a network share.
-type Links struct {
+// linkSettings has what all links of a network share.
+type linkSettings struct {
 	Rate   unit.LinkRate // of the hosts' links
 	Delay  unit.Time     // one way
 	Buffer unit.Length   // of every switch port; zero: no limit
@@ -62,7 +62,7 @@ type Links struct {
 }
 
 // bind binds the parameters; access says which links have the rate.
-func (l *Links) bind(p *scheme.Params, access string) {
+func (l *linkSettings) bind(p *scheme.Params, access string) {
 	p.LinkRate(&l.Rate, "rate", "", access, "ours").Required().Min("1bps")
 	p.Time(&l.Delay, "delay", "", "propagation delay of every link, one way", "ours").Required().Min("0s")
 	p.Length(&l.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: none", "ours")
@@ -73,7 +73,7 @@ func (l *Links) bind(p *scheme.Params, access string) {
 }
 
 // or returns r, or the rate of the hosts' links if r is zero.
-func (l *Links) or(r unit.LinkRate) unit.LinkRate {
+func (l *linkSettings) or(r unit.LinkRate) unit.LinkRate {
 	if r == (unit.LinkRate{}) {
 		return l.Rate
 	}
@@ -87,7 +87,7 @@ func count(p *scheme.Params, to *int, name, doc, most string) {
 
 // dumbbell is hosts on both sides of one bottleneck.
 type dumbbell struct {
-	Links
+	linkSettings
 	Hosts      int // on each side
 	Bottleneck unit.LinkRate
 }
@@ -100,7 +100,7 @@ func (c *dumbbell) Params(p *scheme.Params) {
 }
 
 func (c dumbbell) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	if err := b.fits(2*c.Hosts+2, 2*c.Hosts+1); err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (c dumbbell) build() (*Network, error) {
 
 // leafSpine is leaves with hosts, each linked to every spine.
 type leafSpine struct {
-	Links
+	linkSettings
 	Leaves, Spines int
 	Hosts          int           // at each leaf
 	Uplink         unit.LinkRate // zero: that of the hosts' links
@@ -141,7 +141,7 @@ func (c *leafSpine) Params(p *scheme.Params) {
 }
 
 func (c leafSpine) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	if err := b.fits(c.Leaves*c.Hosts+c.Leaves+c.Spines, c.Leaves*(c.Hosts+c.Spines)); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (c leafSpine) build() (*Network, error) {
 
 // parkingLot is a chain of bottlenecks; each switch has hosts.
 type parkingLot struct {
-	Links
+	linkSettings
 	Hops       int // bottlenecks; there is one switch more
 	Hosts      int // at each switch
 	Bottleneck unit.LinkRate
@@ -181,7 +181,7 @@ func (c *parkingLot) Params(p *scheme.Params) {
 }
 
 func (c parkingLot) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	switches := c.Hops + 1
 	if err := b.fits(switches*(c.Hosts+1), switches*(c.Hosts+1)-1); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (c parkingLot) build() (*Network, error) {
 
 // star is hosts around one switch.
 type star struct {
-	Links
+	linkSettings
 	Hosts int
 }
 
@@ -210,7 +210,7 @@ func (c *star) Params(p *scheme.Params) {
 }
 
 func (c star) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	if err := b.fits(c.Hosts+1, c.Hosts); err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (c star) build() (*Network, error) {
 // builder makes a network whose links differ only in their rates.
 type builder struct {
 	n     Network
-	links Links
+	links linkSettings
 }
 
 // fits refuses too many nodes or links, and makes room for those that are to come.
@@ -266,7 +266,7 @@ func (b *builder) link(x, y int, rate unit.LinkRate) {
 
 // pods are three tiers of free sizes.
 type pods struct {
-	Links
+	linkSettings
 	Pods    int
 	Tors    int           // in each pod
 	Aggs    int           // in each pod
@@ -290,7 +290,7 @@ func (c *pods) Params(p *scheme.Params) {
 // build makes HPCC's simulated network if there are 5 pods of 4 tors and 4 aggs, with 4 uplinks
 // for each agg and 16 hosts for each tor.
 func (c pods) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	count, tors, aggs, hosts, up := c.Pods, c.Tors, c.Aggs, c.Hosts, c.Uplinks
 	fabric := c.or(c.Fabric)
 	if err := b.fits(count*(tors*(hosts+1)+aggs)+aggs*up, count*(tors*(hosts+aggs)+aggs*up)); err != nil {
@@ -316,7 +316,7 @@ func (c pods) build() (*Network, error) {
 
 // fatTree is a k-ary fat tree of two or three tiers.
 type fatTree struct {
-	Links
+	linkSettings
 	K                int // ports of a switch
 	Tiers            int
 	Oversubscription int // an edge switch has this many times K/2 hosts
@@ -342,7 +342,7 @@ func (c *fatTree) Params(p *scheme.Params) {
 // (k/2)² cores, of which aggregation switch j of each pod reaches k/2: those from
 // j·k/2 on. With two tiers, k edge switches and k/2 cores.
 func (c fatTree) build() (*Network, error) {
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	k, half := c.K, c.K/2
 	perEdge := half * c.Oversubscription
 	edges, aggs, cores := k*half, k*half, half*half

@@ -85,10 +85,10 @@ func (x *NICs) Count(host int) int {
 // Pair are the NICs of a flow: the one that it leaves by and the one that it comes in at.
 type Pair struct{ From, To int }
 
-// Nearest are the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's ports and
+// nearest are the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's ports and
 // then of the receiver's, and how many links these are; −1: there is no path between any. Hosts do not forward, so an
 // NVLink-like switch of a server leads to the hosts of that server only, and is nearest there.
-func (r *Routes) Nearest(from, to int) (pairs []Pair, hops int) {
+func (r *Routes) nearest(from, to int) (pairs []Pair, hops int) {
 	hops = -1
 	for i := range r.nics.Count(from) {
 		of, h := r.nearestOf(r.nics.Number(from, i), to)
@@ -108,7 +108,7 @@ func (r *Routes) Near(from, to int) (p Pair, joined bool) {
 	if !r.nics.Several() {
 		return Pair{from, to}, r.Hops(from, to) >= 0
 	}
-	pairs, hops := r.Nearest(from, to)
+	pairs, hops := r.nearest(from, to)
 	if hops < 0 {
 		return Pair{from, to}, false
 	}
@@ -155,7 +155,7 @@ func (c *NICSelector) nearest(from, to int) []Pair {
 	of := Pair{from, to}
 	pairs, known := c.near[of]
 	if !known {
-		if pairs, _ = c.routes.Nearest(from, to); len(c.near) < mostNear {
+		if pairs, _ = c.routes.nearest(from, to); len(c.near) < mostNear {
 			c.near[of] = pairs
 		}
 	}
@@ -233,7 +233,7 @@ func (c *NICSelector) Reroute(how Choice, p Pair, number uint32, up func(nic int
 	return p
 }
 
-// nearestUp is Nearest of NICs that are up.
+// nearestUp is nearest of NICs that are up.
 func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 	hops := -1
 	for i := range r.nics.Count(from) {

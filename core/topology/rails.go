@@ -12,7 +12,7 @@ import (
 // the GPUs of one rail from the servers of a segment; otherwise all GPUs of these servers. A GPU may have a NIC in each
 // of several planes, which are networks beside each other. Above are spines, and above those of several pods cores.
 type rails struct {
-	Links
+	linkSettings
 	Servers, GPUs int
 	Segment       int // servers; zero: all of a pod
 	Planes        int
@@ -87,7 +87,7 @@ func (c rails) build() (*Network, error) {
 	if cores > 0 {
 		links += spines * c.Uplinks
 	}
-	b := &builder{links: c.Links}
+	b := &builder{links: c.linkSettings}
 	if err := b.fits(hosts+servers+leaves+spines+cores, links); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (c rails) build() (*Network, error) {
 			b.link(spine+i, core+of*c.Uplinks+k, c.or(c.Fabric))
 		}
 	}
-	b.links = Links{Delay: c.NVLinkDelay, Buffer: c.Buffer}
+	b.links = linkSettings{Delay: c.NVLinkDelay, Buffer: c.Buffer}
 	for i := range hosts * min(servers, 1) {
 		b.link(i, nv+i/c.GPUs, c.NVLink)
 	}

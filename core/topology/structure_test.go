@@ -10,7 +10,7 @@ import (
 )
 
 // links are those of generated networks here.
-var plain = Links{Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond}
+var plain = linkSettings{Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond}
 
 // The routes of a fat tree are those that a search finds, switch by switch and host by host, and of what is no fat tree
 // those of the search: with a link less, with one twice, with a switch beside.
@@ -29,21 +29,21 @@ func TestRoutesOfStructure(t *testing.T) {
 	}
 	for _, k := range []int{2, 4, 6, 8} {
 		for _, tiers := range []int{2, 3} {
-			n, err := fatTree{Links: plain, K: k, Tiers: tiers, Oversubscription: 1}.build()
+			n, err := fatTree{linkSettings: plain, K: k, Tiers: tiers, Oversubscription: 1}.build()
 			add(fmt.Sprintf("fat tree of %d tiers, k = %d", tiers, k), true, n, err)
 		}
 	}
 	for _, x := range [][3]int{{1, 1, 3}, {2, 1, 1}, {3, 4, 2}, {16, 8, 4}} {
-		n, err := leafSpine{Links: plain, Leaves: x[0], Spines: x[1], Hosts: x[2]}.build()
+		n, err := leafSpine{linkSettings: plain, Leaves: x[0], Spines: x[1], Hosts: x[2]}.build()
 		add(fmt.Sprint("leaf-spine ", x), true, n, err)
 	}
-	n, err := star{Links: plain, Hosts: 5}.build()
+	n, err := star{linkSettings: plain, Hosts: 5}.build()
 	add("star", true, n, err)
-	n, err = dumbbell{Links: plain, Hosts: 3}.build()
+	n, err = dumbbell{linkSettings: plain, Hosts: 3}.build()
 	add("dumbbell", false, n, err)
-	n, err = parkingLot{Links: plain, Hops: 3, Hosts: 2}.build()
+	n, err = parkingLot{linkSettings: plain, Hops: 3, Hosts: 2}.build()
 	add("parking lot", false, n, err)
-	base, err := fatTree{Links: plain, K: 4, Tiers: 3, Oversubscription: 1}.build()
+	base, err := fatTree{linkSettings: plain, K: 4, Tiers: 3, Oversubscription: 1}.build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func checkRoutes(t *testing.T, n *Network) {
 
 // Switches with the same table share it.
 func TestRoutesAreShared(t *testing.T) {
-	n, err := fatTree{Links: plain, K: 16, Tiers: 3, Oversubscription: 1}.build()
+	n, err := fatTree{linkSettings: plain, K: 16, Tiers: 3, Oversubscription: 1}.build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,8 +77,8 @@ func (m *Mutator) Text(data []byte) []byte {
 	return data
 }
 
-// Binary is a file of fields, lengths and blocks with one to four damages.
-func (m *Mutator) Binary(data []byte) []byte {
+// binary is a file of fields, lengths and blocks with one to four damages.
+func (m *Mutator) binary(data []byte) []byte {
 	data = slices.Clone(data)
 	for range m.damages() {
 		if len(data) < 8 || m.random.IntN(2) == 0 {

@@ -17,14 +17,14 @@ import (
 // Sources is the page that has the works.
 const Sources = "docs/sources.md"
 
-// Wrong is a citation that does not resolve.
-type Wrong struct {
+// wrong is a citation that does not resolve.
+type wrong struct {
 	File string
 	Line int
 	Msg  string
 }
 
-func (w Wrong) String() string { return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Msg) }
+func (w wrong) String() string { return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Msg) }
 
 // Tree is a source tree whose citations are checked.
 type Tree struct {
@@ -32,7 +32,7 @@ type Tree struct {
 	fsys  fs.FS
 	homes map[string]string          // by folder: the work that its package comment names first
 	pages map[string]map[string]bool // by page: its anchors
-	wrong []Wrong
+	wrong []wrong
 }
 
 // Open reads the works and the pages of a tree.
@@ -70,7 +70,7 @@ func Open(fsys fs.FS) (*Tree, error) {
 
 // Check returns the citations of the tree's Go comments and strings, of its experiments, of its
 // pages and of its templates that do not resolve, in the order of the files.
-func (t *Tree) Check() ([]Wrong, error) {
+func (t *Tree) Check() ([]wrong, error) {
 	t.wrong = nil
 	if err := t.walk(".go", t.source); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (t *Tree) home(name string) string {
 
 func (t *Tree) check(name string, line int, text string) {
 	for _, msg := range t.Works.Text(join(text), t.home(name), t.has) {
-		t.wrong = append(t.wrong, Wrong{name, line, msg})
+		t.wrong = append(t.wrong, wrong{name, line, msg})
 	}
 }
 
@@ -228,7 +228,7 @@ func (t *Tree) page(name string, data []byte) error {
 			}
 		}
 		for _, msg := range t.Works.Text(join(p), home, t.near(name)) {
-			t.wrong = append(t.wrong, Wrong{name, line, msg})
+			t.wrong = append(t.wrong, wrong{name, line, msg})
 		}
 		line += strings.Count(p, "\n") + 2
 	}

@@ -7,7 +7,6 @@ package command
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"time"
 
 	"weir/core/dataplane"
@@ -38,7 +37,6 @@ type Env struct {
 	Warn           func(...document.Warning)
 	Programs       []dataplane.Scheme // that a switch's file can name
 	Schedulers     []tm.Scheme
-	Pages          fs.FS                                // README.md and docs/*.md
 	Entry          func(columns int, name, text string) // prints an entry of a list
 }
 

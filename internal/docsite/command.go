@@ -3,6 +3,7 @@ package docsite
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -10,11 +11,13 @@ import (
 )
 
 // Command is command.Docs.
-type Command struct{}
+type Command struct {
+	Pages fs.FS // README.md and docs/*.md
+}
 
 // Run lists the pages, prints one or a part of it, or writes all as a site.
-func (Command) Run(d *command.DocsFlags, e *command.Env) error {
-	site, err := New(e.Pages)
+func (c Command) Run(d *command.DocsFlags, e *command.Env) error {
+	site, err := New(c.Pages)
 	if err != nil {
 		return err
 	}
@@ -22,7 +25,7 @@ func (Command) Run(d *command.DocsFlags, e *command.Env) error {
 	case d.Site != "" && d.Page != "":
 		return fmt.Errorf("%w: --site writes all pages; leave %s out", command.ErrInput, d.Page)
 	case d.Site != "":
-		if err := site.Write(string(d.Site)); err != nil {
+		if err := site.write(string(d.Site)); err != nil {
 			return err
 		}
 		fmt.Fprintln(e.Stdout, filepath.Join(string(d.Site), "index.html"))
@@ -34,13 +37,13 @@ func (Command) Run(d *command.DocsFlags, e *command.Env) error {
 		return nil
 	}
 	name, heading, _ := strings.Cut(d.Page, "#")
-	p := site.Page(name)
+	p := site.findPage(name)
 	if p == nil {
 		return fmt.Errorf("%w: there is no page %q; there are %s", command.ErrInput, name, pageNames(site))
 	}
-	text := p.Source()
+	text := p.source
 	if heading != "" {
-		if text = p.Part(heading); text == nil {
+		if text = p.part(heading); text == nil {
 			return fmt.Errorf("%w: %s has no heading #%s; it has %s", command.ErrInput, p.File, heading, pageHeadings(p))
 		}
 	}

@@ -40,7 +40,7 @@ func (b BrokenLink) Error() string {
 	return fmt.Sprintf("%s:%d: link to %s: %v", b.File, b.Line, b.Link, b.Reason)
 }
 
-// Page is one file of Markdown.
+// findPage is one file of Markdown.
 type Page struct {
 	File     string // "docs/spec.md"
 	Path     string // of the page in the site: "docs/spec.html"; that of README.md is "index.html"
@@ -107,8 +107,8 @@ func New(files fs.FS) (*Website, error) {
 	return s, nil
 }
 
-// Page is the page of a file, or of a name without its folder and ending (spec); nil if there is none.
-func (s *Website) Page(name string) *Page {
+// findPage is the page of a file, or of a name without its folder and ending (spec); nil if there is none.
+func (s *Website) findPage(name string) *Page {
 	for _, p := range s.Pages {
 		if name == p.File || name == strings.TrimSuffix(p.File, ".md") || name == p.Path {
 			return p
@@ -122,12 +122,9 @@ func (s *Website) Page(name string) *Page {
 	return nil
 }
 
-// Source is the page's Markdown.
-func (p *Page) Source() []byte { return p.source }
-
-// Part is the Markdown of one heading with all that is below it, up to the next heading of its level; nil if the page
+// part is the Markdown of one heading with all that is below it, up to the next heading of its level; nil if the page
 // does not have it.
-func (p *Page) Part(id string) []byte {
+func (p *Page) part(id string) []byte {
 	from, to, level := -1, len(p.source), 0
 	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
 		h, ok := n.(*ast.Heading)
@@ -192,7 +189,7 @@ func parse(name string, source []byte) *Page {
 // arrange puts the pages in the order in which the front page links to them.
 func (s *Website) arrange() {
 	rank := map[string]int{front: 0}
-	if p := s.Page(front); p != nil {
+	if p := s.findPage(front); p != nil {
 		walk(p.tree, func(n ast.Node) {
 			if l, ok := n.(*ast.Link); ok {
 				file, _, _ := strings.Cut(string(l.Destination), "#")

@@ -36,7 +36,7 @@ func TestRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "site")
-	if err := s.Write(dir); err != nil {
+	if err := s.write(dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/design.md", "docs/tutorials/first-hour.md"} {
@@ -143,7 +143,7 @@ func TestCodeSpans(t *testing.T) {
 	if body := string(s.Pages[0].Body); !strings.Contains(body, want) {
 		t.Errorf("%s\nwant\n%s", body, want)
 	}
-	files, err := s.Files()
+	files, err := s.buildFiles()
 	if err != nil || !strings.Contains(string(files["assets/site.css"]), ".whole { white-space: nowrap; }") {
 		t.Errorf("the style of whole words is missing: %v", err)
 	}
@@ -159,8 +159,8 @@ func TestBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.Page("spec")
-	if p == nil || p != s.Page("docs/spec.md") || p != s.Page("SPEC") || s.Page("speck") != nil {
+	p := s.findPage("spec")
+	if p == nil || p != s.findPage("docs/spec.md") || p != s.findPage("SPEC") || s.findPage("speck") != nil {
 		t.Fatalf("pages by name: %v", p)
 	}
 	const want = `<h1 id="spec">Spec</h1>
@@ -189,7 +189,7 @@ func TestBodies(t *testing.T) {
 	if body := self.ReplaceAllString(string(p.Body), "{$1}"); body != want {
 		t.Errorf("%s\nwant\n%s", body, want)
 	}
-	files, err := s.Files()
+	files, err := s.buildFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestBodies(t *testing.T) {
 		`<a href="docs/spec.html#the-keys-a-b">spec</a>, <a href="LICENSE.txt">`) {
 		t.Errorf("front page: %s", s.Pages[0].Body)
 	}
-	index, err := s.Index()
+	index, err := s.buildIndex()
 	if err != nil || !strings.Contains(string(index),
 		`{"page":"Spec","path":"docs/spec.html#twice-1","heading":"Twice","text":"Hello you x() home here a \u003c b a b `+
 			`1 2"}`) {
@@ -224,7 +224,7 @@ func TestPart(t *testing.T) {
 		"e": "",
 	} {
 		t.Run(id, func(t *testing.T) {
-			if got := string(s.Pages[0].Part(id)); got != want {
+			if got := string(s.Pages[0].part(id)); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
@@ -259,14 +259,14 @@ func TestWrite(t *testing.T) {
 		return s
 	}
 	dir := filepath.Join(t.TempDir(), "deep", "site")
-	if err := site("README.md", "# A", "old.md", "# Old").Write(dir); err != nil {
+	if err := site("README.md", "# A", "old.md", "# Old").write(dir); err != nil {
 		t.Fatal(err)
 	}
 	keep := filepath.Join(dir, "mine.html")
 	if err := os.WriteFile(keep, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := site("README.md", "# A").Write(dir); err != nil {
+	if err := site("README.md", "# A").write(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "old.html")); err == nil {
@@ -287,7 +287,7 @@ func TestWrite(t *testing.T) {
 			if err := prepare(dir); err != nil {
 				t.Fatal(err)
 			}
-			if err := site("README.md", "# A").Write(dir); err == nil {
+			if err := site("README.md", "# A").write(dir); err == nil {
 				t.Error("it was written over")
 			}
 			if _, err := os.Stat(filepath.Join(dir, "index.html")); err == nil {

@@ -23,8 +23,8 @@ var assets embed.FS
 
 var frame = template.Must(template.ParseFS(assets, "assets/page.html.tmpl"))
 
-// Files are all files of the site by their paths: the same for the same pages.
-func (s *Website) Files() (map[string][]byte, error) {
+// buildFiles are all files of the site by their paths: the same for the same pages.
+func (s *Website) buildFiles() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, p := range s.Pages {
 		var b bytes.Buffer
@@ -47,7 +47,7 @@ func (s *Website) Files() (map[string][]byte, error) {
 		}
 		files["assets/"+name] = data
 	}
-	index, err := s.Index()
+	index, err := s.buildIndex()
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ type found struct {
 	Text    string `json:"text"`
 }
 
-// Index is what is searched, as JSON: a list of all sections of all pages.
-func (s *Website) Index() ([]byte, error) {
+// buildIndex is what is searched, as JSON: a list of all sections of all pages.
+func (s *Website) buildIndex() ([]byte, error) {
 	var all []found
 	for _, p := range s.Pages {
 		for _, part := range p.Sections {
@@ -112,15 +112,15 @@ func (s *Website) view(p *Page) view {
 	return v
 }
 
-// mark is the file by which a folder is known as a site that Write has made: it lists all others.
+// mark is the file by which a folder is known as a site that write has made: it lists all others.
 const mark = "weir-docs.txt"
 
 const markHead = "Made by weir docs --site, which writes these files anew:\n"
 
-// Write writes the site into a folder: one that is not there, is empty, or has a site, whose files that are no longer
+// write writes the site into a folder: one that is not there, is empty, or has a site, whose files that are no longer
 // part of it go.
-func (s *Website) Write(dir string) error {
-	files, err := s.Files()
+func (s *Website) write(dir string) error {
+	files, err := s.buildFiles()
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,5 @@ package killpoint
 // Moments of an operation.
 const (
 	Before = "before"
-	Within = "within" // between two halves of a write
 	After  = "after"
 )

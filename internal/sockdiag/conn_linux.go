@@ -46,19 +46,19 @@ func Open() (*Conn, error) {
 // Close closes the socket.
 func (c *Conn) Close() error { return unix.Close(c.fd) }
 
-// TCP gives all TCP sockets of an address family, AF_INET or AF_INET6: IPv4 over a socket
+// tcp gives all TCP sockets of an address family, AF_INET or AF_INET6: IPv4 over a socket
 // of IPv6 is of the latter. What it returns is valid until the next call. Except for more
 // sockets than ever before it allocates nothing.
 //
 // The kernel goes through the table of all connections of the machine for it, however few
 // there are in the namespace: with the 262144 places of a common machine that takes 1.5 ms,
 // and Socket 5 µs.
-func (c *Conn) TCP(family uint8) ([]Socket, error) { return c.Dump(family, Filter{}) }
+func (c *Conn) tcp(family uint8) ([]Socket, error) { return c.Dump(family, Filter{}) }
 
 // attempts is how often a dump is begun, at most.
 const attempts = 10
 
-// Dump gives the TCP sockets of an address family that pass a filter, as TCP does. A dump
+// Dump gives the TCP sockets of an address family that pass a filter, as tcp does. A dump
 // that the kernel says was disturbed is repeated.
 func (c *Conn) Dump(family uint8, f Filter) ([]Socket, error) {
 	if family != unix.AF_INET && family != unix.AF_INET6 {
@@ -161,6 +161,6 @@ func (i *Info) Get(fd int) error {
 	if errno != 0 {
 		return os.NewSyscallError("getsockopt TCP_INFO", errno)
 	}
-	i.ParseInfo(b[:n])
+	i.parseInfo(b[:n])
 	return nil
 }

@@ -50,14 +50,14 @@ type CAState uint8
 
 // States of loss recovery.
 const (
-	CAOpen     CAState = iota // nothing is amiss
-	CADisorder                // duplicate or selective acknowledgements
-	CACWR                     // the window was reduced for ECN or a full local queue
-	CARecovery                // fast retransmission
-	CALoss                    // after a retransmission timeout
+	caOpen     CAState = iota // nothing is amiss
+	caDisorder                // duplicate or selective acknowledgements
+	cacwr                     // the window was reduced for ECN or a full local queue
+	caRecovery                // fast retransmission
+	caLoss                    // after a retransmission timeout
 )
 
-var caStates = [...]string{CAOpen: "open", CADisorder: "disorder", CACWR: "cwr", CARecovery: "recovery", CALoss: "loss"}
+var caStates = [...]string{caOpen: "open", caDisorder: "disorder", cacwr: "cwr", caRecovery: "recovery", caLoss: "loss"}
 
 func (s CAState) String() string {
 	if int(s) < len(caStates) {
@@ -85,7 +85,7 @@ const (
 const NoLimit = unit.Rate(math.MaxInt64)
 
 // Info is TCP's state of a connection: struct tcp_info of Linux 6.18, whose fields are named in brackets.
-// An older kernel sends fewer bytes of it; the fields that it does not send are 0, and Has distinguishes
+// An older kernel sends fewer bytes of it; the fields that it does not send are 0, and has distinguishes
 // them.
 type Info struct {
 	// Size is how many bytes of it the kernel has sent; 0, there is none: of sockets in
@@ -100,7 +100,7 @@ type Info struct {
 	Options            TCPOptions // [tcpi_options]
 	SendWindowScale    uint8      // that of windows which the other end offers, in bits [tcpi_snd_wscale]
 	ReceiveWindowScale uint8      // that of windows which it is offered, in bits [tcpi_rcv_wscale]
-	AppLimited         bool       // DeliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
+	AppLimited         bool       // deliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
 	FastOpenFail       uint8      // why there was no Fast Open; 0 if there was none to fail [tcpi_fastopen_client_fail]
 
 	RTO        unit.Time  // retransmission timeout (RFC 6298) [tcpi_rto]
@@ -174,7 +174,7 @@ type Info struct {
 	ReceivedE1Bytes  unit.Bytes // payload that came as ECT(1) [tcpi_received_e1_bytes]
 	ReceivedE0Bytes  unit.Bytes // as ECT(0) [tcpi_received_e0_bytes]
 	ReceivedCEBytes  unit.Bytes // as CE [tcpi_received_ce_bytes]
-	// AccECN is the 4 bytes after these: in Linux 6.18 [tcpi_accecn_fail_mode] and
+	// accECN is the 4 bytes after these: in Linux 6.18 [tcpi_accecn_fail_mode] and
 	// [tcpi_accecn_opt_seen] of 16 bits each, in Linux 7.0 bit fields.
 	AccECN uint32
 }
@@ -186,46 +186,46 @@ func (i *Info) InFlight() int64 {
 	return int64(i.Unacked) - int64(i.Sacked) - int64(i.Lost) + int64(i.Retrans)
 }
 
-// Field is one that not every kernel sends. What Linux had before 3.15 is always there.
-type Field uint8
+// field is one that not every kernel sends. What Linux had before 3.15 is always there.
+type field uint8
 
 // Fields.
 const (
-	PacingRate Field = iota
-	MaxPacingRate
-	BytesAcked
-	BytesReceived
-	SegmentsOut
-	SegmentsIn
-	NotSent
-	MinRTT
-	DataSegmentsIn
-	DataSegmentsOut
-	DeliveryRate // with AppLimited
-	BusyTime
-	WindowLimited
-	BufferLimited
-	Delivered
-	DeliveredCE
-	BytesSent
-	BytesRetrans
-	DSACKs
-	ReorderingSeen
-	OutOfOrder
-	SendWindow
-	ReceiveWindow
-	Rehash
-	Timeouts
-	TimeoutRecoveries
-	TimeoutTime
-	ReceivedCE
-	DeliveredE1Bytes
-	DeliveredE0Bytes
-	DeliveredCEBytes
-	ReceivedE1Bytes
-	ReceivedE0Bytes
-	ReceivedCEBytes
-	AccECN
+	pacingRate field = iota
+	maxPacingRate
+	bytesAcked
+	bytesReceived
+	segmentsOut
+	segmentsIn
+	notSent
+	minRTT
+	dataSegmentsIn
+	dataSegmentsOut
+	deliveryRate // with AppLimited
+	busyTime
+	windowLimited
+	bufferLimited
+	delivered
+	deliveredCE
+	bytesSent
+	bytesRetrans
+	dsacKs
+	reorderingSeen
+	outOfOrder
+	sendWindow
+	receiveWindow
+	rehash
+	timeouts
+	timeoutRecoveries
+	timeoutTime
+	receivedCE
+	deliveredE1Bytes
+	deliveredE0Bytes
+	deliveredCEBytes
+	receivedE1Bytes
+	receivedE0Bytes
+	receivedCEBytes
+	accECN
 	fieldCount
 )
 
@@ -236,64 +236,56 @@ var fields = [fieldCount]struct {
 	end   int
 	since string
 }{
-	PacingRate:        {"tcpi_pacing_rate", 112, "3.15"},
-	MaxPacingRate:     {"tcpi_max_pacing_rate", 120, "3.15"},
-	BytesAcked:        {"tcpi_bytes_acked", 128, "4.1"},
-	BytesReceived:     {"tcpi_bytes_received", 136, "4.1"},
-	SegmentsOut:       {"tcpi_segs_out", 140, "4.2"},
-	SegmentsIn:        {"tcpi_segs_in", 144, "4.2"},
-	NotSent:           {"tcpi_notsent_bytes", 148, "4.6"},
-	MinRTT:            {"tcpi_min_rtt", 152, "4.6"},
-	DataSegmentsIn:    {"tcpi_data_segs_in", 156, "4.6"},
-	DataSegmentsOut:   {"tcpi_data_segs_out", 160, "4.6"},
-	DeliveryRate:      {"tcpi_delivery_rate", 168, "4.9"},
-	BusyTime:          {"tcpi_busy_time", 176, "4.10"},
-	WindowLimited:     {"tcpi_rwnd_limited", 184, "4.10"},
-	BufferLimited:     {"tcpi_sndbuf_limited", 192, "4.10"},
-	Delivered:         {"tcpi_delivered", 196, "4.18"},
-	DeliveredCE:       {"tcpi_delivered_ce", 200, "4.18"},
-	BytesSent:         {"tcpi_bytes_sent", 208, "4.19"},
-	BytesRetrans:      {"tcpi_bytes_retrans", 216, "4.19"},
-	DSACKs:            {"tcpi_dsack_dups", 220, "4.19"},
-	ReorderingSeen:    {"tcpi_reord_seen", 224, "4.19"},
-	OutOfOrder:        {"tcpi_rcv_ooopack", 228, "5.4"},
-	SendWindow:        {"tcpi_snd_wnd", 232, "5.4"},
-	ReceiveWindow:     {"tcpi_rcv_wnd", 236, "6.2"},
-	Rehash:            {"tcpi_rehash", 240, "6.2"},
-	Timeouts:          {"tcpi_total_rto", 242, "6.7"},
-	TimeoutRecoveries: {"tcpi_total_rto_recoveries", 244, "6.7"},
-	TimeoutTime:       {"tcpi_total_rto_time", 248, "6.7"},
-	ReceivedCE:        {"tcpi_received_ce", 252, "6.18"},
-	DeliveredE1Bytes:  {"tcpi_delivered_e1_bytes", 256, "6.18"},
-	DeliveredE0Bytes:  {"tcpi_delivered_e0_bytes", 260, "6.18"},
-	DeliveredCEBytes:  {"tcpi_delivered_ce_bytes", 264, "6.18"},
-	ReceivedE1Bytes:   {"tcpi_received_e1_bytes", 268, "6.18"},
-	ReceivedE0Bytes:   {"tcpi_received_e0_bytes", 272, "6.18"},
-	ReceivedCEBytes:   {"tcpi_received_ce_bytes", 276, "6.18"},
-	AccECN:            {"tcpi_accecn_fail_mode", 280, "6.18"},
+	pacingRate:        {"tcpi_pacing_rate", 112, "3.15"},
+	maxPacingRate:     {"tcpi_max_pacing_rate", 120, "3.15"},
+	bytesAcked:        {"tcpi_bytes_acked", 128, "4.1"},
+	bytesReceived:     {"tcpi_bytes_received", 136, "4.1"},
+	segmentsOut:       {"tcpi_segs_out", 140, "4.2"},
+	segmentsIn:        {"tcpi_segs_in", 144, "4.2"},
+	notSent:           {"tcpi_notsent_bytes", 148, "4.6"},
+	minRTT:            {"tcpi_min_rtt", 152, "4.6"},
+	dataSegmentsIn:    {"tcpi_data_segs_in", 156, "4.6"},
+	dataSegmentsOut:   {"tcpi_data_segs_out", 160, "4.6"},
+	deliveryRate:      {"tcpi_delivery_rate", 168, "4.9"},
+	busyTime:          {"tcpi_busy_time", 176, "4.10"},
+	windowLimited:     {"tcpi_rwnd_limited", 184, "4.10"},
+	bufferLimited:     {"tcpi_sndbuf_limited", 192, "4.10"},
+	delivered:         {"tcpi_delivered", 196, "4.18"},
+	deliveredCE:       {"tcpi_delivered_ce", 200, "4.18"},
+	bytesSent:         {"tcpi_bytes_sent", 208, "4.19"},
+	bytesRetrans:      {"tcpi_bytes_retrans", 216, "4.19"},
+	dsacKs:            {"tcpi_dsack_dups", 220, "4.19"},
+	reorderingSeen:    {"tcpi_reord_seen", 224, "4.19"},
+	outOfOrder:        {"tcpi_rcv_ooopack", 228, "5.4"},
+	sendWindow:        {"tcpi_snd_wnd", 232, "5.4"},
+	receiveWindow:     {"tcpi_rcv_wnd", 236, "6.2"},
+	rehash:            {"tcpi_rehash", 240, "6.2"},
+	timeouts:          {"tcpi_total_rto", 242, "6.7"},
+	timeoutRecoveries: {"tcpi_total_rto_recoveries", 244, "6.7"},
+	timeoutTime:       {"tcpi_total_rto_time", 248, "6.7"},
+	receivedCE:        {"tcpi_received_ce", 252, "6.18"},
+	deliveredE1Bytes:  {"tcpi_delivered_e1_bytes", 256, "6.18"},
+	deliveredE0Bytes:  {"tcpi_delivered_e0_bytes", 260, "6.18"},
+	deliveredCEBytes:  {"tcpi_delivered_ce_bytes", 264, "6.18"},
+	receivedE1Bytes:   {"tcpi_received_e1_bytes", 268, "6.18"},
+	receivedE0Bytes:   {"tcpi_received_e0_bytes", 272, "6.18"},
+	receivedCEBytes:   {"tcpi_received_ce_bytes", 276, "6.18"},
+	accECN:            {"tcpi_accecn_fail_mode", 280, "6.18"},
 }
 
 // infoBytes is the size of struct tcp_info of Linux 6.18.
 const infoBytes = 280
 
 // String is the kernel's name of the field.
-func (f Field) String() string {
+func (f field) String() string {
 	if f < fieldCount {
 		return fields[f].name
 	}
 	return fmt.Sprintf("field %d", uint8(f))
 }
 
-// Since is the first Linux that sends the field.
-func (f Field) Since() string {
-	if f < fieldCount {
-		return fields[f].since
-	}
-	return ""
-}
-
-// Has reports whether the kernel has sent the field.
-func (i *Info) Has(f Field) bool { return f < fieldCount && i.Size >= fields[f].end }
+// has reports whether the kernel has sent the field.
+func (i *Info) has(f field) bool { return f < fieldCount && i.Size >= fields[f].end }
 
 // bits takes n bits of a byte, from the at-th on in the order of bit fields.
 func bits(b byte, at, n int) uint8 {
@@ -319,9 +311,9 @@ func long(n uint64, u unit.Time) unit.Time {
 	return unit.Time(n) * u
 }
 
-// ParseInfo reads a struct tcp_info as this machine's kernel gives it, also with
+// parseInfo reads a struct tcp_info as this machine's kernel gives it, also with
 // getsockopt(TCP_INFO): as many bytes of it as there are.
-func (i *Info) ParseInfo(sent []byte) {
+func (i *Info) parseInfo(sent []byte) {
 	var whole [infoBytes]byte
 	copy(whole[:], sent)
 	b := whole[:]

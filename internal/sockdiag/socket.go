@@ -40,8 +40,8 @@ func (n Name) String() string {
 	return s
 }
 
-// Is compares without allocation.
-func (n *Name) Is(s string) bool {
+// is compares without allocation.
+func (n *Name) is(s string) bool {
 	return len(s) < len(n) && string(n[:len(s)]) == s && n[len(s)] == 0
 }
 
@@ -282,7 +282,7 @@ func (s *Socket) attribute(kind uint16, v []byte) {
 	us := func(i int) unit.Time { return unit.Time(u32(i)) * unit.Microsecond }
 	switch {
 	case kind == extInfo && len(v) > 0:
-		s.Info.ParseInfo(v)
+		s.Info.parseInfo(v)
 	case kind == extControl && len(v) < len(s.CongestionControl):
 		s.CongestionControl = Name{}
 		copy(s.CongestionControl[:], v)

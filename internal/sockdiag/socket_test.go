@@ -89,7 +89,7 @@ func TestParseInfo(t *testing.T) {
 		AccECN:          276,
 	}
 	var got Info
-	got.ParseInfo(b)
+	got.parseInfo(b)
 	if got != want {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
@@ -109,13 +109,13 @@ func TestParseInfo(t *testing.T) {
 			changed[i] ^= 1
 		}
 		var other, short Info
-		other.ParseInfo(changed)
+		other.parseInfo(changed)
 		if other == got {
 			t.Errorf("%v: bytes %d to %d are of no field", f, last, x.end)
 		}
-		short.ParseInfo(b[:x.end-1])
-		if short.Has(f) || !got.Has(f) || f > 0 && !short.Has(f-1) {
-			t.Errorf("%v of %d bytes: %v; of all: %v", f, x.end-1, short.Has(f), got.Has(f))
+		short.parseInfo(b[:x.end-1])
+		if short.has(f) || !got.has(f) || f > 0 && !short.has(f-1) {
+			t.Errorf("%v of %d bytes: %v; of all: %v", f, x.end-1, short.has(f), got.has(f))
 		}
 		last = x.end
 	}
@@ -127,12 +127,12 @@ func TestParseInfo(t *testing.T) {
 // Values that mean none, and such as do not fit.
 func TestParseInfoLimits(t *testing.T) {
 	var i Info
-	i.ParseInfo(bytes.Repeat([]byte{0xff}, infoBytes+40)) // a later kernel sends more
+	i.parseInfo(bytes.Repeat([]byte{0xff}, infoBytes+40)) // a later kernel sends more
 	if i.PacingRate != NoLimit || i.MinRTT != unit.Never || i.BusyTime != unit.Never || i.BytesAcked < 0 ||
-		!i.Has(AccECN) {
+		!i.has(accECN) {
 		t.Errorf("%+v", i)
 	}
-	i.ParseInfo(nil)
+	i.parseInfo(nil)
 	if i != (Info{}) {
 		t.Errorf("%+v", i)
 	}
@@ -221,7 +221,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("got\n%+v\nwant\n%+v", got[i], want)
 		}
 	}
-	if n := got[0].CongestionControl; !n.Is("bbr") || n.Is("bb") || n.Is("bbr2") || n.String() != "bbr" {
+	if n := got[0].CongestionControl; !n.is("bbr") || n.is("bb") || n.is("bbr2") || n.String() != "bbr" {
 		t.Errorf("%v", n)
 	}
 
@@ -276,9 +276,9 @@ func TestNames(t *testing.T) {
 		got  fmt.Stringer
 		want string
 	}{
-		{TimeWait, "TIME-WAIT"}, {TCPState(0), "state 0"}, {TCPState(99), "state 99"}, {CALoss, "loss"}, {CAState(9),
+		{TimeWait, "TIME-WAIT"}, {TCPState(0), "state 0"}, {TCPState(99), "state 99"}, {caLoss, "loss"}, {CAState(9),
 			"state 9"},
-		{Rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")),
+		{rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")),
 			"sixteen bytes 16"},
 	} {
 		t.Run(cmp.Or(x.want, "no name"), func(t *testing.T) {

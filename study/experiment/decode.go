@@ -210,7 +210,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 		}
 	}
 	if t := root.Get("network"); t != nil {
-		p.seen.NoPackets = t.Kind != document.Scalar || t.Text != Packets // jobs on an ideal network have no transport
+		p.seen.NoPackets = t.Kind != document.Scalar || t.Text != packets // jobs on an ideal network have no transport
 	}
 	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
 		seen := map[string]bool{}

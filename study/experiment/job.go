@@ -17,8 +17,8 @@ import (
 	"weir/internal/document"
 )
 
-// Packets is the word for a network that carries packets.
-const Packets = "packets"
+// packets is the word for a network that carries packets.
+const packets = "packets"
 
 // Job is what hosts do together, in place of flows. Nothing changes it.
 type Job struct {
@@ -229,14 +229,14 @@ var errUnread = errors.New("unread")
 // readIdeal reads what carries messages in place of packets.
 func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
-	if t == nil || t.Kind == document.Scalar && t.Text == Packets {
+	if t == nil || t.Kind == document.Scalar && t.Text == packets {
 		return
 	}
 	name, params := d.Named(t, "network")
 	if params == nil {
 		return
 	}
-	names := []string{Packets}
+	names := []string{packets}
 	for i := range d.registry.Ideals {
 		m := &d.registry.Ideals[i]
 		if names = append(names, m.Name); m.Name != name {
@@ -259,7 +259,7 @@ func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 	for i := range p.entries {
 		tr := &p.entries[i]
 		if tr.job == nil {
-			d.Fail(tr.at, "jobs, or network: "+Packets, "traffic %s has flows, and an ideal network carries jobs alone",
+			d.Fail(tr.at, "jobs, or network: "+packets, "traffic %s has flows, and an ideal network carries jobs alone",
 				tr.seen.Name)
 			continue
 		}
@@ -273,10 +273,10 @@ func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 		}
 	}
 	if len(p.seen.Events) > 0 {
-		d.Fail(t.Position, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
+		d.Fail(t.Position, "no events, or network: "+packets, "events happen to links, which an ideal network has not")
 	}
 	if p.stalls.Length > 0 {
-		d.Fail(t.Position, "no stalls, or network: "+Packets, "stalls hold up packets, which an ideal network has not")
+		d.Fail(t.Position, "no stalls, or network: "+packets, "stalls hold up packets, which an ideal network has not")
 	}
 }
 

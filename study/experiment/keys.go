@@ -71,7 +71,7 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Source: "IEEE 802.3"},
 	{Name: "topology", Form: document.MapOf(network), Doc: "the network: written out, a family, or a file",
 		Required: true, Example: "topology: {…}", Traits: ofBuild},
-	{Name: "network", Form: document.Registered("ideal network", "`packets`, or an ideal network", Packets),
+	{Name: "network", Form: document.Registered("ideal network", "`packets`, or an ideal network", packets),
 		Doc: "what carries messages: packets over links and switches or, for jobs alone, an ideal network between the " +
 			"hosts, for which neither these nor transports count", Without: "`packets`"},
 	{Name: "addresses", Form: document.AnyOf("`flat`, `hierarchical`, or prefixes by leaf",

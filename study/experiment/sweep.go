@@ -15,7 +15,7 @@ type sweepSection struct {
 	sweep        []measure.Dimension
 	valueOrigins []origins  // by the sweep
 	omissions    []omission // what without has
-	absences     []Absence  // what that leaves out of the sweep
+	absences     []absence  // what that leaves out of the sweep
 	numbers      []int      // of points among all combinations; nil: all are there
 }
 
@@ -135,14 +135,14 @@ func (s *sweepSection) indexOf(i int) []int {
 	return index
 }
 
-// Absence is an entry of without: points of the sweep that have no meaning, and why.
-type Absence struct {
+// absence is an entry of without: points of the sweep that have no meaning, and why.
+type absence struct {
 	Points [][]measure.Coordinate
 	Why    string
 }
 
 // Which names the points, by the keys in which they are not all of the sweep: scheme=ndp balance=ecmp|flowlets.
-func (a *Absence) Which(sweep []measure.Dimension) string {
+func (a *absence) Which(sweep []measure.Dimension) string {
 	words, product := []string{}, 1
 	for k, dim := range sweep {
 		var values []string
@@ -237,7 +237,7 @@ func (s *sweepSection) findAbsence(i int) int {
 // entry means none.
 func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinations int, narrowed bool) (kept []int,
 	ok bool) {
-	s.absences = make([]Absence, len(s.omissions))
+	s.absences = make([]absence, len(s.omissions))
 	for i := range combinations {
 		k := s.findAbsence(i)
 		if k < 0 {
@@ -253,7 +253,7 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 			return nil, false
 		}
 	}
-	s.absences = slices.DeleteFunc(s.absences, func(a Absence) bool { return len(a.Points) == 0 })
+	s.absences = slices.DeleteFunc(s.absences, func(a absence) bool { return len(a.Points) == 0 })
 	if len(kept) == 0 {
 		why := s.absences[0].Why
 		d.Fail(top.Of(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s", why)
@@ -263,7 +263,7 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 }
 
 // Without returns the points of the sweep that are left out, by the reason why they have no meaning.
-func (s *sweepSection) Without() []Absence {
+func (s *sweepSection) Without() []absence {
 	out := slices.Clone(s.absences)
 	for i := range out {
 		out[i].Points = slices.Clone(out[i].Points)

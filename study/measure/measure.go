@@ -92,12 +92,6 @@ func (t Tolerance) Bounds(a float64) (least, most float64) {
 	return -most, most
 }
 
-// Agree reports whether two values agree.
-func (t Tolerance) Agree(a, b float64) bool {
-	least, most := t.Bounds(a)
-	return b-a >= least && b-a <= most
-}
-
 // Moved returns by how much a value of a group can change if what was measured changes in a share of the time. A mean
 // changes by that share of itself. A percentile's rank moves by the share: where values spread evenly from 0, the value
 // changes by the share over the rank, and by anything once the share exceeds what lies beyond the rank.

@@ -5,9 +5,9 @@ import (
 	"weir/study/results"
 )
 
-// Chosen says that the data chose how many seeds there are, a sentence a world; nothing where the experiment has the
+// describeSeeds says that the data chose how many seeds there are, a sentence a world; nothing where the experiment has the
 // number.
-func Chosen(o *results.Outcome) (lines []string) {
+func describeSeeds(o *results.Outcome) (lines []string) {
 	if o.Chosen != nil {
 		lines = append(lines, chosen(o.Chosen, ""))
 	}

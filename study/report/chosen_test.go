@@ -75,7 +75,7 @@ func TestChosen(t *testing.T) {
 	}
 	o := labOutcome(t)
 	o.Spec, o.Counterpart = s, nil
-	if text := facts(o, 1); strings.Contains(text, "of the simulator") || len(Chosen(o)) > 0 {
-		t.Errorf("without the simulator's results it says %s, %q", text, Chosen(o))
+	if text := facts(o, 1); strings.Contains(text, "of the simulator") || len(describeSeeds(o)) > 0 {
+		t.Errorf("without the simulator's results it says %s, %q", text, describeSeeds(o))
 	}
 }

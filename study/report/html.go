@@ -114,7 +114,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Explained": (&TableOptions{}).Explained(o.Spec),
 		"Sources":   sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
-		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
+		"Notes": attemptNotes(o), "Lateness": late, "Chosen": describeSeeds(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn,

@@ -64,7 +64,7 @@ func (l *TableOptions) Markdown(o *results.Outcome) (string, error) {
 		markdownTable(&b, &page.grid)
 		markdownLegend(&b, legendOf(t.values, w.conditions, "bold:", "italic:"))
 	}
-	for _, words := range Chosen(o) {
+	for _, words := range describeSeeds(o) {
 		paragraph(words)
 	}
 	for _, words := range sources(o, w) {

@@ -191,7 +191,7 @@ func (l *TableOptions) Text(o *results.Outcome) (string, error) {
 	s.line()
 	w.results(s, l)
 	w.printSizes(s, l)
-	for _, text := range Chosen(o) {
+	for _, text := range describeSeeds(o) {
 		s.line()
 		s.note(text, plain)
 	}

@@ -11,15 +11,15 @@ import (
 	"weir/study/measure"
 )
 
-// Table writes CSV whose cells do nothing where they are opened: a spreadsheet takes none for a formula, and a
+// table writes CSV whose cells do nothing where they are opened: a spreadsheet takes none for a formula, and a
 // terminal obeys none.
-type Table struct{ w *csv.Writer }
+type table struct{ w *csv.Writer }
 
-// NewTable returns one that writes to w.
-func NewTable(w io.Writer) *Table { return &Table{csv.NewWriter(w)} }
+// newTable returns one that writes to w.
+func newTable(w io.Writer) *table { return &table{csv.NewWriter(w)} }
 
-// Row writes a line.
-func (t *Table) Row(cells ...string) {
+// row writes a line.
+func (t *table) row(cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
 		line[i] = text.Cell(c)
@@ -28,7 +28,7 @@ func (t *Table) Row(cells ...string) {
 }
 
 // Flush writes what is kept, and returns the first error of all.
-func (t *Table) Flush() error {
+func (t *table) Flush() error {
 	t.w.Flush()
 	return t.w.Error()
 }
@@ -38,7 +38,7 @@ func (t *Table) Flush() error {
 // the lab a first column says the world: the simulator's values follow the lab's. Where the data chose how many seeds
 // there are, a last column says so.
 func (o *Outcome) CSV(w io.Writer) error {
-	c := NewTable(w)
+	c := newTable(w)
 	head := []string{"run", "seed"}
 	if o.World == experiment.Lab {
 		head = append([]string{"world"}, head...)
@@ -51,7 +51,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 	if chosen {
 		head = append(head, "seeds")
 	}
-	c.Row(head...)
+	c.row(head...)
 	runs := o.Runs
 	if o.World == experiment.Lab && o.Counterpart != nil {
 		runs = append(append([]*Run{}, runs...), o.Counterpart.Runs...)
@@ -77,7 +77,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 			if chosen {
 				cells = append(cells, o.seedsOf(i < len(o.Runs)))
 			}
-			c.Row(cells...)
+			c.row(cells...)
 		}
 		for _, m := range r.Listed() {
 			if m.Groups == nil {

@@ -180,8 +180,8 @@ func HostsOf(m Machine, executions []Execution) *Hosts {
 	return &Hosts{Machines: []Machine{m}, Executions: unite(executions)}
 }
 
-// JSON is the file: an object of the machine or, of a merged folder, a list of them, and in both what happened.
-func (h *Hosts) JSON() []byte {
+// json is the file: an object of the machine or, of a merged folder, a list of them, and in both what happened.
+func (h *Hosts) json() []byte {
 	doc := map[string]json.RawMessage{}
 	if len(h.Machines) == 1 && !h.Merged {
 		json.Unmarshal(h.Machines[0].facts, &doc) // it has been read, or written
@@ -201,7 +201,7 @@ func (h *Hosts) JSON() []byte {
 
 // WriteHosts writes host.json of a results folder.
 func WriteHosts(dir string, h *Hosts) error {
-	return WriteFile(filepath.Join(dir, hostsFile), h.JSON())
+	return WriteFile(filepath.Join(dir, hostsFile), h.json())
 }
 
 // together is what several folders have: each machine and each execution once.

@@ -504,7 +504,7 @@ func columns(v *measure.Values) error {
 	return nil
 }
 
-// JSON is the one document of --json and runs.json.
+// json is the one document of --json and runs.json.
 func (o *Outcome) JSON() []byte {
 	var doc object
 	doc.add("format", Format)

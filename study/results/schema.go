@@ -62,7 +62,7 @@ func rowSchema(doc string, columns []Column, sweep bool) json.RawMessage {
 	for i := range columns {
 		c := &columns[i]
 		names = append(names, c.Name)
-		kind := map[string]string{"string": "string", "double": "number"}[c.Type()]
+		kind := map[string]string{"string": "string", "double": "number"}[c.columnType()]
 		if kind == "" {
 			kind = "integer"
 		}

@@ -94,7 +94,7 @@ func TestColumnsShown(t *testing.T) {
 	}
 	all := map[string][]Column{"first": first(), "trace": traceColumns()}
 	for _, s := range Sheets() {
-		all[s.Name] = s.Own()
+		all[s.Name] = s.own
 	}
 	block := regexp.MustCompile(`(?s)<!-- columns: ([a-z]+) -->\n.*?<!-- end -->`)
 	got := block.ReplaceAllStringFunc(string(data), func(text string) string {
@@ -109,7 +109,7 @@ func TestColumnsShown(t *testing.T) {
 			"|---|---|---|---|\n", name)
 		for i := range columns {
 			c := &columns[i]
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, c.Type(), map[bool]string{true: "yes"}[c.Optional], c.Doc)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, c.columnType(), map[bool]string{true: "yes"}[c.Optional], c.Doc)
 		}
 		return b.String() + "\n<!-- end -->"
 	})

@@ -28,8 +28,8 @@ type Column struct {
 	of       any  // a value of its type
 }
 
-// Type is that of the column's values in Parquet.
-func (c *Column) Type() string {
+// columnType is that of the column's values in Parquet.
+func (c *Column) columnType() string {
 	switch reflect.TypeOf(c.of).Kind() {
 	case reflect.String:
 		return "string"
@@ -55,12 +55,9 @@ func first() []Column {
 		{Name: "seed", of: uint64(0), Doc: "its seed"}}
 }
 
-// Own are the columns behind those of the sweep.
-func (s *Sheet) Own() []Column { return s.own }
-
-// Columns are all that the sheet has for an experiment: run, seed, and each sweep key as the spec writes it; of a key
+// columns are all that the sheet has for an experiment: run, seed, and each sweep key as the spec writes it; of a key
 // whose values are all quantities also their value in base units, key_value; then its own.
-func (s *Sheet) Columns(x *experiment.Spec) []Column {
+func (s *Sheet) columns(x *experiment.Spec) []Column {
 	columns, taken := first(), map[string]bool{}
 	for _, c := range append(first(), s.own...) {
 		taken[c.Name] = true
@@ -108,17 +105,17 @@ func pointValues(s *experiment.Spec, r *Run) []any {
 // WriteCSV writes the sheet of an outcome: a line of names, and one for each row. Numbers are those of Parquet, with as
 // many digits as it takes to read them back.
 func (s *Sheet) WriteCSV(o *Outcome, w io.Writer) error {
-	t := NewTable(w)
+	t := newTable(w)
 	var cells []string
-	for _, c := range s.Columns(o.Spec) {
+	for _, c := range s.columns(o.Spec) {
 		cells = append(cells, c.Name)
 	}
-	t.Row(cells...)
+	t.row(cells...)
 	s.each(o, func(values ...any) {
 		for i, v := range values {
 			cells[i] = cell(v)
 		}
-		t.Row(cells...)
+		t.row(cells...)
 	})
 	return t.Flush()
 }

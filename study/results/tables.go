@@ -104,7 +104,7 @@ func (o *Outcome) WriteTables() error {
 			}
 			continue
 		}
-		data, err := files.Table(f.sheet.Columns(o.Spec), func(add func(values ...any)) { f.sheet.each(o, add) })
+		data, err := files.Table(f.sheet.columns(o.Spec), func(add func(values ...any)) { f.sheet.each(o, add) })
 		if err == nil {
 			err = WriteFile(filepath.Join(o.Dir, f.name), data)
 		}

@@ -82,11 +82,11 @@ type Generator struct {
 	Check func(c labtraffic.Config) error
 }
 
-// Kernel is the generator of our own, over kernel sockets, and IPerf3 the one to check it
+// kernelGenerator is the generator of our own, over kernel sockets, and IPerf3 the one to check it
 // with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
 var (
-	Kernel = Generator{Name: "weir", Run: labtraffic.Run}
-	IPerf3 = Generator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context,
+	kernelGenerator = Generator{Name: "weir", Run: labtraffic.Run}
+	IPerf3          = Generator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context,
 		c labtraffic.Config) (*labtraffic.Result, error) {
 		r, err := iperf.Run(ctx, c)
 		if err != nil {
@@ -97,7 +97,7 @@ var (
 )
 
 // Generators are the names of all.
-func Generators() []string { return []string{Kernel.Name, IPerf3.Name} }
+func Generators() []string { return []string{kernelGenerator.Name, IPerf3.Name} }
 
 // Check tells what of the experiment's traffic the generator cannot send, before anything
 // starts. CheckLab must have found nothing.
@@ -127,7 +127,7 @@ func (o *Lab) Check(s *experiment.Spec) error {
 
 func (o *Lab) generator() *Generator {
 	if o.Generator == nil {
-		return &Kernel
+		return &kernelGenerator
 	}
 	return o.Generator
 }

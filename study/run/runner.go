@@ -27,8 +27,8 @@ type Work struct {
 	Dir        string // of the results; "" if they are not kept
 	Fresh      bool   // what is there already is carried out again
 
-	// Trace are ports, or patterns, of which every run leaves a trace: then Carry returns what Traced does. Only a Tracer
-	// is asked for that.
+	// Trace are ports, or patterns, of which every run leaves a trace: then Carry returns what Traced does. Only a
+	// traceRunner is asked for that.
 	Trace   []string
 	Tracing Tracing
 }
@@ -62,15 +62,15 @@ type Runner interface {
 	End() error
 }
 
-// Tracer is a Runner that may deliver the traces of runs. A Runner without it delivers none.
-type Tracer interface {
+// traceRunner is a Runner that may deliver the traces of runs. A Runner without it delivers none.
+type traceRunner interface {
 	// Traces reports whether Carry returns the traces of a run, too.
 	Traces() bool
 }
 
 // suits refuses what the runner that is wanted cannot carry out.
 func (o *Options) suits(s *experiment.Spec) error {
-	tracer, ok := o.Runner.(Tracer)
+	tracer, ok := o.Runner.(traceRunner)
 	traces := ok && tracer.Traces()
 	switch {
 	case o.Runner == nil:

@@ -166,7 +166,7 @@ func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 		}
 	}
 	if len(a.Interfaces) == 0 {
-		return fmt.Errorf("%w: %s", ErrGone, strings.Join(names, ", "))
+		return fmt.Errorf("%w: %s", errGone, strings.Join(names, ", "))
 	}
 	if a.collection == nil {
 		return nil

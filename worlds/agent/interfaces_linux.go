@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone is that an agent has no interface any more.
-var ErrGone = errors.New("agent: interface gone")
+// errGone is that an agent has no interface any more.
+var errGone = errors.New("agent: interface gone")
 
 // Gone takes those interfaces off Interfaces that have been deleted, or moved to another network namespace, and
-// returns them: programs are not attached there any more, or not here. The error is ErrGone if none is left.
+// returns them: programs are not attached there any more, or not here. The error is errGone if none is left.
 func (a *Agent) Gone() (names []string, err error) {
 	if a.routes == nil {
 		return nil, errEnded
@@ -33,7 +33,7 @@ func (a *Agent) Gone() (names []string, err error) {
 		}
 	}
 	if len(a.indices) == 0 {
-		return names, fmt.Errorf("%w: %s", ErrGone, strings.Join(names, ", "))
+		return names, fmt.Errorf("%w: %s", errGone, strings.Join(names, ", "))
 	}
 	return names, nil
 }

@@ -21,11 +21,8 @@ func Start(c Config) (*Agent, error) {
 	return nil, Probe().Check()
 }
 
-// ErrOther and ErrGone are never.
-var (
-	ErrOther = errors.New("agent: there is one already")
-	ErrGone  = errors.New("agent: interface gone")
-)
+// ErrOther is never returned on this system.
+var ErrOther = errors.New("agent: there is one already")
 
 // Gone are none.
 func (a *Agent) Gone() ([]string, error) { return nil, nil }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ErrCannot is what the machine lacks.
-var ErrCannot = errors.New("agent: not on this machine")
+// errCannot is what the machine lacks.
+var errCannot = errors.New("agent: not on this machine")
 
 // Machine is what an agent needs to know of one. The zero value is a machine that has nothing.
 type Machine struct {
@@ -38,7 +38,7 @@ func (m *Machine) Check() error { return m.check(true, true) }
 // check says why no agent can run there that has its own congestion control, or that is of a cgroup.
 func (m *Machine) check(control, cgroup bool) error {
 	lacks := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", ErrCannot, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: %s", errCannot, fmt.Sprintf(format, args...))
 	}
 	version, ok := release(m.Release)
 	missing := slices.DeleteFunc(slices.Clone(m.Missing), func(s string) bool { return s == neededForHPCC && !control })

@@ -43,7 +43,7 @@ func TestProbe(t *testing.T) {
 		switch {
 		case x.says == "" && err != nil:
 			t.Errorf("%s: %v", x.name, err)
-		case x.says != "" && (!errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), x.says)):
+		case x.says != "" && (!errors.Is(err, errCannot) || !strings.Contains(err.Error(), x.says)):
 			t.Errorf("%s: %v, want %q", x.name, err, x.says)
 		}
 	}
@@ -56,11 +56,11 @@ func TestProbeForNCF(t *testing.T) {
 	if err := m.check(false, false); err != nil {
 		t.Error(err)
 	}
-	if err := m.check(false, true); !errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), "no cgroup2") {
+	if err := m.check(false, true); !errors.Is(err, errCannot) || !strings.Contains(err.Error(), "no cgroup2") {
 		t.Errorf("of a cgroup: %v", err)
 	}
 	m.Missing = needed
-	if err := m.check(false, false); !errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), "lacks tcx_link (") {
+	if err := m.check(false, false); !errors.Is(err, errCannot) || !strings.Contains(err.Error(), "lacks tcx_link (") {
 		t.Errorf("without TCX: %v", err)
 	}
 }

@@ -72,7 +72,7 @@ func newTape(left *int64) tape {
 // room is how many bytes a capture may have.
 func (x *Capture) room() int64 {
 	if x.Limit == 0 {
-		return int64(DefaultCapture)
+		return int64(defaultCapture)
 	}
 	return int64(x.Limit)
 }

@@ -113,13 +113,13 @@ type Capture struct {
 	Switches []string // names, or patterns (path.Match: * stands for any characters)
 	File     string   // pcapng, see Replay
 	// Limit is how many bytes it may have, which are kept in memory until the run is over;
-	// 0: DefaultCapture. Of a switch nothing is kept from the first frame on that does not fit.
+	// 0: defaultCapture. Of a switch nothing is kept from the first frame on that does not fit.
 	Limit unit.Bytes
 }
 
-// DefaultCapture is how many bytes a capture may have if nothing is said: half a minute of
+// defaultCapture is how many bytes a capture may have if nothing is said: half a minute of
 // 50 Mb/s, in and out.
-const DefaultCapture = 512 * unit.Bytes(1<<20)
+const defaultCapture = 512 * unit.Bytes(1<<20)
 
 // nodes returns the captured nodes. The error names words that match no switch.
 func (x *Capture) nodes(n *topology.Network) ([]bool, error) {

@@ -37,11 +37,11 @@ func longest(waits []live.SchedulingDelay) (l unit.Time) {
 	return l
 }
 
-// DisturbedTime returns for how long waits can have changed what hosts did from one time until another: waits longer
+// disturbedTime returns for how long waits can have changed what hosts did from one time until another: waits longer
 // than a quarter of the round-trip time rtt, or than observe.MostLateness, each with one round trip after it, until the
 // hosts know the outcome. A loss that follows, and how long the sender takes to recover from it, are its controller's
 // own.
-func DisturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) unit.Time {
+func disturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) unit.Time {
 	return changedTime(waits, min(rtt/4, observe.MostLateness), rtt, from, until)
 }
 
@@ -64,10 +64,10 @@ func changedTime(waits []live.SchedulingDelay, least, rtt, from, until unit.Time
 	return sum
 }
 
-// MaxDisturbed is the largest share of a run's measured part that may be disturbed (DisturbedTime) if the run is to
+// maxDisturbed is the largest share of a run's measured part that may be disturbed (disturbedTime) if the run is to
 // count as undisturbed: a hundredth is what lies beyond a 99th percentile, and moves a goodput by a tenth of the
 // difference to the simulator's that is allowed.
-const MaxDisturbed = 0.01
+const maxDisturbed = 0.01
 
 // Disturbed returns by what the machine disturbed the run; empty if it did not. rtt is the shortest round-trip time of
 // a path without queues. hosts are those of Weir's own; nil: there are none. What the hypervisor takes is no
@@ -92,7 +92,7 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (why []string) {
 		stall = max(stall, hosts.Stall)
 	}
 	stall = max(stall, longest(r.Kernels.Starved))
-	if share := r.DisturbedShare(hosts, rtt); share > MaxDisturbed {
+	if share := r.DisturbedShare(hosts, rtt); share > maxDisturbed {
 		s := fmt.Sprintf("%.1f %% of the time upset by stalls, the longest %.1f ms", 100*share, 1e3*stall.Seconds())
 		var whose []string
 		if r.Waited > 0 {
@@ -135,7 +135,7 @@ func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
 // DisturbedShare returns the share of the measured part that waits of the data plane, and of hosts, can have changed.
 func (r *Report) DisturbedShare(hosts *HostsReport, rtt unit.Time) float64 {
 	return r.share(hosts, func(waits []live.SchedulingDelay, from, until unit.Time) unit.Time {
-		return DisturbedTime(waits, rtt, from, until)
+		return disturbedTime(waits, rtt, from, until)
 	})
 }
 
@@ -173,5 +173,5 @@ func (r *Report) WaitedShare(rtt unit.Time) float64 {
 		return 0
 	}
 	from := r.From - r.Lead
-	return DisturbedTime(r.Kernels.Waits, rtt, from, from+r.Measured).Seconds() / r.Measured.Seconds()
+	return disturbedTime(r.Kernels.Waits, rtt, from, from+r.Measured).Seconds() / r.Measured.Seconds()
 }

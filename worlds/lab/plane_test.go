@@ -319,7 +319,7 @@ func TestDisturbedTime(t *testing.T) {
 		for _, w := range x.waits {
 			waits = append(waits, live.SchedulingDelay{At: w[0], Length: w[1]})
 		}
-		if got := DisturbedTime(waits, 20*ms, 100*ms, 300*ms); got != x.want {
+		if got := disturbedTime(waits, 20*ms, 100*ms, 300*ms); got != x.want {
 			t.Errorf("%v: %v, want %v", x.waits, got, x.want)
 		}
 	}

@@ -34,8 +34,8 @@ var Schedulings = []Scheduling{Nice, FIFO, Deadline, Core}
 // punctual one at 50, 200 and 500 Mb/s; docs/lab.md has the figures.
 const DefaultScheduling = Deadline
 
-// ParseScheduling finds a kind by its name.
-func ParseScheduling(name string) (Scheduling, error) {
+// parseScheduling finds a kind by its name.
+func parseScheduling(name string) (Scheduling, error) {
 	if s := Scheduling(name); slices.Contains(Schedulings, s) {
 		return s, nil
 	}

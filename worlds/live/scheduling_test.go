@@ -51,11 +51,11 @@ func TestDuties(t *testing.T) {
 
 func TestParseScheduling(t *testing.T) {
 	for _, s := range Schedulings {
-		if got, err := ParseScheduling(string(s)); got != s || err != nil {
+		if got, err := parseScheduling(string(s)); got != s || err != nil {
 			t.Errorf("%s: %s, %v", s, got, err)
 		}
 	}
-	if _, err := ParseScheduling("rr"); err == nil ||
+	if _, err := parseScheduling("rr"); err == nil ||
 		err.Error() != `scheduling "rr"; nice, fifo, deadline, core are possible` {
 		t.Error(err)
 	}

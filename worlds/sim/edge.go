@@ -208,8 +208,8 @@ func (e *Edge) Result() *outcome.Result {
 	return out
 }
 
-// Strays counts the packets that no endpoint has taken.
-func (e *Edge) Strays() (n uint64) {
+// strays counts the packets that no endpoint has taken.
+func (e *Edge) strays() (n uint64) {
 	for _, h := range e.hosts {
 		if h != nil {
 			n += h.unexpected

@@ -25,8 +25,8 @@ type EndpointFactory interface {
 	Receiver(flow int) (transport.Endpoint, error)
 }
 
-// NICFailover are Ends of flows that may have another NIC than they were given.
-type NICFailover interface {
+// nicFailover are Ends of flows that may have another NIC than they were given.
+type nicFailover interface {
 	// Reroute gives a flow that begins while the link of one of its NICs is down other ones, and returns them: the NICs
 	// that it leaves by and comes in at. up says which NICs have a link that is up. It returns those that the flow had if
 	// there are no others. It may be called for flows of several hosts at once, but not for several of one.

@@ -25,16 +25,16 @@ type MessageEndpointFactory interface {
 		err error)
 }
 
-// EndpointRecycler is a MessageEndpointFactory that reuses endpoints of closed messages.
-type EndpointRecycler interface {
+// endpointRecycler is a MessageEndpointFactory that reuses endpoints of closed messages.
+type endpointRecycler interface {
 	MessageEndpointFactory
 	// Recycle gets the endpoints of a closed message of a traffic. No other reference to them is left.
 	Recycle(group int, sender, receiver transport.Endpoint)
 }
 
-// PersistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Iterations are taken from
+// persistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Iterations are taken from
 // others with them only (Config.Repeat).
-type PersistentEndpointFactory interface {
+type persistentEndpointFactory interface {
 	MessageEndpointFactory
 	State() any // a pointer to it, for package recurrence
 	// Tick returns the granularity of the time stamps that endpoints of a traffic's messages read, and of the times that
@@ -223,7 +223,7 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 
 // reuse has the ends of a message that is over made another's.
 func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
-	if r, reuses := x.run.config.MessageEndpointFactory.(EndpointRecycler); reuses {
+	if r, reuses := x.run.config.MessageEndpointFactory.(endpointRecycler); reuses {
 		r.Recycle(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
 	}
 }

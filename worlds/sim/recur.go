@@ -123,7 +123,7 @@ func (x *recurring) against() {
 	case c.OnPFC != nil:
 		x.give("each pause is noted")
 	}
-	if _, ok := c.MessageEndpointFactory.(PersistentEndpointFactory); !ok {
+	if _, ok := c.MessageEndpointFactory.(persistentEndpointFactory); !ok {
 		x.give("what makes the endpoints of messages does not say what lasts of them")
 	}
 	for i := range c.Wiring.Switches {
@@ -352,7 +352,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	}
 	j := &r.jobs.of[0]
 	all = append([]recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}, all...)
-	if lasting, ok := r.config.MessageEndpointFactory.(PersistentEndpointFactory); ok {
+	if lasting, ok := r.config.MessageEndpointFactory.(persistentEndpointFactory); ok {
 		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
 	}
 	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
@@ -395,7 +395,7 @@ func (r *Simulation) nicName(nic int) string {
 func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	c := r.config
 	for i := range c.Jobs {
-		lasting, ok := c.MessageEndpointFactory.(PersistentEndpointFactory)
+		lasting, ok := c.MessageEndpointFactory.(persistentEndpointFactory)
 		if !ok {
 			break
 		}

@@ -24,7 +24,7 @@ type Simulation struct {
 	threadOf []int32 // by node
 	wiring   *wiring.Wiring
 	nics     *topology.NICs
-	failover NICFailover // nil: no flow can have another NIC
+	failover nicFailover // nil: no flow can have another NIC
 	hosts    []*host     // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
@@ -113,7 +113,7 @@ func New(c *Config) (*Simulation, error) {
 	r := &Simulation{config: c, nics: n.NICs(), triggers: all}
 	r.hosts = make([]*host, r.nics.Len())
 	if r.nics.Several() {
-		r.failover, _ = c.EndpointFactory.(NICFailover)
+		r.failover, _ = c.EndpointFactory.(nicFailover)
 	}
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int

@@ -68,8 +68,8 @@ const (
 	MetricsPrefix   = "weir_switch_"
 )
 
-// DefaultMetrics is the address of metrics in a file without one.
-const DefaultMetrics = "127.0.0.1:9465"
+// defaultMetrics is the address of metrics in a file without one.
+const defaultMetrics = "127.0.0.1:9465"
 
 var (
 	topKeys  = []string{"ports", "switch", "queues", "scheduler", "framing", "users", "metrics", "user"}
@@ -169,7 +169,7 @@ func (d *decoder) decode(root *document.Node) {
 		c.usersAt, c.usersGiven = t.Position, true
 	}
 	d.users(root.Find("users"), root.Position)
-	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
+	metrics := d.Default(root, "metrics", defaultMetrics, "ours: loopback")
 	if text := d.Text(metrics); text != "none" {
 		var err error
 		if c.Metrics, err = address4(text); err != nil {

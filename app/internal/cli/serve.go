@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	pages "weir"
 	"weir/internal/bind"
 	"weir/internal/command"
 	"weir/internal/revision"
@@ -46,7 +45,7 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	o := live.Options{Registry: a.registry, Files: c.Files, Out: out, Executable: revision.Executable(),
-		Version: version(), Docs: pages.Files, Hosts: c.Host, Machine: a.machine.all,
+		Version: version(), Hosts: c.Host, Machine: a.machine.all,
 		Jobs:   func(s *experiment.Spec) (int, string, error) { return a.machine.jobs(s, 0) },
 		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{Version: version()}); return err },
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	pages "weir"
 	"weir/core/scheme"
 	"weir/internal/command"
 )
@@ -53,6 +52,6 @@ func switchWarnings() []scheme.WarningKind {
 // env returns what commands of several programs work with.
 func (a *app) env() *command.Env {
 	return &command.Env{Stdout: a.stdout, Stderr: a.stderr, Pipe: a.pipe, Version: version(), Warn: a.warn,
-		Entry: a.entry, Pages: pages.Files,
+		Entry:    a.entry,
 		Programs: a.registry.Programs, Schedulers: a.registry.Schedulers}
 }

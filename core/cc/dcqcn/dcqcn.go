@@ -32,7 +32,7 @@ const (
 	preset = "preset"
 )
 
-// Config are the parameters of a reaction point.
+// config are the parameters of a reaction point.
 type Config struct {
 	G                float64    // g, weight of a CNP in alpha
 	AlphaTimer       unit.Time  // alpha's update timer: K in the paper
@@ -93,7 +93,7 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Increase, "increase", preset, "what increases: the timer (vendor), or it and the byte counter (paper)",
 		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
 	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB").
-		When("increase: both (preset: paper)", func() bool { return o.Config(unit.Gbps).ByteCounter > 0 })
+		When("increase: both (preset: paper)", func() bool { return o.config(unit.Gbps).ByteCounter > 0 })
 	p.Int(&o.FastRecovery, "fast_recovery", "-1",
 		"increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
 		"DCQCN §3.1; HPCC simulator: FAST_RECOVERY_TIMES").Min("-1").Max("1000")
@@ -109,15 +109,15 @@ func (o *Options) Params(p *scheme.Params) {
 	o.RateConfig.Params(p)
 
 	p.Rule("decrease_interval", func() error {
-		if c := o.Config(unit.Gbps); c.Polled && c.DecreaseInterval == 0 {
+		if c := o.config(unit.Gbps); c.Polled && c.DecreaseInterval == 0 {
 			return fmt.Errorf("with reaction: interval it must be above 0s")
 		}
 		return nil
 	})
 }
 
-// Config is the preset with what is given in its place, for a line rate.
-func (o *Options) Config(line unit.Rate) Config {
+// config is the preset with what is given in its place, for a line rate.
+func (o *Options) config(line unit.Rate) Config {
 	c := PaperConfig()
 	if o.Preset == Vendor {
 		c = VendorConfig(line)
@@ -176,7 +176,7 @@ func (o *Options) increases(s *cc.FlowContext) []scheme.Remark {
 		if p.Idle || p.Supplied || p.Unmarked != "" || p.Narrow.Payload == 0 {
 			continue
 		}
-		c := o.Config(p.NICRate)
+		c := o.config(p.NICRate)
 		packet := float64(s.MSS) * 8 * float64(p.Narrow.Rate) / float64(p.Narrow.Payload) // bits of its frame
 		share := float64(p.Narrow.Rate) / float64(max(p.Flows, 1)) / packet
 		if m := c.marks(share, float64(c.AI)/packet, s.MSS); m > most {
@@ -186,7 +186,7 @@ func (o *Options) increases(s *cc.FlowContext) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	c, flows := o.Config(worst.NICRate), max(worst.Flows, 1)
+	c, flows := o.config(worst.NICRate), max(worst.Flows, 1)
 	fits := unit.Rate(float64(c.AI) / float64(most*float64(most*most)))
 	digit := unit.Rate(1)
 	for fits/digit >= 100 { // two digits, rounded down
@@ -204,10 +204,10 @@ func (o *Options) increases(s *cc.FlowContext) []scheme.Remark {
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	all = o.increases(s)
 	if o.MinRate == 0 {
-		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
+		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
-	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
 	return append(all, s.TooFast("hai", o.HAI)...)
 }
 
@@ -224,7 +224,7 @@ func Scheme() cc.Scheme {
 
 func build(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.Override(f)
-	d, err := New(f, o.Config(f.LineRate))
+	d, err := New(f, o.config(f.LineRate))
 	if err != nil {
 		return nil, err
 	}

@@ -69,8 +69,8 @@ const (
 	leastPause = 10 * unit.Millisecond // or this
 )
 
-// Supply is a controller beneath a bound.
-type Supply struct {
+// supply is a controller beneath a bound.
+type supply struct {
 	inner cc.Controller
 	mss   float64
 	line  float64 // of payload [bit/s]; +Inf: not known
@@ -107,7 +107,7 @@ func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	case f.BaseRTT < 0:
 		return nil, fmt.Errorf("supply: a base RTT of %v; 0s or more is possible", f.BaseRTT)
 	}
-	s := &Supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT,
+	s := &supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT,
 		rate: math.Inf(1)}
 	if f.LineRate > 0 {
 		s.line = float64(f.LineRate)
@@ -123,10 +123,10 @@ func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 }
 
 // roundTrip is a round trip as the flow sees it; 0: not known yet.
-func (s *Supply) roundTrip() unit.Time { return max(s.srtt, s.base) }
+func (s *supply) roundTrip() unit.Time { return max(s.srtt, s.base) }
 
 // set moves the bound.
-func (s *Supply) set(rate float64) {
+func (s *supply) set(rate float64) {
 	s.rate, s.window = rate, math.Inf(1)
 	if s.base > 0 {
 		s.window = (math.Ceil(rate*float64(s.base)/8e12/s.mss-1e-9) + 1) * s.mss
@@ -134,10 +134,10 @@ func (s *Supply) set(rate float64) {
 }
 
 // OnSend passes it on.
-func (s *Supply) OnSend(now unit.Time, x cc.Sent) { s.inner.OnSend(now, x) }
+func (s *supply) OnSend(now unit.Time, x cc.Sent) { s.inner.OnSend(now, x) }
 
 // OnAck learns round-trip times, lets the wrapped controller know, and opens the bound.
-func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
+func (s *supply) OnAck(now unit.Time, a *cc.Ack) {
 	s.updateRTT(a)
 	if s.noticed > 0 || s.bounds {
 		s.ack = *a
@@ -158,7 +158,7 @@ func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
 }
 
 // updateRTT takes what the transport has measured.
-func (s *Supply) updateRTT(a *cc.Ack) {
+func (s *supply) updateRTT(a *cc.Ack) {
 	s.srtt = max(a.RTT.Smoothed, 0)
 	if s.given || a.RTT.Min <= 0 || a.RTT.Min == s.base {
 		return
@@ -170,16 +170,16 @@ func (s *Supply) updateRTT(a *cc.Ack) {
 }
 
 // lostTotal leaves out the packets that are known from NACKs.
-func (s *Supply) lostTotal(n int64) int64 { return max(n-s.noticed, 0) }
+func (s *supply) lostTotal(n int64) int64 { return max(n-s.noticed, 0) }
 
 // tighter reports whether the bound's window is the smaller one.
-func (s *Supply) tighter() bool {
+func (s *supply) tighter() bool {
 	return s.bounds && s.window < float64(s.inner.Decision().Window)
 }
 
 // open raises the bound by a share of what was delivered, not earlier than a round trip
 // after a reduction, and lets go of it when it bounds nothing.
-func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
+func (s *supply) open(now unit.Time, delivered unit.Bytes) {
 	trip := s.roundTrip()
 	if trip <= 0 || now-s.reducedAt < trip {
 		return
@@ -199,10 +199,10 @@ func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
 }
 
 // calm is the time without a notice after which the next is of another congestion.
-func (s *Supply) calm(trip unit.Time) unit.Time { return quiet * trip }
+func (s *supply) calm(trip unit.Time) unit.Time { return quiet * trip }
 
 // OnNotice takes a NACK's supply; other notices are the wrapped controller's.
-func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
+func (s *supply) OnNotice(now unit.Time, n cc.Notice) {
 	if n.Kind != cc.NackNotice {
 		s.inner.OnNotice(now, n)
 		return
@@ -228,7 +228,7 @@ func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
 }
 
 // offered is the rate that a notice stands for; 0: it says nothing.
-func (s *Supply) offered(n cc.Notice, held bool) float64 {
+func (s *supply) offered(n cc.Notice, held bool) float64 {
 	rate := float64(n.Supply)
 	if rate <= 0 {
 		rate = float64(n.Demand) * blind
@@ -241,7 +241,7 @@ func (s *Supply) offered(n cc.Notice, held bool) float64 {
 }
 
 // allowed is what the flow may send now [bit/s]; 0: not known.
-func (s *Supply) allowed() float64 {
+func (s *supply) allowed() float64 {
 	d := s.Decision()
 	rate := s.line
 	if d.Rate > 0 {
@@ -257,7 +257,7 @@ func (s *Supply) allowed() float64 {
 }
 
 // OnLoss passes it on: the transport does not call it for what NACKs report.
-func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
+func (s *supply) OnLoss(now unit.Time, l cc.Loss) {
 	if l.Kind == cc.FastRecovery && s.spares {
 		s.spares = false
 		if now-s.began < s.roundTrip() {
@@ -278,11 +278,11 @@ func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
 }
 
 // OnTimer passes it on; the bound needs no timer.
-func (s *Supply) OnTimer(now unit.Time) { s.inner.OnTimer(now) }
+func (s *supply) OnTimer(now unit.Time) { s.inner.OnTimer(now) }
 
 // Decision is the wrapped controller's beneath the bound: never more than it asks for, never
 // less than a packet.
-func (s *Supply) Decision() cc.Decision {
+func (s *supply) Decision() cc.Decision {
 	d := s.inner.Decision()
 	if !s.bounds {
 		return d

@@ -35,7 +35,7 @@ const (
 	EachRTT     = "rtt" // what was sent after the last event is acknowledged
 )
 
-// Config are the parameters.
+// config are the parameters.
 type Config struct {
 	Law       string    // Paper, Patched, HPCC: how an event changes the rate
 	Update    string    // EachSegment, EachACK, EachRTT
@@ -94,7 +94,7 @@ func (o *Options) Params(p *scheme.Params) {
 		"TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
 	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
 		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
-		When("update: segment", func() bool { return o.Config(unit.Gbps).Update == EachSegment })
+		When("update: segment", func() bool { return o.config(unit.Gbps).Update == EachSegment })
 	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new difference of RTTs",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
 	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)",
@@ -125,15 +125,15 @@ func (o *Options) Params(p *scheme.Params) {
 		return nil
 	})
 	p.Rule("start_rate", func() error {
-		if least := o.Config(0).MinRate; o.StartRate > 0 && o.StartRate < least {
+		if least := o.config(0).MinRate; o.StartRate > 0 && o.StartRate < least {
 			return fmt.Errorf("%v is below the least rate, which is %v", o.StartRate, least)
 		}
 		return nil
 	})
 }
 
-// Config is the preset with what is given in its place, for a line rate.
-func (o *Options) Config(line unit.Rate) Config {
+// config is the preset with what is given in its place, for a line rate.
+func (o *Options) config(line unit.Rate) Config {
 	c := PresetConfig(o.Preset, line)
 	c.Alpha, c.TLow, c.THigh, c.MinRTT = o.Alpha, o.TLow, o.THigh, o.MinRTT
 	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = o.HAI, o.HAIAfter, o.StartRate, o.MaxDecrease
@@ -190,10 +190,10 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			longest.Rough()).At(p.Narrow.Port, 0))
 	}
 	if o.MinRate == 0 {
-		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
+		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
-	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
 	return append(all, s.TooFast("start_rate", o.StartRate)...)
 }
 
@@ -209,7 +209,7 @@ func Scheme() cc.Scheme {
 
 func build(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.Override(f)
-	t, err := New(f, o.Config(f.LineRate))
+	t, err := New(f, o.config(f.LineRate))
 	if err != nil {
 		return nil, err
 	}

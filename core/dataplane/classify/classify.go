@@ -14,14 +14,14 @@ import (
 	"weir/core/scheme"
 )
 
-// Config says which DSCP has which class.
-type Config struct {
+// config says which DSCP has which class.
+type config struct {
 	DSCP   []scheme.Pair[int, int] // class by DSCP
 	Others string                  // class of the others: selector, the upper three bits, or a number
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.DSCP, dscp, scheme.Ints, "dscp", "class, 0 to 7, by DSCP, 0 to 63", "ours: none").Min("0").Max("7")
 	p.Text(&c.Others, "others", selector, "class of the DSCPs not named: the upper three bits of it, or this one",
 		"RFC 2474 §4.2.2: what NICs do that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
@@ -37,18 +37,18 @@ func dscp(s string) (int, error) {
 	return d, nil
 }
 
-// Program knows the class of every DSCP.
-type Program struct{ class [64]uint8 }
+// program knows the class of every DSCP.
+type program struct{ class [64]uint8 }
 
 // Scheme is what an experiment names: switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP",
-		Source: "RFC 2474"}, New)
+		Source: "RFC 2474"}, newProgram)
 }
 
-// New returns the program of a switch, whose ports must have queues for the classes.
-func New(site *dataplane.Site, c Config) (*Program, error) {
-	x := &Program{}
+// newProgram returns the program of a switch, whose ports must have queues for the classes.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
+	x := &program{}
 	for d := range x.class {
 		x.class[d] = uint8(d >> 3)
 		if c.Others != selector {
@@ -66,10 +66,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "classify".
-func (c *Program) Name() string { return "classify" }
+func (c *program) Name() string { return "classify" }
 
 // Ingress gives the packet its class.
-func (c *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (c *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = c.class[p.TOS>>2]
 	return dataplane.Accept
 }

@@ -18,40 +18,40 @@ func (c *counter) Errorf(string, ...any) { c.n++ }
 
 // wrapped is a switch that is broken on purpose.
 type wrapped struct {
-	Node
-	receive func(n Node, now unit.Time, in packet.PortID, p *packet.Packet)
-	dequeue func(n Node, now unit.Time, out packet.PortID) (*packet.Packet, unit.Time)
-	advance func(n Node, now unit.Time)
+	node
+	receive func(n node, now unit.Time, in packet.PortID, p *packet.Packet)
+	dequeue func(n node, now unit.Time, out packet.PortID) (*packet.Packet, unit.Time)
+	advance func(n node, now unit.Time)
 }
 
 func (w *wrapped) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	if w.receive != nil {
-		w.receive(w.Node, now, in, p)
+		w.receive(w.node, now, in, p)
 		return
 	}
-	w.Node.Receive(now, in, p)
+	w.node.Receive(now, in, p)
 }
 
 func (w *wrapped) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	if w.dequeue != nil {
-		return w.dequeue(w.Node, now, out)
+		return w.dequeue(w.node, now, out)
 	}
-	return w.Node.Dequeue(now, out)
+	return w.node.Dequeue(now, out)
 }
 
 func (w *wrapped) Advance(now unit.Time) {
 	if w.advance != nil {
-		w.advance(w.Node, now)
+		w.advance(w.node, now)
 		return
 	}
-	w.Node.Advance(now)
+	w.node.Advance(now)
 }
 
 // around is a driver of a switch that is broken on purpose.
 func around(w wrapped) mutation {
-	return mutation{node: func(n Node) Node {
+	return mutation{node: func(n node) node {
 		x := w
-		x.Node = n
+		x.node = n
 		return &x
 	}}
 }
@@ -64,14 +64,14 @@ func mutants() map[string]mutation {
 		"is deaf after Dequeue":     {deaf: true},
 		"has no timers":             {noTimers: true},
 		"ignores when to come back": {ignoresAgain: true},
-		"swallows every third packet": around(wrapped{receive: func(n Node, now unit.Time, in packet.PortID,
+		"swallows every third packet": around(wrapped{receive: func(n node, now unit.Time, in packet.PortID,
 			p *packet.Packet) {
 			if p.Seq == 3 && p.Data == nil {
 				return
 			}
 			n.Receive(now, in, p)
 		}}),
-		"swaps two packets": around(wrapped{receive: func(n Node, now unit.Time, in packet.PortID, p *packet.Packet) {
+		"swaps two packets": around(wrapped{receive: func(n node, now unit.Time, in packet.PortID, p *packet.Packet) {
 			if p.Seq == 1 && held == nil {
 				held = p
 				return
@@ -82,7 +82,7 @@ func mutants() map[string]mutation {
 				held = nil
 			}
 		}}),
-		"does not decrement the hop limit": around(wrapped{dequeue: func(n Node, now unit.Time,
+		"does not decrement the hop limit": around(wrapped{dequeue: func(n node, now unit.Time,
 			out packet.PortID) (*packet.Packet, unit.Time) {
 			p, again := n.Dequeue(now, out)
 			if p != nil {
@@ -90,7 +90,7 @@ func mutants() map[string]mutation {
 			}
 			return p, again
 		}}),
-		"counts payload only": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet,
+		"counts payload only": around(wrapped{dequeue: func(n node, now unit.Time, out packet.PortID) (*packet.Packet,
 			unit.Time) {
 			p, again := n.Dequeue(now, out)
 			if p != nil {
@@ -98,19 +98,19 @@ func mutants() map[string]mutation {
 			}
 			return p, again
 		}}),
-		"ignores pause": around(wrapped{receive: func(n Node, now unit.Time, in packet.PortID, p *packet.Packet) {
+		"ignores pause": around(wrapped{receive: func(n node, now unit.Time, in packet.PortID, p *packet.Packet) {
 			if p.Kind != packet.Pause {
 				n.Receive(now, in, p)
 			}
 		}}),
-		"lets time stand still": around(wrapped{receive: func(n Node, now unit.Time, in packet.PortID, p *packet.Packet) {
+		"lets time stand still": around(wrapped{receive: func(n node, now unit.Time, in packet.PortID, p *packet.Packet) {
 			n.Receive(now-now%(4*us), in, p)
 		}}),
-		"ticks twice": around(wrapped{advance: func(n Node, now unit.Time) {
+		"ticks twice": around(wrapped{advance: func(n node, now unit.Time) {
 			n.Advance(now)
 			n.Advance(now + 3*us)
 		}}),
-		"takes a packet more": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet,
+		"takes a packet more": around(wrapped{dequeue: func(n node, now unit.Time, out packet.PortID) (*packet.Packet,
 			unit.Time) {
 			n.Dequeue(now, out)
 			return n.Dequeue(now, out)

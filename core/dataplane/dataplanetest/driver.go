@@ -201,8 +201,8 @@ func isPFC(k packet.Kind) uint8 {
 	return 0
 }
 
-// Node is what a driver sees of a switch: fabric.Node.
-type Node interface {
+// node is what a driver sees of a switch: fabric.Node.
+type node interface {
 	Receive(now unit.Time, in packet.PortID, p *packet.Packet)
 	Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time)
 	Advance(now unit.Time)
@@ -215,7 +215,7 @@ func Direct(s Setup, script []Arrival) Transcript { return direct(s, script, mut
 
 // mutation is how a driver is broken on purpose.
 type mutation struct {
-	node         func(Node) Node // around the switch
+	node         func(node) node // around the switch
 	early        bool            // asks a busy port
 	deaf         bool            // does not drain Woken after Dequeue and Advance
 	noTimers     bool
@@ -224,7 +224,7 @@ type mutation struct {
 
 // driver drives one switch, without links: what departs is put down.
 type driver struct {
-	Node
+	node
 	mutation
 	pool        packet.Pool
 	serialisers []unit.Serialiser
@@ -300,8 +300,8 @@ func direct(s Setup, script []Arrival, m mutation) Transcript {
 	d := &driver{mutation: m, free: make([]unit.Time, len(s.Ports)), ask: make([]unit.Time, len(s.Ports)),
 		serialisers: make([]unit.Serialiser, len(s.Ports))}
 	sw := s.Switch(&d.pool)
-	if d.Node = sw; m.node != nil {
-		d.Node = m.node(sw)
+	if d.node = sw; m.node != nil {
+		d.node = m.node(sw)
 	}
 	book := s.Book()
 	for i, p := range s.Ports {

@@ -13,14 +13,14 @@ import (
 	"weir/core/unit"
 )
 
-// Drawn is a stream of random numbers that a test chooses: its next Float64 is Next.
-type Drawn struct{ Next float64 }
+// drawn is a stream of random numbers that a test chooses: its next Float64 is Next.
+type drawn struct{ Next float64 }
 
 // Uint64 makes it a source of unit.Random.
-func (d *Drawn) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
+func (d *drawn) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
 
-// Random is the stream.
-func (d *Drawn) Random() unit.Random { return unit.Random{Rand: rand.New(d)} }
+// random is the stream.
+func (d *drawn) random() unit.Random { return unit.Random{Rand: rand.New(d)} }
 
 // Follow holds a scheme against a transcript of arrivals and decisions, which was worked out from its paper and
 // not from its code. A line is an arrival, which goes to the last port of the setup, and what becomes of it:
@@ -38,9 +38,9 @@ func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		t.Errorf("%v", err)
 		return
 	}
-	drawn := &Drawn{}
+	drawn := &drawn{}
 	site := s.Ready()
-	site.Random = func(string) unit.Random { return drawn.Random() }
+	site.Random = func(string) unit.Random { return drawn.random() }
 	w := &witness{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
 	s.Programs = append(append([]dataplane.Program{forward.New(site), &feeder{w}}, build(site)...), w)
 	got := Direct(s, slices.Clone(script))
@@ -115,7 +115,7 @@ func (f *feeder) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 
 // witness writes down what becomes of packets.
 type witness struct {
-	drawn *Drawn
+	drawn *drawn
 	draws []float64
 	state func() string
 	lines []string

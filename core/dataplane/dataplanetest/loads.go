@@ -100,9 +100,9 @@ func Sharings() []Sharing {
 	}
 }
 
-// Share has users behind the first ports send parts of the rate of the last one to it, through a program, and returns
+// share has users behind the first ports send parts of the rate of the last one to it, through a program, and returns
 // what each gets of that rate in the second half of the time, and which part of its packets it loses.
-func Share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
+func share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
 	k := &Counter{From: until / 2}
 	s.Programs = []dataplane.Program{Forward(s.Site()), p, k}
 	rate := s.Ports[len(s.Ports)-1].Rate.Bits
@@ -118,7 +118,7 @@ func Share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (get
 // less than its share.
 func (x Sharing) Hold(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
 	t.Helper()
-	gets, loses := Share(s, until, p, x.Parts...)
+	gets, loses := share(s, until, p, x.Parts...)
 	for i, want := range x.Want {
 		if got := gets[i]; got < want-off || got > want+off {
 			t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)

@@ -118,5 +118,5 @@ func (w *Weyl) Uint64() uint64 {
 	return w.sum
 }
 
-// Random is the stream.
+// random is the stream.
 func (w *Weyl) Random() unit.Random { return unit.Random{Rand: rand.New(w)} }

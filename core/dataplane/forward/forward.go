@@ -45,9 +45,9 @@ func New(site *dataplane.Site) *Program {
 // Name is "forward".
 func (f *Program) Name() string { return "forward" }
 
-// Routes is the table for a control plane to change. It is made upon the first call; until then all
+// changeableRoutes is the table for a control plane to change. It is made upon the first call; until then all
 // switches of a network share one lookup table.
-func (f *Program) Routes() *dataplane.LPM[packet.PortID] {
+func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	if f.table != nil {
 		return f.table
 	}

@@ -41,7 +41,7 @@ func TestForward(t *testing.T) {
 	noRoute, exceeded := dataplane.Drop(dataplane.NoRoute), dataplane.Drop(dataplane.HopLimitExceeded)
 	for i, stage := range []string{"without a table", "with one", "from its cache"} {
 		if i == 1 {
-			f.Routes()
+			f.changeableRoutes()
 		}
 		for _, c := range []struct {
 			dst           packet.Addr
@@ -63,13 +63,13 @@ func TestForward(t *testing.T) {
 		}
 	}
 	// a control plane changes the table: caches forget
-	if err := f.Routes().Insert(netip.MustParsePrefix("10.0.0.1/32"), 0); err != nil {
+	if err := f.changeableRoutes().Insert(netip.MustParsePrefix("10.0.0.1/32"), 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, out, _ := one(1, 4, 9); out != 0 {
 		t.Errorf("after a change of the table the packet leaves by port %d", out)
 	}
-	f.Routes().Delete(netip.MustParsePrefix("10.0.0.0/8"))
+	f.changeableRoutes().Delete(netip.MustParsePrefix("10.0.0.0/8"))
 	if v, _, _ := one(4, 4, 9); v != noRoute {
 		t.Error("a deleted route is used")
 	}

@@ -39,7 +39,7 @@ func (c *Cake) Params(p *scheme.Params) {
 		"user in weir switch", "tc-cake; ours: the default, there triple-isolate").Words(isolateFlows, isolateHosts,
 		isolateSource, isolateDest, isolateBySrc, isolateByDst, isolateBoth, isolateNothing)
 	p.Int(&c.Flows, "flows", "1024", "queues for flows, and places for hosts, by a hash that looks for one in sets of 8",
-		"CAKE §III; tc-cake: 1024").Min(strconv.Itoa(ways)).Max(strconv.Itoa(MaxFlows))
+		"CAKE §III; tc-cake: 1024").Min(strconv.Itoa(ways)).Max(strconv.Itoa(maxFlows))
 	p.Size(&c.Quantum, "quantum", "0 B", "bytes that the flows of a host may send a turn; 0: what the port "+
 		"sends in 1/4096 "+
 		"s, within 300 and 1514 bytes", "tc-cake: sch_cake.c").Min("0 B").Max("1MB")
@@ -64,9 +64,9 @@ func (c *Cake) Traits() Traits {
 	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target, RaisesTarget: true}
 }
 
-// NewCake returns the scheduler of a port whose queues are fair among hosts, with COBALT on each flow. Otherwise it is
+// newCakeScheduler returns the scheduler of a port whose queues are fair among hosts, with COBALT on each flow. Otherwise it is
 // as NewFQ's.
-func NewCake(c Cake, rate unit.LinkRate) Scheduler {
+func newCakeScheduler(c Cake, rate unit.LinkRate) Scheduler {
 	return &fq{config: FQ{Flows: c.Flows}, cake: &c, rate: rate}
 }
 

@@ -106,7 +106,7 @@ func cakePort(t *testing.T, c Cake, rate unit.Rate) *Port {
 	t.Helper()
 	c.Target, c.Interval = 5*unit.Millisecond, 100*unit.Millisecond
 	r := unit.LinkRate{Bits: rate}
-	return NewPort(NewBuffer(1, Limit{}, Limit{}), NewCake(c, r), r)
+	return NewPort(NewBuffer(1, Limit{}, Limit{}), newCakeScheduler(c, r), r)
 }
 
 // CAKE §III: a flow's part of the quantum is Q / max(1, busy flows of its host), of both hosts the larger number with

@@ -22,7 +22,7 @@ type deadline struct {
 func NewDeadline(offsets []unit.Time) Scheduler { return &deadline{offsets} }
 
 func (d *deadline) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	ready := b.Ready()
+	ready := b.ready()
 	q := bits.TrailingZeros32(ready)
 	earliest := b.queues[q].head.Enqueued + d.offset[q]
 	for ready &= ready - 1; ready != 0; ready &= ready - 1 {
@@ -34,14 +34,14 @@ func (d *deadline) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return QueueID(q), unit.Never
 }
 
-// Deadline configures classes of delay.
-type Deadline struct {
+// deadlineConfig configures classes of delay.
+type deadlineConfig struct {
 	Step    unit.Time                     // by which each queue's offset is above that of the one before
 	Offsets []scheme.Pair[int, unit.Time] // by queue, in place of the steps
 }
 
 // Params binds the configuration.
-func (c *Deadline) Params(p *scheme.Params) {
+func (c *deadlineConfig) Params(p *scheme.Params) {
 	p.Time(&c.Step, "step", "20ms", "each queue's packets may wait so much longer than those of the one before",
 		"ours").Min("0s").Max("10s")
 	scheme.MapOf(p, &c.Offsets, queueOf, scheme.Times, "offsets",
@@ -49,7 +49,7 @@ func (c *Deadline) Params(p *scheme.Params) {
 		"Delay-EDD (JSAC 1990): one bound a channel").Min("0s").Max("10s")
 }
 
-func (c *Deadline) scheduler(queues int) (Scheduler, error) {
+func (c *deadlineConfig) scheduler(queues int) (Scheduler, error) {
 	all := make([]unit.Time, queues)
 	for i := range all {
 		all[i] = unit.Time(i) * c.Step

@@ -11,7 +11,7 @@ import (
 // Varghese, SIGCOMM'95) as in FQ-CoDel (RFC 8290 §4.2), without CoDel. Flows that collide share a list,
 // its turn and its losses: with m flows in n lists, a flow is alone with probability (1 − 1/n)^(m−1).
 type FQ struct {
-	Flows   int        // lists a queue, 1 … MaxFlows
+	Flows   int        // lists a queue, 1 … maxFlows
 	Quantum unit.Bytes // bytes that a flow may send a turn; at least the largest frame, so that each turn sends
 	// NewFirst serves flows without waiting packets before the others, up to one quantum (RFC 8290 §4.2:
 	// new queues); otherwise they join the end of the round.
@@ -22,8 +22,8 @@ type FQ struct {
 	Seed     uint32 // of the hash (RFC 8290 §4.1)
 }
 
-// MaxFlows is how many lists a queue can have.
-const MaxFlows = 1 << 16
+// maxFlows is how many lists a queue can have.
+const maxFlows = 1 << 16
 
 // ByUser is how a port shares each of its queues among users, exactly: deficit round robin over one list a user,
 // the ideal that schemes without a queue for each are measured by (P4-ABC §2). It is FQ with lists that are
@@ -56,7 +56,7 @@ type fq struct {
 	config FQ
 	table  *users.Table // of byUser; nil: lists go by the flow's hash
 	law    *CoDel       // of NewFQCoDel
-	cake   *Cake        // of NewCake
+	cake   *Cake        // of newCakeScheduler
 	rate   unit.LinkRate
 	book   *packet.Book      // nil: it is not known
 	hosts  map[string]uint32 // by name of a user that the file declares: its number as a host

@@ -342,7 +342,7 @@ func TestAll(t *testing.T) {
 }
 
 func TestFQBad(t *testing.T) {
-	for _, c := range []FQ{{Flows: 0, Quantum: 1514}, {Flows: MaxFlows + 1, Quantum: 1514}, {Flows: 1, Quantum: 0}} {
+	for _, c := range []FQ{{Flows: 0, Quantum: 1514}, {Flows: maxFlows + 1, Quantum: 1514}, {Flows: 1, Quantum: 0}} {
 		t.Run(fmt.Sprintf("%d flows, quantum %d", c.Flows, c.Quantum), func(t *testing.T) {
 			if scheme.Validate(&c) == nil {
 				t.Error("it is taken")

@@ -22,7 +22,7 @@ type strict struct{}
 func NewStrict() Scheduler { return strict{} }
 
 func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	return QueueID(bits.TrailingZeros32(b.Ready())), unit.Never
+	return QueueID(bits.TrailingZeros32(b.ready())), unit.Never
 }
 
 // deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): at each turn a backlogged queue earns
@@ -66,7 +66,7 @@ func NewPriorityDWRR(priority int, weights []int32, quantum int32) Scheduler {
 }
 
 func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	ready := b.Ready()
+	ready := b.ready()
 	if first := ready & d.first; first != 0 {
 		return QueueID(bits.TrailingZeros32(first)), unit.Never
 	}
@@ -162,7 +162,7 @@ type guarantee struct {
 const trickle = 0.1
 
 // NewGuarantee returns a scheduler with a guaranteed share and a ceiling per
-// queue, as Guarantee allows them, of a port with this bit rate, without which
+// queue, as guaranteeConfig allows them, of a port with this bit rate, without which
 // there are no shares. quantum is that of the round robin among
 // equals; burst, in bytes, is how far a queue may be ahead of its share.
 func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
@@ -173,9 +173,9 @@ func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
-// NewPriorityGuarantee is NewGuarantee where the first queues, this many, precede all others in strict
+// newPriorityGuarantee is NewGuarantee where the first queues, this many, precede all others in strict
 // priority while they are below their ceiling.
-func NewPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler,
+func newPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler,
 	error) {
 	g, err := newGuarantee(shares, rate, quantum, burst)
 	if err != nil {
@@ -254,7 +254,7 @@ func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 
 func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	earned := float64(now-g.last) * g.rate
 	g.last = now
-	ready := b.Ready()
+	ready := b.ready()
 	var below, free, soft uint32 // below its guarantee; below its ceiling; above a soft ceiling
 	again := unit.Never
 	for i := range g.share {
@@ -292,7 +292,7 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	case soft != 0:
 		q = g.rest.next(b, soft)
 	default:
-		return NoQueue, again
+		return noQueue, again
 	}
 	size := float64(b.queues[q].head.Size)
 	if below != 0 { // what exceeds the guarantee does not use it up
@@ -328,7 +328,7 @@ func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) 
 	shares[0] = Share{Ceiling: c.Control, Hard: c.Hard}
 	if queues == 2 {
 		shares[1] = Share{Guarantee: c.Mice + c.Elephants, Ceiling: 1}
-		return NewPriorityGuarantee(1, shares, rate, quantum, burst)
+		return newPriorityGuarantee(1, shares, rate, quantum, burst)
 	}
 	weights := make([]int32, queues)
 	weights[0], weights[1] = 1, int32(queues-2)

@@ -12,13 +12,13 @@ import (
 type Scheme struct {
 	scheme.Scheme
 	// Build makes the scheduler of a port with this many queues and this rate, of a
-	// configuration of the scheme: nil for the defaults. Define writes it.
+	// configuration of the scheme: nil for the defaults. define writes it.
 	Build func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error)
 }
 
-// Define is a scheme by what makes the scheduler of a port, for configurations of type C,
+// define is a scheme by what makes the scheduler of a port, for configurations of type C,
 // in which all values are in their ranges and go together.
-func Define[C any, P scheme.Bound[C]](s scheme.Scheme,
+func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	build func(queues int, rate unit.LinkRate, c C) (Scheduler, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error) {
@@ -30,47 +30,47 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	}}
 }
 
-// Quantum is what a queue earns a turn.
-type Quantum struct{ Quantum unit.Bytes }
+// quantumConfig is what a queue earns a turn.
+type quantumConfig struct{ Quantum unit.Bytes }
 
 // Params binds it.
-func (c *Quantum) Params(p *scheme.Params) {
+func (c *quantumConfig) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue earns a turn; at least the largest frame",
 		"DRR: Max").Min("64 B").Max("1MB")
 }
 
-// DWRR configures deficit weighted round robin.
-type DWRR struct {
-	Quantum
+// dwrr configures deficit weighted round robin.
+type dwrr struct {
+	quantumConfig
 	Weights  []scheme.Pair[int, int] // by queue, 1 where none is given
 	Priority int                     // so many first queues go before the others
 }
 
 // Params binds the configuration.
-func (c *DWRR) Params(p *scheme.Params) {
-	c.Quantum.Params(p)
+func (c *dwrr) Params(p *scheme.Params) {
+	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue, 1 where none is given",
 		"ours").Min("1").Max("1000")
 	p.Int(&c.Priority, "priority", "0", "so many first queues go before the others, in strict priority",
 		"ours; HPCC simulator: 1").Min("0").Max("16")
 }
 
-// WRR configures weighted round robin by packets.
-type WRR struct {
+// wrr configures weighted round robin by packets.
+type wrr struct {
 	Weights []scheme.Pair[int, int] // packets a turn by queue, 1 where none is given
 }
 
 // Params binds the configuration.
-func (c *WRR) Params(p *scheme.Params) {
+func (c *wrr) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets a turn by queue, 1 where none is given",
 		"ours").Min("1").Max("100000")
 }
 
 // Traits returns that it takes turns.
-func (c *WRR) Traits() Traits { return Traits{Turns: c.turns} }
+func (c *wrr) Traits() Traits { return Traits{Turns: c.turns} }
 
 // turns returns how many packets each queue of a port sends in its turn at most.
-func (c *WRR) turns(queues int) []int64 {
+func (c *wrr) turns(queues int) []int64 {
 	turns := make([]int64, queues)
 	for i := range turns {
 		turns[i] = 1
@@ -86,7 +86,7 @@ func (c *WRR) turns(queues int) []int64 {
 // Params binds the configuration.
 func (c *FQ) Params(p *scheme.Params) {
 	p.Int(&c.Flows, "flows", "1024", "places for flows in a queue, by their hash",
-		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(MaxFlows))
+		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send a turn; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
 	p.Bool(&c.NewFirst, "new_first", "false", "flows that had nothing waiting go before the others, up to a quantum",
@@ -105,9 +105,9 @@ func (c *ByUser) Params(p *scheme.Params) {
 		"which packet of the user with the most bytes goes when there is no room", "ours; RFC 8290 §4.1: head")
 }
 
-// Guarantee configures shares of the port's rate.
-type Guarantee struct {
-	Quantum
+// guaranteeConfig configures shares of the port's rate.
+type guaranteeConfig struct {
+	quantumConfig
 	Guarantees, Ceilings []scheme.Pair[int, float64] // by queue, 0 and 1 where none is given
 	Hard                 bool                        // ceilings hold also when the port would idle
 	Priority             int                         // so many first queues go before the others while below their ceiling
@@ -115,8 +115,8 @@ type Guarantee struct {
 }
 
 // Params binds the configuration.
-func (c *Guarantee) Params(p *scheme.Params) {
-	c.Quantum.Params(p)
+func (c *guaranteeConfig) Params(p *scheme.Params) {
+	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Guarantees, queueOf, scheme.Shares, "guarantees",
 		"guaranteed share of the rate by queue, 0 where none is given", "ours").Max("100%")
 	scheme.MapOf(p, &c.Ceilings, queueOf, scheme.Shares, "ceilings",
@@ -151,16 +151,16 @@ func bindBurst(p *scheme.Params, burst *unit.Bytes) {
 	p.Size(burst, "burst", "3028 B", "how far a queue may be ahead of its share", "ours: two frames").Min("64 B")
 }
 
-// Queues configures NCF's queues.
-type Queues struct {
-	Quantum
+// queues configures NCF's queues.
+type queues struct {
+	quantumConfig
 	NCF
 	Burst unit.Bytes
 }
 
 // Params binds the configuration.
-func (c *Queues) Params(p *scheme.Params) {
-	c.Quantum.Params(p)
+func (c *queues) Params(p *scheme.Params) {
+	c.quantumConfig.Params(p)
 	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, the first", "BS'19 §4.2").
 		Above("0%").Max("100%")
 	p.Bool(&c.Hard, "hard", "false", "the ceiling holds also when the port would idle",
@@ -210,7 +210,7 @@ func weights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
 	return all, nil
 }
 
-func (c *DWRR) scheduler(queues int) (Scheduler, error) {
+func (c *dwrr) scheduler(queues int) (Scheduler, error) {
 	all, err := weights(c.Weights, queues)
 	if err != nil {
 		return nil, err
@@ -218,10 +218,10 @@ func (c *DWRR) scheduler(queues int) (Scheduler, error) {
 	if c.Priority > queues {
 		return nil, fmt.Errorf("%d queues go before the others, the port has %d", c.Priority, queues)
 	}
-	return NewPriorityDWRR(c.Priority, all, int32(c.Quantum.Quantum)), nil
+	return NewPriorityDWRR(c.Priority, all, int32(c.quantumConfig.Quantum)), nil
 }
 
-func (c *Guarantee) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
+func (c *guaranteeConfig) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
 	shares := make([]Share, queues)
 	for i := range shares {
 		shares[i] = Share{Ceiling: 1, Hard: c.Hard}
@@ -241,65 +241,65 @@ func (c *Guarantee) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
 	if c.Priority > queues {
 		return nil, fmt.Errorf("%d queues go before the others, the port has %d", c.Priority, queues)
 	}
-	return NewPriorityGuarantee(c.Priority, shares, rate, int32(c.Quantum.Quantum), c.Burst)
+	return newPriorityGuarantee(c.Priority, shares, rate, int32(c.quantumConfig.Quantum), c.Burst)
 }
 
 // Schemes returns the schedulers that an experiment can name.
 func Schemes() []Scheme {
 	return []Scheme{
-		Define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
+		define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
 			Source: "Delay-EDD (JSAC 1990)"},
-			func(queues int, _ unit.LinkRate, c Deadline) (Scheduler, error) { return c.scheduler(queues) }),
-		Define(scheme.Scheme{Name: "cake", Doc: "each queue fair among hosts and the flows of each, with COBALT (CoDel and " +
+			func(queues int, _ unit.LinkRate, c deadlineConfig) (Scheduler, error) { return c.scheduler(queues) }),
+		define(scheme.Scheme{Name: "cake", Doc: "each queue fair among hosts and the flows of each, with COBALT (CoDel and " +
 			"BLUE) for each flow; the longest flow gives way; queues in strict priority; no shaper, no tins",
 			Source: "CAKE (LANMAN 2018)"},
-			func(_ int, rate unit.LinkRate, c Cake) (Scheduler, error) { return NewCake(c, rate), nil }),
-		Define(scheme.Scheme{Name: "calendar", Doc: "queues are rounds: one after the other, each until it is empty " +
+			func(_ int, rate unit.LinkRate, c Cake) (Scheduler, error) { return newCakeScheduler(c, rate), nil }),
+		define(scheme.Scheme{Name: "calendar", Doc: "queues are rounds: one after the other, each until it is empty " +
 			"(program afq)", Source: "AFQ §3.4"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) { return NewCalendar(queues), nil }),
-		Define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
+		define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
 			Source: "DRR (SIGCOMM 1995)"},
-			func(queues int, _ unit.LinkRate, c Quantum) (Scheduler, error) {
+			func(queues int, _ unit.LinkRate, c quantumConfig) (Scheduler, error) {
 				return NewDRR(queues, int32(c.Quantum)), nil
 			}),
-		Define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "DRR (SIGCOMM 1995)"},
-			func(queues int, _ unit.LinkRate, c DWRR) (Scheduler, error) { return c.scheduler(queues) }),
-		Define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
+		define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "DRR (SIGCOMM 1995)"},
+			func(queues int, _ unit.LinkRate, c dwrr) (Scheduler, error) { return c.scheduler(queues) }),
+		define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) {
 				if queues != 1 {
 					return nil, fmt.Errorf("fifo serves one queue, the port has %d", queues)
 				}
 				return NewFIFO(), nil
 			}),
-		Define(scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives " +
+		define(scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives " +
 			"way; queues in strict priority", Source: "RFC 8290 §4.2: without CoDel; DRR (SIGCOMM 1995)"},
 			func(_ int, _ unit.LinkRate, c FQ) (Scheduler, error) { return NewFQ(c), nil }),
-		Define(scheme.Scheme{Name: "fq_codel", Doc: "each queue fair among flows, with CoDel for each of them; flows that " +
+		define(scheme.Scheme{Name: "fq_codel", Doc: "each queue fair among flows, with CoDel for each of them; flows that " +
 			"had nothing waiting go first; queues in strict priority", Source: "RFC 8290"},
 			func(_ int, rate unit.LinkRate, c FQCoDel) (Scheduler, error) { return NewFQCoDel(c, rate), nil }),
-		Define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
+		define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
 			Source: "NCF (Feldmann et al., BS 2019) §4.2"},
-			func(queues int, rate unit.LinkRate, c Guarantee) (Scheduler, error) {
+			func(queues int, rate unit.LinkRate, c guaranteeConfig) (Scheduler, error) {
 				return c.scheduler(queues, rate.Bits)
 			}),
-		Define(scheme.Scheme{Name: "least", Doc: "first in, first out; when there is no room, the packet of the " +
+		define(scheme.Scheme{Name: "least", Doc: "first in, first out; when there is no room, the packet of the " +
 			"highest rank " +
 			"that programs gave (ppv) gives way; queues in strict priority", Source: "PPV"},
 			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewLeast(), nil }),
-		Define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
+		define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
 			"guarantee each; the rest work conserving", Source: "NCF (Feldmann et al., BS 2019) §4.2, §4.3"},
-			func(queues int, rate unit.LinkRate, c Queues) (Scheduler, error) {
-				return NewNCF(queues, c.NCF, rate.Bits, int32(c.Quantum.Quantum), c.Burst)
+			func(queues int, rate unit.LinkRate, c queues) (Scheduler, error) {
+				return NewNCF(queues, c.NCF, rate.Bits, int32(c.quantumConfig.Quantum), c.Burst)
 			}),
-		Define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
+		define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
 			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewStrict(), nil }),
-		Define(scheme.Scheme{Name: "user_fq", Doc: "each queue fair among users, by deficit round robin with their " +
+		define(scheme.Scheme{Name: "user_fq", Doc: "each queue fair among users, by deficit round robin with their " +
 			"reference rates as weights: the ideal; the longest user gives way; queues in strict priority",
 			Source: "DRR (SIGCOMM 1995); P4-ABC §2: WFQ"},
 			func(_ int, _ unit.LinkRate, c ByUser) (Scheduler, error) { return NewByUser(c), nil }),
-		Define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
+		define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
 			"a turn", Source: "WRR (Katevenis et al., JSAC 1991); NDP (SIGCOMM 2017) §3.1: {0: 10}"},
-			func(queues int, _ unit.LinkRate, c WRR) (Scheduler, error) {
+			func(queues int, _ unit.LinkRate, c wrr) (Scheduler, error) {
 				all, err := weights(c.Weights, queues)
 				if err != nil {
 					return nil, err

@@ -10,8 +10,8 @@ type SchedulerCost struct {
 	Operations    int // loops, divisions, logarithms: what takes longer than a comparison
 }
 
-// A Stateful is a Scheduler with state.
-type Stateful interface {
+// stateful is a Scheduler with state.
+type stateful interface {
 	Scheduler
 	// State is that of a port with so many queues.
 	State(queues int) SchedulerCost
@@ -19,7 +19,7 @@ type Stateful interface {
 
 // State is that of the port's scheduler, and of its queues if they are fair.
 func (p *Port) State() (s SchedulerCost) {
-	if x, ok := p.scheduler.(Stateful); ok {
+	if x, ok := p.scheduler.(stateful); ok {
 		s = x.State(len(p.queues))
 	}
 	for i := range p.queues {

@@ -42,7 +42,7 @@ func TestState(t *testing.T) {
 		{"ncf", ncf, 3, 3*5*64 + 64 + 2*(3*(64+32)+32)},
 		{"fq", NewFQ(FQ{Flows: 1024, Quantum: 1514}), 1, 1024*list + 2*64 + 32 + 64},
 		// a queue's COBALT, neighbour, hosts, tag, part of a byte and round; a place's two hosts and their busy flows
-		{"cake", NewCake(Cake{Isolation: isolateBoth, Flows: 1024}, unit.LinkRate{}), 1,
+		{"cake", newCakeScheduler(Cake{Isolation: isolateBoth, Flows: 1024}, unit.LinkRate{}), 1,
 			1024*(list+2*64+2*32+8+4*32+16+8+4*32) + 3*64 + 32 + 64 + 64},
 		{"user_fq", byUser, 1, 11*list + 2*64 + 32 + 64}, // addresses of the book, and the unknown one
 	} {

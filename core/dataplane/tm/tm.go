@@ -12,15 +12,15 @@ import (
 // priority.
 type QueueID = uint8
 
-// NoQueue is a Scheduler's answer when no queue may send.
-const NoQueue QueueID = 0xff
+// noQueue is a Scheduler's answer when no queue may send.
+const noQueue QueueID = 0xff
 
 // MaxQueues is how many queues a port can have.
 const MaxQueues = 16
 
 // A Scheduler chooses the queue that a port serves next; each port has one. Next considers ready queues
-// only (b.Ready). It either names one, whose head is then certain to be sent and may be charged, or
-// returns NoQueue and the time at which it could name one if nothing else happens (unit.Never if only a
+// only (b.ready). It either names one, whose head is then certain to be sent and may be charged, or
+// returns noQueue and the time at which it could name one if nothing else happens (unit.Never if only a
 // new packet or a resume can help).
 type Scheduler interface {
 	Next(now unit.Time, b *Buffer) (q QueueID, again unit.Time)
@@ -157,8 +157,8 @@ func (b *Buffer) SetQueueLimit(q QueueID, each Limit) {
 	b.bounded = b.bounded || each != Limit{}
 }
 
-// Ready returns the queues that have packets and are not paused, as a bit set.
-func (b *Buffer) Ready() uint32 { return uint32(b.waiting &^ b.paused) }
+// ready returns the queues that have packets and are not paused, as a bit set.
+func (b *Buffer) ready() uint32 { return uint32(b.waiting &^ b.paused) }
 
 // Waiting returns the queues that have packets, paused or not, as a bit set.
 func (b *Buffer) Waiting() uint32 { return uint32(b.waiting) }
@@ -471,7 +471,7 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	if p.control != nil {
 		return p.controlled(), true, unit.Never
 	}
-	if p.Ready() == 0 {
+	if p.ready() == 0 {
 		return nil, false, unit.Never
 	}
 	if p.fifo { // it has one queue
@@ -486,7 +486,7 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 		return p.pop(l, q), false, unit.Never
 	}
 	q, again := p.scheduler.Next(now, &p.Buffer)
-	if q == NoQueue {
+	if q == noQueue {
 		return nil, false, again
 	}
 	l := &p.queues[q]

@@ -23,11 +23,11 @@ func fill(b *Buffer, q QueueID, sizes ...int32) {
 func order(s Scheduler, b *Buffer, n int) string {
 	var out strings.Builder
 	for range n {
-		if b.Ready() == 0 {
+		if b.ready() == 0 {
 			break
 		}
 		q, again := s.Next(0, b)
-		if q == NoQueue {
+		if q == noQueue {
 			fmt.Fprintf(&out, "-%v ", again)
 			break
 		}
@@ -57,11 +57,11 @@ func TestBuffer(t *testing.T) {
 		t.Error("the port's limit in bytes")
 	}
 	if b.Packets() != 3 || b.Bytes() != 1000 || b.Queue(0).Packets() != 2 || b.Queue(0).Bytes() != 300 ||
-		b.Ready() != 0b011 {
-		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.Ready())
+		b.ready() != 0b011 {
+		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.ready())
 	}
 	b.paused |= 0b001
-	if b.Ready() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
+	if b.ready() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
 		t.Error("a paused queue is ready")
 	}
 	b.paused &^= 0b001
@@ -277,7 +277,7 @@ func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check fun
 	for range n {
 		top()
 		q, again := s.Next(now, &b)
-		if q == NoQueue {
+		if q == noQueue {
 			if again <= now || again == unit.Never {
 				t.Fatalf("at %v nothing may be sent, again at %v", now, again)
 			}
@@ -450,17 +450,17 @@ func TestValidate(t *testing.T) {
 		return list
 	}
 	guarantee := func(guarantees, ceilings shares) scheme.Config {
-		return &Guarantee{Quantum: Quantum{1514}, Guarantees: pairs(guarantees), Ceilings: pairs(ceilings), Burst: 3028}
+		return &guaranteeConfig{quantumConfig: quantumConfig{1514}, Guarantees: pairs(guarantees), Ceilings: pairs(ceilings), Burst: 3028}
 	}
-	queues := func(n NCF) scheme.Config { return &Queues{Quantum: Quantum{1514}, NCF: n, Burst: 3028} }
+	queues := func(n NCF) scheme.Config { return &queues{quantumConfig: quantumConfig{1514}, NCF: n, Burst: 3028} }
 	for _, c := range []struct {
 		name   string
 		config scheme.Config
 		says   string // "": it is allowed
 	}{
-		{"dwrr, weight 0", &DWRR{Quantum: Quantum{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
+		{"dwrr, weight 0", &dwrr{quantumConfig: quantumConfig{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
 			"weights is 0"},
-		{"wrr, weight 0", &WRR{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}}, "weights is 0"},
+		{"wrr, weight 0", &wrr{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}}, "weights is 0"},
 		{"ncf", queues(NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}), ""},
 		{"ncf, no shares", queues(NCF{}), "control is 0%; allowed: above 0%"},
 		{"ncf, no number", queues(NCF{Control: math.NaN()}), "control is NaN; allowed: above 0%"},
@@ -562,7 +562,7 @@ func TestWRR(t *testing.T) {
 	fill(&b, 2, 64, 64, 64)
 	b.paused |= 1
 	got = ""
-	for b.Ready() != 0 {
+	for b.ready() != 0 {
 		got += fmt.Sprint(next())
 	}
 	if got != "22121" && got != "12212" {

@@ -29,9 +29,6 @@ func (r *Rate) Update(now unit.Time, bits float64, k unit.Time) float64 {
 	return r.value
 }
 
-// Value is the rate at the last packet, in bit/s.
-func (r *Rate) Value() float64 { return r.value }
-
 // At is the rate at a time without a packet since the last one: what was, decayed.
 func (r *Rate) At(now, k unit.Time) float64 {
 	return r.value * math.Exp(-((now - r.last).Seconds() / k.Seconds()))
@@ -56,7 +53,7 @@ func (r *Rates) Update(now unit.Time, p *packet.Packet, k unit.Time) (user int32
 }
 
 // Value is a user's rate at its last packet, in bit/s.
-func (r *Rates) Value(user int32) float64 { return r.rates[user].Value() }
+func (r *Rates) Value(user int32) float64 { return r.rates[user].value }
 
 // EvictAddress is Table.EvictAddress, and starts the rate of who was this source alone afresh.
 func (r *Rates) EvictAddress(a packet.Addr) (user int32) {

@@ -86,8 +86,8 @@ func TestRate(t *testing.T) {
 			t.Errorf("packet %d: %.4f, want %.4f", i, got, x.want)
 		}
 	}
-	if got := r.At(1120*unit.Millisecond, k); math.Abs(got-r.Value()/math.E) > 1e-6 {
-		t.Errorf("K later: %g of %g", got, r.Value())
+	if got := r.At(1120*unit.Millisecond, k); math.Abs(got-r.value/math.E) > 1e-6 {
+		t.Errorf("K later: %g of %g", got, r.value)
 	}
 	// a constant rate is found whatever the packets are, at 10 Mb/s and at 100 Gb/s: within e^−(T/K) and one packet
 	for _, rate := range []float64{1e7, 1e11} {
@@ -97,8 +97,8 @@ func TestRate(t *testing.T) {
 			for at := gap; at < 500*gap; at += gap {
 				r.Update(at, bits, 50*gap)
 			}
-			if math.Abs(r.Value()/(bits/gap.Seconds())-1) > 1e-4 {
-				t.Errorf("%g bit/s in packets of %g: %g", rate, bits, r.Value())
+			if math.Abs(r.value/(bits/gap.Seconds())-1) > 1e-4 {
+				t.Errorf("%g bit/s in packets of %g: %g", rate, bits, r.value)
 			}
 		}
 	}

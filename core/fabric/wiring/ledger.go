@@ -27,7 +27,7 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 		if sw == nil {
 			continue
 		}
-		in, out := w.Passed(f, node)
+		in, out := w.passed(f, node)
 		l := sw.Ledger()
 		if in+l.Made != out+l.Ended+l.Held {
 			return fmt.Errorf("switch %s: %d packets came in and %d were made, but %d went out, %d ended and %d are held",
@@ -44,8 +44,8 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 	return nil
 }
 
-// Passed returns how many packets have come out of the links to a node, and how many its ports have sent.
-func (w *Wiring) Passed(f *fabric.Fabric, node int) (in, out uint64) {
+// passed returns how many packets have come out of the links to a node, and how many its ports have sent.
+func (w *Wiring) passed(f *fabric.Fabric, node int) (in, out uint64) {
 	for _, i := range w.leaving[node] {
 		in += f.Arrived(int(i ^ 1))
 		out += w.ports[i].TxPackets()
@@ -53,7 +53,7 @@ func (w *Wiring) Passed(f *fabric.Fabric, node int) (in, out uint64) {
 	return in, out
 }
 
-// PassedPort is Passed of one port of a node; of a node without a link it is nothing.
+// PassedPort is passed of one port of a node; of a node without a link it is nothing.
 func (w *Wiring) PassedPort(f *fabric.Fabric, node, port int) (in, out uint64) {
 	if port >= len(w.leaving[node]) {
 		return 0, 0

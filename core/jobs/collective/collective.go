@@ -157,8 +157,8 @@ func (j *Job) Traits() job.Traits {
 	return t
 }
 
-// Count is how many collective operations there are.
-func (j *Job) Count() int { return j.Iterations * j.Buckets }
+// count is how many collective operations there are.
+func (j *Job) count() int { return j.Iterations * j.Buckets }
 
 // bytes is the size of some blocks of a part.
 func (j *Job) bytes(part, low, high int) unit.Bytes {
@@ -338,7 +338,7 @@ func (j *Job) Messages() (n float64) {
 	case *alternating:
 		each = float64(2*a.batches) * float64(j.Members-1)
 	}
-	return each * float64(j.parts) * float64(j.Count())
+	return each * float64(j.parts) * float64(j.count())
 }
 
 // Bytes is how much they send.
@@ -362,5 +362,5 @@ func (j *Job) Bytes() float64 {
 	default:
 		total = n * factor(j.Operation, j.Members) * s
 	}
-	return total * float64(j.Count())
+	return total * float64(j.count())
 }

@@ -46,7 +46,7 @@ func NewTransfers(algorithm string, n int, size unit.Bytes) (Transfers, error) {
 	return t, nil
 }
 
-// Count is the number of transfers.
+// count is the number of transfers.
 func (t Transfers) Count() int {
 	if t.algorithm == Tree {
 		return 2 * (t.hosts - 1)

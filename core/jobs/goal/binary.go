@@ -25,8 +25,8 @@ const (
 	typeCalc = 3
 )
 
-// Binary reports whether data are of the binary form.
-func Binary(data []byte) bool { return len(data) >= 8 && binary.LittleEndian.Uint64(data) == magic }
+// isBinary reports whether data are of the binary form.
+func isBinary(data []byte) bool { return len(data) >= 8 && binary.LittleEndian.Uint64(data) == magic }
 
 // node is a node of the file.
 type node struct {

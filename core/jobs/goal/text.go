@@ -22,7 +22,7 @@ const (
 // Read reads a file, as text or in binary form, whose name is for errors. These are of type *workload.FormatError.
 // Labels of the job are parts of data, as they are in it.
 func Read(data []byte, file string) (*job.Listed, error) {
-	if Binary(data) {
+	if isBinary(data) {
 		return readBinary(data, file)
 	}
 	return readText(data, file)

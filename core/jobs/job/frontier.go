@@ -238,9 +238,9 @@ func (f *Frontier) Ended(at Ref) {
 	}
 }
 
-// Open visits the operations that were looked at and have not ended, and how much each still waits for; 0: it may have
+// open visits the operations that were looked at and have not ended, and how much each still waits for; 0: it may have
 // begun.
-func (f *Frontier) Open(visit func(at Ref, missing int)) {
+func (f *Frontier) open(visit func(at Ref, missing int)) {
 	for k := range f.lanes {
 		l := &f.lanes[k]
 		for i := l.base; i < l.loaded; i++ {

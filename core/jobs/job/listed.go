@@ -96,11 +96,6 @@ func (l *Listed) Any() bool {
 // first. A list does not know the hosts, nor which of its operations belong together.
 func (l *Listed) Traits() Traits { return l.traits }
 
-// Memory is about how many bytes the list takes.
-func (l *Listed) Memory() int64 {
-	return int64(len(l.ops))*(32+4) + int64(len(l.after))*12 + int64(len(l.line))*4 + int64(len(l.label))*16
-}
-
 // Same reports whether two lists have the same operations in the same order, whatever these are called.
 func (l *Listed) Same(o *Listed) bool {
 	return slices.Equal(l.ops, o.ops) && slices.Equal(l.first, o.first) && slices.Equal(l.at, o.at) &&

@@ -158,7 +158,7 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 // stuck finds the first operation that nothing of its own rank holds back.
 func (r *Rank) stuck() (s Stuck, found bool) {
 	s.Behind = r.frontier.Left() - 1
-	r.frontier.Open(func(at Ref, missing int) {
+	r.frontier.open(func(at Ref, missing int) {
 		if missing == 0 && !found {
 			s.Rank, s.At, s.Op, found = r.Number, at, r.program.Op(r.Number, at), true
 		}

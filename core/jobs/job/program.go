@@ -77,10 +77,10 @@ type Program interface {
 	After(rank int, at Ref, to []Dep) []Dep
 }
 
-// Aged is a Program with parts that follow each other. Of what waits for a processor or a NIC of an ideal network the
+// aged is a Program with parts that follow each other. Of what waits for a processor or a NIC of an ideal network the
 // part with the lowest age goes first: a chunk that was begun earlier. Without ages the first operation of the program
 // does.
-type Aged interface {
+type aged interface {
 	Age(rank int, at Ref) int64
 }
 

@@ -23,8 +23,8 @@ func bytes(size unit.Bytes, each unit.Time) unit.Time {
 	return unit.Time(max(size-1, 0)) * each / unit.Nanosecond * unit.Nanosecond
 }
 
-// Hold is how long a processor has a message.
-func (c *Costs) Hold(size unit.Bytes) unit.Time { return c.Overhead + bytes(size, c.PerByte) }
+// hold is how long a processor has a message.
+func (c *Costs) hold(size unit.Bytes) unit.Time { return c.Overhead + bytes(size, c.PerByte) }
 
 // Wire is how long the bytes of a message but the first take.
 func (c *Costs) Wire(size unit.Bytes) unit.Time { return bytes(size, c.ByteGap) }
@@ -61,7 +61,7 @@ type Rank struct {
 	streams  [4][]stream
 	ready    []Ref
 	turns    *int64   // the run's counter (CountTurns); nil: there are no turns
-	aged     Aged     // the program, on an ideal network; nil: it has no ages
+	aged     aged     // the program, on an ideal network; nil: it has no ages
 	fault    error    // Fault
 	flying   flying   // sends that others say the end of, and when they began
 	known    [4]known // operations of late
@@ -86,7 +86,7 @@ type Rank struct {
 func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
 	if c.Streams {
-		r.aged, _ = p.(Aged)
+		r.aged, _ = p.(aged)
 	}
 	if !c.BindReceiver { // else messages keep or lose their order as in LogGOPSim
 		r.ordering = newOrdering(p)
@@ -297,7 +297,7 @@ func (r *Rank) try(e *event) {
 		r.wait(*e, cpus, op.CPU)
 	case op.Kind == Recv:
 		nic.free = now + r.costs.Gap
-		cpu.free = nic.free + r.costs.Hold(e.msg.Size)
+		cpu.free = nic.free + r.costs.hold(e.msg.Size)
 		r.network.Received(cpu.free, int32(r.Number), e.msg)
 		r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
 	case op.Kind == Wait:
@@ -317,7 +317,7 @@ func (r *Rank) try(e *event) {
 			cpu.free = now + op.Time
 			r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
 		} else {
-			cpu.free = now + r.costs.Hold(op.Size)
+			cpu.free = now + r.costs.hold(op.Size)
 			if nic != nil {
 				nic.free = now + r.costs.Gap + r.costs.Wire(op.Size)
 			}
@@ -396,7 +396,7 @@ type event struct {
 	at       unit.Time
 	since    unit.Time // when what ends began, or a message that waits has arrived
 	turn     int64     // CountTurns; 0: it has no turn
-	age      int64     // of what waits for a processor or NIC (Aged)
+	age      int64     // of what waits for a processor or NIC (aged)
 	msg      Message
 	ref      Ref
 	place    int32 // among what has the same turn

@@ -232,6 +232,3 @@ func (t *Tally) Skip(n, cycle int, period unit.Time) {
 	}
 	t.shift += unit.Time(n/cycle) * period
 }
-
-// Shift is how much later than they say things happen, by iterations that were skipped.
-func (t *Tally) Shift() unit.Time { return t.shift }

@@ -54,7 +54,7 @@ type Job struct {
 
 // Traits returns what all send, the servers and the iterations. Bus is what a client sends in a checkpoint.
 func (j *Job) Traits() job.Traits {
-	return job.Traits{Messages: j.Messages(), Bytes: j.Bytes(), Bus: float64(j.Write), Servers: j.Servers,
+	return job.Traits{Messages: j.messages(), Bytes: j.bytes(), Bus: float64(j.Write), Servers: j.Servers,
 		Iterations: j.Iterations}
 }
 
@@ -128,15 +128,15 @@ func (j *Job) serves(s int) int {
 	return 2*len(j.served[s]) + 1
 }
 
-// Serves reports whether a rank is a server, which computes nothing.
-func (j *Job) Serves(rank int) bool { return rank >= j.Clients }
+// isServer reports whether a rank is a server, which computes nothing.
+func (j *Job) isServer(rank int) bool { return rank >= j.Clients }
 
 // Ranks is the number of clients and servers.
 func (j *Job) Ranks() int { return j.Clients + j.Servers }
 
 // Lanes is one for iterations and, of clients, one for checkpoints.
 func (j *Job) Lanes(rank int) int {
-	if j.Serves(rank) || j.checkpoints() == 0 {
+	if j.isServer(rank) || j.checkpoints() == 0 {
 		return 1
 	}
 	return 2
@@ -145,7 +145,7 @@ func (j *Job) Lanes(rank int) int {
 // Ops is how many operations a lane has.
 func (j *Job) Ops(rank, lane int) int {
 	switch {
-	case j.Serves(rank):
+	case j.isServer(rank):
 		s := rank - j.Clients
 		return j.Iterations*j.serves(s) + j.checkpoints()*len(j.served[s])
 	case lane == 0:
@@ -157,7 +157,7 @@ func (j *Job) Ops(rank, lane int) int {
 // Window is how many operations are posted at a time: a server is ready for all of its clients at any time.
 func (j *Job) Window(rank, lane int) int {
 	switch {
-	case j.Serves(rank):
+	case j.isServer(rank):
 		return 0
 	case lane == 0:
 		return 2 * j.iteration()
@@ -178,7 +178,7 @@ func (j *Job) server(client, stripe int) int32 { return int32(j.Clients + (clien
 func (j *Job) Op(rank int, at job.Ref) job.Op {
 	i := int(at.Op)
 	switch {
-	case j.Serves(rank):
+	case j.isServer(rank):
 		return j.serverOp(rank-j.Clients, i)
 	case at.Lane == 0:
 		return j.clientOp(rank, i)
@@ -233,7 +233,7 @@ func (j *Job) serverOp(s, i int) job.Op {
 func (j *Job) After(rank int, at job.Ref, to []job.Dep) []job.Dep {
 	i := int(at.Op)
 	switch {
-	case j.Serves(rank):
+	case j.isServer(rank):
 		return j.serverAfter(rank-j.Clients, i, to)
 	case at.Lane == 0:
 		return j.clientAfter(i, to)
@@ -310,13 +310,13 @@ func (j *Job) serverAfter(s, i int, to []job.Dep) []job.Dep {
 	return to
 }
 
-// Messages is how many messages all send.
-func (j *Job) Messages() float64 {
+// messages is how many messages all send.
+func (j *Job) messages() float64 {
 	return float64(j.Clients * (2*j.parts()*j.Iterations + j.Stripes*j.checkpoints()))
 }
 
-// Bytes is how much they send.
-func (j *Job) Bytes() float64 {
+// bytes is how much they send.
+func (j *Job) bytes() float64 {
 	asked := float64(int(request) * j.parts())
 	read := float64((float64(j.Read) + asked) * float64(j.Iterations))
 	written := float64(float64(j.Write) * float64(j.checkpoints()))

@@ -89,8 +89,8 @@ func TestStripes(t *testing.T) {
 			bytes += float64(r.Sent)
 			messages += float64(r.Messages)
 		}
-		if bytes != j.Bytes() || messages != j.Messages() {
-			t.Errorf("%+v: %v B in %v messages, not %v in %v", c, bytes, messages, j.Bytes(), j.Messages())
+		if bytes != j.bytes() || messages != j.messages() {
+			t.Errorf("%+v: %v B in %v messages, not %v in %v", c, bytes, messages, j.bytes(), j.messages())
 		}
 		if len(o.Iterations) != c.Iterations || len(o.Operations) != j.checkpoints() {
 			t.Errorf("%+v: %d iterations, %d checkpoints", c, len(o.Iterations), len(o.Operations))

@@ -10,18 +10,18 @@ import (
 
 // Frame is a frame that a capture has.
 type Frame struct {
-	Block   int       // in which it is, from 1: of pcapng a block, of pcap the file's header or a packet
-	Offset  int64     // of the block in the file
-	On      Interface // at which it was captured
-	Timed   bool      // a simple packet block has no time
-	Seconds int64     // since 1970, as the file's clock has it
-	Part    unit.Time // of the second
-	Data    []byte    // what was kept of it: the file's own bytes
-	Length  int       // of all of it
+	Block   int              // in which it is, from 1: of pcapng a block, of pcap the file's header or a packet
+	Offset  int64            // of the block in the file
+	On      captureInterface // at which it was captured
+	Timed   bool             // a simple packet block has no time
+	Seconds int64            // since 1970, as the file's clock has it
+	Part    unit.Time        // of the second
+	Data    []byte           // what was kept of it: the file's own bytes
+	Length  int              // of all of it
 }
 
-// Interface is where frames were captured.
-type Interface struct {
+// captureInterface is where frames were captured.
+type captureInterface struct {
 	Name   string // "interface0" where the file has none
 	Link   uint32 // type of its link layer (LINKTYPE_…)
 	Number int    // from 0, over all sections of a file
@@ -96,7 +96,7 @@ type blocks struct {
 	order   binary.ByteOrder
 	at      int64 // offset of the block in hand
 	number  int
-	section []Interface
+	section []captureInterface
 	known   int // interfaces of sections before
 	frame   Frame
 }
@@ -194,7 +194,7 @@ func (r *blocks) block(kind uint32, body []byte) error {
 }
 
 // on is an interface of the section.
-func (r *blocks) on(number uint32) (*Interface, error) {
+func (r *blocks) on(number uint32) (*captureInterface, error) {
 	if int64(number) >= int64(len(r.section)) {
 		return nil, r.fail("a packet of interface %d, and the section has described %d interfaces", number, len(r.section))
 	}
@@ -206,7 +206,7 @@ func (r *blocks) describe(body []byte) error {
 	if len(body) < 8 {
 		return r.fail("an interface's block of %d bytes", len(body)+12)
 	}
-	i := Interface{Link: uint32(r.order.Uint16(body)), snap: r.order.Uint32(body[4:]), ticks: 1e6,
+	i := captureInterface{Link: uint32(r.order.Uint16(body)), snap: r.order.Uint32(body[4:]), ticks: 1e6,
 		Number: r.known + len(r.section)}
 	i.Name = fmt.Sprint("interface", i.Number)
 	for b := body[8:]; len(b) > 0; {
@@ -258,7 +258,7 @@ func ticks(resolution uint8) uint64 {
 const mostSeconds = 1 << 41
 
 // stamp sets the time of the frame in hand.
-func (r *blocks) stamp(i *Interface, stamp uint64) error {
+func (r *blocks) stamp(i *captureInterface, stamp uint64) error {
 	seconds, rest := stamp/i.ticks, stamp%i.ticks
 	if seconds > mostSeconds || i.offset > mostSeconds || i.offset < -mostSeconds {
 		return r.fail("a time stamp of %d s with an if_tsoffset of %d s", seconds, i.offset)
@@ -270,7 +270,7 @@ func (r *blocks) stamp(i *Interface, stamp uint64) error {
 }
 
 // packet hands on the frame in hand, of whose length bytes so many are kept, which data begins with.
-func (r *blocks) packet(i *Interface, data []byte, kept, length uint32) error {
+func (r *blocks) packet(i *captureInterface, data []byte, kept, length uint32) error {
 	switch {
 	case kept > mostFrame || length > 1<<30:
 		return r.fail("a packet of %d bytes, of which %d are kept; up to %d can be", length, kept, mostFrame)
@@ -289,7 +289,7 @@ func (r *blocks) pcap() error {
 	if len(r.file) < pcapHeader {
 		return r.fail("the file ends after %d of the %d bytes of a header of pcap", len(r.file), pcapHeader)
 	}
-	i := Interface{Name: "interface0", Link: r.order.Uint32(r.file[20:]) & 0xffff, ticks: 1e6}
+	i := captureInterface{Name: "interface0", Link: r.order.Uint32(r.file[20:]) & 0xffff, ticks: 1e6}
 	if r.order.Uint32(r.file) == nanoseconds {
 		i.ticks = 1e9
 	}

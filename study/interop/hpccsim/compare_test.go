@@ -166,7 +166,7 @@ traffic:
 	if err != nil || len(o.Failed) > 0 {
 		t.Fatal(err, o.Failed)
 	}
-	out, err := Export(o, filepath.Join(t.TempDir(), "out"), 0)
+	out, err := exportRuns(o, filepath.Join(t.TempDir(), "out"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,10 +52,10 @@ func (x *exported) Slowdowns(rows int) (out []slowdownTable) {
 	return out
 }
 
-// Export writes a folder for each finished run into a folder, named by the run's id.
+// exportRuns writes a folder for each finished run into a folder, named by the run's id.
 // The offset is added to all times, as the simulator's flows begin at 2 s. The error is
 // about writing, or that there is nothing to write.
-func Export(o *results.Outcome, into string, offset unit.Time) ([]exported, error) {
+func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exported, error) {
 	var out []exported
 	if len(o.Runs) == 0 {
 		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",

@@ -56,7 +56,7 @@ func (x *files) Write(r *experiment.Registry, dir, into string, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	exports, err := Export(o, into, offset)
+	exports, err := exportRuns(o, into, offset)
 	all := alike(exports)
 	for i := range exports {
 		if i > 0 {

@@ -344,7 +344,7 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Export(again, filepath.Join(dir, "out"), 2*unit.Second)
+	out, err := exportRuns(again, filepath.Join(dir, "out"), 2*unit.Second)
 	if err != nil || len(out) != 1 || out[0].Unfinished != 1 {
 		t.Fatal(err, out)
 	}
@@ -386,7 +386,7 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	// PFC's frames are kept on request; node 3 is the switch, and it pauses h0, node 0.
 	again.Runs[0].PFC = []results.PFCFrame{{TimeNs: 1500, Node: 0, Port: 0, Class: 3, Paused: true},
 		{TimeNs: 2500, Node: 3, Port: 2, Class: 3, Paused: false}}
-	if _, err := Export(again, filepath.Join(dir, "out"), 2*unit.Second); err != nil {
+	if _, err := exportRuns(again, filepath.Join(dir, "out"), 2*unit.Second); err != nil {
 		t.Fatal(err)
 	}
 	if got := read("pfc.txt"); got != "2000001500 0 0 1 1\n2000002500 3 1 3 0\n" {

@@ -389,8 +389,8 @@ func parseRate(s string) (unit.Rate, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// Write writes the settings as ReadConfig reads them, in their order.
-func (c Config) Write(w io.Writer) error {
+// write writes the settings as ReadConfig reads them, in their order.
+func (c Config) write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for i := range c {
 		s := &c[i]

@@ -81,7 +81,7 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 func WriteFCT(w io.Writer, flows []FCT) error {
 	b := bufio.NewWriter(w)
 	for _, f := range flows {
-		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", Addr(f.Src), Addr(f.Dst), f.SrcPort, f.DstPort, f.Size, f.Start,
+		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", addressOf(f.Src), addressOf(f.Dst), f.SrcPort, f.DstPort, f.Size, f.Start,
 			f.FCT, f.Standalone)
 	}
 	return b.Flush()
@@ -140,8 +140,8 @@ func (p Pair) Standalone(size, payload int64) int64 {
 	return p.RTT + ns(size+packets*header, p.Rate)
 }
 
-// BDP is the base RTT's bytes at the path's rate, rounded down.
-func (p Pair) BDP() int64 {
+// bdp is the base RTT's bytes at the path's rate, rounded down.
+func (p Pair) bdp() int64 {
 	hi, lo := bits.Mul64(uint64(p.RTT), uint64(p.Rate))
 	if hi >= 8_000_000_000 {
 		return math.MaxInt64

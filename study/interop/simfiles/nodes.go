@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// Addr is the IPv4 address that the simulator gives a node: 11.x.y.1, x.y its number.
-func Addr(node int) uint32 {
+// addressOf is the IPv4 address that the simulator gives a node: 11.x.y.1, x.y its number.
+func addressOf(node int) uint32 {
 	return 0x0b000001 + uint32(node/256)*0x10000 + uint32(node%256)*0x100
 }
 
 // nodeOf is the node of an address; false if no node has it.
 func nodeOf(addr uint32) (node int, ok bool) {
 	node = int(addr >> 8 & 0xffff)
-	return node, Addr(node) == addr
+	return node, addressOf(node) == addr
 }
 
 // ReadNodes reads a trace file, the list of nodes whose packets are logged: how many, and

@@ -53,7 +53,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	same(t, data, func(r io.Reader) (any, error) { return ReadConfig(r, "f") }, func(w io.Writer, v any) error {
-		return placeless(v.(Config)).Write(w)
+		return placeless(v.(Config)).write(w)
 	})
 }
 
@@ -104,7 +104,7 @@ func FuzzReadConfig(f *testing.F) {
 	f.Add([]byte("LINK_DOWN 0.5 0 1\nKMAX_MAP 0\nDATA_RATE 1500Mbps\nEWMA_GAIN 1e-3\nRATE_AI 1.5kb/s"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		same(t, data, func(r io.Reader) (any, error) { return ReadConfig(r, "f") }, func(w io.Writer, v any) error {
-			return v.(Config).Write(w)
+			return v.(Config).write(w)
 		})
 	})
 }
@@ -151,7 +151,7 @@ func TestAddr(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
-			if got := Addr(node); got != want {
+			if got := addressOf(node); got != want {
 				t.Errorf("node %d: %08x, not %08x", node, got, want)
 			}
 			if n, ok := nodeOf(want); n != node || !ok {
@@ -173,8 +173,8 @@ func TestAddr(t *testing.T) {
 func TestPairOfFat(t *testing.T) {
 	host, core := Leg{100 * unit.Gbps, unit.Microsecond}, Leg{400 * unit.Gbps, unit.Microsecond}
 	p := PairOf([]Leg{host, core, core, core, core, host}, 1000)
-	if p.RTT != 12240 || p.BDP() != 153000 || p.Rate != 100*unit.Gbps {
-		t.Errorf("%+v, BDP %d", p, p.BDP())
+	if p.RTT != 12240 || p.bdp() != 153000 || p.Rate != 100*unit.Gbps {
+		t.Errorf("%+v, BDP %d", p, p.bdp())
 	}
 	// A flow of 2500 bytes in three packets: 12240 + (2500 + 3·48)·8/100 = 12240 + 211.52 ns.
 	if got := p.Standalone(2500, 1000); got != 12451 {

@@ -40,8 +40,8 @@ func (l Loss) Share() float64 {
 	return float64(l.Lost) / float64(l.Of)
 }
 
-// Goodput is the payload that a flow's receiver had per second of the measured part.
-func (r *Result) Goodput(flow int) unit.Rate {
+// goodput is the payload that a flow's receiver had per second of the measured part.
+func (r *Result) goodput(flow int) unit.Rate {
 	if r.part <= 0 {
 		return 0
 	}

@@ -208,10 +208,10 @@ func TestShare(t *testing.T) {
 	r := Result{part: 4 * unit.Second}
 	r.Flows = make([]traffic.FlowResult, 1)
 	r.Flows[0].Receiver.ReceivedBytes = 1000
-	if g := r.Goodput(0); g != 2000 {
+	if g := r.goodput(0); g != 2000 {
 		t.Error(g)
 	}
-	if g := (&Result{}).Goodput(0); g != 0 {
+	if g := (&Result{}).goodput(0); g != 0 {
 		t.Error(g)
 	}
 }

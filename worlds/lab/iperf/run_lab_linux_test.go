@@ -104,7 +104,7 @@ func TestGoodput(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				a, b, f := float64(ours.Flows[0].Receiver.ReceivedBytes)*8/3e6, float64(theirs.Goodput(0))/1e6, theirs.Flows[0]
+				a, b, f := float64(ours.Flows[0].Receiver.ReceivedBytes)*8/3e6, float64(theirs.goodput(0))/1e6, theirs.Flows[0]
 				t.Logf("traffic %.3f Mb/s, iperf %s %.3f, possible %.3f; begun after %v, lost %+v, sent again %d and %d",
 					a, theirs.Version, b, x.want, theirs.Begun.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted,
 					f.Sender.Retransmitted)
@@ -149,7 +149,7 @@ func TestFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := r.Goodput(0), r.Goodput(1); a < 3800*unit.Kbps || a > 4200*unit.Kbps || b < 1800*unit.Kbps ||
+		if a, b := r.goodput(0), r.goodput(1); a < 3800*unit.Kbps || a > 4200*unit.Kbps || b < 1800*unit.Kbps ||
 			b > 2200*unit.Kbps {
 			t.Errorf("%v and %v, want 4Mbps and, of 3 s for 1 s, 6Mbps", a, b)
 		}
@@ -172,7 +172,7 @@ func TestHalf(t *testing.T) {
 			t.Fatal(err)
 		}
 		// 1448 of 1490 bytes.
-		got, want, lost := float64(r.Goodput(0)), 20e6*1448/1490, r.Lost[0]
+		got, want, lost := float64(r.goodput(0)), 20e6*1448/1490, r.Lost[0]
 		// A client that had no processor for some of the 3 s has sent less than 40 Mb/s: what it makes up for comes in
 		// bursts, which the switch drops.
 		sent := float64(lost.Of) * 1448 * 8 / 3

@@ -71,7 +71,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%v", k.CongestionControls)
 	}
 	if !slices.IsSortedFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) }) ||
-		!k.Has("tcp_wmem") || k.Has("tcp_nosuch") {
+		!k.has("tcp_wmem") || k.has("tcp_nosuch") {
 		t.Errorf("%v", k.Sysctls)
 	}
 	if os.Geteuid() == 0 {

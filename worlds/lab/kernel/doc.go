@@ -2,7 +2,7 @@
 // and how it is given what an experiment wants of TCP. Asking and applying are for Linux
 // only.
 //
-// What transport tcp's parameters are in Linux (Parameters has the same as data):
+// What transport tcp's parameters are in Linux (parameters has the same as data):
 //
 //	rate               the application's: it writes at that rate
 //	initial_window     route of the sender's host: initcwnd. The other end's first

@@ -51,11 +51,11 @@ func (k *Kernel) Err() error {
 	return errors.Join(all...)
 }
 
-// Has reports whether it has a sysctl of net.ipv4.
-func (k *Kernel) Has(sysctl string) bool { _, ok := k.Sysctl(sysctl); return ok }
+// has reports whether it has a sysctl of net.ipv4.
+func (k *Kernel) has(sysctl string) bool { _, ok := k.sysctl(sysctl); return ok }
 
-// Sysctl is the value that a sysctl of net.ipv4 about TCP has in a new network namespace.
-func (k *Kernel) Sysctl(name string) (string, bool) {
+// sysctl is the value that a sysctl of net.ipv4 about TCP has in a new network namespace.
+func (k *Kernel) sysctl(name string) (string, bool) {
 	i, ok := slices.BinarySearchFunc(k.Sysctls, name, func(x Sysctl, name string) int {
 		return strings.Compare(x.Name, name)
 	})

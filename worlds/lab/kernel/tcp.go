@@ -10,17 +10,17 @@ import (
 	"weir/core/unit"
 )
 
-// Parameter says by what the kernel has a parameter of transport tcp.
-type Parameter struct {
+// parameter says by what the kernel has a parameter of transport tcp.
+type parameter struct {
 	Name string // as an experiment file has it
 	By   string // sysctl, route, interface, socket option, application, or none
 	How  string
 }
 
-// Parameters are those of transport tcp, in its order.
-func Parameters() []Parameter {
+// parameters are those of transport tcp, in its order.
+func parameters() []parameter {
 	const none = "Linux' TCP has no telemetry but what agents put into each segment"
-	return []Parameter{
+	return []parameter{
 		{"rate", "application", "it writes at that rate"},
 		{"write", "none", "the lab's application writes as much as the socket takes, or its rate lets"},
 		{"begins", "none", "the lab's application writes from when the connection is there, and FCTs begin with it"},
@@ -45,7 +45,7 @@ func Parameters() []Parameter {
 	}
 }
 
-// Sysctl is one of net.ipv4, of a network namespace.
+// sysctl is one of net.ipv4, of a network namespace.
 type Sysctl struct {
 	Name  string
 	Value string // numbers with a blank between each two
@@ -151,7 +151,7 @@ func cannot(name string, value any, why string, a ...any) error {
 // plain checks that the flow asks for nothing that is not TCP's.
 func (k *Kernel) plain(_ *Settings, c *tcp.Config) error {
 	params := scheme.Bind(c)
-	for _, x := range Parameters() {
+	for _, x := range parameters() {
 		if p := params.Find(x.Name); x.By == "none" && !p.IsDefault() {
 			return cannot(x.Name, p.Value(), "%s", x.How)
 		}
@@ -169,7 +169,7 @@ func (k *Kernel) sender(s *Settings, c *tcp.Config) error {
 	switch {
 	case rto < leastTicks*k.Tick:
 		return cannot("rto_min", rto, "its timers take two ticks of %v at least: from %v on", k.Tick, leastTicks*k.Tick)
-	case k.Has("tcp_rto_min_us"):
+	case k.has("tcp_rto_min_us"):
 		if rto%unit.Microsecond != 0 {
 			return cannot("rto_min", rto, "it counts whole microseconds")
 		}
@@ -241,11 +241,11 @@ func (k *Kernel) receiver(s *Settings, c *tcp.Config) error {
 func (k *Kernel) settable(s *Settings, _ *tcp.Config) error {
 	for _, h := range [2]*Host{&s.Sender, &s.Receiver} {
 		for _, x := range h.Sysctls[len(taken):] {
-			if !k.Has(x.Name) {
+			if !k.has(x.Name) {
 				return fmt.Errorf("has no sysctl net.ipv4.%s", x.Name)
 			}
 		}
-		h.Sysctls = slices.DeleteFunc(h.Sysctls, func(x Sysctl) bool { return !k.Has(x.Name) })
+		h.Sysctls = slices.DeleteFunc(h.Sysctls, func(x Sysctl) bool { return !k.has(x.Name) })
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestParameters(t *testing.T) {
 	for _, p := range tcp.Scheme().Parameters() {
 		want = append(want, p.Name)
 	}
-	for _, p := range Parameters() {
+	for _, p := range parameters() {
 		got = append(got, p.Name)
 		if p.By == "" || p.How == "" {
 			t.Errorf("%+v", p)

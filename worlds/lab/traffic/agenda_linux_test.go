@@ -87,7 +87,7 @@ func TestQuantity(t *testing.T) {
 
 // Headers of datagrams say what was put into them.
 func TestHeader(t *testing.T) {
-	var b [LeastDatagram]byte
+	var b [leastDatagram]byte
 	putHeader(b[:], 1<<30, 1<<32-1, -5)
 	if flow, seq, sent := header(b[:]); flow != 1<<30 || seq != 1<<32-1 || sent != -5 {
 		t.Errorf("%d, %d, %v", flow, seq, sent)
@@ -97,16 +97,16 @@ func TestHeader(t *testing.T) {
 // By how much most were late.
 func TestLateness(t *testing.T) {
 	var l Lateness
-	if l.At(1) != 0 {
+	if l.at(1) != 0 {
 		t.Error("none were late by nothing")
 	}
 	for i := range 100 {
 		l.add(unit.Time(i+1) * unit.Microsecond)
 	}
 	near := func(a, b unit.Time) bool { return a > b-b/50 && a < b+b/50 }
-	if !near(l.At(0.5), 50*unit.Microsecond) || !near(l.At(0.99), 99*unit.Microsecond) || l.At(1) > l.Max ||
+	if !near(l.at(0.5), 50*unit.Microsecond) || !near(l.at(0.99), 99*unit.Microsecond) || l.at(1) > l.Max ||
 		l.Max != 100*unit.Microsecond {
-		t.Errorf("%v, %v, %v", l.At(0.5), l.At(0.99), l.Max)
+		t.Errorf("%v, %v, %v", l.at(0.5), l.at(0.99), l.Max)
 	}
 }
 

@@ -275,7 +275,7 @@ func shortFlows(t *realtime.Try) {
 			t.Fatalf("flow %d: %+v", i, f)
 		}
 	}
-	t.Logf("began late by %v (median), %v (99 %%)", r.Begun.At(0.5), r.Begun.At(0.99))
+	t.Logf("began late by %v (median), %v (99 %%)", r.Begun.at(0.5), r.Begun.at(0.99))
 }
 
 // Datagrams of each pattern are as many as in the schedule, and all arrive, 5 ms and what

@@ -39,7 +39,7 @@ type Flow struct {
 	Start            unit.Time
 	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Size             unit.Bytes // of payload; 0: no end
-	Payload          int32      // largest payload of a packet; at least LeastDatagram for UDP
+	Payload          int32      // largest payload of a packet; at least leastDatagram for UDP
 	// Link is the rate of the link of Src, for which senders of UDP wait; 0: they do not wait.
 	Link unit.LinkRate
 	// After are flows with a size and an end at Src, all of which must have arrived there
@@ -69,9 +69,9 @@ type TCP struct {
 	MSS int32 // TCP_MAXSEG: most payload and options of a segment; 0: as the MTU says
 }
 
-// LeastDatagram is the least payload of UDP, in bytes: the number of the flow and of the
+// leastDatagram is the least payload of UDP, in bytes: the number of the flow and of the
 // datagram, and when it was sent. Only a flow's last datagram may be shorter.
-const LeastDatagram = 16
+const leastDatagram = 16
 
 // Sample is a quantity of a flow that is looked at every so often: sample k is of the time
 // Warmup + k·Every.
@@ -148,8 +148,8 @@ func (l *Lateness) add(by unit.Time) {
 	l.Max = max(l.Max, by)
 }
 
-// At is by how much a share of them, 0 to 1, was late at most; 0 if there were none.
-func (l *Lateness) At(share float64) unit.Time {
+// at is by how much a share of them, 0 to 1, was late at most; 0 if there were none.
+func (l *Lateness) at(share float64) unit.Time {
 	sum := uint64(0)
 	for _, c := range l.Classes() {
 		if sum += c.Count; float64(sum) >= share*float64(l.Count()) {
@@ -233,9 +233,9 @@ func (c *Config) check() error {
 			return fmt.Errorf("flow %d: start %v, stop %v, size %d, payload %d", i, f.Start, f.Stop, f.Size, f.Payload)
 		case (f.TCP != nil) == (f.UDPReceiver != nil):
 			return fmt.Errorf("flow %d is of TCP or of UDP", i)
-		case f.TCP == nil && f.Payload < LeastDatagram:
+		case f.TCP == nil && f.Payload < leastDatagram:
 			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can",
-				i, f.Payload, LeastDatagram)
+				i, f.Payload, leastDatagram)
 		case f.TCP == nil && (f.UDP == nil) != (len(f.After) > 0 && f.Begin != nil):
 			return fmt.Errorf("flow %d: a flow of UDP has its sender or, after others, what makes it", i)
 		case f.TCP != nil && (f.TCP.Rate < 0 || f.TCP.MSS < 0):

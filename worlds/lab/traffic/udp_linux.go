@@ -84,7 +84,7 @@ type sender struct {
 
 // datagram is one that waits: its header, and the bytes after that.
 type datagram struct {
-	header [LeastDatagram]byte
+	header [leastDatagram]byte
 	first  int // bytes of the header that are sent
 	rest   int
 }
@@ -105,7 +105,7 @@ type sending struct {
 	packet   packet.Packet
 	messages [batch]message
 	iov      [batch][2]unix.Iovec
-	headers  [batch][LeastDatagram]byte
+	headers  [batch][leastDatagram]byte
 	rest     []byte // of payloads
 }
 
@@ -298,8 +298,8 @@ func (s *sending) send(i int, now unit.Time) error {
 			s.late.add(now - at)
 		}
 		putHeader(s.headers[n][:], i, p.Seq, now)
-		first := min(int(p.Payload), LeastDatagram)
-		if first < LeastDatagram {
+		first := min(int(p.Payload), leastDatagram)
+		if first < leastDatagram {
 			s.tails[i].Store(int64(now))
 		}
 		s.message(n, first, int(p.Payload)-first)

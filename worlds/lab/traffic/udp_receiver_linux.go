@@ -37,7 +37,7 @@ type receiving struct {
 	packet   packet.Packet
 	messages [batch]message
 	iov      [batch]unix.Iovec
-	headers  [batch][LeastDatagram]byte
+	headers  [batch][leastDatagram]byte
 	control  [batch][64]byte
 	names    [batch]unix.RawSockaddrInet6
 }
@@ -72,7 +72,7 @@ func newReceiving(r *run, flows []int) *receiving {
 		m := &s.messages[k]
 		m.Name = (*byte)(unsafe.Pointer(&s.names[k]))
 		s.iov[k].Base = &s.headers[k][0]
-		s.iov[k].SetLen(LeastDatagram)
+		s.iov[k].SetLen(leastDatagram)
 		m.Iov = &s.iov[k]
 		m.SetIovlen(1)
 		m.Control = &s.control[k][0]
@@ -181,7 +181,7 @@ func (s *receiving) drain(b *inbox, ahead int64) error {
 func (s *receiving) take(b *inbox, k int, ahead int64) {
 	flow, seq, sent := header(s.headers[k][:])
 	length := int(s.messages[k].n)
-	if length < LeastDatagram { // a flow's last one
+	if length < leastDatagram { // a flow's last one
 		for _, i := range s.flows {
 			if f := &s.Flows[i]; f.Size > 0 && int(f.Size%unit.Bytes(f.Payload)) == length && s.from(b, k, i) {
 				s.receive(i, int64(f.Size/unit.Bytes(f.Payload)), unit.Time(s.tails[i].Load()), length, s.stamp(k, ahead))

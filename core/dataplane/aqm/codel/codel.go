@@ -11,41 +11,41 @@ import (
 	"weir/core/scheme"
 )
 
-// Program watches queues.
-type Program struct {
+// program watches queues.
+type program struct {
 	law    tm.CoDel
 	states []tm.CoDelState // by port and queue
 	queues int             // a port
 }
 
-// Config is the law.
-type Config struct{ tm.CoDel }
+// config is the law.
+type config struct{ tm.CoDel }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) { c.CoDel.Params(p) }
+func (c *config) Params(p *scheme.Params) { c.CoDel.Params(p) }
 
 // Traits returns a target of delay, by which it marks and drops.
-func (c *Config) Traits() dataplane.Traits {
+func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
 // Scheme is what an experiment names: switch: [forward, {codel: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "codel", Doc: "drops or marks packets that leave a queue whose delay " +
-		"stays above a target", Source: "RFC 8289"}, New)
+		"stays above a target", Source: "RFC 8289"}, newProgram)
 }
 
-// New returns the program.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	queues := max(site.Queues, 1)
-	return &Program{c.CoDel, make([]tm.CoDelState, site.Ports*queues), queues}, nil
+	return &program{c.CoDel, make([]tm.CoDelState, site.Ports*queues), queues}, nil
 }
 
 // Name is "codel".
-func (c *Program) Name() string { return "codel" }
+func (c *program) Name() string { return "codel" }
 
 // Release decides.
-func (c *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]
 	switch s.Leaves(&c.law, env.Now(), env.Now()-p.Enqueued, env.Port(m.Out).Queue(m.Queue).Bytes(), ecn.Capable(p)) {
@@ -58,7 +58,7 @@ func (c *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Footprint is the law's, behind the queue.
-func (c *Program) Footprint() dataplane.Footprint {
+func (c *program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "delay against target", Gress: dataplane.InEgress,
 		Registers: []dataplane.RegisterUse{{Name: "CoDel's state", Cells: len(c.states),
 			Bits: dataplane.Bits(tm.CoDelState{}), Reads: 1, Writes: 1}},

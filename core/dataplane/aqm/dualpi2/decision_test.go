@@ -12,14 +12,14 @@ import (
 // judged is DualPI2 with a base probability that is given when one packet leaves, where a little more than a tenth
 // is missing until something is due in either queue.
 type judged struct {
-	*Program
+	*program
 	base float64
 }
 
 func (j *judged) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	s := &j.states[p.Meta.Out]
 	s.base, s.counts = j.base, [2]float64{0.85, 0.85}
-	return j.Program.Release(env, p)
+	return j.program.Release(env, p)
 }
 
 // RFC 9332 appendix A.2 with k 2: the classic queue's probability is the base's square, and from 1/k², a quarter, on
@@ -39,7 +39,7 @@ func TestOverload(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := ports(2, 12*unit.Mbps, 10*ms)
-			program, ok := build(t)(s.Site())[0].(*Program)
+			program, ok := build(t)(s.Site())[0].(*program)
 			if !ok {
 				t.Fatal("DualPI2 is another program")
 			}
@@ -69,7 +69,7 @@ func TestDerived(t *testing.T) {
 		{"15ms", "30ms", 10 * ms, 1.1111111111111112, 10}, {"1ms", "300us", 100 * unit.Microsecond, 111.11111111111111,
 			1000}} {
 		t.Run(x.target+" "+x.rtt, func(t *testing.T) {
-			c := config(t, "target", x.target, "max_rtt", x.rtt)
+			c := readConfig(t, "target", x.target, "max_rtt", x.rtt)
 			if c.Update != x.update || !near(c.Alpha, x.alpha) || !near(c.Beta, x.beta) {
 				t.Errorf("update %v, alpha %v, beta %v; want %v, %v, %v", c.Update, c.Alpha, c.Beta, x.update, x.alpha, x.beta)
 			}

@@ -22,8 +22,8 @@ const (
 	classic = 1
 )
 
-// Config is what all ports have in common.
-type Config struct {
+// config is what all ports have in common.
+type config struct {
 	Target, RTT, Update unit.Time
 	Alpha, Beta         float64 // per second; 0: of the times
 	Coupling            float64
@@ -33,7 +33,7 @@ type Config struct {
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "15ms", "delay that the classic queue is led to", "RFC 9332 Appendix A").Above("0s").
 		Max("10s")
 	p.Time(&c.RTT, "max_rtt", "100ms", "the longest round trip that is usual", "RFC 9332 Appendix A: RTT_max").
@@ -58,12 +58,12 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns a target of delay, by which it marks and drops.
-func (c *Config) Traits() dataplane.Traits {
+func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
 // derived fills in what follows from the times.
-func (c Config) derived() Config {
+func (c config) derived() config {
 	if c.Update == 0 {
 		c.Update = min(c.Target, c.RTT/3)
 	}
@@ -78,7 +78,7 @@ func (c Config) derived() Config {
 }
 
 // ramp is the first queue's own probability at a delay (laqm).
-func (c *Config) ramp(delay unit.Time) float64 {
+func (c *config) ramp(delay unit.Time) float64 {
 	switch {
 	case delay >= c.Threshold+c.Range:
 		return 1
@@ -96,7 +96,7 @@ type portState struct {
 }
 
 // update moves the base probability.
-func (s *portState) update(c *Config, delay float64) {
+func (s *portState) update(c *config, delay float64) {
 	s.base += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
 	s.base = min(max(s.base, 0), 1)
 	s.old = delay
@@ -112,9 +112,9 @@ func (s *portState) recur(q int, probability float64) bool {
 	return false
 }
 
-// Program couples the queues of ports.
-type Program struct {
-	config Config
+// program couples the queues of ports.
+type program struct {
+	config config
 	most   float64 // p_Cmax: probability from which on ECN is not believed
 	states []portState
 }
@@ -122,26 +122,26 @@ type Program struct {
 // Scheme is what an experiment names: queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "dualpi2", Doc: "a queue for scalable senders and one for others, with " +
-		"marks and drops that are coupled", Source: "RFC 9332 Appendix A"}, New)
+		"marks and drops that are coupled", Source: "RFC 9332 Appendix A"}, newProgram)
 }
 
-// New returns the program.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("dualpi2: it needs two queues a port, the first one for scalable senders, and a scheduler "+
 			"such as {deadline: {step: 50ms}}; there are %d (queues: 2)", max(site.Queues, 1))
 	}
-	return &Program{c.derived(), min(1/(c.Coupling*c.Coupling), 1), make([]portState, site.Ports)}, nil
+	return &program{c.derived(), min(1/(c.Coupling*c.Coupling), 1), make([]portState, site.Ports)}, nil
 }
 
 // Name is "dualpi2".
-func (d *Program) Name() string { return "dualpi2" }
+func (d *program) Name() string { return "dualpi2" }
 
 // Idle is true: ticks change only the program.
-func (d *Program) Idle() bool { return true }
+func (d *program) Idle() bool { return true }
 
 // Tick moves all probabilities, by the longest that a head of a port's queues waits.
-func (d *Program) Tick(env *dataplane.Env) unit.Time {
+func (d *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range d.states {
 		delay := unit.Time(0)
 		for q := range tm.QueueID(2) {
@@ -155,7 +155,7 @@ func (d *Program) Tick(env *dataplane.Env) unit.Time {
 }
 
 // Ingress chooses the queue.
-func (d *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if bits := p.TOS & packet.ECN; bits&1 == 1 || d.config.AnyECT && bits != packet.NotECT {
 		p.Meta.Class = low
 	} else {
@@ -165,7 +165,7 @@ func (d *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // Release drops or marks.
-func (d *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]
 	coupled, square := float64(c.Coupling*s.base), float64(s.base*s.base) // rounded, since recur adds them
@@ -194,7 +194,7 @@ func (d *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Footprint is the choice of the queue, the decision behind it, and the controller.
-func (d *Program) Footprint() dataplane.Footprint {
+func (d *program) Footprint() dataplane.Footprint {
 	n, f := len(d.states), dataplane.Bits(float64(0))
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "queue by ECN field", Gress: dataplane.InIngress, Tables: []dataplane.TableUse{{Name: "queue",

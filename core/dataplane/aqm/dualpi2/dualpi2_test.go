@@ -50,18 +50,18 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-func config(t testing.TB, given ...string) Config {
+func readConfig(t testing.TB, given ...string) config {
 	x, err := Scheme().Configure(given...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x.(*Config).derived()
+	return x.(*config).derived()
 }
 
 // RFC 9332 appendix A with its defaults: an update every 15 ms, alpha 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms
 // after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
 func TestUpdate(t *testing.T) {
-	c := config(t)
+	c := readConfig(t)
 	if c.Update != 15*ms || math.Abs(c.Alpha-0.15) > 1e-12 || math.Abs(c.Beta-3) > 1e-12 {
 		t.Errorf("%+v", c)
 	}
@@ -85,7 +85,7 @@ func TestRamp(t *testing.T) {
 	}{{"400us", 800 * unit.Microsecond, 0}, {"400us", ms, 0.5}, {"400us", 1200 * unit.Microsecond, 1}, {"0s",
 		799 * unit.Microsecond, 0}, {"0s", 800 * unit.Microsecond, 1}} {
 		t.Run(fmt.Sprint(x.span, " ", x.delay), func(t *testing.T) {
-			if c := config(t, "range", x.span); c.ramp(x.delay) != x.want {
+			if c := readConfig(t, "range", x.span); c.ramp(x.delay) != x.want {
 				t.Errorf("%v, want %v", c.ramp(x.delay), x.want)
 			}
 		})

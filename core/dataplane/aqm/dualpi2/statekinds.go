@@ -4,5 +4,5 @@ import "weir/core/state"
 
 // init registers the kinds of the fields of this package's state.
 func init() {
-	state.Describe(func(x *Program) state.Kinds { return state.Kinds{&x.config: state.Ignored} })
+	state.Describe(func(x *program) state.Kinds { return state.Kinds{&x.config: state.Ignored} })
 }

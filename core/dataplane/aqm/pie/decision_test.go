@@ -11,7 +11,7 @@ import (
 
 // judged is PIE in a state that is given when one packet comes, for which a drop has become certain (§5.4).
 type judged struct {
-	*Program
+	*program
 	given, left queueState
 	last        int64 // packet
 }
@@ -23,7 +23,7 @@ func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	s := &j.states[p.Meta.Out]
 	*s = j.given
 	s.active, s.gathered = true, 8.5
-	v := j.Program.Admit(env, p)
+	v := j.program.Admit(env, p)
 	j.left = *s
 	return v
 }
@@ -31,11 +31,11 @@ func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 // judge lets a packet come behind one that is being sent and some of 1500 bytes that wait.
 func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome string, left queueState) {
 	s := dataplanetest.Links(2, 12*unit.Mbps, 1)
-	program, ok := build(t, "mean_packet", "1500 B")(s.Site())[0].(*Program)
+	program, ok := build(t, "mean_packet", "1500 B")(s.Site())[0].(*program)
 	if !ok {
 		t.Fatal("PIE is another program")
 	}
-	j := &judged{Program: program, given: given, last: int64(waiting) + 1}
+	j := &judged{program: program, given: given, last: int64(waiting) + 1}
 	s.Programs = []dataplane.Program{j}
 	var script []dataplanetest.Arrival
 	for i := range waiting + 2 {

@@ -13,8 +13,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config is the controller.
-type Config struct {
+// config is the controller.
+type config struct {
 	Target, Update, MaxBurst unit.Time
 	Alpha, Beta              float64 // per second
 	ECN                      bool
@@ -27,7 +27,7 @@ type Config struct {
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "15ms", "delay that the queue is led to", "RFC 8033 §4.2: QDELAY_REF").Above("0s").
 		Max("10s")
 	p.Time(&c.Update, "update", "15ms", "how often the probability is moved", "RFC 8033 §4.2: T_UPDATE").Min("1us").
@@ -54,12 +54,12 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns that it marks and drops by delay. Suits checks the target.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true}
 }
 
 // Check warns of a target that does not fit ports, and of an update that the gain is not for.
-func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
+func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.Always(c.Target))...)
 	return append(all, dataplane.CheckUpdateInterval(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
 }
@@ -73,7 +73,7 @@ const (
 // Scheme is what an experiment names: switch: [forward, {pie: {target: 15ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pie", Doc: "drops or marks packets that come with a probability that " +
-		"leads the queue's delay to a target", Source: "RFC 8033"}, New)
+		"leads the queue's delay to a target", Source: "RFC 8033"}, newProgram)
 }
 
 // measured is how many bytes a measurement of the departure rate takes (RFC 8033 §5.2: DQ_THRESHOLD), and how much a
@@ -100,18 +100,18 @@ type queueState struct {
 	since  unit.Time // when it became so
 }
 
-// Program controls queues.
-type Program struct {
-	config Config
+// program controls queues.
+type program struct {
+	config config
 	states []queueState // by port and queue
 	queues int          // a port
 	random unit.Random
 }
 
-// New returns the program.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	queues := max(site.Queues, 1)
-	p := &Program{c, make([]queueState, site.Ports*queues), queues, site.Random("pie")}
+	p := &program{c, make([]queueState, site.Ports*queues), queues, site.Random("pie")}
 	for i := range p.states {
 		p.states[i].burst, p.states[i].active = c.MaxBurst.Seconds(), c.ActiveFrom == 0
 	}
@@ -119,13 +119,13 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "pie".
-func (e *Program) Name() string { return "pie" }
+func (e *program) Name() string { return "pie" }
 
 // Idle is true: ticks change only the program.
-func (e *Program) Idle() bool { return true }
+func (e *program) Idle() bool { return true }
 
 // Tick moves all probabilities.
-func (e *Program) Tick(env *dataplane.Env) unit.Time {
+func (e *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
 		s, port, q := &e.states[i], env.Port(packet.PortID(i/e.queues)), i%e.queues
 		if q >= port.Queues() { // another port has more
@@ -139,7 +139,7 @@ func (e *Program) Tick(env *dataplane.Env) unit.Time {
 }
 
 // delay is the queue's now (RFC 8033 §4.3).
-func (s *queueState) delay(c *Config, q *tm.Queue) float64 {
+func (s *queueState) delay(c *config, q *tm.Queue) float64 {
 	if c.Rate {
 		return float64(q.Bytes()) * s.period / measured
 	}
@@ -180,14 +180,14 @@ func (l Law) Next(probability, old, delay float64) float64 {
 }
 
 // update moves the probability, and lets the burst allowance run out (RFC 8033 §4.2, §4.4).
-func (s *queueState) update(c *Config, delay float64) {
+func (s *queueState) update(c *config, delay float64) {
 	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.Next(s.probability, s.old, delay)
 	s.old = delay
 	s.burst = max(0, s.burst-c.Update.Seconds())
 }
 
 // Admit drops or marks.
-func (e *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &e.config
 	s, q := &e.states[int(m.Out)*e.queues+int(m.Queue)], env.Port(m.Out).Queue(m.Queue)
 	if c.ActiveFrom > 0 && s.probability == 0 && s.old == 0 && q.Packets() == 0 { // idle for a while: §5.3
@@ -211,7 +211,7 @@ func (e *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // Book begins to control a queue that has become long (RFC 8033 §5.3).
-func (e *Program) Book(env *dataplane.Env, p *packet.Packet) {
+func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
 	if s.active || !filled(env.Port(m.Out), m.Queue, e.config.ActiveFrom) {
@@ -233,7 +233,7 @@ func filled(p *tm.Port, queue tm.QueueID, part float64) bool {
 }
 
 // OnDrop begins anew with what has been drawn in vain, when there is no room for a packet (RFC 8033 §5.4).
-func (e *Program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+func (e *program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	switch m := &p.Meta; why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit:
 		if i := int(m.Out)*e.queues + int(m.Queue); i < len(e.states) {
@@ -243,7 +243,7 @@ func (e *Program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reaso
 }
 
 // hits draws. What has been drawn in vain adds up (RFC 8033 §5.4): below 0.85 no packet goes, from 8.5 on one does.
-func (s *queueState) hits(c *Config, random unit.Random) bool {
+func (s *queueState) hits(c *config, random unit.Random) bool {
 	if c.Spread {
 		if s.probability == 0 {
 			s.gathered = 0
@@ -264,7 +264,7 @@ func (s *queueState) hits(c *Config, random unit.Random) bool {
 }
 
 // Release measures the delay, or the rate of departures (RFC 8033 §5.2).
-func (e *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (e *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, now := &p.Meta, env.Now()
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
 	if !e.config.Rate {
@@ -289,7 +289,7 @@ func (e *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Footprint is the draw at ingress, the measurement behind the queue, and the controller.
-func (e *Program) Footprint() dataplane.Footprint {
+func (e *program) Footprint() dataplane.Footprint {
 	n, f := len(e.states), dataplane.Bits(float64(0))
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "draw", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{{Name: "probability, burst, gathered",

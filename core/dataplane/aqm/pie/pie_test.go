@@ -95,11 +95,11 @@ func TestFilled(t *testing.T) {
 // 1.25·0.005 = 0.0075, by the probability divided by 2048 … 2; from 10 % on it is whole, and at most 2 %. Two updates
 // without delay take 2 %.
 func TestUpdate(t *testing.T) {
-	var c Config
+	var c config
 	if x, err := Scheme().Configure(); err != nil {
 		t.Fatal(err)
 	} else {
-		c = *x.(*Config)
+		c = *x.(*config)
 	}
 	for _, x := range []struct{ probability, old, delay, want float64 }{
 		{0, 0.020, 0.025, 0.0075 / 2048}, {0.000005, 0.020, 0.025, 0.000005 + 0.0075/512},
@@ -123,7 +123,7 @@ func TestUpdate(t *testing.T) {
 func TestSpread(t *testing.T) {
 	never := unit.NewRandom(1, "x") // whose first numbers are above 10 %
 	s := queueState{probability: 0.1}
-	c := Config{Spread: true}
+	c := config{Spread: true}
 	for k := 1; k <= 8; k++ {
 		if s.hits(&c, never) {
 			t.Fatalf("packet %d goes", k)

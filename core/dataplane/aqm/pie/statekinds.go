@@ -7,5 +7,5 @@ func init() {
 	state.Describe(func(x *queueState) state.Kinds {
 		return state.Kinds{&x.start: state.Instant, &x.since: state.Instant}
 	})
-	state.Describe(func(x *Program) state.Kinds { return state.Kinds{&x.config: state.Ignored} })
+	state.Describe(func(x *program) state.Kinds { return state.Kinds{&x.config: state.Ignored} })
 }

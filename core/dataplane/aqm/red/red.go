@@ -14,8 +14,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what all ports have in common.
-type Config struct {
+// config is what all ports have in common.
+type config struct {
 	Target     unit.Time
 	Min, Max   unit.Length // none: of Target
 	Pmax       float64
@@ -27,7 +27,7 @@ type Config struct {
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "5ms", "delay around which the average is to be: min is half of it, or 5 packets if "+
 		"these are more", "Adaptive RED: delay_target").Above("0s").Max("10s")
 	p.Length(&c.Min, "min", "0 packets", "average up to which nothing is dropped; 0 packets: of the target",
@@ -54,12 +54,12 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // bytes is a length in bytes.
-func (c *Config) bytes(l unit.Length) float64 {
+func (c *config) bytes(l unit.Length) float64 {
 	return float64(l.Bytes) + float64(float64(l.Packets)*float64(c.MeanPacket))
 }
 
 // Traits returns that it marks and drops from the lower threshold on.
-func (c *Config) Traits() dataplane.Traits {
+func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{DropsEarly: true, MarksFrom: func(rate unit.Rate) unit.Bytes {
 		x := c.at(unit.LinkRate{Bits: rate})
 		return unit.Bytes(x.min)
@@ -67,7 +67,7 @@ func (c *Config) Traits() dataplane.Traits {
 }
 
 // Check warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
-func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
+func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	param := "min"
 	if c.Min == (unit.Length{}) {
 		param, all = "target", s.BelowFrame("target", c.Target)
@@ -83,7 +83,7 @@ type curve struct {
 	service          float64 // of a usual packet, in seconds; 0: not known
 }
 
-func (c *Config) at(rate unit.LinkRate) (x curve) {
+func (c *config) at(rate unit.LinkRate) (x curve) {
 	mean := float64(c.MeanPacket)
 	second := dataplane.Carries(rate, unit.Second) // bytes, or packets where the rate is in packets/s
 	if rate.Packets > 0 {
@@ -108,7 +108,7 @@ func (c *Config) at(rate unit.LinkRate) (x curve) {
 }
 
 // probability is p_b of figure 2, gentle beyond max; from 1 on every packet goes.
-func (c *Config) probability(x *curve, average float64) float64 {
+func (c *config) probability(x *curve, average float64) float64 {
 	switch {
 	case average < x.min:
 		return 0
@@ -129,7 +129,7 @@ type queueState struct {
 
 // Program watches queues.
 type Program struct {
-	config Config
+	config config
 	curves []curve      // by port
 	states []queueState // by port and queue
 	queues int          // a port
@@ -139,11 +139,11 @@ type Program struct {
 // Scheme is what an experiment names: switch: [forward, {red: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "red", Doc: "drops or marks packets that come with a probability that " +
-		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, New)
+		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, newProgram)
 }
 
-// New returns the program.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program.
+func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	r := &Program{config: c, queues: max(site.Queues, 1), random: site.Random("red")}
 	for i := range site.Ports {
 		var rate unit.LinkRate

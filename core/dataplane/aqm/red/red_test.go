@@ -45,12 +45,12 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-func config(t testing.TB, given ...string) *Config {
+func readConfig(t testing.TB, given ...string) *config {
 	x, err := Scheme().Configure(given...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x.(*Config)
+	return x.(*config)
 }
 
 // Between min and max linear up to max_p; gentle from there to 1 at twice max, or 1 at once (RED figure 2, Adaptive
@@ -63,7 +63,7 @@ func TestProbability(t *testing.T) {
 	}{{"true", 4999, 0}, {"true", 5000, 0}, {"true", 10000, 0.05}, {"true", 15000, 0.1}, {"true", 22500, 0.55},
 		{"true", 30000, 1}, {"false", 10000, 0.05}, {"false", 15000, 1}} {
 		t.Run(fmt.Sprint(k.gentle, " ", k.average), func(t *testing.T) {
-			if got := config(t, "gentle", k.gentle).probability(&x, k.average); math.Abs(got-k.want) > 1e-12 {
+			if got := readConfig(t, "gentle", k.gentle).probability(&x, k.average); math.Abs(got-k.want) > 1e-12 {
 				t.Errorf("%v, want %v", got, k.want)
 			}
 		})
@@ -73,7 +73,7 @@ func TestProbability(t *testing.T) {
 // Adaptive RED by hand, with packets of 1250 bytes: at 10 Mb/s 1000 are sent in a second, so that w_q is 1 − e^−0.001
 // = 0.0009995; 5 ms are 6250 B, of which half is less than 5 packets. At 1 Gb/s min is half of 625 kB.
 func TestByRate(t *testing.T) {
-	c := config(t, "mean_packet", "1250 B")
+	c := readConfig(t, "mean_packet", "1250 B")
 	for _, k := range []struct {
 		rate             unit.Rate
 		min, max, weight float64
@@ -121,7 +121,7 @@ func TestByBytes(t *testing.T) {
 		{0.2, 9, 750, true}, {0.2, 2, 1500, false}, {0.2, 2, 3000, false}, // 0.2 / 0.6 = 0.33, and not 0.4 / 0.2
 		{1, 0, 64, true}, {0.99, 0, 64, false}} {
 		t.Run(fmt.Sprint(x.pb, " ", x.count, " ", x.size), func(t *testing.T) {
-			r := &Program{config: *config(t, "by_bytes", "true", "mean_packet", "1500 B"),
+			r := &Program{config: *readConfig(t, "by_bytes", "true", "mean_packet", "1500 B"),
 				random: (&dataplanetest.Weyl{}).Random()}
 			if got := r.hits(x.pb, x.count, x.size); got != x.want {
 				t.Errorf("%t, want %t", got, x.want)

@@ -41,8 +41,8 @@ const (
 // Unreachable is the FB_Metric of a path whose last link is down.
 const Unreachable = 0xff
 
-// Config are CONGA's parameters.
-type Config struct {
+// config are CONGA's parameters.
+type config struct {
 	Gap    unit.Time // T_fl, that ends a flowlet; 0: derived
 	Cells  int       // of the flowlet table
 	Tau    unit.Time // time constant of the DRE; 0: derived
@@ -59,7 +59,7 @@ var (
 )
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
@@ -79,7 +79,7 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // settle sets the times that are 0. A stated period bounds a derived tau from below.
-func (c *Config) settle(site *dataplane.Site) {
+func (c *config) settle(site *dataplane.Site) {
 	derivedGap.SetDefault(&c.Gap, site)
 	derivedAge.SetDefault(&c.Age, site)
 	if c.Tau == 0 {
@@ -92,19 +92,19 @@ func (c *Config) settle(site *dataplane.Site) {
 }
 
 // Traits returns that it selects a path for each flowlet.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }
 
 // Scheme is what an experiment names: switch: [conga].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves " +
-		"tell each other; leaf-spine networks; hop limit", Source: "CONGA (Alizadeh et al., SIGCOMM 2014)"}, New)
+		"tell each other; leaf-spine networks; hop limit", Source: "CONGA (Alizadeh et al., SIGCOMM 2014)"}, newProgram)
 }
 
-// Program is CONGA at a leaf or at a spine.
-type Program struct {
-	config   Config
+// program is CONGA at a leaf or at a spine.
+type program struct {
+	config   config
 	place    *dataplane.TreePosition
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
@@ -166,9 +166,9 @@ type estimator struct {
 	level uint8 // of X
 }
 
-// New returns the program for a leaf or spine; the error says why the network is no
+// newProgram returns the program for a leaf or spine; the error says why the network is no
 // leaf-spine one.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("conga: the network is not known")
 	}
@@ -183,7 +183,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	}
 	c.settle(site)
 	r := site.Random("conga")
-	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site),
+	g := &program{config: c, place: place, paths: dataplane.NewPathSet(site),
 		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), random: r,
 		seed:  uint32(r.Uint64()),
 		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf,
@@ -209,7 +209,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "conga".
-func (g *Program) Name() string { return "conga" }
+func (g *program) Name() string { return "conga" }
 
 // byAbove returns the numbers of the uplinks in the order of the switches above.
 func byAbove(place *dataplane.TreePosition) []int {
@@ -221,20 +221,20 @@ func byAbove(place *dataplane.TreePosition) []int {
 	return order
 }
 
-func (g *Program) setRate(e *estimator, r unit.LinkRate) {
+func (g *program) setRate(e *estimator, r unit.LinkRate) {
 	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
 }
 
 // level returns a port's congestion, in 2^Q equal steps up to its rate (§3.2), after applying the periods
 // of T_dre that have passed.
-func (g *Program) level(e *estimator, now unit.Time) uint8 {
+func (g *program) level(e *estimator, now unit.Time) uint8 {
 	if now-e.last >= g.config.Period {
 		g.decrement(e, now)
 	}
 	return e.level
 }
 
-func (g *Program) decrement(e *estimator, now unit.Time) {
+func (g *program) decrement(e *estimator, now unit.Time) {
 	n := unit.Time(1)
 	if past := now - e.last; past >= 2*g.config.Period {
 		n = past / g.config.Period
@@ -248,7 +248,7 @@ func (g *Program) decrement(e *estimator, now unit.Time) {
 	g.quantise(e)
 }
 
-func (g *Program) quantise(e *estimator) {
+func (g *program) quantise(e *estimator) {
 	if x := e.x * e.scale; x < g.most {
 		e.level = uint8(x)
 	} else {
@@ -257,7 +257,7 @@ func (g *Program) quantise(e *estimator) {
 }
 
 // Ingress learns from the other leaf's feedback, and chooses the port.
-func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := g.paths.To(p)
 	if v != dataplane.Accept {
@@ -295,7 +295,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // reaches reports whether an uplink is up and, as far as a leaf has fed back, leads there.
-func (g *Program) reaches(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
+func (g *program) reaches(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
 	k := g.uplink[port]
 	if k == noFeedback || env.Port(port).Down() {
 		return false
@@ -321,7 +321,7 @@ func (t *metric) aged(now, age unit.Time) uint8 {
 
 // chooseUplink is §3.5: it takes the uplink with the least maximum of local and remote congestion; among
 // several, the flow's last one, or one at random.
-func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
+func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
 	to := g.to[leaf*len(g.port):][:len(g.port)]
@@ -355,7 +355,7 @@ func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 
 // learn processes a packet from another leaf: the congestion of its path, and that leaf's feedback about
 // the paths to it.
-func (g *Program) learn(now unit.Time, p *packet.Packet) {
+func (g *program) learn(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
 		return
@@ -375,7 +375,7 @@ func (g *Program) learn(now unit.Time, p *packet.Packet) {
 
 // piggyback puts one value for the paths from a leaf into a packet that goes there: round robin, those
 // that have changed since they were fed back first (§3.3).
-func (g *Program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
+func (g *program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t, n := &g.turns[leaf], len(g.port)
 	from := g.from[leaf*n:][:n]
 	k, changed := t.next()
@@ -404,7 +404,7 @@ func (g *Program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 }
 
 // Egress counts the packet, and raises its congestion to that of its link.
-func (g *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (g *program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	e := &g.rates[p.Meta.Out]
 	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it
 		g.setRate(e, r)

@@ -5,7 +5,7 @@ import "weir/core/dataplane"
 // Footprint is that of this implementation of CONGA, in the order in which a packet meets it. CONGA's own
 // switch (§4) is a special ASIC, which compares all uplinks at once and whose estimators ingress and
 // egress share.
-func (g *Program) Footprint() dataplane.Footprint {
+func (g *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var m metric
 	var e estimator

@@ -11,21 +11,21 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the d and m of DRILL(d, m).
-type Config struct {
+// config are the d and m of DRILL(d, m).
+type config struct {
 	Draws, Memory int
 	Failover      unit.Time
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Int(&c.Draws, "d", "2", "queues drawn", "DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
 	p.Int(&c.Memory, "m", "1", "queues remembered", "DRILL §3.2").Min("0").Max("64")
 	dataplane.BindFailover(p, &c.Failover)
 }
 
-// Program spreads packets.
-type Program struct {
+// program spreads packets.
+type program struct {
 	paths  dataplane.PathSet
 	draws  int
 	memory int
@@ -35,7 +35,7 @@ type Program struct {
 }
 
 // Traits returns that it selects a path for each packet.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }
 
@@ -43,17 +43,17 @@ func (*Config) Traits() dataplane.Traits {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and " +
 		"the last best, among equal paths; hop limit", Source: "DRILL (Ghorbani et al., SIGCOMM 2017)"},
-		func(site *dataplane.Site, c Config) (*Program, error) {
-			return &Program{paths: dataplane.NewPathSet(site), draws: c.Draws, memory: c.Memory,
+		func(site *dataplane.Site, c config) (*program, error) {
+			return &program{paths: dataplane.NewPathSet(site), draws: c.Draws, memory: c.Memory,
 				random: site.Random("drill"), Failover: dataplane.NewFailover(site, c.Failover)}, nil
 		})
 }
 
 // Name is "drill".
-func (d *Program) Name() string { return "drill" }
+func (d *program) Name() string { return "drill" }
 
 // Ingress chooses the port of a packet.
-func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, set, v := d.paths.To(p)
 	if v != dataplane.Accept {
@@ -93,10 +93,10 @@ func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-func (d *Program) draw(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
+func (d *program) draw(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
 
 // remembered returns the memory of a set of ports, which is made once.
-func (d *Program) remembered(ports []packet.PortID, set int) []packet.PortID {
+func (d *program) remembered(ports []packet.PortID, set int) []packet.PortID {
 	for set >= len(d.best) {
 		d.best = append(d.best, nil)
 	}

@@ -4,7 +4,7 @@ import "weir/core/dataplane"
 
 // Footprint is one lookup, and a comparison of queues: d drawn ones and the m that were best,
 // which the set of paths remembers. It has a memory from its first packet on.
-func (d *Program) Footprint() dataplane.Footprint {
+func (d *program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{d.paths.Stage()}}
 	if d.paths.Most() < 2 {
 		return f

@@ -25,7 +25,7 @@ const (
 var words = []string{"dst", "src", "proto", "sport", "dport"}
 
 // fields reads the list of fields.
-func (c *Config) fields() (out []field, err error) {
+func (c *config) fields() (out []field, err error) {
 	for _, w := range strings.Fields(strings.ReplaceAll(c.Fields, ",", " ")) {
 		i := slices.Index(words, w)
 		switch {

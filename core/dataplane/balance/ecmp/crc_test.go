@@ -61,7 +61,7 @@ func TestPolarised(t *testing.T) {
 	}
 	plain := func(*packet.Packet, int) {}
 	crc := func(fields string) *Program {
-		c := Config{CRC16: true, Fields: fields}
+		c := config{CRC16: true, Fields: fields}
 		x, err := c.fields()
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestPolarised(t *testing.T) {
 		}
 		return e
 	}
-	all := crc(scheme.Defaults[Config]().Fields)
+	all := crc(scheme.Defaults[config]().Fields)
 	if n := used(all, plain); n != 1 {
 		t.Errorf("CRC-16: flows take %d ports", n)
 	}
@@ -94,7 +94,7 @@ func TestPolarised(t *testing.T) {
 func TestFields(t *testing.T) {
 	for text, want := range map[string]string{"dst, ttl": `"ttl" is no field`, "dst dst": "twice", "": "no field"} {
 		t.Run(text, func(t *testing.T) {
-			if err := scheme.Validate(&Config{Fields: text}); err == nil || !strings.Contains(err.Error(), want) {
+			if err := scheme.Validate(&config{Fields: text}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v", err)
 			}
 		})

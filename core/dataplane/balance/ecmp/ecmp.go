@@ -25,8 +25,8 @@ type Program struct {
 	*dataplane.Failover
 }
 
-// Config says what is hashed, and how.
-type Config struct {
+// config says what is hashed, and how.
+type config struct {
 	CRC16  bool
 	Fields string // of the CRC-16, in their order
 
@@ -34,7 +34,7 @@ type Config struct {
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Either(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
 		"mixed: every bit of the 5-tuple reaches every bit, with a seed a switch; crc16: CRC-16 of the fields, modulo the "+
 			"number of ports, the same at every switch", "ours; BMv2: action_selector(HashAlgorithm.crc16, …)")
@@ -48,7 +48,7 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns that it selects a path for each flow.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }
 
@@ -56,7 +56,7 @@ func (*Config) Traits() dataplane.Traits {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
 		Source: "RFC 2992; HPCC simulator: a seed a switch"},
-		func(site *dataplane.Site, c Config) (*Program, error) {
+		func(site *dataplane.Site, c config) (*Program, error) {
 			e := New(site, uint32(site.Random("ecmp").Uint64()))
 			e.Failover = dataplane.NewFailover(site, c.Failover)
 			if !c.CRC16 {

@@ -3,7 +3,7 @@ package letflow
 import "weir/core/dataplane"
 
 // Footprint is one lookup and the flowlet table.
-func (l *Program) Footprint() dataplane.Footprint {
+func (l *program) Footprint() dataplane.Footprint {
 	gap, port := l.flowlets.Stages()
 	return dataplane.Footprint{Stages: append([]dataplane.Stage{l.paths.Stage(), gap, port}, l.Failover.Stages()...)}
 }

@@ -13,8 +13,8 @@ import (
 	"weir/core/unit"
 )
 
-// Program spreads flowlets.
-type Program struct {
+// program spreads flowlets.
+type program struct {
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
 	seed     uint32
@@ -22,8 +22,8 @@ type Program struct {
 	*dataplane.Failover
 }
 
-// Config are LetFlow's parameters.
-type Config struct {
+// config are LetFlow's parameters.
+type config struct {
 	Gap   unit.Time // that ends a flowlet; 0: derived
 	Cells int       // of the flowlet table
 
@@ -34,7 +34,7 @@ type Config struct {
 var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "LetFlow §5").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
@@ -42,7 +42,7 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns that it selects a path for each flowlet.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }
 
@@ -50,23 +50,23 @@ func (*Config) Traits() dataplane.Traits {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
 		Source: "LetFlow (Vanini et al., NSDI 2017)"},
-		func(site *dataplane.Site, c Config) (*Program, error) { return New(site, c), nil })
+		func(site *dataplane.Site, c config) (*program, error) { return newProgram(site, c), nil })
 }
 
-// New returns the program of a switch.
-func New(site *dataplane.Site, c Config) *Program {
+// newProgram returns the program of a switch.
+func newProgram(site *dataplane.Site, c config) *program {
 	derivedGap.SetDefault(&c.Gap, site)
 	r := site.Random("letflow")
-	return &Program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r,
+	return &program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r,
 		dataplane.NewFailover(site, c.Failover)}
 }
 
 // Name is "letflow".
-func (l *Program) Name() string { return "letflow" }
+func (l *program) Name() string { return "letflow" }
 
 // Ingress chooses the port of a flowlet when it begins. A flowlet also ends if its port does not lead to
 // the destination, because another flow shares the cell, or if it is left out.
-func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := l.paths.To(p)
 	if v != dataplane.Accept {
@@ -88,7 +88,7 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Normalize forgets flowlets that have ended (dataplane.Normalizer).
-func (l *Program) Normalize(now unit.Time) { l.flowlets.Normalize(now) }
+func (l *program) Normalize(now unit.Time) { l.flowlets.Normalize(now) }
 
 func leads(ports []packet.PortID, port packet.PortID) bool {
 	for _, x := range ports {

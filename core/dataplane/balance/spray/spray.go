@@ -12,21 +12,21 @@ import (
 	"weir/core/unit"
 )
 
-// How the port of a packet is chosen: values of Config.Order.
+// How the port of a packet is chosen: values of config.Order.
 const (
 	Permutation = "permutation" // each port once in a random order, then in another one
 	RoundRobin  = "round_robin" // in one order, from a random port on
 	Random      = "random"      // each time anew
 )
 
-// Config is the order of the ports.
-type Config struct {
+// config is the order of the ports.
+type config struct {
 	Order    string
 	Failover unit.Time
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Order, "order", Permutation,
 		"each port once in a random order, then in another one; in turn; or drawn for each packet",
 		"NDP §3.1.1: permutations").Words(Permutation, RoundRobin, Random)
@@ -50,7 +50,7 @@ type turn struct {
 }
 
 // Traits returns that it selects a path for each packet.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }
 
@@ -58,7 +58,7 @@ func (*Config) Traits() dataplane.Traits {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
 		Source: "Packet spraying (Dixit et al., INFOCOM 2013); NDP (SIGCOMM 2017) §3.1.1"},
-		func(site *dataplane.Site, c Config) (*Program, error) {
+		func(site *dataplane.Site, c config) (*Program, error) {
 			s := New(site, c.Order)
 			s.Failover = dataplane.NewFailover(site, c.Failover)
 			return s, nil

@@ -109,7 +109,7 @@ func TestHopLimitAndRoutes(t *testing.T) {
 }
 
 func TestScheme(t *testing.T) {
-	if scheme.Validate(&Config{Order: "lowest"}) == nil {
+	if scheme.Validate(&config{Order: "lowest"}) == nil {
 		t.Error("an unknown order is taken")
 	}
 	p, err := dataplanetest.Make(Scheme(), site(2))

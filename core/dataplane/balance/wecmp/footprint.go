@@ -4,7 +4,7 @@ import "weir/core/dataplane"
 
 // Footprint is one lookup, and a weighted draw: here a walk over the paths of a group. WCMP (§3.1) instead
 // repeats members of a group according to their weights, which takes more entries but no loop.
-func (w *Program) Footprint() dataplane.Footprint {
+func (w *program) Footprint() dataplane.Footprint {
 	s := w.paths.Stage()
 	most := w.paths.Most()
 	f := dataplane.Footprint{Stages: []dataplane.Stage{s}}

@@ -13,16 +13,16 @@ import (
 	"weir/core/unit"
 )
 
-// Program spreads flows by weights.
-type Program struct {
+// program spreads flows by weights.
+type program struct {
 	paths  dataplane.PathSet
 	seed   uint32
 	weight []uint64 // by port
 	*dataplane.Failover
 }
 
-// Config are the weights of ports.
-type Config struct {
+// config are the weights of ports.
+type config struct {
 	// Weights are by number of the port, 1 where others are given; without any, the ports' rates.
 	Weights []scheme.Pair[int, int]
 
@@ -30,7 +30,7 @@ type Config struct {
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, portOf, scheme.Ints, "weights",
 		"weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
 		"WCMP §3.1: capacities").Min("0").Max("1000")
@@ -46,7 +46,7 @@ func portOf(s string) (int, error) {
 }
 
 // Traits returns that it selects a path for each flow.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }
 
@@ -54,12 +54,12 @@ func (*Config) Traits() dataplane.Traits {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "wecmp",
 		Doc:    "equal-cost multipath by the flow's hash, weighted; hop limit",
-		Source: "WCMP (Zhou et al., EuroSys 2014)"}, New)
+		Source: "WCMP (Zhou et al., EuroSys 2014)"}, newProgram)
 }
 
-// New returns the program of a switch, which must have the ports that have weights.
-func New(site *dataplane.Site, c Config) (*Program, error) {
-	w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
+// newProgram returns the program of a switch, which must have the ports that have weights.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
+	w := &program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
 		weight: make([]uint64, site.Ports), Failover: dataplane.NewFailover(site, c.Failover)}
 	for i := range w.weight {
 		w.weight[i] = 1
@@ -79,10 +79,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "wecmp".
-func (w *Program) Name() string { return "wecmp" }
+func (w *program) Name() string { return "wecmp" }
 
 // Ingress chooses among the destination's paths; with all weights 0 the first.
-func (w *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.To(p)
 	if v != dataplane.Accept {
 		return v
@@ -99,7 +99,7 @@ func (w *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // draw chooses the port of a hash by the weights of ports.
-func (w *Program) draw(ports []packet.PortID, hash uint32) packet.PortID {
+func (w *program) draw(ports []packet.PortID, hash uint32) packet.PortID {
 	sum := uint64(0)
 	for _, x := range ports {
 		sum += w.weight[x]

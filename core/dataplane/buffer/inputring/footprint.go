@@ -4,7 +4,7 @@ import "weir/core/dataplane"
 
 // Footprint is what a pipeline would need to do the same: what waits by ring, and when the packet that is being read
 // will have been. BMv2 loses packets before its pipeline, which takes no part in it.
-func (r *Program) Footprint() dataplane.Footprint {
+func (r *program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{
 		Name: "input", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{

@@ -16,8 +16,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config is how fast a switch reads, and how much waits meanwhile.
-type Config struct {
+// config is how fast a switch reads, and how much waits meanwhile.
+type config struct {
 	Capacity unit.LinkRate // in packets/s, of all ports together
 	Ring     int           // packets that wait, without the one that is being read
 	Own      bool          // each port has a ring, and they are read in turn
@@ -25,10 +25,10 @@ type Config struct {
 }
 
 // Traits returns that it drops packets, whatever the queues are.
-func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.LinkRate(&c.Capacity, "capacity", "", "packets that the switch reads per second, of all ports together",
 		"P4-ABC §6.1.3: there is one, how large is not said").Required().Min("1pps")
 	p.Packets(&c.Ring, "ring", "32 packets", "that wait to be read, without the one that is being read",
@@ -49,12 +49,12 @@ func (c *Config) Params(p *scheme.Params) {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "input",
 		Doc:    "reads so many packets per second, loses what finds its ring full",
-		Source: "P4-ABC §6.1.3"}, New)
+		Source: "P4-ABC §6.1.3"}, newProgram)
 }
 
-// Program is the switch's input. Its state is what would wait: as many packets as have come in and not been read.
-type Program struct {
-	config  Config
+// program is the switch's input. Its state is what would wait: as many packets as have come in and not been read.
+type program struct {
+	config  config
 	random  unit.Random
 	time    unit.Serialiser
 	waiting []int     // by ring
@@ -63,21 +63,21 @@ type Program struct {
 	free    unit.Time // when the packet that is being read will have been
 }
 
-// New returns the program.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	rings := 1
 	if c.Own {
 		rings = max(site.Ports, 1)
 	}
-	return &Program{config: c, random: site.Random("input"), time: unit.NewSerialiser(c.Capacity),
+	return &program{config: c, random: site.Random("input"), time: unit.NewSerialiser(c.Capacity),
 		waiting: make([]int, rings)}, nil
 }
 
 // Name is "input".
-func (r *Program) Name() string { return "input" }
+func (r *program) Name() string { return "input" }
 
 // Ingress loses the packet if its ring is full. What the switch has made itself did not come in.
-func (r *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (r *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.In == packet.NoPort || r.take(env.Now(), int(p.Meta.In)) {
 		return dataplane.Accept
 	}
@@ -86,7 +86,7 @@ func (r *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 
 // take reports whether a packet that comes in at a port is read at once, or has room to wait. A packet that was
 // read by now has left its ring: departures come before arrivals of the same instant.
-func (r *Program) take(now unit.Time, in int) bool {
+func (r *program) take(now unit.Time, in int) bool {
 	for r.all > 0 && r.free <= now {
 		r.waiting[r.next()]--
 		r.all--
@@ -111,7 +111,7 @@ func (r *Program) take(now unit.Time, in int) bool {
 
 // next moves on to the ring that is read next: the first one after the last that is not empty, as BMv2's loop over
 // its ports takes one packet of each that has any.
-func (r *Program) next() int {
+func (r *program) next() int {
 	for {
 		if r.last++; r.last >= len(r.waiting) {
 			r.last = 0
@@ -123,7 +123,7 @@ func (r *Program) next() int {
 }
 
 // reading is how long the next packet takes.
-func (r *Program) reading(continues bool) unit.Time {
+func (r *program) reading(continues bool) unit.Time {
 	t := r.time.Next(0, continues)
 	if j := r.config.Jitter; j > 0 {
 		t += unit.Time(float64(t) * j * (float64(2*r.random.Float64()) - 1))

@@ -13,18 +13,18 @@ import (
 
 const us = unit.Microsecond
 
-func program(t testing.TB, given ...string) *Program {
+func makeProgram(t testing.TB, given ...string) *program {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 3)}
 	p, err := dataplanetest.Make(Scheme(), s.Site(), given...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*Program)
+	return p.(*program)
 }
 
 // arrivals lets packets in, one each gap, and returns which were taken: y or n.
-func arrivals(r *Program, from, gap unit.Time, ports ...int) string {
+func arrivals(r *program, from, gap unit.Time, ports ...int) string {
 	var b strings.Builder
 	for i, in := range ports {
 		b.WriteByte("ny"[map[bool]int{true: 1}[r.take(from+unit.Time(i)*gap, in)]])
@@ -53,13 +53,13 @@ func TestByHand(t *testing.T) {
 		{"a little faster", "yyyyyyyyyyynyyy", 80 * us, 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := arrivals(program(t, "capacity", "10kpps", "ring", "2 packets"), 0, c.gap, zeros[:c.n]...); got != c.want {
+			if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "2 packets"), 0, c.gap, zeros[:c.n]...); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
 	// Without a ring a packet is taken only while nothing is read.
-	if got := arrivals(program(t, "capacity", "10kpps", "ring", "0 packets"), 0, 60*us, zeros[:6]...); got != "ynynyn" {
+	if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "0 packets"), 0, 60*us, zeros[:6]...); got != "ynynyn" {
 		t.Errorf("no ring: %s", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestLongRun(t *testing.T) {
 			for _, ring := range []int{1, 32, 1000} {
 				for _, jitter := range []string{"0%", "50%"} {
 					t.Run(fmt.Sprintf("%dpps/%g/%d/%s", capacity, load, ring, jitter), func(t *testing.T) {
-						r := program(t, "capacity", fmt.Sprintf("%dpps", capacity), "ring", fmt.Sprintf("%d packets", ring),
+						r := makeProgram(t, "capacity", fmt.Sprintf("%dpps", capacity), "ring", fmt.Sprintf("%d packets", ring),
 							"jitter", jitter)
 						const n = 200_000
 						taken := 0
@@ -103,7 +103,7 @@ func TestLongRun(t *testing.T) {
 // only from the port that sends more than its turn.
 func TestRings(t *testing.T) {
 	lost := func(rings string) (heavy, light float64) {
-		r := program(t, "capacity", "10kpps", "ring", "8 packets", "rings", rings)
+		r := makeProgram(t, "capacity", "10kpps", "ring", "8 packets", "rings", rings)
 		var sent, gone [2]int
 		next := [2]unit.Time{0, 37 * us}
 		gap := [2]unit.Time{90 * us, 333 * us} // 11,111/s and 3003/s
@@ -129,7 +129,7 @@ func TestRings(t *testing.T) {
 	}
 	// By hand: port 0 has four at once, of which one is read and three wait, and a fifth is lost; port 2 has two. Then
 	// one goes each 100 us, of 2, 0, 2, 0.
-	r := program(t, "capacity", "10kpps", "ring", "3 packets", "rings", "port")
+	r := makeProgram(t, "capacity", "10kpps", "ring", "3 packets", "rings", "port")
 	arrivals(r, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 	for i, want := range []string{"[3 0 1]", "[2 0 1]", "[2 0 0]", "[1 0 0]"} {
 		r.take(unit.Time(i+1)*100*us, 1) // a packet of port 1 that comes now, and is taken away again
@@ -156,7 +156,7 @@ func TestVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := a.Program.(*Program)
+	r := a.Program.(*program)
 	var env dataplane.Env
 	for i, want := range []dataplane.Verdict{dataplane.Accept, dataplane.Accept, dataplane.Drop(dataplane.InputLoss)} {
 		if got := r.Ingress(&env, &packet.Packet{}); got != want {
@@ -171,7 +171,7 @@ func TestVerdicts(t *testing.T) {
 
 // No packet costs memory.
 func TestAllocations(t *testing.T) {
-	r := program(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
+	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() { now += 70 * us; r.take(now, 1) }); n > 0 {
 		t.Errorf("%g allocations a packet", n)

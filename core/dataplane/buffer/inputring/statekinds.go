@@ -4,7 +4,7 @@ import "weir/core/state"
 
 // init registers the kinds of the fields of this package's state.
 func init() {
-	state.Describe(func(x *Program) state.Kinds {
+	state.Describe(func(x *program) state.Kinds {
 		return state.Kinds{&x.config: state.Ignored, &x.free: state.Instant}
 	})
 }

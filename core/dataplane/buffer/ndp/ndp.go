@@ -12,8 +12,8 @@ import (
 
 // Queues of a port, by number: headers and control packets; data.
 const (
-	Headers tm.QueueID = 0
-	Data    tm.QueueID = 1
+	headers tm.QueueID = 0
+	data    tm.QueueID = 1
 )
 
 // Config are the parameters of the program.
@@ -96,10 +96,6 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name is "ndp".
 func (n *Program) Name() string { return "ndp" }
 
-// Trimmed and Returned are how many packets were trimmed, and of these sent back.
-func (n *Program) Trimmed() uint64  { return n.trimmed }
-func (n *Program) Returned() uint64 { return n.returned }
-
 // mostHeader is the largest Size of a packet without payload: headers of IPv6 and of a transport, and
 // MostExtensions.
 const mostHeader = 256
@@ -113,9 +109,9 @@ func header(p *packet.Packet) bool {
 // Ingress gives the packet the class of its queue: headers, acknowledgements and pulls go
 // before data (NDP §3.1, §3.2).
 func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	p.Meta.Class = Data
+	p.Meta.Class = data
 	if p.Kind != packet.Data || header(p) {
-		p.Meta.Class = Headers
+		p.Meta.Class = headers
 	}
 	return dataplane.Accept
 }
@@ -125,20 +121,20 @@ func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)
-	if m.Queue == Headers {
-		if port.Queue(Headers).Bytes()+unit.Bytes(p.Size) <= n.config.Headers && port.Fits(Headers, p.Size) == tm.Fits {
+	if m.Queue == headers {
+		if port.Queue(headers).Bytes()+unit.Bytes(p.Size) <= n.config.Headers && port.Fits(headers, p.Size) == tm.Fits {
 			return dataplane.Accept
 		}
 		return n.overflow(env, p)
 	}
-	q := port.Queue(Data)
-	if int(q.Packets()) < n.config.Data && port.Fits(Data, p.Size) == tm.Fits {
+	q := port.Queue(data)
+	if int(q.Packets()) < n.config.Data && port.Fits(data, p.Size) == tm.Fits {
 		return dataplane.Accept
 	}
 	if tail := q.Tail(); tail != nil && tail.MayTrim() && env.Random().Float64() < n.config.TrimTail {
 		n.trimmed++
-		env.TrimTail(m.Out, Data)
-		if port.Fits(Data, p.Size) == tm.Fits { // else the tail was shorter
+		env.TrimTail(m.Out, data)
+		if port.Fits(data, p.Size) == tm.Fits { // else the tail was shorter
 			return dataplane.Accept
 		}
 	}

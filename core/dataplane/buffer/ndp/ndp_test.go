@@ -148,8 +148,8 @@ func TestClasses(t *testing.T) {
 		b.send(packet.Notice, 5, 0, 0)
 		b.send(packet.Data, 6, 0, packet.Trimmable)
 		b.send(packet.Data, 7, 0, packet.Returned)
-		if p := b.sw.Port(1); p.Queue(Headers).Packets() != 5 || p.Queue(Data).Packets() != 2 {
-			t.Errorf("%d and %d packets wait", p.Queue(Headers).Packets(), p.Queue(Data).Packets())
+		if p := b.sw.Port(1); p.Queue(headers).Packets() != 5 || p.Queue(data).Packets() != 2 {
+			t.Errorf("%d and %d packets wait", p.Queue(headers).Packets(), p.Queue(data).Packets())
 		}
 	}
 }
@@ -165,14 +165,14 @@ func TestTrims(t *testing.T) {
 		}
 		b.send(packet.Data, 11, 1000, 0)
 		if got := b.leave(1); got != "(8) (9) (10) 0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueuePacketLimit] != 1 ||
-			b.n.Trimmed() != 3 {
-			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.n.Trimmed(), b.sw.Drops())
+			b.n.trimmed != 3 {
+			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.n.trimmed, b.sw.Drops())
 		}
 		b = newBench(t, Config{Data: 8, Headers: 12_112, TrimTail: 1}, wire, tm.Limit{})
 		for n := range int64(11) {
 			b.send(packet.Data, n, 1000, packet.Trimmable)
 		}
-		if got := b.leave(1); got != "(7) (8) (9) 0 1 2 3 4 5 6 10" || b.n.Trimmed() != 3 {
+		if got := b.leave(1); got != "(7) (8) (9) 0 1 2 3 4 5 6 10" || b.n.trimmed != 3 {
 			t.Errorf("%s leaves", got)
 		}
 		// limits of the port itself trim, too; a tail that is too short makes no room
@@ -195,7 +195,7 @@ func TestCoin(t *testing.T) {
 	const n = 4000
 	for i := int64(1); i <= n; i++ {
 		b.send(packet.Data, i, 1000, packet.Trimmable)
-		if tail := b.sw.Port(1).Queue(Data).Tail().Seq; tail == before {
+		if tail := b.sw.Port(1).Queue(data).Tail().Seq; tail == before {
 			newcomers++
 		} else if before = tail; tail != i {
 			t.Fatalf("packet %d is last after %d", tail, i)
@@ -260,7 +260,7 @@ func TestReturnToSender(t *testing.T) {
 			t.Errorf("%s goes back", got)
 		}
 		d := b.sw.Drops()
-		if d[dataplane.Returned] != 3 || b.n.Returned() != 3 || d[dataplane.TrimFailed] != 2 ||
+		if d[dataplane.Returned] != 3 || b.n.returned != 3 || d[dataplane.TrimFailed] != 2 ||
 			d[dataplane.QueueByteLimit] != 1 {
 			t.Errorf("drops %v", d)
 		}
@@ -331,7 +331,7 @@ func TestNoAllocation(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, one); a != 0 {
 		t.Errorf("%g allocations a packet", a)
 	}
-	if b.n.Returned() == 0 {
+	if b.n.returned == 0 {
 		t.Error("nothing was sent back")
 	}
 }

@@ -40,30 +40,30 @@ type Program struct {
 // standalone is PFC in a switch without a shared_buffer program: it counts the bytes itself.
 type standalone struct{ *Program }
 
-// Values of Config.Trigger: what an ingress queue may use of the shared buffer.
+// Values of config.Trigger: what an ingress queue may use of the shared buffer.
 const (
-	TriggerShare  = "share"  // a share of what is free
-	TriggerShift  = "shift"  // a power of two of it that depends on the port's rate
-	TriggerStatic = "static" // so many bytes
+	triggerShare  = "share"  // a share of what is free
+	triggerShift  = "shift"  // a power of two of it that depends on the port's rate
+	triggerStatic = "static" // so many bytes
 )
 
-// Values of Config.Headroom: what every protected ingress queue can take.
+// Values of config.Headroom: what every protected ingress queue can take.
 const (
-	HeadroomRoundTrip = "round_trip"
-	HeadroomSimulator = "simulator"
-	HeadroomSize      = "size"
+	headroomRoundTrip = "round_trip"
+	headroomSimulator = "simulator"
+	headroomSize      = "size"
 )
 
-// Config are the parameters of PFC.
-type Config struct {
+// config are the parameters of PFC.
+type config struct {
 	Trigger      string
-	Share        float64    // TriggerShare
-	Shift        int        // TriggerShift: 1/2^Shift at ports of NICRate
-	NICRate      unit.Rate  // TriggerShift
-	XOff         unit.Bytes // TriggerStatic
+	Share        float64    // triggerShare
+	Shift        int        // triggerShift: 1/2^Shift at ports of NICRate
+	NICRate      unit.Rate  // triggerShift
+	XOff         unit.Bytes // triggerStatic
 	XOnOffset    unit.Bytes // how far below the trigger the neighbour may resume
 	Headroom     string
-	HeadroomSize unit.Bytes               // HeadroomSize
+	HeadroomSize unit.Bytes               // headroomSize
 	Frame        unit.Bytes               // largest frame; 0: the site's
 	Classes      []scheme.Pair[int, bool] // whether a class is protected
 	Quanta       int                      // of a pause, if it is for so many
@@ -71,16 +71,16 @@ type Config struct {
 }
 
 // Traits returns that it pauses neighbours, which have to know PFC.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it stops neighbours, who have to know that", Pauses: true}
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
-	p.Text(&c.Trigger, "trigger", TriggerShare,
+func (c *config) Params(p *scheme.Params) {
+	p.Text(&c.Trigger, "trigger", triggerShare,
 		"what an ingress queue may use of the shared buffer before its neighbour is stopped: a share of what is "+
 			"free, a power of two of it that depends on the port's rate, or so many bytes",
-		"HPCC §5.1").Words(TriggerShare, TriggerShift, TriggerStatic)
+		"HPCC §5.1").Words(triggerShare, triggerShift, triggerStatic)
 	p.Share(&c.Share, "share", "11%", "with trigger: share",
 		"HPCC §5.1: 11 % of the free buffer").Min("0.01%").Max("10000%")
 	p.Int(&c.Shift, "shift", "3", "with trigger: shift: 1/2^shift of what is free, at ports of nic_rate; one less for "+
@@ -89,11 +89,11 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Size(&c.XOff, "xoff", "0 B", "with trigger: static", "ours: none")
 	p.Size(&c.XOnOffset, "xon_offset", "3KiB",
 		"how far below the trigger a queue must be for its neighbour to go on", "HPCC simulator: 3 KB")
-	p.Text(&c.Headroom, "headroom", HeadroomRoundTrip,
+	p.Text(&c.Headroom, "headroom", headroomRoundTrip,
 		"what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 "+
 			"frames + 8 PFC frames, rate × 3 delay, or headroom_size",
 		"ours: after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator").
-		Words(HeadroomRoundTrip, HeadroomSimulator, HeadroomSize)
+		Words(headroomRoundTrip, headroomSimulator, headroomSize)
 	p.Size(&c.HeadroomSize, "headroom_size", "0 B", "with headroom: size", "ours: none")
 	p.Size(&c.Frame, "frame", "0 B", "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all "+
 		"the extensions that it can have", "ours").Max("1MB")
@@ -106,7 +106,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"IEEE 802.1Qbb: 65535 at most").Min("16").Max("65534")
 
 	p.Rule("xoff", func() error {
-		if c.Trigger == TriggerStatic && c.XOff <= 0 {
+		if c.Trigger == triggerStatic && c.XOff <= 0 {
 			return fmt.Errorf("trigger: static needs xoff, above 0 B")
 		}
 		return nil
@@ -123,15 +123,15 @@ func class(s string) (int, error) {
 // Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class " +
-		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, New)
+		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, newProgram)
 }
 
-// New returns the program of a switch: a Program, or standalone if there is no shared_buffer program.
-func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
+// newProgram returns the program of a switch: a Program, or standalone if there is no shared_buffer program.
+func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		awaiting: unit.Never}
 	own := !p.buffer.Settled()
-	if own && c.Trigger != TriggerStatic {
+	if own && c.Trigger != triggerStatic {
 		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, " +
 			"or say trigger: static and xoff")
 	}
@@ -170,30 +170,30 @@ func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 }
 
 // room is the headroom of a queue at a port.
-func (c *Config) room(line dataplane.Line) unit.Bytes {
+func (c *config) room(line dataplane.Line) unit.Bytes {
 	switch c.Headroom {
-	case HeadroomRoundTrip:
+	case headroomRoundTrip:
 		return RoundTrip(line, c.Frame)
-	case HeadroomSimulator:
+	case headroomSimulator:
 		return inFlight(line, 3, c.Frame)
 	}
 	return c.HeadroomSize
 }
 
 // trigger is that of a queue at a port.
-func (c *Config) trigger(line dataplane.Line) sharedbuffer.Trigger {
+func (c *config) trigger(line dataplane.Line) sharedbuffer.Trigger {
 	t := sharedbuffer.Trigger{Share: c.Share}
 	switch c.Trigger {
-	case TriggerShift:
+	case triggerShift:
 		t.Share = math.Ldexp(1, -shift(c.Shift, line.Rate.Bits, c.NICRate))
-	case TriggerStatic:
+	case triggerStatic:
 		t.Static = c.XOff
 	}
 	return t
 }
 
 // protected are the classes that PFC protects, as a bit set.
-func (c *Config) protected(queues int) (uint8, error) {
+func (c *config) protected(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)
 	var yes, no uint8

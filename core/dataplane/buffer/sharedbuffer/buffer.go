@@ -25,9 +25,6 @@ type Queue struct {
 	guarded  bool // PFC's: it may use headroom, and egress thresholds do not apply
 }
 
-// Bytes returns what the queue holds.
-func (q *Queue) Bytes() unit.Bytes { return q.bytes }
-
 // Headroom returns what the queue has in its headroom.
 func (q *Queue) Headroom() unit.Bytes { return q.headroom }
 

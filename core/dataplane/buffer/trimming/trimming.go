@@ -150,10 +150,6 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name is "trimming".
 func (x *Program) Name() string { return "trimming" }
 
-// Trimmed is how many packets were; Marked how often one would have been, if others had not done it before.
-func (x *Program) Trimmed() uint64 { return x.trimmed }
-func (x *Program) Marked() uint64  { return x.marked }
-
 // limits are those of a port at its present rate.
 func (x *Program) limits(p *port, rate unit.Rate) {
 	p.rate = rate

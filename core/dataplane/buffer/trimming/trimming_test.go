@@ -196,14 +196,14 @@ func TestTrims(t *testing.T) {
 		b.fill(10)
 		b.send(packet.Data, 11, 1000, 0)
 		if got := b.leave(1); got != "(8) (9) 0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueueByteLimit] != 1 ||
-			b.x.Trimmed() != 2 {
-			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.x.Trimmed(), b.sw.Drops())
+			b.x.trimmed != 2 {
+			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.x.trimmed, b.sw.Drops())
 		}
 		c := config()
 		c.TrimTail = 1
 		b = newBench(t, c, wire, false)
 		b.fill(10)
-		if got := b.leave(1); got != "(7) (8) 0 1 2 3 4 5 6 9" || b.x.Trimmed() != 2 {
+		if got := b.leave(1); got != "(7) (8) 0 1 2 3 4 5 6 9" || b.x.trimmed != 2 {
 			t.Errorf("%s leaves", got)
 		}
 	}
@@ -289,7 +289,7 @@ func TestMarks(t *testing.T) {
 	c.MarkHosts = false
 	b = newBench(t, c, false, true)
 	b.fill(8)
-	if got := b.leave(1); strings.Contains(got, "*") || b.x.Marked() != 0 {
+	if got := b.leave(1); strings.Contains(got, "*") || b.x.marked != 0 {
 		t.Errorf("%s leaves a port to a host", got)
 	}
 }
@@ -380,7 +380,7 @@ func TestNoAllocation(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, one); a != 0 {
 		t.Errorf("%g allocations a packet", a)
 	}
-	if b.x.Trimmed() == 0 || b.x.Marked() == 0 {
+	if b.x.trimmed == 0 || b.x.marked == 0 {
 		t.Error("nothing was trimmed or marked")
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config has the sizes of rounds and sketch.
-type Config struct {
+// config has the sizes of rounds and sketch.
+type config struct {
 	users.Config
 	Round   unit.Bytes // BpR
 	Rows    int
@@ -27,10 +27,10 @@ type Config struct {
 }
 
 // Traits returns that it drops packets where queues grow.
-func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends a round, by its weight", "AFQ").Min("64 B").Max("1GB")
 	p.Int(&c.Rows, "rows", "3", "of the sketch", "ours").Min("1").Max("8")
@@ -49,7 +49,7 @@ var (
 
 // Check warns of the slowest ports, where queues stand: where one user's rounds fill the buffer, so that the buffer
 // decides who loses, or else where they do not hold what a round trip of the link does.
-func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
+func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	rounds := max(s.Queues, 1)
 	horizon := c.Round * unit.Bytes(rounds)
 	if p,
@@ -77,12 +77,12 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "afq",
 		Doc: "approximate fair queueing: queues are rounds of a calendar, " +
 			"by what a sketch says that users have sent", Source: "AFQ",
-		Warnings: []scheme.WarningKind{warnBuffer, warnRound}}, New)
+		Warnings: []scheme.WarningKind{warnBuffer, warnRound}}, newProgram)
 }
 
-// Program is AFQ in one switch.
-type Program struct {
-	config Config
+// program is AFQ in one switch.
+type program struct {
+	config config
 	table  *users.Table
 	queues uint64
 	seeds  []uint32
@@ -92,9 +92,9 @@ type Program struct {
 	places []int32
 }
 
-// New returns the program for a site, whose ports must be calendars.
-func New(site *dataplane.Site, c Config) (*Program, error) {
-	x := &Program{config: c, table: users.NewTable(site.Book, &c.Config), queues: uint64(max(site.Queues, 1)),
+// newProgram returns the program for a site, whose ports must be calendars.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
+	x := &program{config: c, table: users.NewTable(site.Book, &c.Config), queues: uint64(max(site.Queues, 1)),
 		bids: make([][]uint64, site.Ports), places: make([]int32, c.Rows)}
 	random := site.Random("afq")
 	for range c.Rows {
@@ -115,11 +115,11 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "afq".
-func (x *Program) Name() string { return "afq" }
+func (x *program) Name() string { return "afq" }
 
 // Admit finds the round of a packet (AFQ §3.3): the bid of its user, which is not before the current round, grows by
 // its size; by the size over the weight here. Packets that switches make go in the current round.
-func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	round, _ := env.Port(m.Out).Round()
 	if x.bid = 0; m.Flags&packet.Internal != 0 {
@@ -143,7 +143,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // read is the count-min estimate: the smallest bid of all rows.
-func (x *Program) read(bids []uint64, key uint32) uint64 {
+func (x *program) read(bids []uint64, key uint32) uint64 {
 	least := ^uint64(0)
 	for i, seed := range x.seeds {
 		h := key ^ seed // every bit reaches every bit (the finaliser of MurmurHash3)
@@ -157,7 +157,7 @@ func (x *Program) read(bids []uint64, key uint32) uint64 {
 }
 
 // Book writes the bid of a packet that has entered its round. Cells that are above it stay: they are others', too.
-func (x *Program) Book(_ *dataplane.Env, p *packet.Packet) {
+func (x *program) Book(_ *dataplane.Env, p *packet.Packet) {
 	if x.bid == 0 {
 		return
 	}
@@ -170,10 +170,10 @@ func (x *Program) Book(_ *dataplane.Env, p *packet.Packet) {
 
 // EvictAddress finds a source that is another's now afresh. What it has bid is in the sketch, and passes with the
 // rounds.
-func (x *Program) EvictAddress(a packet.Addr) { x.table.EvictAddress(a) }
+func (x *program) EvictAddress(a packet.Addr) { x.table.EvictAddress(a) }
 
 // Footprint is a sketch a port, a row a stage.
-func (x *Program) Footprint() dataplane.Footprint {
+func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var f dataplane.Footprint
 	if !x.config.Flows {

@@ -15,8 +15,8 @@ import (
 )
 
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
-func weighed(round unit.Bytes, rates ...int) Config {
-	c := scheme.Defaults[Config]()
+func weighed(round unit.Bytes, rates ...int) config {
+	c := scheme.Defaults[config]()
 	c.Round = round
 	c.Aggregates = dataplanetest.References(rates...)
 	return c
@@ -48,7 +48,7 @@ func TestTranscript(t *testing.T) {
 	}
 	r := &rounder{}
 	dataplanetest.Follow(t, ports(4, 6, 1500*unit.Kbps, 40), string(text), func(site *dataplane.Site) []dataplane.Program {
-		x, err := New(site, weighed(2000, 10, 20, 10))
+		x, err := newProgram(site, weighed(2000, 10, 20, 10))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestTranscript(t *testing.T) {
 func TestRounds(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.Site()
-	x, err := New(site, weighed(1000))
+	x, err := newProgram(site, weighed(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSketch(t *testing.T) {
 		Book: packet.NewBook()}
 	c := weighed(8000)
 	c.Columns = 256
-	x, err := New(site, c)
+	x, err := newProgram(site, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSketch(t *testing.T) {
 func TestForget(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.Site()
-	x, err := New(site, weighed(8000))
+	x, err := newProgram(site, weighed(8000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestBook(t *testing.T) {
 		Book: packet.NewBook()}
 	c := weighed(8000)
 	c.Rows = 2
-	x, err := New(site, c)
+	x, err := newProgram(site, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSmall(t *testing.T) {
 	s := ports(2, 4, unit.Gbps, 0)
 	site := s.Site()
 	c := weighed(8000, 1000, 1)
-	x, err := New(site, c)
+	x, err := newProgram(site, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestShares(t *testing.T) {
 		for _, x := range dataplanetest.Sharings() {
 			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
 				s := ports(4, 16, rate, 0)
-				p, err := New(s.Site(), weighed(4000, x.References...))
+				p, err := newProgram(s.Site(), weighed(4000, x.References...))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,11 +206,11 @@ func TestRefuses(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	site := s.Site()
 	site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})}
-	if _, err := New(site, weighed(8000)); err == nil || !strings.Contains(err.Error(), "calendar") {
+	if _, err := newProgram(site, weighed(8000)); err == nil || !strings.Contains(err.Error(), "calendar") {
 		t.Errorf("a port that is no calendar: %v", err)
 	}
 	site.At, site.Queues, site.MaxFrame = nil, 4, 9000
-	if _, err := New(site, weighed(1000)); err == nil {
+	if _, err := newProgram(site, weighed(1000)); err == nil {
 		t.Error("four rounds of 1000 bytes are to hold 9000")
 	}
 	c := weighed(8000)
@@ -236,7 +236,7 @@ func TestRefuses(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
 		Book: packet.NewBook()}
-	x, err := New(site, weighed(8000))
+	x, err := newProgram(site, weighed(8000))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // judge stands behind the program, and keeps what each user has bid, as a sketch without an end would.
 type judge struct {
 	t    *testing.T
-	x    *Program
+	x    *program
 	bids map[int32]uint64
 }
 
@@ -41,7 +41,7 @@ func FuzzAFQ(f *testing.F) {
 		c := weighed(2000, 20)
 		c.Columns = int(columns) + 1
 		site := s.Site()
-		x, err := New(site, c)
+		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config has the parameters of the paper's simulations.
-type Config struct {
+// config has the parameters of the paper's simulations.
+type config struct {
 	users.Config
 	K         unit.Time // averaging constant of users' rates
 	KAlpha    unit.Time // that of A and F at a port
@@ -29,10 +29,10 @@ type Config struct {
 }
 
 // Traits returns that it drops packets where queues grow.
-func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate", "CSFQ: simulations").Min("1us")
 	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port",
@@ -51,12 +51,12 @@ func (c *Config) Params(p *scheme.Params) {
 // Scheme is what an experiment names: switch: [forward, csfq].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "csfq", Doc: "core-stateless fair queueing: rates of users as labels, " +
-		"and drops of what exceeds the fair rate of a port", Source: "CSFQ"}, New)
+		"and drops of what exceeds the fair rate of a port", Source: "CSFQ"}, newProgram)
 }
 
-// Program is CSFQ in one switch.
-type Program struct {
-	config Config
+// program is CSFQ in one switch.
+type program struct {
+	config config
 	rates  users.Rates // by user: the only state for users, which a core would not have
 	ports  []PortState
 	random unit.Random
@@ -65,23 +65,23 @@ type Program struct {
 	pending bool    // it has not been booked or dropped yet
 }
 
-// New returns the program for a site.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program for a site.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	for i, l := range site.Lines {
 		if l.Rate.Bits == 0 {
 			return nil, fmt.Errorf("csfq: port %d has %v: the fair rate needs ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	return &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
+	return &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
 		random: site.Random("csfq")}, nil
 }
 
 // Name is "csfq".
-func (x *Program) Name() string { return "csfq" }
+func (x *program) Name() string { return "csfq" }
 
 // Ingress is the edge: it labels the packet (figure 3: label = estimate_rate). Packets that switches make have no
 // label and pass.
-func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.Update(env.Now(), p, x.config.K)
 		x.label = rate / x.rates.Weight(u)
@@ -90,7 +90,7 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Admit drops by chance what exceeds the fair rate (figure 3).
-func (x *Program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
@@ -102,14 +102,14 @@ func (x *Program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // Book counts a packet that was accepted.
-func (x *Program) Book(env *dataplane.Env, p *packet.Packet) {
+func (x *program) Book(env *dataplane.Env, p *packet.Packet) {
 	if x.pending {
 		x.estimate(env, p, true)
 	}
 }
 
 // OnDrop counts a packet that was not, and reacts to a buffer that overflows.
-func (x *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if !x.pending || int(p.Meta.Out) >= len(x.ports) {
 		return
 	}
@@ -121,7 +121,7 @@ func (x *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-func (x *Program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) {
+func (x *program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) {
 	x.pending = false
 	port := env.Port(p.Meta.Out)
 	filled := true // a buffer without an end has no threshold
@@ -135,7 +135,7 @@ func (x *Program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) 
 }
 
 // EvictAddress starts the rate of a source that is another's now afresh.
-func (x *Program) EvictAddress(a packet.Addr) {
+func (x *program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
@@ -166,7 +166,7 @@ func (p *PortState) Alpha() float64 { return p.alpha }
 // buffer has no room. A link without congestion stays so while the buffer is not filled to the threshold, and then
 // its fair rate is not known: 0, and nothing is dropped, not even of a user who is faster than all before. When it
 // becomes congested the fair rate starts with the largest label seen since.
-func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *Config) {
+func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *config) {
 	a := p.a.Update(now, bits, c.KAlpha)
 	if accepted {
 		p.f.Update(now, bits, c.KAlpha)
@@ -205,4 +205,4 @@ func (p *PortState) Overflow(share, most float64) {
 }
 
 // Port returns what is kept of a port, for tests.
-func (x *Program) Port(out packet.PortID) *PortState { return &x.ports[out] }
+func (x *program) Port(out packet.PortID) *PortState { return &x.ports[out] }

@@ -15,8 +15,8 @@ import (
 )
 
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
-func weighed(rates ...int) Config {
-	c := scheme.Defaults[Config]()
+func weighed(rates ...int) config {
+	c := scheme.Defaults[config]()
 	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
@@ -30,9 +30,9 @@ func TestTranscript(t *testing.T) {
 	link := unit.LinkRate{Bits: 1500 * unit.Kbps}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: link}, {Rate: link}, {Rate: link},
 		{Rate: link, Total: tm.Limit{Packets: 10}}}}
-	var x *Program
+	var x *program
 	dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
-		if x, err = New(site, weighed(10, 20, 10)); err != nil {
+		if x, err = newProgram(site, weighed(10, 20, 10)); err != nil {
 			t.Fatal(err)
 		}
 		return []dataplane.Program{x}
@@ -127,7 +127,7 @@ func TestNoRoom(t *testing.T) {
 			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Mbps}},
 				{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
 			site := s.Site()
-			p, err := New(site, weighed())
+			p, err := newProgram(site, weighed())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestForget(t *testing.T) {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
 	}
 	site := s.Site()
-	x, err := New(site, weighed())
+	x, err := newProgram(site, weighed())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestShares(t *testing.T) {
 					unit.Time(float64(c.KC)*scale)
 				s := dataplanetest.Links(len(x.Parts)+1, rate, 0)
 				s.Ports[len(x.Parts)].Total.Packets = 100
-				p, err := New(s.Site(), c)
+				p, err := newProgram(s.Site(), c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -190,13 +190,13 @@ func TestShares(t *testing.T) {
 
 // The defaults are the paper's.
 func TestDefaults(t *testing.T) {
-	c := scheme.Defaults[Config]()
+	c := scheme.Defaults[config]()
 	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.KC != 200*unit.Millisecond ||
 		c.Threshold != 0.5 || c.Overflow != 0.01 || c.Most != 0.25 {
 		t.Errorf("%+v", c)
 	}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
-	if _, err := New(s.Site(), c); err == nil {
+	if _, err := newProgram(s.Site(), c); err == nil {
 		t.Error("a port with a rate in packets is taken")
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 // Footprint is that of an edge: users' rates by equation (3), and the core's part, which has A, F, alpha, tmp_alpha
 // and the window of each port.
-func (x *Program) Footprint() dataplane.Footprint {
+func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var p PortState
 	n, ports := x.rates.Users(), len(x.ports)

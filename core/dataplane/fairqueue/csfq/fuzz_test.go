@@ -14,7 +14,7 @@ import (
 // judge stands before the program: what it sees of alpha is what a packet was dropped by.
 type judge struct {
 	t *testing.T
-	x *Program
+	x *program
 }
 
 func (*judge) Name() string { return "judge" }
@@ -56,7 +56,7 @@ func FuzzCSFQ(f *testing.F) {
 		c := weighed(10)
 		c.K, c.KAlpha, c.KC = 5*unit.Millisecond, 10*unit.Millisecond, 10*unit.Millisecond
 		site := s.Site()
-		x, err := New(site, c)
+		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config is how rates are measured and told apart.
-type Config struct {
+// config is how rates are measured and told apart.
+type config struct {
 	users.Config
 	K      unit.Time // averaging constant of users' rates
 	Active unit.Time // a user who has sent within this counts for the fair share
@@ -28,10 +28,10 @@ type Config struct {
 }
 
 // Traits returns that it drops packets of users above their fair share first, where the port has a buffer.
-func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "ours").Min("1us")
 	p.Time(&c.Active, "active", "1s", "users that have sent within this share the link", "ours").Min("1us")
@@ -42,12 +42,12 @@ func (c *Config) Params(p *scheme.Params) {
 // Scheme is what an experiment names: {queues: 8, programs: [forward, fdpa]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "fdpa", Doc: "fair dynamic priority assignment: users above their fair " +
-		"share wait in later queues", Source: "FDPA"}, New)
+		"share wait in later queues", Source: "FDPA"}, newProgram)
 }
 
-// Program is FDPA in one switch.
-type Program struct {
-	config Config
+// program is FDPA in one switch.
+type program struct {
+	config config
 	rates  users.Rates // by user
 	ports  []port
 	queues int
@@ -60,8 +60,8 @@ type port struct {
 	sent   []unit.Time // when each user sent last, plus 1 ps; 0: it is not active
 }
 
-// New returns the program for a site.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program for a site.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues < 2 {
 		return nil, fmt.Errorf("fdpa: its priorities need two queues at least, the ports have %d", max(site.Queues, 1))
 	}
@@ -70,7 +70,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("fdpa: port %d has %v: a fair share needs ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]port, site.Ports),
+	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]port, site.Ports),
 		queues: site.Queues}
 	for i := range x.ports {
 		x.ports[i].sent = make([]unit.Time, x.rates.Most())
@@ -79,10 +79,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "fdpa".
-func (x *Program) Name() string { return "fdpa" }
+func (x *program) Name() string { return "fdpa" }
 
 // Ingress measures the rate of the user.
-func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		x.rates.Update(env.Now(), p, x.config.K)
 	}
@@ -90,7 +90,7 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Admit chooses the queue. Packets that switches make go into the first.
-func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Flags&packet.Internal != 0 {
 		m.Queue = 0
@@ -128,7 +128,7 @@ func (k *port) counted(now unit.Time, u int32, t *users.Table, active unit.Time)
 }
 
 // priority is the queue of a rate in fair shares.
-func (c *Config) priority(shares float64, queues int) uint8 {
+func (c *config) priority(shares float64, queues int) uint8 {
 	q, bound := uint8(0), c.First
 	for shares > bound && int(q) < queues-1 {
 		q++
@@ -138,7 +138,7 @@ func (c *Config) priority(shares float64, queues int) uint8 {
 }
 
 // EvictAddress starts a source that is another's now afresh.
-func (x *Program) EvictAddress(a packet.Addr) {
+func (x *program) EvictAddress(a packet.Addr) {
 	if u := x.rates.EvictAddress(a); u >= 0 {
 		for i := range x.ports {
 			if k := &x.ports[i]; k.sent[u] != 0 {
@@ -150,7 +150,7 @@ func (x *Program) EvictAddress(a packet.Addr) {
 }
 
 // Footprint is a rate for each user and, at each port, when a user has last sent.
-func (x *Program) Footprint() dataplane.Footprint {
+func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	n, ports := x.rates.Users(), len(x.ports)
 	var k port

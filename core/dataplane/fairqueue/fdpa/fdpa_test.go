@@ -16,8 +16,8 @@ import (
 )
 
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
-func weighed(rates ...int) Config {
-	c := scheme.Defaults[Config]()
+func weighed(rates ...int) config {
+	c := scheme.Defaults[config]()
 	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
@@ -45,7 +45,7 @@ func TestTranscript(t *testing.T) {
 	c := &chosen{}
 	dataplanetest.Follow(t, ports(4, 4, 1500*unit.Kbps, 0, 12), string(text),
 		func(site *dataplane.Site) []dataplane.Program {
-			x, err := New(site, weighed(10, 20, 10))
+			x, err := newProgram(site, weighed(10, 20, 10))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestActive(t *testing.T) {
 func TestForget(t *testing.T) {
 	s := ports(3, 2, unit.Gbps, 0, 0)
 	site := s.Site()
-	x, err := New(site, weighed())
+	x, err := newProgram(site, weighed())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestIsolation(t *testing.T) {
 			c := weighed()
 			scale := float64(10*unit.Mbps) / float64(rate)
 			c.K, c.Active = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Active)*scale)
-			x, err := New(site, c)
+			x, err := newProgram(site, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestRefuses(t *testing.T) {
 	one, packets := ports(1, 1, unit.Gbps, 0, 0), ports(1, 2, unit.Gbps, 0, 0)
 	packets.Ports[0].Rate = unit.LinkRate{Packets: 10}
 	for _, s := range []dataplanetest.Setup{one, packets} {
-		if _, err := New(s.Site(), weighed()); err == nil {
+		if _, err := newProgram(s.Site(), weighed()); err == nil {
 			t.Errorf("%+v is taken", s.Ports)
 		}
 	}

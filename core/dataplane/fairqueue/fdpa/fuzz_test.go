@@ -14,7 +14,7 @@ import (
 // judge stands behind the program.
 type judge struct {
 	t *testing.T
-	x *Program
+	x *program
 }
 
 func (*judge) Name() string { return "judge" }
@@ -55,7 +55,7 @@ func FuzzFDPA(f *testing.F) {
 		c := weighed(20)
 		c.K, c.Active = 5*unit.Millisecond, 10*unit.Millisecond
 		site := s.Site()
-		x, err := New(site, c)
+		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}

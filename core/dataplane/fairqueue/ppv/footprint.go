@@ -7,7 +7,7 @@ import (
 
 // Footprint is the marker's, which keeps a rate for each user, and the port's: the queue's least packet, or PIE and
 // two histograms of values.
-func (x *Program) Footprint() dataplane.Footprint {
+func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	f := dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "value of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",

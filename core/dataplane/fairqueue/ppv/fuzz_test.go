@@ -14,7 +14,7 @@ import (
 // judge stands behind the program.
 type judge struct {
 	t *testing.T
-	x *Program
+	x *program
 }
 
 func (*judge) Name() string { return "judge" }
@@ -58,7 +58,7 @@ func FuzzPPV(f *testing.F) {
 			10*unit.Millisecond
 		c.Alpha, c.Beta = 10, 100
 		site := s.Site()
-		x, err := New(site, c)
+		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -116,11 +116,11 @@ func (c *Config) Rank(throughput float64) uint32 {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ppv", Doc: "per packet value: values of packets by what their user has " +
 		"without them, and drops of those of least value", Source: "PPV",
-		Warnings: []scheme.WarningKind{warnTarget}}, New)
+		Warnings: []scheme.WarningKind{warnTarget}}, newProgram)
 }
 
-// Program is PPV in one switch.
-type Program struct {
+// program is PPV in one switch.
+type program struct {
 	config Config
 	rates  users.Rates // by user
 	ports  []PortState
@@ -137,9 +137,9 @@ type PortState struct {
 	part               float64   // and this share of those at it
 }
 
-// New returns the program for a site.
-func New(site *dataplane.Site, c Config) (*Program, error) {
-	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
+// newProgram returns the program for a site.
+func newProgram(site *dataplane.Site, c Config) (*program, error) {
+	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
 		random: site.Random("ppv")}
 	for i := range x.ports {
 		switch {
@@ -156,11 +156,11 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "ppv".
-func (x *Program) Name() string { return "ppv" }
+func (x *program) Name() string { return "ppv" }
 
 // Ingress is the marker: the rank of a number drawn between 0 and the user's rate. Packets that switches make have
 // the greatest value.
-func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.Update(env.Now(), p, x.config.K)
 		p.Meta.User = x.config.Rank(x.random.Float64() * rate / x.rates.Weight(u))
@@ -170,7 +170,7 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 
 // Admit drops what is beyond the threshold. What is at it is dropped in part, by a number of its own, so that the
 // share is PIE's whatever the regions are (ours).
-func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if x.config.Smallest || p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
@@ -229,11 +229,11 @@ func (k *PortState) quantile() {
 }
 
 // EvictAddress starts the rate of a source that is another's now afresh.
-func (x *Program) EvictAddress(a packet.Addr) {
+func (x *program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
-// Threshold is the rank above which a port drops, and the share of those at it, for tests.
-func (x *Program) Threshold(out packet.PortID) (rank uint32, part float64) {
+// threshold is the rank above which a port drops, and the share of those at it, for tests.
+func (x *program) threshold(out packet.PortID) (rank uint32, part float64) {
 	return x.ports[out].threshold, x.ports[out].part
 }

@@ -46,10 +46,10 @@ func TestTranscript(t *testing.T) {
 			}
 			s := dataplanetest.Ports(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 1500 * unit.Kbps},
 				Total: tm.Limit{Packets: limit}}, shape(smallest))
-			var x *Program
+			var x *program
 			rank := &ranks{}
 			dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
-				if x, err = New(site, weighed(smallest, 10, 20, 10)); err != nil {
+				if x, err = newProgram(site, weighed(smallest, 10, 20, 10)); err != nil {
 					t.Fatal(err)
 				}
 				return []dataplane.Program{x, rank}
@@ -58,7 +58,7 @@ func TestTranscript(t *testing.T) {
 					return fmt.Sprintf("rank %d", rank.last)
 				}
 				threshold, part := "none", x.ports[3].part
-				if r, _ := x.Threshold(3); r != math.MaxUint32 {
+				if r, _ := x.threshold(3); r != math.MaxUint32 {
 					threshold = fmt.Sprint(r)
 				}
 				return fmt.Sprintf("rank %d threshold %s part %.6g", rank.last, threshold, part)
@@ -130,7 +130,7 @@ func TestForget(t *testing.T) {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
 	}
 	site := s.Site()
-	x, err := New(site, weighed(false))
+	x, err := newProgram(site, weighed(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestShares(t *testing.T) {
 					c.Alpha, c.Beta = c.Alpha/scale, c.Beta/scale
 					s := dataplanetest.Ports(len(x.Parts)+1, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate},
 						Total: tm.Limit{Packets: 100}}, shape(smallest))
-					p, err := New(s.Site(), c)
+					p, err := newProgram(s.Site(), c)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 // What cannot work is refused, and a target that the buffer never reaches is said.
 func TestRefuses(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
-	if _, err := New(s.Site(), weighed(false)); err == nil {
+	if _, err := newProgram(s.Site(), weighed(false)); err == nil {
 		t.Error("a port with a rate in packets is taken")
 	}
 	for _, given := range [][]string{{"from", "1Gbps", "to", "1Gbps"}, {"from", "1bps", "to", "1Tbps", "steps", "300",

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what an experiment says of the program.
-type Config struct {
+// config is what an experiment says of the program.
+type config struct {
 	Threshold    unit.Depth
 	SRC, PRU, SM bool
 	Tokens       int        // of PRU, at most
@@ -19,7 +19,7 @@ type Config struct {
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on senders are told",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
 	p.Bool(&c.SRC, "src", "true", "the switch tells senders itself; false: acknowledgements do, a round trip later",
@@ -43,12 +43,12 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns that it answers requests of packets. Hosts have to know its messages.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, AnswersRequests: true}
 }
 
 // frame is the MTU in bytes that links count.
-func (c *Config) frame(largest unit.Bytes) unit.Bytes {
+func (c *config) frame(largest unit.Bytes) unit.Bytes {
 	if c.MTU > 0 {
 		return c.MTU
 	}
@@ -70,7 +70,7 @@ var (
 
 // Check warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
 // flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the worst port.
-func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
+func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
 			all = append(all, scheme.Refuse("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
@@ -112,12 +112,12 @@ func buffer(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "tells senders of cc bolt at once of a queue, and grants " +
 		"packets where flows end or nobody sends", Source: "Bolt (NSDI 2023)",
-		Warnings: []scheme.WarningKind{warnSlow, warnThreshold, warnCrowded}}, New)
+		Warnings: []scheme.WarningKind{warnSlow, warnThreshold, warnCrowded}}, newProgram)
 }
 
-// Program is the switch's part.
-type Program struct {
-	config  Config
+// program is the switch's part.
+type program struct {
+	config  config
 	framing packet.Framing
 	ports   []port
 	mtu     float64
@@ -134,14 +134,14 @@ type port struct {
 	tokens    int32     // pru_token
 }
 
-// New returns the program of a switch.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program of a switch.
+func newProgram(site *dataplane.Site, c config) (*program, error) {
 	largest := unit.Bytes(site.MaxFrame)
 	if largest == 0 {
 		largest = unit.Bytes(site.Framing.Frame(1514, 0, true))
 	}
 	frame := c.frame(largest)
-	b := &Program{config: c, framing: site.Framing, ports: make([]port, site.Ports), mtu: float64(frame)}
+	b := &program{config: c, framing: site.Framing, ports: make([]port, site.Ports), mtu: float64(frame)}
 	for i := range b.ports {
 		p := &b.ports[i]
 		if i < len(site.Lines) {
@@ -154,13 +154,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 }
 
 // Name is "bolt".
-func (b *Program) Name() string { return "bolt" }
-
-// Sent returns how many messages were sent.
-func (b *Program) Sent() uint64 { return b.sent }
+func (b *program) Name() string { return "bolt" }
 
 // Book is algorithm 1, for a packet that has entered its queue.
-func (b *Program) Book(env *dataplane.Env, p *packet.Packet) {
+func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
 	at.count(env.Now(), p.Size, b.mtu)
@@ -191,7 +188,7 @@ func (p *port) count(now unit.Time, size int32, mtu float64) {
 
 // congested tells the sender, unless it has been, or leaves that to the acknowledgement; then the port counts whose
 // queue takes longest. The packet asks no further switch for anything.
-func (b *Program) congested(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes, link unit.Rate) {
+func (b *program) congested(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes, link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
 	switch told := h.Flags&packet.BoltTold != 0; {
 	case told || link == 0:
@@ -210,7 +207,7 @@ func (b *Program) congested(env *dataplane.Env, p *packet.Packet, h *packet.Bolt
 
 // grant gives a place of a flow that ends to the port, or of the port to a packet that asks; who gets none asks no
 // further switch.
-func (b *Program) grant(p *port, h *packet.Bolt) {
+func (b *program) grant(p *port, h *packet.Bolt) {
 	switch {
 	case b.config.PRU && h.Flags&packet.BoltLast != 0:
 		if h.Flags&packet.BoltFirst == 0 && int(p.tokens) < b.config.Tokens {
@@ -227,7 +224,7 @@ func (b *Program) grant(p *port, h *packet.Bolt) {
 }
 
 // tell sends the message about p.
-func (b *Program) tell(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
+func (b *program) tell(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 	n := env.New()
 	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)
 	n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
@@ -240,7 +237,7 @@ func (b *Program) tell(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 
 // Footprint is supply and demand of the port, and its tokens. The queue is read before it, which P4TE §4.2 does not
 // allow.
-func (b *Program) Footprint() dataplane.Footprint {
+func (b *program) Footprint() dataplane.Footprint {
 	cells := len(b.ports)
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "supply", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{

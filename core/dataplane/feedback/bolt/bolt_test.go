@@ -29,7 +29,7 @@ func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 10) }
 // 2, port 2 to address 3.
 type rig struct {
 	sw      *dataplane.Switch
-	program *Program
+	program *program
 	pool    packet.Pool
 	book    *packet.Book
 	now     unit.Time
@@ -59,7 +59,7 @@ func newRig(t testing.TB, queues int, more []dataplane.Program, given ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{book: site.Book, program: made.(*Program)}
+	r := &rig{book: site.Book, program: made.(*program)}
 	var ports []*tm.Port
 	for range 3 {
 		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, tm.Limit{}, tm.Limit{}), tm.NewStrict(),
@@ -143,7 +143,7 @@ func TestThreshold(t *testing.T) {
 			if got, want := fmt.Sprint(flags), fmt.Sprint([]uint8{0, 0, dec | toldd, dec | toldd}); got != want {
 				t.Errorf("flags %s, want %s", got, want)
 			}
-			if got := r.told(); got != "2: 2500 1Gbps 1002, 3: 3750 1Gbps 1003" || r.program.Sent() != 2 {
+			if got := r.told(); got != "2: 2500 1Gbps 1002, 3: 3750 1Gbps 1003" || r.program.sent != 2 {
 				t.Errorf("told: %s", got)
 			}
 			r.drain(1, 3) // one is left
@@ -356,7 +356,7 @@ func TestNoSRC(t *testing.T) {
 		p, _ = r.sw.Dequeue(0, 1)
 		r.pool.Put(p)
 	}
-	if r.told() != "" || r.program.Sent() != 0 {
+	if r.told() != "" || r.program.sent != 0 {
 		t.Error("somebody is told")
 	}
 }
@@ -490,7 +490,7 @@ func TestSuits(t *testing.T) {
 				x.port.Rate.Bits = unit.Gbps
 			}
 			got := ""
-			for _, r := range c.(*Config).Check(&dataplane.SwitchContext{Ports: []dataplane.Peer{x.port}}) {
+			for _, r := range c.(*config).Check(&dataplane.SwitchContext{Ports: []dataplane.Peer{x.port}}) {
 				got += r.Text
 			}
 			if x.want == "" && got != "" || !strings.Contains(got, x.want) {
@@ -523,7 +523,7 @@ func TestSuitsTellsAll(t *testing.T) {
 			"1000 flows to many add"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			all := c.(*Config).Check(&dataplane.SwitchContext{Ports: x.ports})
+			all := c.(*config).Check(&dataplane.SwitchContext{Ports: x.ports})
 			for i, r := range all {
 				if i < len(x.want) && !strings.Contains(r.Text, x.want[i]) {
 					t.Errorf("%q, want %q", r.Text, x.want[i])
@@ -543,7 +543,7 @@ func TestBad(t *testing.T) {
 			t.Errorf("%v is taken", given)
 		}
 	}
-	c := scheme.Defaults[Config]()
+	c := scheme.Defaults[config]()
 	if c.Traits().WhyNotStandalone == "" {
 		t.Error("hosts have to know its messages")
 	}
@@ -557,7 +557,7 @@ func TestNoAllocation(t *testing.T) {
 		r.come(inc)
 		r.drain(1, 1)
 		r.drain(0, 1)
-	}); n != 0 || r.program.Sent() < 2000 {
-		t.Errorf("%g allocations, %d messages", n, r.program.Sent())
+	}); n != 0 || r.program.sent < 2000 {
+		t.Errorf("%g allocations, %d messages", n, r.program.sent)
 	}
 }

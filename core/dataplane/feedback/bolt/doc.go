@@ -7,20 +7,20 @@
 // We have the paper's abstract and its authors' simulator, of 2021 (Bolt simulator, docs/sources.md); the numbers of
 // lines are those of the paper's algorithms as we remember them:
 //
-//	algorithm 1: from CC_THRESHOLD on SRC with queue, link and the      Program.congested    TestThreshold, TestSRC,
+//	algorithm 1: from CC_THRESHOLD on SRC with queue, link and the      program.congested    TestThreshold, TestSRC,
 //	  sender's own time, once a packet (DEC); INC is taken away                              TestIPv6, TestDEC
-//	algorithm 1: a packet of a last window, not a first, is a token     Program.grant        TestPRU
-//	algorithm 1: INC takes such a token, else one of supply, or ends    Program.grant        TestPRU, TestSM
-//	algorithm 3: supply less demand since the last packet, an MTU       Program.supply       TestSM, TestSupply
+//	algorithm 1: a packet of a last window, not a first, is a token     program.grant        TestPRU
+//	algorithm 1: INC takes such a token, else one of supply, or ends    program.grant        TestPRU, TestSM
+//	algorithm 3: supply less demand since the last packet, an MTU       program.supply       TestSM, TestSupply
 //	  at most
-//	all of it, with the simulator's order of branches                   Program.Book         TestTranscript
-//	at most 256 tokens (simulator: MaxNumPruTokens)                     Program.grant        TestPRU
-//	without SRC the receiver's acknowledgement tells (simulator:        Program.congested    TestNoSRC
+//	all of it, with the simulator's order of branches                   program.Book         TestTranscript
+//	at most 256 tokens (simulator: MaxNumPruTokens)                     program.grant        TestPRU
+//	without SRC the receiver's acknowledgement tells (simulator:        program.congested    TestNoSRC
 //	  EnableBts false)
-//	about what there is a message: data with the header, not trimmed    Program.Book         TestAboutWhat
-//	the queue is that of the port                                       Program.Book         TestQueueOfPort
-//	who asks for nothing meets no difference                            Program.Book         TestContract
-//	its way: through the ingress, and the class of its tos              Program.tell         TestWay
+//	about what there is a message: data with the header, not trimmed    program.Book         TestAboutWhat
+//	the queue is that of the port                                       program.Book         TestQueueOfPort
+//	who asks for nothing meets no difference                            program.Book         TestContract
+//	its way: through the ingress, and the class of its tos              program.tell         TestWay
 //
 // The queue is all that waits at the port, whatever its queues are, as in the simulator, for PRU and SM are of the
 // port as well; the packet itself, and what is being sent, do not count. The simulator gives messages and

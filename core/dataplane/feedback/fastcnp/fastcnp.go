@@ -75,13 +75,13 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// New returns the program: an Enqueue or a Dequeue.
+// New returns the program: an enqueue or a dequeue.
 func New(c Config) dataplane.Program {
 	n := notifier{config: c, recent: newTable(c.Flows, c.Interval, c.Seed)}
 	if c.Enqueue {
-		return &Enqueue{n}
+		return &enqueue{n}
 	}
-	return &Dequeue{n}
+	return &dequeue{n}
 }
 
 // notifier is what notifying before and after the queue have in common.
@@ -91,11 +91,11 @@ type notifier struct {
 	sent   uint64
 }
 
-// Enqueue notifies by the queue that they find when they come.
-type Enqueue struct{ notifier }
+// enqueue notifies by the queue that they find when they come.
+type enqueue struct{ notifier }
 
-// Dequeue notifies by the queue that they leave behind.
-type Dequeue struct{ notifier }
+// dequeue notifies by the queue that they leave behind.
+type dequeue struct{ notifier }
 
 // Name is "fast_cnp".
 func (n *notifier) Name() string { return "fast_cnp" }
@@ -104,7 +104,7 @@ func (n *notifier) Name() string { return "fast_cnp" }
 func (n *notifier) Sent() uint64 { return n.sent }
 
 // Book considers a packet that has entered its queue.
-func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
+func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.Markable(p) {
 		e.consider(env, p, e.config.Curves[m.Out].Found(env.Port(m.Out).Queue(m.Queue), unit.Bytes(p.Size)))
@@ -112,7 +112,7 @@ func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 }
 
 // Egress considers a packet that has left its queue.
-func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if ecn.Markable(p) {
 		d.consider(env, p, d.config.Curves[m.Out].Length(env.Port(m.Out).Queue(m.Queue)))

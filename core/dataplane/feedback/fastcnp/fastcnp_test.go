@@ -253,7 +253,7 @@ func TestAboutWhat(t *testing.T) {
 
 // DCQCN §3.1: at most one CNP a flow and interval, and one as soon as it is over.
 func TestInterval(t *testing.T) {
-	p := New(config()).(*Enqueue)
+	p := New(config()).(*enqueue)
 	r := newRig(t, 1, p)
 	for range 6 {
 		r.arrive(r.data(99))
@@ -442,7 +442,7 @@ func TestWay(t *testing.T) {
 func TestBad(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"interval": func(o *Options) { o.Interval = 0 }, "flows": func(o *Options) { o.Flows = 0 },
-		"too many flows": func(o *Options) { o.Flows = MostFlows + 1 }, "tos": func(o *Options) { o.TOS = int(packet.ECT0) },
+		"too many flows": func(o *Options) { o.Flows = mostFlows + 1 }, "tos": func(o *Options) { o.TOS = int(packet.ECT0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scheme.Defaults[Options]()

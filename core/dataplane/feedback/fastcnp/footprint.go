@@ -7,10 +7,10 @@ import (
 
 // Footprint is that of ecn, and the table of flows: four ways, which a pipeline has as four
 // arrays, but a flow goes into one only if it is in none of the others.
-func (e *Enqueue) Footprint() dataplane.Footprint { return e.footprint(dataplane.InIngress) }
+func (e *enqueue) Footprint() dataplane.Footprint { return e.footprint(dataplane.InIngress) }
 
-// Footprint is as Enqueue's, behind the queue.
-func (d *Dequeue) Footprint() dataplane.Footprint { return d.footprint(dataplane.InEgress) }
+// Footprint is as enqueue's, behind the queue.
+func (d *dequeue) Footprint() dataplane.Footprint { return d.footprint(dataplane.InEgress) }
 
 func (n *notifier) footprint(g dataplane.Gress) dataplane.Footprint {
 	var e entry

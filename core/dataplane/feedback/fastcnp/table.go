@@ -2,8 +2,8 @@ package fastcnp
 
 import "weir/core/unit"
 
-// MostFlows is how large a table can be.
-const MostFlows = 1 << 20
+// mostFlows is how large a table can be.
+const mostFlows = 1 << 20
 
 // ways is how many entries a set has, in any of which a flow's may be.
 const ways = 4

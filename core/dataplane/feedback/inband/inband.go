@@ -67,7 +67,7 @@ type Config struct {
 	Format         string     // a name of telemetry.Profiles
 	Multi          int        // of the units of HPCC's format
 	Hops           int        // of which a packet has room for records; 0: the format's own number
-	Fraction       string     // of IOAM's times: FractionNS or FractionUS
+	Fraction       string     // of IOAM's times: fractionNS or fractionUS
 	Sojourn        bool       // records have the packet's time in the switch
 	Base           float64    // of PINT's code
 	T              unit.Time  // over which loads are averaged; 0: they are not
@@ -80,8 +80,8 @@ type Config struct {
 
 // Units of a time's fraction of a second in IOAM.
 const (
-	FractionNS = "ns"
-	FractionUS = "us"
+	fractionNS = "ns"
+	fractionUS = "us"
 )
 
 // Params binds the configuration.
@@ -104,8 +104,8 @@ func (c *Config) Params(p *scheme.Params) {
 		When("format: int-md, ioam, ioam-gafni, ifa or ifa-ext", func() bool {
 			return c.Format != "hpcc" && c.Format != "relative"
 		})
-	p.Text(&c.Fraction, "fraction", FractionNS, "unit of the times of ioam below a second; us is that of Linux, "+
-		"whose nodes and ours then are of one namespace", "RFC 9197 §5.1, §5.3").Words(FractionNS, FractionUS).
+	p.Text(&c.Fraction, "fraction", fractionNS, "unit of the times of ioam below a second; us is that of Linux, "+
+		"whose nodes and ours then are of one namespace", "RFC 9197 §5.1, §5.3").Words(fractionNS, fractionUS).
 		When("format: ioam or ioam-gafni", func() bool { return strings.HasPrefix(c.Format, "ioam") })
 	p.Either(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "records have the packet's time in the switch: 4 "+
 		"bytes a hop of int-md and ioam; ifa always has it",
@@ -134,7 +134,7 @@ func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{Telemetry: 
 // Telemetry returns the format of telemetry in a network with links of these rates.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
-	f.Micro = c.Fraction == FractionUS
+	f.Micro = c.Fraction == fractionUS
 	f.T, f.Load, f.Queue = c.T, c.CongestedLoad, c.CongestedQueue
 	if err == nil {
 		err = f.Shape(c.Hops, c.Sojourn)

@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Standalone is the program in a standalone switch, between hosts that get telemetry only if they ask for it. It counts
+// standalone is the program in a standalone switch, between hosts that get telemetry only if they ask for it. It counts
 // the records that it writes.
-type Standalone struct {
+type standalone struct {
 	*Program
 	records, without []uint64 // by port
 }
@@ -20,11 +20,11 @@ func newAt(site *dataplane.Site, c Config) (dataplane.Program, error) {
 		return p, err
 	}
 	p.id = uint32(c.Identity)
-	return &Standalone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
+	return &standalone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
 }
 
 // Egress is the program's, and counts packets with a record of this switch, and those that wanted one.
-func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	asked, written := a.egress(env, p)
 	switch {
 	case written:
@@ -36,8 +36,8 @@ func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 }
 
 // Adopt takes over what was counted, and averages of loads and counts of classes where those are the same.
-func (a *Standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
-	old, ok := other.(*Standalone)
+func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*standalone)
 	if !ok || len(old.records) != len(a.records) {
 		return "", nil
 	}
@@ -61,7 +61,7 @@ const (
 )
 
 // Metrics describes what is written.
-func (*Standalone) Metrics() []dataplane.Metric {
+func (*standalone) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		metricRecords: {Name: "weir_telemetry_records_total",
 			Help: "Frames that have left by a port with this switch's telemetry.", Label: "port", ByPort: true, Counter: true},
@@ -72,7 +72,7 @@ func (*Standalone) Metrics() []dataplane.Metric {
 }
 
 // Sample gives the metrics' values.
-func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+func (a *standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	for metric, by := range [][]uint64{metricRecords: a.records, metricWithout: a.without} {
 		for port, x := range by {
 			if n == len(to) {
