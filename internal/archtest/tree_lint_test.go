@@ -53,7 +53,7 @@ func TestExamples(t *testing.T) {
 
 // TestWords holds the names of types in this module to the table of docs/design.md.
 func TestWords(t *testing.T) {
-	found, err := Words(testkit.TrackedFiles(t, root), "docs/design.md")
+	found, err := checkTypeNames(testkit.TrackedFiles(t, root), "docs/design.md")
 	report(t, found, err)
 }
 

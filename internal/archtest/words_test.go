@@ -39,7 +39,7 @@ func TestWordsCatches(t *testing.T) {
 			for name, src := range c.files {
 				files[name] = &fstest.MapFile{Data: []byte("package p\n" + src)}
 			}
-			found, err := Words(files, "page.md")
+			found, err := checkTypeNames(files, "page.md")
 			if err != nil || len(found) != len(c.want) {
 				t.Fatalf("%v, %v; want %q", found, err, c.want)
 			}
@@ -53,7 +53,7 @@ func TestWordsCatches(t *testing.T) {
 }
 
 func TestWordsWithoutTable(t *testing.T) {
-	if _, err := Words(fstest.MapFS{"page.md": {Data: []byte("# Design\n")}}, "page.md"); err == nil {
+	if _, err := checkTypeNames(fstest.MapFS{"page.md": {Data: []byte("# Design\n")}}, "page.md"); err == nil {
 		t.Error("a page without a table is accepted")
 	}
 }
