@@ -7,22 +7,21 @@ import (
 	"weir/core/unit"
 )
 
-// Windows that a rate-based controller can be put into: values of the parameter
-// window.
+// Values of the parameter window: the window that bounds a rate-based controller.
 const (
-	NoWindow       = "none"     // the rate alone decides
+	NoWindow       = "none"     // no window: only the rate limits the sender
 	BDPWindow      = "bdp"      // a bandwidth-delay product
-	VariableWindow = "variable" // a bandwidth-delay product at the present rate
+	VariableWindow = "variable" // a bandwidth-delay product at the current rate
 )
 
-// RateConfig is what every rate-based controller has beside its own parameters: what it
-// shall take the path for, and its window.
+// RateConfig holds the parameters that every rate-based controller has: the properties of the path that it assumes,
+// and a window.
 type RateConfig struct {
 	PathConfig
 	Window string // NoWindow, BDPWindow, VariableWindow
 }
 
-// Params binds them.
+// Params binds the configuration to its parameters.
 func (c *RateConfig) Params(p *scheme.Params) {
 	c.PathConfig.Params(p)
 	p.Text(&c.Window, "window", NoWindow,
@@ -30,8 +29,8 @@ func (c *RateConfig) Params(p *scheme.Params) {
 		"HPCC §5.1: +win; HPCC simulator: HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
 }
 
-// Bound puts a controller into the window. A bandwidth-delay product needs the flow's
-// LineRate and BaseRTT.
+// Bound returns controller k within the configured window, or k itself with NoWindow. A bandwidth-delay product needs
+// f.LineRate and f.BaseRTT; without them Bound returns an error.
 func (c *RateConfig) Bound(k Controller, f Flow) (Controller, error) {
 	if c.Window == NoWindow {
 		return k, nil
@@ -39,19 +38,19 @@ func (c *RateConfig) Bound(k Controller, f Flow) (Controller, error) {
 	return NewBoundedWindow(k, f, c.Window == VariableWindow)
 }
 
-// PathConfig overrides a Flow's LineRate and BaseRTT.
+// PathConfig overrides a Flow's LineRate and BaseRTT. A zero field keeps the flow's value.
 type PathConfig struct {
 	LineRate unit.Rate
 	BaseRTT  unit.Time
 }
 
-// Params binds them.
+// Params binds the configuration to its parameters.
 func (c *PathConfig) Params(p *scheme.Params) {
 	p.Rate(&c.LineRate, "line_rate", "0bps", "highest rate, of payload; 0bps: what the sender's link carries", "ours")
 	p.Time(&c.BaseRTT, "base_rtt", "0s", "round-trip time without queues; 0s: the path's", "ours")
 }
 
-// Override returns f with the LineRate and BaseRTT that c has.
+// Override returns f with the LineRate and BaseRTT of c in place of its own, where c's are above 0.
 func (c *PathConfig) Override(f Flow) Flow {
 	if c.LineRate > 0 {
 		f.LineRate = c.LineRate
@@ -62,55 +61,55 @@ func (c *PathConfig) Override(f Flow) Flow {
 	return f
 }
 
-// BoundedWindow is a rate-based controller with a window of a bandwidth-delay product,
-// the "+win" variants of HPCC §5.1: what is in flight stays bounded while the rate
-// has not come down yet. It makes the controller's own window smaller, never larger.
+// BoundedWindow wraps a rate-based controller and limits its window to a bandwidth-delay product: the "+win" variants
+// of HPCC §5.1. So the bytes in flight stay bounded until the rate has fallen. It lowers the controller's window and
+// never raises it.
 type BoundedWindow struct {
 	Controller
-	bdp      int64
-	line     int64
-	mss      int64
-	variable bool
-	rate     unit.Rate  // that window is for
-	window   unit.Bytes // the bound
+	bdp        int64
+	lineRate   int64
+	mss        int64
+	variable   bool
+	windowRate unit.Rate  // pacing rate that maxWindow was computed for
+	maxWindow  unit.Bytes // the limit
 }
 
-// NewBoundedWindow bounds a controller's window by LineRate·BaseRTT, or, if variable,
-// by the present rate's share of it. It is an error if one of the two is not known.
+// NewBoundedWindow limits c's window to f.LineRate·f.BaseRTT or, if variable, to the current rate times f.BaseRTT. It
+// returns an error if f's LineRate, BaseRTT or MSS is not above 0.
 func NewBoundedWindow(c Controller, f Flow, variable bool) (*BoundedWindow, error) {
 	if f.LineRate <= 0 || f.BaseRTT <= 0 || f.MSS <= 0 {
 		return nil, fmt.Errorf("a window of a bandwidth-delay product needs line_rate and base_rtt, which are %v and %v here",
 			f.LineRate, f.BaseRTT)
 	}
-	b := &BoundedWindow{Controller: c, bdp: int64(f.LineRate.BytesIn(f.BaseRTT)), line: int64(f.LineRate),
+	b := &BoundedWindow{Controller: c, bdp: int64(f.LineRate.BytesIn(f.BaseRTT)), lineRate: int64(f.LineRate),
 		mss: int64(f.MSS), variable: variable}
-	b.window = b.packets(b.bdp)
+	b.maxWindow = b.roundUpToPackets(b.bdp)
 	return b, nil
 }
 
-// packets rounds a window: the HPCC simulator sends while less than m_win·rate/max_rate,
-// at least a byte, is in flight (rdma-queue-pair.cc: GetWin, IsWinBound), which is, in
-// whole packets, the window rounded up.
-func (b *BoundedWindow) packets(window int64) unit.Bytes {
+// roundUpToPackets rounds a window in bytes up to whole packets, at least one. The HPCC simulator sends while less
+// than m_win·rate/max_rate, at least a byte, is in flight (rdma-queue-pair.cc: GetWin, IsWinBound). In whole packets
+// that is the window rounded up.
+func (b *BoundedWindow) roundUpToPackets(window int64) unit.Bytes {
 	window = min(window, Unlimited*b.mss)
 	return unit.Bytes(max((window+b.mss-1)/b.mss, 1) * b.mss)
 }
 
-// Decision is the controller's with the smaller window. A controller that does not
-// pace counts as one at line rate.
+// Decision returns the controller's decision with the smaller of the two windows. A controller without a rate counts
+// as paced at line rate.
 func (b *BoundedWindow) Decision() Decision {
 	d := b.Controller.Decision()
-	if b.variable && d.Rate != b.rate {
-		b.rate = d.Rate
+	if b.variable && d.Rate != b.windowRate {
+		b.windowRate = d.Rate
 		window := b.bdp
 		if d.Rate > 0 {
-			window = unit.MulDiv(b.bdp, int64(d.Rate), b.line)
+			window = unit.MulDiv(b.bdp, int64(d.Rate), b.lineRate)
 		}
-		b.window = b.packets(window)
+		b.maxWindow = b.roundUpToPackets(window)
 	}
-	d.Window = min(d.Window, b.window)
+	d.Window = min(d.Window, b.maxWindow)
 	return d
 }
 
-// FreeWindow is a window that bounds nothing: of controllers that only have a rate.
+// FreeWindow returns the window in bytes of a controller that has only a rate: Unlimited packets.
 func (f Flow) FreeWindow() unit.Bytes { return Unlimited * unit.Bytes(f.MSS) }

@@ -65,7 +65,7 @@ func TestCensusOfSlowFlows(t *testing.T) {
 				t.Errorf("%.1f flows on average, want %d", mean, n)
 			}
 			c.Count(unit.Second, 10*us, &members[0])
-			if own, other := c.Flows(&members[0]), c.Flows(&Member{}); own != 1 || other != 1+mostSilent {
+			if own, other := c.Flows(&members[0]), c.Flows(&Member{}); own != 1 || other != 1+maxSilence {
 				t.Errorf("after a pause of a second %d flows for the flow, %d for another", own, other)
 			}
 			c.Count(unit.Second, 10*us, &members[0])

@@ -9,86 +9,86 @@ import (
 	"weir/core/unit"
 )
 
-// FlowContext is where the flows of one traffic run: what an experiment says of the network and of the rest of the
-// traffic.
+// FlowContext describes the surroundings of the flows of one traffic: the network and the rest of the traffic, as far
+// as the experiment determines them.
 type FlowContext struct {
 	MSS         int32             // payload of a full packet
 	Paths       []FlowPath        // of the flows, each kind once
 	Largest     unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
-	Sending     unit.Rate         // payload that the application has per second; 0: always more
-	Telemetry   *telemetry.Format // that switches write; nil: none does
-	Uncongested bool              // a packet gets no telemetry of ports that are not congested
-	Unmeasured  string            // why no rate of delivery is measured; "": one is
-	AcksDelayed bool              // an acknowledgement waits for more packets than one
-	Flowlets    bool              // packets of a flow take several paths: after gaps
-	Sprayed     bool              // or one by one
-	Slow        SlowPath          // of the paths that packets of a flow may take
-	SlowWhole   SlowPath          // of those that a flow may take with all its packets
-	Keeps       bool              // the transport waits for what is in a slow path, and counts it as in flight
-	Controller  *Scheme           // of the flows, of which their transport asks; nil: there is none
+	Sending     unit.Rate         // payload that the application produces per second; 0: always more
+	Telemetry   *telemetry.Format // that switches write; nil: no telemetry
+	Uncongested bool              // ports without congestion write no telemetry
+	Unmeasured  string            // why no delivery rate is measured; "": one is
+	AcksDelayed bool              // an acknowledgement waits for more than one packet
+	Flowlets    bool              // packets of a flow take several paths, and change them after gaps
+	Sprayed     bool              // they change them with each packet
+	Slow        SlowPath          // slowest of the paths that packets of a flow may take
+	SlowWhole   SlowPath          // slowest of the paths that a flow may take with all its packets
+	Keeps       bool              // the transport waits for packets in a slow path, and counts them as in flight
+	Controller  *Scheme           // of the flows, for checks of their transport; nil: no controller
 	Config      scheme.Config     // of the controller
 }
 
-// FlowPath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is
-// of the narrowest, of several the one with the most flows, and a property of switches is there if a switch has it at
-// one of the ports where data can queue: the slowest of the switches' ports on the path.
+// FlowPath is a path as the reader of an experiment file knows it; endpoints know only its Path. Where equal paths
+// differ, Narrow is the link of the narrowest, and of several the one with the most flows. A property of switches
+// holds if a switch has it at one of the ports where data can queue: the slowest of the switches' ports on the path.
 type FlowPath struct {
 	Path
 	Name       string   // the hosts at its ends: "left0->right0"
 	Narrow     Link     // the slowest link in the direction of data
-	Flows      int      // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
+	Flows      int      // flows without an end, of all traffics, that share Narrow, at least one; 0: not known
 	Idle       bool     // data queues at no switch: no port receives more than it can send
-	Lossless   string   // why no packet is lost; "": a port's buffer ends
-	Unmarked   string   // why the controller gets no marks; "": it does
-	Unrecorded string   // why no telemetry of its queues comes back; "": it does
+	Lossless   string   // why no packet is lost; "": a port's buffer is finite
+	Unmarked   string   // why the controller receives no marks; "": it receives them
+	Unrecorded string   // why no telemetry of its queues returns; "": it does
 	Unanswered string   // why no switch answers requests; "": one does
 	Opposing   Opposing // long flows in both directions
 	Crossed    bool     // acknowledgements share ports with data of long flows
-	Supplied   bool     // switches report what they have for a flow (NCF), whatever the controller
-	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
+	Supplied   bool     // switches report the rate that they offer a flow (NCF), with any controller
+	// DataQueueing is Queueing at only the ports where data can queue, without pauses of the hosts' NICs. unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
 	DataQueueing unit.Time
-	Unlimited    string    // a switch's port that gets more than it can send and has no limit; "": no port
-	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
-	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
-	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
+	Unlimited    string    // a switch's port that receives more than it can send and has no limit; "": no port
+	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some buffer is unlimited, or not known
+	Trims        bool      // a switch trims the payload of a packet without room, so that the receiver learns of it
+	Holds        unit.Time // max time for which a full queue of such a switch occupies its port; 0: not known
 }
 
-// SlowPath is the slowest of several ways on which packets can go: its port of a switch, next to the ports
-// that lead to the same host. It has less than its part can be, so that packets wait there, in the run's worst moment.
-// The zero value: no way is slower than another, or it has room for its part.
+// SlowPath is the slowest of several ways for packets: a port of a switch among the ports that lead to the same host.
+// Its rate is smaller than its part of the packets may need, so that packets wait there in the run's worst moment. In
+// the zero value, no way is slower than another, or the slow way has room for its part.
 type SlowPath struct {
 	Port string
 	Rate unit.Rate
-	Part float64 // of the rate of the fastest of them; 0: there is no slow path
+	Part float64 // of the rate of the fastest way; 0: there is no slow path
 
-	Flows int     // flows that may take it: long ones of controllers that read telemetry, as Opposing counts them
-	Share float64 // of the packets of each that it gets
+	Flows int     // long flows of controllers that read telemetry (Opposing) that may take it
+	Share float64 // of the packets of each of these flows that takes it
 }
 
-// Keep keeps the slower one of two paths.
+// Keep sets p to the slower one of p and other.
 func (p *SlowPath) Keep(other SlowPath) {
 	if other.Part > 0 && (p.Part == 0 || other.Part < p.Part) {
 		*p = other
 	}
 }
 
-// Uneven reports whether packets of a flow go one by one over paths, and a slow one has less than a part of
-// another's rate.
+// Uneven reports whether packets of a flow are spread one by one over paths, and the slow path has less than a part
+// of another's rate.
 func (s *FlowContext) Uneven(part float64) bool {
 	return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part
 }
 
-// OnSlow warns of what a slow path does to a flow that is spread.
+// OnSlow returns a warning about the effect of a slow path on a flow that is spread. text describes the effect.
 func (s *FlowContext) OnSlow(kind scheme.WarningKind, param, text string) scheme.Remark {
 	return kind.Remark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
 		"another's rate: %s", s.Slow.Port, s.Slow.Rate, 100*s.Slow.Part, text).At(s.Slow.Port, 1/s.Slow.Part)
 }
 
-// Opposing counts long flows of controllers that read telemetry in both directions of a path: flows without an end, or
-// of several round trips, that begin together. 0: not known.
+// Opposing counts the long flows of controllers that read telemetry in both directions of a path. Long flows have no
+// end or take several round trips, and begin together. 0: not known.
 type Opposing struct {
-	Port    string // that sends data of most flows: "left->right"
+	Port    string // port that sends data of the most flows: "left->right"
 	Aligned int    // flows through Port, with the path's own
 	Opposed int    // flows through the port on the way back where most of them queue with acknowledgements
 	Paths   int    // number of equal ports that share the packets; 1: Port sends all
@@ -96,7 +96,7 @@ type Opposing struct {
 
 // Link is a link in one direction.
 type Link struct {
-	Port    string    // that sends to it: "left->right"
+	Port    string    // port that sends into it: "left->right"
 	Rate    unit.Rate // of frames, bit/s; 0: not known
 	Payload unit.Rate // of payload in full packets
 	Last    bool      // it leads to a host
@@ -104,11 +104,12 @@ type Link struct {
 	Buffer unit.Bytes // of Port; 0: it has no limit, or is not a switch's
 }
 
-// Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and
-// increases are compared with it, and not with what the sender's link carries.
+// Product returns the bytes of payload that the narrowest link carries in a base round trip. Checks compare windows,
+// buffers and increases with it, not with the rate of the sender's link.
 func (p *FlowPath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.BaseRTT.Seconds() }
 
-// Share is Product over the flows that share the narrowest link: what each must have in flight, so that all fill it.
+// Share returns Product over the flows that share the narrowest link: the bytes that each flow needs in flight so
+// that all fill the link.
 func (p *FlowPath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
 
 // DataMaxRTT returns the longest round trip with full buffers at the ports at which data can queue; unit.Never if it
@@ -119,7 +120,7 @@ func (p *FlowPath) DataMaxRTT() unit.Time {
 	return path.MaxRTT()
 }
 
-// Trip describes the round trip that Product counts.
+// Trip returns a description of the round trip that Product covers, for messages.
 func (p *FlowPath) Trip() string {
 	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.Product()), p.BaseRTT.Rough(),
 		p.Narrow.Port, p.Narrow.Rate)
@@ -141,7 +142,7 @@ func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnSilent, warnHops, warnMinRatePath}
 }
 
-// Signals are what a scheme's law reacts to; bits.
+// Signals are the congestion signals that a scheme's law reacts to; bits.
 type Signals uint8
 
 // Signals of congestion.
@@ -152,11 +153,11 @@ const (
 	ByDelivery          // rates of delivery
 	ByTelemetry         // what switches write into packets
 	ByRequests          // what they answer to requests of packets
-)
+) // answers of switches to requests of packets
 
-// unsignalled returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if
-// the scheme has no signals by design.
-func (s *FlowContext) unsignalled(x *Scheme) (path *FlowPath, why string) {
+// findPathWithoutSignal returns the first path that gives the law of x no signal, and the reasons; nil if every path
+// gives one. Schemes that react to delay, or by design to no signal, always pass.
+func (s *FlowContext) findPathWithoutSignal(x *Scheme) (path *FlowPath, why string) {
 	if x.Signals == 0 || x.Signals&ByDelay != 0 {
 		return nil, ""
 	}
@@ -166,48 +167,48 @@ func (s *FlowContext) unsignalled(x *Scheme) (path *FlowPath, why string) {
 			continue
 		}
 		var reasons []string
-		heard := false
+		hasSignal := false
 		for _, r := range []struct {
 			signal Signals
 			why    string
 		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, p.Unrecorded}, {ByDelivery, s.Unmeasured},
 			{ByRequests, p.Unanswered}} {
 			if x.Signals&r.signal != 0 {
-				heard = heard || r.why == ""
+				hasSignal = hasSignal || r.why == ""
 				reasons = append(reasons, r.why)
 			}
 		}
-		if !heard {
+		if !hasSignal {
 			return p, fmt.Sprintf("nothing tells it of congestion: %s (%s)", strings.Join(reasons, ", "), p.Name)
 		}
 	}
 	return nil, ""
 }
 
-// CheckScheme returns the remarks about a controller's scheme and its configuration in a context.
+// CheckScheme returns the remarks about a controller's scheme x and its configuration c in a context.
 func CheckScheme(x *Scheme, c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	t := TraitsOf(c)
-	if p, why := s.unsignalled(x); p != nil && !t.FollowsLinux() {
+	if p, why := s.findPathWithoutSignal(x); p != nil && !t.FollowsLinux() {
 		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
 	}
 	return append(all, Check(c, s)...)
 }
 
-// Checker is the configuration of a controller or transport that depends on its flows and their network.
+// Checker is a configuration of a controller or transport that has to fit its flows and their network.
 type Checker interface {
 	// Check returns remarks about the configuration in a context. It is called when an experiment is read.
 	Check(s *FlowContext) []scheme.Remark
 }
 
-// Check returns the remarks about a configuration in a context: its law reads what telemetry does not carry, and those
-// of a Checker.
+// Check returns the remarks about a configuration in a context. It refuses a law that reads fields which the
+// telemetry does not carry, and adds the remarks of a Checker.
 func Check(c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	if reads := TraitsOf(c).Reads; reads != 0 && s.Telemetry != nil {
 		if lacks := s.Telemetry.Lacks(reads); lacks != 0 {
 			all = append(all, scheme.Refuse("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
 				s.Telemetry.Profile.Name))
 		} else if reads&^telemetry.Load != 0 {
-			all = append(all, s.tooLong()...)
+			all = append(all, s.checkPathLength()...)
 		}
 	}
 	if x, ok := c.(Checker); ok {
@@ -216,36 +217,36 @@ func Check(c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	return all
 }
 
-// tooLong says that a path has more switches than the format has room for records: a queue behind those is not seen.
-// HPCC's header has no more; of other formats more can be asked for.
-func (s *FlowContext) tooLong() []scheme.Remark {
+// checkPathLength warns of a path with more switches than the format has room for records: the law does not see the
+// queues of the others. In HPCC's header this is refused; other formats can have more records.
+func (s *FlowContext) checkPathLength() []scheme.Remark {
 	f := s.Telemetry
-	longest, _ := s.max(func(p *FlowPath) float64 { return float64(p.Hops) })
-	most := longest.Hops
-	if f.Relative() || most <= f.Hops {
+	longest, _ := s.findMaxPath(func(p *FlowPath) float64 { return float64(p.Hops) })
+	maxHops := longest.Hops
+	if f.Relative() || maxHops <= f.Hops {
 		return nil
 	}
-	say := "int-md and ifa-ext have room for 16"
+	hint := "int-md and ifa-ext have room for 16"
 	switch {
-	case most > telemetry.MaxHops:
-		say = fmt.Sprintf("none has more than %d; relative needs none", telemetry.MaxHops)
+	case maxHops > telemetry.MaxHops:
+		hint = fmt.Sprintf("none has more than %d; relative needs none", telemetry.MaxHops)
 	case f.Hops < f.Profile.MostHops:
-		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
+		hint = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
 	r := warnHops.Remark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
-		"other queues; %s", most, longest.Name, f.Profile.Name, f.Hops, say)
+		"other queues; %s", maxHops, longest.Name, f.Profile.Name, f.Hops, hint)
 	r.Refused = f.Profile.Name == "hpcc"
 	return []scheme.Remark{r}
 }
 
-// Longest is the path with the longest round trip without queues; false if none is known.
+// Longest returns the path with the longest round trip without queues; false if no round trip is known.
 func (s *FlowContext) Longest() (longest FlowPath, ok bool) {
-	return s.max(func(p *FlowPath) float64 { return float64(p.BaseRTT) })
+	return s.findMaxPath(func(p *FlowPath) float64 { return float64(p.BaseRTT) })
 }
 
-// Smallest is the path with the smallest product; false if no path is known.
+// Smallest returns the path with the smallest product; false if no product is known.
 func (s *FlowContext) Smallest() (smallest FlowPath, ok bool) {
-	return s.max(func(p *FlowPath) float64 {
+	return s.findMaxPath(func(p *FlowPath) float64 {
 		if p.Product() == 0 {
 			return 0
 		}
@@ -253,18 +254,18 @@ func (s *FlowContext) Smallest() (smallest FlowPath, ok bool) {
 	})
 }
 
-// max is the first path with the largest value above 0; false if no value is.
-func (s *FlowContext) max(value func(p *FlowPath) float64) (largest FlowPath, ok bool) {
-	most := 0.0
+// findMaxPath returns the first path with the largest value above 0; false if no path has one.
+func (s *FlowContext) findMaxPath(value func(p *FlowPath) float64) (largest FlowPath, ok bool) {
+	maxValue := 0.0
 	for i := range s.Paths {
-		if v := value(&s.Paths[i]); v > most {
-			largest, ok, most = s.Paths[i], true, v
+		if v := value(&s.Paths[i]); v > maxValue {
+			largest, ok, maxValue = s.Paths[i], true, v
 		}
 	}
 	return largest, ok
 }
 
-// Find is the first path for which a condition holds; nil if there is no such path.
+// Find returns the first path that fulfils a condition; nil if no path does.
 func (s *FlowContext) Find(holds func(p *FlowPath) bool) *FlowPath {
 	for i := range s.Paths {
 		if holds(&s.Paths[i]) {
@@ -274,23 +275,24 @@ func (s *FlowContext) Find(holds func(p *FlowPath) bool) *FlowPath {
 	return nil
 }
 
-// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and does
-// not hold the largest flow either. The text begins with what, its value with a verb: "100kB are".
+// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and
+// does not hold the largest flow either. The text begins with what, the value with its verb: "100kB are".
 func (s *FlowContext) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
-	p, ok := s.max((*FlowPath).Share)
+	p, ok := s.findMaxPath((*FlowPath).Share)
 	if !ok || bytes >= part*p.Share() || s.Largest > 0 && bytes >= float64(s.Largest) {
 		return nil
 	}
-	of := ""
+	portion := ""
 	if p.Flows > 1 {
-		of = fmt.Sprintf("what each of %d flows has of ", p.Flows)
+		portion = fmt.Sprintf("what each of %d flows has of ", p.Flows)
 	}
-	return []scheme.Remark{kind.Remark(param, "%s less than %s%s", what, of, p.Trip()).At(p.Narrow.Port, p.Share()/bytes)}
+	return []scheme.Remark{kind.Remark(param, "%s less than %s%s", what, portion, p.Trip()).
+		At(p.Narrow.Port, p.Share()/bytes)}
 }
 
-// SlowestNIC is the path with the slowest link of a sender; false if no path is known.
+// SlowestNIC returns the path with the slowest link of a sender; false if no link's rate is known.
 func (s *FlowContext) SlowestNIC() (slowest FlowPath, ok bool) {
-	return s.max(func(p *FlowPath) float64 {
+	return s.findMaxPath(func(p *FlowPath) float64 {
 		if p.NICRate == 0 {
 			return 0
 		}
@@ -298,62 +300,62 @@ func (s *FlowContext) SlowestNIC() (slowest FlowPath, ok bool) {
 	})
 }
 
-// carries returns what the path's sender can send of payload in full packets.
-func (p *FlowPath) carries() unit.Rate {
+// payloadRate returns the rate of payload in full packets that the path's sender can send.
+func (p *FlowPath) payloadRate() unit.Rate {
 	if p.LineRate > 0 {
 		return p.LineRate
 	}
 	return p.NICRate
 }
 
-// TooFast refuses a rate of payload, bound to a parameter, that the slowest sender's link does not have.
+// TooFast refuses the value of parameter param, a rate of payload, if it exceeds the slowest sender's link.
 func (s *FlowContext) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.SlowestNIC(); ok && rate > p.carries() {
+	if p, ok := s.SlowestNIC(); ok && rate > p.payloadRate() {
 		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has%s", rate, p.NICRate,
-			p.payload(rate))}
+			p.describePayloadRate(rate))}
 	}
 	return all
 }
 
-// payload names what a link carries of payload. It is empty if the rate exceeds the link itself.
-func (p *FlowPath) payload(rate unit.Rate) string {
+// describePayloadRate returns words for the payload rate of a sender's link; empty if rate exceeds the link itself.
+func (p *FlowPath) describePayloadRate(rate unit.Rate) string {
 	if rate > p.NICRate {
 		return ""
 	}
-	return fmt.Sprintf(" for payload, %v", p.carries())
+	return fmt.Sprintf(" for payload, %v", p.payloadRate())
 }
 
-// PresetTooFast refuses a preset's min_rate that the slowest sender's link does not have. minRate returns the preset's
-// value for a link.
+// PresetTooFast refuses a preset's min_rate that exceeds the slowest sender's link. minRate returns the preset's
+// value for a link's rate.
 func (s *FlowContext) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
 	p, ok := s.SlowestNIC()
-	if !ok || minRate(p.NICRate) <= p.carries() {
+	if !ok || minRate(p.NICRate) <= p.payloadRate() {
 		return nil
 	}
 	rate := minRate(p.NICRate)
 	return []scheme.Remark{scheme.Refuse("min_rate", "%v, the preset's, is more than a sender's link of %v has%s", rate,
-		p.NICRate, p.payload(rate))}
+		p.NICRate, p.describePayloadRate(rate))}
 }
 
-// Unstoppable warns of a least rate that is, of all flows together, above the rate of a path's narrowest link: a queue
-// that they have made there never empties. minRate returns the rate of a flow for its sender's link; a rate above that
-// link is TooFast's.
+// Unstoppable warns of a min rate that, for all flows together, exceeds the rate of a path's narrowest link: a queue
+// there never empties. minRate returns a flow's min rate for its sender's link. TooFast reports a rate above that
+// link.
 func (s *FlowContext) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
-	all := func(p *FlowPath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
-	p, ok := s.max(func(p *FlowPath) float64 {
-		if p.Narrow.Rate == 0 || all(p) <= float64(p.Narrow.Rate) || minRate(p.NICRate) > p.NICRate {
+	total := func(p *FlowPath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
+	p, ok := s.findMaxPath(func(p *FlowPath) float64 {
+		if p.Narrow.Rate == 0 || total(p) <= float64(p.Narrow.Rate) || minRate(p.NICRate) > p.NICRate {
 			return 0
 		}
-		return all(p) / float64(p.Narrow.Rate)
+		return total(p) / float64(p.Narrow.Rate)
 	})
 	if !ok {
 		return nil
 	}
-	of := "of a flow"
+	owner := "of a flow"
 	if p.Flows > 1 {
-		of = fmt.Sprintf("of each of %d flows", p.Flows)
+		owner = fmt.Sprintf("of each of %d flows", p.Flows)
 	}
 	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate %s, are more than %s has, %v: a "+
-		"queue there never empties", minRate(p.NICRate), of, p.Narrow.Port, p.Narrow.Rate).
-		At(p.Narrow.Port, all(&p)/float64(p.Narrow.Rate))}
+		"queue there never empties", minRate(p.NICRate), owner, p.Narrow.Port, p.Narrow.Rate).
+		At(p.Narrow.Port, total(&p)/float64(p.Narrow.Rate))}
 }

@@ -2,77 +2,78 @@ package cc
 
 import "weir/core/unit"
 
-// Receiver is a scheme's part at the receiver of one flow: it is told of the data that
-// comes and says what the sender is to be told. It is a pure state machine as a
-// Controller is.
+// Receiver is a scheme's part at the receiver of one flow. The transport reports arriving data to it and sends its
+// feedback to the sender. Like a Controller it is a pure state machine.
 type Receiver interface {
-	// OnData is called for each packet of the flow that has come, with what the network has
-	// written into it. now is true if the feedback is to be sent at once.
+	// OnData is called for each packet of the flow that arrives, with its telemetry. atOnce requests that feedback f is
+	// sent at once.
 	OnData(now unit.Time, d *Data) (f Feedback, atOnce bool)
-	// OnTimer is called when NextTimer has come.
+	// OnTimer is called when the time NextTimer is reached.
 	OnTimer(now unit.Time) (f Feedback, atOnce bool)
-	// NextTimer is when OnTimer wants to be called; unit.Never for none.
+	// NextTimer returns the time of the next call of OnTimer; unit.Never: no timer.
 	NextTimer() unit.Time
-	// Feedback is what every acknowledgement carries: the last feedback.
+	// Feedback returns the last feedback, which every acknowledgement carries.
 	Feedback() Feedback
-	// Coalesce is how many packets an acknowledgement may wait for, of at most most.
+	// Coalesce returns the number of packets that an acknowledgement may wait for, at most most.
 	Coalesce(most int) int
 }
 
-// Multipath is a Receiver of one path of several among which its sender chooses (Scheme.PerPath).
+// Multipath is a Receiver for one of several paths among which its sender chooses (Scheme.PerPath).
 type Multipath interface {
-	// Join makes it share with the Receiver of the flow's first path what is the flow's: it counts once (Census).
+	// Join makes it share the flow's state with the Receiver of the flow's first path, so that the flow counts once
+	// (Census).
 	Join(first Receiver)
 }
 
-// Agent is what an agent of a host is told of a law.
+// Agent holds the parameters of a law for an agent at a host.
 type Agent struct {
 	Eta      float64   // target utilisation
 	MaxStage int       // additive increases before a multiplicative one
-	Flows    int       // N, expected on a link, which gives W_ai
-	T        unit.Time // base round-trip time; 0: that of the path
+	Flows    int       // N, flows expected on a link, which determine W_ai
+	T        unit.Time // base round-trip time; 0: the path's
 }
 
-// Data is a packet of the flow that has come to its Receiver.
+// Data is a packet of the flow that has arrived at its Receiver.
 type Data struct {
 	Telemetry
 	Adopted uint8 // Number of the latest feedback that the sender had adopted when it sent the packet
-	// Overtaken: a packet that was sent later has arrived before, and this one was not sent again.
+	// Overtaken: a packet that was sent later has arrived earlier, and this one is no retransmission.
 	Overtaken bool
 }
 
-// Feedback is what a Receiver tells the sender.
+// Feedback is what a Receiver sends to the sender.
 type Feedback struct {
-	Window unit.Bytes // that it wants, also below a packet, but at least a byte
-	// Flows is the second number of feedback, 13 bits on the wire: the count of flows of the receiving host (Census), of
-	// more than 8,191 that, or a code of a scheme that counts no flows (T, with preset: agent). 0: not known.
+	Window unit.Bytes // window for the sender; may be below a packet, at least a byte
+	// Flows is the second number of feedback, 13 bits on the wire. It is the count of flows of the receiving host
+	// (Census), 8,191 if there are more, or a code of a scheme that counts no flows (T, with preset: agent). 0: not
+	// known.
 	Flows int32
-	// Number is 1 to FeedbackNumbers in turn, and 0 before a receiver has decided a window, or if it does not number its
-	// feedback. Data carries the number of the feedback that its sender had adopted (Data.Adopted).
+	// Number cycles through 1 to FeedbackNumbers. It is 0 before a receiver has decided a window, or if the receiver
+	// does not number its feedback. Data carries the number of the feedback that its sender had adopted (Data.Adopted).
 	Number uint8
 }
 
-// FeedbackNumbers is how many numbers of feedback there are. A receiver does not use the next one before data with the
+// FeedbackNumbers is the count of feedback numbers. A receiver does not use the next number before data with the
 // latest one has arrived, so that two numbers in flight differ by at most one.
 const FeedbackNumbers = 7
 
 // NextNumber returns the number that follows n, the first one after 0.
 func NextNumber(n uint8) uint8 { return n%FeedbackNumbers + 1 }
 
-// Outdated reports whether feedback with this number is older than one that was adopted before: packets of the path
-// overtake each other.
+// Outdated reports whether feedback with this number is older than the adopted one, because packets of the path
+// overtook each other.
 func Outdated(number, adopted uint8) bool {
 	return adopted > 0 && (number == 0 || (number+FeedbackNumbers-adopted)%FeedbackNumbers > FeedbackNumbers/2)
 }
 
-// Host is what the Receivers of one host share.
+// Host holds what the Receivers of one host share.
 type Host struct {
 	Census Census
 	shared map[string]any
 }
 
-// Shared returns what the receivers of this host have in common under a name, which the
-// first one that asks makes. It is for making flows, not for packets.
+// Shared returns the object that the receivers of this host share under a name; the first call creates it with build.
+// It is called when flows are created, not per packet.
 func (h *Host) Shared(name string, build func() any) any {
 	if h.shared == nil {
 		h.shared = map[string]any{}
@@ -85,41 +86,42 @@ func (h *Host) Shared(name string, build func() any) any {
 	return x
 }
 
-// Census counts the flows of which a host gets packets. A flow counts for T after each of its packets: for one,
-// or for as many Ts as it was silent before that packet, up to mostSilent. So N is right on average also where
-// windows are below a packet and most flows send none within T. The zero value is a host without flows.
+// Census counts the flows that send packets to a host. A flow counts for a time T after each of its packets: as one
+// flow, or as the number of Ts that it was silent before that packet, up to maxSilence. So the count is right on
+// average even if windows are below a packet and most flows send no packet within T. The zero value is a host without
+// flows.
 type Census struct {
 	oldest, newest *Member
-	flows          int64 // in the unit of Member.weight
+	flows          int64 // sum of Member.weight
 }
 
 // Member is a flow's place in a Census; the zero value is not in one.
 type Member struct {
-	previous, next *Member
-	at             unit.Time
-	weight         int64 // flows that it stands for, in 1/one
-	in, known      bool  // known: it has sent before, at at
+	previous, next   *Member
+	lastPacket       unit.Time
+	weight           int64 // flows that it stands for, in 1/weightScale
+	counted, hasSent bool  // hasSent: it has sent before, last at lastPacket
 }
 
 const (
-	one = 256
-	// mostSilent bounds what a flow stands for that was silent for another reason than its window: nobody
-	// who comes back from a long pause makes the others' increase vanish.
-	mostSilent = 64
+	weightScale = 256
+	// maxSilence limits the weight of a flow that was silent for a reason other than its window. Without it, a flow that
+	// returns from a long pause would make the others' increase vanish.
+	maxSilence = 64
 )
 
-// Count is called when a packet of the flow has come, and forgets the flows that have sent
-// none for t. now does not go back.
+// Count counts flow m for a time t from now on, and removes the flows that have sent no packet for t. It is called
+// for each packet of the flow that arrives. now must not go back.
 func (c *Census) Count(now, t unit.Time, m *Member) {
 	c.Leave(m)
-	m.weight = one
-	if silent := now - m.at; m.known && silent > t {
-		m.weight = mostSilent * one
-		if silent < mostSilent*t {
-			m.weight = int64(float64(silent) / float64(t) * one)
+	m.weight = weightScale
+	if silent := now - m.lastPacket; m.hasSent && silent > t {
+		m.weight = maxSilence * weightScale
+		if silent < maxSilence*t {
+			m.weight = int64(float64(silent) / float64(t) * weightScale)
 		}
 	}
-	m.at, m.in, m.known, m.previous, m.next = now, true, true, c.newest, nil
+	m.lastPacket, m.counted, m.hasSent, m.previous, m.next = now, true, true, c.newest, nil
 	if c.newest != nil {
 		c.newest.next = m
 	} else {
@@ -127,25 +129,25 @@ func (c *Census) Count(now, t unit.Time, m *Member) {
 	}
 	c.newest = m
 	c.flows += m.weight
-	for c.oldest.at < now-t {
+	for c.oldest.lastPacket < now-t {
 		c.Leave(c.oldest)
 	}
 }
 
-// Flows returns the number of flows, rounded, as the flow of m gets it. The flow itself counts as one there, and in the
-// numbers of others as what it stands for. Its packet proves that it is there, and if silence made its own N larger,
-// the slowest flow would have the smallest share.
+// Flows returns the number of flows, rounded, as flow m sees it: m itself counts as one, the others with their
+// weights. The packet of m proves its presence, and if silence raised its own count, the slowest flow would get the
+// smallest share.
 func (c *Census) Flows(m *Member) int {
 	others := c.flows
-	if m.in {
+	if m.counted {
 		others -= m.weight
 	}
-	return 1 + int((others+one/2)/one)
+	return 1 + int((others+weightScale/2)/weightScale)
 }
 
-// Leave takes a flow out of the count.
+// Leave removes a flow from the count, if it is counted.
 func (c *Census) Leave(m *Member) {
-	if !m.in {
+	if !m.counted {
 		return
 	}
 	if m.previous != nil {
@@ -158,6 +160,6 @@ func (c *Census) Leave(m *Member) {
 	} else {
 		c.newest = m.previous
 	}
-	m.in = false
+	m.counted = false
 	c.flows -= m.weight
 }

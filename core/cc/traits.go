@@ -8,9 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// Traits describe what a controller does with its parameters, as far as it follows from them alone. Scheme has what
-// holds for all parameters. Transports and experiments read the traits when they make a flow, never per packet. The
-// zero value of a field means no, so that a configuration sets only what holds for it.
+// Traits describe what a controller does with its parameters, as far as it follows from the parameters. Scheme has
+// what holds for all parameters. Transports and experiments read the traits when they create a flow, never per
+// packet. The zero value of a field means no, so that a configuration sets only what holds for it.
 type Traits struct {
 	// Reads are the fields that the law needs in the records of every hop; 0: it reads loads only, which all formats
 	// have.
@@ -29,7 +29,7 @@ type Traits struct {
 	Agent func() (Agent, []scheme.Remark)
 }
 
-// TraitsOf returns the traits of a controller's configuration, which has a method Traits. Without it they are zero.
+// TraitsOf returns the traits of a controller's configuration. They are zero if it has no method Traits.
 func TraitsOf(c scheme.Config) (t Traits) {
 	if x, ok := c.(interface{ Traits() Traits }); ok {
 		t = x.Traits()
@@ -49,8 +49,8 @@ func (t *Traits) FlowCountTime(p *Path) unit.Time {
 	return p.BaseRTT
 }
 
-// HasAgentPreset reports whether the configuration has the preset with which it does what the agents do, also if it has
-// parameters that they lack.
+// HasAgentPreset reports whether the configuration has the preset of the agents, even if it also has parameters that
+// the agents lack.
 func (t *Traits) HasAgentPreset() bool {
 	if t.Agent == nil {
 		return false

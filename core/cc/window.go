@@ -2,19 +2,18 @@ package cc
 
 import "weir/core/unit"
 
-// Unlimited is the slow-start threshold before there is any (RFC 5681 §3.1: "as
-// high as possible").
+// Unlimited is the slow-start threshold in packets before the first reduction (RFC 5681 §3.1: "as high as possible").
 const Unlimited = 1 << 30
 
-// Window is the congestion window of a controller of the AIMD family, counted in
-// packets as Linux counts it: what Reno, CUBIC and DCTCP share.
+// Window is the congestion window of Reno, CUBIC, DCTCP and other controllers of the AIMD family, counted in packets
+// as in Linux.
 type Window struct {
 	Packets   int // cwnd
 	Threshold int // ssthresh
 	MSS       int32
 
 	credit         float64 // packets acknowledged since the last increase
-	priorPackets   int     // before the last reduction
+	priorPackets   int     // window before the last reduction
 	priorThreshold int
 	reduced        bool
 }
@@ -27,9 +26,8 @@ func NewWindow(f Flow) Window {
 // InSlowStart reports whether the window is below the threshold (RFC 5681 §3.1).
 func (w *Window) InSlowStart() bool { return w.Packets < w.Threshold }
 
-// SlowStart grows the window by the packets acknowledged, up to the threshold, and
-// returns what is left of them for congestion avoidance (RFC 5681 §3.1, with
-// appropriate byte counting, RFC 3465).
+// SlowStart grows the window by acked packets, up to the threshold. It returns the packets that remain for congestion
+// avoidance (RFC 5681 §3.1, with appropriate byte counting, RFC 3465).
 func (w *Window) SlowStart(acked int) int {
 	grown := min(w.Packets+acked, w.Threshold)
 	acked -= grown - w.Packets
@@ -37,8 +35,8 @@ func (w *Window) SlowStart(acked int) int {
 	return acked
 }
 
-// Increase grows the window by one packet for every `every` acknowledged ones;
-// what does not make a packet is kept for later calls.
+// Increase grows the window by one packet for every `every` acknowledged packets. It keeps the remainder for later
+// calls.
 func (w *Window) Increase(every float64, acked int) {
 	every = max(every, 1)
 	if w.credit >= every { // every has become smaller
@@ -53,31 +51,32 @@ func (w *Window) Increase(every float64, acked int) {
 	w.Packets = min(w.Packets, Unlimited)
 }
 
-// Reduce is a reduction to so many packets, at least 2 (RFC 5681 equation 4).
+// Reduce lowers the window and the threshold to `to` packets, at least 2 (RFC 5681 equation 4). Undo restores both.
 func (w *Window) Reduce(to int) {
-	w.save()
+	w.savePrior()
 	w.Threshold = max(to, 2)
 	w.Packets = min(w.Packets, w.Threshold)
 	w.credit = 0
 }
 
-// Collapse is what a timeout does: the threshold falls to `to`, unless this is
-// within a reduction, and the window to what is in flight and the one packet that
-// is sent again (RFC 5681 §3.1; Linux' tcp_enter_loss).
+// Collapse applies a retransmission timeout. The threshold falls to `to` packets, unless l is within a reduction. The
+// window falls to the packets in flight and the one that is sent again (RFC 5681 §3.1; Linux' tcp_enter_loss).
 func (w *Window) Collapse(to int, l Loss) {
 	if !l.Again {
-		w.save()
+		w.savePrior()
 		w.Threshold = max(to, 2)
 	}
 	w.Packets = l.InFlight + 1
 	w.credit = 0
 }
 
-func (w *Window) save() {
+// savePrior stores the window and the threshold for Undo.
+func (w *Window) savePrior() {
 	w.priorPackets, w.priorThreshold, w.reduced = w.Packets, w.Threshold, true
 }
 
-// Undo restores what was before the last reduction, and reports whether there was one.
+// Undo restores the window and the threshold from before the last reduction, and reports whether there was a
+// reduction.
 func (w *Window) Undo() bool {
 	if !w.reduced {
 		return false
@@ -88,11 +87,12 @@ func (w *Window) Undo() bool {
 	return true
 }
 
-// WarnedShare is what a reduction leaves to Reno and its relatives that follows no loss (RFC 8511 §3.1, for marks).
+// WarnedShare is the share of the window that Reno and its relatives keep in a reduction without a loss (RFC 8511
+// §3.1, for marks).
 const WarnedShare = 0.8
 
-// Lose is what Reno and its relatives do when the transport's state changes; a
-// reduction goes down to `to`, or by WarnedShare if that is more and nothing was lost.
+// Lose applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces the
+// window to `to` packets. A warning reduces it to the largest of `to`, WarnedShare and l.Window.
 func (w *Window) Lose(l Loss, to int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:
@@ -108,8 +108,7 @@ func (w *Window) Lose(l Loss, to int) {
 	}
 }
 
-// Idle lowers a window that was not used; three quarters of it stay known as the
-// threshold (RFC 2861 §3).
+// Idle lowers an unused window to `to` packets. The threshold keeps three quarters of the old window (RFC 2861 §3).
 func (w *Window) Idle(to int) {
 	if to < w.Packets {
 		w.Threshold = max(w.Threshold, w.Packets/2+w.Packets/4)
@@ -117,7 +116,7 @@ func (w *Window) Idle(to int) {
 	}
 }
 
-// Decision is the window as a controller's answer.
+// Decision returns the window as a controller's decision, without a rate and a timer.
 func (w *Window) Decision() Decision {
 	return Decision{Window: unit.Bytes(w.Packets) * unit.Bytes(w.MSS), NextTimer: unit.Never, SlowStart: w.InSlowStart()}
 }

@@ -25,30 +25,31 @@ func (d DerivedTime) Bind(p *scheme.Params, to *unit.Time, name, doc, source str
 			"not known", doc, d, d.Published),
 		fmt.Sprintf("%s: %v; ours: scales with T", source, d.Published))
 	p.Rule(name, func() error {
-		if *to != 0 && *to < d.min() {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.min())
+		if *to != 0 && *to < d.minTime() {
+			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.minTime())
 		}
 		return nil
 	})
 	return declared
 }
 
-func (d DerivedTime) min() unit.Time { return max(d.Min, unit.Nanosecond) }
+// minTime returns Min, at least 1 ns.
+func (d DerivedTime) minTime() unit.Time { return max(d.Min, unit.Nanosecond) }
 
 // String returns the time in round trips: "5 T".
 func (d DerivedTime) String() string {
 	return fmt.Sprintf("%g T", float64(d.Published)/float64(PublishedTrip))
 }
 
-// At returns the time in a network with a round trip T. With a T of 0 it is Published.
+// At returns the time in a network with a round trip T. If trip is 0, it returns Published.
 func (d DerivedTime) At(trip unit.Time) unit.Time {
 	if trip <= 0 {
 		return d.Published
 	}
-	return max(unit.Time(math.Round(float64(d.Published)*float64(trip)/float64(PublishedTrip))), d.min())
+	return max(unit.Time(math.Round(float64(d.Published)*float64(trip)/float64(PublishedTrip))), d.minTime())
 }
 
-// SetDefault sets a time that is 0, so that a stated one stays, to the derived time at a site.
+// SetDefault replaces a time of 0 by the derived time at a site. A stated time stays.
 func (d DerivedTime) SetDefault(to *unit.Time, site *Site) {
 	if *to == 0 {
 		*to = d.At(site.Trip())

@@ -6,6 +6,6 @@
 //     returns a Verdict, and reads ports and makes packets by its Env.
 //  3. Define makes a Scheme of both, which files name. It goes into the registry (package app) as one line.
 //
-// There is what a P4 author expects: match tables, registers, meters, clone, recirculation. A switch runs a list of
+// The package has match tables, registers, meters, clone and recirculation, as in P4. A switch runs a list of
 // programs in its order, each with the hooks that it needs; dataplanetest drives one in a test.
 package dataplane

@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Env is a hook's view of the switch while it runs. Requests (Send, Inject, Recirculate) are carried out
-// in order after the current packet, so that no hook is ever re-entered.
+// Env is a hook's view of the switch while the hook runs. Requests (Send, Inject, Recirculate) run in order after the
+// current packet, so that a hook is never re-entered.
 type Env struct {
 	now    unit.Time
 	id     int
@@ -20,32 +20,31 @@ type Env struct {
 	random unit.Random
 }
 
-// Now is the time of this step, the same for everything in it.
+// Now returns the time of this step, the same for everything in it.
 func (e *Env) Now() unit.Time { return e.now }
 
-// ID is the switch's number in the run.
+// ID returns the switch's number in the run.
 func (e *Env) ID() int { return e.id }
 
-// Ports returns how many ports the switch has.
+// Ports returns the number of the switch's ports.
 func (e *Env) Ports() int { return len(e.sw.ports) }
 
-// Port returns port i, to be read: queue lengths, transmitted bytes, rate.
+// Port returns port i for reading: queue lengths, transmitted bytes, rate.
 func (e *Env) Port(i packet.PortID) *tm.Port { return e.sw.ports[i] }
 
-// Buffered returns the bytes that wait in all ports of the switch, which is the use of its shared buffer.
+// Buffered returns the bytes that wait in all ports of the switch: the use of its shared buffer.
 func (e *Env) Buffered() unit.Bytes { return e.sw.buffered }
 
-// Random is the switch's own random stream.
+// Random returns the switch's own random stream.
 func (e *Env) Random() unit.Random { return e.random }
 
-// New returns a zeroed packet for the program to fill and to hand back by Send,
-// Inject or Recirculate (or Free).
+// New returns a zeroed packet for the program to fill and to pass to Send, Inject, Recirculate or Free.
 func (e *Env) New() *packet.Packet {
-	e.sw.born++
+	e.sw.created++
 	return e.sw.pool.Get()
 }
 
-// Free takes back a packet from New or Clone that is not needed.
+// Free takes back an unused packet from New or Clone.
 func (e *Env) Free(p *packet.Packet) {
 	e.sw.freed++
 	e.sw.pool.Put(p)
@@ -53,32 +52,31 @@ func (e *Env) Free(p *packet.Packet) {
 
 // Clone returns a copy of p, without its payload if headersOnly.
 func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
-	return e.sw.clone(p, headersOnly)
+	return e.sw.clonePacket(p, headersOnly)
 }
 
-// Send gives p to the traffic manager for port out in the given class, with all
-// admission hooks and limits.
+// Send passes p to the traffic manager for port out in the given class. All admission hooks and limits apply.
 func (e *Env) Send(p *packet.Packet, out packet.PortID, class uint8) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
-	e.sw.ask(p, toManager, NotDropped)
+	e.sw.addRequest(p, toManager, NotDropped)
 }
 
-// Replicate has the packet in hand leave by port out, too, as P4's multicast does: when the ingress is done
-// and has accepted it, a copy goes to that port's traffic manager with the priority class and everything else
-// that the ingress has found out. It is a packet of its sender like the one in hand, so programs treat it as
-// such, and it ends with it if the ingress drops it. It is for hooks of the ingress.
+// Replicate requests a copy of the packet in hand for port out, like P4's multicast. When the ingress has accepted
+// the packet, the copy goes to that port's traffic manager with the priority class and all other results of the
+// ingress. Programs treat it as a packet of its sender, like the one in hand. If the ingress drops the packet, there
+// is no copy. Only hooks of the ingress may call it.
 func (e *Env) Replicate(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
 
-// Inject gives p to the ingress, as if it had come in at no port.
+// Inject passes p to the ingress, as a packet that arrived at no port.
 func (e *Env) Inject(p *packet.Packet) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
-	e.sw.ask(p, toIngress, NotDropped)
+	e.sw.addRequest(p, toIngress, NotDropped)
 }
 
-// made counts a packet that a program hands over for the first time. Packets other than data count as sent
-// now; a copy of data keeps its age.
+// made counts a packet that a program passes on for the first time. A packet other than data counts as sent now; a
+// copy of data keeps its age.
 func (e *Env) made(p *packet.Packet) {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return
@@ -89,67 +87,64 @@ func (e *Env) made(p *packet.Packet) {
 	}
 }
 
-// Recirculate sends p through the recirculation port, whose rate and queue are
-// the switch's (Config.Recirculation), to the ingress. It is dropped with
-// RecirculationFull if that port's queue is full.
+// Recirculate sends p through the recirculation port to the ingress. Config.Recirculation sets the port's rate and
+// queue. If the queue is full, p is dropped with RecirculationFull.
 func (e *Env) Recirculate(p *packet.Packet) {
-	e.sw.ask(p, toRecirculation, NotDropped)
+	e.sw.addRequest(p, toRecirculation, NotDropped)
 }
 
-// Control sends a PFC frame out of port in, so that the neighbour there stops or resumes sending packets
-// of the class (IEEE 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the resume.
+// Control sends a PFC frame out of port in, so that the neighbour there stops or resumes packets of the class (IEEE
+// 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the resume.
 func (e *Env) Control(in packet.PortID, kind packet.Kind, class uint8) {
-	e.sw.control(in, kind, class, 0)
+	e.sw.sendControl(in, kind, class, 0)
 }
 
-// Pause sends a PFC frame as Control does, which stops the class for that many quanta
-// of 512 bit times, 1 … 65534.
+// Pause sends a PFC frame like Control, which stops the class for that many quanta of 512 bit times, 1 … 65534.
 func (e *Env) Pause(in packet.PortID, class uint8, quanta int64) {
-	e.sw.control(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
+	e.sw.sendControl(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }
 
-// TickAt has the program's Tick called at the time at, which is later than now, if that is before the time
-// that Tick returned last.
+// TickAt requests a call of t's Tick at the time at, after now, if that is before its next tick.
 func (e *Env) TickAt(t Ticker, at unit.Time) {
 	for i := range e.sw.tickers {
-		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.at {
-			k.at = max(at, e.now+1)
-			e.sw.nextTick = min(e.sw.nextTick, k.at)
+		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.nextTick {
+			k.nextTick = max(at, e.now+1)
+			e.sw.nextTick = min(e.sw.nextTick, k.nextTick)
 			e.sw.setTimer()
 		}
 	}
 }
 
-// Evict drops the packet that came last into queue q of port out or, of a fair queue, one
-// of its longest flow (tm.Buffer.PopTail), and returns whether there was one.
-func (e *Env) Evict(out packet.PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
+// Evict drops the last packet of queue q of port out or, in a fair queue, a packet of its longest flow
+// (tm.Buffer.PopTail). It reports whether there was a packet.
+func (e *Env) Evict(out packet.PortID, q tm.QueueID) bool { return e.sw.evictTail(out, q) }
 
-// TrimTail cuts the payload off the packet that came last into queue q of port out, and
-// has it admitted again in the trim class after the packet in hand, as if the hook's
-// verdict on it had been Trim. It returns whether there was one.
+// TrimTail cuts the payload off the last packet of queue q of port out. The packet is admitted again in the trim
+// class after the packet in hand, as if the hook's verdict on it had been Trim. TrimTail reports whether there was a
+// packet.
 func (e *Env) TrimTail(out packet.PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
 
-// Line is the link at a port, as the switch's configuration knows it.
+// Line is the link at a port, as configured.
 type Line struct {
 	Rate  unit.LinkRate
 	Delay unit.Time // propagation, with the largest jitter
 	To    string    // name of the node at its other end; "": not known
-	// Switch: that is another switch of the network.
+	// Switch reports whether that node is another switch of the network.
 	Switch bool
 	MTU    int32 // largest IP packet; 0: any
 }
 
-// Site is where a program will run: what its constructor may use.
+// Site is the place where a program will run, for use by its constructor.
 type Site struct {
 	Switch string // name
 	ID     int
 	Ports  int
-	// At are the ports, for their queues and schedulers. In a running switch they still have the rates and limits that
-	// they had before a reload: constructors ask Rate and Limit.
+	// At are the ports, for access to their queues and schedulers. In a running switch they have the rates and limits
+	// from before a reload: constructors use Rate and Limit.
 	At    []*tm.Port
 	Clock telemetry.Clock
-	Rates []unit.Rate // of the network's links in bit/s, ascending, and then those that links get during the run
-	// Counted: the framing has telemetry in each frame already, see telemetry.Format.
+	Rates []unit.Rate // of the network's links in bit/s, ascending, and then later ones of the run
+	// Counted: the framing already counts the telemetry in each frame, see telemetry.Format.
 	Counted bool
 	Lines   []Line     // by port
 	Limits  []tm.Limit // by port, of all its queues; nil: the limits of At
@@ -159,12 +154,12 @@ type Site struct {
 	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
 	Book     *packet.Book
 	Routes   *Routes
-	// Frames is there in a switch on its own only, where Src and Dst of packets are users.
+	// Frames is set only in a standalone switch, where Src and Dst of packets are users.
 	Frames Frames
-	// Place finds the switch's place in a fat tree; its error says why the network is not one. nil:
+	// Place finds the switch's place in a fat tree. Its error gives the reason why the network is no fat tree. nil:
 	// unknown.
 	Place func() (*TreePosition, error)
-	// Random makes the stream of an entity of this switch, by a name unique there.
+	// Random returns the stream of an entity of this switch; the name is unique in the switch.
 	Random func(entity string) unit.Random
 
 	// LimitsRead is set by Limit. The builder of programs resets it to learn whether a program depends on limits.
@@ -184,7 +179,8 @@ func (s *Site) Rate(i int) unit.LinkRate {
 	return unit.LinkRate{}
 }
 
-// Limit returns the limit that port i will have for all of its queues; the zero value is no limit or not known.
+// Limit returns the limit for all queues of port i together; the zero value is no limit or not known. It sets
+// LimitsRead.
 func (s *Site) Limit(i int) tm.Limit {
 	s.LimitsRead = true
 	if i < len(s.Limits) {
@@ -196,25 +192,25 @@ func (s *Site) Limit(i int) tm.Limit {
 	return tm.Limit{}
 }
 
-// TreePosition is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
+// TreePosition is a switch's position in a fat tree of two or three tiers (P4TE §3.1).
 type TreePosition struct {
 	Tiers, Tier int             // Tier: 1 leaf, 2 spine, 3 super spine
 	Up, Down    []packet.PortID // ports to the tiers above and below, ascending
-	Above       []int           // by Up, the switch at the other end: its node
-	// the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
+	Above       []int           // by Up, the node number of the switch at the other end
+	// downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
 	Routes []Route
-	All    netip.Prefix // common prefix of all hosts; invalid: there is none
-	// Leaf is, by address, the number of a host's leaf, or of the leaf itself, 0 … Leaves − 1; −1 for
-	// other addresses. All switches share it, so it must not be changed.
+	All    netip.Prefix // common prefix of all hosts; invalid: there is no such prefix
+	// Leaf holds, by address, the number of a host's leaf or of the leaf itself, 0 … Leaves − 1; −1 for other addresses.
+	// All switches share it, so it must not be changed.
 	Leaf   []int32
 	Leaves int
-	// Trip is the longest round trip without queues between hosts through the whole tree, of a full frame there and a
-	// small one back; 0: not known.
+	// Trip is the longest round trip without queues between hosts of the tree, of a full frame and a small one back; 0:
+	// not known.
 	Trip unit.Time
 }
 
-// Shared returns the state that the programs of this switch share under a name. The first one
-// to ask makes it.
+// Shared returns the object that the programs of this switch share under a name. The first call creates it with
+// build.
 func (s *Site) Shared(name string, build func() any) any {
 	if s.shared == nil {
 		s.shared = map[string]any{}
@@ -230,13 +226,12 @@ func (s *Site) Shared(name string, build func() any) any {
 // Scheme is a program that an experiment can name.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the program of a switch with a configuration of the scheme: nil for the
-	// defaults. Define writes it.
+	// Build creates the program of a switch with a configuration of the scheme; nil: the defaults. Define sets Build.
 	Build func(site *Site, c scheme.Config) (Program, error)
 }
 
-// Define makes a Scheme of a constructor for configurations of type C, whose values are in their ranges
-// and fit together.
+// Define returns a Scheme with the constructor build for configurations of type C. build gets only configurations
+// with values in their ranges that fit together.
 func Define[C any, P scheme.Bound[C], X Program](s scheme.Scheme, build func(site *Site, c C) (X, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(site *Site, c scheme.Config) (Program, error) {

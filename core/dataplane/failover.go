@@ -6,137 +6,138 @@ import (
 	"weir/core/unit"
 )
 
-// Failover leaves ports of a switch out whose links are down, as routers do that watch their own links (loss of signal,
-// BFD): once a link has been down for a time its port is left out, and once it has been up for as long the port is
-// taken in again. What is shorter changes nothing. Only flows of a port that is left out move (resilient hashing), to
-// those that are left. Routes do not change: who has no other port for a destination goes on sending there, and other
-// switches learn nothing.
+// Failover excludes ports of a switch with a failed link, like a router that watches its own links (loss of signal,
+// BFD). A port is excluded when its link has been down for a time, and used again when the link has been up for as
+// long. Shorter changes have no effect. Only the flows of an excluded port move, to the remaining ports (resilient
+// hashing). Routes do not change: a destination without another port keeps its port, and other switches learn of no
+// change.
 //
-// A nil Failover leaves none out, ever.
+// A nil Failover excludes no port.
 type Failover struct {
-	after unit.Time
-	out   []bool          // by port: it is left out
-	turns []unit.Time     // by port, when that changes; Never: it stays
-	next  unit.Time       // the first of these
-	left  int             // how many are left out
-	live  []packet.PortID // room
+	after        unit.Time
+	leftOut      []bool          // by port: it is excluded
+	changeTimes  []unit.Time     // by port, when that changes; Never: no change is due
+	nextChange   unit.Time       // the earliest of these
+	leftOutCount int             // number of excluded ports
+	livePorts    []packet.PortID // memory for Live
 }
 
-// BindFailover binds after what time a program leaves ports out.
+// BindFailover binds the time after which a program excludes a port.
 func BindFailover(p *scheme.Params, after *unit.Time) {
 	p.Time(after, "failover", "0s", "time for which the link of a port of the switch is down until the port is left out "+
 		"where others lead to a destination, and up until it is taken in again; 0s: none is left out", "ours: as BFD or "+
 		"loss of signal, ms to us").Max("60s")
 }
 
-// NewFailover is that of a switch; nil: it has none, after is 0.
+// NewFailover returns the Failover of a switch; nil if after is 0. Ports that are down at the start are excluded.
 func NewFailover(site *Site, after unit.Time) *Failover {
 	if after == 0 {
 		return nil
 	}
-	f := &Failover{after: after, out: make([]bool, site.Ports), turns: make([]unit.Time, site.Ports), next: unit.Never,
-		live: make([]packet.PortID, 0, site.Ports)}
-	for i := range f.out {
-		f.turns[i] = unit.Never
+	f := &Failover{after: after, leftOut: make([]bool, site.Ports), changeTimes: make([]unit.Time, site.Ports),
+		nextChange: unit.Never,
+		livePorts:  make([]packet.PortID, 0, site.Ports)}
+	for i := range f.leftOut {
+		f.changeTimes[i] = unit.Never
 		if i < len(site.At) && site.At[i].Down() {
-			f.out[i] = true
-			f.left++
+			f.leftOut[i] = true
+			f.leftOutCount++
 		}
 	}
 	return f
 }
 
-// PortDown is told that the link of a port is down, or up again, from now on (PortWatcher).
+// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher).
 func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	if f == nil {
 		return
 	}
-	f.turn(now)
+	f.applyDueChanges(now)
 	switch {
-	case f.out[port] == down:
-		f.turns[port] = unit.Never
-	case f.turns[port] == unit.Never:
-		f.turns[port] = now + f.after
+	case f.leftOut[port] == down:
+		f.changeTimes[port] = unit.Never
+	case f.changeTimes[port] == unit.Never:
+		f.changeTimes[port] = now + f.after
 	}
-	f.findNextTurn()
+	f.findNextChange()
 }
 
-// turn leaves out, or takes in, what is due.
-func (f *Failover) turn(now unit.Time) {
-	for i, at := range f.turns {
+// applyDueChanges excludes or includes each port with a due change.
+func (f *Failover) applyDueChanges(now unit.Time) {
+	for i, at := range f.changeTimes {
 		if at > now {
 			continue
 		}
-		f.turns[i] = unit.Never
-		if f.out[i] = !f.out[i]; f.out[i] {
-			f.left++
+		f.changeTimes[i] = unit.Never
+		if f.leftOut[i] = !f.leftOut[i]; f.leftOut[i] {
+			f.leftOutCount++
 		} else {
-			f.left--
+			f.leftOutCount--
 		}
 	}
-	f.findNextTurn()
+	f.findNextChange()
 }
 
-// findNextTurn sets next to the earliest turn.
-func (f *Failover) findNextTurn() {
-	f.next = unit.Never
-	for _, at := range f.turns {
-		f.next = min(f.next, at)
+// findNextChange sets the time of the next change.
+func (f *Failover) findNextChange() {
+	f.nextChange = unit.Never
+	for _, at := range f.changeTimes {
+		f.nextChange = min(f.nextChange, at)
 	}
 }
 
-// Leaves reports whether a port is left out.
+// Leaves reports whether a port is excluded at present.
 func (f *Failover) Leaves(env *Env, port packet.PortID) bool {
 	if f == nil {
 		return false
 	}
-	if f.next <= env.now {
-		f.turn(env.now)
+	if f.nextChange <= env.now {
+		f.applyDueChanges(env.now)
 	}
-	return f.left > 0 && f.out[port]
+	return f.leftOutCount > 0 && f.leftOut[port]
 }
 
-// Live returns those of ports that are not left out, good until the next call; all of them if none is, or if all are:
-// then there is nothing better.
+// Live returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if all
+// are excluded.
 func (f *Failover) Live(env *Env, ports []packet.PortID) []packet.PortID {
 	if f == nil {
 		return ports
 	}
-	if f.next <= env.now {
-		f.turn(env.now)
+	if f.nextChange <= env.now {
+		f.applyDueChanges(env.now)
 	}
-	if f.left == 0 {
+	if f.leftOutCount == 0 {
 		return ports
 	}
-	f.live = f.live[:0]
+	f.livePorts = f.livePorts[:0]
 	for _, x := range ports {
-		if !f.out[x] {
-			f.live = append(f.live, x)
+		if !f.leftOut[x] {
+			f.livePorts = append(f.livePorts, x)
 		}
 	}
-	if len(f.live) == 0 {
+	if len(f.livePorts) == 0 {
 		return ports
 	}
-	return f.live
+	return f.livePorts
 }
 
-// Stages is what it takes: a bit a port.
+// Stages returns the footprint: a bit a port.
 func (f *Failover) Stages() []Stage {
 	if f == nil {
 		return nil
 	}
 	return []Stage{{Name: "ports in use", Gress: InIngress, Registers: []RegisterUse{{Name: "ports left out",
-		Cells: len(f.out), Bits: 1, Reads: 1}}}}
+		Cells: len(f.leftOut), Bits: 1, Reads: 1}}}}
 }
 
-// PortWatcher is a program that wants to be told of the links of its switch.
+// PortWatcher is a program that is notified of link changes at its switch.
 type PortWatcher interface {
 	Program
 	// PortDown is called when the link of a port goes down, or comes up.
 	PortDown(now unit.Time, port packet.PortID, down bool)
 }
 
-// SetDown says that the link of a port is down, or up again, from now on.
+// SetDown records that the link of a port goes down, or comes up again, at now, and notifies the PortWatchers.
 func (s *Switch) SetDown(now unit.Time, port packet.PortID, down bool) {
 	s.ports[port].SetDown(down)
 	for _, p := range s.config.Programs {

@@ -5,18 +5,19 @@ import (
 	"weir/core/unit"
 )
 
-// Flowlets records the port of each flowlet (Sinha, Kandula, Katabi, HotNets 2004). Packets of a flow with
-// gaps below Gap stay together; if paths differ by less than Gap, no packet of the next flowlet overtakes
-// one of the last, whatever path it takes. The register array is indexed by the flow's hash, as in
-// hardware (LetFlow §3, CONGA §3.4): flows that collide count as one.
+// Flowlets records the port of each flowlet (Sinha, Kandula, Katabi, HotNets 2004). Packets of a flow with gaps below
+// Gap stay together. If the delays of paths differ by less than Gap, no packet of the next flowlet overtakes the last
+// one, on any path. The register array is indexed by the flow's hash, as in hardware (LetFlow §3, CONGA §3.4): flows
+// that collide count as one.
 type Flowlets struct {
 	gap   unit.Time
 	cells []flowlet
 	mask  uint32
 }
 
+// flowlet is a cell of the array.
 type flowlet struct {
-	until unit.Time // the flowlet ends when no packet has come by then
+	until unit.Time // the flowlet ends if no packet arrives by then
 	port  packet.PortID
 	used  bool
 }
@@ -31,8 +32,8 @@ func NewFlowlets(size int, gap unit.Time) *Flowlets {
 	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}
 }
 
-// Port returns the port of the flow's flowlet and extends the flowlet. It returns false when a new flowlet
-// begins, for which Begin then sets the port.
+// Port returns the port of the flow's flowlet and extends the flowlet. It returns false if the packet begins a new
+// flowlet; then Begin sets the port.
 func (f *Flowlets) Port(now unit.Time, hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {
@@ -47,13 +48,13 @@ func (f *Flowlets) Begin(now unit.Time, hash uint32, port packet.PortID) {
 	f.cells[hash&f.mask] = flowlet{now + f.gap, port, true}
 }
 
-// Last returns the port that the flow, or one that collides with it, had last.
+// Last returns the last port of the flow, or of a flow in the same cell; false without such a port.
 func (f *Flowlets) Last(hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	return c.port, c.used
 }
 
-// Normalize forgets the ports of flowlets that have ended. It is for users that do not call Last.
+// Normalize clears flowlets that have ended, for users that do not call Last.
 func (f *Flowlets) Normalize(now unit.Time) {
 	for i := range f.cells {
 		if c := &f.cells[i]; c.used && now >= c.until {
@@ -62,7 +63,7 @@ func (f *Flowlets) Normalize(now unit.Time) {
 	}
 }
 
-// Cells is how many there are.
+// Cells returns the number of cells.
 func (f *Flowlets) Cells() int { return len(f.cells) }
 
 // PathSet is the first step of every load balancer: the ports of the shortest paths to a destination.
@@ -76,8 +77,8 @@ func NewPathSet(site *Site) PathSet {
 	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
 }
 
-// To decrements the packet's hop limit and returns the ports that lead to its destination, at least one,
-// with the number of their set (packet.Paths); or the verdict that drops the packet.
+// To decrements the packet's hop limit and returns the ports that lead to its destination, at least one, with the
+// number of their set (packet.Paths). If the packet must be dropped, it returns the verdict.
 func (s *PathSet) To(p *packet.Packet) (ports []packet.PortID, set int, v Verdict) {
 	if !p.TakeHop() {
 		return nil, -1, Drop(HopLimitExceeded)
@@ -92,7 +93,7 @@ func (s *PathSet) To(p *packet.Packet) (ports []packet.PortID, set int, v Verdic
 	return ports, set, Accept
 }
 
-// MixHash hashes h: every bit of the result depends on every bit of h (MurmurHash3's finaliser).
+// MixHash returns a hash of h in which every bit depends on every bit of h (MurmurHash3's finaliser).
 func MixHash(h uint32) uint32 {
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35

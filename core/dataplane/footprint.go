@@ -10,9 +10,9 @@ import (
 	"weir/core/packet"
 )
 
-// Footprint is what a program takes of a PISA switch, stage by stage in the order in which a packet meets
-// them, and what it needs that such a pipeline lacks (P4TE §4, §6.6). Sizes are those of the program's own
-// tables and arrays, in the switch for which it was made.
+// Footprint is the use of a PISA switch by a program, stage by stage in the order in which a packet meets them, and
+// the operations that such a pipeline lacks (P4TE §4, §6.6). Sizes count the program's tables and arrays in its
+// switch.
 type Footprint struct{ Stages []Stage }
 
 // Footprinted is a program that reports its footprint, before and after it has processed packets.
@@ -21,9 +21,8 @@ type Footprinted interface{ Footprint() Footprint }
 // Gress is the part of the switch that a stage is in.
 type Gress uint8
 
-// Parts of the switch. The traffic manager's functions are fixed: what it does (buffer accounting, PFC) is
-// not a program of the pipeline and takes none of its memory. The control plane is a CPU, to which no
-// limit of P4TE §4 applies.
+// Parts of the switch. The functions of the traffic manager (buffer accounting, PFC) are fixed. They are no program
+// of the pipeline and do not use its memory. The control plane is a CPU, to which no limit of P4TE §4 applies.
 const (
 	InIngress Gress = iota
 	InManager
@@ -39,8 +38,8 @@ func (g Gress) String() string {
 	return "unknown"
 }
 
-// Stage is one logical match-action stage: its tables are looked up in parallel, after the stages whose
-// results it needs.
+// Stage is one logical match-action stage: its tables are looked up in parallel, after the stages that produce its
+// input.
 type Stage struct {
 	Name       string
 	Gress      Gress
@@ -50,11 +49,11 @@ type Stage struct {
 	Operations []Operation
 }
 
-// Match is how a table finds its entry.
+// Match is the kind of a table's lookup.
 type Match uint8
 
-// Kinds of tables: P4's three, and the members of action selectors, groups of which a
-// packet's hash takes one.
+// Kinds of tables: P4's three, and the members of action selectors, which are groups with one member selected by the
+// packet's hash.
 const (
 	MatchExact Match = iota
 	MatchPrefix
@@ -70,8 +69,7 @@ func (m Match) String() string {
 	return "unknown"
 }
 
-// TableUse is a table with so many entries, of bits of key and of action data each. Those of
-// a selector have no key.
+// TableUse is a table. Key and Action are bits of an entry; the entries of a selector have no key.
 type TableUse struct {
 	Name        string
 	Match       Match
@@ -79,7 +77,7 @@ type TableUse struct {
 	Key, Action int
 }
 
-// RegisterUse is an array of registers, with the most cells that a packet reads and writes. A cell that is
+// RegisterUse is an array of registers, with the max number of cells that a packet reads and writes. A cell that is
 // read and written in one place counts once in each.
 type RegisterUse struct {
 	Name          string
@@ -97,31 +95,31 @@ type MeterUse struct {
 type Operation struct {
 	Kind  OperationKind
 	What  string
-	Times int // at most; of a loop its turns
+	Times int // max for one packet; for a loop its turns
 }
 
 // OperationKind is a kind of operation.
 type OperationKind uint8
 
-// Kinds of operations. P4TE §4.6 leaves one way to make a packet, which is to copy and recirculate one; it
-// costs the pipeline a packet each time.
+// Kinds of operations. P4TE §4.6 leaves one way to make a packet: copy and recirculate another one, which costs the
+// pipeline a packet each time.
 const (
 	Copying OperationKind = iota
 	Recirculating
 	Dividing
-	FloatingPoint // also fractions by which something is multiplied
+	FloatingPoint // also multiplication by a fraction
 	Transcendental
-	ReadingEgress // at ingress: queues, what a port has sent
+	ReadingEgress // at ingress: queues, bytes sent by a port
 	WritingTables // without the control plane
 	Looping
-	Timing       // a timer, or anything else that no packet sets off
+	Timing       // a timer, or another action without a packet
 	TouchingTail // a packet that waits, or was dropped, is changed, removed or answered
-	MakingPacket // out of none
-	ShiftAdding  // numbers, as in multiplication by a constant
+	MakingPacket // without another packet
+	ShiftAdding  // shifted numbers, as in multiplication by a constant
 )
 
-// operations are the names and sections of P4TE's paper by kind; no section: within the limits.
-var operations = [...]struct{ name, section string }{
+// operationKinds holds the names and sections of P4TE's paper by kind; no section: within the limits.
+var operationKinds = [...]struct{ name, section string }{
 	Copying:        {"copies the packet", ""},
 	Recirculating:  {"recirculates a copy", ""},
 	Dividing:       {"divides", "4.1"},
@@ -139,24 +137,25 @@ var operations = [...]struct{ name, section string }{
 // String returns what a program with the operation does, as a verb in the third person, such as "divides"; "unknown"
 // for any other value.
 func (k OperationKind) String() string {
-	if int(k) < len(operations) {
-		return operations[k].name
+	if int(k) < len(operationKinds) {
+		return operationKinds[k].name
 	}
 	return "unknown"
 }
 
-// Section is the section of P4TE's paper that says that a pipeline cannot do this; "": it can.
+// Section returns the section of P4TE's paper which states that a pipeline cannot do this; "": it can.
 func (k OperationKind) Section() string {
-	if int(k) < len(operations) {
-		return operations[k].section
+	if int(k) < len(operationKinds) {
+		return operationKinds[k].section
 	}
 	return ""
 }
 
-// Bits is the width of the state in x: the sum of its fields' widths, where a bool takes 1 bit. What x
-// only refers to (slices, maps, pointers) does not count.
+// Bits returns the width of the state in x: the sum of its fields' widths, where a bool has 1 bit. Referenced data
+// (slices, maps, pointers) does not count.
 func Bits(x any) int { return widthOf(reflect.TypeOf(x)) }
 
+// widthOf returns the width of a type as Bits counts it.
 func widthOf(t reflect.Type) (n int) {
 	if t == nil {
 		return 0
@@ -177,22 +176,22 @@ func widthOf(t reflect.Type) (n int) {
 	return n
 }
 
-// IndexBits is how wide an index into n cells is, at least 1 bit.
+// IndexBits returns the width of an index into n cells, at least 1 bit.
 func IndexBits(n int) int { return max(bits.Len(uint(max(n-1, 0))), 1) }
 
-// PortBits is how wide the number of a port is.
+// PortBits is the width of a port number.
 var PortBits = Bits(packet.PortID(0))
 
-// Limits are those of a pipeline (P4TE §4.1, §4.2).
+// Limits are the limits of a pipeline (P4TE §4.1, §4.2).
 type Limits struct {
 	Stages     int   // of ingress and egress together
 	SRAM, TCAM int64 // bits of a stage
-	Accesses   int   // reads of registers, and writes, by a packet in one stage
+	Accesses   int   // reads, and writes, of registers by a packet in one stage
 }
 
-// RMT are the limits of the architecture that P4TE's paper refers to: 32 stages, each with 106
-// blocks of SRAM of 1024 × 112 bits and 16 of TCAM of 2048 × 40 bits (Bosshart et al.,
-// SIGCOMM 2013), and one read and write of memory in a stage (P4TE §4.2).
+// RMT holds the limits of the architecture in P4TE's paper: 32 stages, each with 106 blocks of SRAM of 1024 × 112
+// bits and 16 of TCAM of 2048 × 40 bits (Bosshart et al., SIGCOMM 2013), and one read and write of memory in a stage
+// (P4TE §4.2).
 var RMT = Limits{Stages: 32, SRAM: 106 * 1024 * 112, TCAM: 16 * 2048 * 40, Accesses: 1}
 
 // Sums are the totals of a footprint, of the pipeline only.
@@ -202,7 +201,7 @@ type Sums struct {
 	SRAM, TCAM      int64
 	Registers       int64 // bits
 	Meters          int
-	Reads, Writes   int // of registers by one packet, at the most
+	Reads, Writes   int // of registers by one packet, at most
 }
 
 // Add adds the sums of another program of the switch.
@@ -213,10 +212,10 @@ func (s *Sums) Add(o Sums) {
 	s.Reads, s.Writes = s.Reads+o.Reads, s.Writes+o.Writes
 }
 
-// Memory is the bits of tables and registers together.
+// Memory returns the bits of tables and registers together.
 func (s *Sums) Memory() int64 { return s.SRAM + s.TCAM + s.Registers }
 
-// Sums adds up the stages. An array that several stages access counts once.
+// Sums returns the totals of the pipeline's stages. An array in several stages counts once.
 func (f *Footprint) Sums() (s Sums) {
 	var seen []string
 	for i := range f.Stages {
@@ -229,7 +228,7 @@ func (f *Footprint) Sums() (s Sums) {
 		default:
 			continue
 		}
-		sram, tcam := x.tables()
+		sram, tcam := x.tableBits()
 		s.SRAM, s.TCAM = s.SRAM+sram, s.TCAM+tcam
 		for _, t := range x.Tables {
 			s.Entries += t.Entries
@@ -248,8 +247,8 @@ func (f *Footprint) Sums() (s Sums) {
 	return s
 }
 
-// arrays are the names of the pipeline's registers.
-func (f *Footprint) arrays() (names []string) {
+// registerNames returns the names of the pipeline's registers.
+func (f *Footprint) registerNames() (names []string) {
 	for i := range f.Stages {
 		if g := f.Stages[i].Gress; g == InIngress || g == InEgress {
 			for _, r := range f.Stages[i].Registers {
@@ -260,12 +259,12 @@ func (f *Footprint) arrays() (names []string) {
 	return names
 }
 
-// Size is the bits of all cells.
+// Size returns the bits of all cells.
 func (r *RegisterUse) Size() int64 { return int64(r.Cells) * int64(r.Bits) }
 
-// tables are the bits of SRAM and of TCAM of a stage's tables: keys of exact match and all
-// action data are in SRAM.
-func (x *Stage) tables() (sram, tcam int64) {
+// tableBits returns the bits of SRAM and of TCAM of a stage's tables. Keys of exact match and all action data are in
+// SRAM.
+func (x *Stage) tableBits() (sram, tcam int64) {
 	for _, t := range x.Tables {
 		sram += int64(t.Entries) * int64(t.Action)
 		if keys := int64(t.Entries) * int64(t.Key); t.Match == MatchPrefix || t.Match == MatchTernary {
@@ -284,8 +283,8 @@ type Break struct {
 	What    string
 }
 
-// Breaks lists where a footprint exceeds the limits of P4TE §4, stage by stage; then arrays that more than
-// one stage accesses, and too many stages.
+// Breaks returns the limits of P4TE §4 that a footprint exceeds, stage by stage, followed by arrays in more than one
+// stage, and too many stages.
 func (f *Footprint) Breaks(l Limits) (out []Break) {
 	type access struct{ register, first string }
 	var seen []access
@@ -317,7 +316,7 @@ func (f *Footprint) Breaks(l Limits) (out []Break) {
 			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be",
 				reads, writes, l.Accesses)})
 		}
-		sram, tcam := x.tables()
+		sram, tcam := x.tableBits()
 		if sram+memory > l.SRAM {
 			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages",
 				float64(sram+memory)/float64(l.SRAM))})
@@ -334,7 +333,7 @@ func (f *Footprint) Breaks(l Limits) (out []Break) {
 	return out
 }
 
-// String is what is done, and how often.
+// String returns the operation and its count.
 func (o Operation) String() string {
 	s := o.Kind.String()
 	if o.What != "" {
@@ -379,7 +378,7 @@ func (f *Footprint) Check() error {
 			}
 		}
 		for _, o := range x.Operations {
-			if int(o.Kind) >= len(operations) || o.Times < 1 {
+			if int(o.Kind) >= len(operationKinds) || o.Times < 1 {
 				return fmt.Errorf("stage %q: operation %+v", x.Name, o)
 			}
 		}
@@ -387,20 +386,19 @@ func (f *Footprint) Check() error {
 	return nil
 }
 
-// Stage is the footprint of looking routes up: a table for each version of IP, exact where
-// all prefixes are single addresses. With choice, destinations with several shortest paths
-// have a group of a selector.
+// Stage returns the footprint of a route lookup: a table for each version of IP, exact if all prefixes are single
+// addresses. With choice, destinations with several shortest paths have a group of a selector.
 func (r *Routes) Stage(choice bool) Stage {
 	s := Stage{Name: "routes", Gress: InIngress}
-	var groups groupsOf
+	var groups portGroups
 	for i, name := range [...]string{"routes, IPv4", "routes, IPv6"} {
 		t := TableUse{Name: name, Match: MatchExact, Key: [...]int{32, 128}[i], Action: PortBits}
-		r.each(i, func(whole bool, ports []packet.PortID) {
+		r.eachRoute(i, func(whole bool, ports []packet.PortID) {
 			if t.Entries++; !whole {
 				t.Match = MatchPrefix
 			}
 			if choice {
-				groups.add(ports)
+				groups.addGroup(ports)
 			}
 		})
 		if t.Entries > 0 {
@@ -417,17 +415,18 @@ func (r *Routes) Stage(choice bool) Stage {
 	return s
 }
 
-// groupsOf are the different sets of several ports.
-type groupsOf [][]packet.PortID
+// portGroups are the different sets of several ports.
+type portGroups [][]packet.PortID
 
-func (g *groupsOf) add(ports []packet.PortID) {
+// addGroup adds a set of ports, unless it has one port or is known.
+func (g *portGroups) addGroup(ports []packet.PortID) {
 	if len(ports) > 1 && !slices.ContainsFunc(*g, func(x []packet.PortID) bool { return slices.Equal(x, ports) }) {
 		*g = append(*g, ports)
 	}
 }
 
-// each calls f for every route of a version of IP, with whether it is to a single address.
-func (r *Routes) each(version int, f func(whole bool, ports []packet.PortID)) {
+// eachRoute calls f for every route of a version of IP (0: IPv4, 1: IPv6). whole reports a route to a single address.
+func (r *Routes) eachRoute(version int, f func(whole bool, ports []packet.PortID)) {
 	if r == nil {
 		return
 	}
@@ -453,14 +452,14 @@ func (r *Routes) each(version int, f func(whole bool, ports []packet.PortID)) {
 	}
 }
 
-// Stage is that of the routes, with the groups of equal paths.
+// Stage returns the footprint of the routes with the groups of equal paths.
 func (s *PathSet) Stage() Stage { return s.routes.Stage(true) }
 
-// Groups are the sizes of the different sets of several paths.
+// Groups returns the sizes of the different sets of several paths.
 func (s *PathSet) Groups() (sizes []int) {
-	var groups groupsOf
+	var groups portGroups
 	for i := range s.paths {
-		s.routes.each(i, func(_ bool, ports []packet.PortID) { groups.add(ports) })
+		s.routes.eachRoute(i, func(_ bool, ports []packet.PortID) { groups.addGroup(ports) })
 	}
 	for _, g := range groups {
 		sizes = append(sizes, len(g))
@@ -468,7 +467,7 @@ func (s *PathSet) Groups() (sizes []int) {
 	return sizes
 }
 
-// Most is the size of the largest of them, 0 if there is none.
+// Most returns the size of the largest set; 0 without sets.
 func (s *PathSet) Most() (n int) {
 	for _, size := range s.Groups() {
 		n = max(n, size)
@@ -476,8 +475,8 @@ func (s *PathSet) Most() (n int) {
 	return n
 }
 
-// Stages are those of the flowlet table: first whether the flowlet continues, then, after a port is
-// chosen, the port.
+// Stages returns the footprint of the flowlet table: first the check whether the flowlet continues, then, after the
+// choice of a port, the port.
 func (f *Flowlets) Stages() (gap, port Stage) {
 	var c flowlet
 	n := len(f.cells)

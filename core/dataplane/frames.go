@@ -2,26 +2,26 @@ package dataplane
 
 import "weir/core/packet"
 
-// Frames is what the codec of a switch on its own knows of frames, and the fields of their packets do not say: there an
-// address is a user, and hosts are not known. Programs find flows by it, and answer senders of TCP in segments that
-// their hosts understand.
+// Frames is the knowledge of a standalone switch's codec about frames, beyond the fields of their packets. There an
+// address is a user, and hosts are not known. Programs use it to distinguish flows, and to answer TCP senders in
+// segments that their hosts understand.
 type Frames interface {
-	// Flow tells p's flow from others, whatever users its ends are; with back, the flow the other way. A frame that
-	// is not IP has one by its addresses of the link.
+	// Flow returns a number for p's flow that differs from other flows', for any users at its ends; with back, for the
+	// flow in the other direction. A frame other than IP has a flow by its link addresses.
 	Flow(p *packet.Packet, back bool) uint64
-	// Header copies the headers of p's frame as a frame without payload, and returns their length; 0: it has no
-	// header of TCP, or one that does not fit.
+	// Header copies the headers of p's frame, as a frame without payload, and returns their length; 0 if it has no TCP
+	// header, or one that does not fit.
 	Header(p *packet.Packet, to []byte) int
-	// Answer appends to p.Data a frame to the host from which one with that header came: p's fields are its segment.
-	// It returns false if p's options are too long.
+	// Answer appends to p.Data a frame to the host that sent a frame with that header; p's fields are its segment. It
+	// returns false if p's options are too long.
 	Answer(p *packet.Packet, header []byte) bool
-	// Echo appends to p.Data a frame with that header, an acknowledgement, which gets this sequence number and ECE
-	// (RFC 3168 §6.1.3), and loses all other flags and its blocks of SACK.
+	// Echo appends to p.Data a frame with that header, an acknowledgement. It gets sequence number seq and ECE (RFC 3168
+	// §6.1.3), and no other flags and no SACK blocks.
 	Echo(p *packet.Packet, header []byte, seq uint32)
 }
 
 // NewFrame returns a zeroed packet as New does, with an empty Data of a capacity of at least room bytes.
 func (e *Env) NewFrame(room int) *packet.Packet {
-	e.sw.born++
+	e.sw.created++
 	return e.sw.pool.GetFrame(room)
 }

@@ -6,12 +6,12 @@ import (
 	"weir/core/unit"
 )
 
-// Receive takes p, which came in at port in.
+// Receive processes p, which arrived at port in.
 func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil && (s.config.Codec != nil || !p.Parsed()) {
-		// The parser reads headers only: Size is what the link carried, and Sent is the
-		// driver's, as the payload does not say it.
+		// The parser reads only headers. Size is the length on the link, and Sent comes from the driver, since the payload
+		// does not contain it.
 		sent := p.Sent
 		var err error
 		if s.config.Codec != nil {
@@ -22,8 +22,8 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 		p.Sent = sent
 		if err != nil {
 			p.Meta = packet.Metadata{In: in, Out: packet.NoPort}
-			s.drop(p, Malformed)
-			s.serve()
+			s.dropPacket(p, Malformed)
+			s.serveRequests()
 			return
 		}
 	}
@@ -35,7 +35,7 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 		Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal | packet.ToUser)}
 	s.direct = p.Data == nil
 	if !s.routed {
-		s.ingress(p)
+		s.runIngress(p)
 	} else if v := s.pipe.In(&s.env, p, false); v == Passed {
 		s.wants.CutThrough(p.Meta.Out, p)
 	} else {
@@ -43,11 +43,12 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	}
 	s.direct = false
 	if len(s.pending) > 0 {
-		s.serve()
+		s.serveRequests()
 	}
 }
 
-func (s *Switch) ingress(p *packet.Packet) {
+// runIngress runs the ingress on p and, if it accepts, enqueues p and its replicas.
+func (s *Switch) runIngress(p *packet.Packet) {
 	if s.routed {
 		s.applyVerdict(p, s.pipe.In(&s.env, p, false))
 		return
@@ -56,36 +57,36 @@ func (s *Switch) ingress(p *packet.Packet) {
 		if v := h.Ingress(&s.env, p); v != Accept {
 			switch v {
 			case Trim:
-				s.trim(p)
+				s.trimPacket(p)
 				continue
 			case Consume:
 				s.consumed++
 				s.pool.Put(p)
 			default:
-				s.drop(p, Reason(v))
+				s.dropPacket(p, Reason(v))
 			}
 			s.replicas = s.replicas[:0]
 			return
 		}
 	}
 	if len(s.replicas) > 0 {
-		s.replicate(p)
+		s.replicatePacket(p)
 	}
-	s.enqueue(p)
+	s.enqueuePacket(p)
 }
 
-// replicate passes copies of p to the traffic managers of the ports that programs have asked for (Env.Replicate).
-func (s *Switch) replicate(p *packet.Packet) {
+// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.Replicate).
+func (s *Switch) replicatePacket(p *packet.Packet) {
 	for _, out := range s.replicas {
-		c := s.clone(p, false)
+		c := s.clonePacket(p, false)
 		c.Meta.Out = out
-		s.enqueue(c)
+		s.enqueuePacket(c)
 	}
 	s.replicas = s.replicas[:0]
 }
 
-// enqueue passes a packet to the traffic manager.
-func (s *Switch) enqueue(p *packet.Packet) {
+// enqueuePacket passes a packet to the traffic manager, by the pipe if there is one.
+func (s *Switch) enqueuePacket(p *packet.Packet) {
 	if s.pipe != nil {
 		s.direct = s.direct && len(s.pending)+len(s.replicas) == 0
 		s.applyVerdict(p, s.pipe.In(&s.env, p, true))
@@ -94,11 +95,11 @@ func (s *Switch) enqueue(p *packet.Packet) {
 	s.enqueueByHooks(p)
 }
 
-// enqueueByHooks is enqueue without a pipe.
+// enqueueByHooks is enqueuePacket without a pipe.
 func (s *Switch) enqueueByHooks(p *packet.Packet) {
 	m := &p.Meta
 	if int(m.Out) >= len(s.ports) {
-		s.drop(p, NoRoute)
+		s.dropPacket(p, NoRoute)
 		return
 	}
 	port := s.ports[m.Out]
@@ -108,13 +109,13 @@ again:
 		if v := h.Admit(&s.env, p); v != Accept {
 			switch {
 			case v != Trim:
-				s.drop(p, Reason(v))
+				s.dropPacket(p, Reason(v))
 				return
 			case m.Flags&packet.Trimmed != 0:
-				s.drop(p, TrimFailed)
+				s.dropPacket(p, TrimFailed)
 				return
 			}
-			s.trim(p)
+			s.trimPacket(p)
 			goto again
 		}
 	}
@@ -127,34 +128,34 @@ again:
 	for _, h := range s.bookers {
 		h.Book(&s.env, p)
 	}
-	s.wake(m.Out)
+	s.wakePort(m.Out)
 }
 
-// makeRoom evicts packets of the port until p fits, where the scheduler allows it (tm.NewFQ). It
-// returns false if p itself had to be dropped.
+// makeRoom evicts packets of the port until p fits, if the scheduler allows it (tm.NewFQ). why is the limit that p
+// exceeds. It returns false if p itself was dropped.
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
-	p.Enqueued = s.env.now // laws of longest flows (tm.NewCake) ask for the time
+	p.Enqueued = s.env.now // tm.NewCake's law needs the time
 	for why != tm.Fits {
 		x := port.Displace(p.Meta.Queue, p, why)
 		if x == nil {
-			s.drop(p, refusals[why])
+			s.dropPacket(p, refusals[why])
 			return false
 		}
-		s.evicted(x)
+		s.dropEvicted(x)
 		why = port.Fits(p.Meta.Queue, p.Size)
 	}
 	return true
 }
 
-// wake reports the port as woken if it has something to send and the driver would not ask for it anyway.
-func (s *Switch) wake(out packet.PortID) {
+// wakePort reports a port with data as woken, unless the driver will ask it anyway.
+func (s *Switch) wakePort(out packet.PortID) {
 	if !s.awake[out] && !s.ports[out].Idle() {
 		s.awake[out] = true
 		s.wants.Wake(out)
 	}
 }
 
-// Dequeue gives the packet that port out sends now; see fabric.Node.
+// Dequeue returns the packet that port out sends now; see fabric.Node.
 func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	s.env.now = now
 	port := s.ports[out]
@@ -164,20 +165,19 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 		var again unit.Time
 		p, control, again = port.Next(now)
 		if p == nil {
-			// The port sleeps even if again is a time: a packet for another queue may leave
-			// before that.
+			// The port sleeps even if again is a time, because a packet in another queue may depart before that.
 			s.awake[out] = false
-			s.serve()
+			s.serveRequests()
 			return nil, again
 		}
-		if control || s.egress(p) {
+		if control || s.runEgress(p) {
 			break
 		}
 	}
 	port.Sent(p)
 	s.awake[out] = true
 	if len(s.pending) > 0 {
-		s.serve()
+		s.serveRequests()
 	}
 	if port.Idle() {
 		s.awake[out] = false
@@ -186,13 +186,13 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 	return p, now
 }
 
-// egress passes p, which has left its queue, through the hooks of the egress and the deparser.
-// It returns false if p was dropped.
-func (s *Switch) egress(p *packet.Packet) bool {
+// runEgress passes p, which has left its queue, through the egress hooks and the deparser. It returns false if p was
+// dropped.
+func (s *Switch) runEgress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	if s.pipe != nil {
 		s.pipe.Out(&s.env, p)
-		return p.Data == nil || s.deparse(p)
+		return p.Data == nil || s.deparsePacket(p)
 	}
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p)
@@ -200,41 +200,41 @@ func (s *Switch) egress(p *packet.Packet) bool {
 	for _, h := range s.releasers {
 		if v := h.Release(&s.env, p); v != Accept {
 			if v != Trim {
-				s.drop(p, Reason(v))
+				s.dropPacket(p, Reason(v))
 				return false
 			}
-			s.trim(p)
+			s.trimPacket(p)
 		}
 	}
 	for _, h := range s.egressers {
 		if v := h.Egress(&s.env, p); v != Accept {
 			if v != Trim {
-				s.drop(p, Reason(v))
+				s.dropPacket(p, Reason(v))
 				return false
 			}
-			s.trim(p)
+			s.trimPacket(p)
 		}
 	}
-	return p.Data == nil || s.deparse(p)
+	return p.Data == nil || s.deparsePacket(p)
 }
 
-// deparse writes what programs have changed into the frame. It returns false if p was dropped.
-func (s *Switch) deparse(p *packet.Packet) bool {
+// deparsePacket writes the programs' changes into the frame. It returns false if p was dropped.
+func (s *Switch) deparsePacket(p *packet.Packet) bool {
 	var err error
 	if s.config.Codec != nil {
 		err = s.config.Codec.Deparse(p)
 	} else {
 		err = p.Deparse(s.config.Book)
 	}
-	if err != nil { // no frame can carry what a program has made
-		s.drop(p, Malformed)
+	if err != nil { // no frame can carry the packet that a program has made
+		s.dropPacket(p, Malformed)
 		return false
 	}
 	return true
 }
 
-// trim cuts the payload off and moves the packet to the trim class.
-func (s *Switch) trim(p *packet.Packet) {
+// trimPacket cuts off the payload, once, and moves the packet to the trim class.
+func (s *Switch) trimPacket(p *packet.Packet) {
 	if p.Meta.Flags&packet.Trimmed != 0 {
 		return
 	}
@@ -244,8 +244,8 @@ func (s *Switch) trim(p *packet.Packet) {
 	p.Meta.Class = s.config.TrimClass
 }
 
-// drop counts and frees p. The Droppers still find its ports in p.Meta.
-func (s *Switch) drop(p *packet.Packet, why Reason) {
+// dropPacket counts and frees p. The Droppers still find its ports in p.Meta.
+func (s *Switch) dropPacket(p *packet.Packet, why Reason) {
 	m := &p.Meta
 	s.drops[why]++
 	if int(m.Out) < len(s.portDrops) {

@@ -5,18 +5,18 @@ import (
 	"weir/core/unit"
 )
 
-// Ledger is what a switch has done with its packets since the start. Nothing is lost and nothing comes from
-// nowhere: what came in and what was Made is what went out, Ended or Held.
+// Ledger counts the packets of a switch since the start. The books balance: packets received and Made equal packets
+// sent, Ended and Held.
 type Ledger struct {
 	Made  uint64 // by the switch or its programs: notices, copies, probes, PFC frames
-	Ended uint64 // dropped with a reason, consumed by a program, or a PFC frame that came in
+	Ended uint64 // dropped with a reason, consumed by a program, or received PFC frames
 	Held  uint64 // in queues, on the recirculation port, or waiting to be sent as PFC frames
 }
 
-// Ledger adds up the counters.
+// Ledger returns the sums of the counters.
 func (s *Switch) Ledger() Ledger {
-	l := Ledger{Made: s.born, Ended: s.consumed + s.freed + s.absorbed,
-		Held: uint64(len(s.recirc) - s.recircAt + len(s.pending))}
+	l := Ledger{Made: s.created, Ended: s.consumed + s.freed + s.receivedPFC,
+		Held: uint64(len(s.recirc) - s.recircHead + len(s.pending))}
 	for _, n := range s.drops {
 		l.Ended += n
 	}
@@ -26,8 +26,8 @@ func (s *Switch) Ledger() Ledger {
 	return l
 }
 
-// Recirculating is how many packets are on the recirculation port.
-func (s *Switch) Recirculating() int { return len(s.recirc) - s.recircAt }
+// Recirculating returns the number of packets on the recirculation port.
+func (s *Switch) Recirculating() int { return len(s.recirc) - s.recircHead }
 
 // PendingFlows calls see with each flow for which a program may still make a packet (PacketOriginator).
 func (s *Switch) PendingFlows(see func(flow packet.FlowID)) {
@@ -38,10 +38,10 @@ func (s *Switch) PendingFlows(see func(flow packet.FlowID)) {
 	}
 }
 
-// Idle reports whether nothing in the switch can reach a host unless a packet comes in: no packet waits, not
-// even in a queue that PFC holds, and its programs' ticks only repeat themselves (Idler).
+// Idle reports whether the switch cannot send anything to a host until a packet arrives: no packet waits, not even in
+// a queue that PFC holds, and its programs' ticks only repeat themselves (Idler).
 func (s *Switch) Idle() bool {
-	if s.recircAt < len(s.recirc) {
+	if s.recircHead < len(s.recirc) {
 		return false
 	}
 	for _, p := range s.ports {
@@ -50,16 +50,16 @@ func (s *Switch) Idle() bool {
 		}
 	}
 	for i := range s.tickers {
-		if !s.tickers[i].idle() {
+		if !s.tickers[i].isIdle() {
 			return false
 		}
 	}
 	return true
 }
 
-// idle reports whether the ticks to come only repeat themselves.
-func (t *ticker) idle() bool {
-	if t.at == unit.Never {
+// isIdle reports whether all future ticks only repeat themselves.
+func (t *ticker) isIdle() bool {
+	if t.nextTick == unit.Never {
 		return true
 	}
 	i, ok := t.Ticker.(Idler)

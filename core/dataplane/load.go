@@ -2,8 +2,8 @@ package dataplane
 
 import "weir/core/unit"
 
-// Carries returns what a link of rate r carries in t: bytes, or packets where its rate is
-// in packets/s. FrameLoad is a frame's part of that.
+// Carries returns the load that a link of rate r carries in t: bytes, or packets if its rate is in packets/s.
+// FrameLoad is a frame's part of it.
 func Carries(r unit.LinkRate, t unit.Time) float64 {
 	if r.Packets > 0 {
 		return float64(r.Packets) * t.Seconds()
@@ -11,7 +11,7 @@ func Carries(r unit.LinkRate, t unit.Time) float64 {
 	return float64(r.Bits) / 8 * t.Seconds()
 }
 
-// FrameLoad returns what a frame of size bytes takes of Carries: its bytes, or 1.
+// FrameLoad returns a frame's part of Carries: its size in bytes, or 1.
 func FrameLoad(r unit.LinkRate, size int32) float64 {
 	if r.Packets > 0 {
 		return 1

@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// Colour is a meter's answer.
+// Colour is the result of a meter.
 type Colour uint8
 
 // Colours of RFC 2697 and RFC 2698.
@@ -19,13 +19,12 @@ const (
 // String returns "green", "yellow" or "red"; "red" also for any value above Red.
 func (c Colour) String() string { return [...]string{"green", "yellow", "red"}[min(c, Red)] }
 
-// bucket holds tokens: bytes, or packets for meters of packet rates. It earns
-// them exactly: what is less than a token is carried on.
+// bucket holds tokens: bytes, or packets for meters of packet rates.
 type bucket struct {
 	size, tokens int64
 }
 
-// accrual gives the tokens that a rate has earned since the last call.
+// accrual computes exactly the tokens that a rate earns over time. It keeps fractions of a token.
 type accrual struct {
 	rate  uint64 // tokens per scale ps
 	scale uint64
@@ -42,7 +41,8 @@ func newAccrual(r unit.LinkRate) accrual {
 	return accrual{rate: uint64(r.Bits), scale: 8_000_000_000_000}
 }
 
-func (a *accrual) since(now unit.Time) int64 {
+// earnSince returns the tokens earned since the last call.
+func (a *accrual) earnSince(now unit.Time) int64 {
 	if now <= a.last {
 		return 0
 	}
@@ -59,8 +59,8 @@ func (a *accrual) since(now unit.Time) int64 {
 	return int64(min(q, 1<<62-1))
 }
 
-// add puts tokens in and returns those that did not fit.
-func (b *bucket) add(n int64) int64 {
+// addTokens adds tokens and returns the ones that did not fit.
+func (b *bucket) addTokens(n int64) int64 {
 	if free := b.size - b.tokens; n > free {
 		b.tokens = b.size
 		return n - free
@@ -69,7 +69,8 @@ func (b *bucket) add(n int64) int64 {
 	return 0
 }
 
-func (b *bucket) take(n int64) bool {
+// takeTokens takes n tokens. If there are fewer, it takes no token and returns false.
+func (b *bucket) takeTokens(n int64) bool {
 	if b.tokens < n {
 		return false
 	}
@@ -91,21 +92,22 @@ func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) *SrTCM {
 	return &SrTCM{bucket{cbs, cbs}, bucket{ebs, ebs}, newAccrual(cir), cir.Packets > 0}
 }
 
-// Colour meters a packet of size bytes that arrives at now. before is the colour
-// that it came with; Green makes the meter colour-blind.
+// Colour meters a packet of size bytes that arrives at now. before is its colour on arrival; Green makes the meter
+// colour-blind.
 func (m *SrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
-	m.excess.add(m.committed.add(m.earn.since(now))) // what C cannot hold goes to E
-	n := cost(size, m.packets)
+	m.excess.addTokens(m.committed.addTokens(m.earn.earnSince(now))) // tokens that C cannot hold go to E
+	n := tokenCost(size, m.packets)
 	switch {
-	case before == Green && m.committed.take(n):
+	case before == Green && m.committed.takeTokens(n):
 		return Green
-	case before != Red && m.excess.take(n):
+	case before != Red && m.excess.takeTokens(n):
 		return Yellow
 	}
 	return Red
 }
 
-func cost(size int32, packets bool) int64 {
+// tokenCost returns the tokens for a packet of size bytes.
+func tokenCost(size int32, packets bool) int64 {
 	if packets {
 		return 1
 	}
@@ -128,17 +130,17 @@ func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) *TrTCM
 
 // Colour meters a packet as SrTCM.Colour does.
 func (m *TrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
-	m.committed.add(m.earnCommitted.since(now))
-	m.peak.add(m.earnPeak.since(now))
-	n := cost(size, m.packets)
+	m.committed.addTokens(m.earnCommitted.earnSince(now))
+	m.peak.addTokens(m.earnPeak.earnSince(now))
+	n := tokenCost(size, m.packets)
 	switch {
 	case before == Red || m.peak.tokens < n:
-		return Red // nothing is spent
+		return Red // tokens stay
 	case before == Yellow || m.committed.tokens < n:
-		m.peak.take(n)
+		m.peak.takeTokens(n)
 		return Yellow
 	}
-	m.peak.take(n)
-	m.committed.take(n)
+	m.peak.takeTokens(n)
+	m.committed.takeTokens(n)
 	return Green
 }

@@ -7,10 +7,10 @@ import (
 	"weir/core/unit"
 )
 
-// mostSamples is how many samples of a program are looked at; the most important ones come first.
-const mostSamples = 4096
+// maxSamples limits the samples that are read from a program; the most important ones come first.
+const maxSamples = 4096
 
-// MetricNames are those of the metrics that the switch's programs have.
+// MetricNames returns the names of the metrics of the switch's programs.
 func (s *Switch) MetricNames() (names []string) {
 	for _, p := range s.config.Programs {
 		if x, ok := p.(Metered); ok {
@@ -24,8 +24,8 @@ func (s *Switch) MetricNames() (names []string) {
 	return names
 }
 
-// MetricBits is the sum of the samples that programs have of a metric, as bits of a floating-point number; NaN if no
-// program has it.
+// MetricBits returns the sum of the programs' samples of a metric, as bits of a floating-point number; NaN if no
+// program has the metric.
 func (s *Switch) MetricBits(name string, now unit.Time) int64 {
 	sum, found := 0.0, false
 	for _, p := range s.config.Programs {
@@ -39,7 +39,7 @@ func (s *Switch) MetricBits(name string, now unit.Time) int64 {
 		}
 		found = true
 		if s.samples == nil {
-			s.samples = make([]Sample, mostSamples)
+			s.samples = make([]Sample, maxSamples)
 		}
 		for _, v := range s.samples[:x.Sample(now, s.samples)] {
 			if metrics[v.Metric].Name == name {

@@ -9,42 +9,42 @@ import (
 	"weir/core/unit"
 )
 
-// Adopter is a program that keeps state over a reload, in which the switch continues with the same
-// programs, some with other parameters or between ports with other rates.
+// Adopter is a program that keeps state across a reload, in which the switch continues with the same programs, some
+// with other parameters or between ports with other rates.
 type Adopter interface {
 	Program
-	// Adopt takes over the state of old, a program of the same name that has run in this switch until now.
-	// kept names what it took over, for the log ("its meters"); "" means nothing, and the program starts
-	// afresh. lost names what has no place here.
+	// Adopt takes over the state of old, a program of the same name that has run in this switch until now. kept names
+	// the adopted state, for the log ("its meters"); "": the program starts without old state. lost names state without
+	// a place here.
 	Adopt(now unit.Time, old Program) (kept string, lost []string)
 }
 
 // Restorer is a program that sets how its ports share their rate (tm.Port.SetAsNeeded).
 type Restorer interface {
 	Program
-	// Restore sets its ports back to the defaults. SetPrograms calls it for a program that the new list lacks, before
-	// any new program runs.
+	// Restore resets its ports to the defaults. SetPrograms calls it for a program that the new list lacks, before any
+	// new program runs.
 	Restore(env *Env)
 }
 
-// AddressEvictor is a program that keeps state by address. A switch that learns its hosts has room for a
-// limited number of them: it reassigns the number of one to another.
+// AddressEvictor is a program that keeps state by address. A switch that learns its hosts has a limited number of
+// addresses, and reassigns the address of one host to another.
 type AddressEvictor interface {
 	Program
-	// EvictAddress drops the state of an address, which is reassigned to another host.
+	// EvictAddress drops the state of an address that is reassigned to another host.
 	EvictAddress(a packet.Addr)
 }
 
-// Idler is a Ticker whose ticks may go on for ever without changing anything: probes between switches, pauses
-// that are renewed. A run without anything else to come ends; a Ticker that is no Idler may always do
-// something, and keeps the run going to its duration.
+// Idler is a Ticker with ticks that may go on for ever without changes: probes between switches, renewed pauses. A
+// run ends if only such ticks remain. A Ticker that is no Idler may always act, and keeps the run going to its
+// duration.
 type Idler interface {
 	Ticker
-	// Idle reports whether no tick to come sends anything to a host, unless a packet of a host comes in first.
+	// Idle reports whether no future tick sends anything to a host, unless a packet of a host arrives first.
 	Idle() bool
 }
 
-// PacketOriginator is a program that may make a packet for a flow later on, without a packet of the flow at hand. A
+// PacketOriginator is a program that may make a packet for a flow later, without a packet of the flow in hand. A
 // driver keeps the endpoints of such flows.
 type PacketOriginator interface {
 	Program
@@ -52,22 +52,21 @@ type PacketOriginator interface {
 	PendingFlows(see func(flow packet.FlowID))
 }
 
-// Metered is a program with metrics of its own, which a running switch shows beside its own.
+// Metered is a program with metrics, which a running switch shows with its own.
 type Metered interface {
 	Program
-	// Metrics describes them. They depend on the program's parameters at most.
+	// Metrics returns the descriptions of the metrics. They may depend only on the program's parameters.
 	Metrics() []Metric
-	// Sample fills to with the values at now, the most important ones first if there is no room for all,
-	// and returns their number. It runs between two packets, so it must be fast and must not allocate.
+	// Sample fills to with the values at now, the most important ones first if there is no room for all, and returns
+	// their number. It runs between two packets, so it must be fast and must not allocate.
 	Sample(now unit.Time, to []Sample) int
 }
 
-// Metric is one of a program's metrics: a gauge, or a Counter, which never falls while the
-// program runs.
+// Metric describes a metric of a program: a gauge, or a Counter, which never falls while the program runs.
 type Metric struct {
-	Name    string // in full, as Prometheus has it: weir_abc_user_activity
+	Name    string // full name, as in Prometheus: weir_abc_user_activity
 	Help    string // one sentence
-	Label   string // what tells its samples apart, such as user; "": it has one sample
+	Label   string // label of its samples, such as user; "": it has one sample
 	ByPort  bool   // samples differ by Sample.Port
 	Counter bool
 }
@@ -78,7 +77,7 @@ type Sample struct {
 	Port   packet.PortID // label of a metric by port
 	Prefix netip.Prefix  // label of others: an address or a prefix,
 	Word   string        // or a word, if Prefix is not valid
-	Before string        // stands before either
+	Before string        // precedes either
 	Value  float64
 }
 
@@ -94,8 +93,8 @@ func (s *Sample) Label(to []byte) []byte {
 	return s.Prefix.AppendTo(to)
 }
 
-// CheckMetrics returns what is wrong with a program's metrics: names that Prometheus does not accept,
-// duplicates, or missing labels.
+// CheckMetrics returns an error for invalid metrics: names that Prometheus does not accept, duplicates, or missing
+// labels.
 func CheckMetrics(all []Metric) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	word := func(s string) bool {

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// receivePFC carries out a PFC frame.
+// receivePFC applies a PFC frame that arrived at port in.
 func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
 	if kind == packet.Pause {
@@ -21,16 +21,16 @@ func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 	} else {
 		port.Resume(s.env.now, class)
 	}
-	s.absorbed++
+	s.receivedPFC++
 	s.pool.Put(p)
 	if s.config.OnPFC != nil {
 		s.config.OnPFC(s.env.now, in, class, kind)
 	}
-	s.wake(in)
+	s.wakePort(in)
 }
 
-// expire ends the pauses that have run out.
-func (s *Switch) expire() {
+// expirePauses ends the pauses that have run out.
+func (s *Switch) expirePauses() {
 	s.expiry = unit.Never
 	for i, port := range s.ports {
 		if before := port.Held(); before != 0 {
@@ -38,24 +38,25 @@ func (s *Switch) expire() {
 			for over := before &^ port.Held(); over != 0 && s.config.OnPFC != nil; over &= over - 1 {
 				s.config.OnPFC(s.env.now, packet.PortID(i), uint8(bits.TrailingZeros8(over)), packet.Resume)
 			}
-			s.wake(packet.PortID(i))
+			s.wakePort(packet.PortID(i))
 			s.expiry = min(s.expiry, port.NextExpiry())
 		}
 	}
 }
 
-// Pausing returns the classes that the switch has asked the neighbour at a port to stop,
-// as a bit set.
+// Pausing returns the classes that the switch has asked the neighbour at a port to stop, as a bit set.
 func (s *Switch) Pausing(in packet.PortID) uint8 { return s.pausing[in] }
 
-func (s *Switch) control(in packet.PortID, kind packet.Kind, class uint8, quanta int64) {
+// sendControl sends a PFC frame out of port in and records the pause. quanta is the length of a pause; 0: until the
+// resume.
+func (s *Switch) sendControl(in packet.PortID, kind packet.Kind, class uint8, quanta int64) {
 	if int(in) >= len(s.ports) || class >= tm.Classes {
 		return
 	}
 	if s.pausing[in] |= 1 << class; kind == packet.Resume {
 		s.pausing[in] &^= 1 << class
 	}
-	s.born++
+	s.created++
 	f := s.pool.Get()
 	f.Kind = kind
 	f.Size = 64
@@ -63,5 +64,5 @@ func (s *Switch) control(in packet.PortID, kind packet.Kind, class uint8, quanta
 	f.Meta.Class = class
 	f.Hash = uint32(class)
 	s.ports[in].Control(f)
-	s.wake(in)
+	s.wakePort(in)
 }

@@ -5,30 +5,29 @@ import (
 	"weir/core/unit"
 )
 
-// Pipe is a list of programs in one piece (package fused), which does what their hooks would do, one by one. It must
-// neither look at a packet's queue when it books, nor drop what has left the queue.
+// Pipe is a list of programs in one object (package fused) with the effects of their hooks. Its Book must not look at
+// a packet's queue, and its Out must not drop a packet that has left the queue.
 type Pipe interface {
-	// Routes reports whether In can do the ingress, too.
+	// Routes reports whether In can also do the ingress.
 	Routes() bool
-	// In is Admit and, if the packet may enter its queue, Book; before them Ingress, unless p is routed. It answers
-	// Accept: its port and queue have room for p, which enters it now; Passed: p needs no queue (Env.Passes), and Out
-	// is done, too; ByHooks: only hooks can say what happens from the traffic manager on, and nothing has happened yet
-	// but the ingress; else p is dropped.
+	// In is Admit and, if the packet may enter its queue, Book; before them Ingress, unless p is routed. Accept: port
+	// and queue have room for p, which enters now. Passed: p needs no queue (Env.Passes), and Out is done, too. ByHooks:
+	// only hooks can decide from the traffic manager on; only the ingress has run. Any other verdict drops p.
 	In(env *Env, p *packet.Packet, routed bool) Verdict
 	// Out is Unbook, Release and Egress.
 	Out(env *Env, p *packet.Packet)
 }
 
-// Passes reports whether a packet in the hands of a Pipe can leave by port out without its queue, which must be open
-// (tm.Port.Open): the driver would ask that port next, at once, and nothing else happens before that, which might find
-// what leaving changes. Frames in wire form do not pass: those who write frames down as they leave wrap Dequeue.
+// Passes reports whether a packet in the hands of a Pipe can depart by port out without its queue, which must be open
+// (tm.Port.Open). Then the driver would ask that port next, at once, with no other event before it that could notice
+// the difference. Frames in wire form do not pass, because a capture of departing frames wraps Dequeue.
 func (e *Env) Passes(out packet.PortID) bool {
 	return e.sw.direct && !e.sw.awake[out] && e.sw.wants.Free(out, e.now)
 }
 
-// fuse makes the pipe of the switch's programs, if they have one. An observer has a hook of its own, and so has a
-// scheduler that has packets dropped.
-func (s *Switch) fuse() {
+// fusePrograms creates the pipe of the switch's programs, if there is one. An observer needs its own hook, and so
+// does a scheduler that drops packets.
+func (s *Switch) fusePrograms() {
 	s.pipe, s.routed = nil, false
 	if s.config.Fuse == nil || s.config.Observer != nil || s.hasSchedulerDrops() {
 		return
@@ -38,7 +37,7 @@ func (s *Switch) fuse() {
 	}
 }
 
-// applyVerdict carries out the pipe's verdict on p.
+// applyVerdict applies the pipe's verdict to p.
 func (s *Switch) applyVerdict(p *packet.Packet, v Verdict) {
 	switch m := &p.Meta; v {
 	case Passed:
@@ -47,10 +46,10 @@ func (s *Switch) applyVerdict(p *packet.Packet, v Verdict) {
 		p.Enqueued = s.env.now
 		s.ports[m.Out].Push(m.Queue, p)
 		s.buffered += unit.Bytes(p.Size)
-		s.wake(m.Out)
+		s.wakePort(m.Out)
 	case ByHooks:
 		s.enqueueByHooks(p)
 	default:
-		s.drop(p, Reason(v))
+		s.dropPacket(p, Reason(v))
 	}
 }

@@ -8,72 +8,81 @@ import (
 	"weir/core/unit"
 )
 
-// A Program is one part of what a switch does: routing, an AQM, telemetry. It has a name and any of the
-// hooks below, which the switch sorts into one slice per hook when it is built, so that absent hooks cost
-// nothing. Programs run in the order of the experiment's list.
+// PortID numbers the ports of a switch from 0. packet.NoPort is no port.
+type PortID = packet.PortID
+
+// Metadata is the switch's data about the packet in hand, p.Meta. Every switch starts with its own. Its fields:
 //
-// A hook borrows the packet: it must neither free it nor keep it after it returns. The switch's metadata
-// (ports, class, queue) is in p.Meta.
+//	In    PortID // arrival port; packet.NoPort: made here
+//	Out   PortID // egress port, which an Ingresser chooses; packet.NoPort: not chosen yet
+//	Queue uint8  // queue of the egress port
+//	Class uint8  // priority class: 0 is the first in strict priority; also PFC's class
+//	Flags uint8  // of packet.Trimmed, packet.Internal, packet.ToUser
+//	Mark  uint8  // colour of a meter, or a program's mark
+//	User  uint32 // of programs: a value for the next one
+type Metadata = packet.Metadata
+
+// A Program is one part of a switch's function: routing, an AQM, telemetry. It has a name and any of the hooks below.
+// The switch sorts the hooks into one slice per hook when it is built, so that absent hooks cost no time. Programs
+// run in the order of the experiment's list.
+//
+// A hook borrows the packet: it must neither free it nor keep it after it returns. The switch's metadata (ports,
+// class, queue) is in p.Meta.
 type Program interface {
 	Name() string
 }
 
-// Ingresser sees a packet after the parser. It chooses the egress port
-// (p.Meta.Out), meters, marks, or drops.
+// Ingresser processes a packet after the parser. It chooses the egress port (p.Meta.Out), meters, marks, or drops.
 type Ingresser interface {
 	Ingress(env *Env, p *packet.Packet) Verdict
 }
 
-// Admitter decides, before the queue, whether a packet may enter it: limits, ECN, ABC, trimming. It must
-// not book anything, since a later hook or the queue's limit may still refuse the packet. Booking belongs
-// in Book.
+// Admitter decides, before the queue, whether a packet may enter it: limits, ECN, ABC, trimming. It must not book the
+// packet, since a later hook or the queue's limit may still refuse it. Booking belongs in Book.
 type Admitter interface {
 	Admit(env *Env, p *packet.Packet) Verdict
 }
 
-// Booker accounts for a packet that has entered its queue. Everything has accepted it by
-// then, so no booking ever has to be undone.
+// Booker accounts for a packet that has entered its queue. All hooks and limits have accepted it, so no booking has
+// to be undone.
 type Booker interface {
 	Book(env *Env, p *packet.Packet)
 }
 
-// Unbooker accounts for a booked packet that has left its queue, to be sent, to be dropped by a
-// Releaser, or as Evicted. It runs before Releasers, exactly once for every Book, with the
-// packet and its metadata as they were then.
+// Unbooker accounts for a booked packet that has left its queue, to be sent, to be dropped by a Releaser, or as
+// Evicted. It runs before Releasers, exactly once for every Book, with the packet and its metadata as they were then.
 type Unbooker interface {
 	Unbook(env *Env, p *packet.Packet)
 }
 
-// Releaser sees a packet that has left its queue (CoDel, accounting) and may
-// still drop it; the port then serves the next one at once.
+// Releaser processes a packet that has left its queue (CoDel, accounting) and may still drop it. The port then serves
+// the next one at once.
 type Releaser interface {
 	Release(env *Env, p *packet.Packet) Verdict
 }
 
-// Egresser sees a packet just before it goes onto the wire: telemetry, marks.
+// Egresser processes a packet just before it goes onto the wire: telemetry, marks.
 type Egresser interface {
 	Egress(env *Env, p *packet.Packet) Verdict
 }
 
-// Dropper handles every packet that this switch drops, before it is freed: mirror on drop,
-// NACKs.
+// Dropper handles every packet that this switch drops, before it is freed: mirror on drop, NACKs.
 type Dropper interface {
 	OnDrop(env *Env, p *packet.Packet, why Reason)
 }
 
-// Ticker is called at the time that it returned last (first at time 0), and returns the next time or
-// unit.Never. Env.TickAt makes that earlier.
+// Ticker is called at the time that it returned last (first at time 0). It returns the time of the next call or
+// unit.Never. Env.TickAt requests an earlier call.
 type Ticker interface {
 	Tick(env *Env) (next unit.Time)
 }
 
-// Verdict is a hook's answer: Accept, Trim, Consume, or a drop with its Reason.
+// Verdict is the result of a hook: Accept, Trim, Consume, or a drop with its Reason.
 type Verdict uint8
 
-// Accept passes the packet on. Trim asks the switch to cut off the payload, move the packet to the trim
-// queue and admit it again. Consume, for an Ingresser only, accepts a message for the switch itself (a
-// probe, a neighbour's feedback): the packet ends here and does not count as dropped. Passed and ByHooks are a
-// Pipe's only.
+// Accept passes the packet on. Trim asks the switch to cut off the payload, move the packet to the trim queue and
+// admit it again. Consume, for an Ingresser only, accepts a message for the switch itself (a probe, a neighbour's
+// feedback): the packet ends here and does not count as dropped. Only a Pipe returns Passed and ByHooks.
 const (
 	Accept  Verdict = 0
 	Passed  Verdict = 0xfc
@@ -82,17 +91,16 @@ const (
 	Trim    Verdict = 0xff
 )
 
-// Drop is the verdict that drops the packet for a reason.
+// Drop returns the verdict that drops the packet for a reason.
 func Drop(why Reason) Verdict { return Verdict(why) }
 
-// Reason is why a packet was dropped. Every drop has one and is counted by it.
+// Reason is the reason of a drop. Every drop has one, and drops are counted by it.
 type Reason uint8
 
-// Reasons of drops. NotDropped is none; the others are in the order of the
-// packet's way through the switch.
+// Reasons of drops, in the order of the packet's way through the switch. NotDropped is no drop.
 const (
 	NotDropped        Reason = iota
-	Malformed                // the parser could not read it
+	Malformed                // the parser could not read the packet
 	InputLoss                // the switch's input lost it (P4-ABC §6.1.3, the loss program)
 	NoRoute                  // no table entry for the destination
 	HopLimitExceeded         // hop limit reached 0
@@ -105,17 +113,17 @@ const (
 	PortByteLimit            // the port's limit in bytes
 	BufferFull               // the shared buffer was full
 	EgressThreshold          // the queue's share of the shared buffer was used up
-	HeadroomFull             // PFC's headroom was full: the neighbour went on for too long
+	HeadroomFull             // PFC's headroom was full: the neighbour did not stop in time
 	Evicted                  // removed from a queue, by a program or for another flow's packet (tm.NewFQ)
 	TrimFailed               // trimmed, and then refused again
 	RecirculationFull        // the recirculation port's queue was full
-	Notified                 // trimmed, and the sender told by a NACK (BS'19 §4.3)
+	Notified                 // trimmed, and the sender notified by a NACK (BS'19 §4.3)
 	Returned                 // trimmed, and its header sent back to the sender (NDP §3.2.4)
 	LinkLost                 // the link lost it (spec key loss)
 	LinkDown                 // the link was down
-	TooLong                  // longer than the link's MTU with what a program adds; Meta.User says how long IP may be
+	TooLong                  // longer than the link's MTU with a program's additions; Meta.User: max IP length
 	NotExpected              // it arrived at a host's NIC where its flow has no endpoint; a program never drops for this
-	Reasons                  // how many there are
+	Reasons                  // number of reasons
 )
 
 var reasonNames = [Reasons]string{
@@ -134,7 +142,7 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// reasonWords are reasonNames as one word each.
+// reasonWords holds reasonNames as one word each.
 var reasonWords = func() (words [Reasons]string) {
 	for r, name := range reasonNames {
 		words[r] = strings.ReplaceAll(name, " ", "_")
@@ -142,7 +150,7 @@ var reasonWords = func() (words [Reasons]string) {
 	return words
 }()
 
-// Word is the reason's name as one word, as expressions and traces have it.
+// Word returns the reason's name as one word, as in expressions and traces.
 func (r Reason) Word() string {
 	if r < Reasons {
 		return reasonWords[r]
@@ -150,22 +158,22 @@ func (r Reason) Word() string {
 	return "unknown"
 }
 
-// refusals translates a full buffer into a reason.
+// refusals maps the refusals of a buffer to reasons.
 var refusals = [...]Reason{
 	tm.Fits: NotDropped, tm.QueuePackets: QueuePacketLimit, tm.QueueBytes: QueueByteLimit,
 	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
 }
 
-// A Normalizer has state that no longer has an effect once it is old.
+// A Normalizer has state that loses its effect with age.
 type Normalizer interface {
 	Program
-	// Normalize brings state that has no effect from now on into one form, so that states that act alike are the same.
+	// Normalize brings state without effect from now on into one form, so that states with equal effect are equal.
 	Normalize(now unit.Time)
 }
 
-// A Redrawer draws when it is made.
+// A Redrawer draws random numbers when it is created.
 type Redrawer interface {
 	Program
-	// Redraw draws that again.
+	// Redraw draws them again.
 	Redraw()
 }

@@ -6,21 +6,21 @@ import (
 	"weir/core/unit"
 )
 
-// Recirculation is the port by which programs send packets to the ingress again: its rate, and how many
-// packets may wait for it or be on it. Without a rate, recirculation takes no time and has no limit.
+// Recirculation is the port through which programs send packets to the ingress again: its rate, and the max number of
+// packets that wait for it or are on it. Without a rate, recirculation takes no time and has no limit.
 type Recirculation struct {
 	Rate  unit.LinkRate
 	Queue int
 }
 
-// request is what a hook has asked for after this step.
+// request is a hook's request for the end of this step.
 type request struct {
-	p     *packet.Packet
-	where uint8
-	why   Reason
+	packet      *packet.Packet
+	destination uint8
+	reason      Reason
 }
 
-// Where requested packets go.
+// Destinations of requested packets.
 const (
 	toManager uint8 = iota
 	toIngress
@@ -28,43 +28,45 @@ const (
 	toDrop
 )
 
+// recirculating is a packet on the recirculation port, and the time of its exit.
 type recirculating struct {
-	at unit.Time
-	p  *packet.Packet
+	exitTime unit.Time
+	packet   *packet.Packet
 }
 
-// requestsPerStep bounds what hooks may request in one step, so that a program that injects a packet for
-// every injected packet cannot hang the run.
+// requestsPerStep limits the requests of hooks in one step, so that a program that injects a packet for every
+// injected packet cannot hang the run.
 const requestsPerStep = 1 << 14
 
-// ask notes a hook's request.
-func (s *Switch) ask(p *packet.Packet, where uint8, why Reason) {
+// addRequest queues a hook's request.
+func (s *Switch) addRequest(p *packet.Packet, where uint8, why Reason) {
 	s.pending = append(s.pending, request{p, where, why})
 }
 
-// serve carries out the requests of this step's hooks, including those made meanwhile.
-func (s *Switch) serve() {
+// serveRequests runs the requests of this step's hooks, including new ones that they cause.
+func (s *Switch) serveRequests() {
 	for i := 0; i < len(s.pending); i++ {
 		a := s.pending[i]
-		if i >= requestsPerStep && a.where != toDrop {
-			a.where, a.why = toDrop, RecirculationFull
+		if i >= requestsPerStep && a.destination != toDrop {
+			a.destination, a.reason = toDrop, RecirculationFull
 		}
-		switch a.where {
+		switch a.destination {
 		case toManager:
-			s.enqueue(a.p)
+			s.enqueuePacket(a.packet)
 		case toIngress:
-			s.ingress(a.p)
+			s.runIngress(a.packet)
 		case toRecirculation:
-			s.recirculate(a.p)
+			s.recirculatePacket(a.packet)
 		case toDrop:
-			s.drop(a.p, a.why)
+			s.dropPacket(a.packet, a.reason)
 		}
 	}
 	s.pending = s.pending[:0]
 }
 
-func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
-	s.born++
+// clonePacket returns a copy of p, without its payload if headersOnly.
+func (s *Switch) clonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
+	s.created++
 	var c *packet.Packet
 	if p.Data == nil {
 		c = s.pool.Get()
@@ -78,68 +80,71 @@ func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 	c.Next = nil
 	if headersOnly {
 		class := c.Meta.Class
-		s.trim(c)
+		s.trimPacket(c)
 		c.Meta.Class = class
 	}
 	return c
 }
 
-func (s *Switch) recirculate(p *packet.Packet) {
-	waiting := len(s.recirc) - s.recircAt
+// recirculatePacket puts p onto the recirculation port, or drops it if the port's queue is full.
+func (s *Switch) recirculatePacket(p *packet.Packet) {
+	waiting := len(s.recirc) - s.recircHead
 	if s.config.Recirculation.Rate == (unit.LinkRate{}) {
-		s.reenter(p)
+		s.reenterIngress(p)
 		return
 	}
 	if waiting >= s.config.Recirculation.Queue {
-		s.drop(p, RecirculationFull)
+		s.dropPacket(p, RecirculationFull)
 		return
 	}
 	start := max(s.env.now, s.recircFree)
 	s.recircFree = start + s.recircSerialiser.Next(p.Size, waiting > 0)
-	if s.recircAt > 0 && len(s.recirc) == cap(s.recirc) {
-		s.recirc = s.recirc[:copy(s.recirc, s.recirc[s.recircAt:])]
-		s.recircAt = 0
+	if s.recircHead > 0 && len(s.recirc) == cap(s.recirc) {
+		s.recirc = s.recirc[:copy(s.recirc, s.recirc[s.recircHead:])]
+		s.recircHead = 0
 	}
 	s.recirc = append(s.recirc, recirculating{s.recircFree, p})
 	s.setTimer()
 }
 
-// reenter puts a recirculated packet into the ingress.
-func (s *Switch) reenter(p *packet.Packet) {
+// reenterIngress passes a recirculated packet to the ingress.
+func (s *Switch) reenterIngress(p *packet.Packet) {
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags,
 		User: p.Meta.User,
 		Mark: p.Meta.Mark}
-	s.ingress(p)
+	s.runIngress(p)
 }
 
-func (s *Switch) evict(out packet.PortID, q tm.QueueID) bool {
+// evictTail drops the last packet of a queue. It returns false if the queue is empty.
+func (s *Switch) evictTail(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {
 		return false
 	}
-	s.evicted(p)
+	s.dropEvicted(p)
 	return true
 }
 
-// evicted drops p, which was taken out of its queue, when this step ends.
-func (s *Switch) evicted(p *packet.Packet) {
-	s.unbook(p)
-	s.ask(p, toDrop, Evicted)
+// dropEvicted drops p, which was taken out of its queue, at the end of this step.
+func (s *Switch) dropEvicted(p *packet.Packet) {
+	s.unbookPacket(p)
+	s.addRequest(p, toDrop, Evicted)
 }
 
+// trimTail trims the last packet of a queue and requests its admission. It returns false if the queue is empty.
 func (s *Switch) trimTail(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {
 		return false
 	}
-	s.unbook(p)
-	s.trim(p)
-	s.ask(p, toManager, NotDropped)
+	s.unbookPacket(p)
+	s.trimPacket(p)
+	s.addRequest(p, toManager, NotDropped)
 	return true
 }
 
-// unbook accounts for p, which was taken out of its queue.
-func (s *Switch) unbook(p *packet.Packet) {
+// unbookPacket accounts for p, which was taken out of its queue.
+func (s *Switch) unbookPacket(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p)

@@ -7,15 +7,14 @@ import (
 	"weir/core/packet"
 )
 
-// A Route says by which ports a prefix is reached on shortest paths.
+// A Route lists the ports that lead to a prefix on shortest paths.
 type Route struct {
 	Prefix netip.Prefix
-	Ports  []packet.PortID // ascending; none: nothing leads there
+	Ports  []packet.PortID // ascending; empty: no port leads there
 }
 
-// Routes are the switch's initial routes, looked up for every address of the book. They never change, and
-// switches and runs share them: a program whose table a control plane may write fills its own table
-// (Rules).
+// Routes are the switch's initial routes, looked up for every address of the book. They never change, and switches
+// and runs share them. A program with a table that a control plane may write fills its own table (Rules).
 type Routes struct {
 	book  *packet.Book
 	paths [2]*packet.Paths
@@ -27,8 +26,8 @@ func HostRoutes(book *packet.Book, p *packet.Paths) *Routes {
 	return &Routes{book: book, paths: [2]*packet.Paths{p, p}}
 }
 
-// NewRoutes returns the routes that a list of rules makes: the longest prefix wins, of
-// equal ones the last. It fails on a prefix that is invalid.
+// NewRoutes returns the routes of a list of rules. The longest prefix wins, of equal prefixes the last one. It fails
+// if a prefix is invalid.
 func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	r := &Routes{book: book, rules: append(make([]Route, 0, len(rules)), rules...)}
 	table := NewLPM[uint32](len(rules))
@@ -49,8 +48,7 @@ func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	return r, nil
 }
 
-// Paths returns the paths to the addresses of an IP version, for the caller to keep and look up per
-// packet.
+// Paths returns the paths to the addresses of an IP version, for the caller to keep and look up per packet.
 func (r *Routes) Paths(version uint8) *packet.Paths {
 	switch {
 	case r == nil:
@@ -61,7 +59,7 @@ func (r *Routes) Paths(version uint8) *packet.Paths {
 	return r.paths[0]
 }
 
-// Rules returns the routes as a list, made anew at each call, to fill a table with.
+// Rules returns a new copy of the routes as a list, to fill a table with.
 func (r *Routes) Rules() []Route {
 	switch {
 	case r == nil:

@@ -9,20 +9,20 @@ type ControlPlane interface {
 	Steering(now unit.Time) Steering
 }
 
-// Steering is a control plane's work, and what came of it.
+// Steering is the work of a control plane, and its result.
 type Steering struct {
-	Events, Lost, Writes uint64    // events that came; those that it had no room for; changes of tables
-	Busy                 unit.Time // spent with writes
+	Events, Lost, Writes uint64    // events that arrived; events dropped for lack of room; changes of tables
+	Busy                 unit.Time // time spent with writes
 	Groups               []Occupancy
 }
 
-// Occupancy is the share of the time that ports have been in a group, on average over the ports.
+// Occupancy is the share of time that ports have spent in a group, on average over the ports.
 type Occupancy struct {
 	Group string
 	Share float64
 }
 
-// Since is what of the work until a time came after an earlier one, at which it was of before.
+// Since returns the part of the work until now that was done after the time at, where before is the work until then.
 func (s Steering) Since(before Steering, at, now unit.Time) Steering {
 	s.Events, s.Lost, s.Writes = s.Events-before.Events, s.Lost-before.Lost, s.Writes-before.Writes
 	s.Busy -= before.Busy
@@ -41,7 +41,7 @@ func (s Steering) Since(before Steering, at, now unit.Time) Steering {
 	return s
 }
 
-// Steering returns the work of the first of the switch's programs that is a ControlPlane.
+// Steering returns the work of the switch's first program that is a ControlPlane.
 func (s *Switch) Steering(now unit.Time) (x Steering, ok bool) {
 	for _, p := range s.config.Programs {
 		if steered, is := p.(ControlPlane); is {

@@ -10,13 +10,13 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what a switch is made of.
+// Config holds the parts of a switch.
 type Config struct {
 	Name     string
 	ID       int
 	Ports    []*tm.Port
 	Programs []Program // in order
-	// Fuse, if given, is asked for the Pipe of the programs.
+	// Fuse, if given, returns the Pipe of the programs; nil: they have no pipe.
 	Fuse          func(programs []Program, ports []*tm.Port) Pipe
 	Pool          *packet.Pool
 	Book          *packet.Book // for the parser; may be nil if packets never arrive in wire form
@@ -24,40 +24,37 @@ type Config struct {
 	Random        unit.Random
 	Recirculation Recirculation
 	TrimClass     uint8 // class that trimmed packets move to
-	MinFrame      int32 // least Size of a trimmed packet (Framing's padding and gap); 0: none
-	// Observer, if given, gets an event for every packet that enters a queue and every drop.
+	MinFrame      int32 // min Size of a trimmed packet (Framing's padding and gap); 0: no minimum
+	// Observer, if given, receives an event for every packet that enters a queue and every drop.
 	Observer trace.Observer
 	Numbers  []Number // of Ports, for the observer
-	// OnPFC, if given, is called for every PFC frame that arrived, after it took effect, and for every
-	// pause that expired.
+	// OnPFC, if given, is called for every PFC frame that arrived, after it took effect, and for every pause that
+	// expired.
 	OnPFC func(now unit.Time, in packet.PortID, class uint8, kind packet.Kind)
 }
 
-// Codec is the parser and deparser of a switch whose frames are not those of the lab's hosts.
-// A bridge has its own.
+// Codec is the parser and deparser of a switch with frames that differ from the lab hosts'. A bridge has its own.
 type Codec interface {
-	// Parse fills p from the frame in p.Data, which came in at port in. It leaves Data, Size and
-	// Flow alone, and those fields of Meta that the switch sets. After an error the switch drops
-	// the packet as Malformed.
+	// Parse fills p from the frame in p.Data, which arrived at port in. It does not change Data, Size, Flow and the
+	// fields of Meta that the switch sets. After an error the switch drops the packet as Malformed.
 	Parse(now unit.Time, in packet.PortID, p *packet.Packet) error
-	// Deparse writes what programs may have changed into p.Data.
+	// Deparse writes the changes that programs may have made into p.Data.
 	Deparse(p *packet.Packet) error
-	// Opposite is the Hash that Parse gives packets of p's flow the other way.
+	// Opposite returns the Hash that Parse gives packets of p's flow in the other direction.
 	Opposite(p *packet.Packet) uint32
 }
 
-// Number holds the numbers that events give the two directions of a port's link: out of
-// the switch, and into it.
+// Number holds the numbers of the two directions of a port's link in events: out of the switch, and into it.
 type Number struct{ Out, In int32 }
 
-// Switch is one switch: parser → ingress → traffic manager → egress → deparser. It is a pure state
-// machine: the driver provides the time and says when a port can send. It implements fabric.Node.
+// Switch is one switch: parser → ingress → traffic manager → egress → deparser. It is a pure state machine: the
+// driver provides the time and decides when a port can send. It implements fabric.Node.
 type Switch struct {
 	env    Env
 	config Config
 	pool   *packet.Pool
 	ports  []*tm.Port
-	awake  []bool // the driver will ask this port without being woken
+	awake  []bool // the driver will ask this port without a wake-up
 
 	ingressers []Ingresser
 	admitters  []Admitter
@@ -68,9 +65,9 @@ type Switch struct {
 	droppers   []Dropper
 	tickers    []ticker
 	pipe       Pipe      // nil: the hooks, one by one
-	routed     bool      // by the pipe, too
-	direct     bool      // what is in hand, just received, may leave at once
-	nextTick   unit.Time // or when a pause ends by itself
+	routed     bool      // the pipe also does the ingress
+	direct     bool      // the packet in hand has just arrived and may depart at once
+	nextTick   unit.Time // next tick, or end of a pause
 
 	pausing []uint8 // by port: classes that the neighbour was asked to stop
 	expiry  unit.Time
@@ -81,29 +78,29 @@ type Switch struct {
 
 	recircSerialiser unit.Serialiser
 	recirc           []recirculating // in order of time
-	recircAt         int             // first one that is still on its way
+	recircHead       int             // first one that is still on the port
 	recircFree       unit.Time
 
-	replicas []packet.PortID // by which the packet in hand leaves, too (Env.Replicate)
+	replicas []packet.PortID // ports for copies of the packet in hand (Env.Replicate)
 
-	consumed  uint64
-	born      uint64   // packets that the switch or its programs have made
-	samples   []Sample // room for those of programs' metrics; nil: nobody has asked
-	freed     uint64   // of these, those that programs gave back unused
-	absorbed  uint64   // PFC frames that came in
-	drops     [Reasons]uint64
-	portDrops [][Reasons]uint64
-	made      [packet.Kinds]uint64
-	madeDrops [packet.Kinds]uint64
+	consumed    uint64
+	created     uint64   // packets made by the switch or its programs
+	samples     []Sample // memory for the samples of programs' metrics; nil: not used yet
+	freed       uint64   // of these, packets that programs gave back unused
+	receivedPFC uint64   // PFC frames that arrived
+	drops       [Reasons]uint64
+	portDrops   [][Reasons]uint64
+	made        [packet.Kinds]uint64
+	madeDrops   [packet.Kinds]uint64
 }
 
+// ticker is a program with ticks and the time of its next tick.
 type ticker struct {
 	Ticker
-	at unit.Time
+	nextTick unit.Time
 }
 
-// New makes a switch. It fails when a program has no hook at all, which is a
-// mistake in the program.
+// New creates a switch. It fails if a program has no hook, which is a mistake in the program.
 func New(c Config) (*Switch, error) {
 	s := &Switch{
 		config: c, pool: c.Pool, ports: c.Ports,
@@ -124,19 +121,20 @@ func New(c Config) (*Switch, error) {
 		s.recircSerialiser = unit.NewSerialiser(c.Recirculation.Rate)
 	}
 	for _, p := range c.Programs {
-		if !s.hook(p) {
+		if !s.addHooks(p) {
 			return nil, fmt.Errorf("switch %s: program %s has no hook", c.Name, p.Name())
 		}
 	}
-	s.fuse()
+	s.fusePrograms()
 	s.setTimer()
 	return s, nil
 }
 
-// hook sorts a program's hooks into the slices; false: it has none.
-func (s *Switch) hook(p Program) bool {
-	hooks := add(p, &s.ingressers) + add(p, &s.admitters) + add(p, &s.bookers) + add(p, &s.unbookers) +
-		add(p, &s.releasers) + add(p, &s.egressers) + add(p, &s.droppers)
+// addHooks sorts a program's hooks into the slices. It returns false if the program has no hook.
+func (s *Switch) addHooks(p Program) bool {
+	hooks := appendHook(p, &s.ingressers) + appendHook(p, &s.admitters) + appendHook(p, &s.bookers) + appendHook(p,
+		&s.unbookers) +
+		appendHook(p, &s.releasers) + appendHook(p, &s.egressers) + appendHook(p, &s.droppers)
 	if h, ok := p.(Ticker); ok {
 		s.tickers = append(s.tickers, ticker{h, 0})
 		s.nextTick = 0
@@ -155,10 +153,10 @@ func (s *Switch) addSchedulerDrops() {
 // hasSchedulerDrops reports whether a scheduler drops packets.
 func (s *Switch) hasSchedulerDrops() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
 
-// schedulerDrops is a Releaser that drops the packets that the scheduler dropped.
+// schedulerDrops is a Releaser that drops the packets selected by the scheduler.
 type schedulerDrops struct{}
 
-// Release comes before that of programs, which see only what is sent.
+// Release runs before the programs' Release, which get only packets that are sent.
 func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 	if env.sw.ports[p.Meta.Out].Doomed() {
 		return Drop(EarlyDrop)
@@ -166,9 +164,9 @@ func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 	return Accept
 }
 
-// add appends a program to those that have a hook, and returns how many hooks of the kind
-// it has: 0 or 1.
-func add[Hook any](p Program, to *[]Hook) int {
+// appendHook appends a program to the list of a hook, if it has the hook. It returns the number of hooks added, 0 or
+// 1.
+func appendHook[Hook any](p Program, to *[]Hook) int {
 	h, ok := p.(Hook)
 	if !ok {
 		return 0
@@ -177,9 +175,9 @@ func add[Hook any](p Program, to *[]Hook) int {
 	return 1
 }
 
-// SetPrograms replaces the switch's programs between two packets. A program in both lists continues as it
-// was. A new one ticks from now on; if it is an Unbooker, every waiting packet is booked with it, queue by
-// queue. One that the new list lacks sets its ports back if it is a Restorer. The switch must have no observer.
+// SetPrograms replaces the switch's programs between two packets. A program in both lists continues. A new one ticks
+// from now on; if it is an Unbooker, every waiting packet is booked with it, queue by queue. A removed Restorer
+// resets its ports. The switch must have no observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)
@@ -195,18 +193,18 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 		}
 	}
 	for _, p := range programs {
-		s.hook(p)
+		s.addHooks(p)
 	}
 	for i := range s.tickers {
 		for _, was := range ticking {
 			if was.Ticker == s.tickers[i].Ticker {
-				s.tickers[i].at = was.at
+				s.tickers[i].nextTick = was.nextTick
 			}
 		}
 	}
 	s.nextTick = s.expiry
 	for i := range s.tickers {
-		s.nextTick = min(s.nextTick, s.tickers[i].at)
+		s.nextTick = min(s.nextTick, s.tickers[i].nextTick)
 	}
 	for _, p := range programs {
 		_, keeps := p.(Unbooker)
@@ -223,12 +221,12 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 		}
 	}
 	s.config.Programs = programs
-	s.fuse()
+	s.fusePrograms()
 	s.setTimer()
 	return nil
 }
 
-// Redraw has programs whose random streams have begun anew draw again what they draw when they are made.
+// Redraw lets programs draw again what they draw at their creation, after their random streams were restarted.
 func (s *Switch) Redraw() {
 	for _, p := range s.config.Programs {
 		if r, ok := p.(Redrawer); ok {
@@ -237,7 +235,7 @@ func (s *Switch) Redraw() {
 	}
 }
 
-// Normalize has programs bring state that has no effect from now on into one form.
+// Normalize lets programs bring state without effect from now on into one form.
 func (s *Switch) Normalize(now unit.Time) {
 	for _, p := range s.config.Programs {
 		if x, ok := p.(Normalizer); ok {
@@ -252,60 +250,60 @@ func (s *Switch) Name() string { return s.config.Name }
 // Port returns port i.
 func (s *Switch) Port(i packet.PortID) *tm.Port { return s.ports[i] }
 
-// Drops returns how many packets were dropped since the start, by reason.
+// Drops returns the number of dropped packets since the start, by reason.
 func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 
 // PortDrops returns the drops of packets that were on their way to port i.
 func (s *Switch) PortDrops(i packet.PortID) [Reasons]uint64 { return s.portDrops[i] }
 
-// Made returns how many packets the switch's programs have made since the start (Env.Send,
-// Env.Inject), by kind; a copy counts as one.
+// Made returns the number of packets that the switch's programs have made since the start (Env.Send, Env.Inject), by
+// kind. A copy counts as one.
 func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
 
-// MadeDrops returns how many of the packets that programs of this or another switch have made were
-// dropped here since the start, by kind.
+// MadeDrops returns the number of packets made by programs of this or another switch that were dropped here since the
+// start, by kind.
 func (s *Switch) MadeDrops() [packet.Kinds]uint64 { return s.madeDrops }
 
 // Buffered returns the bytes that wait in all ports.
 func (s *Switch) Buffered() unit.Bytes { return s.buffered }
 
-// Wants returns the ports that now have something to send, and when Advance is due next; see fabric.Node.
+// Wants returns the ports that now have data to send, and the time of the next Advance; see fabric.Node.
 func (s *Switch) Wants() *packet.Wants { return &s.wants }
 
-// setTimer finds when Advance is due next: for a program's tick, a packet on the recirculation port or the end of a
+// setTimer sets the time of the next Advance: a program's tick, a packet on the recirculation port or the end of a
 // pause.
 func (s *Switch) setTimer() {
 	s.wants.Timer = s.nextTick
-	if s.recircAt < len(s.recirc) {
-		s.wants.Timer = min(s.nextTick, s.recirc[s.recircAt].at)
+	if s.recircHead < len(s.recirc) {
+		s.wants.Timer = min(s.nextTick, s.recirc[s.recircHead].exitTime)
 	}
 }
 
-// Advance does what is due at now.
+// Advance runs everything that is due at now.
 func (s *Switch) Advance(now unit.Time) {
 	s.env.now = now
-	for s.recircAt < len(s.recirc) && s.recirc[s.recircAt].at <= now {
-		p := s.recirc[s.recircAt].p
-		if s.recircAt++; s.recircAt == len(s.recirc) {
-			s.recirc, s.recircAt = s.recirc[:0], 0
+	for s.recircHead < len(s.recirc) && s.recirc[s.recircHead].exitTime <= now {
+		p := s.recirc[s.recircHead].packet
+		if s.recircHead++; s.recircHead == len(s.recirc) {
+			s.recirc, s.recircHead = s.recirc[:0], 0
 		}
-		s.reenter(p)
+		s.reenterIngress(p)
 	}
 	if s.nextTick <= now {
 		if s.expiry <= now {
-			s.expire()
+			s.expirePauses()
 		}
 		s.nextTick = s.expiry
 		for i := range s.tickers {
 			t := &s.tickers[i]
-			if t.at <= now {
-				if t.at = t.Tick(&s.env); t.at <= now {
-					t.at = now + 1 // a tick is never its own successor
+			if t.nextTick <= now {
+				if t.nextTick = t.Tick(&s.env); t.nextTick <= now {
+					t.nextTick = now + 1 // a tick is never its own successor
 				}
 			}
-			s.nextTick = min(s.nextTick, t.at)
+			s.nextTick = min(s.nextTick, t.nextTick)
 		}
 	}
-	s.serve()
+	s.serveRequests()
 	s.setTimer()
 }

@@ -20,8 +20,8 @@ var (
 		Condition: "update differs from the one that the default gain is for"}
 )
 
-// WarnDivided is the kind of a warning that a program or scheduler, or the users of the file, make two users of one
-// customer.
+// WarnDivided is the kind of a warning that one customer is two users by a program, a scheduler or the users of the
+// file.
 var WarnDivided = scheme.WarningKind{ID: "user-divided",
 	Condition: "a program, a scheduler or `users` makes two users of one customer: of a host's IPv4 and IPv6 addresses, " +
 		"or of addresses of a user that the file declares"}
@@ -31,54 +31,55 @@ func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, WarnDivided, warnPace}
 }
 
-// SwitchContext is the switch in which a program will run, as far as its file describes it: one of an experiment, or a
-// standalone one. Configurations are checked against it (Checker). Site is what a program is built from.
+// SwitchContext is the switch in which a program will run, as far as its file describes it: a switch of an
+// experiment, or a standalone one. Configurations are checked against it (Checker). Programs are built from Site.
 type SwitchContext struct {
-	Switch   string // its name; "": on its own
+	Switch   string // its name; "": standalone
 	Ports    []Peer
 	Framing  packet.Framing
 	MaxFrame int32 // Size of the largest frame that hosts send; 0: not known
-	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues;
-	// 0: not known, or there are none.
+	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues; 0: not
+	// known, or no such flow.
 	Shortest, Longest unit.Time
-	// Fastest is the largest rate that the narrowest link of any flow's path has; 0: not known.
+	// Fastest is the max rate of the narrowest links of all flows' paths; 0: not known.
 	Fastest unit.Rate
-	Queues  int // a port, as the file has it; 0: one
-	// QueueLimit is the maximum length of a queue where the port's buffer is longer: queue_limit, or a part of a shared
-	// buffer; 0: only the port's buffer limits it.
+	Queues  int // per port, as in the file; 0: one
+	// QueueLimit is the max length of a queue if the port's buffer is longer: queue_limit, or a part of a shared buffer;
+	// 0: only the port's buffer limits it.
 	QueueLimit unit.Length
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
 	Dual  []bool // by node: flows of both IP versions begin or end there
 	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
 	Book *packet.Book
-	// Rigid is the longest IP packet of senders whom no SYN tells how long theirs may be; 0: there are none.
+	// Rigid is the max IP packet of senders without a SYN, which cannot learn a smaller limit; 0: there is no such
+	// sender.
 	Rigid int32
 }
 
-// Peer describes a port and what is at the other end of its link.
+// Peer describes a port and the node at the other end of its link.
 type Peer struct {
-	To     string // name of the node there or, of a switch on its own, of the port
-	Host   bool   // it is no switch
+	To     string // name of the node or, for a standalone switch, of the port
+	Host   bool   // the node is no switch
 	Rate   unit.LinkRate
-	Buffer unit.Length // of the port; none: unlimited
-	// Senders are how many flows a file lists by one to what is beyond the port, as far as it is a host.
+	Buffer unit.Length // of the port; zero: unlimited
+	// Senders is the number of flows that a file lists individually to the node beyond the port, if it is a host.
 	Senders int
 	Name    string // of the port: "s->server"; "": To
-	// Drift is how much faster this switch's clock is than the clock at the other end, in millionths (ppm).
+	// Drift is the excess rate of this switch's clock over the clock at the other end, in millionths (ppm).
 	Drift float64
-	// Idle: no data of the experiment can queue at the port. It carries acknowledgements only, or what a slower link
-	// before or behind it limits.
+	// Idle: no data of the experiment can queue at the port. It carries only acknowledgements, or traffic that a slower
+	// link before or behind it limits.
 	Idle bool
-	// Longest is SwitchContext.Longest of the flows through the port; 0: that one.
+	// Longest is SwitchContext.Longest of the flows through the port; 0: SwitchContext.Longest.
 	Longest unit.Time
-	Endless float64 // flows without an end that a controller sends as fast as it can, and that the port limits
-	// Datagrams are flows without a controller, and DatagramRate is what they send to the port together.
+	Endless float64 // number of flows without an end, sent by a controller at full speed, that the port limits
+	// Datagrams is the number of flows without a controller, and DatagramRate their total rate to the port.
 	Datagrams    float64
 	DatagramRate unit.Rate
 }
 
-// Port is the port's name.
+// Port returns the port's name.
 func (p *Peer) Port() string {
 	if p.Name != "" {
 		return p.Name
@@ -86,7 +87,7 @@ func (p *Peer) Port() string {
 	return p.To
 }
 
-// Queueing returns the ports at which data of the experiment can queue; of a switch on its own all.
+// Queueing returns the ports at which data of the experiment can queue; for a standalone switch all ports.
 func (s *SwitchContext) Queueing() (ports []*Peer) {
 	for i := range s.Ports {
 		if !s.Ports[i].Idle {
@@ -96,7 +97,7 @@ func (s *SwitchContext) Queueing() (ports []*Peer) {
 	return ports
 }
 
-// Trip is the longest round trip of flows through a port, without queues; 0: not known.
+// Trip returns the longest round trip of flows through a port, without queues; 0: not known.
 func (s *SwitchContext) Trip(p *Peer) unit.Time {
 	if p.Longest > 0 {
 		return p.Longest
@@ -104,7 +105,7 @@ func (s *SwitchContext) Trip(p *Peer) unit.Time {
 	return s.Longest
 }
 
-// Frame is the size of a full frame: the largest that hosts send or, where that is not known, Ethernet's.
+// Frame returns the size of a full frame: the largest frame of hosts or, if that is not known, Ethernet's.
 func (s *SwitchContext) Frame() unit.Bytes {
 	if s.MaxFrame > 0 {
 		return unit.Bytes(s.MaxFrame)
@@ -112,7 +113,7 @@ func (s *SwitchContext) Frame() unit.Bytes {
 	return unit.Bytes(s.Framing.Frame(1514, 0, true))
 }
 
-// Checker is the configuration of a program or scheduler that depends on its switch.
+// Checker is a configuration of a program or scheduler that has to fit its switch.
 type Checker interface {
 	// Check returns remarks about the configuration in a switch. It is called when the file is read, once for each switch.
 	Check(s *SwitchContext) []scheme.Remark
@@ -120,12 +121,12 @@ type Checker interface {
 
 // Check returns the remarks about the configuration of a program, or of a port's scheduler, in a switch.
 func Check(c scheme.Config, s *SwitchContext) []scheme.Remark {
-	return append(append(s.MarksBeyondBuffer(c), s.listed(c)...), remarks(c, s)...)
+	return append(append(s.MarksBeyondBuffer(c), s.checkListedUsers(c)...), configRemarks(c, s)...)
 }
 
-// listed returns the remarks about users that a configuration lists: names that the file does not declare, prefixes of
-// declared users, and addresses of one customer that are two users.
-func (s *SwitchContext) listed(c scheme.Config) []scheme.Remark {
+// checkListedUsers returns the remarks about users in a configuration: names that the file does not declare, prefixes
+// of declared users, and addresses of one customer that are two users.
+func (s *SwitchContext) checkListedUsers(c scheme.Config) []scheme.Remark {
 	x, ok := c.(users.Lister)
 	if !ok || s.Book == nil {
 		return nil
@@ -147,8 +148,8 @@ func (s *SwitchContext) listed(c scheme.Config) []scheme.Remark {
 	return nil
 }
 
-// DividedUsers describes a customer that is two users by the users that the file declares, and those that a program or
-// scheduler lists and completes, or "".
+// DividedUsers returns a description of a customer that is two users, by the users that the file declares and the
+// sets of a program or scheduler; "" if there is no such customer. completes is as in users.Lister.
 func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
 	text := users.Divided(s.Book, sets, completes, users.Nodes{Names: s.Nodes, Dual: s.Dual})
 	if text == "" {
@@ -158,8 +159,8 @@ func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
 		"addresses of one"
 }
 
-// remarks returns the remarks of a configuration's own method, or else those about its target.
-func remarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
+// configRemarks returns the remarks of a configuration's own Check, or else the remarks about its target.
+func configRemarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
 	if x, ok := c.(Checker); ok {
 		return x.Check(s)
 	}
@@ -174,7 +175,8 @@ func remarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
 	return append(s.BelowFrame(t.TargetParam, t.Target), all...)
 }
 
-// BelowFrame warns of a delay for queues that is shorter than a frame takes at some port; the slowest is named.
+// BelowFrame warns of a target delay that is shorter than the time of a frame at some port; the text has the slowest
+// port.
 func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 	p := s.SlowestPort()
 	if p == nil {
@@ -185,24 +187,23 @@ func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remar
 		return nil
 	}
 	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
-		"above %v is whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), ratio(t, delay))}
+		"above %v is whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), timeRatio(t, delay))}
 }
 
-// BeyondBuffer warns of a delay for queues that a buffer does not hold: it ends before the delay is reached. The delay
-// may depend on the rate of the port.
+// BeyondBuffer warns of a target delay that a full buffer does not reach. The delay may depend on the port's rate.
 func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
 	p, holds := s.Short(delay)
 	if p == nil {
 		return nil
 	}
-	most := delay(p.Rate.Bits)
+	limit := delay(p.Rate.Bits)
 	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
-		"%v: it drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
+		"%v: it drops first, whoever sends", p.To, holds, limit).At(p.Port(), timeRatio(limit, holds))}
 }
 
-// MarksBeyondBuffer warns of a configuration that marks only queues that are longer than a queue can be at a port where
-// data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame
-// less than what fits, and a departing one leaves one frame less.
+// MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data
+// can queue; for a standalone switch only at the ports with the lowest rate. An arriving packet finds at most a full
+// queue less one frame, and a departing one leaves one frame less.
 func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
 	t := TraitsOf(c)
 	if t.MarksFrom == nil {
@@ -214,7 +215,7 @@ func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark)
 		}
 		from, frame := t.MarksFrom(port.Rate.Bits), s.Frame()
 		limit := port.Buffer.Lower(s.QueueLimit)
-		// Of packets they are full frames, since smaller ones make a shorter queue.
+		// A limit in packets counts full frames, since smaller ones make a shorter queue.
 		holds := limit.Lower(unit.Length{Bytes: unit.Bytes(limit.Packets) * frame}).Bytes
 		if t.MarksFromPackets > 0 && limit.Packets > 0 {
 			from = unit.Bytes(t.MarksFromPackets) * frame
@@ -227,17 +228,18 @@ func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark)
 	return scheme.Worst(all)
 }
 
-// Always is a delay that does not depend on the rate of the port.
+// Always returns a delay that does not depend on the port's rate.
 func Always(delay unit.Time) func(unit.Rate) unit.Time {
 	return func(unit.Rate) unit.Time { return delay }
 }
 
-// ratio is how many times a is b, at least 1.
-func ratio(a, b unit.Time) float64 { return max(1, float64(a)/float64(max(b, 1))) }
+// timeRatio returns a/b, at least 1.
+func timeRatio(a, b unit.Time) float64 { return max(1, float64(a)/float64(max(b, 1))) }
 
-// CheckUpdateInterval warns of an update other than the one that a controller's gain for the delay's distance from the
-// target is for. The gain acts once an update, so the probability moves faster with shorter ones; what the delay's
-// change adds up to does not depend on them. DualPI2's gain follows from its update (RFC 9332 Appendix A).
+// CheckUpdateInterval warns of an update interval other than usual, the one for which usualGain is meant. gain
+// multiplies the delay's distance from the target once an update, so the probability moves faster with shorter
+// updates. The sum of the delay's changes does not depend on the update. DualPI2's gain follows from its update (RFC
+// 9332 Appendix A).
 func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 	if update == usual || gain != usualGain {
 		return nil
@@ -248,9 +250,9 @@ func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []sch
 		usualGain/speed)}
 }
 
-// Short is the port whose buffer holds no more than a delay, of those at which data can queue; of a switch on its own
-// those with the lowest rate. Of several it is the one whose buffer holds the smallest share of its delay. It also
-// returns what the buffer holds.
+// Short returns the port with a buffer that holds no more than a delay, among the ports at which data can queue; for
+// a standalone switch among those with the lowest rate. Of several it is the port with the smallest share of its
+// delay. holds is the delay of its full buffer.
 func (s *SwitchContext) Short(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
 	slowest, worst := s.Slowest(), 0.0
 	for _, p := range s.Queueing() {
@@ -258,15 +260,15 @@ func (s *SwitchContext) Short(delay func(unit.Rate) unit.Time) (short *Peer, hol
 		if p.Rate.Bits == 0 || buffer == 0 || s.Switch == "" && p.Rate.Bits != slowest {
 			continue
 		}
-		t, most := unit.Time(buffer*8e12/float64(p.Rate.Bits)), delay(p.Rate.Bits)
-		if t <= most && ratio(most, t) > worst {
-			short, holds, worst = p, t, ratio(most, t)
+		t, limit := unit.Time(buffer*8e12/float64(p.Rate.Bits)), delay(p.Rate.Bits)
+		if t <= limit && timeRatio(limit, t) > worst {
+			short, holds, worst = p, t, timeRatio(limit, t)
 		}
 	}
 	return short, holds
 }
 
-// Slowest is the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
+// Slowest returns the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
 func (s *SwitchContext) Slowest() unit.Rate {
 	if p := s.SlowestPort(); p != nil {
 		return p.Rate.Bits
@@ -274,8 +276,8 @@ func (s *SwitchContext) Slowest() unit.Rate {
 	return 0
 }
 
-// SlowestPort is the first port with the lowest rate in bit/s of those at which data can queue; nil: no port has a
-// rate.
+// SlowestPort returns the first port with the lowest rate in bit/s, among the ports at which data can queue; nil: no
+// port has a rate.
 func (s *SwitchContext) SlowestPort() (slowest *Peer) {
 	for _, p := range s.Queueing() {
 		if rate := p.Rate.Bits; rate > 0 && (slowest == nil || rate < slowest.Rate.Bits) {

@@ -20,15 +20,16 @@ func NewLPM[A any](size int) *LPM[A] {
 	return &LPM[A]{rules: map[netip.Prefix]A{}, size: size}
 }
 
-func family(a netip.Addr) int {
+// familyIndex returns 0 for an IPv4 address and 1 for IPv6.
+func familyIndex(a netip.Addr) int {
 	if a.Is4() {
 		return 0
 	}
 	return 1
 }
 
-// Insert adds a rule or replaces the one with this prefix, whose host bits do not
-// matter. It fails when the prefix is invalid or the table full.
+// Insert adds a rule or replaces the one with this prefix, regardless of its host bits. It fails if the prefix is
+// invalid or the table is full.
 func (t *LPM[A]) Insert(prefix netip.Prefix, action A) error {
 	if !prefix.IsValid() {
 		return fmt.Errorf("prefix table: %v is not a prefix", prefix)
@@ -38,7 +39,7 @@ func (t *LPM[A]) Insert(prefix netip.Prefix, action A) error {
 		if len(t.rules) >= t.size {
 			return fmt.Errorf("prefix table: all %d rules are in use", t.size)
 		}
-		f := family(prefix.Addr())
+		f := familyIndex(prefix.Addr())
 		if t.count[f][prefix.Bits()]++; t.count[f][prefix.Bits()] == 1 {
 			t.lengths[f] = append(t.lengths[f], prefix.Bits())
 			sort.Sort(sort.Reverse(sort.IntSlice(t.lengths[f])))
@@ -49,14 +50,14 @@ func (t *LPM[A]) Insert(prefix netip.Prefix, action A) error {
 	return nil
 }
 
-// Delete removes a rule and reports whether it was there.
+// Delete removes a rule and reports whether it existed.
 func (t *LPM[A]) Delete(prefix netip.Prefix) bool {
 	prefix = prefix.Masked()
 	if _, ok := t.rules[prefix]; !ok {
 		return false
 	}
 	delete(t.rules, prefix)
-	f := family(prefix.Addr())
+	f := familyIndex(prefix.Addr())
 	if t.count[f][prefix.Bits()]--; t.count[f][prefix.Bits()] == 0 {
 		for i, n := range t.lengths[f] {
 			if n == prefix.Bits() {
@@ -72,7 +73,7 @@ func (t *LPM[A]) Delete(prefix netip.Prefix) bool {
 // Lookup returns the action of the longest prefix that contains the address.
 func (t *LPM[A]) Lookup(a netip.Addr) (A, bool) {
 	if a.IsValid() {
-		for _, n := range t.lengths[family(a)] {
+		for _, n := range t.lengths[familyIndex(a)] {
 			if p, err := a.Prefix(n); err == nil {
 				if action, ok := t.rules[p]; ok {
 					return action, true
@@ -84,9 +85,8 @@ func (t *LPM[A]) Lookup(a netip.Addr) (A, bool) {
 	return none, false
 }
 
-// Len returns how many rules there are.
+// Len returns the number of rules.
 func (t *LPM[A]) Len() int { return len(t.rules) }
 
-// Version changes with every change of the table: what was looked up before may be cached as
-// long as it stays the same.
+// Version changes with every change of the table. A cached lookup is valid while it stays the same.
 func (t *LPM[A]) Version() uint32 { return t.version }

@@ -30,7 +30,7 @@ type Traits struct {
 	MarksFrom func(rate unit.Rate) unit.Bytes
 	// MarksFromPackets is that length where a queue is counted in packets; 0: it is counted in bytes.
 	MarksFromPackets int32
-	// DropsEarly: it drops packets where queues grow, whatever the buffers of ports are.
+	// DropsEarly: it drops packets where queues grow, for any buffers of ports.
 	DropsEarly bool
 	// TargetParam is the parameter with the delay to which it leads queues; "": it has no such target, or checks it
 	// itself (Checker).
@@ -42,17 +42,17 @@ type Traits struct {
 
 	// LimitsQueues: it has several queues at a port, in a known order and with limits of its own.
 	LimitsQueues bool
-	// Trims: it cuts off the payload of packets that find no room.
+	// Trims: it cuts off the payload of packets without room.
 	Trims bool
-	// MaxQueueDelay is the time that a full queue of data takes at the rate of its port, if the program trims; 0: not
-	// known.
+	// MaxQueueDelay is the time that a full queue of data occupies its port, if the program trims; 0: not known.
 	MaxQueueDelay unit.Time
-	// MaxBacklog returns how much waits at a port at most. frame is the largest frame in bytes. turns comes from Turns of
-	// the scheduler; nil: the port has one queue, or strict priority.
+	// MaxBacklog returns the max data that waits at a port. frame is the largest frame in bytes. turns comes from Turns
+	// of the scheduler; nil: the port has one queue, or strict priority.
 	MaxBacklog func(frame unit.Bytes, turns []int64) Backlog
-	// MaxQueue returns the longest queue in bytes at a switch with this number of ports, as a single queue has it.
+	// MaxQueue returns the longest queue in bytes at a switch with this number of ports, counted as a single queue.
 	MaxQueue func(ports int) unit.Bytes
-	// Turns returns how many packets each queue of a port sends in its turn at most, for a scheduler that takes turns.
+	// Turns returns the max number of packets that each queue of a port sends in its turn, for a scheduler that takes
+	// turns.
 	Turns func(queues int) []int64
 	// Pauses: it pauses its neighbours before queues are full.
 	Pauses bool
@@ -64,20 +64,20 @@ type Traits struct {
 	Telemetry func(rates []unit.Rate) (telemetry.Format, error)
 	// AnswersRequests: it answers requests in packets (packet.Bolt).
 	AnswersRequests bool
-	// Supplies reports whether it notifies senders of an IP protocol (packet.ProtoTCP and so on) by NACKs of the rate
-	// that it has for their flows.
+	// Supplies reports whether it sends NACKs to senders of an IP protocol (packet.ProtoTCP and so on) with the rate
+	// that it offers their flows.
 	Supplies func(proto uint8) bool
 
 	// NamedUsers returns the prefixes of the users that it names, and the prefixes that separate the other ends of a
 	// user's traffic. An address belongs to the longest prefix that contains it. A switch that numbers its users as they
-	// appear gives each prefix one number for good.
+	// appear gives each prefix one fixed number.
 	NamedUsers func() (names, peers []netip.Prefix)
 	// PolicesUsers: it limits users also at ports without a queue.
 	PolicesUsers bool
 }
 
-// TraitsOf returns the traits of the configuration of a program, which has a method Traits that returns a Traits, or of
-// a port's scheduler, where it returns a tm.Traits. Without the method they are zero.
+// TraitsOf returns the traits of the configuration of a program, by its method Traits with a result Traits, or of a
+// port's scheduler, with a result tm.Traits. Without the method they are zero.
 func TraitsOf(c scheme.Config) (t Traits) {
 	switch x := c.(type) {
 	case interface{ Traits() Traits }:
@@ -97,7 +97,7 @@ func TraitsOf(c scheme.Config) (t Traits) {
 // network.
 func (t *Traits) ChoosesPort(standalone bool) bool { return t.Forwards || !standalone && t.SelectsPath }
 
-// AtAnyLength is MarksFrom of programs whose marks do not depend on the length of a queue.
+// AtAnyLength is MarksFrom of programs with marks that do not depend on the length of a queue.
 func AtAnyLength(unit.Rate) unit.Bytes { return 0 }
 
 // Reasons in WhyNotStandalone that several programs have.
@@ -111,7 +111,7 @@ type Spreading uint8
 
 // Ways to spread a flow.
 const (
-	OnePath     Spreading = iota // only with the routes
-	EachFlowlet                  // after a gap; packets overtake where paths differ by more than that
-	EachPacket                   // with each packet: they overtake
+	OnePath     Spreading = iota // only when routes change
+	EachFlowlet                  // after a gap; packets overtake if paths differ by more than the gap
+	EachPacket                   // with each packet; packets overtake
 )

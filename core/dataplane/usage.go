@@ -2,17 +2,17 @@ package dataplane
 
 import "slices"
 
-// Usage is the memory and the operations that the programs and schedulers of a switch use. Schemes are compared by it.
+// Usage is the memory and the operations of the programs and schedulers of a switch. Comparisons of schemes use it.
 type Usage struct {
-	State         int64 // bits of tables and registers, of schedulers, and of queues that are one for each flow or user
+	State         int64 // bits of tables and registers, of schedulers, and of queues for each flow or user
 	Reads, Writes int   // of registers by one packet, at most
 	Lookups       int   // of tables by one packet, at most
-	Possible      int   // operations for one packet, at most, that a pipeline can do beyond comparing and adding
-	Operations    int   // for one packet, at most: of those that P4TE §4 says a pipeline cannot do, and loops
+	Possible      int   // operations for one packet, at most, beyond comparing and adding, that a pipeline supports
+	Operations    int   // for one packet, at most: operations that a pipeline cannot do (P4TE §4), and loops
 }
 
-// Usage adds up the usage of the switch's programs and of the schedulers of its ports, without the control plane. ok is
-// false if a program has no Footprint.
+// Usage returns the total usage of the switch's programs and of its ports' schedulers, without the control plane. ok
+// is false if a program has no Footprint.
 func (s *Switch) Usage() (t Usage, ok bool) {
 	for _, p := range s.config.Programs {
 		x, ok := p.(Footprinted)
@@ -20,7 +20,7 @@ func (s *Switch) Usage() (t Usage, ok bool) {
 			return t, false
 		}
 		f := x.Footprint()
-		sums, seen := f.Sums(), f.arrays()
+		sums, seen := f.Sums(), f.registerNames()
 		t.State += sums.Memory()
 		t.Reads, t.Writes = t.Reads+sums.Reads, t.Writes+sums.Writes
 		for _, stage := range f.Stages {
@@ -35,7 +35,7 @@ func (s *Switch) Usage() (t Usage, ok bool) {
 					t.Possible += o.Times
 				}
 			}
-			if stage.Gress == InManager { // whose registers are no part of the pipeline's sums
+			if stage.Gress == InManager { // the pipeline's sums exclude its registers
 				for _, r := range stage.Registers {
 					t.Reads, t.Writes = t.Reads+r.Reads, t.Writes+r.Writes
 					if !slices.Contains(seen, r.Name) {

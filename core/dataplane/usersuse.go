@@ -2,8 +2,8 @@ package dataplane
 
 import "weir/core/dataplane/users"
 
-// UserStage is what finding the user of a packet takes of a switch: a table of prefixes, and one of sources with
-// what makes a user's number of the first packet of a source.
+// UserStage returns the footprint of finding the user of a packet: a table of prefixes, and one of sources with the
+// operation that makes a source a user at its first packet.
 func UserStage(t *users.Table) Stage {
 	prefixes, sources := t.Keys()
 	s := Stage{Name: "user of the source", Gress: InIngress}

@@ -5,8 +5,8 @@ import (
 	"weir/core/trace"
 )
 
-// watch reports what happens in a switch to an observer. It is the first of the hooks, so that
-// a switch without an observer pays nothing.
+// watch reports the events of a switch to an observer. It is the first hook; a switch without an observer does not
+// have it.
 type watch struct {
 	observer trace.Observer
 	sw       *Switch
@@ -14,17 +14,17 @@ type watch struct {
 
 // Book reports a packet that has entered its queue.
 func (w *watch) Book(env *Env, p *packet.Packet) {
-	w.observe(trace.Enqueue, env, p, "")
+	w.observeEvent(trace.Enqueue, env, p, "")
 }
 
 // OnDrop reports a drop.
 func (w *watch) OnDrop(env *Env, p *packet.Packet, why Reason) {
-	w.observe(trace.Drop, env, p, why.Word())
+	w.observeEvent(trace.Drop, env, p, why.Word())
 }
 
-// observe names the port: the egress port or, if none was chosen before the drop,
-// the one that p came in by.
-func (w *watch) observe(k trace.EventKind, env *Env, p *packet.Packet, why string) {
+// observeEvent reports an event with its port: the egress port or, if no port was chosen before the drop, the port at
+// which p arrived.
+func (w *watch) observeEvent(k trace.EventKind, env *Env, p *packet.Packet, why string) {
 	s, m := w.sw, &p.Meta
 	e := trace.Event{At: env.now, Kind: k, Node: int32(s.config.ID), Reason: why,
 		Port: trace.None, QueuePackets: trace.None, QueueBytes: trace.None}

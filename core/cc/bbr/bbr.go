@@ -1,6 +1,5 @@
-// Package bbr is BBR version 1 (Cardwell et al. 2016, draft-cardwell-iccrg-bbr-00) as
-// Linux' tcp_bbr.c has it: a model of the path's bandwidth and round-trip time
-// decides pacing rate and window.
+// Package bbr is BBR version 1 (Cardwell et al. 2016, draft-cardwell-iccrg-bbr-00) as in Linux' tcp_bbr.c. A model of
+// the path's bandwidth and round-trip time decides pacing rate and window.
 package bbr
 
 import (
@@ -22,7 +21,7 @@ const (
 	windowGain      = 2
 	cycleLength     = 8
 	cycleRandom     = 7 // bbr_cycle_rand: phases to begin with, all but the draining one
-	leastWindow     = 4 // bbr_cwnd_min_target
+	minWindow       = 4 // bbr_cwnd_min_target
 	fullGrowth      = 1.25
 	fullRounds      = 3
 
@@ -32,12 +31,12 @@ const (
 	longTermDiff      = 4000 / 8 // bytes/s
 	longTermMaxRounds = 48
 
-	extraRounds = 5                      // bbr_extra_acked_win_rtts
-	extraMax    = 100 * unit.Millisecond // bbr_extra_acked_max_us
-	extraReset  = 1 << 20                // bbr_ack_epoch_acked_reset_thresh
+	extraRounds       = 5                      // bbr_extra_acked_win_rtts
+	maxExtraTime      = 100 * unit.Millisecond // bbr_extra_acked_max_us
+	extraResetPackets = 1 << 20                // bbr_ack_epoch_acked_reset_thresh
 )
 
-// Mode is a state of BBR's machine.
+// Mode is a state of BBR's state machine.
 type Mode uint8
 
 // Modes.
@@ -50,7 +49,7 @@ const (
 
 func (m Mode) String() string { return [...]string{"startup", "drain", "probe-bw", "probe-rtt"}[m] }
 
-// Scheme is what an experiment names: cc: bbr.
+// Scheme returns the scheme of cc: bbr.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "bbr", Doc: "version 1: paces at the measured bandwidth, probes for more and " +
@@ -62,8 +61,7 @@ func Scheme() cc.Scheme {
 	}, func(f cc.Flow, _ scheme.None) (*BBR, error) { return New(f), nil })
 }
 
-// BBR is the controller of one flow: what is known of the path, and the phases. Bandwidths are
-// in packets per second.
+// BBR is the controller of one flow: the model of the path, and the phases. Bandwidths are in packets per second.
 type BBR struct {
 	flow cc.Flow
 
@@ -79,7 +77,7 @@ type BBR struct {
 	roundStart  bool
 	appLimited  bool
 	idleRestart bool
-	seenRTT     bool
+	hasRTT      bool
 	srtt        unit.Time
 	totals      totals // as of the last ACK
 
@@ -92,111 +90,116 @@ type BBR struct {
 	aggregation aggregation
 }
 
-// New makes the controller of a flow (bbr_init).
+// New returns the controller of a flow (bbr_init).
 func New(f cc.Flow) *BBR {
 	b := &BBR{flow: f, window: f.InitialWindow, probeRTT: newProbeRTT(f.Start)}
-	b.aggregation.restart(f.Start)
-	b.pacingGain, b.windowGain = b.startup.gains()
-	b.initialRate()
+	b.aggregation.startEpoch(f.Start)
+	b.pacingGain, b.windowGain = b.startup.phaseGains()
+	b.setInitialRate()
 	return b
 }
 
-// Mode is the state of the machine, PacingGain the gain in use, and Bandwidth the
-// estimate in packets per second.
+// Mode returns the state of the state machine, PacingGain the gain in use, and Bandwidth the estimate in packets per
+// second.
 func (b *BBR) Mode() Mode          { return b.mode }
 func (b *BBR) PacingGain() float64 { return b.pacingGain }
-func (b *BBR) Bandwidth() float64  { return b.estimate() }
+func (b *BBR) Bandwidth() float64  { return b.estimateBandwidth() }
 
-// estimate is bbr_bw: the long-term rate of a policer, if one was found, else the
-// largest of the last rounds.
-func (b *BBR) estimate() float64 {
+// estimateBandwidth is bbr_bw. It returns the long-term rate of a policer, if one was found, else the maximum of the
+// last rounds, in packets per second.
+func (b *BBR) estimateBandwidth() float64 {
 	if b.policer.used {
 		return b.policer.bandwidth
 	}
-	return b.bandwidth.max()
+	return b.bandwidth.current()
 }
 
-// pacing is bbr_bw_to_pacing_rate: of payload, less the margin that keeps queues short.
-func pacing(mss int32, bandwidth, gain float64) unit.Rate {
+// pacingRate is bbr_bw_to_pacing_rate. It returns the rate of payload for a bandwidth in packets/s and a gain, less
+// the margin that keeps queues short; at least 1 bit/s.
+func pacingRate(mss int32, bandwidth, gain float64) unit.Rate {
 	r := bandwidth * float64(mss) * 8 * gain * pacingMargin
 	return max(1, unit.Rate(min(r, math.MaxInt64/2)))
 }
 
-// initialRate is bbr_init_pacing_rate_from_rtt: the initial window in the RTT, or in
-// 1 ms before there is one.
-func (b *BBR) initialRate() {
+// setInitialRate is bbr_init_pacing_rate_from_rtt. It sets the rate to the initial window per RTT, or per 1 ms before
+// the first RTT.
+func (b *BBR) setInitialRate() {
 	rtt := unit.Millisecond
 	if b.srtt > 0 {
-		rtt, b.seenRTT = b.srtt, true
+		rtt, b.hasRTT = b.srtt, true
 	}
-	b.rate = pacing(b.flow.MSS, float64(b.window)/rtt.Seconds(), highGain)
+	b.rate = pacingRate(b.flow.MSS, float64(b.window)/rtt.Seconds(), highGain)
 }
 
+// setRate sets the pacing rate for a bandwidth in packets/s and a gain. Before the pipe is full the rate never falls.
 func (b *BBR) setRate(bandwidth, gain float64) {
-	r := pacing(b.flow.MSS, bandwidth, gain)
-	if !b.seenRTT && b.srtt > 0 {
-		b.initialRate()
+	r := pacingRate(b.flow.MSS, bandwidth, gain)
+	if !b.hasRTT && b.srtt > 0 {
+		b.setInitialRate()
 	}
 	if b.startup.full || r > b.rate {
 		b.rate = r
 	}
 }
 
-// segments is bbr_tso_segs_goal: packets of about 1 ms at the pacing rate.
-func (b *BBR) segments() int {
-	least := 2
+// burstPackets is bbr_tso_segs_goal. It returns the packets that take about 1 ms at the pacing rate.
+func (b *BBR) burstPackets() int {
+	minPackets := 2
 	if b.rate < 1_200_000 {
-		least = 1
+		minPackets = 1
 	}
 	bytes := min(int64(b.rate)/8>>10, 65535-320)
-	return min(max(int(bytes/int64(b.flow.MSS)), least), 0x7f)
+	return min(max(int(bytes/int64(b.flow.MSS)), minPackets), 0x7f)
 }
 
-// bdp is bbr_bdp, in packets.
-func (b *BBR) bdp(bandwidth, gain float64) int {
-	if b.probeRTT.min == unit.Never {
+// bdpPackets is bbr_bdp. It returns gain times the bandwidth-delay product in packets, or the initial window before
+// the first RTT.
+func (b *BBR) bdpPackets(bandwidth, gain float64) int {
+	if b.probeRTT.minRTT == unit.Never {
 		return b.flow.InitialWindow
 	}
-	return int(math.Ceil(bandwidth * b.probeRTT.min.Seconds() * gain))
+	return int(math.Ceil(bandwidth * b.probeRTT.minRTT.Seconds() * gain))
 }
 
-// budget is bbr_quantization_budget: room for segments in the hosts' queues.
-func (b *BBR) budget(window int) int {
-	window += 3 * b.segments()
+// addQuantizationBudget is bbr_quantization_budget. It adds room for the bursts in the hosts' queues to a window in
+// packets.
+func (b *BBR) addQuantizationBudget(window int) int {
+	window += 3 * b.burstPackets()
 	window = (window + 1) &^ 1
-	if b.mode == ProbeBandwidth && b.probeBW.probing() {
+	if b.mode == ProbeBandwidth && b.probeBW.isProbing() {
 		window += 2
 	}
 	return window
 }
 
-// inFlight is bbr_inflight.
-func (b *BBR) inFlight(bandwidth, gain float64) int { return b.budget(b.bdp(bandwidth, gain)) }
+// inFlightTarget is bbr_inflight, in packets.
+func (b *BBR) inFlightTarget(bandwidth, gain float64) int {
+	return b.addQuantizationBudget(b.bdpPackets(bandwidth, gain))
+}
 
-// inNetwork is bbr_packets_in_net_at_edt: what will be in flight when the next
-// packet leaves.
-func (b *BBR) inNetwork(now unit.Time, a *cc.Ack, inFlight int) int {
+// packetsInNetwork is bbr_packets_in_net_at_edt. It returns the packets that will be in flight when the next packet
+// is sent.
+func (b *BBR) packetsInNetwork(now unit.Time, a *cc.Ack, inFlight int) int {
 	wait := max(a.Flight.NextSend-now, 0)
-	delivered := int(b.estimate() * wait.Seconds())
+	delivered := int(b.estimateBandwidth() * wait.Seconds())
 	if b.pacingGain > 1 {
-		inFlight += b.segments()
+		inFlight += b.burstPackets()
 	}
 	return max(inFlight-delivered, 0)
 }
 
-// OnSend is bbr_cwnd_event: sending again after idleness does not start from
-// nothing.
+// OnSend is bbr_cwnd_event. A flow that restarts after an idle time keeps its bandwidth estimate.
 func (b *BBR) OnSend(now unit.Time, s cc.Sent) {
 	if s.Idle <= 0 || !s.AppLimited {
 		return
 	}
 	b.idleRestart = true
-	b.aggregation.restart(now)
+	b.aggregation.startEpoch(now)
 	switch b.mode {
 	case ProbeBandwidth:
-		b.setRate(b.estimate(), 1)
+		b.setRate(b.estimateBandwidth(), 1)
 	case ProbeRTT:
-		if b.probeRTT.over(now) {
+		if b.probeRTT.isTimeOver(now) {
 			b.leaveProbeRTT(now)
 		}
 	}
@@ -205,31 +208,32 @@ func (b *BBR) OnSend(now unit.Time, s cc.Sent) {
 // OnAck is bbr_main.
 func (b *BBR) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Packets > 0 {
-		b.totals.at = now
+		b.totals.deliveredAt = now
 	}
 	b.srtt, b.totals.delivered, b.totals.lost = a.RTT.Smoothed, a.Delivered, a.Losses.Total
-	if b.probeRTT.min == unit.Never && a.RTT.Min > 0 {
-		b.probeRTT.min = a.RTT.Min // the handshake's (bbr_init)
+	if b.probeRTT.minRTT == unit.Never && a.RTT.Min > 0 {
+		b.probeRTT.minRTT = a.RTT.Min // the handshake's (bbr_init)
 	}
 	b.appLimited = false
 	b.updateBandwidth(now, a)
 	if a.Packets > 0 && a.Delivery.Packets > 0 && a.Delivery.Interval > 0 {
-		b.aggregation.update(now, a.Packets, b.estimate(), b.roundStart, b.window)
+		b.aggregation.addAck(now, a.Packets, b.estimateBandwidth(), b.roundStart, b.window)
 	}
-	if b.mode == ProbeBandwidth && b.phaseDone(now, a) {
-		b.probeBW.advance(now)
+	if b.mode == ProbeBandwidth && b.isPhaseDone(now, a) {
+		b.probeBW.startNextPhase(now)
 	}
 	if b.roundStart && !a.Delivery.AppLimited {
-		b.startup.round(b.bandwidth.max())
+		b.startup.checkGrowth(b.bandwidth.current())
 	}
 	b.leaveStartup(now, a)
 	b.updateMinRTT(now, a)
 	b.setGains()
-	bandwidth := b.estimate()
+	bandwidth := b.estimateBandwidth()
 	b.setRate(bandwidth, b.pacingGain)
 	b.setWindow(a, bandwidth, b.windowGain)
 }
 
+// updateBandwidth adds the delivery-rate sample of an ACK to the bandwidth filter and the policer, and counts rounds.
 func (b *BBR) updateBandwidth(now unit.Time, a *cc.Ack) {
 	b.roundStart = false
 	d := &a.Delivery
@@ -240,50 +244,53 @@ func (b *BBR) updateBandwidth(now unit.Time, a *cc.Ack) {
 		b.nextRound = a.Delivered
 		b.rounds++
 		b.roundStart = true
-		b.recovery.round()
+		b.recovery.endConservation()
 	}
 	b.samplePolicer(now, a.Losses.New, d.AppLimited)
 	bandwidth := float64(d.Packets) / d.Interval.Seconds()
-	if !d.AppLimited || bandwidth >= b.bandwidth.max() {
-		b.bandwidth.update(bandwidthRounds, b.rounds, bandwidth)
+	if !d.AppLimited || bandwidth >= b.bandwidth.current() {
+		b.bandwidth.addSample(bandwidthRounds, b.rounds, bandwidth)
 	}
 }
 
-// phaseDone reports whether PROBE_BW's phase is over.
-func (b *BBR) phaseDone(now unit.Time, a *cc.Ack) bool {
+// isPhaseDone reports whether the current phase of PROBE_BW has ended.
+func (b *BBR) isPhaseDone(now unit.Time, a *cc.Ack) bool {
 	if b.pacingGain == 1 {
-		return b.probeBW.whole(now, b.probeRTT.min)
+		return b.probeBW.hasLastedMinRTT(now, b.probeRTT.minRTT)
 	}
-	return b.probeBW.done(now, b.probeRTT.min, b.pacingGain, a.Losses.New, b.inNetwork(now, a, a.Flight.Before),
-		b.inFlight(b.bandwidth.max(), max(b.pacingGain, 1)))
+	return b.probeBW.isPhaseDone(now, b.probeRTT.minRTT, b.pacingGain, a.Losses.New, b.packetsInNetwork(now, a,
+		a.Flight.Before),
+		b.inFlightTarget(b.bandwidth.current(), max(b.pacingGain, 1)))
 }
 
+// enterProbeBW enters PROBE_BW in a random phase.
 func (b *BBR) enterProbeBW(now unit.Time) {
 	b.mode = ProbeBandwidth
-	b.probeBW.enter(now, b.flow.Random)
+	b.probeBW.enterCycle(now, b.flow.Random)
 }
 
-// leaveStartup goes on to DRAIN and PROBE_BW (bbr_check_drain).
+// leaveStartup moves on to DRAIN and PROBE_BW when they are due (bbr_check_drain).
 func (b *BBR) leaveStartup(now unit.Time, a *cc.Ack) {
 	if b.mode == Startup && b.startup.full {
 		b.mode = Drain
 	}
-	if b.mode == Drain && b.drain.done(b.inNetwork(now, a, a.Flight.After), b.inFlight(b.bandwidth.max(), 1)) {
+	if b.mode == Drain && b.drain.isDrained(b.packetsInNetwork(now, a, a.Flight.After),
+		b.inFlightTarget(b.bandwidth.current(), 1)) {
 		b.enterProbeBW(now)
 	}
 }
 
-// updateMinRTT is bbr_update_min_rtt: it enters and leaves PROBE_RTT.
+// updateMinRTT is bbr_update_min_rtt. It updates the min RTT, and enters and leaves PROBE_RTT.
 func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
-	expired := b.probeRTT.sample(now, a.RTT.Sample, a.RTT.Delayed)
+	expired := b.probeRTT.addSample(now, a.RTT.Sample, a.RTT.Delayed)
 	if expired && !b.idleRestart && b.mode != ProbeRTT {
 		b.mode = ProbeRTT
 		b.saveWindow() // in this order, as in Linux
-		b.probeRTT.enter()
+		b.probeRTT.awaitLowFlight()
 	}
 	if b.mode == ProbeRTT {
 		b.appLimited = true
-		low, over := b.probeRTT.acked(now, a.Flight.After, b.roundStart)
+		low, over := b.probeRTT.handleAck(now, a.Flight.After, b.roundStart)
 		if low {
 			b.nextRound = a.Delivered
 		}
@@ -296,10 +303,10 @@ func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// leaveProbeRTT goes back to where PROBE_RTT was entered from, with the window of then.
+// leaveProbeRTT returns to the mode and the window from before PROBE_RTT.
 func (b *BBR) leaveProbeRTT(now unit.Time) {
 	b.probeRTT.stamp = now
-	b.window = b.recovery.restore(b.window)
+	b.window = b.recovery.restoredWindow(b.window)
 	if b.startup.full {
 		b.enterProbeBW(now)
 	} else {
@@ -307,45 +314,48 @@ func (b *BBR) leaveProbeRTT(now unit.Time) {
 	}
 }
 
+// setGains sets the gains of pacing and window of the current mode.
 func (b *BBR) setGains() {
 	switch b.mode {
 	case Startup:
-		b.pacingGain, b.windowGain = b.startup.gains()
+		b.pacingGain, b.windowGain = b.startup.phaseGains()
 	case Drain:
-		b.pacingGain, b.windowGain = b.drain.gains()
+		b.pacingGain, b.windowGain = b.drain.phaseGains()
 	case ProbeBandwidth:
-		b.pacingGain, b.windowGain = b.probeBW.gains(b.policer.used)
+		b.pacingGain, b.windowGain = b.probeBW.phaseGains(b.policer.used)
 	case ProbeRTT:
-		b.pacingGain, b.windowGain = b.probeRTT.gains()
+		b.pacingGain, b.windowGain = b.probeRTT.phaseGains()
 	}
 }
 
-func (b *BBR) saveWindow() { b.recovery.save(b.window, b.mode == ProbeRTT) }
+// saveWindow stores the window for the end of a recovery or of PROBE_RTT.
+func (b *BBR) saveWindow() { b.recovery.saveWindow(b.window, b.mode == ProbeRTT) }
 
 // setWindow is bbr_set_cwnd.
 func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
-	if a.Packets > 0 && !b.conserve(a) {
-		target := b.bdp(bandwidth, gain)
+	if a.Packets > 0 && !b.applyRecovery(a) {
+		target := b.bdpPackets(bandwidth, gain)
 		if b.startup.full {
-			target += min(b.aggregation.extra(), int(bandwidth*extraMax.Seconds()))
+			target += min(b.aggregation.extraPackets(), int(bandwidth*maxExtraTime.Seconds()))
 		}
-		target = b.budget(target)
+		target = b.addQuantizationBudget(target)
 		if b.startup.full {
 			b.window = min(b.window+a.Packets, target)
 		} else if b.window < target || a.Delivered < int64(b.flow.InitialWindow) {
 			b.window += a.Packets
 		}
-		b.window = max(b.window, leastWindow)
+		b.window = max(b.window, minWindow)
 	}
 	if b.mode == ProbeRTT {
-		b.window = min(b.window, leastWindow)
+		b.window = min(b.window, minWindow)
 	}
 }
 
-// conserve lets loss recovery set the window, and reports whether it is to stay so.
-func (b *BBR) conserve(a *cc.Ack) bool {
+// applyRecovery sets the window by loss recovery. It reports whether packet conservation holds, so that the window
+// must stay.
+func (b *BBR) applyRecovery(a *cc.Ack) bool {
 	var entered bool
-	if b.window, entered = b.recovery.acked(b.window, a); entered {
+	if b.window, entered = b.recovery.handleAck(b.window, a); entered {
 		b.nextRound = a.Delivered
 	}
 	return b.recovery.conservation
@@ -354,22 +364,22 @@ func (b *BBR) conserve(a *cc.Ack) bool {
 // samplePolicer is bbr_lt_bw_sampling.
 func (b *BBR) samplePolicer(now unit.Time, lost int, appLimited bool) {
 	if b.policer.used {
-		if b.mode == ProbeBandwidth && b.roundStart && b.policer.expired() {
-			b.policer.reset(b.totals)
+		if b.mode == ProbeBandwidth && b.roundStart && b.policer.countPolicedRound() {
+			b.policer.restartDetection(b.totals)
 			b.enterProbeBW(now)
 		}
 		return
 	}
-	if b.policer.sample(b.totals, b.flow.MSS, lost, b.roundStart, appLimited) {
+	if b.policer.addSample(b.totals, b.flow.MSS, lost, b.roundStart, appLimited) {
 		b.pacingGain = 1
 	}
 }
 
-// OnNotice does nothing.
+// OnNotice ignores notices.
 func (b *BBR) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss is bbr_ssthresh, bbr_set_state and bbr_undo_cwnd. Echoes of congestion
-// marks do not lower the window, and it is restored when recovery ends (OnAck).
+// OnLoss is bbr_ssthresh, bbr_set_state and bbr_undo_cwnd. Echoes of congestion marks do not lower the window. The
+// end of recovery restores the window (OnAck).
 func (b *BBR) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
 	case cc.FastRecovery, cc.ECNEcho, cc.Warned: // bbr_ssthresh
@@ -378,22 +388,22 @@ func (b *BBR) OnLoss(now unit.Time, l cc.Loss) {
 		if !l.Again {
 			b.saveWindow()
 		}
-		b.recovery.timedOut()
-		b.startup.timedOut()
+		b.recovery.noteTimeout()
+		b.startup.restartGrowth()
 		b.roundStart = true
 		b.totals.lost = max(b.totals.lost, l.LostTotal)
 		b.samplePolicer(now, 1, false)
 		b.window = l.InFlight + 1
 	case cc.Spurious:
-		b.startup.undone()
-		b.policer.reset(b.totals)
+		b.startup.undoLosses()
+		b.policer.restartDetection(b.totals)
 	}
 }
 
 // OnTimer is never called.
 func (b *BBR) OnTimer(unit.Time) {}
 
-// Decision is window and rate.
+// Decision returns window and rate.
 func (b *BBR) Decision() cc.Decision {
 	return cc.Decision{Window: unit.Bytes(b.window) * unit.Bytes(b.flow.MSS), Rate: b.rate, NextTimer: unit.Never,
 		SlowStart: b.mode == Startup, AppLimited: b.appLimited}

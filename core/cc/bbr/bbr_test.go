@@ -91,13 +91,13 @@ func TestMaxFilter(t *testing.T) {
 	for round := range uint32(3000) {
 		v := r.Float64() * 100
 		values = append(values, v)
-		m.update(10, round, v)
+		m.addSample(10, round, v)
 		most := 0.0
 		for i := max(0, len(values)-21); i < len(values); i++ {
 			most = max(most, values[i])
 		}
-		if m.max() > most || m.max() < v {
-			t.Fatalf("round %d: %g; the largest of 20 rounds is %g, the last %g", round, m.max(), most, v)
+		if m.current() > most || m.current() < v {
+			t.Fatalf("round %d: %g; the largest of 20 rounds is %g, the last %g", round, m.current(), most, v)
 		}
 	}
 }

@@ -1,10 +1,11 @@
 package bbr
 
-// drain is DRAIN (draft-cardwell-iccrg-bbr-00 §4.3.3): what startup has queued leaves.
+// drain is DRAIN (draft-cardwell-iccrg-bbr-00 §4.3.3), in which the queue of startup drains.
 type drain struct{}
 
-// gains are those of pacing and window: the inverse of startup's, with its window.
-func (drain) gains() (pacing, window float64) { return drainGain, highGain }
+// phaseGains returns the gains of pacing and window: the inverse of startup's pacing gain, and startup's window gain.
+func (drain) phaseGains() (pacing, window float64) { return drainGain, highGain }
 
-// done reports whether no more is in the network than the path holds (bbr_check_drain).
-func (drain) done(inNetwork, target int) bool { return inNetwork <= target }
+// isDrained reports whether the packets in the network are within target, the packets that the path holds
+// (bbr_check_drain).
+func (drain) isDrained(inNetwork, target int) bool { return inNetwork <= target }

@@ -1,17 +1,20 @@
 package bbr
 
-// maxFilter is Kathleen Nichols' windowed maximum with three samples (Linux'
-// lib/win_minmax.c), over rounds.
+// maxFilter is Kathleen Nichols' windowed maximum with three samples (Linux' lib/win_minmax.c). It counts time in
+// rounds.
 type maxFilter [3]sample
 
+// sample is a value and the round in which it was measured.
 type sample struct {
 	round uint32
 	value float64
 }
 
-func (m *maxFilter) max() float64 { return m[0].value }
+// current returns the maximum of the window.
+func (m *maxFilter) current() float64 { return m[0].value }
 
-func (m *maxFilter) update(window, round uint32, value float64) {
+// addSample adds the value of a round. window is the filter's length in rounds.
+func (m *maxFilter) addSample(window, round uint32, value float64) {
 	s := sample{round, value}
 	if value >= m[0].value || round-m[2].round > window {
 		m[0], m[1], m[2] = s, s, s

@@ -16,7 +16,7 @@ func TestConservation(t *testing.T) {
 	if b.Bandwidth() != 1000 {
 		t.Error("lt_bw is not used")
 	}
-	b.policer.reset(b.totals)
+	b.policer.restartDetection(b.totals)
 	// packet conservation lasts one round from its start, and restores
 	b.OnLoss(p.now, cc.Loss{Kind: cc.FastRecovery})
 	a := cc.Ack{Packets: 1, Advanced: true, Losses: cc.Losses{State: cc.Recovery, New: 5}, Flight: cc.Flight{After: 50,
@@ -44,9 +44,9 @@ func TestConservation(t *testing.T) {
 		t.Errorf("three lost, one delivered: %d to %d", w, b.window)
 	}
 	// idle restart at an RTT expired: no PROBE_RTT, pace at the estimate
-	b.probeBW.advance(p.now)
+	b.probeBW.startNextPhase(p.now)
 	b.OnSend(p.now+20*unit.Second, cc.Sent{Idle: 20 * unit.Second, AppLimited: true})
-	if r := pacing(b.flow.MSS, b.estimate(), 1); b.rate != r || !b.idleRestart {
+	if r := pacingRate(b.flow.MSS, b.estimateBandwidth(), 1); b.rate != r || !b.idleRestart {
 		t.Errorf("restart from idle: %v, want %v", b.rate, r)
 	}
 	p.now += 20 * unit.Second

@@ -24,7 +24,7 @@ func TestStartup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var s startup
 			for _, b := range c.bandwidths {
-				s.round(b)
+				s.checkGrowth(b)
 			}
 			if s.full != c.full {
 				t.Errorf("%+v", s)
@@ -33,15 +33,15 @@ func TestStartup(t *testing.T) {
 	}
 	t.Run("after a timeout any bandwidth is growth", func(t *testing.T) {
 		s := startup{bandwidth: 100, rounds: 2}
-		s.timedOut()
-		if s.round(1); s.full || s.bandwidth != 1 || s.rounds != 0 {
+		s.restartGrowth()
+		if s.checkGrowth(1); s.full || s.bandwidth != 1 || s.rounds != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	t.Run("full stays full", func(t *testing.T) {
 		s := startup{full: true}
-		s.undone()
-		if s.round(100); !s.full || s.bandwidth != 0 {
+		s.undoLosses()
+		if s.checkGrowth(100); !s.full || s.bandwidth != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -51,12 +51,12 @@ func TestStartup(t *testing.T) {
 func TestDrain(t *testing.T) {
 	var s startup
 	var d drain
-	up, upWindow := s.gains()
-	down, window := d.gains()
+	up, upWindow := s.phaseGains()
+	down, window := d.phaseGains()
 	if product := up * down; product < 0.98 || product > 1.01 || window != upWindow {
 		t.Errorf("the gains are %g and %g, windows %g and %g", up, down, upWindow, window)
 	}
-	if !d.done(100, 100) || d.done(101, 100) {
+	if !d.isDrained(100, 100) || d.isDrained(101, 100) {
 		t.Error("it ends when no more than the path holds is in flight")
 	}
 }
@@ -67,7 +67,7 @@ func TestProbeBW(t *testing.T) {
 		random, begun := unit.NewRandom(1, "bbr"), map[int]int{}
 		for range 7000 {
 			var p probeBW
-			if p.enter(5*ms, random); p.stamp != 5*ms {
+			if p.enterCycle(5*ms, random); p.stamp != 5*ms {
 				t.Fatalf("%+v", p)
 			}
 			begun[p.index]++
@@ -82,16 +82,16 @@ func TestProbeBW(t *testing.T) {
 		var p probeBW
 		sum := 0.0
 		for range cycleLength {
-			gain, window := p.gains(false)
+			gain, window := p.phaseGains(false)
 			if sum += gain; window != 2 {
 				t.Errorf("the window's gain is %g", window)
 			}
-			p.advance(0)
+			p.startNextPhase(0)
 		}
 		if sum != cycleLength || p.index != 0 {
 			t.Errorf("a cycle's gains add up to %g; then phase %d", sum, p.index)
 		}
-		if gain, _ := p.gains(true); gain != 1 || !p.probing() {
+		if gain, _ := p.phaseGains(true); gain != 1 || !p.isProbing() {
 			t.Errorf("with a policer the gain is %g", gain)
 		}
 	})
@@ -115,7 +115,7 @@ func TestProbeBW(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := probeBW{stamp: 100 * ms}
-			if got := p.done(100*ms+c.since, 10*ms, c.gain, c.lost, c.inFlight, 100); got != c.done {
+			if got := p.isPhaseDone(100*ms+c.since, 10*ms, c.gain, c.lost, c.inFlight, 100); got != c.done {
 				t.Errorf("done: %v", got)
 			}
 		})
@@ -126,44 +126,44 @@ func TestProbeBW(t *testing.T) {
 func TestProbeRTT(t *testing.T) {
 	t.Run("the filter", func(t *testing.T) {
 		p := newProbeRTT(0)
-		if p.sample(ms, 20*ms, true) || p.min != 20*ms {
+		if p.addSample(ms, 20*ms, true) || p.minRTT != 20*ms {
 			t.Errorf("the first: %+v", p)
 		}
-		if p.sample(2*ms, 30*ms, false); p.min != 20*ms || p.stamp != ms {
+		if p.addSample(2*ms, 30*ms, false); p.minRTT != 20*ms || p.stamp != ms {
 			t.Errorf("a larger one: %+v", p)
 		}
-		if p.sample(3*ms, 0, false); p.min != 20*ms {
+		if p.addSample(3*ms, 0, false); p.minRTT != 20*ms {
 			t.Errorf("no sample: %+v", p)
 		}
-		if p.sample(minRTTWindow+ms, 30*ms, false) {
+		if p.addSample(minRTTWindow+ms, 30*ms, false) {
 			t.Errorf("expired after exactly ten seconds: %+v", p)
 		}
-		if !p.sample(minRTTWindow+ms+1, 30*ms, true) || p.min != 20*ms {
+		if !p.addSample(minRTTWindow+ms+1, 30*ms, true) || p.minRTT != 20*ms {
 			t.Errorf("expired, a delayed ACK: %+v", p)
 		}
-		if !p.sample(minRTTWindow+2*ms, 30*ms, false) || p.min != 30*ms || p.stamp != minRTTWindow+2*ms {
+		if !p.addSample(minRTTWindow+2*ms, 30*ms, false) || p.minRTT != 30*ms || p.stamp != minRTTWindow+2*ms {
 			t.Errorf("expired: %+v", p)
 		}
 	})
 	t.Run("the phase", func(t *testing.T) {
 		p := newProbeRTT(0)
-		p.enter()
-		if low, over := p.acked(0, 5, true); low || over || p.over(unit.Second) {
+		p.awaitLowFlight()
+		if low, over := p.handleAck(0, 5, true); low || over || p.isTimeOver(unit.Second) {
 			t.Errorf("five packets are in flight: %+v", p)
 		}
-		if low, over := p.acked(10*ms, 4, true); !low || over {
+		if low, over := p.handleAck(10*ms, 4, true); !low || over {
 			t.Errorf("four: %+v", p)
 		}
-		if low, over := p.acked(300*ms, 4, false); low || over {
+		if low, over := p.handleAck(300*ms, 4, false); low || over {
 			t.Errorf("no round has begun since: %+v", p)
 		}
-		if _, over := p.acked(100*ms, 4, true); over {
+		if _, over := p.handleAck(100*ms, 4, true); over {
 			t.Errorf("a round, but not 200 ms: %+v", p)
 		}
-		if _, over := p.acked(210*ms, 4, false); over {
+		if _, over := p.handleAck(210*ms, 4, false); over {
 			t.Errorf("exactly 200 ms: %+v", p)
 		}
-		if _, over := p.acked(210*ms+1, 4, false); !over {
+		if _, over := p.handleAck(210*ms+1, 4, false); !over {
 			t.Errorf("over: %+v", p)
 		}
 	})
@@ -175,34 +175,34 @@ func TestRecovery(t *testing.T) {
 		return &cc.Ack{Packets: packets, Flight: cc.Flight{After: inFlight}, Losses: cc.Losses{State: state, New: lost}}
 	}
 	var r recovery
-	r.save(100, false)
-	w, entered := r.acked(100, ack(cc.Recovery, 2, 60, 5))
+	r.saveWindow(100, false)
+	w, entered := r.handleAck(100, ack(cc.Recovery, 2, 60, 5))
 	if w != 62 || !entered || !r.conservation {
 		t.Errorf("packet conservation: %d, %+v", w, r)
 	}
-	if r.save(62, false); r.prior != 100 { // in recovery the largest stays
+	if r.saveWindow(62, false); r.prior != 100 { // in recovery the largest stays
 		t.Errorf("saved: %d", r.prior)
 	}
-	if w, entered = r.acked(w, ack(cc.Recovery, 1, 70, 3)); w != 71 || entered {
+	if w, entered = r.handleAck(w, ack(cc.Recovery, 1, 70, 3)); w != 71 || entered {
 		t.Errorf("as much goes as comes: %d", w)
 	}
-	if w, _ = r.acked(w, ack(cc.Recovery, 1, 50, 3)); w != 68 {
+	if w, _ = r.handleAck(w, ack(cc.Recovery, 1, 50, 3)); w != 68 {
 		t.Errorf("losses: %d, want 71 − 3", w)
 	}
-	if r.round(); r.conservation {
+	if r.endConservation(); r.conservation {
 		t.Error("conservation outlasts its round")
 	}
-	if w, _ = r.acked(w, ack(cc.Open, 1, 50, 0)); w != 100 {
+	if w, _ = r.handleAck(w, ack(cc.Open, 1, 50, 0)); w != 100 {
 		t.Errorf("restored: %d", w)
 	}
-	if r.save(40, true); r.prior != 100 { // PROBE_RTT's own window is none to come back to
+	if r.saveWindow(40, true); r.prior != 100 { // PROBE_RTT's own window is none to come back to
 		t.Errorf("saved in PROBE_RTT: %d", r.prior)
 	}
-	r.timedOut()
-	if w, _ = r.acked(1, ack(cc.Open, 1, 0, 0)); w != 100 {
+	r.noteTimeout()
+	if w, _ = r.handleAck(1, ack(cc.Open, 1, 0, 0)); w != 100 {
 		t.Errorf("after a timeout: %d", w)
 	}
-	if w, _ = r.acked(2, ack(cc.Open, 1, 0, 9)); w != 1 {
+	if w, _ = r.handleAck(2, ack(cc.Open, 1, 0, 9)); w != 1 {
 		t.Errorf("a packet is the least: %d", w)
 	}
 }
@@ -213,19 +213,19 @@ func TestPolicerFound(t *testing.T) {
 	interval := func(p *policer, at *totals, rounds int, lost int64, took unit.Time) (found bool) {
 		for i := range rounds {
 			at.delivered += 100
-			at.at += took
+			at.deliveredAt += took
 			at.lost += lost
 			n := 0
 			if i == rounds-1 {
 				n = 1
 			}
-			found = p.sample(*at, 1000, n, true, false) || found
+			found = p.addSample(*at, 1000, n, true, false) || found
 		}
 		return found
 	}
 	begin := func() (*policer, *totals) {
 		p, at := &policer{}, &totals{}
-		p.sample(*at, 1000, 1, false, false) // a loss begins the first interval
+		p.addSample(*at, 1000, 1, false, false) // a loss begins the first interval
 		return p, at
 	}
 	t.Run("found", func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestPolicerFound(t *testing.T) {
 			t.Fatalf("after the second: %+v", p)
 		}
 		for i := range longTermMaxRounds {
-			if over := p.expired(); over != (i == longTermMaxRounds-1) {
+			if over := p.countPolicedRound(); over != (i == longTermMaxRounds-1) {
 				t.Errorf("after %d rounds: %v", i+1, over)
 			}
 		}
@@ -263,7 +263,7 @@ func TestPolicerFound(t *testing.T) {
 	})
 	t.Run("limited by the application", func(t *testing.T) {
 		p, at := begin()
-		if p.sample(*at, 1000, 1, true, true) || p.sampling {
+		if p.addSample(*at, 1000, 1, true, true) || p.sampling {
 			t.Errorf("%+v", p)
 		}
 	})
@@ -272,25 +272,25 @@ func TestPolicerFound(t *testing.T) {
 // bbr_update_ack_aggregation.
 func TestAggregation(t *testing.T) {
 	var g aggregation
-	g.restart(0)
-	g.update(ms, 1, 1000, false, 100) // one in 1 ms at 1000/s
-	if g.extra() != 1 {
+	g.startEpoch(0)
+	g.addAck(ms, 1, 1000, false, 100) // one in 1 ms at 1000/s
+	if g.extraPackets() != 1 {
 		t.Errorf("%+v", g)
 	}
-	g.update(2*ms, 40, 1000, false, 100) // 40 at once
-	if g.extra() != 40 {
+	g.addAck(2*ms, 40, 1000, false, 100) // 40 at once
+	if g.extraPackets() != 40 {
 		t.Errorf("40 at once, one expected: %+v", g)
 	}
-	if g.update(3*ms, 90, 1000, false, 50); g.extra() != 50 {
+	if g.addAck(3*ms, 90, 1000, false, 50); g.extraPackets() != 50 {
 		t.Errorf("the window is a bound: %+v", g)
 	}
 	for range 2*extraRounds - 1 { // the half that holds it lasts at most ten rounds
-		g.update(unit.Second, 0, 1000, true, 100)
+		g.addAck(unit.Second, 0, 1000, true, 100)
 	}
-	if g.extra() == 0 {
+	if g.extraPackets() == 0 {
 		t.Errorf("forgotten within ten rounds: %+v", g)
 	}
-	if g.update(unit.Second, 0, 1000, true, 100); g.extra() != 0 {
+	if g.addAck(unit.Second, 0, 1000, true, 100); g.extraPackets() != 0 {
 		t.Errorf("after ten rounds: %+v", g)
 	}
 }

@@ -2,17 +2,17 @@ package bbr
 
 import "weir/core/cc"
 
-// recovery is what BBR does in loss recovery (bbr_set_cwnd_to_recover_or_restore): packet
-// conservation in its first round, and afterwards the window that was before.
+// recovery is BBR's loss recovery (bbr_set_cwnd_to_recover_or_restore): packet conservation in its first round, and
+// then the window from before.
 type recovery struct {
 	prior        int // prior_cwnd
 	state        cc.RecoveryState
 	conservation bool // packet_conservation
 }
 
-// save is bbr_save_cwnd: the window before a recovery or PROBE_RTT, the largest if one follows
-// another.
-func (r *recovery) save(window int, probingRTT bool) {
+// saveWindow is bbr_save_cwnd. It stores the window from before a recovery or PROBE_RTT, or the larger one if one
+// follows the other.
+func (r *recovery) saveWindow(window int, probingRTT bool) {
 	if r.state < cc.Recovery && !probingRTT {
 		r.prior = window
 	} else {
@@ -20,17 +20,17 @@ func (r *recovery) save(window int, probingRTT bool) {
 	}
 }
 
-// restore is the window as it was saved, or a larger one.
-func (r *recovery) restore(window int) int { return max(window, r.prior) }
+// restoredWindow returns the larger one of window and the stored window.
+func (r *recovery) restoredWindow(window int) int { return max(window, r.prior) }
 
-// round ends packet conservation.
-func (r *recovery) round() { r.conservation = false }
+// endConservation ends packet conservation at the end of its round.
+func (r *recovery) endConservation() { r.conservation = false }
 
-// timedOut notes a retransmission timeout.
-func (r *recovery) timedOut() { r.state = cc.Timeout }
+// noteTimeout records a retransmission timeout.
+func (r *recovery) noteTimeout() { r.state = cc.Timeout }
 
-// acked gives the window after an ACK. entered: recovery begins, and with it a round.
-func (r *recovery) acked(window int, a *cc.Ack) (next int, entered bool) {
+// handleAck returns the window in packets after an ACK. entered reports that recovery begins, and with it a round.
+func (r *recovery) handleAck(window int, a *cc.Ack) (next int, entered bool) {
 	if a.Losses.New > 0 {
 		window = max(window-a.Losses.New, 1)
 	}
@@ -39,7 +39,7 @@ func (r *recovery) acked(window int, a *cc.Ack) (next int, entered bool) {
 		r.conservation = true
 		window = a.Flight.After + a.Packets
 	} else if r.state >= cc.Recovery && state < cc.Recovery {
-		window = r.restore(window)
+		window = r.restoredWindow(window)
 		r.conservation = false
 	}
 	r.state = state

@@ -61,8 +61,8 @@ func TestMinRTTHandshake(t *testing.T) {
 		Min: 20 * ms},
 		Flight:   cc.Flight{After: 9, Before: 10},
 		Delivery: cc.Delivery{Packets: 1, Interval: 50 * ms, PriorDelivered: 1}})
-	if b.probeRTT.min != 20*ms {
-		t.Errorf("min RTT %v; bbr_init takes tcp_min_rtt, 20 ms", b.probeRTT.min)
+	if b.probeRTT.minRTT != 20*ms {
+		t.Errorf("min RTT %v; bbr_init takes tcp_min_rtt, 20 ms", b.probeRTT.minRTT)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestProbeRTTPrior(t *testing.T) {
 	b := New(flow())
 	b.recovery.prior = 300
 	b.window = 10
-	b.probeRTT.min, b.probeRTT.stamp = 20*ms, 0
+	b.probeRTT.minRTT, b.probeRTT.stamp = 20*ms, 0
 	b.updateMinRTT(11*unit.Second, &cc.Ack{RTT: cc.RTT{Sample: 20 * ms}, Flight: cc.Flight{After: 9}})
 	if b.recovery.prior != 300 || b.mode != ProbeRTT {
 		t.Errorf("the saved window is %d, mode %v", b.recovery.prior, b.mode)

@@ -1,19 +1,19 @@
 package bbr
 
-// startup is STARTUP (draft-cardwell-iccrg-bbr-00 §4.3.2): the rate doubles every round trip
-// until the bandwidth stops growing, which means that the pipe is full.
+// startup is STARTUP (draft-cardwell-iccrg-bbr-00 §4.3.2). The rate doubles every round trip until the bandwidth
+// stops growing, which means that the pipe is full.
 type startup struct {
-	bandwidth float64 // full_bw: that growth is measured against
-	rounds    int     // full_bw_cnt: without growth
+	bandwidth float64 // full_bw: base for measuring growth
+	rounds    int     // full_bw_cnt: rounds without growth
 	full      bool    // full_bw_reached
 }
 
-// gains are those of pacing and window: 2/ln 2, the least that doubles the rate each round.
-func (s *startup) gains() (pacing, window float64) { return highGain, highGain }
+// phaseGains returns the gains of pacing and window: 2/ln 2, the min gain that doubles the rate each round.
+func (s *startup) phaseGains() (pacing, window float64) { return highGain, highGain }
 
-// round is bbr_check_full_bw_reached, at the end of a round that the application did not
-// limit: three rounds with less than a quarter more fill the pipe.
-func (s *startup) round(bandwidth float64) {
+// checkGrowth is bbr_check_full_bw_reached. It is called with the bandwidth at the start of a round unless the
+// application limited the flow. The pipe is full after three rounds with growth below a quarter.
+func (s *startup) checkGrowth(bandwidth float64) {
 	if s.full {
 		return
 	}
@@ -25,8 +25,8 @@ func (s *startup) round(bandwidth float64) {
 	s.full = s.rounds >= fullRounds
 }
 
-// timedOut: growth is measured anew after a retransmission timeout (bbr_set_state).
-func (s *startup) timedOut() { s.bandwidth = 0 }
+// restartGrowth restarts the measurement of growth after a retransmission timeout (bbr_set_state).
+func (s *startup) restartGrowth() { s.bandwidth = 0 }
 
-// undone: losses were none, the count begins anew (bbr_undo_cwnd).
-func (s *startup) undone() { s.bandwidth, s.rounds = 0, 0 }
+// undoLosses restarts the measurement and the count of rounds after spurious losses (bbr_undo_cwnd).
+func (s *startup) undoLosses() { s.bandwidth, s.rounds = 0, 0 }

@@ -11,10 +11,10 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the parameters of the sender.
+// Config holds the parameters of the sender.
 type Config struct {
 	AI          float64    // additive increase a round trip [packets]
-	MaxDecrease float64    // of a window of a packet or less, and upon losses
+	MaxDecrease float64    // of a window of a packet or less, and after losses
 	MinWindow   unit.Bytes // also below a packet
 	MaxWindow   unit.Bytes // 0: follows from the path
 	RequestsOff bool       // INC is never set
@@ -46,7 +46,7 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Defaults are the authors' simulator's, but for MaxWindow.
+// Defaults returns the parameters of the authors' simulator, except for MaxWindow, MinWindow and Paced.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Kinds of warnings.
@@ -59,7 +59,8 @@ var (
 		Condition: "max_cwnd is below 95 % of a round trip of a path at its slowest link"}
 )
 
-// Check warns of switches that do not answer, and of a window that does not fill the path.
+// Check warns of switches that do not answer, of several paths, and of a window that does not fill the path. It
+// refuses a round trip beyond the clock.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unanswered != "" && !p.Idle }); p != nil {
 		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", p.Unanswered).At(p.Narrow.Port, 0))
@@ -72,17 +73,17 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if c.MaxWindow > 0 {
 		all = append(all, s.Below(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow), 0.95)...)
 	}
-	if p, ok := s.Longest(); ok && p.BaseRTT > longestClock {
+	if p, ok := s.Longest(); ok && p.BaseRTT > maxClock {
 		all = append(all, scheme.Refuse("", "a round trip of %v is beyond the clock in its "+
-			"packets, which counts %v", p.BaseRTT, longestClock))
+			"packets, which counts %v", p.BaseRTT, maxClock))
 	}
 	return all
 }
 
-// longestClock is what 32 bits of nanoseconds count.
-const longestClock = (1 << 32) * unit.Nanosecond
+// maxClock is the time that 32 bits of nanoseconds count.
+const maxClock = (1 << 32) * unit.Nanosecond
 
-// Scheme is what an experiment names: cc: bolt.
+// Scheme returns the scheme of cc: bolt.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "bolt", Doc: "a window that switches with program bolt lower by a packet as " +
@@ -98,72 +99,73 @@ func Scheme() cc.Scheme {
 
 // Bolt is the controller of one flow.
 type Bolt struct {
-	config Config
-	mss    float64
-	mtu    float64
-	line   float64 // the sender's link [bit/s]; 0: not known
-	most   float64
+	config    Config
+	mss       float64
+	mtu       float64
+	linkRate  float64 // rate of the sender's link [bit/s]; 0: not known
+	maxWindow float64
 
-	window  float64   // cwnd [bytes]
-	rtt     unit.Time // the last one; 0: none yet
-	base    unit.Time // the path's, for pacing until there is one
-	acked   bool      // something was
-	last    unit.Time // when the window was lowered, or the flow began
-	addAt   int64     // the window grows by AI when what is below is acknowledged
-	request uint8
+	window      float64   // cwnd [bytes]
+	rtt         unit.Time // the last sample; 0: no sample yet
+	baseRTT     unit.Time // round trip of the path, for pacing before the first sample
+	hasAck      bool      // an acknowledgement has arrived
+	decreasedAt unit.Time // when the window was lowered last, or the flow began
+	addAt       int64     // the window grows by AI when bytes up to here are acknowledged
+	request     uint8
 }
 
-// New makes the controller of a flow.
+// New returns the controller of a flow. It fails if f.MSS is not above 0.
 func New(f cc.Flow, c Config) (*Bolt, error) {
 	if f.MSS <= 0 {
 		return nil, fmt.Errorf("cc bolt: packets of %d B; above 0 are possible", f.MSS)
 	}
-	b := &Bolt{config: c, mss: float64(f.MSS), mtu: float64(max(f.MTU, f.MSS)), line: float64(f.NICRate), last: f.Start,
-		base: f.BaseRTT, most: float64(c.MaxWindow)}
-	if b.line == 0 {
-		b.line = float64(f.LineRate)
+	b := &Bolt{config: c, mss: float64(f.MSS), mtu: float64(max(f.MTU, f.MSS)), linkRate: float64(f.NICRate),
+		decreasedAt: f.Start,
+		baseRTT:     f.BaseRTT, maxWindow: float64(c.MaxWindow)}
+	if b.linkRate == 0 {
+		b.linkRate = float64(f.LineRate)
 	}
 	b.window = float64(f.InitialWindow) * b.mss
 	if c.MaxWindow == 0 {
-		b.most = max(windowsMost*b.mss, productsMost*max(b.window, b.line/8*f.BaseRTT.Seconds()))
+		b.maxWindow = max(maxWindowPackets*b.mss, maxWindowProducts*max(b.window, b.linkRate/8*f.BaseRTT.Seconds()))
 	}
-	b.most = min(b.most, cc.Unlimited*b.mss)
-	b.bound()
+	b.maxWindow = min(b.maxWindow, cc.Unlimited*b.mss)
+	b.clampWindow()
 	return b, nil
 }
 
-// The largest window by default: of these, the larger.
+// Limits of the default max window, which is the larger of both.
 const (
-	productsMost = 4
-	windowsMost  = 256
+	maxWindowProducts = 4
+	maxWindowPackets  = 256
 )
 
-// Window is the congestion window in bytes: below a packet it is the rate that holds.
+// Window returns the congestion window in bytes. Below a packet it acts as a rate.
 func (b *Bolt) Window() float64 { return b.window }
 
-// OnSend decides what the packet asks for. What is behind the last window brings no further packet, so that a switch
-// may give its place away (PRU); a flow that ends in its first window had none.
+// OnSend sets the request of the packet. Data in the last window brings no further packet, so that a switch may give
+// its place away (PRU). A flow that ends in its first window has no acknowledgement yet.
 func (b *Bolt) OnSend(_ unit.Time, s cc.Sent) {
 	b.request = 0
-	if !b.acked {
+	if !b.hasAck {
 		b.request = packet.BoltFirst
 	}
 	switch {
 	case s.Left <= s.Bytes || float64(s.Left) <= b.window:
 		b.request |= packet.BoltLast
-	case b.acked && !b.config.RequestsOff:
+	case b.hasAck && !b.config.RequestsOff:
 		b.request |= packet.BoltIncrease
 	}
 }
 
-// OnAck is HandleAck. Without a switch's own word the queue that the acknowledged packet found stands for it.
+// OnAck is HandleAck. Without a notice from a switch, the queue that the acknowledged packet found lowers the window.
 func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
-	b.acked = true
+	b.hasAck = true
 	if a.RTT.Sample > 0 {
 		b.rtt = a.RTT.Sample
 	}
 	if a.Telemetry.Drain > 0 && b.rtt > 0 {
-		b.decrease(now, b.rtt, float64(a.Telemetry.Drain)/1e9)
+		b.drainShare(now, b.rtt, float64(a.Telemetry.Drain)/1e9)
 	}
 	if a.Una >= b.addAt && a.Packets > 0 {
 		b.window += float64(b.config.AI * b.mss)
@@ -172,48 +174,49 @@ func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Telemetry.Answer&(packet.BoltIncrease|packet.BoltDecrease) == packet.BoltIncrease {
 		b.window += b.mss
 	}
-	b.bound()
+	b.clampWindow()
 }
 
 // OnNotice is HandleSRC.
 func (b *Bolt) OnNotice(now unit.Time, n cc.Notice) {
 	if n.Kind == cc.QueueNotice && n.Queue > 0 && n.Link > 0 {
-		b.decrease(now, max(now-n.Sent, 1), float64(n.Queue)*8/float64(n.Link))
-		b.bound()
+		b.drainShare(now, max(now-n.Sent, 1), float64(n.Queue)*8/float64(n.Link))
+		b.clampWindow()
 	}
 }
 
-// decrease lowers the window by a packet, unless it did so less than an interval ago: the flow is to drain its share
-// of a queue within the time that word of it takes. Its share is rate / link, so that of the queue is what the flow
-// sends while that drains.
-func (b *Bolt) decrease(now, rtt unit.Time, drain float64) {
+// drainShare lowers the window by a packet, unless the last decrease was less than an interval ago. The flow drains
+// its share of the queue within rtt, the time that the notice took. The share is rate / link, so the flow's part of
+// the queue is what it sends in drain seconds. A window of a packet or less falls by max_md.
+func (b *Bolt) drainShare(now, rtt unit.Time, drain float64) {
 	if b.window <= b.mss {
 		b.window = float64(b.window * (1 - b.config.MaxDecrease))
 		return
 	}
-	rate := b.line
+	rate := b.linkRate
 	if b.rtt > 0 {
 		rate = b.window * 8 / b.rtt.Seconds()
 	}
 	packets := rate * drain / 8 / b.mtu
-	if float64(now-b.last)*packets >= float64(rtt) {
+	if float64(now-b.decreasedAt)*packets >= float64(rtt) {
 		b.window -= b.mss
-		b.last = now
+		b.decreasedAt = now
 	}
 }
 
-func (b *Bolt) bound() {
-	b.window = min(max(b.window, float64(b.config.MinWindow)), b.most)
+// clampWindow limits the window to min_cwnd and the max window.
+func (b *Bolt) clampWindow() {
+	b.window = min(max(b.window, float64(b.config.MinWindow)), b.maxWindow)
 }
 
-// OnLoss lowers the window by max_md, once a round trip.
+// OnLoss lowers the window by max_md, at most once a round trip.
 func (b *Bolt) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
 	case cc.FastRecovery, cc.LossInReduction, cc.RetransmissionTimeout:
-		if now-b.last >= b.rtt {
+		if now-b.decreasedAt >= b.rtt {
 			b.window = float64(b.window * (1 - b.config.MaxDecrease))
-			b.last = now
-			b.bound()
+			b.decreasedAt = now
+			b.clampWindow()
 		}
 	}
 }
@@ -221,10 +224,10 @@ func (b *Bolt) OnLoss(now unit.Time, l cc.Loss) {
 // OnTimer is never called.
 func (b *Bolt) OnTimer(unit.Time) {}
 
-// Decision is the window; below a packet it is one packet, and a rate of a window a round trip.
+// Decision returns the window. Below a packet it is one packet, with a rate of a window a round trip.
 func (b *Bolt) Decision() cc.Decision {
 	d := cc.Decision{Window: unit.Bytes(max(b.window, b.mss)), NextTimer: unit.Never, Request: b.request}
-	if rtt := cmp.Or(b.rtt, b.base); (b.window < b.mss || b.config.Paced && b.rtt > 0) && rtt > 0 {
+	if rtt := cmp.Or(b.rtt, b.baseRTT); (b.window < b.mss || b.config.Paced && b.rtt > 0) && rtt > 0 {
 		d.Rate = max(unit.Rate(min(b.window*8/rtt.Seconds(), math.MaxInt64/2)), 1)
 	}
 	return d

@@ -5,16 +5,15 @@ import (
 	"weir/core/unit"
 )
 
-// Datacentre is a flow on a path that a data centre could have: 40 Gb/s of payload, 10 µs,
-// three switches.
+// Datacentre returns a flow on a path of a data centre: 40 Gb/s of payload, 10 µs, three switches.
 func Datacentre(seed uint64) cc.Flow {
 	f := Flow(seed)
 	f.LineRate, f.BaseRTT, f.Hops = 40*unit.Gbps, 10*unit.Microsecond, 3
 	return f
 }
 
-// Make builds a scheme's controller with its defaults but for what given names:
-// parameter, value, parameter, value, as an experiment file would write them.
+// Make builds a scheme's controller with its defaults except for the given parameters: name, value, name, value, as
+// in an experiment file.
 func Make(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
 	c, err := s.Configure(given...)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package cctest is what every congestion controller must pass: a model of a sender
-// that drives a controller with any sequence of events and checks what must hold
-// after each of them, and event streams in text.
+// Package cctest holds the tests that every congestion controller must pass. A model of a sender drives a controller
+// with any sequence of events and checks invariants after each of them. Scripts play event streams in text.
 package cctest
 
 import (
@@ -13,55 +12,53 @@ import (
 // MSS is the payload of the model's packets.
 const MSS = 1000
 
-// Flow is the flow that the model's controllers are made for.
+// Flow returns the flow for the model's controllers.
 func Flow(seed uint64) cc.Flow {
 	return cc.Flow{MSS: MSS, MTU: MSS + 52, InitialWindow: 10, Random: unit.NewRandom(seed, "cctest")}
 }
 
-// Model is one sender that knows nothing but counts. It is driven by bytes, so that a
-// fuzzer can write its story.
+// Model is a sender that stores only counts. Two bytes describe an event, so that a fuzzer can write the story.
 type Model struct {
 	Controller cc.Controller
-	Own        bool // of its scheme: it has its own recovery
-	// Free is for controllers that are Own and whose window is not RFC 5681's after a
-	// timeout either: those with a rate, and Swift.
+	Own        bool // the scheme has OwnRecovery
+	// Free marks controllers with Own and a window that does not follow RFC 5681 after a timeout either: those with a
+	// rate, and Swift.
 	Free bool
-	// Least and Line bound the rate of a rate-based controller; 0 for others.
+	// Least and Line are bounds of the rate of a rate-based controller; 0 for others.
 	Least, Line unit.Rate
-	// Nacks tells the controller of NACKs too, with any supply and demand or none; the losses
-	// that they report are in LostTotal, and OnLoss is not called.
+	// Nacks: the controller also receives NACKs, with or without supply and demand. Their losses are in LostTotal, and
+	// OnLoss is not called.
 	Nacks bool
-	// Speed divides all of the story's times, which are those of wide areas: with 1000 round
-	// trips last 10 to 30 µs. 0 is 1.
+	// Speed divides all times of the story, which suit wide areas. With 1000, round trips last 10 to 30 µs. 0 means 1.
 	Speed unit.Time
 	Now   unit.Time
 
-	una, next   int64 // in bytes
-	inFlight    int
-	delivered   int64
-	deliveredCE int64
-	lostTotal   int64
-	state       cc.RecoveryState
-	high        int64
-	srtt, least unit.Time
-	lastSend    unit.Time
-	undoable    int // window before the reduction that can still be undone; 0: none
-	started     bool
-	limit       int // slow start ends here at the latest (ssthresh); 0: not known
+	una, next    int64 // in bytes
+	inFlight     int
+	delivered    int64
+	deliveredCE  int64
+	lostTotal    int64
+	state        cc.RecoveryState
+	recoveryEnd  int64
+	srtt, minRTT unit.Time
+	lastSend     unit.Time
+	undoWindow   int // window before the reduction that can be undone; 0: no such reduction
+	started      bool
+	maxThreshold int // ssthresh: slow start ends there at the latest; 0: not known
 }
 
-// window is the controller's window in packets.
-func (m *Model) window() int { return int(m.Controller.Decision().Window / MSS) }
+// windowPackets returns the controller's window in packets.
+func (m *Model) windowPackets() int { return int(m.Controller.Decision().Window / MSS) }
 
-// Run plays a story: two bytes an event. It returns the first thing that must not be.
+// Run plays a story, two bytes an event. It returns an error for the first violated invariant.
 func (m *Model) Run(story []byte) error {
-	if err := m.check("at the start"); err != nil {
+	if err := m.checkDecision("at the start"); err != nil {
 		return err
 	}
 	for i := 0; i+1 < len(story); i += 2 {
-		what, err := m.event(story[i], int(story[i+1]))
+		what, err := m.playEvent(story[i], int(story[i+1]))
 		if err == nil {
-			err = m.check(what)
+			err = m.checkDecision(what)
 		}
 		if err != nil {
 			return fmt.Errorf("event %d, %s at %v: %w", i/2, what, m.Now, err)
@@ -70,8 +67,8 @@ func (m *Model) Run(story []byte) error {
 	return nil
 }
 
-// check is what holds always.
-func (m *Model) check(what string) error {
+// checkDecision checks the invariants of every decision. what describes the last event.
+func (m *Model) checkDecision(what string) error {
 	d := m.Controller.Decision()
 	switch {
 	case d != m.Controller.Decision():
@@ -90,55 +87,55 @@ func (m *Model) check(what string) error {
 	return nil
 }
 
-// event plays one event, of a kind and a strength, and says what it was.
-func (m *Model) event(kind byte, n int) (string, error) {
-	before := m.window()
+// playEvent plays one event of a kind, with parameter n, and returns its description.
+func (m *Model) playEvent(kind byte, n int) (string, error) {
+	before := m.windowPackets()
 	switch kind % 16 {
 	case 0, 1, 2:
-		m.send(n)
-		return "sends", m.grown(before, 0, "nothing was acknowledged")
+		m.sendPackets(n)
+		return "sends", m.checkGrowth(before, 0, "nothing was acknowledged")
 	case 3, 4, 5, 6, 7, 8:
-		return m.acknowledge(before, n)
+		return m.ackPackets(before, n)
 	case 9:
-		return m.duplicate(before, n)
+		return m.duplicateAck(before, n)
 	case 10, 11:
-		return m.congestion(before, n)
+		return m.reportCongestion(before, n)
 	case 12:
-		return m.recover(n)
+		return m.endRecovery(n)
 	case 13:
-		return m.timeout(before, n)
+		return m.timeOut(before, n)
 	case 14:
-		return m.idle(before, n)
+		return m.idleWindow(before, n)
 	}
 	switch {
 	case m.Nacks && n >= 96 && n < 160:
-		return "a NACK", m.nack(n - 96)
+		return "a NACK", m.sendNack(n - 96)
 	case n >= 160:
-		return m.notify(before, n)
+		return m.sendNotice(before, n)
 	}
-	if err := m.pass(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
+	if err := m.advanceTime(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
 		return "a timer", err
 	}
 	return "time", nil
 }
 
-// grown is an error if the window has grown from before by more than most packets.
-func (m *Model) grown(before, most int, why string) error {
-	if w := m.window(); !m.Own && w > before+most {
+// checkGrowth returns an error if the window has grown from before by more than most packets. why explains the limit.
+func (m *Model) checkGrowth(before, most int, why string) error {
+	if w := m.windowPackets(); !m.Own && w > before+most {
 		return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
 	}
 	return nil
 }
 
-// send sends some packets, as the window lets it.
-func (m *Model) send(n int) {
+// sendPackets sends some packets, as far as the window allows.
+func (m *Model) sendPackets(n int) {
 	idle := unit.Time(0)
 	if m.inFlight == 0 && m.started {
 		idle = m.Now - m.lastSend
 	}
 	m.started = true
 	for range 1 + n%32 {
-		if m.inFlight >= m.window() {
+		if m.inFlight >= m.windowPackets() {
 			break
 		}
 		m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0,
@@ -150,44 +147,44 @@ func (m *Model) send(n int) {
 	}
 }
 
-// acknowledge acknowledges some packets.
-func (m *Model) acknowledge(before, n int) (string, error) {
+// ackPackets acknowledges some packets in order.
+func (m *Model) ackPackets(before, n int) (string, error) {
 	k := min(m.inFlight, 1+n%4)
 	if k == 0 {
 		return "nothing", nil
 	}
 	d := m.Controller.Decision()
 	limited := n < 192 && d.IsLimited(int64(m.inFlight)*MSS, MSS)
-	a, err := m.ack(k, n)
+	a, err := m.newAck(k, n)
 	if err != nil {
 		return "a timer", err
 	}
 	a.Limited = limited
 	slow := m.Controller.Decision().SlowStart
 	m.Controller.OnAck(m.Now, a)
-	if m.state == cc.Timeout && m.una >= m.high {
+	if m.state == cc.Timeout && m.una >= m.recoveryEnd {
 		m.state = cc.Open
-		m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+		m.Controller.OnLoss(m.Now, m.newLoss(cc.Recovered))
 	}
 	switch {
 	case a.Losses.State == cc.Recovery || a.Losses.State == cc.Reduced:
-		return "an ACK in recovery", m.grown(before, 0, "it is in recovery")
+		return "an ACK in recovery", m.checkGrowth(before, 0, "it is in recovery")
 	case !limited:
-		return "an ACK of a flow that does not use its window", m.grown(before, 0, "the window does not limit it")
+		return "an ACK of a flow that does not use its window", m.checkGrowth(before, 0, "the window does not limit it")
 	}
 	if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
-		return "an ACK in congestion avoidance", m.grown(before, k/2+1, "it is no slow start")
+		return "an ACK in congestion avoidance", m.checkGrowth(before, k/2+1, "it is no slow start")
 	}
-	if w := m.window(); !m.Own && m.limit > 0 && w > m.limit && m.Controller.Decision().SlowStart {
-		return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.limit)
+	if w := m.windowPackets(); !m.Own && m.maxThreshold > 0 && w > m.maxThreshold && m.Controller.Decision().SlowStart {
+		return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.maxThreshold)
 	}
-	// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
-	return "an ACK", m.grown(before, k+1, fmt.Sprintf("%d packets were acknowledged", k))
+	// RFC 5681 §3.1: at most the acknowledged packets, and one more for a stored remainder.
+	return "an ACK", m.checkGrowth(before, k+1, fmt.Sprintf("%d packets were acknowledged", k))
 }
 
-// duplicate is SACK without progress.
-func (m *Model) duplicate(before, n int) (string, error) {
-	a, err := m.ack(0, n)
+// duplicateAck acknowledges a packet by SACK without progress of the cumulative acknowledgement.
+func (m *Model) duplicateAck(before, n int) (string, error) {
+	a, err := m.newAck(0, n)
 	if err != nil {
 		return "a timer", err
 	}
@@ -199,11 +196,11 @@ func (m *Model) duplicate(before, n int) (string, error) {
 		a.Losses.State = cc.Disorder
 	}
 	m.Controller.OnAck(m.Now, a)
-	return "a duplicate ACK", m.grown(before, 0, "the cumulative acknowledgement did not move")
+	return "a duplicate ACK", m.checkGrowth(before, 0, "the cumulative acknowledgement did not move")
 }
 
-// congestion is a loss of some packets, or an ECN echo.
-func (m *Model) congestion(before, n int) (string, error) {
+// reportCongestion reports a loss of some packets, a warning or an ECN echo.
+func (m *Model) reportCongestion(before, n int) (string, error) {
 	kind := cc.FastRecovery
 	if n%3 == 0 {
 		kind = cc.ECNEcho
@@ -220,90 +217,90 @@ func (m *Model) congestion(before, n int) (string, error) {
 		lost = 1 + n%min(m.inFlight, 8)
 		m.inFlight -= lost
 		m.lostTotal += int64(lost)
-		m.undoable = before
+		m.undoWindow = before
 	} else {
-		m.undoable = 0
+		m.undoWindow = 0
 	}
-	m.high = m.next
-	l := m.loss(kind)
+	m.recoveryEnd = m.next
+	l := m.newLoss(kind)
 	l.Lost = lost
 	m.Controller.OnLoss(m.Now, l)
 	if !m.Own && kind == cc.FastRecovery {
-		m.limit = max(int(float64(before)*0.7)+1, 2)
-		if m.window() > m.limit { // RFC 5681 equation 4, RFC 9438 §4.6
-			return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.window())
+		m.maxThreshold = max(int(float64(before)*0.7)+1, 2)
+		if m.windowPackets() > m.maxThreshold { // RFC 5681 equation 4, RFC 9438 §4.6
+			return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.windowPackets())
 		}
 	}
-	if w := m.window(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
+	if w := m.windowPackets(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
 		return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
 	}
 	return kind.String(), nil
 }
 
-// recover is the end of recovery, or that it was spurious.
-func (m *Model) recover(n int) (string, error) {
+// endRecovery ends a recovery, or reports that it was spurious.
+func (m *Model) endRecovery(n int) (string, error) {
 	if m.state != cc.Recovery && m.state != cc.Reduced || n%5 > 1 {
 		return "nothing", nil
 	}
-	if n%4 == 0 && m.undoable > 0 && m.state == cc.Recovery {
+	if n%4 == 0 && m.undoWindow > 0 && m.state == cc.Recovery {
 		m.state = cc.Open
-		m.limit = 0
-		m.Controller.OnLoss(m.Now, m.loss(cc.Spurious))
-		if w := m.window(); !m.Own && w < m.undoable {
-			return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoable, w)
+		m.maxThreshold = 0
+		m.Controller.OnLoss(m.Now, m.newLoss(cc.Spurious))
+		if w := m.windowPackets(); !m.Own && w < m.undoWindow {
+			return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoWindow, w)
 		}
-		m.undoable = 0
+		m.undoWindow = 0
 	}
-	m.state, m.undoable = cc.Open, 0
+	m.state, m.undoWindow = cc.Open, 0
 	m.una = m.next - int64(m.inFlight)*MSS
-	m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+	m.Controller.OnLoss(m.Now, m.newLoss(cc.Recovered))
 	return "the end of recovery", nil
 }
 
-// timeout is a retransmission timeout, of everything that is in flight.
-func (m *Model) timeout(before, n int) (string, error) {
+// timeOut causes a retransmission timeout of all packets in flight.
+func (m *Model) timeOut(before, n int) (string, error) {
 	if m.inFlight == 0 || n%4 != 0 {
 		return "nothing", nil
 	}
 	again := m.state == cc.Timeout
 	if !again {
-		m.limit = max(before*7/10+1, 2)
+		m.maxThreshold = max(before*7/10+1, 2)
 		if m.state == cc.Recovery || m.state == cc.Reduced {
-			again, m.limit = true, 0
+			again, m.maxThreshold = true, 0
 		}
 	}
 	m.lostTotal += int64(m.inFlight)
 	m.inFlight = 0
-	m.state, m.undoable, m.high = cc.Timeout, 0, m.next
-	l := m.loss(cc.RetransmissionTimeout)
+	m.state, m.undoWindow, m.recoveryEnd = cc.Timeout, 0, m.next
+	l := m.newLoss(cc.RetransmissionTimeout)
 	l.Again = again
 	m.Controller.OnLoss(m.Now, l)
-	if w := m.window(); !m.Free && w != 1 {
+	if w := m.windowPackets(); !m.Free && w != 1 {
 		return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
 	}
 	return "a timeout", nil
 }
 
-// idle lets much time pass, after which the window may be an idle one.
-func (m *Model) idle(before, n int) (string, error) {
-	if err := m.pass(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
+// idleWindow lets a long time pass, after which it may report an idle window.
+func (m *Model) idleWindow(before, n int) (string, error) {
+	if err := m.advanceTime(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
 		return "a timer", err
 	}
 	if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
-		l := m.loss(cc.Idled)
+		l := m.newLoss(cc.Idled)
 		l.Window = max(before/2, 1)
 		m.Controller.OnLoss(m.Now, l)
-		m.limit = 0
-		if w := m.window(); w > l.Window {
+		m.maxThreshold = 0
+		if w := m.windowPackets(); w > l.Window {
 			return "idleness", fmt.Errorf("the window was %d and is %d", before, w)
 		}
 	}
 	return "time", nil
 }
 
-// notify is a congestion notification packet, or a switch's word of a queue: of 0 to 100 packets, at 10 to 160 Gb/s.
-// Neither raises the window, nor the rate; a window that falls below a packet may become a rate.
-func (m *Model) notify(before, n int) (string, error) {
+// sendNotice sends a congestion notification packet, or a switch's notice of a queue of 0 to 100 packets at 10 to 160
+// Gb/s. Neither may raise the window or the rate. A window that falls below a packet may become a rate.
+func (m *Model) sendNotice(before, n int) (string, error) {
 	d := m.Controller.Decision()
 	notice, what := cc.Notice{Kind: cc.CNPNotice, Seq: m.una}, "a CNP"
 	if n%2 > 0 {
@@ -316,11 +313,11 @@ func (m *Model) notify(before, n int) (string, error) {
 	if after.Window > d.Window || after.Rate > d.Rate && (d.Rate > 0 || after.Window > MSS) {
 		return what, fmt.Errorf("window and rate grow from %v, %v to %v, %v", d.Window, d.Rate, after.Window, after.Rate)
 	}
-	return what, m.grown(before, 0, "nothing was acknowledged")
+	return what, m.checkGrowth(before, 0, "nothing was acknowledged")
 }
 
-// nack reports a packet lost: of 64 kinds the first say no supply, the others up to 100 Gb/s.
-func (m *Model) nack(n int) error {
+// sendNack sends one of 64 NACKs. The first 8 have no supply, the others up to 100 Gb/s. Most report a lost packet.
+func (m *Model) sendNack(n int) error {
 	notice := cc.Notice{Kind: cc.NackNotice, Seq: m.una}
 	if n%4 > 0 && m.inFlight > 0 {
 		m.inFlight--
@@ -338,15 +335,15 @@ func (m *Model) nack(n int) error {
 	}
 	before := m.Controller.Decision()
 	m.Controller.OnNotice(m.Now, notice)
-	m.undoable = 0
+	m.undoWindow = 0
 	if d := m.Controller.Decision(); d.Window > before.Window || before.Rate > 0 && (d.Rate == 0 || d.Rate > before.Rate) {
 		return fmt.Errorf("window and rate grow from %v, %v to %v, %v", before.Window, before.Rate, d.Window, d.Rate)
 	}
 	return nil
 }
 
-// pass lets time pass: timers run when they are due.
-func (m *Model) pass(d unit.Time) error {
+// advanceTime lets time d pass and runs the timers that are due.
+func (m *Model) advanceTime(d unit.Time) error {
 	end := m.Now + d/max(m.Speed, 1)
 	for m.Controller.Decision().NextTimer <= end {
 		m.Now = m.Controller.Decision().NextTimer
@@ -359,13 +356,14 @@ func (m *Model) pass(d unit.Time) error {
 	return nil
 }
 
-func (m *Model) loss(kind cc.LossKind) cc.Loss {
+// newLoss returns a Loss of a kind with the model's counts.
+func (m *Model) newLoss(kind cc.LossKind) cc.Loss {
 	return cc.Loss{Kind: kind, InFlight: m.inFlight, Next: m.next, LostTotal: m.lostTotal}
 }
 
-// ack acknowledges k packets after a while.
-func (m *Model) ack(k, n int) (*cc.Ack, error) {
-	if err := m.pass(unit.Time(1+n%7) * 100 * unit.Microsecond); err != nil {
+// newAck returns an acknowledgement of k packets after a time that depends on n.
+func (m *Model) newAck(k, n int) (*cc.Ack, error) {
+	if err := m.advanceTime(unit.Time(1+n%7) * 100 * unit.Microsecond); err != nil {
 		return nil, err
 	}
 	prior := m.inFlight
@@ -374,15 +372,15 @@ func (m *Model) ack(k, n int) (*cc.Ack, error) {
 	m.delivered += int64(k)
 	rtt := unit.Time(10+n%20) * unit.Millisecond / max(m.Speed, 1)
 	m.srtt = (7*m.srtt + rtt) / 8
-	if m.least == 0 || rtt < m.least {
-		m.least = rtt
+	if m.minRTT == 0 || rtt < m.minRTT {
+		m.minRTT = rtt
 	}
 	ece := n%11 == 0
 	if ece {
 		m.deliveredCE += int64(k)
 	}
 	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, Una: m.una, Next: m.next,
-		Delivered: m.delivered, RTT: cc.RTT{Sample: rtt, Smoothed: m.srtt, Min: m.least},
+		Delivered: m.delivered, RTT: cc.RTT{Sample: rtt, Smoothed: m.srtt, Min: m.minRTT},
 		Flight: cc.Flight{Before: prior, After: m.inFlight, NextSend: m.Now},
 		Losses: cc.Losses{Total: m.lostTotal, State: m.state}, ECN: cc.ECN{Echo: ece, Delivered: m.deliveredCE}}
 	if k > 0 && n%13 != 0 {

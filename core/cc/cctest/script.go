@@ -8,14 +8,14 @@ import (
 	"weir/core/unit"
 )
 
-// Script plays an event stream, one event a line, to a controller, and returns the
-// stream with the decision behind each line. Events, with their values:
+// Script plays an event stream, one event a line, to a controller. It returns the stream with the decision after each
+// line. Events, with their values:
 //
 //	send 10                       packets
 //	ack 2 rtt=20ms [ece] [idle]   packets; ece: with an echo; idle: not limited by the window
 //	wait 5ms                      timers run meanwhile
 //	cnp                           a congestion notification packet
-//	queue 20                      a switch's word of so many packets at a port of 40 Gb/s, about one sent 2 µs ago
+//	queue 20                      a notice of so many packets at a port of 40 Gb/s, about one sent 2 µs ago
 //	recovery | recovered | timeout | ecn | spurious
 //	idled 10                      packets
 //	repeat 20 <event>             the event so many times; one line
@@ -40,7 +40,7 @@ func Script(c cc.Controller, text string) (string, error) {
 			event = event[2:]
 		}
 		for range times {
-			if err := m.play(event); err != nil {
+			if err := m.playEvent(event); err != nil {
 				return "", fmt.Errorf("line %d: %w", i+1, err)
 			}
 		}
@@ -63,10 +63,11 @@ func Script(c cc.Controller, text string) (string, error) {
 	return out.String(), nil
 }
 
-// player carries out the events of a script.
+// player runs the events of a script.
 type player struct{ Model }
 
-func (m *player) play(event []string) error {
+// playEvent runs one event, given as its words. It fails if the event is not valid.
+func (m *player) playEvent(event []string) error {
 	n := 0
 	if len(event) > 1 && event[0] != "wait" {
 		if _, err := fmt.Sscan(event[1], &n); err != nil || n < 0 {
@@ -117,7 +118,7 @@ func (m *player) play(event []string) error {
 		if err != nil {
 			return err
 		}
-		return m.pass(d)
+		return m.advanceTime(d)
 	case "cnp":
 		c.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
 	case "queue":
@@ -133,7 +134,7 @@ func (m *player) play(event []string) error {
 		if event[0] == "timeout" {
 			m.inFlight = 0
 		}
-		l := m.loss(kinds[event[0]])
+		l := m.newLoss(kinds[event[0]])
 		l.Window = n
 		c.OnLoss(m.Now, l)
 	default:

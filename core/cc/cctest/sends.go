@@ -7,14 +7,14 @@ import (
 	"weir/core/unit"
 )
 
-// sends is a controller of which it is noted whether OnSend changes its Decision.
-type sends struct {
+// sendWatch records whether OnSend changes its controller's Decision.
+type sendWatch struct {
 	cc.Controller
 	count   int
-	changed error // by the first that did
+	changed error // first change
 }
 
-func (x *sends) OnSend(now unit.Time, s cc.Sent) {
+func (x *sendWatch) OnSend(now unit.Time, s cc.Sent) {
 	before := x.Decision()
 	x.Controller.OnSend(now, s)
 	x.count++
@@ -23,11 +23,11 @@ func (x *sends) OnSend(now unit.Time, s cc.Sent) {
 	}
 }
 
-// KeepsOnSend carries a story out (Model.Run), and returns how many packets were sent in it, and an error if one of
-// them has changed the controller's Decision (cc.Scheme).
+// KeepsOnSend plays a story to a controller (Model.Run). It returns the number of sent packets, and an error if
+// OnSend changed the controller's Decision (cc.Scheme).
 func KeepsOnSend(c cc.Controller, story []byte) (packets int, err error) {
-	x := &sends{Controller: c}
+	x := &sendWatch{Controller: c}
 	m := Model{Controller: x, Own: true, Free: true}
-	m.Run(story) // whether it holds what the model checks is for others to say
+	m.Run(story) // the model's own checks are not needed here
 	return x.count, x.changed
 }

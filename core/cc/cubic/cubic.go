@@ -1,5 +1,4 @@
-// Package cubic is CUBIC (RFC 9438) with fast convergence, and with HyStart as Linux
-// has it or HyStart++ (RFC 9406).
+// Package cubic is CUBIC (RFC 9438) with fast convergence, and with Linux' HyStart or HyStart++ (RFC 9406).
 package cubic
 
 import (
@@ -13,7 +12,7 @@ import (
 // Names of slow starts and variants.
 const (
 	LinuxHyStart = "linux"
-	Linux44      = "linux-4.4" // as Ubuntu 16.04 has it, of which P4-ABC's testbed was made
+	Linux44      = "linux-4.4" // as in Ubuntu 16.04, which P4-ABC's testbed used
 	PlusPlus     = "hystart++"
 	NoHyStart    = "off"
 
@@ -21,7 +20,7 @@ const (
 	Linux   = "linux"
 )
 
-// Config are the parameters of RFC 9438 §4.1 and §4.6 to §4.7.
+// Config holds the parameters of RFC 9438 §4.1 and §4.6 to §4.7.
 type Config struct {
 	C               float64 // packets / s³
 	Beta            float64 // β_cubic
@@ -44,10 +43,10 @@ func (c *Config) Params(p *scheme.Params) {
 			"the Reno-friendly window grows by 1 from the last maximum on", "Linux 6.18; RFC 9438 §4.3").Words(Linux, RFC9438)
 }
 
-// Defaults are Linux': RFC 9438 but for the two places that Variant names.
+// Defaults returns Linux' parameters: RFC 9438 except for the two differences of Variant.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Scheme is what an experiment names: cc: cubic.
+// Scheme returns the scheme of cc: cubic.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss",
@@ -63,47 +62,46 @@ type Cubic struct {
 	window cc.Window
 	paced  bool
 
-	cwnd       float64   // the window with its fraction, in congestion avoidance
-	wMax       float64   // W_max; 0: not known
-	epoch      unit.Time // t_epoch, when this stage of congestion avoidance began; Never: it has not
-	k          float64   // K [s]
-	origin     float64   // W_max of the cubic function of this stage
-	wEst       float64   // W_est of §4.3
-	cwndPrior  float64   // window before the last reduction
-	delayMin   unit.Time
-	found      bool
-	linux      linuxHyStart
-	plus       hyStartPlusPlus
-	hasStarted bool
+	cwnd          float64   // the window with its fraction, in congestion avoidance
+	wMax          float64   // W_max; 0: not known
+	epoch         unit.Time // t_epoch, start of this stage of congestion avoidance; Never: not started
+	k             float64   // K [s]
+	origin        float64   // W_max of the cubic function of this stage
+	wEst          float64   // W_est of §4.3
+	cwndPrior     float64   // window before the last reduction
+	delayMin      unit.Time
+	slowStartEnds bool
+	linuxStart    linuxHyStart
+	plusPlus      hyStartPlusPlus
+	hasStarted    bool
 
-	prior saved
+	prior priorState
 }
 
-// saved is what Spurious restores (RFC 9438 §4.9).
-type saved struct {
+// priorState is the state that Spurious restores (RFC 9438 §4.9).
+type priorState struct {
 	cwnd, wMax, k, origin, wEst, cwndPrior float64
 	epoch                                  unit.Time
 }
 
-// New makes the controller of a flow.
+// New returns the controller of a flow.
 func New(f cc.Flow, c Config) *Cubic {
 	return &Cubic{config: c, window: cc.NewWindow(f), paced: f.Paced, epoch: unit.Never}
 }
 
-// Resumed is New for a flow that goes on from its InitialWindow without slow start, as Linux' does where another
-// controller hands a connection over.
+// Resumed returns the controller of a flow that continues from its InitialWindow without slow start, as Linux' does
+// when another controller hands a connection over.
 func Resumed(f cc.Flow, c Config) *Cubic {
 	x := New(f, c)
 	x.window.Threshold = max(f.InitialWindow, 2)
 	return x
 }
 
-// OnSend: time in which nothing was in flight does not count in t (RFC 9438 §5.8;
-// Linux' cubictcp_cwnd_event).
+// OnSend excludes the time in which no packet was in flight from t (RFC 9438 §5.8; Linux' cubictcp_cwnd_event).
 func (c *Cubic) OnSend(now unit.Time, s cc.Sent) {
 	if !c.hasStarted {
 		c.hasStarted = true
-		c.linux.reset(now, 0)
+		c.linuxStart.startRound(now, 0)
 	}
 	if s.Idle > 0 && c.epoch != unit.Never {
 		c.epoch = min(c.epoch+s.Idle, now)
@@ -119,8 +117,8 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 		if c.delayMin == 0 || a.RTT.Sample < c.delayMin {
 			c.delayMin = a.RTT.Sample
 		}
-		if !c.found && w.InSlowStart() && c.trained(now, a) {
-			c.found = true
+		if !c.slowStartEnds && w.InSlowStart() && c.endsSlowStart(now, a) {
+			c.slowStartEnds = true
 			w.Threshold = w.Packets
 		}
 	}
@@ -129,7 +127,7 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 	}
 	// "only for the initial slow start" (RFC 9406 §4.3)
 	if w.InSlowStart() && c.config.HyStart == PlusPlus && w.Threshold == cc.Unlimited {
-		growth, done := c.plus.onAck(a, c.paced) // rounds and samples also where the window does not limit
+		growth, done := c.plusPlus.onAck(a, c.paced) // rounds and samples also where the window does not limit
 		if a.Limited {
 			w.Packets += growth
 		}
@@ -147,22 +145,22 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 			return
 		}
 	}
-	c.avoid(now, a, acked)
+	c.avoidCongestion(now, a, acked)
 }
 
-// trained reports whether Linux' HyStart ends slow start, in either form.
-func (c *Cubic) trained(now unit.Time, a *cc.Ack) bool {
+// endsSlowStart reports whether Linux' HyStart, in either form, ends slow start.
+func (c *Cubic) endsSlowStart(now unit.Time, a *cc.Ack) bool {
 	switch c.config.HyStart {
 	case LinuxHyStart:
-		return c.linux.found(now, a, c.delayMin, c.window.Packets, c.window.MSS, c.paced)
+		return c.linuxStart.endsSlowStart(now, a, c.delayMin, c.window.Packets, c.window.MSS, c.paced)
 	case Linux44:
-		return c.linux.found44(now, a, c.delayMin, c.window.Packets)
+		return c.linuxStart.endsSlowStart44(now, a, c.delayMin, c.window.Packets)
 	}
 	return false
 }
 
-// avoid is congestion avoidance (§4.2 to §4.5).
-func (c *Cubic) avoid(now unit.Time, a *cc.Ack, acked int) {
+// avoidCongestion grows the window by acked packets in congestion avoidance (RFC 9438 §4.2 to §4.5).
+func (c *Cubic) avoidCongestion(now unit.Time, a *cc.Ack, acked int) {
 	if c.epoch == unit.Never {
 		c.epoch = now
 		c.cwnd = float64(c.window.Packets)
@@ -197,34 +195,34 @@ func (c *Cubic) avoid(now unit.Time, a *cc.Ack, acked int) {
 	c.window.Packets = int(c.cwnd)
 }
 
-// Target is W_cubic(t), equation 1, in packets.
+// Target returns W_cubic(t) in packets (RFC 9438 equation 1).
 func (c *Cubic) Target(t unit.Time) float64 {
 	x := t.Seconds() - c.k
 	return float64(c.config.C*x*x*x) + c.origin
 }
 
-// OnNotice does nothing.
+// OnNotice ignores notices.
 func (c *Cubic) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss is §4.6 to §4.9.
+// OnLoss applies RFC 9438 §4.6 to §4.9.
 func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 	w := &c.window
 	switch l.Kind {
 	case cc.FastRecovery, cc.ECNEcho:
-		w.Reduce(c.reduced(c.config.Beta))
+		w.Reduce(c.reduceTo(c.config.Beta))
 	case cc.Warned:
-		w.Reduce(max(c.reduced(max(c.config.Beta, warnedBeta)), min(l.Window, w.Packets)))
+		w.Reduce(max(c.reduceTo(max(c.config.Beta, warnedBeta)), min(l.Window, w.Packets)))
 	case cc.RetransmissionTimeout:
 		if !l.Again {
-			w.Collapse(c.reduced(c.config.Beta), l)
+			w.Collapse(c.reduceTo(c.config.Beta), l)
 		} else {
 			w.Collapse(0, l)
 		}
 		c.epoch = unit.Never
 		c.wMax = 0 // K = 0 in the next stage (§4.8; Linux' bictcp_reset)
 		c.delayMin = 0
-		c.found = false
-		c.linux.reset(now, l.Next)
+		c.slowStartEnds = false
+		c.linuxStart.startRound(now, l.Next)
 	case cc.Spurious:
 		if !w.Undo() {
 			return
@@ -247,10 +245,10 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 // warnedBeta is β of a reduction that follows no loss (RFC 8511 §3.1, for marks).
 const warnedBeta = 0.85
 
-// reduced returns the threshold after a loss: the window times β; W_max is the
-// window, or less when it has shrunk since the last loss (§4.7).
-func (c *Cubic) reduced(beta float64) int {
-	c.prior = saved{c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch}
+// reduceTo returns the threshold in packets after a loss, the window times beta. It also sets W_max to the window, or
+// to less if the window has shrunk since the last loss (RFC 9438 §4.7), and stores the old state for Spurious.
+func (c *Cubic) reduceTo(beta float64) int {
+	c.prior = priorState{c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch}
 	cwnd := float64(c.window.Packets)
 	c.cwndPrior = cwnd
 	if cwnd < c.wMax && c.config.FastConvergence {
@@ -265,5 +263,5 @@ func (c *Cubic) reduced(beta float64) int {
 // OnTimer is never called.
 func (c *Cubic) OnTimer(unit.Time) {}
 
-// Decision is the window.
+// Decision returns the window.
 func (c *Cubic) Decision() cc.Decision { return c.window.Decision() }

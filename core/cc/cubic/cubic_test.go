@@ -164,19 +164,19 @@ func TestLinuxHyStart(t *testing.T) {
 		}
 		return c
 	}
-	if c := start(0, 100*ms, 100*ms, 100*ms, 100*ms); packets(c) != 160 || c.found {
-		t.Errorf("all ACKs at once, same RTT: %d, found %v", packets(c), c.found)
+	if c := start(0, 100*ms, 100*ms, 100*ms, 100*ms); packets(c) != 160 || c.slowStartEnds {
+		t.Errorf("all ACKs at once, same RTT: %d, found %v", packets(c), c.slowStartEnds)
 	}
-	if c := start(2*ms, 60*ms, 60*ms, 60*ms); !c.found || packets(c) < 16 || packets(c) > 45 {
-		t.Errorf("a train of 2 ms gaps over an RTT of 60 ms: %d, found %v", packets(c), c.found)
+	if c := start(2*ms, 60*ms, 60*ms, 60*ms); !c.slowStartEnds || packets(c) < 16 || packets(c) > 45 {
+		t.Errorf("a train of 2 ms gaps over an RTT of 60 ms: %d, found %v", packets(c), c.slowStartEnds)
 	}
-	if c := start(0, 40*ms, 40*ms, 44*ms, 44*ms); c.found {
+	if c := start(0, 40*ms, 40*ms, 44*ms, 44*ms); c.slowStartEnds {
 		t.Errorf("40 to 44 ms: found at %d", packets(c))
 	}
-	if c := start(0, 40*ms, 40*ms, 46*ms, 46*ms); !c.found {
+	if c := start(0, 40*ms, 40*ms, 46*ms, 46*ms); !c.slowStartEnds {
 		t.Errorf("40 to 46 ms: not found at %d (5 ms are enough)", packets(c))
 	}
-	if c := start(0, 10*ms, 30*ms); c.found && c.window.Threshold < lowWindow {
+	if c := start(0, 10*ms, 30*ms); c.slowStartEnds && c.window.Threshold < lowWindow {
 		t.Errorf("found below %d packets", lowWindow)
 	}
 }
@@ -194,7 +194,7 @@ func TestHyStart44(t *testing.T) {
 			now := 21*ms + unit.Time(n)*500*unit.Microsecond
 			c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: 21 * ms, Smoothed: 21 * ms},
 				Una: n + 1, Next: 1000})
-			if c.found {
+			if c.slowStartEnds {
 				return now - 21*ms
 			}
 		}
@@ -221,8 +221,8 @@ func TestHyStart44(t *testing.T) {
 				ack(n, 30*ms)
 			}
 			ack(8, 21*ms) // the ninth is short: 6.18 counts it
-			if c.found != want {
-				t.Errorf("the ninth ACK's RTT is back at 21 ms: found %v, want %v", c.found, want)
+			if c.slowStartEnds != want {
+				t.Errorf("the ninth ACK's RTT is back at 21 ms: found %v, want %v", c.slowStartEnds, want)
 			}
 		})
 	}
@@ -246,14 +246,14 @@ func TestHyStartPlusPlus(t *testing.T) {
 		t.Errorf("slow start grows by %g", g)
 	}
 	grow(50 * ms) // found in it
-	if !c.plus.conservative {
+	if !c.plusPlus.conservative {
 		t.Fatal("40 to 50 ms does not begin conservative slow start")
 	}
 	if g := grow(50 * ms); math.Abs(g-1.25) > 0.02 {
 		t.Errorf("conservative slow start grows by %g", g)
 	}
-	if g := grow(41 * ms); c.plus.conservative || g < 1.5 {
-		t.Errorf("the RTT is smaller again: conservative %v, growth %g", c.plus.conservative, g)
+	if g := grow(41 * ms); c.plusPlus.conservative || g < 1.5 {
+		t.Errorf("the RTT is smaller again: conservative %v, growth %g", c.plusPlus.conservative, g)
 	}
 	grow(60 * ms)
 	rounds := 0

@@ -5,38 +5,38 @@ import (
 	"weir/core/unit"
 )
 
-// linuxHyStart is HyStart as Linux has it (tcp_cubic.c; Ha, Rhee 2011): it leaves
-// slow start when a train of ACKs lasts half a minimum RTT, or when the RTTs of a
-// round's first packets have grown.
+// linuxHyStart is Linux' HyStart (tcp_cubic.c; Ha, Rhee 2011). It leaves slow start when a train of ACKs lasts half a
+// min RTT, or when the RTTs of a round's first packets have grown.
 type linuxHyStart struct {
 	roundStart unit.Time
 	lastAck    unit.Time
 	roundEnd   int64 // sequence number
-	lowest     unit.Time
+	minRTT     unit.Time
 	samples    int
 }
 
 // Linux' constants (hystart_low_window, hystart_ack_delta_us, HYSTART_MIN_SAMPLES,
 // HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const (
-	lowWindow    = 16
-	ackDelta     = 2 * unit.Millisecond
-	minSamples   = 8
-	leastDelay   = 4 * unit.Millisecond
-	largestDelay = 16 * unit.Millisecond
-	segmentBytes = 65536 // of a segmentation offload, sk_gso_max_size
-	tick         = unit.Millisecond
+	lowWindow         = 16
+	ackDelta          = 2 * unit.Millisecond
+	minSamples        = 8
+	minDelayThreshold = 4 * unit.Millisecond
+	maxDelayThreshold = 16 * unit.Millisecond
+	segmentBytes      = 65536 // of a segmentation offload, sk_gso_max_size
+	tick              = unit.Millisecond
 )
 
-func (h *linuxHyStart) reset(now unit.Time, next int64) {
-	*h = linuxHyStart{roundStart: now, lastAck: now, roundEnd: next, lowest: unit.Never}
+// startRound starts a round at now, which ends when sequence number next is acknowledged.
+func (h *linuxHyStart) startRound(now unit.Time, next int64) {
+	*h = linuxHyStart{roundStart: now, lastAck: now, roundEnd: next, minRTT: unit.Never}
 }
 
-// found reports whether slow start shall end.
-func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32,
+// endsSlowStart reports whether slow start must end. window is in packets, mss in bytes.
+func (h *linuxHyStart) endsSlowStart(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32,
 	paced bool) (found bool) {
 	if a.Una > h.roundEnd {
-		h.reset(now, a.Next)
+		h.startRound(now, a.Next)
 	}
 	if window < lowWindow {
 		return false
@@ -53,20 +53,20 @@ func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, windo
 		}
 		found = now-h.roundStart > threshold
 	}
-	h.lowest = min(h.lowest, a.RTT.Sample)
+	h.minRTT = min(h.minRTT, a.RTT.Sample)
 	if h.samples < minSamples {
 		h.samples++
-	} else if h.lowest > delayMin+min(max(delayMin/8, leastDelay), largestDelay) {
+	} else if h.minRTT > delayMin+min(max(delayMin/8, minDelayThreshold), maxDelayThreshold) {
 		found = true
 	}
 	return found
 }
 
-// found44 is found as in Linux 4.4: times are in whole milliseconds, a train ends slow start after half the minimum
-// RTT, whatever bursts and pacing are, and the RTT of a round is the least of its first eight.
-func (h *linuxHyStart) found44(now unit.Time, a *cc.Ack, delayMin unit.Time, window int) (found bool) {
+// endsSlowStart44 is endsSlowStart of Linux 4.4. Times are in whole milliseconds. A train ends slow start after half
+// the min RTT, with any burst and pacing. The RTT of a round is the minimum of its first eight.
+func (h *linuxHyStart) endsSlowStart44(now unit.Time, a *cc.Ack, delayMin unit.Time, window int) (found bool) {
 	if a.Una > h.roundEnd {
-		h.reset(now, a.Next)
+		h.startRound(now, a.Next)
 	}
 	if window < lowWindow {
 		return false
@@ -77,27 +77,26 @@ func (h *linuxHyStart) found44(now unit.Time, a *cc.Ack, delayMin unit.Time, win
 		found = between(h.roundStart) > delayMin/2/tick
 	}
 	if h.samples < minSamples {
-		h.lowest = min(h.lowest, a.RTT.Sample)
+		h.minRTT = min(h.minRTT, a.RTT.Sample)
 		h.samples++
-	} else if h.lowest > delayMin+min(max(delayMin/8, leastDelay), largestDelay) {
+	} else if h.minRTT > delayMin+min(max(delayMin/8, minDelayThreshold), maxDelayThreshold) {
 		found = true
 	}
 	return found
 }
 
-// hyStartPlusPlus is HyStart++ (RFC 9406): a growing RTT leads to conservative slow
-// start, which is left for good after five rounds, or back to slow start if the RTT
-// shrinks again.
+// hyStartPlusPlus is HyStart++ (RFC 9406). A growing RTT starts conservative slow start. It ends after five rounds,
+// or returns to slow start if the RTT shrinks again.
 type hyStartPlusPlus struct {
-	windowEnd    int64
-	last         unit.Time // lastRoundMinRTT
-	current      unit.Time // currentRoundMinRTT
-	samples      int       // rttSampleCount
-	conservative bool      // CSS
-	baseline     unit.Time // cssBaselineMinRtt
-	rounds       int       // CSS rounds that have begun
-	credit       float64   // of conservative growth
-	started      bool
+	windowEnd       int64
+	lastRoundRTT    unit.Time // lastRoundMinRTT
+	currentRoundRTT unit.Time // currentRoundMinRTT
+	samples         int       // rttSampleCount
+	conservative    bool      // CSS
+	baseline        unit.Time // cssBaselineMinRtt
+	rounds          int       // CSS rounds that have begun
+	credit          float64   // of conservative growth
+	started         bool
 }
 
 // Constants of RFC 9406 §4.3.
@@ -108,37 +107,36 @@ const (
 	rttSamples    = 8
 	cssGrowth     = 4
 	cssRounds     = 5
-	notPaced      = 8 // L
+	unpacedLimit  = 8 // L
 )
 
-// onAck is §4.2. It returns by how many packets the window grows, and whether slow
-// start is over.
+// onAck applies RFC 9406 §4.2. It returns the packets by which the window grows, and whether slow start is over.
 func (h *hyStartPlusPlus) onAck(a *cc.Ack, paced bool) (growth int, done bool) {
 	if !h.started {
-		*h = hyStartPlusPlus{windowEnd: a.Next, last: unit.Never, current: unit.Never, started: true}
+		*h = hyStartPlusPlus{windowEnd: a.Next, lastRoundRTT: unit.Never, currentRoundRTT: unit.Never, started: true}
 	} else if a.Una >= h.windowEnd { // a round ends when windowEnd is acknowledged
 		if h.conservative {
 			if h.rounds++; h.rounds > cssRounds {
 				return 0, true
 			}
 		}
-		h.last, h.current, h.samples, h.windowEnd = h.current, unit.Never, 0, a.Next
+		h.lastRoundRTT, h.currentRoundRTT, h.samples, h.windowEnd = h.currentRoundRTT, unit.Never, 0, a.Next
 	}
 	if a.RTT.Sample > 0 {
-		h.current = min(h.current, a.RTT.Sample)
+		h.currentRoundRTT = min(h.currentRoundRTT, a.RTT.Sample)
 		h.samples++
 	}
 	acked := a.Packets
 	if !paced {
-		acked = min(acked, notPaced)
+		acked = min(acked, unpacedLimit)
 	}
 	if h.conservative {
-		if h.samples >= rttSamples && h.current < h.baseline { // the RTT did not stay up
+		if h.samples >= rttSamples && h.currentRoundRTT < h.baseline { // the RTT did not stay up
 			h.conservative, h.baseline = false, unit.Never
 		}
-	} else if h.samples >= rttSamples && h.current != unit.Never && h.last != unit.Never {
-		if h.current >= h.last+max(minRTTThresh, min(h.last/minRTTDivisor, maxRTTThresh)) {
-			h.conservative, h.baseline, h.rounds, h.credit = true, h.current, 1, 0
+	} else if h.samples >= rttSamples && h.currentRoundRTT != unit.Never && h.lastRoundRTT != unit.Never {
+		if h.currentRoundRTT >= h.lastRoundRTT+max(minRTTThresh, min(h.lastRoundRTT/minRTTDivisor, maxRTTThresh)) {
+			h.conservative, h.baseline, h.rounds, h.credit = true, h.currentRoundRTT, 1, 0
 		}
 	}
 	if !h.conservative {

@@ -49,9 +49,10 @@ func TestPlusPlusUnlimited(t *testing.T) {
 	for range 4 {
 		round(60*ms, true)
 	}
-	t.Logf("conservative %v, samples %d, current %v last %v", c.plus.conservative, c.plus.samples, c.plus.current,
-		c.plus.last)
-	if !c.plus.conservative {
+	t.Logf("conservative %v, samples %d, current %v last %v", c.plusPlus.conservative, c.plusPlus.samples,
+		c.plusPlus.currentRoundRTT,
+		c.plusPlus.lastRoundRTT)
+	if !c.plusPlus.conservative {
 		t.Error("RTT 40 to 60 ms over rounds of 16 samples is not seen")
 	}
 }
@@ -76,7 +77,7 @@ func TestPlusPlusStale(t *testing.T) {
 	}
 	round(30*ms, true)
 	round(30*ms, true)
-	if !c.plus.conservative {
+	if !c.plusPlus.conservative {
 		t.Error("20 to 30 ms is not seen to grow")
 	}
 }

@@ -1,19 +1,17 @@
-// Package dcqcn is the reaction point of DCQCN (Zhu et al., Congestion Control for
-// Large-Scale RDMA Deployments, SIGCOMM'15, §3.1): a rate that falls with each
-// congestion notification packet (CNP) and recovers by a timer and a byte counter.
-// Marking (the congestion point) is a switch program's, and CNPs (the notification
-// point) are made by the receiver; the transport hands them in as cc.CNPNotice.
+// Package dcqcn is the reaction point of DCQCN (Zhu et al., Congestion Control for Large-Scale RDMA Deployments,
+// SIGCOMM'15, §3.1). Its rate falls with each congestion notification packet (CNP) and recovers by a timer and a byte
+// counter. A switch program marks packets (the congestion point). The receiver makes CNPs (the notification point),
+// which the transport passes in as cc.CNPNotice.
 //
-// Preset paper is the paper's algorithm: a CNP cuts at once and updates alpha. Preset
-// vendor is what Mellanox' adapters do, as the HPCC simulator has it (rdma-hw.cc, "Mellanox's
-// version of DCQCN"): CNPs only set flags, which alpha's timer and a timer of decreases
-// look at. Alpha is only used at a decrease and is brought up to date there, so its
-// timer costs no events; the others run only while the rate is below the line's.
+// Preset paper is the paper's algorithm: a CNP reduces the rate at once and updates alpha. Preset vendor is the
+// algorithm of Mellanox' adapters as in the HPCC simulator (rdma-hw.cc, "Mellanox's version of DCQCN"). There CNPs
+// only set flags, which alpha's timer and a timer of decreases check. Alpha is used only at a decrease and is brought
+// up to date there, so its timer costs no events. The other timers run only while the rate is below the line rate.
 //
-// A new rate holds at once: it moves the packet that waits for its turn, as it does with all
-// controllers here. The simulator moves it with HPCC and PINT only; its DCQCN sends one more packet at
-// the old rate after each change (new_rate: next of transport rdma, which weir import sets). Moving it is
-// the more sensible side: at a low rate that packet waits for long after the flow may go faster.
+// A new rate takes effect at once: it reschedules the packet that waits for pacing, as with all controllers here. The
+// simulator does so with HPCC and PINT only; with DCQCN it sends one more packet at the old rate after each change
+// (new_rate: next of transport rdma, which weir import sets). Rescheduling is the better choice: at a low rate that
+// packet waits long after the flow may send faster.
 package dcqcn
 
 import (
@@ -25,51 +23,51 @@ import (
 	"weir/core/unit"
 )
 
-// Presets, and the word that leaves a parameter to them.
+// Presets, and the word that selects a preset's value.
 const (
 	Paper  = "paper"
 	Vendor = "vendor"
 	preset = "preset"
 )
 
-// config are the parameters of a reaction point.
+// Config holds the parameters of a reaction point.
 type Config struct {
 	G                float64    // g, weight of a CNP in alpha
 	AlphaTimer       unit.Time  // alpha's update timer: K in the paper
-	DecreaseInterval unit.Time  // at most one decrease in it; 0: each CNP decreases
+	DecreaseInterval unit.Time  // min time between decreases; 0: each CNP decreases
 	Polled           bool       // decreases happen at the end of DecreaseInterval, not at the CNP
 	IncreaseTimer    unit.Time  // rate increase timer
-	ByteCounter      unit.Bytes // payload sent that counts as the timer does; 0: there is only the timer
+	ByteCounter      unit.Bytes // payload sent between increases; 0: only the timer increases
 	FastRecovery     int        // F, stages of fast recovery
 	AI, HAI          unit.Rate  // additive and hyper increase of the target rate: R_AI, R_HAI
 	MinRate          unit.Rate
-	ClampTarget      bool // every decrease lowers the target rate; false: the first after an increase
+	ClampTarget      bool // every decrease lowers the target rate; false: only the first one after an increase
 }
 
-// PaperConfig is §5's choice. R_HAI and ClampTarget are the authors' simulator's
-// (ns3-rdma, config.txt), the least rate the HPCC simulator's (config.txt).
+// PaperConfig returns the parameters of DCQCN §5. R_HAI and ClampTarget are from the authors' simulator (ns3-rdma,
+// config.txt), the min rate is from the HPCC simulator (config.txt).
 func PaperConfig() Config {
 	return Config{G: 1. / 256, AlphaTimer: 55 * unit.Microsecond, IncreaseTimer: 55 * unit.Microsecond,
 		ByteCounter:  10 * unit.MB,
 		FastRecovery: 5, AI: 40 * unit.Mbps, HAI: 200 * unit.Mbps, MinRate: 100 * unit.Mbps, ClampTarget: true}
 }
 
-// VendorConfig is the HPCC simulator's for a line rate (run.py, --cc dcqcn): its AI of
-// 5·bw/25 Mb/s and HAI of 50·bw/25 Mb/s, with bw in Gb/s, are 1/5000 and 1/500 of the line.
+// VendorConfig returns the HPCC simulator's parameters for a line rate (run.py, --cc dcqcn). Its AI of 5·bw/25 Mb/s
+// and HAI of 50·bw/25 Mb/s, with bw in Gb/s, are 1/5000 and 1/500 of the line rate.
 func VendorConfig(line unit.Rate) Config {
 	return Config{G: 1. / 256, AlphaTimer: unit.Microsecond, DecreaseInterval: 4 * unit.Microsecond, Polled: true,
 		IncreaseTimer: 300 * unit.Microsecond,
 		FastRecovery:  1, AI: max(line/5000, 1), HAI: max(line/500, 1), MinRate: unit.Gbps}
 }
 
-// Options are what an experiment says: a preset, and what takes the place of its values.
+// Options are the parameters in an experiment: a preset, and values that replace the preset's.
 type Options struct {
 	Preset                                      string  // Paper, Vendor
-	G                                           float64 // 0, as of all others: of the preset
+	G                                           float64 // 0 selects the preset's value, as with all others
 	AlphaTimer, DecreaseInterval, IncreaseTimer unit.Time
 	Reaction, Increase, ClampTarget             string
 	ByteCounter                                 unit.Bytes
-	FastRecovery                                int // −1: of the preset
+	FastRecovery                                int // −1: the preset's value
 	AI, HAI, MinRate                            unit.Rate
 	cc.RateConfig
 }
@@ -116,19 +114,19 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// config is the preset with what is given in its place, for a line rate.
+// config returns the preset's configuration for a line rate, with the given values in place of the preset's.
 func (o *Options) config(line unit.Rate) Config {
 	c := PaperConfig()
 	if o.Preset == Vendor {
 		c = VendorConfig(line)
 	}
-	given(&c.G, o.G)
-	given(&c.AlphaTimer, o.AlphaTimer)
-	given(&c.DecreaseInterval, o.DecreaseInterval)
-	given(&c.IncreaseTimer, o.IncreaseTimer)
-	given(&c.AI, o.AI)
-	given(&c.HAI, o.HAI)
-	given(&c.MinRate, o.MinRate)
+	setGiven(&c.G, o.G)
+	setGiven(&c.AlphaTimer, o.AlphaTimer)
+	setGiven(&c.DecreaseInterval, o.DecreaseInterval)
+	setGiven(&c.IncreaseTimer, o.IncreaseTimer)
+	setGiven(&c.AI, o.AI)
+	setGiven(&c.HAI, o.HAI)
+	setGiven(&c.MinRate, o.MinRate)
 	if o.FastRecovery >= 0 {
 		c.FastRecovery = o.FastRecovery
 	}
@@ -146,7 +144,8 @@ func (o *Options) config(line unit.Rate) Config {
 	return c
 }
 
-func given[T float64 | unit.Time | unit.Rate](to *T, x T) {
+// setGiven sets *to to x if x is above 0.
+func setGiven[T float64 | unit.Time | unit.Rate](to *T, x T) {
 	if x > 0 {
 		*to = x
 	}
@@ -156,11 +155,11 @@ var warnIncreases = scheme.WarningKind{ID: "dcqcn-increases",
 	Condition: "a flow's share of a path's slowest link is so few packets in increase_timer and alpha_timer that ai " +
 		"outweighs all cuts: the marks of the fixed point of CoNEXT'16 are more than one a packet"}
 
-// marks returns the part of its packets that must be marked where a flow of a rate, in packets a second, neither gains
-// nor loses, by the fixed point of Zhu et al.'s model (ECN or Delay, CoNEXT'16 §3): the cube root of
-// R_AI/(τ'·R²)·(1/B + 1/(T·R))², with τ' for AlphaTimer, T for IncreaseTimer and B for ByteCounter. It is 1 where each
-// packet is marked; above, no marks hold the rate. payload is of a packet, ai in packets a second.
-func (c *Config) marks(rate, ai float64, payload int32) float64 {
+// markedShare returns the share of marked packets at which a flow's rate, in packets a second, is constant. It is the
+// fixed point of Zhu et al.'s model (ECN or Delay, CoNEXT'16 §3): the cube root of R_AI/(τ'·R²)·(1/B + 1/(T·R))²,
+// with τ' for AlphaTimer, T for IncreaseTimer and B for ByteCounter. At 1 each packet is marked; above 1 marks cannot
+// hold the rate. payload is in bytes of a packet, ai in packets a second.
+func (c *Config) markedShare(rate, ai float64, payload int32) float64 {
 	events := 1 / float64(c.IncreaseTimer.Seconds()*rate)
 	if c.ByteCounter > 0 {
 		events += float64(payload) / float64(c.ByteCounter)
@@ -168,9 +167,9 @@ func (c *Config) marks(rate, ai float64, payload int32) float64 {
 	return math.Cbrt(float64(ai/float64(c.AlphaTimer.Seconds()*float64(rate*rate))) * float64(events*events))
 }
 
-// increases warns of flows that marks do not hold at their share of a link.
-func (o *Options) increases(s *cc.FlowContext) []scheme.Remark {
-	worst, most := (*cc.FlowPath)(nil), 1.
+// checkIncreases warns of flows that marks cannot hold at their share of a link.
+func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
+	worst, maxShare := (*cc.FlowPath)(nil), 1.
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		if p.Idle || p.Supplied || p.Unmarked != "" || p.Narrow.Payload == 0 {
@@ -179,30 +178,30 @@ func (o *Options) increases(s *cc.FlowContext) []scheme.Remark {
 		c := o.config(p.NICRate)
 		packet := float64(s.MSS) * 8 * float64(p.Narrow.Rate) / float64(p.Narrow.Payload) // bits of its frame
 		share := float64(p.Narrow.Rate) / float64(max(p.Flows, 1)) / packet
-		if m := c.marks(share, float64(c.AI)/packet, s.MSS); m > most {
-			worst, most = p, m
+		if m := c.markedShare(share, float64(c.AI)/packet, s.MSS); m > maxShare {
+			worst, maxShare = p, m
 		}
 	}
 	if worst == nil {
 		return nil
 	}
 	c, flows := o.config(worst.NICRate), max(worst.Flows, 1)
-	fits := unit.Rate(float64(c.AI) / float64(most*float64(most*most)))
+	maxAI := unit.Rate(float64(c.AI) / float64(maxShare*float64(maxShare*maxShare)))
 	digit := unit.Rate(1)
-	for fits/digit >= 100 { // two digits, rounded down
+	for maxAI/digit >= 100 { // two digits, rounded down
 		digit *= 10
 	}
-	fits -= fits % digit
+	maxAI -= maxAI % digit
 	return []scheme.Remark{warnIncreases.Remark("ai", "%v every %v are too much for %d flows at %s, of %v: a flow's "+
 		"share is so few packets that marks on all of them do not hold its rate, and queues grow until buffers end or "+
 		"switches pause; ai: %v or less suits them",
-		c.AI, c.IncreaseTimer, flows, worst.Narrow.Port, worst.Narrow.Rate, fits).
-		At(worst.Narrow.Port, most)}
+		c.AI, c.IncreaseTimer, flows, worst.Narrow.Port, worst.Narrow.Rate, maxAI).
+		At(worst.Narrow.Port, maxShare)}
 }
 
-// Check warns of rates that senders do not have, and of increases that marks do not hold.
+// Check warns of rates that exceed the senders' links, and of increases that marks cannot hold.
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	all = o.increases(s)
+	all = o.checkIncreases(s)
 	if o.MinRate == 0 {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
 	}
@@ -211,7 +210,7 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return append(all, s.TooFast("hai", o.HAI)...)
 }
 
-// Scheme is what an experiment names: cc: dcqcn.
+// Scheme returns the scheme of cc: dcqcn.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
@@ -219,10 +218,10 @@ func Scheme() cc.Scheme {
 		Signals:     cc.ByMarks,
 		OwnRecovery: true,
 		ECN:         cc.CNPMode,
-	}, build)
+	}, buildController)
 }
 
-func build(f cc.Flow, o Options) (cc.Controller, error) {
+func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.Override(f)
 	d, err := New(f, o.config(f.LineRate))
 	if err != nil {
@@ -235,32 +234,32 @@ func build(f cc.Flow, o Options) (cc.Controller, error) {
 	return c, nil
 }
 
-// pollOffset puts the check of a decrease behind alpha's update of the same instant
-// (rdma-hw.cc: ScheduleDecreaseRateMlx).
+// pollOffset delays the check for a decrease so that alpha's update of the same instant comes first (rdma-hw.cc:
+// ScheduleDecreaseRateMlx).
 const pollOffset = unit.Nanosecond
 
 // DCQCN is the reaction point of one flow.
 type DCQCN struct {
-	config Config
-	line   unit.Rate
-	free   unit.Bytes
+	config     Config
+	lineRate   unit.Rate
+	freeWindow unit.Bytes
 
 	rate, target unit.Rate // R_C, R_T
 	alpha        float64
-	alphaAt      unit.Time // when alpha is updated next
-	marked       bool      // Polled: a CNP has come since alpha's last update
-	started      bool      // a CNP has come
-	firstPoll    unit.Time // Polled: decreases are checked then and every DecreaseInterval after
+	alphaAt      unit.Time // time of alpha's next update
+	marked       bool      // Polled: a CNP has arrived since alpha's last update
+	started      bool      // a CNP has arrived
+	firstPoll    unit.Time // Polled: first check for a decrease; others follow every DecreaseInterval
 
 	timeStage, byteStage int        // increases by timer and byte counter since the last decrease: T, BC
-	sent                 unit.Bytes // since the byte counter's last increase
-	increaseAt           unit.Time  // Never while the rate is the line's
+	sent                 unit.Bytes // payload since the byte counter's last increase
+	increaseAt           unit.Time  // Never while the rate is the line rate
 	decreaseAt           unit.Time  // Polled: Never if no CNP waits for a decrease
-	decreased            unit.Time  // the last one
+	decreasedAt          unit.Time  // time of the last decrease
 }
 
-// New makes the reaction point of a flow, which starts at its line rate (§3.1), of a
-// configuration that Options allow. The flow's LineRate must be known, and not be below MinRate.
+// New returns the reaction point of a flow with a configuration that Options allow. The flow starts at its line rate
+// (DCQCN §3.1). New fails if f.LineRate is not known or below MinRate.
 func New(f cc.Flow, c Config) (*DCQCN, error) {
 	switch {
 	case f.LineRate <= 0:
@@ -268,41 +267,42 @@ func New(f cc.Flow, c Config) (*DCQCN, error) {
 	case c.MinRate > f.LineRate:
 		return nil, fmt.Errorf("cc dcqcn: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
 	}
-	return &DCQCN{config: c, line: f.LineRate, free: f.FreeWindow(), rate: f.LineRate, target: f.LineRate, alpha: 1,
+	return &DCQCN{config: c, lineRate: f.LineRate, freeWindow: f.FreeWindow(), rate: f.LineRate, target: f.LineRate,
+		alpha:      1,
 		increaseAt: unit.Never, decreaseAt: unit.Never}, nil
 }
 
-// Alpha is the estimate of congestion at the time of the last CNP or decrease.
+// Alpha returns the estimate of congestion at the last CNP or decrease.
 func (d *DCQCN) Alpha() float64 { return d.alpha }
 
-// Target is the target rate, R_T.
+// Target returns the target rate, R_T.
 func (d *DCQCN) Target() unit.Rate { return d.target }
 
-// OnSend counts bytes: every ByteCounter of them increase the rate (§3.1).
+// OnSend counts the payload. Every ByteCounter bytes increase the rate (DCQCN §3.1).
 func (d *DCQCN) OnSend(_ unit.Time, s cc.Sent) {
 	if d.config.ByteCounter == 0 || d.increaseAt == unit.Never {
 		return
 	}
 	for d.sent += s.Bytes; d.sent >= d.config.ByteCounter && d.increaseAt != unit.Never; d.byteStage++ {
 		d.sent -= d.config.ByteCounter
-		d.increase()
+		d.increaseRate()
 	}
 }
 
-// OnAck does nothing.
+// OnAck ignores acknowledgements.
 func (d *DCQCN) OnAck(unit.Time, *cc.Ack) {}
 
-// OnNotice takes a CNP: it cuts the rate and then raises alpha (equation 1), or, if
-// Polled, sets the flags of both.
+// OnNotice processes a CNP. It reduces the rate and then raises alpha (DCQCN equation 1) or, if Polled, sets the
+// flags of both.
 func (d *DCQCN) OnNotice(now unit.Time, n cc.Notice) {
 	if n.Kind != cc.CNPNotice {
 		return
 	}
 	c := &d.config
 	if !c.Polled {
-		d.decay(now)
-		if !d.started || now-d.decreased >= c.DecreaseInterval {
-			d.decrease(now)
+		d.updateAlpha(now)
+		if !d.started || now-d.decreasedAt >= c.DecreaseInterval {
+			d.decreaseRate(now)
 		}
 		d.alpha = float64((1-c.G)*d.alpha) + c.G
 		d.alphaAt = now + c.AlphaTimer
@@ -316,7 +316,7 @@ func (d *DCQCN) OnNotice(now unit.Time, n cc.Notice) {
 		d.decreaseAt = d.firstPoll
 		return
 	}
-	d.decay(now)
+	d.updateAlpha(now)
 	d.marked = true
 	if d.decreaseAt != unit.Never {
 		return
@@ -327,9 +327,9 @@ func (d *DCQCN) OnNotice(now unit.Time, n cc.Notice) {
 	}
 }
 
-// decay brings alpha up to date: its timer has run out at alphaAt and every
-// AlphaTimer after, before now (equation 2).
-func (d *DCQCN) decay(now unit.Time) {
+// updateAlpha applies alpha's timer, which has expired at alphaAt and every AlphaTimer after that, before now (DCQCN
+// equation 2).
+func (d *DCQCN) updateAlpha(now unit.Time) {
 	if !d.started || d.alphaAt >= now {
 		return
 	}
@@ -346,67 +346,66 @@ func (d *DCQCN) decay(now unit.Time) {
 	d.alphaAt += (more + 1) * c.AlphaTimer
 }
 
-// decrease cuts the rate and begins the recovery anew (equation 1: R_T = R_C, R_C =
-// R_C·(1 − alpha/2)). Without ClampTarget the target rate stays when nothing has
-// increased since the last decrease (rdma-hw.cc: CheckRateDecreaseMlx).
-func (d *DCQCN) decrease(now unit.Time) {
+// decreaseRate reduces the rate and restarts the recovery (DCQCN equation 1: R_T = R_C, R_C = R_C·(1 − alpha/2)).
+// Without ClampTarget the target rate stays if the rate has not increased since the last decrease (rdma-hw.cc:
+// CheckRateDecreaseMlx).
+func (d *DCQCN) decreaseRate(now unit.Time) {
 	if d.config.ClampTarget || d.timeStage > 0 || d.byteStage > 0 {
 		d.target = d.rate
 	}
 	d.rate = max(d.config.MinRate, unit.Rate(float64(d.rate)*(1-d.alpha/2)))
 	d.timeStage, d.byteStage, d.sent = 0, 0, 0
-	d.decreased = now
+	d.decreasedAt = now
 	d.increaseAt = now + d.config.IncreaseTimer
 }
 
-// increase is one event of timer or byte counter (figure 7): F of them halve the distance
-// to the target rate (fast recovery, equation 3), then the target rate rises with them by
-// R_AI (equation 4), and once both counters are beyond F by R_HAI. Stages count the
-// events before this one, as in the authors' and the HPCC simulator, so that fast
-// recovery has F of them (§3.1: "for F successive iterations").
-func (d *DCQCN) increase() {
-	least, most := d.timeStage, d.timeStage
+// increaseRate processes one event of the timer or byte counter (DCQCN figure 7). The first F events halve the
+// distance to the target rate (fast recovery, equation 3). Then each event also raises the target rate by R_AI
+// (equation 4), or by R_HAI once both counters exceed F. Stages count the events before this one, as in the authors'
+// and the HPCC simulator, so that fast recovery has F events (DCQCN §3.1: "for F successive iterations").
+func (d *DCQCN) increaseRate() {
+	minStage, maxStage := d.timeStage, d.timeStage
 	if d.config.ByteCounter > 0 {
-		least, most = min(least, d.byteStage), max(most, d.byteStage)
+		minStage, maxStage = min(minStage, d.byteStage), max(maxStage, d.byteStage)
 	}
 	step := d.config.AI
 	switch f := d.config.FastRecovery; {
-	case most < f:
+	case maxStage < f:
 		step = 0
-	case least > f:
+	case minStage > f:
 		step = d.config.HAI
 	}
-	d.target += min(step, d.line-d.target)
-	d.rate += (d.target - d.rate + 1) / 2 // rounded up: it arrives
-	if d.rate >= d.line {                 // nothing is left to recover
+	d.target += min(step, d.lineRate-d.target)
+	d.rate += (d.target - d.rate + 1) / 2 // rounded up, so that the rate reaches the target
+	if d.rate >= d.lineRate {             // the rate has recovered
 		d.increaseAt = unit.Never
 	}
 }
 
-// OnLoss does nothing: the paper's network loses nothing.
+// OnLoss ignores losses, which the paper's network does not have.
 func (d *DCQCN) OnLoss(unit.Time, cc.Loss) {}
 
-// OnTimer increases and, if Polled, decreases, in the order of time; at one time the
-// increase comes first, for its timer was set before (rdma-hw.cc).
+// OnTimer applies increases and, if Polled, decreases in the order of time. At equal times the increase comes first,
+// because its timer was set earlier (rdma-hw.cc).
 func (d *DCQCN) OnTimer(now unit.Time) {
 	for {
 		switch {
 		case d.increaseAt <= now && d.increaseAt <= d.decreaseAt:
 			d.increaseAt += d.config.IncreaseTimer
-			d.increase()
+			d.increaseRate()
 			d.timeStage++
 		case d.decreaseAt <= now:
 			at := d.decreaseAt
 			d.decreaseAt = unit.Never
-			d.decay(at)
-			d.decrease(at)
+			d.updateAlpha(at)
+			d.decreaseRate(at)
 		default:
 			return
 		}
 	}
 }
 
-// Decision is the rate.
+// Decision returns the rate.
 func (d *DCQCN) Decision() cc.Decision {
-	return cc.Decision{Window: d.free, Rate: d.rate, NextTimer: min(d.increaseAt, d.decreaseAt)}
+	return cc.Decision{Window: d.freeWindow, Rate: d.rate, NextTimer: min(d.increaseAt, d.decreaseAt)}
 }

@@ -1,5 +1,4 @@
-// Package dctcp is Data Center TCP (RFC 8257): the window falls in proportion to
-// the share of marked packets.
+// Package dctcp is Data Center TCP (RFC 8257). Its window falls in proportion to the share of marked packets.
 package dctcp
 
 import (
@@ -9,11 +8,11 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the parameters of RFC 8257.
+// Config holds the parameters of RFC 8257.
 type Config struct {
 	G            float64 // weight of a new share in DCTCP.Alpha
 	InitialAlpha float64
-	SlowStart    bool // false: the first window is that of congestion avoidance
+	SlowStart    bool // false: the first window is one of congestion avoidance
 }
 
 // Params binds the configuration.
@@ -29,7 +28,7 @@ func (c *Config) Params(p *scheme.Params) {
 var warnUnmarked = scheme.WarningKind{ID: "dctcp-unmarked",
 	Condition: "packets can be lost and no switch marks packets"}
 
-// Check warns where there is nothing to take the share of.
+// Check warns of paths with losses but without marks.
 func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unmarked != "" && p.Lossless == "" }); p != nil {
 		return []scheme.Remark{warnUnmarked.Remark("", "%s: it reacts to losses only, as reno does", p.Unmarked).
@@ -38,7 +37,7 @@ func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 	return nil
 }
 
-// Scheme is what an experiment names: cc: dctcp.
+// Scheme returns the scheme of cc: dctcp.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257",
@@ -51,16 +50,16 @@ func Scheme() cc.Scheme {
 
 // DCTCP is the controller of one flow.
 type DCTCP struct {
-	window    cc.Window
-	g         float64
-	alpha     float64 // DCTCP.Alpha
-	windowEnd int64   // DCTCP.WindowEnd: sequence number
-	observed  bool
-	oldSeen   int64 // delivered packets at the window's start
-	oldMarked int64
+	window       cc.Window
+	g            float64
+	alpha        float64 // DCTCP.Alpha
+	windowEnd    int64   // DCTCP.WindowEnd: sequence number
+	hasWindowEnd bool
+	oldDelivered int64 // delivered packets at the window's start
+	oldMarked    int64
 }
 
-// New makes the controller of a flow.
+// New returns the controller of a flow.
 func New(f cc.Flow, c Config) *DCTCP {
 	d := &DCTCP{window: cc.NewWindow(f), g: c.G, alpha: c.InitialAlpha}
 	if !c.SlowStart {
@@ -69,35 +68,34 @@ func New(f cc.Flow, c Config) *DCTCP {
 	return d
 }
 
-// OnSend does nothing.
+// OnSend ignores sent packets.
 func (d *DCTCP) OnSend(unit.Time, cc.Sent) {}
 
-// OnAck counts marks; once a window of data it moves the average: M is the share
-// of what was acknowledged with an echo, Alpha = Alpha·(1 − g) + g·M (§3.3 steps 5
-// to 8). Growth is Reno's (§3.3).
+// OnAck counts marks and grows the window as Reno does (RFC 8257 §3.3). Once a window of data it updates the average,
+// Alpha = Alpha·(1 − g) + g·M, with M the share of packets acknowledged with an echo (RFC 8257 §3.3 steps 5 to 8).
 func (d *DCTCP) OnAck(_ unit.Time, a *cc.Ack) {
 	reno.Grow(&d.window, a)
-	if !d.observed {
-		d.observed = true
+	if !d.hasWindowEnd {
+		d.hasWindowEnd = true
 		d.windowEnd = a.Next
 		return
 	}
 	if a.Una < d.windowEnd { // as in Linux; RFC 8257 §3.3 step 5 goes on a byte later
 		return
 	}
-	if seen := a.Delivered - d.oldSeen; seen > 0 {
-		d.alpha = min(1, float64(d.alpha*(1-d.g))+d.g*float64(a.ECN.Delivered-d.oldMarked)/float64(seen))
+	if delivered := a.Delivered - d.oldDelivered; delivered > 0 {
+		d.alpha = min(1, float64(d.alpha*(1-d.g))+d.g*float64(a.ECN.Delivered-d.oldMarked)/float64(delivered))
 	}
-	d.oldSeen, d.oldMarked, d.windowEnd = a.Delivered, a.ECN.Delivered, a.Next
+	d.oldDelivered, d.oldMarked, d.windowEnd = a.Delivered, a.ECN.Delivered, a.Next
 }
 
-// Alpha is the average share of marks.
+// Alpha returns the average share of marks.
 func (d *DCTCP) Alpha() float64 { return d.alpha }
 
-// OnNotice does nothing.
+// OnNotice ignores notices.
 func (d *DCTCP) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss: an echo reduces by Alpha/2 (§3.3 step 9); a loss halves (§3.5).
+// OnLoss reduces the window by Alpha/2 after an echo (RFC 8257 §3.3 step 9) and by half after a loss (RFC 8257 §3.5).
 func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	w := &d.window
 	to := w.Packets / 2
@@ -113,5 +111,5 @@ func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 // OnTimer is never called.
 func (d *DCTCP) OnTimer(unit.Time) {}
 
-// Decision is the window.
+// Decision returns the window.
 func (d *DCTCP) Decision() cc.Decision { return d.window.Decision() }

@@ -1,5 +1,5 @@
-// Package none is no congestion control, to compare with: a fixed rate, the line rate
-// if none is given, and a window if one is wanted.
+// Package none is a sender without congestion control, for comparison: a fixed rate, by default the line rate, and an
+// optional window.
 package none
 
 import (
@@ -10,10 +10,10 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what the flow does, whatever happens.
+// Config holds the fixed rate and window of a flow.
 type Config struct {
 	Rate    unit.Rate // of payload; 0: the flow's line rate
-	Packets int       // most packets in flight; 0: any number
+	Packets int       // max packets in flight; 0: any number
 	cc.RateConfig
 }
 
@@ -24,15 +24,15 @@ func (c *Config) Params(p *scheme.Params) {
 	c.RateConfig.Params(p)
 }
 
-// Scheme is what an experiment names: cc: none.
+// Scheme returns the scheme of cc: none.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme:      scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours"},
 		OwnRecovery: true, KeepsOnSend: true,
-	}, build)
+	}, buildController)
 }
 
-func build(f cc.Flow, c Config) (cc.Controller, error) {
+func buildController(f cc.Flow, c Config) (cc.Controller, error) {
 	f = c.Override(f)
 	if c.Rate > 0 && f.LineRate > 0 && c.Rate > f.LineRate {
 		return nil, fmt.Errorf("cc none: the rate, %v, is above the line rate, %v", c.Rate, f.LineRate)
@@ -44,11 +44,11 @@ func build(f cc.Flow, c Config) (cc.Controller, error) {
 	return k, nil
 }
 
-// None is the controller of one flow: it answers always the same.
+// None is the controller of one flow. Its decision never changes.
 type None struct{ decision cc.Decision }
 
-// New makes the controller of a flow. Without a rate and a line rate the flow is not
-// paced: its link is what holds it back.
+// New returns the controller of a flow. Without a rate and a line rate the flow is not paced, and only its link
+// limits it.
 func New(f cc.Flow, c Config) *None {
 	n := &None{cc.Decision{Window: f.FreeWindow(), Rate: c.Rate, NextTimer: unit.Never}}
 	if c.Rate == 0 {
@@ -60,20 +60,20 @@ func New(f cc.Flow, c Config) *None {
 	return n
 }
 
-// OnSend does nothing.
+// OnSend ignores sent packets.
 func (*None) OnSend(unit.Time, cc.Sent) {}
 
-// OnAck does nothing.
+// OnAck ignores acknowledgements.
 func (*None) OnAck(unit.Time, *cc.Ack) {}
 
-// OnNotice does nothing.
+// OnNotice ignores notices.
 func (*None) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss does nothing.
+// OnLoss ignores losses.
 func (*None) OnLoss(unit.Time, cc.Loss) {}
 
 // OnTimer is never called.
 func (*None) OnTimer(unit.Time) {}
 
-// Decision is the fixed rate and window.
+// Decision returns the fixed rate and window.
 func (n *None) Decision() cc.Decision { return n.decision }

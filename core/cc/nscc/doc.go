@@ -1,12 +1,13 @@
-// Package nscc is the network-signal-based congestion control of Ultra Ethernet, a law for the window of a sender that
-// sprays its packets over many paths. It has two signals of each acknowledgement, its delay and its congestion mark,
-// and a third, the NACK of a packet that a switch has trimmed. Of the four combinations of the first two, three move
-// the window; a mark without delay is a matter for whoever chooses the paths. When much is lost, or delays are long,
-// quick adapt sets the window to what has arrived in a round trip.
+// Package nscc is the network-signal-based congestion control of Ultra Ethernet, a window law for a sender that
+// sprays its packets over many paths. Each acknowledgement carries two signals, its delay and its congestion mark.
+// The third signal is the NACK of a packet that a switch has trimmed. Three of the four combinations of delay and
+// mark change the window; a mark without delay concerns only the selection of paths. After heavy loss or long delays,
+// quick adapt sets the window to the bytes that arrived in a round trip.
 //
-// The law works in bytes of frames and in picoseconds, as the working group's simulator does, and agrees with that to
-// the byte on what its traces have (TestTraces). What is added to the window is collected in 64 bits; there 32 bits
+// The law counts bytes of frames and picoseconds, as the working group's simulator does. It agrees with the
+// simulator's traces to the byte (TestTraces). Increases of the window are summed in 64 bits; the simulator's 32 bits
 // wrap at high rates (TestWrap).
 //
-// The transport that has this law is weir/core/transport/uet, which says what is in flight; nothing here sends.
+// The transport with this law is weir/core/transport/uet, which reports what is in flight. This package does not
+// send.
 package nscc

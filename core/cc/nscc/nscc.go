@@ -5,29 +5,29 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the constants of the law.
+// Config holds the constants of the law.
 type Config struct {
 	ReferenceRate unit.Rate // of the network that the constants are for
 	ReferenceRTT  unit.Time
 	Target        unit.Time // queueing delay that the law aims at; 0: TargetShare of the network's round trip
 	TargetShare   float64
-	Proportional  float64 // alpha: payloads that are added below the target, of a window's acknowledgements
-	Fair          float64 // fi: payloads that are added above the target without a mark
-	Step          float64 // eta: payloads that are added each round trip
-	Fast          float64 // bytes that are added for each byte acknowledged when there is no queue
+	Proportional  float64 // alpha: payloads added for a window of acknowledgements below the target
+	Fair          float64 // fi: payloads added above the target without a mark
+	Step          float64 // eta: payloads added each round trip
+	Fast          float64 // bytes added for each byte acknowledged without a queue
 	FastDelay     unit.Time
-	Gamma         float64 // of the excess delay's share, how much a decrease takes
-	LeastKept     float64 // share of the window that a decrease leaves at least
+	Gamma         float64 // share of the average delay's relative excess that a decrease takes
+	LeastKept     float64 // min share of the window that remains after a decrease
 	Weight        float64 // of a sample in the average delay
 	Unmarked      float64 // share of the base round trip that a long delay without a mark counts as in the average
 	MaxWindow     float64 // in products of bandwidth and round trip
-	AdjustPackets int     // after more packets than this the window is adjusted, and after each round trip
+	AdjustPackets int     // the window is adjusted after more packets than this, and after each round trip
 	QuickAdapt    bool
-	QuickDelay    float64 // targets: a longer delay lets the window adapt quickly
-	QuickGate     int     // it does if less than the largest window over 2 to this has arrived
+	QuickDelay    float64 // in targets: a longer delay triggers quick adapt
+	QuickGate     int     // quick adapt happens if less than the largest window over 2 to this has arrived
 }
 
-// simulator is what the defaults' sources are called.
+// simulator is the prefix of the sources of the defaults.
 const simulator = "UEC htsim uec.cpp: "
 
 // Params binds the constants.
@@ -70,234 +70,235 @@ func (c *Config) Params(p *scheme.Params) {
 		simulator+"3").Min("0").Max("30")
 }
 
-// Defaults are the simulator's.
+// Defaults returns the simulator's constants.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Conditions are what the law is scaled to: a flow's frames, rate and round trip.
+// Conditions are the properties of a flow that the law scales to: its frames, rate and round trip.
 type Conditions struct {
-	Frame   int64 // bytes of a full packet on the wire: the smallest window
-	Payload int64 // of it
+	Frame   int64 // bytes of a full packet on the wire: the min window
+	Payload int64 // bytes of payload in it
 	Rate    unit.Rate
 	RTT     unit.Time // round trip of the network: the longest without queues
-	Credit  bool      // the receiver gives credit as well: trims at the last hop are its business
+	Credit  bool      // the receiver grants credit, too, and handles trims at the last hop
 }
 
-// Law is the window of one sender. It is made by New, or Begin.
+// Law is the window of one sender. New or Begin initializes it.
 type Law struct {
-	config *Config
-	site   Conditions
+	config     *Config
+	conditions Conditions
 
-	target, quick    unit.Time
-	scale            float64 // a: how much larger the network is than the reference
-	alpha, fair, eta float64
+	target, quickDelay unit.Time
+	scale              float64 // ratio of the network's bandwidth-delay product to the reference's
+	alpha, fair, step  float64
 
-	window  int64
-	most    int64     // largest window
-	base    unit.Time // shortest round trip
-	average unit.Time // of delays
+	window       int64
+	maxWindow    int64     // largest window
+	baseRTT      unit.Time // shortest round trip
+	averageDelay unit.Time // of delays
 
-	increase  int64 // to be divided by the window and added to it
-	received  int64 // since the last adjustment
-	achieved  int64 // in this round trip
-	ignored   int64 // since the last quick adapt, of ignore
+	increase  int64 // sum of increases, to be divided by the window
+	received  int64 // bytes since the last adjustment
+	achieved  int64 // bytes in this round trip
+	ignored   int64 // bytes since the last quick adapt, up to ignore
 	ignore    int64
-	fast      int64 // bytes in a row that met no queue
+	fastBytes int64 // consecutive bytes without a queue
 	rising    bool
-	lossy     bool // a NACK has come since the last quick adapt
+	lossy     bool // a NACK has arrived since the last quick adapt
 	decreased unit.Time
 	adjusted  unit.Time
-	quickAt   unit.Time // after which the window may adapt quickly; 0: no round trip has begun
+	quickAt   unit.Time // earliest time of the next quick adapt; 0: no round trip has begun
 }
 
-// New makes the law of a sender, whose first window is its largest.
+// New returns the law of a sender. The first window is the largest.
 func New(c Config, s Conditions) *Law {
 	l := &Law{}
 	l.Begin(&c, s)
 	return l
 }
 
-// Begin makes it the law of a sender as New does, whatever it was. The constants must stay as they are.
+// Begin makes l the law of a new sender, as New does. The constants must not change afterwards.
 func (l *Law) Begin(c *Config, s Conditions) {
 	rtt := s.RTT.Seconds()
 	bdp := int64(float64(rtt * float64(s.Rate) / 8))
-	*l = Law{config: c, site: s, target: c.Target, base: s.RTT}
+	*l = Law{config: c, conditions: s, target: c.Target, baseRTT: s.RTT}
 	if l.target == 0 {
 		l.target = unit.Time(float64(s.RTT) * c.TargetShare)
 	}
 	l.target = max(l.target, 1)
-	l.quick = unit.Time(c.QuickDelay * float64(l.target))
+	l.quickDelay = unit.Time(c.QuickDelay * float64(l.target))
 	reference := int64(float64(c.ReferenceRTT.Seconds() * float64(c.ReferenceRate) / 8))
 	l.scale = float64(bdp) / float64(max(reference, 1))
 	payload := float64(s.Payload)
 	l.alpha = c.Proportional * payload * l.scale * (float64(l.target) / float64(c.ReferenceRTT)) / float64(l.target)
 	l.fair = c.Fair * payload * l.scale
-	l.eta = c.Step * payload * l.scale
-	l.most = max(int64(c.MaxWindow*float64(bdp)), s.Frame)
-	l.window = l.most
+	l.step = c.Step * payload * l.scale
+	l.maxWindow = max(int64(c.MaxWindow*float64(bdp)), s.Frame)
+	l.window = l.maxWindow
 }
 
-// Window is how many bytes of frames may be in flight.
+// Window returns the bytes of frames that may be in flight.
 func (l *Law) Window() int64 { return l.window }
 
-// Most is the largest window.
-func (l *Law) Most() int64 { return l.most }
+// Most returns the largest window in bytes.
+func (l *Law) Most() int64 { return l.maxWindow }
 
-// Base is the shortest round trip.
-func (l *Law) Base() unit.Time { return l.base }
+// Base returns the shortest round trip.
+func (l *Law) Base() unit.Time { return l.baseRTT }
 
-// Target is the queueing delay that the law aims at.
+// Target returns the queueing delay that the law aims at.
 func (l *Law) Target() unit.Time { return l.target }
 
-// Average is that of delays.
-func (l *Law) Average() unit.Time { return l.average }
+// Average returns the average queueing delay.
+func (l *Law) Average() unit.Time { return l.averageDelay }
 
-// Ack is what an acknowledgement says.
+// Ack is the content of an acknowledgement.
 type Ack struct {
-	Bytes    int64 // of frames, that the receiver has got since the last one
+	Bytes    int64 // bytes of frames that the receiver has received since the last one
 	Marked   bool
-	RTT      unit.Time // 0: it gives no sample
-	InFlight int64     // bytes of frames, without those
+	RTT      unit.Time // 0: no sample
+	InFlight int64     // bytes of frames in flight, without Bytes
 }
 
-// OnAck takes an acknowledgement.
+// OnAck applies an acknowledgement to the window.
 func (l *Law) OnAck(now unit.Time, a Ack) {
 	l.achieved += a.Bytes
 	l.received += a.Bytes
 	l.ignored += a.Bytes
-	delay := l.average
+	delay := l.averageDelay
 	if a.RTT > 0 {
-		l.shorten(a.RTT)
-		delay = a.RTT - l.base
-		counts := float64(delay)
+		l.updateBaseRTT(a.RTT)
+		delay = a.RTT - l.baseRTT
+		counted := float64(delay)
 		if !a.Marked && delay > l.target {
-			counts = float64(l.base) * l.config.Unmarked
+			counted = float64(l.baseRTT) * l.config.Unmarked
 		}
-		l.sample(counts)
+		l.averageSample(counted)
 	}
-	if l.adapts(now, false, a.Marked, delay, a.InFlight) {
+	if l.adaptQuickly(now, false, a.Marked, delay, a.InFlight) {
 		return
 	}
 	switch {
 	case !a.Marked && delay >= l.target:
-		l.add(l.fair * float64(a.Bytes))
+		l.addIncrease(l.fair * float64(a.Bytes))
 	case !a.Marked:
-		if l.speed(a.Bytes, delay); !l.rising {
-			l.add(l.alpha * float64(a.Bytes) * float64(l.target-delay))
+		if l.increaseFast(a.Bytes, delay); !l.rising {
+			l.addIncrease(l.alpha * float64(a.Bytes) * float64(l.target-delay))
 		}
 	case delay >= l.target:
-		l.decrease(now)
+		l.decreaseWindow(now)
 	}
-	l.bound()
-	if l.received > int64(l.config.AdjustPackets)*l.site.Frame || now-l.adjusted > l.site.RTT {
-		l.adjust(now)
+	l.clampWindow()
+	if l.received > int64(l.config.AdjustPackets)*l.conditions.Frame || now-l.adjusted > l.conditions.RTT {
+		l.adjustWindow(now)
 	}
-	l.bound()
+	l.clampWindow()
 }
 
-// Nack is what the notice of a trimmed packet says.
+// Nack is the notice of a trimmed packet.
 type Nack struct {
 	Bytes    int64     // of the packet's frame
 	RTT      unit.Time // since it was sent
-	InFlight int64     // with the packet
-	LastHop  bool      // it was trimmed at the port to the receiver
+	InFlight int64     // bytes of frames in flight, with the packet
+	LastHop  bool      // it was trimmed at the receiver's port
 }
 
-// OnNack takes the notice that a packet was trimmed. How long it would have waited is not known: the network's round
-// trip is a guess.
+// OnNack applies the notice of a trimmed packet. The packet's delay is unknown, and the network's round trip stands
+// for it.
 func (l *Law) OnNack(now unit.Time, n Nack) {
 	if n.RTT > 0 {
-		l.shorten(n.RTT)
+		l.updateBaseRTT(n.RTT)
 	}
 	l.ignored += n.Bytes
-	l.sample(float64(l.site.RTT))
+	l.averageSample(float64(l.conditions.RTT))
 	l.lossy = true
-	if l.adapts(now, true, true, 0, n.InFlight) || l.site.Credit && n.LastHop {
+	if l.adaptQuickly(now, true, true, 0, n.InFlight) || l.conditions.Credit && n.LastHop {
 		return
 	}
 	l.window -= n.Bytes
-	l.bound()
+	l.clampWindow()
 }
 
-// OnTimeout takes the loss of a packet of which nothing was heard.
-func (l *Law) OnTimeout(bytes int64) { l.window = max(l.window-bytes, l.site.Frame) }
+// OnTimeout applies the loss of a packet of so many bytes without any notice.
+func (l *Law) OnTimeout(bytes int64) { l.window = max(l.window-bytes, l.conditions.Frame) }
 
-// Penalise takes what the receiver wants taken off: all of the bytes that have arrived with 0, nothing with 255.
+// Penalise lowers the window by the receiver's penalty: by all bytes that have arrived with 0, not at all with 255.
 func (l *Law) Penalise(bytes int64, penalty uint8) {
 	if penalty < 255 {
-		l.window = max(l.window-(bytes-bytes*int64(penalty)/255), l.site.Frame)
+		l.window = max(l.window-(bytes-bytes*int64(penalty)/255), l.conditions.Frame)
 	}
 }
 
-// shorten takes in a round trip, which may be the shortest.
-func (l *Law) shorten(rtt unit.Time) {
-	if rtt >= l.base {
+// updateBaseRTT takes a round trip that may be the shortest, and updates the largest window with it.
+func (l *Law) updateBaseRTT(rtt unit.Time) {
+	if rtt >= l.baseRTT {
 		return
 	}
-	l.base = rtt
-	bdp := int64(float64(rtt) / 1e6 * float64(l.site.Rate) / 8e6)
-	l.most = max(int64(l.config.MaxWindow*float64(bdp)), l.site.Frame)
+	l.baseRTT = rtt
+	bdp := int64(float64(rtt) / 1e6 * float64(l.conditions.Rate) / 8e6)
+	l.maxWindow = max(int64(l.config.MaxWindow*float64(bdp)), l.conditions.Frame)
 }
 
-// sample moves the average delay, in whole picoseconds.
-func (l *Law) sample(delay float64) {
+// averageSample adds a delay in picoseconds to the average delay.
+func (l *Law) averageSample(delay float64) {
 	w := l.config.Weight
-	l.average = unit.Time(float64(w*delay) + float64((1-w)*float64(l.average)))
+	l.averageDelay = unit.Time(float64(w*delay) + float64((1-w)*float64(l.averageDelay)))
 }
 
-// add collects what the next adjustment divides by the window.
-func (l *Law) add(bytes float64) { l.increase = int64(float64(l.increase) + bytes) }
+// addIncrease adds to the sum that the next adjustment divides by the window.
+func (l *Law) addIncrease(bytes float64) { l.increase = int64(float64(l.increase) + bytes) }
 
-// speed adds to the window at once when whole windows meet no queue.
-func (l *Law) speed(bytes int64, delay unit.Time) {
+// increaseFast raises the window at once when a whole window has met no queue.
+func (l *Law) increaseFast(bytes int64, delay unit.Time) {
 	if delay >= l.config.FastDelay {
-		l.fast, l.rising = 0, false
+		l.fastBytes, l.rising = 0, false
 		return
 	}
-	l.fast += bytes
-	if l.rising = l.rising || l.fast > l.window; l.rising {
+	l.fastBytes += bytes
+	if l.rising = l.rising || l.fastBytes > l.window; l.rising {
 		l.window += int64(float64(bytes) * (l.config.Fast * l.scale))
 	}
 }
 
-// decrease takes off the share of the average delay that is above the target, once a round trip.
-func (l *Law) decrease(now unit.Time) {
-	l.rising, l.fast = false, 0
-	if l.average <= l.target || now-l.decreased <= l.base {
+// decreaseWindow lowers the window by the average delay's relative excess over the target, once a round trip.
+func (l *Law) decreaseWindow(now unit.Time) {
+	l.rising, l.fastBytes = false, 0
+	if l.averageDelay <= l.target || now-l.decreased <= l.baseRTT {
 		return
 	}
-	kept := 1 - float64(l.config.Gamma*float64(l.average-l.target))/float64(l.average)
-	l.window = max(int64(float64(l.window)*max(kept, l.config.LeastKept)), l.site.Frame)
+	kept := 1 - float64(l.config.Gamma*float64(l.averageDelay-l.target))/float64(l.averageDelay)
+	l.window = max(int64(float64(l.window)*max(kept, l.config.LeastKept)), l.conditions.Frame)
 	l.decreased = now
 }
 
-// adjust adds what was collected.
-func (l *Law) adjust(now unit.Time) {
+// adjustWindow adds the collected increases to the window, and once a round trip eta.
+func (l *Law) adjustWindow(now unit.Time) {
 	l.window += l.increase / l.window
-	if now-l.adjusted >= l.site.RTT {
-		l.window += int64(l.eta)
+	if now-l.adjusted >= l.conditions.RTT {
+		l.window += int64(l.step)
 		l.adjusted = now
 	}
 	l.increase, l.received = 0, 0
 }
 
-func (l *Law) bound() { l.window = min(max(l.window, l.site.Frame), l.most) }
+// clampWindow limits the window to a frame and the largest window.
+func (l *Law) clampWindow() { l.window = min(max(l.window, l.conditions.Frame), l.maxWindow) }
 
-// adapts sets the window to what has arrived in a round trip if that was little, and says whether it has, or whether
-// this is about packets that were out then.
-func (l *Law) adapts(now unit.Time, loss, marked bool, delay unit.Time, inFlight int64) (done bool) {
+// adaptQuickly sets the window to the bytes that arrived in a round trip if they are few. done reports that it has
+// done so, or that this event concerns packets that were in flight at that time.
+func (l *Law) adaptQuickly(now unit.Time, loss, marked bool, delay unit.Time, inFlight int64) (done bool) {
 	if !l.config.QuickAdapt {
 		return false
 	}
 	if l.ignored < l.ignore && marked {
 		done = true
 	} else if now > l.quickAt {
-		if l.quickAt != 0 && (l.lossy || loss || delay > l.quick) && l.achieved < l.most>>l.config.QuickGate {
-			l.window = max(l.achieved, l.site.Frame)
+		if l.quickAt != 0 && (l.lossy || loss || delay > l.quickDelay) && l.achieved < l.maxWindow>>l.config.QuickGate {
+			l.window = max(l.achieved, l.conditions.Frame)
 			l.ignore, l.ignored, l.lossy = inFlight, 0, false
 			done = true
 		}
 		l.achieved = 0
-		l.quickAt = now + l.base + l.target
+		l.quickAt = now + l.baseRTT + l.target
 	}
 	if done {
 		l.increase, l.received = 0, 0

@@ -1,4 +1,4 @@
-// Package reno is TCP's AIMD of RFC 5681, as Linux' tcp_cong.c has it.
+// Package reno is TCP's AIMD of RFC 5681, as in Linux' tcp_cong.c.
 package reno
 
 import (
@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// Scheme is what an experiment names: cc: reno.
+// Scheme returns the scheme of cc: reno.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme:  scheme.Scheme{Name: "reno", Doc: "one packet more a round trip, half at a loss", Source: "RFC 5681"},
@@ -19,18 +19,17 @@ func Scheme() cc.Scheme {
 // Reno is the controller of one flow.
 type Reno struct{ window cc.Window }
 
-// New makes the controller of a flow.
+// New returns the controller of a flow.
 func New(f cc.Flow) *Reno { return &Reno{cc.NewWindow(f)} }
 
-// OnSend does nothing.
+// OnSend ignores sent packets.
 func (r *Reno) OnSend(unit.Time, cc.Sent) {}
 
-// OnAck grows the window: by what is acknowledged in slow start, else by a packet
-// a window (RFC 5681 §3.1), and only if the window is what limits the sender (RFC
-// 7661 §4.2).
+// OnAck grows the window by the acknowledged packets in slow start, else by a packet a window (RFC 5681 §3.1). It
+// does so only if the window limits the sender (RFC 7661 §4.2).
 func (r *Reno) OnAck(_ unit.Time, a *cc.Ack) { Grow(&r.window, a) }
 
-// Grow is Reno's increase, which others share.
+// Grow applies Reno's increase for an acknowledgement to a window. Other controllers share it.
 func Grow(w *cc.Window, a *cc.Ack) {
 	if a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery || !a.Advanced || !a.Limited {
 		return
@@ -44,15 +43,15 @@ func Grow(w *cc.Window, a *cc.Ack) {
 	w.Increase(float64(w.Packets), acked)
 }
 
-// OnNotice takes the network's word for a congestion mark.
+// OnNotice ignores notices, since RFC 5681 has only losses and echoes.
 func (r *Reno) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss halves (RFC 5681 equation 4, with the window in the place of FlightSize, as
-// in Linux: the window does not grow while it is not used).
+// OnLoss halves the window (RFC 5681 equation 4). The window stands for FlightSize, as in Linux, since an unused
+// window does not grow.
 func (r *Reno) OnLoss(_ unit.Time, l cc.Loss) { r.window.Lose(l, r.window.Packets/2) }
 
 // OnTimer is never called.
 func (r *Reno) OnTimer(unit.Time) {}
 
-// Decision is the window.
+// Decision returns the window.
 func (r *Reno) Decision() cc.Decision { return r.window.Decision() }

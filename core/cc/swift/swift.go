@@ -1,21 +1,17 @@
-// Package swift is Swift (Kumar et al., Swift: Delay is Simple and Effective for
-// Congestion Control in the Datacenter, SIGCOMM'20): AIMD on the distance between the
-// measured delay and a target that grows with the path's length and with the number
-// of flows that share it.
+// Package swift is Swift (Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the
+// Datacenter, SIGCOMM'20). It is AIMD on the distance between the measured delay and a target, which grows with the
+// path's length and with the number of flows that share it.
 //
-// Swift has two windows, one for the fabric's delay and one for the hosts', and uses the
-// smaller. A simulated host has no delay beside its queue's: the RTT, from the
-// transport's sending to the ACK's arrival, is taken as fabric delay, the endpoint delay
-// is 0, and so the endpoint's window is always the largest one and is left out. What the
-// receiver's NIC takes to acknowledge (nic_ack_delay of rdma) is in the RTT, too, where
-// Swift's receiver echoes the delay of its host, which the sender takes off: a
-// target that is higher by it does the same. What
-// a packet waits in its sender's own port is part of the RTT, though Swift's NIC
-// timestamps would not have it in; a flow whose pacing or window keeps that queue
-// empty has no difference.
+// Swift has two windows, one for the fabric's delay and one for the hosts', and uses the smaller. A simulated host
+// adds no delay except in its queue. The RTT, from the transport's sending to the ACK's arrival, counts as fabric
+// delay. The endpoint delay is 0, so its window is always the largest one and is omitted. The RTT includes the time
+// in which the receiver's NIC acknowledges (nic_ack_delay of rdma). Swift's receiver echoes the delay of its host,
+// and the sender subtracts it; a target that is higher by that time has the same effect. The RTT also includes the
+// wait in the sender's own port, which Swift's NIC timestamps exclude. If a flow keeps that queue empty by pacing or
+// its window, the results are equal.
 //
-// The paper leaves parameters unpublished; the defaults are those of the simulator
-// csg-htsim, whose authors call them guesses, or ours.
+// The paper leaves parameters unpublished. The defaults are from the simulator csg-htsim, with guesses by its
+// authors, or chosen for Weir.
 package swift
 
 import (
@@ -27,15 +23,14 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the parameters of algorithm 1 and of the target delay (§3.5). Windows are
-// in packets.
+// Config holds the parameters of algorithm 1 and of the target delay (Swift §3.5). Windows are in packets.
 type Config struct {
 	BaseTarget     unit.Time // base target delay
 	HopDelay       unit.Time // ħ, target delay a hop
 	Hops           int       // switches on the path; 0: the flow's
-	Range          unit.Time // fs_range: the most that flow scaling adds; 0: none
-	FlowMin        float64   // fs_min_cwnd: window at which it adds all
-	FlowMax        float64   // fs_max_cwnd: window from which it adds nothing
+	Range          unit.Time // fs_range: max addition of flow scaling; 0: off
+	FlowMin        float64   // fs_min_cwnd: window at which it adds all of it
+	FlowMax        float64   // fs_max_cwnd: window from which it adds 0
 	AI             float64   // additive increase a round trip
 	Beta           float64   // β, multiplicative decrease
 	MaxDecrease    float64   // max_mdf
@@ -83,7 +78,7 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
+// Defaults returns csg-htsim's parameters (swift.cpp), except for MinWindow.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Kinds of warnings.
@@ -94,7 +89,7 @@ var (
 		Condition: "max_cwnd is below 95 % of a round trip of a path at its slowest link"}
 )
 
-// Check warns of a target that the path exceeds without any queue, and of a window that does not fill it.
+// Check warns of a target that the path exceeds without queues, and of a window that does not fill the path.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	var worst *cc.FlowPath // by how far its round trip exceeds the target
 	var target, excess unit.Time
@@ -118,7 +113,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		c.MaxWindow*float64(s.MSS), 0.95)...)
 }
 
-// Scheme is what an experiment names: cc: swift.
+// Scheme returns the scheme of cc: swift.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay",
@@ -132,18 +127,18 @@ func Scheme() cc.Scheme {
 type Swift struct {
 	config      Config
 	mss         float64
-	fixed       float64 // target delay without flow scaling [ps]
+	fixedTarget float64 // target delay without flow scaling [ps]
 	alpha, beta float64 // of flow scaling [ps]
 
-	window    float64   // cwnd [packets]
-	rtt       unit.Time // the last one
-	decreased unit.Time // t_last_decrease
-	ever      bool      // it has been decreased
-	timeouts  int       // retransmit_cnt
+	window       float64   // cwnd [packets]
+	rtt          unit.Time // the last sample
+	decreasedAt  unit.Time // t_last_decrease
+	hasDecreased bool      // it has decreased at least once
+	timeouts     int       // retransmit_cnt
 }
 
-// New makes the controller of a flow. With a HopDelay the number of hops must be known, from the flow's path or from c.
-// It is 0 for a path of one link.
+// New returns the controller of a flow. With a HopDelay it needs the number of hops, from c or from the flow's path,
+// where 0 means one link. It fails if the number is not known.
 func New(f cc.Flow, c Config) (*Swift, error) {
 	if c.Hops == 0 {
 		c.Hops = f.Hops
@@ -155,26 +150,27 @@ func New(f cc.Flow, c Config) (*Swift, error) {
 		c.InitialWindow = f.InitialWindow
 	}
 	s := &Swift{config: c, mss: float64(f.MSS), window: min(max(float64(c.InitialWindow), c.MinWindow), c.MaxWindow)}
-	s.fixed = float64(c.BaseTarget) + float64(float64(c.Hops)*float64(c.HopDelay))
+	s.fixedTarget = float64(c.BaseTarget) + float64(float64(c.Hops)*float64(c.HopDelay))
 	s.alpha = float64(c.Range) / (1/math.Sqrt(c.FlowMin) - 1/math.Sqrt(c.FlowMax))
 	s.beta = -s.alpha / math.Sqrt(c.FlowMax)
 	return s, nil
 }
 
-// Window is the congestion window in packets: below 1 it is the rate that holds.
+// Window returns the congestion window in packets. Below 1 it acts as a rate.
 func (s *Swift) Window() float64 { return s.window }
 
-// TargetDelay is t = base target + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), with α =
-// fs_range/(1/√fs_min_cwnd − 1/√fs_max_cwnd) and β = −α/√fs_max_cwnd (§3.5), in picoseconds.
+// TargetDelay returns the target delay in picoseconds for the current window: t = base target + hops·ħ + max(0,
+// min(α/√cwnd + β, fs_range)), with α = fs_range/(1/√fs_min_cwnd − 1/√fs_max_cwnd) and β = −α/√fs_max_cwnd (Swift
+// §3.5).
 func (s *Swift) TargetDelay() float64 {
-	return s.fixed + max(0, min(s.alpha/math.Sqrt(s.window)+s.beta, float64(s.config.Range)))
+	return s.fixedTarget + max(0, min(s.alpha/math.Sqrt(s.window)+s.beta, float64(s.config.Range)))
 }
 
-// OnSend does nothing.
+// OnSend ignores sent packets.
 func (s *Swift) OnSend(unit.Time, cc.Sent) {}
 
-// OnAck is algorithm 1's receipt of an ACK: below the target delay the window grows by
-// ai packets a round trip, else it falls by β times the excess' share of the delay.
+// OnAck applies algorithm 1's receipt of an ACK. Below the target delay the window grows by ai packets a round trip,
+// else it falls by β times the excess' share of the delay.
 func (s *Swift) OnAck(now unit.Time, a *cc.Ack) {
 	s.timeouts = 0
 	if a.RTT.Sample <= 0 {
@@ -191,29 +187,28 @@ func (s *Swift) OnAck(now unit.Time, a *cc.Ack) {
 	case s.canDecrease(now):
 		s.window *= max(1-s.config.Beta*(delay-target)/delay, 1-s.config.MaxDecrease)
 	}
-	s.bound(now, before)
+	s.clampWindow(now, before)
 }
 
-// canDecrease allows one decrease a round trip.
-func (s *Swift) canDecrease(now unit.Time) bool { return !s.ever || now-s.decreased >= s.rtt }
+// canDecrease reports whether a round trip has passed since the last decrease.
+func (s *Swift) canDecrease(now unit.Time) bool { return !s.hasDecreased || now-s.decreasedAt >= s.rtt }
 
-// bound is the end of algorithm 1: it clamps the window and notes the time of a
-// decrease, which is when the window is smaller than before. With "not larger", as
-// ports of the algorithm have it too, each ACK that leaves the window alone would put the
-// next decrease off by a round trip, and a congested flow whose ACKs keep coming would
-// never decrease again.
-func (s *Swift) bound(now unit.Time, before float64) {
+// clampWindow is the end of algorithm 1. It limits the window and records the time of a decrease, which means that
+// the window is smaller than before. Some ports of the algorithm use "not larger". Then each ACK that leaves the
+// window unchanged would delay the next decrease by a round trip, and a congested flow with a steady stream of ACKs
+// would never decrease again.
+func (s *Swift) clampWindow(now unit.Time, before float64) {
 	s.window = min(max(s.window, s.config.MinWindow), s.config.MaxWindow)
 	if s.window < before {
-		s.decreased, s.ever = now, true
+		s.decreasedAt, s.hasDecreased = now, true
 	}
 }
 
-// OnNotice does nothing.
+// OnNotice ignores notices.
 func (s *Swift) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss is algorithm 1's fast recovery and retransmission timeout: a decrease by
-// max_mdf, once a round trip; ResetThreshold timeouts in a row leave the least window.
+// OnLoss applies algorithm 1's fast recovery and retransmission timeout: a decrease by max_mdf, once a round trip.
+// After ResetThreshold timeouts in a row the window is the min window.
 func (s *Swift) OnLoss(now unit.Time, l cc.Loss) {
 	before := s.window
 	switch l.Kind {
@@ -222,7 +217,7 @@ func (s *Swift) OnLoss(now unit.Time, l cc.Loss) {
 	case cc.RetransmissionTimeout:
 		if s.timeouts++; s.timeouts >= s.config.ResetThreshold {
 			s.window = s.config.MinWindow
-			s.bound(now, before)
+			s.clampWindow(now, before)
 			return
 		}
 	default:
@@ -231,14 +226,14 @@ func (s *Swift) OnLoss(now unit.Time, l cc.Loss) {
 	if s.canDecrease(now) {
 		s.window *= 1 - s.config.MaxDecrease
 	}
-	s.bound(now, before)
+	s.clampWindow(now, before)
 }
 
 // OnTimer is never called.
 func (s *Swift) OnTimer(unit.Time) {}
 
-// Decision is the window; below one packet it is one packet and a pacing delay of
-// rtt/cwnd a packet, in form of a rate.
+// Decision returns the window. Below one packet it is one packet with a pacing delay of rtt/cwnd a packet, expressed
+// as a rate.
 func (s *Swift) Decision() cc.Decision {
 	d := cc.Decision{Window: unit.Bytes(max(s.window, 1) * s.mss), NextTimer: unit.Never}
 	if s.window < 1 && s.rtt > 0 {

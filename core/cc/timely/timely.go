@@ -1,15 +1,14 @@
-// Package timely is TIMELY (Mittal et al., TIMELY: RTT-based Congestion Control for the
-// Datacenter, SIGCOMM'15): a rate that follows the gradient of the round-trip time.
+// Package timely is TIMELY (Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM'15): a
+// rate that follows the gradient of the round-trip time.
 //
-// Preset paper is algorithm 1, once a completion event, which is a segment of 16 to 64 KB
-// acknowledged. Preset patched is what Zhu et al. (ECN or Delay: Lessons Learnt from
-// Analysis of DCQCN and TIMELY, CoNEXT'16) mend in it, for algorithm 1 can settle at any
-// share of a link. Preset hpcc is the HPCC simulator's (rdma-hw.cc: UpdateRateTimely): once a
-// round trip, hyperactive also below Tlow, and with a counter of increases of any kind.
+// Preset paper is algorithm 1, once a completion event, which acknowledges a segment of 16 to 64 KB. Preset patched
+// is the repair by Zhu et al. (ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY, CoNEXT'16), since
+// algorithm 1 can settle at any share of a link. Preset hpcc is the HPCC simulator's (rdma-hw.cc: UpdateRateTimely):
+// once a round trip, hyperactive also below Tlow, and with a counter of all increases.
 //
-// The paper sends a segment as a burst and delays the next one; here the transport paces
-// its packets. The RTT is the transport's, of the packet that completes the event: the
-// time of the segment's own serialisation, which §4.1 subtracts, is not in it.
+// The paper sends a segment as a burst and delays the next one; here the transport paces its packets. The RTT is the
+// transport's, of the packet that completes the event. It excludes the segment's own serialisation time, which
+// TIMELY §4.1 subtracts.
 package timely
 
 import (
@@ -20,7 +19,7 @@ import (
 	"weir/core/unit"
 )
 
-// Presets, and the word that leaves a parameter to them.
+// Presets, and the word that selects a preset's value.
 const (
 	Paper   = "paper"
 	Patched = "patched"
@@ -28,35 +27,35 @@ const (
 	preset  = "preset"
 )
 
-// Events after which the rate is computed.
+// Events after which the rate is updated.
 const (
-	EachSegment = "segment" // Config.Segment bytes are acknowledged; shorter messages count together
+	EachSegment = "segment" // after Config.Segment bytes are acknowledged; shorter messages count together
 	EachACK     = "ack"
-	EachRTT     = "rtt" // what was sent after the last event is acknowledged
+	EachRTT     = "rtt" // after the data sent since the last event is acknowledged
 )
 
-// config are the parameters.
+// Config holds the parameters.
 type Config struct {
 	Law       string    // Paper, Patched, HPCC: how an event changes the rate
 	Update    string    // EachSegment, EachACK, EachRTT
 	Alpha     float64   // weight of a new difference of RTTs
 	Beta      float64   // multiplicative decrement
-	TLow      unit.Time // below it the rate rises whatever the gradient
-	THigh     unit.Time // above it the rate falls whatever the gradient
-	MinRTT    unit.Time // what the gradient is divided by
+	TLow      unit.Time // below it the rate rises with any gradient
+	THigh     unit.Time // above it the rate falls with any gradient
+	MinRTT    unit.Time // divisor of the gradient
 	Delta     unit.Rate // δ, additive increment
-	HAI       int       // δ is multiplied by so much in hyperactive increase: N
-	HAIAfter  int       // which begins after so many events
+	HAI       int       // N, multiplier of δ in hyperactive increase
+	HAIAfter  int       // events before hyperactive increase
 	Segment   unit.Bytes
 	MinRate   unit.Rate
 	StartRate unit.Rate // 0: the line rate
-	// MaxDecrease is the most of the rate that one event takes. Algorithm 1 has no bound: a
-	// gradient of 1/β, two flows that start at line rate within an RTT, takes all.
+	// MaxDecrease is the max share of the rate that one event takes. Algorithm 1 has no such limit: a gradient of 1/β,
+	// from two flows that start at line rate within an RTT, takes all.
 	MaxDecrease float64
 }
 
-// PresetConfig returns a preset's parameters for a line rate. Those of paper are as Zhu
-// et al. (CoNEXT'16) and the HPCC simulator quote them; MinRate is ours.
+// PresetConfig returns a preset's parameters for a line rate. Those of paper are as quoted by Zhu et al. (CoNEXT'16)
+// and the HPCC simulator; MinRate is Weir's choice.
 func PresetConfig(name string, line unit.Rate) Config {
 	c := Config{Law: name, Update: EachSegment, Alpha: 0.875, Beta: 0.8, TLow: 50 * unit.Microsecond,
 		THigh:  500 * unit.Microsecond,
@@ -71,11 +70,11 @@ func PresetConfig(name string, line unit.Rate) Config {
 	return c
 }
 
-// Options are what an experiment says: a preset, and what takes the place of its values.
+// Options are the parameters in an experiment: a preset, and values that replace the preset's.
 type Options struct {
 	Preset              string // Paper, Patched, HPCC
 	Update              string
-	Segment             unit.Bytes // 0, as of Beta, Delta and MinRate: of the preset
+	Segment             unit.Bytes // 0, as with Beta, Delta and MinRate: the preset's value
 	Alpha, Beta         float64
 	MaxDecrease         float64
 	TLow, THigh, MinRTT unit.Time
@@ -132,7 +131,7 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// config is the preset with what is given in its place, for a line rate.
+// config returns the preset's configuration for a line rate, with the given values in place of the preset's.
 func (o *Options) config(line unit.Rate) Config {
 	c := PresetConfig(o.Preset, line)
 	c.Alpha, c.TLow, c.THigh, c.MinRTT = o.Alpha, o.TLow, o.THigh, o.MinRTT
@@ -163,9 +162,9 @@ var (
 		Condition: "t_high is not below a path's round trip with a full queue at one of its ports"}
 )
 
-// slowest returns the path on which a packet and its acknowledgement take longest with the longest of its full queues,
-// and that time; 0 if a queue of some path has no limit.
-func slowest(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
+// findSlowestPath returns the path with the longest time of a packet and its acknowledgement behind the longest of
+// the path's full queues, and that time. It returns 0 if a queue of some path has no limit.
+func findSlowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 	for i := range paths {
 		p := &paths[i]
 		if p.Wait == 0 {
@@ -178,13 +177,13 @@ func slowest(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 	return path, longest
 }
 
-// Check warns of thresholds that a path passes without any queue, and of rates that senders do not have.
+// Check warns of thresholds outside the round trips of the paths, and of rates that exceed the senders' links.
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
 		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues (%s): the rate always "+
 			"falls there", p.BaseRTT, p.Name))
 	}
-	if p, longest := slowest(s.Paths); longest > 0 && o.THigh >= longest {
+	if p, longest := findSlowestPath(s.Paths); longest > 0 && o.THigh >= longest {
 		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the longest round trip of a path (%s), "+
 			"with a full queue at one port, is %v; losses, which the law does not react to, come before", p.Name,
 			longest.Rough()).At(p.Narrow.Port, 0))
@@ -197,17 +196,17 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return append(all, s.TooFast("start_rate", o.StartRate)...)
 }
 
-// Scheme is what an experiment names: cc: timely.
+// Scheme returns the scheme of cc: timely.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
 			Source: "TIMELY (Mittal et al., SIGCOMM 2015)", Warnings: []scheme.WarningKind{warnTHighLow, warnTHighWait}},
 		Signals: cc.ByDelay, KeepsOnSend: true,
 		OwnRecovery: true,
-	}, build)
+	}, buildController)
 }
 
-func build(f cc.Flow, o Options) (cc.Controller, error) {
+func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.Override(f)
 	t, err := New(f, o.config(f.LineRate))
 	if err != nil {
@@ -222,20 +221,20 @@ func build(f cc.Flow, o Options) (cc.Controller, error) {
 
 // Timely is the controller of one flow.
 type Timely struct {
-	config Config
-	line   float64
-	free   unit.Bytes
+	config     Config
+	lineRate   float64
+	freeWindow unit.Bytes
 
-	rate      float64    // bit/s
-	previous  unit.Time  // prev_rtt; 0: there is none
-	diff      float64    // rtt_diff [ps]
-	rises     int        // events in a row with a negative gradient; HPCC: increases in a row
-	completed unit.Bytes // of the segment
-	next      int64      // EachRTT: an event is due when more than this is acknowledged
+	rate        float64    // bit/s
+	previousRTT unit.Time  // prev_rtt; 0: no sample yet
+	rttDiff     float64    // rtt_diff [ps]
+	rises       int        // events in a row with a negative gradient; HPCC: increases in a row
+	completed   unit.Bytes // of the segment
+	next        int64      // EachRTT: an event is due when more than this is acknowledged
 }
 
-// New makes the controller of a flow, of a configuration that Options allow. The
-// flow's LineRate must be known, and not be below MinRate and StartRate.
+// New returns the controller of a flow with a configuration that Options allow. It fails if f.LineRate is not known,
+// or below MinRate or StartRate.
 func New(f cc.Flow, c Config) (*Timely, error) {
 	if c.StartRate == 0 {
 		c.StartRate = f.LineRate
@@ -248,14 +247,13 @@ func New(f cc.Flow, c Config) (*Timely, error) {
 	case c.StartRate > f.LineRate:
 		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
 	}
-	return &Timely{config: c, line: float64(f.LineRate), free: f.FreeWindow(), rate: float64(c.StartRate)}, nil
+	return &Timely{config: c, lineRate: float64(f.LineRate), freeWindow: f.FreeWindow(), rate: float64(c.StartRate)}, nil
 }
 
-// OnSend does nothing.
+// OnSend ignores sent packets.
 func (t *Timely) OnSend(unit.Time, cc.Sent) {}
 
-// OnAck computes the rate if it completes an event and has an RTT; without one the
-// event waits for the next ACK.
+// OnAck updates the rate if it completes an event and has an RTT. Without an RTT the event waits for the next ACK.
 func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
 	t.completed += a.Bytes
 	if a.RTT.Sample <= 0 {
@@ -272,23 +270,22 @@ func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
 		}
 	}
 	t.completed = 0
-	t.update(a.RTT.Sample)
+	t.updateRate(a.RTT.Sample)
 	t.next = a.Next
 }
 
-// update is a completion event (algorithm 1). The first one has no RTT before it to
-// compare with.
-func (t *Timely) update(rtt unit.Time) {
+// updateRate processes a completion event (TIMELY algorithm 1). The first event only stores its RTT.
+func (t *Timely) updateRate(rtt unit.Time) {
 	c := &t.config
-	if t.previous == 0 {
-		t.previous = rtt
+	if t.previousRTT == 0 {
+		t.previousRTT = rtt
 		return
 	}
-	t.diff = float64((1-c.Alpha)*t.diff) + float64(c.Alpha*float64(rtt-t.previous))
-	t.previous = rtt
-	gradient := t.diff / float64(c.MinRTT) // normalized_gradient
+	t.rttDiff = float64((1-c.Alpha)*t.rttDiff) + float64(c.Alpha*float64(rtt-t.previousRTT))
+	t.previousRTT = rtt
+	gradient := t.rttDiff / float64(c.MinRTT) // normalized_gradient
 	if c.Law == HPCC {
-		t.simulator(rtt, gradient)
+		t.updateLikeSimulator(rtt, gradient)
 		return
 	}
 	if gradient < 0 {
@@ -299,25 +296,25 @@ func (t *Timely) update(rtt unit.Time) {
 	delta := float64(c.Delta)
 	switch {
 	case rtt < c.TLow:
-		t.set(t.rate + delta)
+		t.setRate(t.rate + delta)
 	case rtt > c.THigh:
-		t.set(t.rate * (1 - float64(c.Beta*(1-float64(c.THigh)/float64(rtt)))))
+		t.setRate(t.rate * (1 - float64(c.Beta*(1-float64(c.THigh)/float64(rtt)))))
 	case c.Law == Patched: // patched TIMELY, with Tlow as RTT_ref
-		w := weight(gradient)
+		w := patchedWeight(gradient)
 		excess := float64(rtt-c.TLow) / float64(c.TLow)
-		t.set(float64(delta*(1-w)) + float64(t.rate*(1-float64(c.Beta*w*excess))))
+		t.setRate(float64(delta*(1-w)) + float64(t.rate*(1-float64(c.Beta*w*excess))))
 	case gradient <= 0:
 		if t.rises >= c.HAIAfter {
 			delta = float64(delta * float64(c.HAI))
 		}
-		t.set(t.rate + delta)
+		t.setRate(t.rate + delta)
 	default:
-		t.set(t.rate * (1 - float64(c.Beta*gradient)))
+		t.setRate(t.rate * (1 - float64(c.Beta*gradient)))
 	}
 }
 
-// simulator is rdma-hw.cc's UpdateRateTimely.
-func (t *Timely) simulator(rtt unit.Time, gradient float64) {
+// updateLikeSimulator is rdma-hw.cc's UpdateRateTimely.
+func (t *Timely) updateLikeSimulator(rtt unit.Time, gradient float64) {
 	c := &t.config
 	if rtt < c.TLow || rtt <= c.THigh && gradient <= 0 {
 		delta := float64(c.Delta)
@@ -325,7 +322,7 @@ func (t *Timely) simulator(rtt unit.Time, gradient float64) {
 			delta = float64(delta * float64(c.HAI))
 		}
 		t.rises++
-		t.set(t.rate + delta)
+		t.setRate(t.rate + delta)
 		return
 	}
 	factor := 1 - float64(c.Beta*gradient)
@@ -333,28 +330,28 @@ func (t *Timely) simulator(rtt unit.Time, gradient float64) {
 		factor = 1 - float64(c.Beta*(1-float64(c.THigh)/float64(rtt)))
 	}
 	t.rises = 0
-	t.set(t.rate * factor)
+	t.setRate(t.rate * factor)
 }
 
-// weight is w(g) of patched TIMELY: 0 up to a gradient of −1/4, 1 from 1/4 on.
-func weight(gradient float64) float64 { return min(max(float64(2*gradient)+0.5, 0), 1) }
+// patchedWeight is w(g) of patched TIMELY: 0 up to a gradient of −1/4, 1 from 1/4 on.
+func patchedWeight(gradient float64) float64 { return min(max(float64(2*gradient)+0.5, 0), 1) }
 
-// set keeps the rate within its bounds; a gradient above 1/β would make it negative.
-func (t *Timely) set(rate float64) {
+// setRate sets the rate within its bounds. A gradient above 1/β would make it negative.
+func (t *Timely) setRate(rate float64) {
 	rate = max(rate, t.rate*(1-t.config.MaxDecrease))
-	t.rate = min(max(rate, float64(t.config.MinRate)), t.line)
+	t.rate = min(max(rate, float64(t.config.MinRate)), t.lineRate)
 }
 
-// OnNotice does nothing.
+// OnNotice ignores notices.
 func (t *Timely) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss does nothing: the paper's network loses nothing.
+// OnLoss ignores losses, which the paper's network does not have.
 func (t *Timely) OnLoss(unit.Time, cc.Loss) {}
 
 // OnTimer is never called.
 func (t *Timely) OnTimer(unit.Time) {}
 
-// Decision is the rate.
+// Decision returns the rate.
 func (t *Timely) Decision() cc.Decision {
-	return cc.Decision{Window: t.free, Rate: unit.Rate(t.rate), NextTimer: unit.Never}
+	return cc.Decision{Window: t.freeWindow, Rate: unit.Rate(t.rate), NextTimer: unit.Never}
 }

@@ -1,7 +1,6 @@
-// Package classify gives packets a priority class by their DSCP, and with it a queue of
-// their egress port and the class that PFC pauses. Class 0 is the first in strict
-// priority. What a host's NIC calls a class travels as class selector, the upper three
-// bits of the DSCP (RFC 2474 §4.2.2), unless the traffic has a DSCP of its own.
+// Package classify sets a packet's priority class by its DSCP: a queue of its egress port and the class that PFC
+// pauses. Class 0 is the first in strict priority. The class of a host's NIC travels as class selector, the upper
+// three bits of the DSCP (RFC 2474 §4.2.2), unless the traffic has a DSCP of its own.
 package classify
 
 import (
@@ -14,7 +13,7 @@ import (
 	"weir/core/scheme"
 )
 
-// config says which DSCP has which class.
+// config maps DSCPs to classes.
 type config struct {
 	DSCP   []scheme.Pair[int, int] // class by DSCP
 	Others string                  // class of the others: selector, the upper three bits, or a number
@@ -22,14 +21,16 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.DSCP, dscp, scheme.Ints, "dscp", "class, 0 to 7, by DSCP, 0 to 63", "ours: none").Min("0").Max("7")
+	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class, 0 to 7, by DSCP, 0 to 63",
+		"ours: none").Min("0").Max("7")
 	p.Text(&c.Others, "others", selector, "class of the DSCPs not named: the upper three bits of it, or this one",
 		"RFC 2474 §4.2.2: what NICs do that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
 }
 
 const selector = "selector"
 
-func dscp(s string) (int, error) {
+// parseDSCP parses a DSCP, 0 … 63.
+func parseDSCP(s string) (int, error) {
 	d, err := strconv.Atoi(s)
 	if err != nil || d < 0 || d > 63 {
 		return 0, fmt.Errorf("%q is not a DSCP; 0 … 63 are possible", s)
@@ -37,16 +38,16 @@ func dscp(s string) (int, error) {
 	return d, nil
 }
 
-// program knows the class of every DSCP.
+// program holds the class of every DSCP.
 type program struct{ class [64]uint8 }
 
-// Scheme is what an experiment names: switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
+// Scheme returns the scheme of switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP",
 		Source: "RFC 2474"}, newProgram)
 }
 
-// newProgram returns the program of a switch, whose ports must have queues for the classes.
+// newProgram returns the program. It fails if ports have no queue for a class.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	x := &program{}
 	for d := range x.class {
@@ -65,10 +66,10 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	return x, nil
 }
 
-// Name is "classify".
+// Name returns "classify".
 func (c *program) Name() string { return "classify" }
 
-// Ingress gives the packet its class.
+// Ingress sets the packet's class.
 func (c *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = c.class[p.TOS>>2]
 	return dataplane.Accept

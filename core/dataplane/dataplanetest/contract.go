@@ -11,13 +11,13 @@ import (
 	"weir/core/unit"
 )
 
-// T is what Contract needs of a test: *testing.T, or a counter of errors.
+// T is the part of a test that Contract uses: *testing.T, or a counter of errors.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// gigabit sends a frame of 125 bytes in 1 µs.
+// gigabit is a rate at which a frame of 125 bytes takes 1 µs.
 var gigabit = unit.LinkRate{Bits: unit.Gbps}
 
 const (
@@ -25,7 +25,7 @@ const (
 	pay = 125 - 42 // payload of a frame of 125 bytes
 )
 
-// String is a line a departure.
+// String returns a line for each departure, then the drops.
 func (t Transcript) String() string {
 	var b strings.Builder
 	for _, d := range t.Departures {
@@ -60,15 +60,14 @@ type Script struct {
 	Want    string
 }
 
-// with adds forwarding, the given programs, and a bookkeeper that watches the
-// order of hooks.
-func with(s Setup, programs ...dataplane.Program) Setup {
+// withBookkeeper returns s with forwarding, the given programs, and a bookkeeper that checks the order of hooks.
+func withBookkeeper(s Setup, programs ...dataplane.Program) Setup {
 	s.Programs = append(append([]dataplane.Program{forward.New(s.Site())}, programs...), &bookkeeper{})
 	return s
 }
 
-// burst is n packets for port 1 at one time.
-func burst(n int, at unit.Time) []Arrival {
+// newBurst returns n packets for port 1 at one time.
+func newBurst(n int, at unit.Time) []Arrival {
 	var a []Arrival
 	for i := range n {
 		a = append(a, Arrival{At: at, Dst: 2, Seq: int64(i), Payload: pay})
@@ -76,8 +75,8 @@ func burst(n int, at unit.Time) []Arrival {
 	return a
 }
 
-// Contract runs every script on the driver, with packets as fields and as bytes,
-// and reports what differs. It also checks the bookkeeping of hooks.
+// Contract runs every script on the driver, with packets as fields and as bytes, and reports differences. It also
+// checks the bookkeeping of hooks.
 func Contract(t T, d ScriptRunner) {
 	t.Helper()
 	for _, s := range Scripts() {
@@ -89,100 +88,101 @@ func Contract(t T, d ScriptRunner) {
 				t.Errorf("%s (bytes: %v): got\n%swant\n%s", s.Name, wire, got, s.Want)
 			}
 			k := setup.Programs[len(setup.Programs)-1].(*bookkeeper)
-			if len(k.booked) != 0 && k.wrong == "" {
-				k.wrong = fmt.Sprintf("%d packets were booked and neither left nor were dropped", len(k.booked))
+			if len(k.booked) != 0 && k.violation == "" {
+				k.violation = fmt.Sprintf("%d packets were booked and neither left nor were dropped", len(k.booked))
 			}
-			if (k.packets != 0 || k.bytes != 0) && k.wrong == "" {
-				k.wrong = fmt.Sprintf("%d packets, %d bytes, were booked and not unbooked", k.packets, k.bytes)
+			if (k.packets != 0 || k.bytes != 0) && k.violation == "" {
+				k.violation = fmt.Sprintf("%d packets, %d bytes, were booked and not unbooked", k.packets, k.bytes)
 			}
-			if k.wrong != "" {
-				t.Errorf("%s (bytes: %v): %s", s.Name, wire, k.wrong)
+			if k.violation != "" {
+				t.Errorf("%s (bytes: %v): %s", s.Name, wire, k.violation)
 			}
 		}
 	}
 }
 
-// bookkeeper checks the contract of hooks: what is booked leaves by release or is
-// dropped once; nothing leaves that was not booked; times do not run back; link
-// control frames are seen by no hook.
+// bookkeeper checks the contract of hooks. A booked packet is released or dropped exactly once, and no other packet
+// is. Times do not run back. Hooks do not see link control frames.
 type bookkeeper struct {
-	booked  map[*packet.Packet]bool // that are to be released or dropped
-	packets int                     // booked and not unbooked, and their bytes: exactly what waits
-	bytes   int64
-	last    unit.Time
-	wrong   string
+	booked    map[*packet.Packet]bool // packets to be released or dropped
+	packets   int                     // booked and not unbooked packets, and their bytes: exactly the waiting ones
+	bytes     int64
+	last      unit.Time
+	violation string
 }
 
 func (k *bookkeeper) Name() string { return "bookkeeper" }
 
-func (k *bookkeeper) observe(env *dataplane.Env, p *packet.Packet, what string) {
+// checkStep checks the time and the kind of packet at a hook. what names the hook.
+func (k *bookkeeper) checkStep(env *dataplane.Env, p *packet.Packet, what string) {
 	if env.Now() < k.last {
-		k.wrong = fmt.Sprintf("%s at %v, after %v", what, env.Now(), k.last)
+		k.violation = fmt.Sprintf("%s at %v, after %v", what, env.Now(), k.last)
 	}
 	if isPFC(p.Kind) == 1 {
-		k.wrong = what + " sees a link control frame"
+		k.violation = what + " sees a link control frame"
 	}
 	k.last = env.Now()
 }
 
 func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	k.observe(env, p, "ingress")
+	k.checkStep(env, p, "ingress")
 	return dataplane.Accept
 }
 
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
-	k.observe(env, p, "book")
+	k.checkStep(env, p, "book")
 	if k.booked == nil {
 		k.booked = map[*packet.Packet]bool{}
 	}
-	k.booked[p] = true // also once more: its payload was cut off, and it waits elsewhere
+	k.booked[p] = true // also again after its payload was cut off, if it waits elsewhere
 	k.packets++
 	k.bytes += int64(p.Size)
-	k.waits(env, "booked")
+	k.compareWaiting(env, "booked")
 	total := 0
 	for i := range env.Ports() {
 		total += int(env.Port(packet.PortID(i)).Packets())
 	}
-	if len(k.booked) < total { // more: what was evicted by this step's hooks is told when the step ends
-		k.wrong = fmt.Sprintf("%d packets are booked, %d wait", len(k.booked), total)
+	if len(k.booked) < total { // more: packets evicted by this step's hooks are reported at its end
+		k.violation = fmt.Sprintf("%d packets are booked, %d wait", len(k.booked), total)
 	}
 }
 
-// waits compares what is booked with what waits.
-func (k *bookkeeper) waits(env *dataplane.Env, what string) {
+// compareWaiting compares the booked packets with the waiting ones.
+func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 	packets, bytes := 0, int64(0)
 	for i := range env.Ports() {
 		packets += int(env.Port(packet.PortID(i)).Packets())
 		bytes += int64(env.Port(packet.PortID(i)).Bytes())
 	}
 	if packets != k.packets || bytes != k.bytes || bytes != int64(env.Buffered()) {
-		k.wrong = fmt.Sprintf("when a packet is %s %d packets, %d bytes, wait, %d and %d are booked", what, packets, bytes,
+		k.violation = fmt.Sprintf("when a packet is %s %d packets, %d bytes, wait, %d and %d are booked", what, packets,
+			bytes,
 			k.packets, k.bytes)
 	}
 }
 
 func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet) {
-	k.observe(env, p, "unbook")
+	k.checkStep(env, p, "unbook")
 	k.packets--
 	k.bytes -= int64(p.Size)
-	k.waits(env, "unbooked")
+	k.compareWaiting(env, "unbooked")
 }
 
 func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	k.observe(env, p, "release")
+	k.checkStep(env, p, "release")
 	if !k.booked[p] {
-		k.wrong = "a packet leaves that was never booked"
+		k.violation = "a packet leaves that was never booked"
 	}
 	delete(k.booked, p)
 	return dataplane.Accept
 }
 
 func (k *bookkeeper) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
-	k.observe(env, p, "drop")
+	k.checkStep(env, p, "drop")
 	delete(k.booked, p)
 }
 
-// classifier puts odd packets into class 1.
+// classifier sets class 1 for odd packets.
 type classifier struct{}
 
 func (*classifier) Name() string { return "classifier" }
@@ -191,7 +191,7 @@ func (*classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// pauser pauses class 3 of the neighbour by which packet 77 came.
+// pauser pauses class 3 of the neighbour that sent packet 77.
 type pauser struct{}
 
 func (*pauser) Name() string { return "pauser" }
@@ -202,7 +202,7 @@ func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// renewer pauses its neighbour when a packet comes, and once more 3 µs later.
+// renewer pauses its neighbour when a packet arrives, and once more 3 µs later.
 type renewer struct{}
 
 func (*renewer) Name() string { return "renewer" }
@@ -218,8 +218,7 @@ func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 	return unit.Never
 }
 
-// asker answers packet 10 by a trimmed clone 11 to port 0, and by 12, which goes
-// through the ingress again.
+// asker answers packet 10 with a trimmed clone 11 to port 0, and with 12, which goes through the ingress again.
 type asker struct{}
 
 func (*asker) Name() string { return "asker" }
@@ -237,7 +236,7 @@ func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// recirculator sends every packet once more through the ingress.
+// recirculator sends every packet through the ingress a second time.
 type recirculator struct{}
 
 func (*recirculator) Name() string { return "recirculator" }
@@ -249,7 +248,7 @@ func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Ver
 	return dataplane.Accept
 }
 
-// trimmer trims what does not fit into queue 1.
+// trimmer trims packets that do not fit into queue 1.
 type trimmer struct{}
 
 func (*trimmer) Name() string { return "trimmer" }
@@ -265,7 +264,7 @@ func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// tailTrimmer trims the packet queued last when queue 1 is full.
+// tailTrimmer trims the last packet of queue 1 when the queue is full.
 type tailTrimmer struct{ trimmer }
 
 func (*tailTrimmer) Name() string { return "tail trimmer" }
@@ -277,7 +276,7 @@ func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// evicter evicts when packet 3 is about to enter.
+// evicter evicts a packet when packet 3 is about to enter.
 type evicter struct{}
 
 func (*evicter) Name() string { return "evicter" }
@@ -304,7 +303,7 @@ func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 	return unit.Time(k.n) * 3 * us
 }
 
-// releaser drops odd packets when they leave.
+// releaser drops odd packets when they leave their queue.
 type releaser struct{}
 
 func (*releaser) Name() string { return "releaser" }

@@ -60,8 +60,8 @@ func around(w wrapped) mutation {
 func mutants() map[string]mutation {
 	var held *packet.Packet
 	return map[string]mutation{
-		"asks a busy port":          {early: true},
-		"is deaf after Dequeue":     {deaf: true},
+		"asks a busy port":          {pollsBusyPorts: true},
+		"is deaf after Dequeue":     {ignoresWoken: true},
 		"has no timers":             {noTimers: true},
 		"ignores when to come back": {ignoresAgain: true},
 		"swallows every third packet": around(wrapped{receive: func(n node, now unit.Time, in packet.PortID,
@@ -129,7 +129,7 @@ func TestMutants(t *testing.T) {
 						tr = Transcript{Live: -1}
 					}
 				}()
-				return direct(s, script, mutants()[name])
+				return runDirect(s, script, mutants()[name])
 			})
 			if c.n == 0 {
 				t.Errorf("the driver that %s passes the contract", name)

@@ -10,31 +10,30 @@ import (
 	"weir/core/unit"
 )
 
-// Setup is the switch of a script. Port i leads to the address 10.0.0.(i+1), which
-// is packet.Addr i+1.
+// Setup describes the switch of a script. Port i leads to the address 10.0.0.(i+1), which is packet.Addr i+1.
 type Setup struct {
 	Ports         []Port
 	Programs      []dataplane.Program
 	Recirculation dataplane.Recirculation
 	TrimClass     uint8
-	Wire          bool // packets come in as bytes
-	// Fuse is that of the switch (dataplane.Config).
+	Wire          bool // packets arrive as bytes
+	// Fuse is dataplane.Config.Fuse.
 	Fuse func(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe
 
-	made []*tm.Port // that programs know of; nil: none do
+	madePorts []*tm.Port // ports that programs already know; nil: not made yet
 }
 
 // Port is one port of the switch.
 type Port struct {
 	Rate      unit.LinkRate
-	Delay     unit.Time // that programs know of; nothing is late by it
+	Delay     unit.Time // for programs; the driver adds no delay
 	Queues    int       // at least 1
 	Each      tm.Limit
 	Total     tm.Limit
 	Scheduler tm.Scheduler // nil: FIFO for one queue, strict priority for several
 }
 
-// Arrival is a packet whose last bit comes in at a time.
+// Arrival is a packet that arrives completely at a time.
 type Arrival struct {
 	At       unit.Time
 	Port     packet.PortID
@@ -46,11 +45,11 @@ type Arrival struct {
 	Class    uint8 // of Pause and Resume
 	TOS      uint8
 	Flow     uint16 // added to the source port
-	// Shape, if given, changes the packet before it comes in.
+	// Shape, if given, changes the packet before it arrives.
 	Shape func(p *packet.Packet)
 }
 
-// Departure is a packet whose last bit has gone out at a time.
+// Departure is a packet that has departed completely at a time.
 type Departure struct {
 	At       unit.Time
 	Port     packet.PortID
@@ -61,23 +60,23 @@ type Departure struct {
 	Flags    uint8
 	Class    uint8 // of Pause and Resume
 	TOS      uint8
-	// Extensions are those of the packet, as it keeps them.
+	// Extensions are the packet's extensions in its internal form.
 	Extensions string
 }
 
-// Transcript is what a script gave.
+// Transcript is the result of a script.
 type Transcript struct {
 	Departures []Departure // in the order of time, then port
 	Drops      [dataplane.Reasons]uint64
-	Live       int // packets that are still somewhere at the end: must be 0
+	Live       int // packets that still exist at the end: must be 0
 	PortDrops  [][dataplane.Reasons]uint64
 	Pauses     []tm.Pauses // by port, at the end
-	Bytes      []uint64    // by port, that left
+	Bytes      []uint64    // by port, bytes that departed
 	Passed     int         // packets that needed no queue
 	Events     uint64      // of a fabric
 }
 
-// End notes what the switch has counted.
+// End adds the switch's counters at the end.
 func (t *Transcript) End(now unit.Time, sw *dataplane.Switch, s *Setup, pool *packet.Pool) {
 	t.Drops, t.Live = sw.Drops(), pool.Live()
 	for i := range s.Ports {
@@ -87,11 +86,11 @@ func (t *Transcript) End(now unit.Time, sw *dataplane.Switch, s *Setup, pool *pa
 	}
 }
 
-// A ScriptRunner runs a script: it makes the switch, lets everything arrive in
-// the given order of time, and goes on until nothing happens any more.
+// A Driver runs a script: it creates the switch, lets the packets arrive in the order of time, and continues until no
+// event is left.
 type ScriptRunner func(s Setup, script []Arrival) Transcript
 
-// Book has the addresses of a script: one a port, and one that no port leads to.
+// Book returns the addresses of a script: one per port, and one that no port leads to.
 func (s *Setup) Book() *packet.Book {
 	b := packet.NewBook()
 	for i := range len(s.Ports) + 1 {
@@ -100,7 +99,7 @@ func (s *Setup) Book() *packet.Book {
 	return b
 }
 
-// Site is where a script's programs are.
+// Site returns the site for a script's programs.
 func (s *Setup) Site() *dataplane.Site {
 	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.Book(), Lines: make([]dataplane.Line, len(s.Ports)),
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
@@ -119,16 +118,16 @@ func (s *Setup) Site() *dataplane.Site {
 	return site
 }
 
-// Ready is the site with the ports that the switch will have, for programs that look at their schedulers.
+// Ready returns the site with the ports of the future switch, for programs that use their schedulers.
 func (s *Setup) Ready() *dataplane.Site {
 	site := s.Site()
-	s.made = s.ports()
-	site.At = s.made
+	s.madePorts = s.newPorts()
+	site.At = s.madePorts
 	return site
 }
 
-// ports makes the ports of a script.
-func (s *Setup) ports() (ports []*tm.Port) {
+// newPorts creates the ports of a script.
+func (s *Setup) newPorts() (ports []*tm.Port) {
 	for _, p := range s.Ports {
 		scheduler := p.Scheduler
 		if scheduler == nil {
@@ -144,11 +143,11 @@ func (s *Setup) ports() (ports []*tm.Port) {
 	return ports
 }
 
-// Switch makes the switch of a script.
+// Switch creates the switch of a script.
 func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
-	ports := s.made
+	ports := s.madePorts
 	if ports == nil {
-		ports = s.ports()
+		ports = s.newPorts()
 	}
 	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: s.Programs, Fuse: s.Fuse,
 		Pool: pool, Book: s.Book(), Random: unit.NewRandom(1, "switch"), Recirculation: s.Recirculation,
@@ -159,7 +158,7 @@ func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
 	return sw
 }
 
-// Packet makes the packet of an arrival.
+// Packet creates the packet of an arrival.
 func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.Packet {
 	p := pool.Get()
 	p.Kind, p.Dst, p.Seq, p.Payload, p.HopLimit = a.Kind, a.Dst, a.Seq, a.Payload, a.HopLimit
@@ -188,12 +187,13 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 	return p
 }
 
-// Depart makes the departure of a packet.
+// Depart returns the departure of a packet.
 func Depart(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
 	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
 		p.Meta.Class * isPFC(p.Kind), p.TOS, string(p.AppendExtensions(nil, 0))}
 }
 
+// isPFC returns 1 for a Pause or Resume frame, else 0.
 func isPFC(k packet.Kind) uint8 {
 	if k == packet.Pause || k == packet.Resume {
 		return 1
@@ -201,7 +201,7 @@ func isPFC(k packet.Kind) uint8 {
 	return 0
 }
 
-// node is what a driver sees of a switch: fabric.Node.
+// node is a switch as drivers use it: fabric.Node.
 type node interface {
 	Receive(now unit.Time, in packet.PortID, p *packet.Packet)
 	Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time)
@@ -209,95 +209,95 @@ type node interface {
 	Wants() *packet.Wants
 }
 
-// Direct is the plainest driver: one switch, nothing else, by the letter of the
-// contract.
-func Direct(s Setup, script []Arrival) Transcript { return direct(s, script, mutation{}) }
+// Direct is the simplest driver: one switch alone, exactly by the contract.
+func Direct(s Setup, script []Arrival) Transcript { return runDirect(s, script, mutation{}) }
 
-// mutation is how a driver is broken on purpose.
+// mutation is a deliberate fault of a driver.
 type mutation struct {
-	node         func(node) node // around the switch
-	early        bool            // asks a busy port
-	deaf         bool            // does not drain Woken after Dequeue and Advance
-	noTimers     bool
-	ignoresAgain bool // does not come back when told to
+	node           func(node) node // wraps the switch
+	pollsBusyPorts bool            // asks a busy port
+	ignoresWoken   bool            // does not drain Woken after Dequeue and Advance
+	noTimers       bool
+	ignoresAgain   bool // does not return at the requested time
 }
 
-// driver drives one switch, without links: what departs is put down.
+// driver drives one switch without links; it records departures.
 type driver struct {
 	node
 	mutation
 	pool        packet.Pool
 	serialisers []unit.Serialiser
-	free        []unit.Time // when the port is free
-	passed      int         // packets that were handed through
-	ask         []unit.Time // when to ask it
+	freeAt      []unit.Time // by port, when it is free
+	passed      int         // packets that were cut through
+	askAt       []unit.Time // by port, when to ask it
 	departures  []Departure
 }
 
-// drain asks the ports that have something to send and are free.
-func (d *driver) drain(now unit.Time) {
+// drainWoken asks the ports that have data and are free.
+func (d *driver) drainWoken(now unit.Time) {
 	if out, p := d.Wants().TakeCutThrough(); p != nil {
 		d.passed++
-		d.send(now, out, p)
+		d.sendFrame(now, out, p)
 	}
 	for {
 		out, ok := d.Wants().Woken()
 		if !ok {
 			return
 		}
-		if d.free[out] <= now || d.early {
-			d.transmit(out, now)
+		if d.freeAt[out] <= now || d.pollsBusyPorts {
+			d.transmitFrame(out, now)
 		} else {
-			d.ask[out] = min(d.ask[out], d.free[out])
+			d.askAt[out] = min(d.askAt[out], d.freeAt[out])
 		}
 	}
 }
 
-// transmit has a port send a frame.
-func (d *driver) transmit(out packet.PortID, now unit.Time) {
-	d.ask[out] = unit.Never
+// transmitFrame lets a port send a frame.
+func (d *driver) transmitFrame(out packet.PortID, now unit.Time) {
+	d.askAt[out] = unit.Never
 	p, again := d.Dequeue(now, out)
 	if p != nil {
-		d.send(now, out, p)
-		again = max(again, d.free[out])
+		d.sendFrame(now, out, p)
+		again = max(again, d.freeAt[out])
 	} else if again != unit.Never {
 		again = max(again, now+1)
 	}
 	if again != unit.Never && !d.ignoresAgain {
-		d.ask[out] = min(d.ask[out], again)
+		d.askAt[out] = min(d.askAt[out], again)
 	}
-	if !d.deaf {
-		d.drain(now)
+	if !d.ignoresWoken {
+		d.drainWoken(now)
 	}
 }
 
-// send puts a frame onto the link.
-func (d *driver) send(now unit.Time, out packet.PortID, p *packet.Packet) {
-	d.free[out] = now + d.serialisers[out].Next(p.Size, d.free[out] == now)
-	d.departures = append(d.departures, Depart(d.free[out], out, p))
+// sendFrame puts a frame onto the link.
+func (d *driver) sendFrame(now unit.Time, out packet.PortID, p *packet.Packet) {
+	d.freeAt[out] = now + d.serialisers[out].Next(p.Size, d.freeAt[out] == now)
+	d.departures = append(d.departures, Depart(d.freeAt[out], out, p))
 	d.pool.Put(p)
 }
 
-// next says what comes next, in the order of the tie rule: a port, by its number; then the
-// arrival, len(d.ask); then a timer, one more. −1: nothing.
-func (d *driver) next(script []Arrival) (at unit.Time, what int) {
+// nextEvent returns the next event, in the order of the tie rule: a port, by its number; then the arrival,
+// len(d.askAt); then a timer, one more. −1: no event is left.
+func (d *driver) nextEvent(script []Arrival) (at unit.Time, what int) {
 	at, what = unit.Never, -1
-	for i := range d.ask {
-		if d.ask[i] < at {
-			at, what = d.ask[i], i
+	for i := range d.askAt {
+		if d.askAt[i] < at {
+			at, what = d.askAt[i], i
 		}
 	}
 	if len(script) > 0 && script[0].At < at {
-		at, what = script[0].At, len(d.ask)
+		at, what = script[0].At, len(d.askAt)
 	}
 	if next := d.Wants().Timer; !d.noTimers && next < at {
-		at, what = next, len(d.ask)+1
+		at, what = next, len(d.askAt)+1
 	}
 	return at, what
 }
 
-func direct(s Setup, script []Arrival, m mutation) Transcript {
-	d := &driver{mutation: m, free: make([]unit.Time, len(s.Ports)), ask: make([]unit.Time, len(s.Ports)),
+// runDirect is Direct with a mutation.
+func runDirect(s Setup, script []Arrival, m mutation) Transcript {
+	d := &driver{mutation: m, freeAt: make([]unit.Time, len(s.Ports)), askAt: make([]unit.Time, len(s.Ports)),
 		serialisers: make([]unit.Serialiser, len(s.Ports))}
 	sw := s.Switch(&d.pool)
 	if d.node = sw; m.node != nil {
@@ -305,40 +305,41 @@ func direct(s Setup, script []Arrival, m mutation) Transcript {
 	}
 	book := s.Book()
 	for i, p := range s.Ports {
-		d.ask[i] = unit.Never
+		d.askAt[i] = unit.Never
 		d.serialisers[i] = unit.NewSerialiser(p.Rate)
 	}
 	var free []*unit.Time
-	for i := range d.free {
-		free = append(free, &d.free[i])
+	for i := range d.freeAt {
+		free = append(free, &d.freeAt[i])
 	}
 	d.Wants().SetPortClocks(free)
-	d.drain(0)
+	d.drainWoken(0)
 	for steps := 0; steps < 100000; steps++ {
-		at, what := d.next(script)
+		at, what := d.nextEvent(script)
 		switch {
-		case what < 0, what > len(d.ask) && len(script) == 0 && sw.Idle(): // ticks that only repeat themselves
+		case what < 0, what > len(d.askAt) && len(script) == 0 && sw.Idle(): // ticks that only repeat themselves
 			sortDepartures(d.departures)
 			t := Transcript{Departures: d.departures, Passed: d.passed}
 			t.End(unit.Second, sw, &s, &d.pool)
 			return t
-		case what < len(d.ask):
-			d.transmit(packet.PortID(what), at)
-		case what == len(d.ask):
+		case what < len(d.askAt):
+			d.transmitFrame(packet.PortID(what), at)
+		case what == len(d.askAt):
 			a := script[0]
 			script = script[1:]
 			d.Receive(at, a.Port, s.Packet(&d.pool, book, a))
-			d.drain(at)
+			d.drainWoken(at)
 		default:
 			d.Advance(at)
-			if !d.deaf {
-				d.drain(at)
+			if !d.ignoresWoken {
+				d.drainWoken(at)
 			}
 		}
 	}
-	return Transcript{Departures: d.departures, Live: -1} // it goes on for ever
+	return Transcript{Departures: d.departures, Live: -1} // it does not end
 }
 
+// sortDepartures sorts by time, then port.
 func sortDepartures(d []Departure) {
 	for i := 1; i < len(d); i++ {
 		for k := i; k > 0 && (d[k].At < d[k-1].At || d[k].At == d[k-1].At && d[k].Port < d[k-1].Port); k-- {

@@ -13,27 +13,27 @@ import (
 	"weir/core/unit"
 )
 
-// drawn is a stream of random numbers that a test chooses: its next Float64 is Next.
+// drawn is a stream of random numbers that a test selects: its next Float64 is Next.
 type drawn struct{ Next float64 }
 
-// Uint64 makes it a source of unit.Random.
+// Uint64 makes Drawn a source of unit.Random.
 func (d *drawn) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
 
-// random is the stream.
+// random returns the stream.
 func (d *drawn) random() unit.Random { return unit.Random{Rand: rand.New(d)} }
 
-// Follow holds a scheme against a transcript of arrivals and decisions, which was worked out from its paper and
-// not from its code. A line is an arrival, which goes to the last port of the setup, and what becomes of it:
+// Follow compares a scheme with a transcript of arrivals and decisions that was worked out from the scheme's paper,
+// not from its code. A line is an arrival, for the last port of the setup, and its outcome:
 //
 //	3.5us 0 1000 0.25: pass …
 //
-// has 1000 bytes come in from the host at port 0 at 3.5 µs, and the number that is drawn for it be 0.25. Lines
-// that begin with # say what it is. build makes the programs that follow forwarding; state tells what the
-// transcript has behind "pass" or the reason of a drop. Packets that are dropped later than at their arrival
-// stand at the end, and so does the order in which the others leave.
+// means that 1000 bytes arrive from the host at port 0 at 3.5 µs, and that the random number for them is 0.25. Lines
+// that begin with # are comments. build creates the programs that follow forwarding. state returns the text behind
+// "pass" or the reason of a drop. Packets that are dropped after their arrival are listed at the end, and so is the
+// order in which the others depart.
 func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program, state func() string) {
 	t.Helper()
-	draws, script, comments, err := arrivals(text, len(s.Ports))
+	draws, script, comments, err := parseArrivals(text, len(s.Ports))
 	if err != nil {
 		t.Errorf("%v", err)
 		return
@@ -41,8 +41,8 @@ func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 	drawn := &drawn{}
 	site := s.Ready()
 	site.Random = func(string) unit.Random { return drawn.random() }
-	w := &witness{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
-	s.Programs = append(append([]dataplane.Program{forward.New(site), &feeder{w}}, build(site)...), w)
+	w := &outcomeLog{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
+	s.Programs = append(append([]dataplane.Program{forward.New(site), &drawFeeder{w}}, build(site)...), w)
 	got := Direct(s, slices.Clone(script))
 	lines := slices.Clone(comments)
 	for i, a := range script {
@@ -73,10 +73,11 @@ func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 	}
 }
 
+// text64 returns the shortest text of a number.
 func text64(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// arrivals reads those of a transcript; packets are numbered from 0.
-func arrivals(text string, ports int) (draws []float64, script []Arrival, comments []string, err error) {
+// parseArrivals reads the arrivals of a transcript; packets are numbered from 0.
+func parseArrivals(text string, ports int) (draws []float64, script []Arrival, comments []string, err error) {
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		if strings.HasPrefix(line, "#") {
 			comments = append(comments, line)
@@ -85,7 +86,7 @@ func arrivals(text string, ports int) (draws []float64, script []Arrival, commen
 		head, _, _ := strings.Cut(line, ": ")
 		f := strings.Fields(head)
 		if len(f) != 4 {
-			continue // of the end
+			continue // a line of the end
 		}
 		at, err1 := unit.ParseTime(f[0])
 		port, err2 := strconv.Atoi(f[1])
@@ -103,18 +104,18 @@ func arrivals(text string, ports int) (draws []float64, script []Arrival, commen
 	return draws, script, comments, nil
 }
 
-// feeder has the next number that is drawn be the packet's.
-type feeder struct{ w *witness }
+// drawFeeder sets the next random number to the packet's.
+type drawFeeder struct{ w *outcomeLog }
 
-func (f *feeder) Name() string { return "feeder" }
+func (f *drawFeeder) Name() string { return "feeder" }
 
-func (f *feeder) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (f *drawFeeder) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	f.w.drawn.Next = f.w.draws[p.Seq]
 	return dataplane.Accept
 }
 
-// witness writes down what becomes of packets.
-type witness struct {
+// outcomeLog records the outcomes of packets.
+type outcomeLog struct {
 	drawn *drawn
 	draws []float64
 	state func() string
@@ -122,15 +123,15 @@ type witness struct {
 	later []string
 }
 
-func (w *witness) Name() string { return "witness" }
+func (w *outcomeLog) Name() string { return "witness" }
 
-// Book is of a packet that has entered its queue.
-func (w *witness) Book(_ *dataplane.Env, p *packet.Packet) {
+// Book records a packet that has entered its queue.
+func (w *outcomeLog) Book(_ *dataplane.Env, p *packet.Packet) {
 	w.lines[p.Seq] = strings.TrimSpace("pass " + w.state())
 }
 
-// OnDrop is of a packet that comes, or of one that has waited.
-func (w *witness) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+// OnDrop records the drop of an arriving packet, or of one that has waited.
+func (w *outcomeLog) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if w.lines[p.Seq] == "" {
 		w.lines[p.Seq] = strings.TrimSpace(why.String() + " " + w.state())
 		return
@@ -138,10 +139,10 @@ func (w *witness) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reaso
 	w.later = append(w.later, fmt.Sprintf("later: %d %v", p.Seq, why))
 }
 
-// Keeps reports where a scheme breaks the contract of programs: where it disturbs a script of the contract
-// though no queue is long, for which it would have a reason; and, under random traffic of four times what the
-// link can carry, whether every packet is sent or dropped once, and books are balanced. skip are scripts, by the
-// start of their names, in which the program may not be as if it were not there.
+// Keeps reports violations of the contract of programs by a scheme. It runs the scripts of the contract, in which no
+// queue is long, and reports any effect of the scheme. It runs random traffic of four times the link's rate, and
+// checks that every packet is sent or dropped once, and that the books balance. skip holds the beginnings of the
+// names of scripts that the program may affect.
 func Keeps(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, given ...string) {
 	t.Helper()
 	for _, script := range Scripts() {
@@ -166,12 +167,12 @@ func Keeps(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, give
 		}
 	}
 	for seed := range uint64(4) {
-		floods(t, s, shape, seed, given)
+		checkFlood(t, s, shape, seed, given)
 	}
 }
 
-// floods is random traffic of three users to a fourth port.
-func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given []string) {
+// checkFlood runs random traffic of three users to a fourth port.
+func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given []string) {
 	t.Helper()
 	random := unit.NewRandom(seed, "floods")
 	setup := Setup{}
@@ -184,7 +185,7 @@ func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given
 		t.Errorf("%s: %v", s.Name, err)
 		return
 	}
-	setup = with(setup, p)
+	setup = withBookkeeper(setup, p)
 	var script []Arrival
 	const packets = 4000
 	at := unit.Time(0)
@@ -205,8 +206,8 @@ func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given
 		t.Errorf("%s: nothing is dropped: it was no flood", s.Name)
 	}
 	k := setup.Programs[len(setup.Programs)-1].(*bookkeeper)
-	if k.wrong != "" || k.packets != 0 || len(k.booked) != 0 {
-		t.Errorf("%s: %s; %d packets are booked at the end, %d neither left nor dropped", s.Name, k.wrong, k.packets,
+	if k.violation != "" || k.packets != 0 || len(k.booked) != 0 {
+		t.Errorf("%s: %s; %d packets are booked at the end, %d neither left nor dropped", s.Name, k.violation, k.packets,
 			len(k.booked))
 	}
 	if x, ok := p.(dataplane.Footprinted); !ok {
@@ -216,19 +217,20 @@ func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given
 	}
 }
 
-// Forward is forwarding at a site.
+// Forward returns forwarding at a site.
 func Forward(site *dataplane.Site) dataplane.Program { return forward.New(site) }
 
-// Counter counts the packets of each port that come in, and that enter a queue, from a time on. It stands last.
+// Counter counts, from a time on, the packets of each port that arrive, and that enter a queue. It is the last
+// program.
 type Counter struct {
 	From         unit.Time
 	Came, Passed [64]int64
 }
 
-// Name is "counter".
+// Name returns "counter".
 func (c *Counter) Name() string { return "counter" }
 
-// Book counts what enters a queue.
+// Book counts a packet that enters a queue.
 func (c *Counter) Book(env *dataplane.Env, p *packet.Packet) {
 	if env.Now() >= c.From {
 		c.Came[p.Meta.In]++
@@ -236,7 +238,7 @@ func (c *Counter) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// OnDrop counts what is dropped; of what has waited, as if it had not entered.
+// OnDrop counts a dropped packet. A packet that has waited counts as not entered.
 func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	switch {
 	case env.Now() < c.From:
@@ -247,8 +249,9 @@ func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// Constant is traffic to one address of senders behind ports 0, 1 and so on, whose rates are parts of a link's rate, in
-// packets of a size, until a time. They begin one after the other within a gap of the link, so that they never meet.
+// Constant returns traffic to one address, in packets of a size, until a time. Senders behind ports 0, 1 and so on
+// have rates that are parts of a link's rate. They begin one after the other within a gap of the link, so that they
+// never meet.
 func Constant(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, parts ...float64) (script []Arrival) {
 	gap := float64(size) * 8e12 / float64(rate)
 	next := make([]float64, len(parts))
@@ -272,8 +275,8 @@ func Constant(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, part
 	}
 }
 
-// Given is traffic that a fuzzer makes up, to the last of so many ports from the others: each byte is a burst of a
-// sender, after a multiple of a gap.
+// Given returns traffic from a fuzzer's bytes, to the last of so many ports from the others: each byte is a burst of
+// a sender, after a multiple of a gap.
 func Given(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	at := unit.Microsecond
 	for i, x := range b[:min(len(b), 4000)] {
@@ -286,7 +289,7 @@ func Given(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	return script
 }
 
-// Whole reports packets that neither leave nor are dropped, or more than once.
+// Whole reports packets that neither depart nor are dropped, or that do so more than once.
 func Whole(t T, script []Arrival, got Transcript) {
 	t.Helper()
 	n := uint64(len(got.Departures))

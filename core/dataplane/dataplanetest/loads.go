@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// Ports is a setup of n ports that are alike. shapes add what ports cannot share, such as a scheduler.
+// Ports returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler.
 func Ports(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	for range n {
 		x := p
@@ -22,12 +22,12 @@ func Ports(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	return s
 }
 
-// Links is a setup of n ports of a rate, with so many queues.
+// Links returns a setup of n ports of a rate, with so many queues.
 func Links(n int, rate unit.Rate, queues int) Setup {
 	return Ports(n, Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
 }
 
-// References are reference rates, in kb/s, of 10.0.0.1, 10.0.0.2 and so on.
+// References returns reference rates, in kb/s, of 10.0.0.1, 10.0.0.2 and so on.
 func References(rates ...int) (all []users.Aggregate) {
 	for i, r := range rates {
 		all = append(all, users.Aggregate{Key: users.Set(fmt.Sprintf("10.0.0.%d", i+1)), Value: unit.Rate(r) * unit.Kbps})
@@ -35,7 +35,7 @@ func References(rates ...int) (all []users.Aggregate) {
 	return all
 }
 
-// Sorted runs a script, whatever its order, as Forwarded does; none of its packets may be lost.
+// Sorted runs a script in any order as Forwarded does, and reports lost packets.
 func Sorted(t T, s Setup, script []Arrival) Transcript {
 	t.Helper()
 	slices.SortStableFunc(script, func(a, b Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
@@ -46,7 +46,7 @@ func Sorted(t T, s Setup, script []Arrival) Transcript {
 	return got
 }
 
-// Steady is n packets of a size for one address, a gap apart.
+// Steady returns n packets of a size for one address, a gap apart.
 func Steady(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
 	for i := range n {
 		all = append(all, Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: size - 42})
@@ -54,8 +54,8 @@ func Steady(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
 	return all
 }
 
-// Unhurt reports early drops where queues stay short: at a port that is loaded by half and one by two thirds, and in a
-// burst of so many full packets that come at once.
+// Unhurt reports early drops while queues stay short: at a port with a load of one half and one with two thirds, and
+// in a burst of so many simultaneous full packets.
 func Unhurt(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
 	s := Links(3, rate, 1)
@@ -70,8 +70,8 @@ func Unhurt(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []d
 	}
 }
 
-// Bursts is traffic that a fuzzer makes up, for the second address: each byte is a burst, with gaps, of packets with
-// any ECN field.
+// Bursts returns traffic from a fuzzer's bytes, for the second address: each byte is a burst, with gaps, of packets
+// with any ECN field.
 func Bursts(b []byte) (script []Arrival) {
 	at := unit.Time(0)
 	for i, x := range b {
@@ -84,7 +84,7 @@ func Bursts(b []byte) (script []Arrival) {
 	return script
 }
 
-// Sharing is a load of users on one link, and what each must get of it.
+// Sharing is a load of users on one link, and the share that each must get.
 type Sharing struct {
 	Name       string
 	References []int // in kb/s; nil: equal ones
@@ -92,7 +92,7 @@ type Sharing struct {
 	Want       []float64
 }
 
-// Sharings are a user below its share beside two above theirs, and three alike of unequal weights.
+// Sharings returns a user below its share next to two above theirs, and three equal loads with unequal weights.
 func Sharings() []Sharing {
 	return []Sharing{
 		{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
@@ -100,8 +100,8 @@ func Sharings() []Sharing {
 	}
 }
 
-// share has users behind the first ports send parts of the rate of the last one to it, through a program, and returns
-// what each gets of that rate in the second half of the time, and which part of its packets it loses.
+// share lets users behind the first ports send parts of the last port's rate to it, through a program. It returns the
+// part of that rate that each gets in the second half of the time, and the part of its packets that each loses.
 func share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
 	k := &Counter{From: until / 2}
 	s.Programs = []dataplane.Program{Forward(s.Site()), p, k}
@@ -114,8 +114,8 @@ func share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (get
 	return gets, loses
 }
 
-// Hold reports users whose part of the link is off by more than so much, and a loss of more than so much of who sends
-// less than its share.
+// Hold reports users with a part of the link that is off by more than off, and users below their share that lose more
+// than lost.
 func (x Sharing) Hold(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
 	t.Helper()
 	gets, loses := share(s, until, p, x.Parts...)

@@ -7,9 +7,8 @@ import (
 	"weir/core/scheme"
 )
 
-// Make builds a scheme's program with its defaults but for what given names:
-// parameter, value, parameter, value, as an experiment file would write them. The braces
-// of a map may be left out.
+// Make builds a scheme's program with its defaults except for the given parameters: name, value, name, value, as in
+// an experiment file. The braces of a map may be omitted.
 func Make(s dataplane.Scheme, site *dataplane.Site, given ...string) (dataplane.Program, error) {
 	given = append([]string(nil), given...)
 	for _, p := range s.Parameters() {

@@ -11,15 +11,15 @@ import (
 	"weir/core/unit"
 )
 
-// Replay holds a switch against a transcript of arrivals and decisions, which was worked out from an RFC or paper
-// and not from our code. Lines that begin with # say what it is; any other is an arrival for the last port:
+// Replay compares a switch with a transcript of arrivals and decisions that was worked out from an RFC or paper, not
+// from the code. Lines that begin with # are comments; any other is an arrival for the last port:
 //
 //	1500us 0 3 2 1000: sent 2500us
 //
-// has 1000 bytes of flow 3, with ECN field 2, come in from the host at port 0 at 1500 µs. They are sent, marked
-// (and sent) or dropped; the time is that of the last bit, or of the drop. build makes the programs that follow
-// forwarding. It returns how many packets were sent, marked and dropped, so that a test can say what its
-// transcript must contain.
+// means that 1000 bytes of flow 3, with ECN field 2, arrive from the host at port 0 at 1500 µs. They are sent, marked
+// (and sent) or dropped; the time is when the last bit is sent, or the packet is dropped. build creates the programs
+// that follow forwarding. Replay returns the numbers of packets sent, marked and dropped, so that a test can check
+// that its transcript has all cases.
 func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program) (sent, marked,
 	dropped int) {
 	t.Helper()
@@ -30,7 +30,7 @@ func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 			continue
 		}
 		head, outcome, _ := strings.Cut(line, ": ")
-		a, err := arrival(head, len(s.Ports))
+		a, err := parseArrival(head, len(s.Ports))
 		if err != nil {
 			t.Errorf("line %d: %v", i+1, err)
 			return 0, 0, 0
@@ -38,13 +38,13 @@ func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		a.Seq = int64(len(script))
 		script, want = append(script, a), append(want, outcome)
 	}
-	d := &dropLog{at: make([]unit.Time, len(script))}
-	s.Programs = with(s, append(build(s.Site()), d)...).Programs
+	d := &dropLog{times: make([]unit.Time, len(script))}
+	s.Programs = withBookkeeper(s, append(build(s.Site()), d)...).Programs
 	tr := Direct(s, slices.Clone(script))
 	got := make([]string, len(script))
-	for i, at := range d.at {
+	for i, at := range d.times {
 		if at > 0 {
-			got[i] = fmt.Sprintf("dropped %s", micro(at))
+			got[i] = fmt.Sprintf("dropped %s", formatMicroseconds(at))
 			dropped++
 		}
 	}
@@ -56,11 +56,11 @@ func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		} else {
 			sent++
 		}
-		got[x.Seq] = fmt.Sprintf("%s %s", word, micro(x.At))
+		got[x.Seq] = fmt.Sprintf("%s %s", word, formatMicroseconds(x.At))
 	}
 	for i := range got {
 		if got[i] != want[i] {
-			t.Errorf("packet %d of %v: %s, the transcript has %s", i, micro(script[i].At), got[i], want[i])
+			t.Errorf("packet %d of %v: %s, the transcript has %s", i, formatMicroseconds(script[i].At), got[i], want[i])
 			return
 		}
 	}
@@ -70,14 +70,15 @@ func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 	return sent, marked, dropped
 }
 
-// micro is a time in microseconds, to the nanosecond.
-func micro(at unit.Time) string {
+// formatMicroseconds returns a time in microseconds, to the nanosecond.
+func formatMicroseconds(at unit.Time) string {
 	ns := int64((at + unit.Nanosecond/2) / unit.Nanosecond)
 	s := fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "us"
 }
 
-func arrival(head string, ports int) (a Arrival, err error) {
+// parseArrival reads an arrival for the last port.
+func parseArrival(head string, ports int) (a Arrival, err error) {
 	var at string
 	var flow, ecn, size int
 	if _, err = fmt.Sscan(head, &at, &a.Port, &flow, &ecn, &size); err != nil {
@@ -88,35 +89,35 @@ func arrival(head string, ports int) (a Arrival, err error) {
 	return a, err
 }
 
-// dropLog notes when packets are dropped.
-type dropLog struct{ at []unit.Time }
+// dropLog records the times of drops.
+type dropLog struct{ times []unit.Time }
 
 func (d *dropLog) Name() string { return "drop log" }
 
 func (d *dropLog) OnDrop(env *dataplane.Env, p *packet.Packet, _ dataplane.Reason) {
-	d.at[p.Seq] = env.Now()
+	d.times[p.Seq] = env.Now()
 }
 
-// Forwarded runs a script behind forwarding and the setup's programs, with their bookkeeping checked: a program
-// that breaks the contract of hooks panics.
+// Forwarded runs a script behind forwarding and the setup's programs, and checks their bookkeeping. It panics if a
+// program violates the contract of hooks.
 func Forwarded(s Setup, script []Arrival) Transcript {
-	s = with(s, s.Programs...)
+	s = withBookkeeper(s, s.Programs...)
 	got := Direct(s, script)
-	if k := s.Programs[len(s.Programs)-1].(*bookkeeper); k.wrong != "" || k.packets != 0 || k.bytes != 0 {
-		panic(fmt.Sprintf("%s; %d packets, %d bytes, are booked at the end", k.wrong, k.packets, k.bytes))
+	if k := s.Programs[len(s.Programs)-1].(*bookkeeper); k.violation != "" || k.packets != 0 || k.bytes != 0 {
+		panic(fmt.Sprintf("%s; %d packets, %d bytes, are booked at the end", k.violation, k.packets, k.bytes))
 	}
 	return got
 }
 
-// Weyl is a stream of random numbers that an evaluator in any language can have, too: number k, from 1, is
+// Weyl is a stream of random numbers that an evaluator in any language can reproduce. Number k, from 1, is
 // (k·0x9e3779b97f4a7c15 mod 2⁵³) / 2⁵³.
 type Weyl struct{ sum uint64 }
 
-// Uint64 makes it a source of unit.Random, whose Float64 takes the lower 53 bits.
+// Uint64 makes Weyl a source of unit.Random. Float64 takes the lower 53 bits.
 func (w *Weyl) Uint64() uint64 {
 	w.sum += 0x9e3779b97f4a7c15
 	return w.sum
 }
 
-// random is the stream.
+// Random returns the stream.
 func (w *Weyl) Random() unit.Random { return unit.Random{Rand: rand.New(w)} }

@@ -9,25 +9,27 @@ import (
 	"weir/core/unit"
 )
 
-// Scripts are the contract: each with the transcript that every driver must give.
-func Scripts() []Script { return slices.Concat(forwarding(), scheduling(), pausing(), requests()) }
+// Scripts returns the contract: scripts with the transcript that every driver must produce.
+func Scripts() []Script {
+	return slices.Concat(forwardingScripts(), schedulingScripts(), pausingScripts(), requestScripts())
+}
 
-// two are ports of 1 Gb/s with one queue each.
-func two() []Port { return []Port{{Rate: gigabit, Queues: 1}, {Rate: gigabit, Queues: 1}} }
+// twoPorts returns two ports of 1 Gb/s with one queue each.
+func twoPorts() []Port { return []Port{{Rate: gigabit, Queues: 1}, {Rate: gigabit, Queues: 1}} }
 
-// must is the scheduler, of parameters that are right.
-func must(s tm.Scheduler, err error) tm.Scheduler {
+// mustScheduler returns the scheduler; it panics on an error.
+func mustScheduler(s tm.Scheduler, err error) tm.Scheduler {
 	if err != nil {
 		panic(err)
 	}
 	return s
 }
 
-// forwarding: routes, the hop limit, limits of queues.
-func forwarding() []Script {
+// forwardingScripts covers routes, the hop limit, limits of queues.
+func forwardingScripts() []Script {
 	return []Script{
 		{"forwarding, and a queue that drains back to back", func() Setup {
-			return with(Setup{Ports: two()})
+			return withBookkeeper(Setup{Ports: twoPorts()})
 		}, []Arrival{
 			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 1*us + 1, Dst: 2,
 				Seq: 3, Payload: pay},
@@ -38,7 +40,7 @@ func forwarding() []Script {
 10us port 0 data 4, 125 B, hop limit 63
 `},
 		{"hop limit and missing routes", func() Setup {
-			return with(Setup{Ports: two()})
+			return withBookkeeper(Setup{Ports: twoPorts()})
 		}, []Arrival{
 			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay, HopLimit: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay, HopLimit: 2},
 			{At: 3 * us, Dst: 3, Seq: 3, Payload: pay},
@@ -47,27 +49,27 @@ dropped 1: no route
 dropped 1: hop limit
 `},
 		{"a limit of two packets: the frame on the wire does not count", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Total = tm.Limit{Packets: 2}
-			return with(Setup{Ports: p})
-		}, burst(5, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			return withBookkeeper(Setup{Ports: p})
+		}, newBurst(5, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 3us port 1 data 1, 125 B, hop limit 63
 4us port 1 data 2, 125 B, hop limit 63
 dropped 2: port packets
 `},
 		{"a limit of 300 bytes in each queue", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Each = tm.Limit{Bytes: 300}
-			return with(Setup{Ports: p})
-		}, burst(5, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			return withBookkeeper(Setup{Ports: p})
+		}, newBurst(5, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 3us port 1 data 1, 125 B, hop limit 63
 4us port 1 data 2, 125 B, hop limit 63
 dropped 2: queue bytes
 `},
 		{"at the instant at which a port becomes free, the next frame leaves before one arrives", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Total = tm.Limit{Packets: 1}
-			return with(Setup{Ports: p})
+			return withBookkeeper(Setup{Ports: p})
 		}, []Arrival{
 			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1*us + 1, Dst: 2, Seq: 2, Payload: pay},
 			{At: 2 * us, Dst: 2, Seq: 3, Payload: pay},
@@ -78,13 +80,13 @@ dropped 2: queue bytes
 	}
 }
 
-// scheduling: which queue, which flow is next.
-func scheduling() []Script {
+// schedulingScripts covers the choice of the next queue and flow.
+func schedulingScripts() []Script {
 	return []Script{
 		{"strict priority", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Queues = 2
-			return with(Setup{Ports: p}, &classifier{})
+			return withBookkeeper(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
 			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2,
 				Payload: pay}, {At: 1 * us, Dst: 2, Seq: 4, Payload: pay},
@@ -93,12 +95,12 @@ func scheduling() []Script {
 4us port 1 data 4, 125 B, hop limit 63
 5us port 1 data 3, 125 B, hop limit 63
 `},
-		// odd packets are of the second queue, with an offset of 1500 ns: 3 and 5, due at 2500 ns, go behind 2 and 4,
-		// due at 1 and 2 us, and before 6 and 8, due at 3 us
+		// Odd packets belong to the second queue, with an offset of 1500 ns. 3 and 5, due at 2500 ns, go behind 2 and 4,
+		// due at 1 and 2 us, and before 6 and 8, due at 3 us.
 		{"classes of delay: the earliest deadline", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Queues, p[1].Scheduler = 2, tm.NewDeadline([]unit.Time{0, 1500 * unit.Nanosecond})
-			return with(Setup{Ports: p}, &classifier{})
+			return withBookkeeper(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
 			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 5,
 				Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 4, Payload: pay},
@@ -111,23 +113,23 @@ func scheduling() []Script {
 7us port 1 data 6, 125 B, hop limit 63
 8us port 1 data 8, 125 B, hop limit 63
 `},
-		// half of the rate, one frame of credit: two frames back to back, then every
-		// other microsecond, from the picosecond after the bucket is even again
+		// Half of the rate, one frame of credit: two frames back to back, then every other microsecond, from the picosecond
+		// after the bucket is even again.
 		{"a hard ceiling: the port comes back by itself", func() Setup {
-			p := two()
-			p[1].Scheduler = must(tm.NewGuarantee([]tm.Share{{Ceiling: 0.5, Hard: true}}, unit.Gbps, 125, 125))
-			return with(Setup{Ports: p})
-		}, burst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			p := twoPorts()
+			p[1].Scheduler = mustScheduler(tm.NewGuarantee([]tm.Share{{Ceiling: 0.5, Hard: true}}, unit.Gbps, 125, 125))
+			return withBookkeeper(Setup{Ports: p})
+		}, newBurst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 3us port 1 data 1, 125 B, hop limit 63
 4000.001ns port 1 data 2, 125 B, hop limit 63
 6000.001ns port 1 data 3, 125 B, hop limit 63
 `},
-		// flow of port 0: 1 leaves at once, 2, 3 and 4 wait; 10 of port 1 takes the place of 4, for 5
-		// there is none; with a quantum of one frame the flows take turns
+		// Flow of port 0: 1 is sent at once, 2, 3 and 4 wait. 10 of port 1 takes the place of 4; there is no place for 5.
+		// With a quantum of one frame the flows take turns.
 		{"fair queues: turns of flows, and the longest flow gives way", func() Setup {
-			p := append(two(), Port{Rate: gigabit, Queues: 1, Total: tm.Limit{Packets: 3}})
+			p := append(twoPorts(), Port{Rate: gigabit, Queues: 1, Total: tm.Limit{Packets: 3}})
 			p[2].Scheduler = tm.NewFQ(tm.FQ{Flows: 1024, Quantum: 125})
-			return with(Setup{Ports: p})
+			return withBookkeeper(Setup{Ports: p})
 		}, []Arrival{
 			{At: 1 * us, Dst: 3, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 3,
 				Payload: pay}, {At: 1 * us, Dst: 3, Seq: 4, Payload: pay},
@@ -142,13 +144,13 @@ dropped 1: evicted
 	}
 }
 
-// pausing: PFC in both directions.
-func pausing() []Script {
+// pausingScripts covers PFC in both directions.
+func pausingScripts() []Script {
 	return []Script{
 		{"pause holds one class, resume releases it, control frames pass", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Queues = 2
-			return with(Setup{Ports: p}, &classifier{})
+			return withBookkeeper(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
 			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay},
 			{At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
@@ -156,9 +158,9 @@ func pausing() []Script {
 		}, `3us port 1 data 2, 125 B, hop limit 63
 10us port 1 data 1, 125 B, hop limit 63
 `},
-		// 100 quanta of 512 bit times are 51.2 µs; 65535 (0 here) have no end
+		// 100 quanta of 512 bit times are 51.2 µs; 65535 (0 here) have no end.
 		{"a pause of some quanta ends by itself, and is renewed by the next one", func() Setup {
-			return with(Setup{Ports: two()})
+			return withBookkeeper(Setup{Ports: twoPorts()})
 		}, []Arrival{
 			{At: 1 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
 			{At: 60 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 61 * us, Dst: 2, Seq: 2, Payload: pay},
@@ -170,9 +172,9 @@ func pausing() []Script {
 901us port 1 data 3, 125 B, hop limit 63
 `},
 		{"a class without a queue of its own is held with the last one", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Queues = 2
-			return with(Setup{Ports: p}, &classifier{})
+			return withBookkeeper(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
 			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 1*us + 1, Port: 1, Kind: packet.Pause, Class: 5},
 			{At: 2 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
@@ -181,13 +183,13 @@ func pausing() []Script {
 12us port 1 data 1, 125 B, hop limit 63
 `},
 		{"a program asks for a tick, and for a pause of some quanta", func() Setup {
-			return with(Setup{Ports: two()}, &renewer{})
+			return withBookkeeper(Setup{Ports: twoPorts()}, &renewer{})
 		}, []Arrival{{At: 4 * us, Dst: 2, Seq: 1, Payload: pay}}, `4.512us port 0 pause class 2
 5us port 1 data 1, 125 B, hop limit 63
 7.512us port 0 pause class 2
 `},
 		{"a program pauses its neighbour: 64 bytes, before what waits", func() Setup {
-			return with(Setup{Ports: two()}, &pauser{})
+			return withBookkeeper(Setup{Ports: twoPorts()}, &pauser{})
 		}, []Arrival{
 			{At: 1 * us, Port: 1, Dst: 1, Seq: 1, Payload: pay}, {At: 1 * us, Port: 1, Dst: 1, Seq: 2, Payload: pay},
 			{At: 1*us + 1, Dst: 2, Seq: 77, Payload: pay},
@@ -199,37 +201,37 @@ func pausing() []Script {
 	}
 }
 
-// requests: what hooks ask of the switch beside their verdict.
-func requests() []Script {
+// requestScripts covers requests of hooks to the switch in addition to their verdict.
+func requestScripts() []Script {
 	return []Script{
 		{"what hooks ask for happens after the packet in hand", func() Setup {
-			return with(Setup{Ports: two()}, &asker{})
+			return withBookkeeper(Setup{Ports: twoPorts()}, &asker{})
 		}, []Arrival{{At: 1 * us, Dst: 2, Seq: 10, Payload: pay}}, `1.336us port 0 data 11, 42 B, hop limit 63, trimmed
 2us port 1 data 10, 125 B, hop limit 63
 2.336us port 0 data 12, 125 B, hop limit 62
 `},
 		{"recirculation has a rate and a queue", func() Setup {
-			return with(Setup{Ports: two(), Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: unit.Gbps / 10},
-				Queue: 2}}, &recirculator{})
-		}, burst(4, 1*us), `12us port 1 data 0, 125 B, hop limit 62
+			return withBookkeeper(Setup{Ports: twoPorts(), Recirculation: dataplane.Recirculation{
+				Rate: unit.LinkRate{Bits: unit.Gbps / 10}, Queue: 2}}, &recirculator{})
+		}, newBurst(4, 1*us), `12us port 1 data 0, 125 B, hop limit 62
 22us port 1 data 1, 125 B, hop limit 62
 dropped 4: policed
 dropped 2: recirculation full
 `},
 		{"trimming moves the header to the trim class; what does not fit then is dropped", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Queues, p[1].Each = 2, tm.Limit{Packets: 1}
-			return with(Setup{Ports: p, TrimClass: 0}, &trimmer{})
-		}, burst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			return withBookkeeper(Setup{Ports: p, TrimClass: 0}, &trimmer{})
+		}, newBurst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 2.336us port 1 data 2, 42 B, hop limit 63, trimmed
 3.336us port 1 data 1, 125 B, hop limit 63
 dropped 1: queue packets
 `},
 		{"the packet that came last is trimmed, and the next one takes its place", func() Setup {
-			p := two()
+			p := twoPorts()
 			p[1].Queues, p[1].Each = 2, tm.Limit{Packets: 2}
-			return with(Setup{Ports: p, TrimClass: 0}, &tailTrimmer{})
-		}, burst(6, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			return withBookkeeper(Setup{Ports: p, TrimClass: 0}, &tailTrimmer{})
+		}, newBurst(6, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 2.336us port 1 data 2, 42 B, hop limit 63, trimmed
 2.672us port 1 data 3, 42 B, hop limit 63, trimmed
 3.672us port 1 data 1, 125 B, hop limit 63
@@ -237,22 +239,22 @@ dropped 1: queue packets
 dropped 1: queue packets
 `},
 		{"an evicted packet is the one that came last", func() Setup {
-			return with(Setup{Ports: two()}, &evicter{})
-		}, burst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			return withBookkeeper(Setup{Ports: twoPorts()}, &evicter{})
+		}, newBurst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 3us port 1 data 1, 125 B, hop limit 63
 4us port 1 data 3, 125 B, hop limit 63
 dropped 1: evicted
 `},
 		{"a tick comes when it was asked for, and may send", func() Setup {
-			return with(Setup{Ports: two()}, &ticker{})
+			return withBookkeeper(Setup{Ports: twoPorts()}, &ticker{})
 		}, []Arrival{{At: 4 * us, Dst: 2, Seq: 1, Payload: pay}}, `4us port 0 data 101, 125 B, hop limit 0
 5us port 1 data 1, 125 B, hop limit 63
 7us port 0 data 102, 125 B, hop limit 0
 10us port 0 data 103, 125 B, hop limit 0
 `},
 		{"a packet dropped at release leaves the port to the next one at once", func() Setup {
-			return with(Setup{Ports: two()}, &releaser{})
-		}, burst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+			return withBookkeeper(Setup{Ports: twoPorts()}, &releaser{})
+		}, newBurst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 3us port 1 data 2, 125 B, hop limit 63
 dropped 2: early drop
 `},

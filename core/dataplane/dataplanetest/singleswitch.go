@@ -10,11 +10,11 @@ import (
 	"weir/core/unit"
 )
 
-// SingleSwitch is one switch of a fat tree by itself, whose ports are never busy: what comes in goes
-// out at once, so that a test sees what the switch has made of it.
+// SingleSwitch is one switch of a fat tree, with ports that are never busy. Packets depart at once, so that a test
+// sees the switch's effect on them.
 //
-// There are two hosts a leaf: leaf i has the nodes 2i and 2i+1, and all hosts come before the
-// leaves, and these before the other switches.
+// There are two hosts per leaf: leaf i has the nodes 2i and 2i+1. All hosts precede the leaves, and these precede the
+// other switches.
 type SingleSwitch struct {
 	*dataplane.Switch
 	Pool    packet.Pool
@@ -24,22 +24,21 @@ type SingleSwitch struct {
 	Now     unit.Time
 }
 
-// Where says which switch it is. Ports lead down first: at a leaf to its two hosts, in a
-// tier above to Below.
+// Where selects the switch. Ports lead down first: at a leaf to its two hosts, in a tier above to Below.
 type Where struct {
 	Tiers, Tier int
 	Leaves      int
-	Node        int     // number of a leaf; of other switches beyond that of the leaves
+	Node        int     // number of a leaf; numbers of other switches follow the leaves'
 	Below       [][]int // above the leaves: by port, the leaves that it leads down to
-	Up          int     // ports to the tier above; all lead everywhere that is not below
+	Up          int     // ports to the tier above; all lead to every leaf that is not below
 	Rates       []unit.LinkRate
 	Framing     packet.Framing
 }
 
-// Host is the address of a host of a leaf, 0 or 1.
+// Host returns the address of a host of a leaf, 0 or 1.
 func Host(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
 
-// NewSingleSwitch makes the switch with one program.
+// NewSingleSwitch creates the switch with one program.
 func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitch, error) {
 	place := &dataplane.TreePosition{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
 	a := &SingleSwitch{Book: packet.NewBook()}
@@ -110,7 +109,7 @@ func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitc
 	return a, err
 }
 
-// Leaving is a packet that has left, by a port. Data is not its own.
+// Leaving is a packet that has departed by a port. Its Data is not its own.
 type Leaving struct {
 	Port packet.PortID
 	packet.Packet
@@ -125,25 +124,26 @@ func (a *SingleSwitch) Packet(src, dst packet.Addr, flow uint16, size int32) *pa
 	return p
 }
 
-// In lets a packet in at a time and returns what leaves.
+// In lets a packet arrive at a time and returns the departing packets.
 func (a *SingleSwitch) In(now unit.Time, in packet.PortID, p *packet.Packet) []Leaving {
 	a.Until(now)
 	a.Receive(now, in, p)
-	return a.leave(now)
+	return a.collectLeaving(now)
 }
 
-// Until lets time pass and returns what leaves then, by the program's ticks.
+// Until lets time pass and returns the packets that depart then, by the program's ticks.
 func (a *SingleSwitch) Until(now unit.Time) (all []Leaving) {
 	for a.Wants().Timer <= now {
 		a.Now = max(a.Now, a.Wants().Timer)
 		a.Advance(a.Now)
-		all = append(all, a.leave(a.Now)...)
+		all = append(all, a.collectLeaving(a.Now)...)
 	}
 	a.Now = now
 	return all
 }
 
-func (a *SingleSwitch) leave(now unit.Time) (all []Leaving) {
+// collectLeaving returns the packets that depart now.
+func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Leaving) {
 	for {
 		out, ok := a.Wants().Woken()
 		if !ok {

@@ -1,6 +1,5 @@
-// Package forward is plain IP forwarding: longest prefix match on the
-// destination, hop limit (P4-ABC §4.2). Of several shortest paths it takes the
-// one by the lowest port; package ecmp spreads.
+// Package forward is plain IP forwarding: longest prefix match on the destination, hop limit (P4-ABC §4.2). Of
+// several shortest paths it takes the one through the lowest port; package ecmp spreads.
 package forward
 
 import (
@@ -15,22 +14,22 @@ type Program struct {
 	paths  [2]*packet.Paths // by IP version
 	book   *packet.Book
 
-	table   *dataplane.LPM[packet.PortID] // in use once a control plane has asked for it: replaces paths
+	table   *dataplane.LPM[packet.PortID] // replaces paths once a control plane has requested it
 	version uint32
 	cache   [2][]packet.PortID // by IP version and destination; unknown where not looked up yet
 }
 
-// unknown marks destinations that the cache does not have.
+// unknown marks destinations that are not in the cache.
 const unknown = packet.NoPort - 1
 
-// Scheme is what an experiment names: switch: [forward].
+// Scheme returns the scheme of switch: [forward].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest " +
 		"port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
 		func(site *dataplane.Site, _ config) (*Program, error) { return New(site), nil })
 }
 
-// config is the configuration, which has no parameters.
+// config is the configuration, without parameters.
 type config struct{ scheme.None }
 
 // Traits returns that the program chooses the egress port.
@@ -42,10 +41,10 @@ func New(site *dataplane.Site) *Program {
 		site.Routes.Paths(6)}}
 }
 
-// Name is "forward".
+// Name returns "forward".
 func (f *Program) Name() string { return "forward" }
 
-// changeableRoutes is the table for a control plane to change. It is made upon the first call; until then all
+// changeableRoutes returns the table for changes by a control plane. The first call creates it; until then all
 // switches of a network share one lookup table.
 func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	if f.table != nil {
@@ -63,11 +62,12 @@ func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	for i := range f.cache {
 		f.cache[i] = make([]packet.PortID, f.book.Len())
 	}
-	f.forget()
+	f.clearCache()
 	return f.table
 }
 
-func (f *Program) forget() {
+// clearCache empties the cache after a change of the table.
+func (f *Program) clearCache() {
 	for i := range f.cache {
 		for a := range f.cache[i] {
 			f.cache[i][a] = unknown
@@ -76,8 +76,7 @@ func (f *Program) forget() {
 	f.version = f.table.Version()
 }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and
-// looks the destination up.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and looks up the destination.
 func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if !p.TakeHop() {
@@ -88,7 +87,7 @@ func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		family = 1
 	}
 	if f.table != nil {
-		m.Out = f.look(family, p.Dst)
+		m.Out = f.lookUpPort(family, p.Dst)
 	} else if ports := f.paths[family].To(p.Dst); len(ports) > 0 {
 		m.Out = ports[0]
 	} else {
@@ -100,10 +99,11 @@ func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// look asks the table, through the cache.
-func (f *Program) look(family int, dst packet.Addr) packet.PortID {
+// lookUpPort returns the port of a destination from the table, through the cache; packet.NoPort: no route. family is
+// 0 for IPv4, 1 for IPv6.
+func (f *Program) lookUpPort(family int, dst packet.Addr) packet.PortID {
 	if f.version != f.table.Version() {
-		f.forget()
+		f.clearCache()
 	}
 	if int(dst) >= len(f.cache[family]) {
 		return packet.NoPort

@@ -1,7 +1,7 @@
-// Package fused makes one piece of programs that often stand together: a call when a packet comes and one when it
-// leaves, where hooks are seven calls for complete HPCC. Semantics stay where they are, in the programs: the pipe calls
-// the same methods in the same order, but directly, looks an ingress queue up once for all of them, and leaves out what
-// a program says that it would not do anyway.
+// Package fused combines programs that often occur together: one call when a packet arrives and one when it departs,
+// instead of seven calls of hooks for complete HPCC. The semantics stay in the programs. The pipe calls the same
+// methods in the same order, but directly. It looks up an ingress queue once for all of them, and skips calls that
+// would have no effect.
 package fused
 
 import (
@@ -19,48 +19,48 @@ import (
 	"weir/core/unit"
 )
 
-// pipe is a list of programs, each in the place of its hooks; nil: it is not in the list.
+// pipe is a list of programs, each in the place of its hooks; nil: not in the list.
 type pipe struct {
 	ports []*tm.Port
 
 	ecmp    *ecmp.Program
 	forward *forward.Program
-	others  bool // there are ingressers but these
+	others  bool // the list has other ingressers
 
-	early    *ecn.Enqueue // before the memory
-	red      *red.Program
-	redFirst bool // before early
-	memory   *sharedbuffer.Buffer
-	late     *ecn.Enqueue // behind the memory
-	pfc      *pfc.Program
-	ecn      *ecn.Dequeue // before inband, whose records may have the packet's ECN field
-	inband   *inband.Program
-	lastly   *ecn.Dequeue // behind it
-	first    bool         // early or red is there
-	rare     bool         // red or lastly is there
+	early       *ecn.Enqueue // before the memory
+	red         *red.Program
+	redFirst    bool // before early
+	memory      *sharedbuffer.Buffer
+	late        *ecn.Enqueue // behind the memory
+	pfc         *pfc.Program
+	ecn         *ecn.Dequeue // before inband, since records may contain the packet's ECN field
+	inband      *inband.Program
+	afterInband *ecn.Dequeue // behind inband
+	hasEarly    bool         // early or red is set
+	hasRare     bool         // red or afterInband is set
 
-	trimming *trimming.Program // stands alone behind a route: trims
+	trimming *trimming.Program // alone behind a route: trims
 }
 
-// Of returns the pipe of a list of programs between ports; nil if one of them has no place in it.
+// Of returns the pipe of a list of programs between ports; nil if a program has no place in it.
 func Of(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
 	x := &pipe{ports: ports}
 	for _, p := range programs {
-		if !x.add(p) {
+		if !x.addProgram(p) {
 			return nil
 		}
 	}
 	if x.trimming != nil {
-		return x.trims()
+		return x.trimPipe()
 	}
-	x.first = x.early != nil || x.red != nil
-	x.rare = x.red != nil || x.lastly != nil
+	x.hasEarly = x.early != nil || x.red != nil
+	x.hasRare = x.red != nil || x.afterInband != nil
 	return x
 }
 
-// add puts a program into its place. It returns false if it has none, or the place is taken, or who stands there
-// would come too early or too late.
-func (x *pipe) add(p dataplane.Program) bool {
+// addProgram puts a program into its place. It returns false if the program has no place, the place is taken, or the
+// order is wrong.
+func (x *pipe) addProgram(p dataplane.Program) bool {
 	switch p := p.(type) {
 	case *ecmp.Program:
 		if x.others = x.others || x.ecmp != nil || x.forward != nil; !x.others {
@@ -73,9 +73,9 @@ func (x *pipe) add(p dataplane.Program) bool {
 		}
 		return true
 	case *ecn.Enqueue:
-		return x.marks(p)
+		return x.addMarks(p)
 	case *red.Program:
-		if x.red != nil || x.memory != nil { // it drops, and what the memory has accepted is booked in the same step
+		if x.red != nil || x.memory != nil { // red drops, but a packet that the memory accepts is booked in the same step
 			return false
 		}
 		x.red, x.redFirst = p, x.early == nil
@@ -87,11 +87,11 @@ func (x *pipe) add(p dataplane.Program) bool {
 		x.memory = p.Buffer
 		return true
 	case *ecn.Dequeue:
-		if x.ecn != nil || x.lastly != nil {
+		if x.ecn != nil || x.afterInband != nil {
 			return false
 		}
 		if x.inband != nil {
-			x.lastly = p
+			x.afterInband = p
 		} else {
 			x.ecn = p
 		}
@@ -111,15 +111,15 @@ func (x *pipe) add(p dataplane.Program) bool {
 		return true
 	}
 	if guard, counts := pfc.Of(p); guard != nil {
-		return x.guards(guard, counts)
+		return x.addPFC(guard, counts)
 	}
 	_, ingress := p.(dataplane.Ingresser)
 	x.others = x.others || ingress
-	return !manages(p)
+	return !hasQueueHooks(p)
 }
 
-// marks adds marks before the queue.
-func (x *pipe) marks(p *ecn.Enqueue) bool {
+// addMarks adds a program that marks before the queue. It returns false if both places are taken.
+func (x *pipe) addMarks(p *ecn.Enqueue) bool {
 	switch {
 	case x.memory == nil && x.early == nil:
 		x.early = p
@@ -131,8 +131,9 @@ func (x *pipe) marks(p *ecn.Enqueue) bool {
 	return true
 }
 
-// guards adds PFC, which counts by itself, or watches the memory that is in the list.
-func (x *pipe) guards(p *pfc.Program, counts bool) bool {
+// addPFC adds PFC, which counts packets itself, or watches the memory in the list. It returns false if that does not
+// fit the list.
+func (x *pipe) addPFC(p *pfc.Program, counts bool) bool {
 	if x.pfc != nil || counts == (x.memory != nil) || !counts && x.memory != p.Buffer() {
 		return false
 	}
@@ -140,8 +141,8 @@ func (x *pipe) guards(p *pfc.Program, counts bool) bool {
 	return true
 }
 
-// manages reports whether a program has hooks between the ingress and the wire.
-func manages(p dataplane.Program) bool {
+// hasQueueHooks reports whether a program has hooks between the ingress and the wire.
+func hasQueueHooks(p dataplane.Program) bool {
 	_, admits := p.(dataplane.Admitter)
 	_, books := p.(dataplane.Booker)
 	_, unbooks := p.(dataplane.Unbooker)
@@ -150,12 +151,11 @@ func manages(p dataplane.Program) bool {
 	return admits || books || unbooks || releases || egress
 }
 
-// Routes reports whether In can do the ingress of all programs.
+// Routes reports whether In can also do the ingress of all programs.
 func (x *pipe) Routes() bool { return !x.others && (x.ecmp != nil || x.forward != nil) }
 
-// In is the ingress, Admit and Book of all programs, and Out where the packet needs no queue. Nobody sees the
-// difference between a packet that is booked before it is in the queue and one that is booked behind that: no part
-// looks at the queue when it books.
+// In runs the ingress, Admit and Book of all programs, and Out if the packet needs no queue. A packet may be booked
+// before it is in the queue, because no part looks at the queue when it books.
 func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {
@@ -176,8 +176,8 @@ func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplan
 	if port.Bounded() && port.Fits(m.Queue, p.Size) != tm.Fits {
 		return dataplane.ByHooks
 	}
-	if x.first {
-		if v = x.admit(env, p); v != dataplane.Accept {
+	if x.hasEarly {
+		if v = x.admitEarly(env, p); v != dataplane.Accept {
 			return v
 		}
 	}
@@ -185,12 +185,12 @@ func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplan
 	if booked {
 		q, n := x.memory.Queue(m.In, m.Class), unit.Bytes(p.Size)
 		switch room := q.Room(n); {
-		case room && passes && !x.stopped(m): // in and out at once changes nothing
+		case room && passes && !x.isStopped(m): // in and out at once have no effect
 			booked = false
 		case room:
 			q.Take(n)
 		default:
-			if v = x.enter(env, p, q); v != dataplane.Accept {
+			if v = x.enterMemory(env, p, q); v != dataplane.Accept {
 				return v
 			}
 			passes = passes && env.Passes(m.Out) // PFC may have woken a port
@@ -204,15 +204,15 @@ func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplan
 	}
 	p.Enqueued = env.Now()
 	if booked {
-		x.leave(env, p)
+		x.leaveMemory(env, p)
 	}
-	x.depart(env, p)
+	x.departFast(env, p)
 	port.Sent(p)
 	return dataplane.Passed
 }
 
-// enter is Admit and Book of the memory and PFC, of an ingress queue whose reserve has no room.
-func (x *pipe) enter(env *dataplane.Env, p *packet.Packet, q *sharedbuffer.Queue) dataplane.Verdict {
+// enterMemory runs Admit and Book of the memory and PFC, for an ingress queue without room in its reserve.
+func (x *pipe) enterMemory(env *dataplane.Env, p *packet.Packet, q *sharedbuffer.Queue) dataplane.Verdict {
 	v := x.memory.Enter(env, p, q)
 	if v == dataplane.Accept && x.pfc != nil && int(p.Meta.In) < len(x.ports) {
 		x.pfc.Booked(env, &p.Meta, q)
@@ -220,8 +220,8 @@ func (x *pipe) enter(env *dataplane.Env, p *packet.Packet, q *sharedbuffer.Queue
 	return v
 }
 
-// admit has packets marked and dropped before the memory.
-func (x *pipe) admit(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict) {
+// admitEarly runs the marks and drops before the memory.
+func (x *pipe) admitEarly(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict) {
 	if x.red != nil && x.redFirst {
 		v = x.red.Admit(env, p)
 	}
@@ -234,32 +234,32 @@ func (x *pipe) admit(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict)
 	return v
 }
 
-// Out is Unbook, Release and Egress of all programs.
+// Out runs Unbook, Release and Egress of all programs.
 func (x *pipe) Out(env *dataplane.Env, p *packet.Packet) {
 	if x.memory != nil {
-		x.leave(env, p)
+		x.leaveMemory(env, p)
 	}
-	x.depart(env, p)
+	x.departFast(env, p)
 }
 
-// stopped reports whether the neighbour that sent a packet has been stopped by PFC.
-func (x *pipe) stopped(m *packet.Metadata) bool {
+// isStopped reports whether PFC has stopped the neighbour that sent a packet.
+func (x *pipe) isStopped(m *packet.Metadata) bool {
 	return x.pfc != nil && int(m.In) < len(x.ports) && x.pfc.Stopped(m)
 }
 
-// leave is Unbook.
-func (x *pipe) leave(env *dataplane.Env, p *packet.Packet) {
+// leaveMemory runs Unbook.
+func (x *pipe) leaveMemory(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	x.memory.Leave(x.memory.Queue(m.In, m.Class), unit.Bytes(p.Size))
-	if x.stopped(m) {
+	if x.isStopped(m) {
 		x.pfc.Unbook(env, p)
 	}
 }
 
-// depart is Release and Egress.
-func (x *pipe) depart(env *dataplane.Env, p *packet.Packet) {
-	if x.rare {
-		x.departs(env, p)
+// departFast runs Release and Egress.
+func (x *pipe) departFast(env *dataplane.Env, p *packet.Packet) {
+	if x.hasRare {
+		x.departFully(env, p)
 		return
 	}
 	if x.ecn != nil && ecn.Markable(p) {
@@ -270,8 +270,8 @@ func (x *pipe) depart(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// departs is depart in general.
-func (x *pipe) departs(env *dataplane.Env, p *packet.Packet) {
+// departFully is departFast with red and a second ecn.
+func (x *pipe) departFully(env *dataplane.Env, p *packet.Packet) {
 	if x.red != nil {
 		x.red.Release(env, p)
 	}
@@ -281,7 +281,7 @@ func (x *pipe) departs(env *dataplane.Env, p *packet.Packet) {
 	if x.inband != nil {
 		x.inband.Egress(env, p)
 	}
-	if x.lastly != nil {
-		x.lastly.Egress(env, p)
+	if x.afterInband != nil {
+		x.afterInband.Egress(env, p)
 	}
 }

@@ -9,29 +9,29 @@ import (
 	"weir/core/packet"
 )
 
-// trims is a route and trimming, which has the way from the ingress to the wire for itself.
-type trims struct {
+// trimmingPipe is a route and trimming, as the only program between the ingress and the wire.
+type trimmingPipe struct {
 	ports    []*tm.Port
 	ecmp     *ecmp.Program
 	forward  *forward.Program // or this
 	trimming *trimming.Program
 }
 
-// trims is the pipe of a list with trimming; nil if there is more in it than a route. The route stands before it: it
-// gives packets their classes behind that.
-func (x *pipe) trims() dataplane.Pipe {
+// trimPipe returns the pipe of a list with trimming; nil if the list has more than a route in addition. The route
+// precedes trimming, which sets the packets' classes behind it.
+func (x *pipe) trimPipe() dataplane.Pipe {
 	if x.others || x.ecmp == nil && x.forward == nil || x.early != nil || x.red != nil || x.memory != nil ||
-		x.late != nil || x.pfc != nil || x.ecn != nil || x.inband != nil || x.lastly != nil {
+		x.late != nil || x.pfc != nil || x.ecn != nil || x.inband != nil || x.afterInband != nil {
 		return nil
 	}
-	return &trims{x.ports, x.ecmp, x.forward, x.trimming}
+	return &trimmingPipe{x.ports, x.ecmp, x.forward, x.trimming}
 }
 
-// Routes reports whether In can do the ingress, which it can.
-func (*trims) Routes() bool { return true }
+// Routes returns true: In can do the ingress.
+func (*trimmingPipe) Routes() bool { return true }
 
-// In is the ingress and Admit, and Egress where the packet needs no queue. What has no room is for the hooks.
-func (x *trims) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
+// In runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.
+func (x *trimmingPipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {
 			v = x.ecmp.Ingress(env, p)
@@ -63,8 +63,8 @@ func (x *trims) In(env *dataplane.Env, p *packet.Packet, routed bool) (v datapla
 	return dataplane.Passed
 }
 
-// Out is Egress.
-func (x *trims) Out(env *dataplane.Env, p *packet.Packet) {
+// Out runs Egress.
+func (x *trimmingPipe) Out(env *dataplane.Env, p *packet.Packet) {
 	if m := &p.Meta; m.Queue == trimming.Data {
 		x.trimming.Leave(env.Now(), x.ports[m.Out], p)
 	}

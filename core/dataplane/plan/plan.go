@@ -1,10 +1,9 @@
-// Package plan holds each user to the rate that it has bought, whatever the link would give it: a token bucket for
-// each user and direction at the edge (RFC 2697 with one bucket), beside a scheme that shares the link. What exceeds
-// a plan is dropped before that scheme meters it, so that a user's activity is that of its plan at most.
+// Package plan limits each user to the rate that it has bought, for any rate of the link. At the edge it has a token
+// bucket for each user and direction (RFC 2697 with one bucket), next to a scheme that shares the link. The excess
+// over a plan is dropped before that scheme meters it, so that a user's activity is at most its plan's.
 //
-// It is a policer, not a shaper: a shaper needs a queue for each user, which P4-ABC is made to do without. The price is
-// that a sender learns of its plan by losses; the burst, as a time at the plan's rate, decides how much of the plan
-// TCP reaches.
+// It is a policer, not a shaper, because a shaper needs a queue for each user, which P4-ABC avoids. So a sender learns
+// of its plan by losses. The burst, as a time at the plan's rate, determines the part of the plan that TCP reaches.
 package plan
 
 import (
@@ -18,15 +17,15 @@ import (
 	"weir/core/unit"
 )
 
-// Config has the plans.
+// Config holds the plans.
 type Config struct {
 	Rates  []users.Aggregate // of users
-	Others unit.Rate         // of each source that has no rate of its own; 0: no limit
-	Burst  unit.Time         // how long a full bucket lasts at its rate
+	Others unit.Rate         // of each source without a rate of its own; 0: no limit
+	Burst  unit.Time         // time in which a full bucket empties at its rate
 }
 
-// Traits returns that it polices users and drops their packets, whatever the queues are. It names users, and not the
-// other ends of their traffic: a plan is for all that a user sends, to any receiver.
+// Traits returns that it polices users and drops their packets regardless of the queues. It names users, but not the
+// other ends of their traffic: a plan covers all traffic of a user, to any receiver.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{DropsEarly: true, PolicesUsers: true, NamedUsers: func() (names, peers []netip.Prefix) {
 		return users.Names(users.Keys(c.Rates)), nil
@@ -52,12 +51,12 @@ func (c *Config) Check(*dataplane.SwitchContext) []scheme.Remark {
 	return nil
 }
 
-// Sets returns the users that have a rate of their own. With others, each other user has one, too.
+// Sets returns the users with a rate of their own. With others, each other user has one, too.
 func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 	return "rates", users.Keys(c.Rates), c.Others > 0
 }
 
-// Scheme is what an experiment names: switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
+// Scheme returns the scheme of switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "plan",
 		Doc: "holds each user to the rate of its plan by a token bucket", Source: "RFC 2697"},
@@ -71,7 +70,7 @@ const (
 	directions
 )
 
-// Program has the buckets of one switch.
+// Program holds the buckets of one switch.
 type Program struct {
 	config  Config
 	table   *users.Table
@@ -79,7 +78,7 @@ type Program struct {
 	frame   int64             // Size of the largest frame
 }
 
-// New returns the program for a site.
+// New returns the program for a site. It fails if a name is no user of the book.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if err := users.Unknown(site.Book, users.Keys(c.Rates)); err != nil {
 		return nil, err
@@ -95,74 +94,75 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	}
 	x.buckets = make([]dataplane.SrTCM, x.table.Most()*directions)
 	for i := range x.buckets {
-		if r := x.rate(i / directions); r > 0 {
-			x.buckets[i] = x.bucket(r)
+		if r := x.planRate(i / directions); r > 0 {
+			x.buckets[i] = x.newBucket(r)
 		}
 	}
 	return x, nil
 }
 
-// rate is a user's plan; 0: none.
-func (x *Program) rate(user int) unit.Rate {
+// planRate returns a user's plan; 0: no plan.
+func (x *Program) planRate(user int) unit.Rate {
 	if user < len(x.config.Rates) { // the table has these users first
 		return x.config.Rates[user].Value
 	}
 	return x.config.Others
 }
 
-// bucket is a full one.
-func (x *Program) bucket(r unit.Rate) dataplane.SrTCM {
+// newBucket returns a full bucket of a rate.
+func (x *Program) newBucket(r unit.Rate) dataplane.SrTCM {
 	burst := int64(float64(r) / 8 * x.config.Burst.Seconds())
 	return *dataplane.NewSrTCM(unit.LinkRate{Bits: r}, max(burst, 2*x.frame), 0)
 }
 
-// Name is "plan".
+// Name returns "plan".
 func (x *Program) Name() string { return "plan" }
 
-// Ingress drops what a user's bucket has no tokens for. What switches make, neighbour discovery too, has no plan.
+// Ingress drops packets for which a user's bucket lacks tokens. Packets of switches, such as neighbour discovery,
+// have no plan.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if x.meter(env.Now(), p) {
+	if x.meterPacket(env.Now(), p) {
 		return dataplane.Accept
 	}
 	return dataplane.Drop(dataplane.Policed)
 }
 
-// meter reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own, within
-// the receiver's. What a sender's plan has no tokens for takes no tokens of the receiver's.
-func (x *Program) meter(now unit.Time, p *packet.Packet) bool {
+// meterPacket reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own,
+// within the receiver's. A packet beyond the sender's plan takes no tokens of the receiver's.
+func (x *Program) meterPacket(now unit.Time, p *packet.Packet) bool {
 	switch {
 	case p.Meta.Flags&packet.Internal != 0:
 		return true
 	case p.Meta.Flags&packet.ToUser != 0: // the switch knows that Src is the receiver
-		return x.take(now, p, x.table.At(p.Src, p.Version), receives)
-	case !x.take(now, p, x.table.At(p.Src, p.Version), sends):
+		return x.takeTokens(now, p, x.table.At(p.Src, p.Version), receives)
+	case !x.takeTokens(now, p, x.table.At(p.Src, p.Version), sends):
 		return false
 	case p.Dst == 0:
 		return true
 	}
 	to, ok := x.table.Set(p.Dst, p.Version)
-	return !ok || x.take(now, p, to, receives)
+	return !ok || x.takeTokens(now, p, to, receives)
 }
 
-// take reports whether a user's bucket has tokens for a packet, and takes them.
-func (x *Program) take(now unit.Time, p *packet.Packet, user int32, direction int) bool {
-	return x.rate(int(user)) == 0 ||
+// takeTokens takes a packet's tokens from a user's bucket. It returns false if there are too few.
+func (x *Program) takeTokens(now unit.Time, p *packet.Packet, user int32, direction int) bool {
+	return x.planRate(int(user)) == 0 ||
 		x.buckets[int(user)*directions+direction].Colour(now, p.Size, dataplane.Green) == dataplane.Green
 }
 
-// EvictAddress gives a source that is another's now a full bucket.
+// EvictAddress fills the bucket of a source when its address is reassigned.
 func (x *Program) EvictAddress(a packet.Addr) {
 	u := x.table.EvictAddress(a)
 	if u < 0 {
 		return
 	}
 	for d := range directions {
-		x.buckets[int(u)*directions+d] = x.bucket(x.config.Others)
+		x.buckets[int(u)*directions+d] = x.newBucket(x.config.Others)
 	}
 }
 
-// Adopt keeps the buckets of users whose rate and burst stay as they are, under a name also when its addresses change.
-// Others begin full.
+// Adopt keeps the buckets of users with unchanged rate and burst; a name may have other addresses. Other buckets
+// start full.
 func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	was, ok := other.(*Program)
 	if !ok || was.config.Burst != x.config.Burst || was.frame != x.frame {
@@ -184,7 +184,7 @@ func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	return fmt.Sprintf("the buckets of %d plans", n), lost
 }
 
-// Footprint is one bucket for each user and direction.
+// Footprint returns the use by one bucket for each user and direction.
 func (x *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		dataplane.UserStage(x.table),

@@ -40,7 +40,7 @@ func pass(x *Program, user packet.Addr, flags uint8, from, gap unit.Time, n int)
 	for i := range n {
 		p := packet.Packet{Src: user, Version: 4, Size: 1000}
 		p.Meta.Flags |= flags
-		b.WriteByte("ny"[map[bool]int{true: 1}[x.meter(from+unit.Time(i)*gap, &p)]])
+		b.WriteByte("ny"[map[bool]int{true: 1}[x.meterPacket(from+unit.Time(i)*gap, &p)]])
 	}
 	return b.String()
 }
@@ -157,7 +157,7 @@ func TestDualStack(t *testing.T) {
 							if down {
 								p.Src, p.Dst = p.Dst, p.Src
 							}
-							if program.meter(now, &p) {
+							if program.meterPacket(now, &p) {
 								passed++
 							}
 						}
@@ -194,7 +194,7 @@ func TestReloadByName(t *testing.T) {
 	if kept, lost := is.Adopt(0, was); kept == "" || lost != nil {
 		t.Errorf("kept %q, lost %q", kept, lost)
 	}
-	if p := (packet.Packet{Src: 1, Version: 6, Size: 1000}); is.meter(0, &p) {
+	if p := (packet.Packet{Src: 1, Version: 6, Size: 1000}); is.meterPacket(0, &p) {
 		t.Error("the bucket is full although the plan was used up before the reload")
 	}
 }

@@ -9,27 +9,27 @@ import (
 	"weir/core/unit"
 )
 
-// Cake is how a port shares each of its queues among hosts and, within each, among their flows, and keeps each flow's
-// delay short: CAKE's queue management. Of CAKE it is this part: the port's rate is the shaper's; each queue of the
-// port is one tin, besteffort, and they are served in strict priority; the limit is the port's; frames are counted by
-// the framing of the port; acknowledgements are not filtered, and there is no ingress mode.
+// Cake configures a port that shares each of its queues among hosts, and each host's part among its flows, with a
+// short delay for each flow: CAKE's queue management. The shaper is the port's rate. Each queue of the port is one
+// tin, besteffort, and queues are in strict priority. The limit is the port's, and the port's framing counts frames.
+// Acknowledgements are not filtered, and there is no ingress mode.
 type Cake struct {
 	Isolation        string
-	Flows            int        // queues, ways times the sets
-	Quantum          unit.Bytes // 0: by the rate
+	Flows            int        // number of lists, a multiple of ways
+	Quantum          unit.Bytes // 0: follows from the rate
 	Target, Interval unit.Time
 	ECN              bool
 }
 
-// Isolation is what CAKE is fair among (tc-cake).
+// Values of Cake.Isolation: the units among which CAKE is fair (tc-cake).
 const (
 	isolateFlows   = "flows"          // 5-tuples
 	isolateHosts   = "hosts"          // pairs of source and destination
 	isolateSource  = "srchost"        // sources
 	isolateDest    = "dsthost"        // destinations
-	isolateBySrc   = "dual-srchost"   // sources, and the flows of each
-	isolateByDst   = "dual-dsthost"   // destinations, and the flows of each
-	isolateBoth    = "triple-isolate" // sources and destinations, and flows: whichever has more busy ones
+	isolateBySrc   = "dual-srchost"   // sources, and the flows of each source
+	isolateByDst   = "dual-dsthost"   // destinations, and the flows of each destination
+	isolateBoth    = "triple-isolate" // sources and destinations, and flows: the host with more busy flows counts
 	isolateNothing = "flowblind"
 )
 
@@ -55,23 +55,23 @@ func (c *Cake) Params(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("target", func() error { return (&CoDel{Target: c.Target, Interval: c.Interval}).ordered() })
+	p.Rule("target", func() error { return (&CoDel{Target: c.Target, Interval: c.Interval}).checkTarget() })
 }
 
-// Traits returns the target of delay, by which it marks and drops. The target is one and a half frames where these take
-// longer.
+// Traits returns the target delay, by which the scheduler marks and drops. It is at least the time of one and a half
+// frames.
 func (c *Cake) Traits() Traits {
 	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target, RaisesTarget: true}
 }
 
-// newCakeScheduler returns the scheduler of a port whose queues are fair among hosts, with COBALT on each flow. Otherwise it is
-// as NewFQ's.
+// newCakeScheduler returns the scheduler of a port with queues that are fair among hosts, with COBALT on each flow.
+// Otherwise it is like NewFQ's.
 func newCakeScheduler(c Cake, rate unit.LinkRate) Scheduler {
 	return &fq{config: FQ{Flows: c.Flows}, cake: &c, rate: rate}
 }
 
-// cake is a fair queue's flows under CAKE. A list is in one of three rounds: flows.fresh has the sparse ones,
-// flows.old the busy ones, and decaying those without packets whose COBALT still remembers some.
+// cake is the state of a fair queue under CAKE. A list is in one of three rounds: flows.fresh has the sparse ones,
+// flows.old the busy ones, and decaying the empty ones with COBALT state.
 type cake struct {
 	*flows
 	config   *Cake
@@ -80,37 +80,38 @@ type cake struct {
 	hosts    []cakeHost // by place, for sources and destinations alike
 	decaying round
 	cobaltTimes
-	rate     unit.LinkRate // for which times and quantum are
-	quantum  int64
-	now      unit.Time
-	random   uint64  // state of the stream that BLUE draws from
-	resume   int32   // list whose packet was dropped last: the one behind that takes its turn; 0: none
-	sides    [2]bool // which hosts' busy flows count: the source's, the destination's
-	byHost   [2]bool // which hosts make a flow; neither: the 5-tuple does
-	anything bool    // or all packets are one
+	rate    unit.LinkRate // for which times and quantum are computed
+	quantum int64
+	now     unit.Time
+	random  uint64  // state of the stream for BLUE
+	resume  int32   // list of the last drop, whose next packet takes the turn; 0: no list
+	sides   [2]bool // count busy flows of the source, of the destination
+	byHost  [2]bool // hosts that define a flow; if neither, the 5-tuple does
+	oneFlow bool    // all packets are one flow
 }
 
-// caked is what CAKE knows of a list beside flow.
+// caked is CAKE's state of a list, in addition to flow.
 type caked struct {
 	cobalt
 	prev int32    // list before it in its round
 	host [2]int32 // places of its source and its destination
-	tag  uint32   // hash of the flow that the list is for
-	part uint16   // of a byte, in 2⁻¹⁶, that it has earned beside its credit
+	tag  uint32   // hash of the list's flow
+	part uint16   // of a byte, in 2⁻¹⁶, earned in addition to its credit
 	set  rotation
 }
 
-// rotation is where a list is.
+// rotation is the position of a list.
 type rotation uint8
 
 const (
 	gone     rotation = iota // in no round: free for any flow
-	sparse                   // first, until its quantum is used up
-	waits                    // with the busy ones, but it was empty when it came there: its host does not count it
-	busy                     // with the others that always have packets: its host counts it
-	decaying                 // empty, and COBALT remembers
+	sparse                   // first, until its quantum is used
+	waits                    // among the busy ones, but empty on arrival there: its host does not count it
+	busy                     // among the busy ones, with packets: its host counts it
+	decaying                 // empty, with COBALT state
 )
 
+// newCake returns the state of the queue f of a port with scheduler s.
 func newCake(f *flows, s *fq) *cake {
 	c := s.cake
 	k := &cake{flows: f, config: c, port: s, queues: make([]caked, len(f.lists)), hosts: make([]cakeHost, c.Flows),
@@ -132,16 +133,16 @@ func newCake(f *flows, s *fq) *cake {
 	case isolateBoth:
 		k.sides = [2]bool{true, true}
 	case isolateNothing:
-		k.anything = true
+		k.oneFlow = true
 	}
-	k.fit()
+	k.fitRate()
 	return k
 }
 
-// fit works out what depends on the port's rate.
-func (k *cake) fit() {
+// fitRate sets the values that depend on the port's rate.
+func (k *cake) fitRate() {
 	k.rate = k.port.rate
-	k.at(k.config.Target, k.config.Interval, k.port.takes(largeFrame))
+	k.setTimes(k.config.Target, k.config.Interval, k.port.sendTime(largeFrame))
 	if k.quantum = int64(k.config.Quantum); k.quantum == 0 {
 		if k.quantum = largeFrame; k.rate.Bits > 0 {
 			k.quantum = max(300, min(int64(k.rate.Bits)/8/4096, largeFrame))
@@ -149,13 +150,12 @@ func (k *cake) fit() {
 	}
 }
 
-// largeFrame is Ethernet's, without its checksum.
+// largeFrame is the size of Ethernet's largest frame, without its checksum.
 const largeFrame = 1514
 
-// load is by what list i's quantum is divided: how many busy flows its host has (CAKE §III; triple isolation: the one
-// of its hosts that has more). Sparse flows, as of acknowledgements, do not count (tc-cake: sch_cake.c; since Linux
-// 5.1).
-func (k *cake) load(i int32) int64 {
+// hostLoad returns the divisor of list i's quantum: the number of its host's busy flows (CAKE §III; triple isolation:
+// of its host with more). Sparse flows, as of acknowledgements, do not count (tc-cake: sch_cake.c; since Linux 5.1).
+func (k *cake) hostLoad(i int32) int64 {
 	n := int32(1)
 	for side, on := range k.sides {
 		if on {
@@ -165,17 +165,17 @@ func (k *cake) load(i int32) int64 {
 	return int64(n)
 }
 
-// earn gives list i its part of a quantum. What division leaves over is kept for the next turn, so that flows of hosts
-// with many get what they are due; tc-cake rounds by chance.
-func (k *cake) earn(i int32) {
+// earnQuantum adds list i's part of a quantum to its credit. The remainder of the division is kept for the next turn,
+// so that flows of hosts with many flows get their exact share; tc-cake rounds at random.
+func (k *cake) earnQuantum(i int32) {
 	q := &k.queues[i]
-	x := k.quantum<<16/k.load(i) + int64(q.part)
+	x := k.quantum<<16/k.hostLoad(i) + int64(q.part)
 	k.lists[i].credit += int32(x >> 16)
 	q.part = uint16(x)
 }
 
-// charge adds list i to its hosts' busy flows, or takes it from them.
-func (k *cake) charge(i, n int32) {
+// countBusy adds n to the busy flows of list i's hosts.
+func (k *cake) countBusy(i, n int32) {
 	for side, on := range k.sides {
 		if on {
 			k.hosts[k.queues[i].host[side]].busy[side] += n
@@ -183,10 +183,10 @@ func (k *cake) charge(i, n int32) {
 	}
 }
 
-// move takes list i from its round to the end of another: that of set, or none.
-func (k *cake) move(i int32, set rotation) {
+// moveList moves list i from its round to the end of another: the round of set, or no round.
+func (k *cake) moveList(i int32, set rotation) {
 	q, l := &k.queues[i], &k.lists[i]
-	if r := k.round(q.set); r != nil {
+	if r := k.roundOf(q.set); r != nil {
 		if q.prev == 0 {
 			r.first = l.next
 		} else {
@@ -201,13 +201,13 @@ func (k *cake) move(i int32, set rotation) {
 	if q.set = set; set == gone {
 		return
 	}
-	r := k.round(set)
+	r := k.roundOf(set)
 	q.prev = r.last
-	k.turn(r, i)
+	k.appendTurn(r, i)
 }
 
-// round has the lists of a rotation.
-func (k *cake) round(set rotation) *round {
+// roundOf returns the round with the lists of a rotation; nil for gone.
+func (k *cake) roundOf(set rotation) *round {
 	switch set {
 	case sparse:
 		return &k.fresh
@@ -219,26 +219,26 @@ func (k *cake) round(set rotation) *round {
 	return nil
 }
 
-// enter appends p to its list, which becomes sparse if it is in no round.
-func (k *cake) enter(p *packet.Packet) {
+// enqueuePacket appends p to its list, which becomes sparse if it is in no round.
+func (k *cake) enqueuePacket(p *packet.Packet) {
 	k.now = max(k.now, p.Enqueued)
-	i := k.place(p)
-	k.add(i, p)
+	i := k.findList(p)
+	k.appendPacket(i, p)
 	switch k.queues[i].set {
 	case gone, decaying:
-		k.move(i, sparse)
-		k.lists[i].credit = int32(k.quantum / k.load(i))
+		k.moveList(i, sparse)
+		k.lists[i].credit = int32(k.quantum / k.hostLoad(i))
 	case waits:
 		k.queues[i].set = busy
-		k.charge(i, 1)
+		k.countBusy(i, 1)
 	}
 }
 
-// leave removes the packet whose turn it is; it is as flows.pop. Every time the first list of those that decay has its
-// turn, then the sparse, then the busy ones.
-func (k *cake) leave(now unit.Time) (p *packet.Packet, doomed bool) {
+// dequeuePacket removes the next packet in turn, as flows.popPacket does. First, the first list that decays has its
+// turn, each time, then the sparse, then the busy ones.
+func (k *cake) dequeuePacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	if k.rate != k.port.rate {
-		k.fit()
+		k.fitRate()
 	}
 	judged := now >= 0
 	if judged {
@@ -248,19 +248,19 @@ func (k *cake) leave(now unit.Time) (p *packet.Packet, doomed bool) {
 	k.resume = 0
 	for first := i == 0; k.flows.count > 0; i, first = 0, false {
 		if i == 0 {
-			i = k.turnOf(first)
+			i = k.chooseList(first)
 		}
 		l, q := &k.lists[i], &k.queues[i]
 		switch {
 		case l.credit <= 0:
-			k.again(i)
+			k.endTurn(i)
 		case l.head == 0:
-			k.quiet(i)
+			k.retireList(i)
 		default:
-			p := k.remove(l, l.head)
+			p := k.removeNode(l, l.head)
 			if judged {
 				markable := k.config.ECN && p.TOS&packet.ECN != packet.NotECT
-				mark, drop := q.leaves(&k.cobaltTimes, now, now-p.Enqueued, markable, k.draw)
+				mark, drop := q.judgePacket(&k.cobaltTimes, now, now-p.Enqueued, markable, k.drawRandom)
 				if mark {
 					p.TOS |= packet.CE
 				}
@@ -276,8 +276,8 @@ func (k *cake) leave(now unit.Time) (p *packet.Packet, doomed bool) {
 	return nil, false
 }
 
-// turnOf is the list whose turn it is, while there are packets.
-func (k *cake) turnOf(first bool) int32 {
+// chooseList returns the next list in turn, while there are packets.
+func (k *cake) chooseList(first bool) int32 {
 	switch {
 	case first && k.decaying.first != 0:
 		return k.decaying.first
@@ -289,35 +289,35 @@ func (k *cake) turnOf(first bool) int32 {
 	return k.decaying.first
 }
 
-// again sends list i, whose credit is used up, to the end of the busy ones.
-func (k *cake) again(i int32) {
+// endTurn moves list i, which has no credit left, to the end of the busy ones.
+func (k *cake) endTurn(i int32) {
 	set := k.queues[i].set
 	if set == sparse {
 		if set = waits; k.lists[i].head != 0 {
 			set = busy
-			k.charge(i, 1)
+			k.countBusy(i, 1)
 		}
 	}
-	k.earn(i)
-	k.move(i, set)
+	k.earnQuantum(i)
+	k.moveList(i, set)
 }
 
-// quiet has list i, which has run empty, leave the rounds, or decay.
-func (k *cake) quiet(i int32) {
+// retireList removes list i, which has become empty, from the rounds, or lets it decay.
+func (k *cake) retireList(i int32) {
 	q := &k.queues[i]
-	q.empty(&k.cobaltTimes, k.now)
+	q.noteEmpty(&k.cobaltTimes, k.now)
 	if q.set == busy {
-		k.charge(i, -1)
+		k.countBusy(i, -1)
 	}
-	if q.rests(k.now) {
-		k.move(i, gone)
+	if q.isAtRest(k.now) {
+		k.moveList(i, gone)
 	} else {
-		k.move(i, decaying)
+		k.moveList(i, decaying)
 	}
 }
 
-// draw is uniform in 0 … 2³² − 1: the upper half of SplitMix64.
-func (k *cake) draw() uint32 {
+// drawRandom returns a number uniform in 0 … 2³² − 1: the upper half of SplitMix64.
+func (k *cake) drawRandom() uint32 {
 	k.random += 0x9e3779b97f4a7c15
 	z := k.random
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -325,21 +325,21 @@ func (k *cake) draw() uint32 {
 	return uint32((z ^ z>>31) >> 32)
 }
 
-// overflow removes the oldest packet of list i for want of room.
-func (k *cake) overflow(i int32) *packet.Packet {
-	k.queues[i].full(&k.cobaltTimes, k.now)
-	return k.remove(&k.lists[i], k.lists[i].head)
+// dropHead removes the oldest packet of list i for lack of room.
+func (k *cake) dropHead(i int32) *packet.Packet {
+	k.queues[i].noteFull(&k.cobaltTimes, k.now)
+	return k.removeNode(&k.lists[i], k.lists[i].head)
 }
 
-// yield is as flows.yield: a packet of the longest list gives way, with the arriving one counted.
-func (k *cake) yield(arriving *packet.Packet) *packet.Packet {
+// yieldFor is flows.yieldFor under CAKE: a packet of the longest list gives way, with the arriving one counted.
+func (k *cake) yieldFor(arriving *packet.Packet) *packet.Packet {
 	k.now = max(k.now, arriving.Enqueued)
-	own, i := k.place(arriving), k.longest()
+	own, i := k.findList(arriving), k.findLongest()
 	if l := &k.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= k.lists[i].bytes {
 		if i = own; l.head == 0 {
-			k.queues[i].full(&k.cobaltTimes, k.now)
+			k.queues[i].noteFull(&k.cobaltTimes, k.now)
 			return nil
 		}
 	}
-	return k.overflow(i)
+	return k.dropHead(i)
 }

@@ -3,15 +3,14 @@ package tm
 import "weir/core/unit"
 
 // calendar serves queues that are rounds (AFQ §3.4: rotating strict priority): the current round's queue until it is
-// empty, then the next one that has packets. A round that PFC holds is passed over, and served when its turn comes
-// again.
+// empty, then the next one with packets. A round that PFC holds is skipped, and served at its next turn.
 type calendar struct {
 	queues uint64
 	round  uint64
 }
 
-// NewCalendar returns the scheduler of a port whose queues are rounds. A program (afq) puts packets into the queue of
-// their round, by its number modulo the number of queues.
+// NewCalendar returns the scheduler of a port with rounds as queues. A program (afq) puts packets into the queue of
+// their round, numbered modulo the number of queues.
 func NewCalendar(queues int) Scheduler { return &calendar{queues: uint64(queues)} }
 
 func (c *calendar) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
@@ -22,7 +21,7 @@ func (c *calendar) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return QueueID(c.round % c.queues), unit.Never
 }
 
-// Round is the number of the current round; ok is false if the port's queues are not rounds.
+// Round returns the number of the current round; ok is false if the port's queues are not rounds.
 func (p *Port) Round() (round uint64, ok bool) {
 	if c, is := p.scheduler.(*calendar); is {
 		return c.round, true

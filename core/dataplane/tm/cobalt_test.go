@@ -12,30 +12,30 @@ import (
 // the queue is found empty, each at most once a target; from 0 to 1 and not beyond.
 func TestBlue(t *testing.T) {
 	var c cobaltTimes
-	c.at(5*unit.Millisecond, 100*unit.Millisecond, 0)
+	c.setTimes(5*unit.Millisecond, 100*unit.Millisecond, 0)
 	s := cobalt{changed: longAgo, next: longAgo}
 	chance := func() float64 { return float64(s.chance) / (1 << 32) }
 	now := unit.Time(0)
 	for n := range 300 {
 		now += 6 * unit.Millisecond
-		s.full(&c, now)
-		s.full(&c, now+4*unit.Millisecond) // too soon
+		s.noteFull(&c, now)
+		s.noteFull(&c, now+4*unit.Millisecond) // too soon
 		if want := min(float64(n+1)/256, 1); math.Abs(chance()-want) > 1e-9 {
 			t.Fatalf("after %d losses the probability is %g, want %g", n+1, chance(), want)
 		}
 	}
-	if mark, drop := s.leaves(&c, now, 0, true, func() uint32 { return math.MaxUint32 - 1 }); mark || !drop {
+	if mark, drop := s.judgePacket(&c, now, 0, true, func() uint32 { return math.MaxUint32 - 1 }); mark || !drop {
 		t.Error("a packet passes at probability 1")
 	}
 	for n := range 5000 {
 		now += 6 * unit.Millisecond
-		s.empty(&c, now)
-		s.empty(&c, now+4*unit.Millisecond)
+		s.noteEmpty(&c, now)
+		s.noteEmpty(&c, now+4*unit.Millisecond)
 		if want := max(0, 1-float64(n+1)/4096); math.Abs(chance()-want) > 1e-9 {
 			t.Fatalf("after %d times empty the probability is %g, want %g", n+1, chance(), want)
 		}
 	}
-	if _, drop := s.leaves(&c, now, 0, true, func() uint32 { return 0 }); drop {
+	if _, drop := s.judgePacket(&c, now, 0, true, func() uint32 { return 0 }); drop {
 		t.Error("a packet is dropped at probability 0")
 	}
 }
@@ -45,12 +45,12 @@ func TestBlue(t *testing.T) {
 func TestCobaltCoDel(t *testing.T) {
 	const ms = unit.Millisecond
 	var c cobaltTimes
-	c.at(5*ms, 100*ms, 0)
+	c.setTimes(5*ms, 100*ms, 0)
 	s := cobalt{changed: longAgo, next: longAgo}
-	s.leaves(&c, 999*ms, 0, false, nil)
+	s.judgePacket(&c, 999*ms, 0, false, nil)
 	var at []unit.Time
 	for now := 1000 * ms; now < 1500*ms; now += ms {
-		if _, drop := s.leaves(&c, now, 6*ms, false, nil); drop {
+		if _, drop := s.judgePacket(&c, now, 6*ms, false, nil); drop {
 			at = append(at, now)
 		}
 	}
@@ -66,7 +66,7 @@ func TestCobaltCoDel(t *testing.T) {
 	}
 	before := s.count
 	for now := 1500 * ms; now < 2500*ms; now += ms {
-		if _, drop := s.leaves(&c, now, 5*ms, false, nil); drop {
+		if _, drop := s.judgePacket(&c, now, 5*ms, false, nil); drop {
 			t.Fatal("a packet goes at the target")
 		}
 	}
@@ -128,7 +128,7 @@ func TestCakeQuantum(t *testing.T) {
 			k.queues[1].host = [2]int32{3, 5}
 			k.hosts[3].busy[0], k.hosts[5].busy[1] = x.busy[0], x.busy[1]
 			for range x.turns {
-				k.earn(1)
+				k.earnQuantum(1)
 			}
 			if got := k.lists[1].credit; got > x.want || got < x.want-2-int32(x.turns>>16) {
 				t.Errorf("%d bytes in %d turns, want %d", got, x.turns, x.want)
@@ -143,32 +143,32 @@ func TestCakePlaces(t *testing.T) {
 	k := cakePort(t, Cake{Isolation: isolateFlows, Flows: 1024}, unit.Gbps).queues[0].flows.cake
 	var same []uint32 // hashes of flows whose own place is 13
 	for h := uint32(0); len(same) < 9; h++ {
-		if mixed(h, 0)%1024 == 13 {
+		if mixHash(h, 0)%1024 == 13 {
 			same = append(same, h)
 		}
 	}
 	want := []int32{13, 14, 15, 8, 9, 10, 11, 12, 13}
 	for i, h := range same {
-		k.enter(&packet.Packet{Hash: h, Size: 100})
-		if got := k.place(&packet.Packet{Hash: h}) - 1; got != want[i] {
+		k.enqueuePacket(&packet.Packet{Hash: h, Size: 100})
+		if got := k.findList(&packet.Packet{Hash: h}) - 1; got != want[i] {
 			t.Errorf("flow %d is in queue %d, want %d", i, got, want[i])
 		}
 	}
-	if got := k.place(&packet.Packet{Hash: same[5]}) - 1; got != 10 {
+	if got := k.findList(&packet.Packet{Hash: same[5]}) - 1; got != 10 {
 		t.Errorf("flow 5 has moved to queue %d", got)
 	}
 	for range 9 {
-		k.leave(unit.Second)
+		k.dequeuePacket(unit.Second)
 	}
 	for range 200 { // time in which all come to rest, as another flow sends
-		k.enter(&packet.Packet{Hash: 1, Size: 100, Enqueued: k.now + 200*unit.Millisecond})
-		k.leave(k.now)
+		k.enqueuePacket(&packet.Packet{Hash: 1, Size: 100, Enqueued: k.now + 200*unit.Millisecond})
+		k.dequeuePacket(k.now)
 	}
-	if got := k.place(&packet.Packet{Hash: same[8]}) - 1; got != 13 {
+	if got := k.findList(&packet.Packet{Hash: same[8]}) - 1; got != 13 {
 		t.Errorf("the flow is in queue %d, want its own", got)
 	}
 	for i := range k.queues {
-		if q := &k.queues[i]; q.set != gone && q.tag != mixed(1, 0) {
+		if q := &k.queues[i]; q.set != gone && q.tag != mixHash(1, 0) {
 			t.Errorf("queue %d has not come to rest: %+v", i, q)
 		}
 	}
@@ -181,8 +181,8 @@ func TestCakeCollisions(t *testing.T) {
 	in := map[int32]int{}
 	for n := range uint32(500) {
 		p := &packet.Packet{Hash: packet.FlowHash(1, 2, uint16(n), 80, packet.ProtoTCP), Size: 100}
-		k.enter(p)
-		in[k.place(p)]++
+		k.enqueuePacket(p)
+		in[k.findList(p)]++
 	}
 	if len(in) < 485 {
 		t.Errorf("500 flows have %d queues", len(in))
@@ -206,7 +206,7 @@ func TestCakeCounts(t *testing.T) {
 		} else {
 			p.Next(now)
 		}
-		k := p.queues[0].sort().cake
+		k := p.queues[0].sortFlows().cake
 		var want [2][16]int32
 		for i := 1; i < len(k.queues); i++ {
 			if q := &k.queues[i]; q.set == busy {

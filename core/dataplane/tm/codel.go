@@ -8,12 +8,12 @@ import (
 	"weir/core/unit"
 )
 
-// CoDel is the law of RFC 8289: a queue whose delay stays above a target for an interval loses a packet, and then
-// more of them, at times that move together with the root of their number, until the delay is below the target.
+// CoDel is the law of RFC 8289. If a queue's delay stays above a target for an interval, a packet is dropped. Further
+// drops follow, at distances that shrink with the root of their number, until the delay is below the target.
 type CoDel struct {
 	Target, Interval unit.Time
-	ECN              bool       // packets that can be are marked, in place of being dropped
-	MaxPacket        unit.Bytes // a queue that holds no more than this is never too long
+	ECN              bool       // packets are marked where possible, in place of being dropped
+	MaxPacket        unit.Bytes // a queue of this size or less is never too long
 }
 
 // Params binds the configuration.
@@ -26,29 +26,29 @@ func (c *CoDel) Params(p *scheme.Params) {
 		"RFC 8290 §5.2.6; RFC 8289 §5: only drops")
 	p.Size(&c.MaxPacket, "max_packet", "1514 B", "bytes that may wait for any time; at least the largest frame",
 		"RFC 8289 §5: maxpacket").Min("64 B").Max("1MB")
-	p.Rule("target", func() error { return c.ordered() })
+	p.Rule("target", func() error { return c.checkTarget() })
 }
 
-// CoDelState is what the law knows of one queue.
+// CoDelState is the law's state of one queue.
 type CoDelState struct {
-	above    unit.Time // when the delay will have been above the target for an interval; 0: it is below
-	next     unit.Time // when the next packet goes
-	count    uint32    // packets since dropping began
-	last     uint32    // count when it began
-	dropping bool
-	behind   behind
+	above      unit.Time // when the delay will have been above the target for an interval; 0: it is below
+	next       unit.Time // time of the next drop
+	count      uint32    // packets since dropping began
+	firstCount uint32    // count when it began
+	dropping   bool
+	behind     behind
 }
 
-// behind is what a packet comes behind: in the RFC, a drop and the next packet are one step.
+// behind is the event before a packet: in the RFC, a drop and the next packet are one step.
 type behind uint8
 
 const (
 	behindNone  behind = iota
-	behindFirst        // the packet that dropping began with: this one goes whatever it is
-	behindDrop         // a further one: whether dropping ends, or goes on at once, is still open
+	behindFirst        // the drop that dropping began with: this packet always passes
+	behindDrop         // a further drop: dropping may end, or continue at once
 )
 
-// Signal is what a law decides on a packet.
+// Signal is the decision of a law on a packet.
 type Signal uint8
 
 // Signals.
@@ -58,13 +58,13 @@ const (
 	Drop
 )
 
-// law is when the next packet goes (RFC 8289 §5: control_law).
-func (c *CoDel) law(t unit.Time, count uint32) unit.Time {
+// nextTime returns the time of the next drop (RFC 8289 §5: control_law).
+func (c *CoDel) nextTime(t unit.Time, count uint32) unit.Time {
 	return t + unit.Time(float64(c.Interval)/math.Sqrt(float64(count)))
 }
 
-// Leaves decides on a packet that leaves its queue at now, after it has waited for sojourn; left is what still
-// waits, and markable says whether the packet can be marked.
+// Leaves decides on a packet that leaves its queue at now, after a wait of sojourn. left is the rest of the queue,
+// and markable reports whether the packet can be marked.
 func (s *CoDelState) Leaves(c *CoDel, now, sojourn unit.Time, left unit.Bytes, markable bool) Signal {
 	due := false // RFC 8289 §5, dodequeue: ok_to_drop
 	switch {
@@ -85,32 +85,32 @@ func (s *CoDelState) Leaves(c *CoDel, now, sojourn unit.Time, left unit.Bytes, m
 		return Pass
 	case s.dropping:
 		if was == behindDrop {
-			s.next = c.law(s.next, s.count)
+			s.next = c.nextTime(s.next, s.count)
 		}
 		if now < s.next {
 			return Pass
 		}
 		s.count++
 		if markable && c.ECN {
-			s.next = c.law(s.next, s.count)
+			s.next = c.nextTime(s.next, s.count)
 			return Mark
 		}
 		s.behind = behindDrop
 		return Drop
 	case due:
-		return s.begin(c, now, markable)
+		return s.beginDropping(c, now, markable)
 	}
 	return Pass
 }
 
-// begin enters dropping. Soon after the last time it goes on at the rate that held the queue then.
-func (s *CoDelState) begin(c *CoDel, now unit.Time, markable bool) Signal {
-	delta := s.count - s.last
+// beginDropping enters dropping. Soon after the last time it continues at the rate that controlled the queue then.
+func (s *CoDelState) beginDropping(c *CoDel, now unit.Time, markable bool) Signal {
+	delta := s.count - s.firstCount
 	s.dropping, s.count = true, 1
 	if delta > 1 && now-s.next < 16*c.Interval {
 		s.count = delta
 	}
-	s.next, s.last = c.law(now, s.count), s.count
+	s.next, s.firstCount = c.nextTime(now, s.count), s.count
 	if markable && c.ECN {
 		return Mark
 	}
@@ -118,10 +118,11 @@ func (s *CoDelState) begin(c *CoDel, now unit.Time, markable bool) Signal {
 	return Drop
 }
 
-// empty is a look at the queue that finds it empty.
-func (s *CoDelState) empty() { s.above, s.dropping, s.behind = 0, false, behindNone }
+// noteEmpty resets the state when the queue is found empty.
+func (s *CoDelState) noteEmpty() { s.above, s.dropping, s.behind = 0, false, behindNone }
 
-func (c *CoDel) ordered() error {
+// checkTarget returns an error unless the target is below the interval.
+func (c *CoDel) checkTarget() error {
 	if c.Target >= c.Interval {
 		return fmt.Errorf("%v is not below the interval, %v: a queue has to be watched for longer than it may be",
 			c.Target, c.Interval)

@@ -14,7 +14,7 @@ func TestCoDelLaw(t *testing.T) {
 	c := CoDel{Interval: 100 * ms}
 	for count, want := range map[uint32]unit.Time{1: 100 * ms, 2: 70710678118, 3: 57735026918, 4: 50 * ms, 100: 10 * ms} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
-			if got := c.law(7*ms, count) - 7*ms; got != want {
+			if got := c.nextTime(7*ms, count) - 7*ms; got != want {
 				t.Errorf("%d ps, want %d", got, want)
 			}
 		})

@@ -8,16 +8,16 @@ import (
 	"weir/core/unit"
 )
 
-// deadline serves the queue whose head has the earliest deadline: the time at which it came, and the
-// queue's offset (Delay-EDD with one bound a class). It needs no state: packets know when they came.
+// deadline serves the queue with the earliest deadline of a head: its arrival time plus the queue's offset (Delay-EDD
+// with one bound a class). It needs no state, because packets have their arrival times.
 type deadline struct {
 	offset []unit.Time
 }
 
-// NewDeadline returns the scheduler of queues that are classes of delay. A packet of queue i, that came at t, has the
-// deadline t + offsets[i]; the earliest goes, of equal ones that of the first queue. An earlier deadline is all that
-// a queue has before another one: a packet leaves no later than one would, first in first out, that came by the
-// difference of the offsets later, so none starves, whatever the others send; and with all packets in one queue the
+// NewDeadline returns the scheduler of queues that are classes of delay. A packet of queue i that arrived at t has
+// the deadline t + offsets[i]. The earliest deadline is first, of equal ones the first queue's. A queue's only
+// advantage over another one is its earlier deadline. A packet leaves no later than in a FIFO queue if it had arrived
+// later by the difference of the offsets, so no queue starves under any traffic. With all packets in one queue, the
 // port is first in, first out.
 func NewDeadline(offsets []unit.Time) Scheduler { return &deadline{offsets} }
 
@@ -36,7 +36,7 @@ func (d *deadline) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 
 // deadlineConfig configures classes of delay.
 type deadlineConfig struct {
-	Step    unit.Time                     // by which each queue's offset is above that of the one before
+	Step    unit.Time                     // difference between the offsets of successive queues
 	Offsets []scheme.Pair[int, unit.Time] // by queue, in place of the steps
 }
 
@@ -49,13 +49,14 @@ func (c *deadlineConfig) Params(p *scheme.Params) {
 		"Delay-EDD (JSAC 1990): one bound a channel").Min("0s").Max("10s")
 }
 
-func (c *deadlineConfig) scheduler(queues int) (Scheduler, error) {
+// newScheduler returns the scheduler of so many queues. It fails if offsets fall, or a queue does not exist.
+func (c *deadlineConfig) newScheduler(queues int) (Scheduler, error) {
 	all := make([]unit.Time, queues)
 	for i := range all {
 		all[i] = unit.Time(i) * c.Step
 	}
 	for _, x := range c.Offsets {
-		if err := is(x.Key, queues); err != nil {
+		if err := checkQueue(x.Key, queues); err != nil {
 			return nil, err
 		}
 		all[x.Key] = x.Value

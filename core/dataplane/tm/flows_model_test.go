@@ -110,7 +110,7 @@ func (m *model) remove(x, comes *packet.Packet) error {
 func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 	p := fairPort(t, 1, Limit{}, limit, c)
 	f := p.queues[0].flows
-	m := &model{c: c, of: func(h uint32) int32 { return f.of(&packet.Packet{Hash: h}) },
+	m := &model{c: c, of: func(h uint32) int32 { return f.listOf(&packet.Packet{Hash: h}) },
 		lists: map[int32][]*packet.Packet{}, credit: map[int32]int32{}}
 	last := map[uint32]int64{}
 	for n := 0; n+1 < len(steps); n += 2 {

@@ -22,7 +22,7 @@ func hashes(p *Port, n int) []uint32 {
 	f := p.queues[0].flows
 	used := map[int32]bool{}
 	for h := uint32(0); len(out) < n; h++ {
-		if at := f.of(&packet.Packet{Hash: h}); !used[at] {
+		if at := f.listOf(&packet.Packet{Hash: h}); !used[at] {
 			used[at] = true
 			out = append(out, h)
 		}
@@ -145,7 +145,7 @@ func TestFQCollisions(t *testing.T) {
 			p := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 1024, Quantum: 1514, Seed: uint32(trial)})
 			in := map[int32]int{}
 			for range m {
-				in[p.queues[0].flows.of(&packet.Packet{Hash: uint32(random.Uint64())})]++
+				in[p.queues[0].flows.listOf(&packet.Packet{Hash: uint32(random.Uint64())})]++
 			}
 			for _, n := range in {
 				if n == 1 {
@@ -162,7 +162,7 @@ func TestFQCollisions(t *testing.T) {
 	together := 0
 	for seed := range uint32(1000) {
 		p := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 64, Quantum: 1514, Seed: seed})
-		if f := p.queues[0].flows; f.of(&packet.Packet{Hash: 12345}) == f.of(&packet.Packet{Hash: 98765}) {
+		if f := p.queues[0].flows; f.listOf(&packet.Packet{Hash: 12345}) == f.listOf(&packet.Packet{Hash: 98765}) {
 			together++
 		}
 	}

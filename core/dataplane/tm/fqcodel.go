@@ -8,9 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// FQCoDel is how a port shares each of its queues among flows and keeps each flow's delay short (RFC 8290): FQ with
-// NewFirst and FromHead, and CoDel on each list. What CoDel drops leaves its list as if it were sent, and is dropped
-// then: it costs its flow no credit.
+// FQCoDel configures a port that shares each of its queues among flows, with a short delay for each flow (RFC 8290):
+// FQ with NewFirst and FromHead, and CoDel on each list. A packet dropped by CoDel leaves its list as if it were
+// sent, and is dropped then, without cost to its flow's credit.
 type FQCoDel struct {
 	Flows   int
 	Quantum unit.Bytes
@@ -26,22 +26,22 @@ func (c *FQCoDel) Params(p *scheme.Params) {
 	c.CoDel.Params(p)
 }
 
-// Traits returns the target of delay (RFC 8289 §4), by which it marks and drops.
+// Traits returns the target delay (RFC 8289 §4), by which the scheduler marks and drops.
 func (c *FQCoDel) Traits() Traits {
 	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// NewFQCoDel returns the scheduler of a port whose queues are fair among flows, with CoDel on each flow. Otherwise it
-// is as NewFQ's.
+// NewFQCoDel returns the scheduler of a port with queues that are fair among flows, with CoDel on each flow.
+// Otherwise it is like NewFQ's.
 func NewFQCoDel(c FQCoDel, rate unit.LinkRate) Scheduler {
 	return &fq{config: FQ{Flows: c.Flows, Quantum: c.Quantum, NewFirst: true, FromHead: true}, law: &c.CoDel, rate: rate}
 }
 
-// SetRate says what the port's rate is from now on.
+// SetRate sets the port's rate from now on.
 func (f *fq) SetRate(rate unit.LinkRate) { f.rate = rate }
 
-// takes is how long the port sends a frame.
-func (f *fq) takes(size int32) unit.Time {
+// sendTime returns the time that the port needs for a frame; 0 without a rate.
+func (f *fq) sendTime(size int32) unit.Time {
 	if f.rate.Bits > 0 {
 		return unit.TransmitTime(unit.Bytes(size), f.rate.Bits)
 	} else if f.rate.Packets > 0 {
@@ -50,11 +50,11 @@ func (f *fq) takes(size int32) unit.Time {
 	return 0
 }
 
-// unjudged is a time for packets that leave a fair queue but not to be sent.
+// unjudged is the time for packets that leave a fair queue without being sent.
 const unjudged unit.Time = -1
 
-// judge marks a packet that leaves list i, or returns that it is to be dropped.
-func (f *flows) judge(i int32, now unit.Time, p *packet.Packet) bool {
+// judgePacket marks a packet that leaves list i, or returns true if the packet must be dropped.
+func (f *flows) judgePacket(i int32, now unit.Time, p *packet.Packet) bool {
 	switch f.states[i].Leaves(f.law, now, now-p.Enqueued, unit.Bytes(f.lists[i].bytes),
 		p.TOS&packet.ECN != packet.NotECT) {
 	case Mark:
@@ -65,11 +65,11 @@ func (f *flows) judge(i int32, now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// Drops reports whether the port's scheduler drops packets that leave their queue: Doomed then says which.
+// Drops reports whether the port's scheduler drops packets that leave their queue. Doomed reports which.
 func (p *Port) Drops() bool {
 	f, ok := p.scheduler.(interface{ fair() *fq })
 	return ok && (f.fair().law != nil || f.fair().cake != nil)
 }
 
-// Doomed reports whether what Next returned last is to be dropped, in place of being sent.
-func (p *Port) Doomed() bool { return p.doomed }
+// Doomed reports whether the last packet from Next must be dropped, not sent.
+func (p *Port) Doomed() bool { return p.dropNext }

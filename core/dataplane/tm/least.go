@@ -2,20 +2,20 @@ package tm
 
 import "weir/core/packet"
 
-// least serves queues in strict priority; when there is no room, the least of the packets that wait gives way.
+// least serves queues in strict priority. When there is no room, the waiting packet of least value gives way.
 type least struct{ strict }
 
-// NewLeast returns the scheduler of a port whose packets have ranks (Meta.User, from the switch's programs): 0 is
-// worth the most. Queues are first in, first out, and served in strict priority. When a limit is reached, the
-// packet of the arriving one's queue with the highest rank gives way, and of several the one that came last; if no
-// rank is above its own, the arriving one is dropped. To find it takes as many steps as packets wait.
+// NewLeast returns the scheduler of a port for packets with ranks (Meta.User, from the switch's programs); rank 0 has
+// the greatest value. Queues are first in, first out, and served in strict priority. When a limit is reached, the
+// packet with the highest rank in the arriving one's queue gives way, and of several the last one. If no rank is
+// above its own, the arriving packet is dropped. The search takes as many steps as packets wait.
 func NewLeast() Scheduler { return least{} }
 
 // Ranks reports whether the port's packets give way by their ranks.
 func (p *Port) Ranks() bool { return p.ranked }
 
-// yield removes the packet of highest rank for an arriving one; nil: it is that itself.
-func (b *Buffer) yield(l *Queue, q QueueID, arriving *packet.Packet) *packet.Packet {
+// yieldRanked removes the packet of highest rank for an arriving one; nil: the arriving one itself must be dropped.
+func (b *Buffer) yieldRanked(l *Queue, q QueueID, arriving *packet.Packet) *packet.Packet {
 	var gone *packet.Packet
 	rank := arriving.Meta.User + 1
 	for p := l.head; p != nil; p = p.Next {
@@ -27,11 +27,11 @@ func (b *Buffer) yield(l *Queue, q QueueID, arriving *packet.Packet) *packet.Pac
 	case nil:
 		return nil
 	case l.head:
-		return b.pop(l, q)
+		return b.popHead(l, q)
 	case l.tail:
 		return b.PopTail(q)
 	}
 	gone.Before.Next, gone.Next.Before = gone.Next, gone.Before
 	gone.Next = nil
-	return b.removed(l, q, gone)
+	return b.countOut(l, q, gone)
 }

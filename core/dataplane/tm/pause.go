@@ -2,14 +2,14 @@ package tm
 
 import "weir/core/unit"
 
-// Classes is how many priority classes PFC tells apart (IEEE 802.1Q).
+// Classes is the number of PFC's priority classes (IEEE 802.1Q).
 const Classes = 8
 
-// Pauses counts what a port's neighbour has done to it by PFC since the start.
+// Pauses counts the pauses of a port by its neighbour's PFC since the start.
 type Pauses struct {
-	Frames uint64             // Pause frames that came in, with those that renew a pause
-	Time   [Classes]unit.Time // that each class was held
-	Any    unit.Time          // that some class was held
+	Frames uint64             // Pause frames that arrived, including renewals of a pause
+	Time   [Classes]unit.Time // time in which each class was held
+	Any    unit.Time          // time in which some class was held
 }
 
 // pauses is a port's state of PFC (IEEE 802.1Qbb).
@@ -17,20 +17,19 @@ type pauses struct {
 	total Pauses
 	held  uint8              // bit c: class c is held
 	since [Classes]unit.Time // of the classes that are held
-	until [Classes]unit.Time // when the pause ends by itself; unit.Never: not before a resume
-	any   unit.Time          // since when some class is held
+	until [Classes]unit.Time // end of the pause; unit.Never: not before a resume
+	any   unit.Time          // start of the time in which some class is held
 }
 
-// quantum is the unit of a pause's time, in bits at the port's rate; on a port whose
-// rate is in packets, a packet counts as packetBits.
+// quantum is the unit of a pause's time, in bits at the port's rate. On a port with a rate in packets, a packet
+// counts as packetBits.
 const (
 	quantum    = 512
 	packetBits = 12_000
 )
 
-// Pause applies a Pause frame for a class: the class's queue is held for this many quanta from now on or,
-// with 0, until Resume. Classes without a queue of their own share the port's last one, which is held
-// while any of them is.
+// Pause applies a Pause frame for a class. The class's queue is held for this many quanta from now on or, with 0,
+// until Resume. Classes without a queue of their own share the port's last one, which is held while any of them is.
 func (p *Port) Pause(now unit.Time, class uint8, quanta int64) {
 	if p.pauses == nil {
 		p.pauses = &pauses{}
@@ -54,7 +53,7 @@ func (p *Port) Pause(now unit.Time, class uint8, quanta int64) {
 			s.until[class] = now + unit.Time(last)
 		}
 	}
-	p.hold()
+	p.applyHolds()
 }
 
 // Resume applies a Resume frame for a class.
@@ -67,11 +66,11 @@ func (p *Port) Resume(now unit.Time, class uint8) {
 	if s.held &^= 1 << class; s.held == 0 {
 		s.total.Any += now - s.any
 	}
-	p.hold()
+	p.applyHolds()
 }
 
-// hold stops and releases queues as their classes are held.
-func (p *Port) hold() {
+// applyHolds sets the queues that are paused, by the classes that are held.
+func (p *Port) applyHolds() {
 	held, last := uint16(p.pauses.held), p.last
 	set := held & (1<<last - 1)
 	if held>>last != 0 {
@@ -80,7 +79,7 @@ func (p *Port) hold() {
 	p.paused = set
 }
 
-// Expire ends the pauses whose time is over.
+// Expire ends the pauses that have run out by now.
 func (p *Port) Expire(now unit.Time) {
 	if s := p.pauses; s != nil {
 		for class := range uint8(Classes) {
@@ -91,7 +90,7 @@ func (p *Port) Expire(now unit.Time) {
 	}
 }
 
-// NextExpiry is when the first pause ends by itself; unit.Never if none does.
+// NextExpiry returns the time when the first pause ends by itself; unit.Never if no pause does.
 func (p *Port) NextExpiry() unit.Time {
 	next := unit.Never
 	if s := p.pauses; s != nil {
@@ -112,7 +111,7 @@ func (p *Port) Held() uint8 {
 	return p.pauses.held
 }
 
-// HeldSince returns the time since which PFC holds a class; unit.Never if it does not.
+// HeldSince returns the time since which PFC holds a class; unit.Never if it is not held.
 func (p *Port) HeldSince(class uint8) unit.Time {
 	if p.Held()&(1<<class) == 0 {
 		return unit.Never
@@ -120,7 +119,7 @@ func (p *Port) HeldSince(class uint8) unit.Time {
 	return p.pauses.since[class]
 }
 
-// Pauses returns the counts up to now; a current pause counts as far as it has lasted.
+// Pauses returns the counts up to now, including the elapsed part of a current pause.
 func (p *Port) Pauses(now unit.Time) Pauses {
 	s := p.pauses
 	if s == nil {

@@ -25,20 +25,20 @@ func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return QueueID(bits.TrailingZeros32(b.ready())), unit.Never
 }
 
-// deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): at each turn a backlogged queue earns
-// its quantum, and it sends while its deficit counter covers the head packet. A queue that runs empty
-// loses its deficit; one that is paused, or not in the set that is served, keeps it and is skipped. Because it earns a
-// quantum again each time, its deficit before that is limited to a frame or a quantum.
+// deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95). At each turn a backlogged queue earns its
+// quantum, and it sends while its deficit counter covers the head packet. A queue that becomes empty loses its
+// deficit. A queue that is paused, or not in the served set, keeps it and is skipped. Since it earns a quantum each
+// time, its deficit before that is limited to a frame or a quantum.
 type deficit struct {
 	quantum []int32 // bytes a turn
 	counter []int64
-	turn    int    // queue whose turn it is
+	turn    int    // queue that has the turn
 	earned  bool   // it has earned its quantum for this turn
-	first   uint32 // queues that go before, the first one first
+	first   uint32 // queues in strict priority before the others
 }
 
-// NewDRR returns deficit round robin with one quantum in bytes for all queues.
-// The quantum should be at least the largest frame, so that each turn sends.
+// NewDRR returns deficit round robin with one quantum in bytes for all queues. The quantum should be at least the
+// largest frame, so that each turn sends.
 func NewDRR(queues int, quantum int32) Scheduler {
 	weights := make([]int32, queues)
 	for i := range weights {
@@ -47,8 +47,8 @@ func NewDRR(queues int, quantum int32) Scheduler {
 	return NewDWRR(weights, quantum)
 }
 
-// NewDWRR returns deficit weighted round robin: queue i earns weights[i] × quantum
-// bytes a turn, all above 0.
+// NewDWRR returns deficit weighted round robin: queue i earns weights[i] × quantum bytes a turn. All weights are
+// above 0.
 func NewDWRR(weights []int32, quantum int32) Scheduler {
 	d := &deficit{quantum: make([]int32, len(weights)), counter: make([]int64, len(weights))}
 	for i, w := range weights {
@@ -57,8 +57,7 @@ func NewDWRR(weights []int32, quantum int32) Scheduler {
 	return d
 }
 
-// NewPriorityDWRR returns strict priority of the first queues, one before the other,
-// over NewDWRR among the rest.
+// NewPriorityDWRR returns strict priority of the first queues, this many, over NewDWRR among the rest.
 func NewPriorityDWRR(priority int, weights []int32, quantum int32) Scheduler {
 	d := NewDWRR(weights, quantum).(*deficit)
 	d.first = 1<<priority - 1
@@ -70,11 +69,11 @@ func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	if first := ready & d.first; first != 0 {
 		return QueueID(bits.TrailingZeros32(first)), unit.Never
 	}
-	return d.next(b, ready), unit.Never
+	return d.nextQueue(b, ready), unit.Never
 }
 
-// next serves round robin among the queues in set, which is not empty.
-func (d *deficit) next(b *Buffer, set uint32) QueueID {
+// nextQueue serves round robin among the queues in set, which is not empty.
+func (d *deficit) nextQueue(b *Buffer, set uint32) QueueID {
 	for {
 		q := d.turn
 		if set&(1<<q) != 0 {
@@ -87,7 +86,7 @@ func (d *deficit) next(b *Buffer, set uint32) QueueID {
 				d.counter[q] -= head
 				if b.queues[q].packets == 1 { // it becomes empty
 					d.counter[q] = 0
-					d.pass()
+					d.endTurn()
 				}
 				return QueueID(q)
 			}
@@ -95,12 +94,12 @@ func (d *deficit) next(b *Buffer, set uint32) QueueID {
 		if b.waiting&(1<<q) == 0 {
 			d.counter[q] = 0
 		}
-		d.pass()
+		d.endTurn()
 	}
 }
 
-// Share returns queue q's share of what the queues in strict priority leave of the port's rate while all others are
-// busy. ok is false for a queue in strict priority, which has no share.
+// Share returns queue q's share of the rate that the queues in strict priority leave, while all others are busy. ok
+// is false for a queue in strict priority, which has no share.
 func (d *deficit) Share(q QueueID) (share float64, ok bool) {
 	if d.first>>q&1 == 1 {
 		return 1, false
@@ -114,8 +113,8 @@ func (d *deficit) Share(q QueueID) (share float64, ok bool) {
 	return float64(d.quantum[q]) / sum, true
 }
 
-// Least is Share where no queue has strict priority. Otherwise the first queue may take the whole rate, and the
-// scheduler promises the others no part of it.
+// Least is Share if no queue has strict priority. Otherwise the first queue may take the whole rate, and the
+// scheduler guarantees the others no part.
 func (d *deficit) Least(q QueueID) (part float64, ok bool) {
 	if d.first == 0 {
 		return d.Share(q)
@@ -123,23 +122,23 @@ func (d *deficit) Least(q QueueID) (part float64, ok bool) {
 	return 1, q == 0
 }
 
-func (d *deficit) pass() {
+// endTurn passes the turn to the next queue.
+func (d *deficit) endTurn() {
 	if d.turn++; d.turn == len(d.counter) {
 		d.turn = 0
 	}
 	d.earned = false
 }
 
-// Share is what a queue of NewGuarantee is guaranteed, and limited to, as shares of the port's rate.
+// Share is the guarantee and the limit of a queue of NewGuarantee, as shares of the port's rate.
 type Share struct {
-	Guarantee float64 // served before others while below it; 0 … 1
-	Ceiling   float64 // 0 … 1; 1 is none
-	Hard      bool    // the ceiling holds also when the port would idle
+	Guarantee float64 // priority over others while below it; 0 … 1
+	Ceiling   float64 // 0 … 1; 1 is no limit
+	Hard      bool    // the ceiling holds even if the port would idle
 }
 
-// guarantee first serves queues below their guaranteed share, then, work conserving, the rest except
-// queues above their ceiling. Both shares are token buckets in fractions of a byte: tokens grow with share
-// × rate up to burst.
+// guarantee first serves queues below their guaranteed share, then, work conserving, the rest except queues above
+// their ceiling. Both shares are token buckets in fractions of a byte: tokens grow with share × rate up to burst.
 type guarantee struct {
 	share  []Share
 	rate   float64 // bytes/ps
@@ -149,22 +148,21 @@ type guarantee struct {
 	last   unit.Time
 	rest   *deficit
 	first  *deficit
-	before uint32 // queues that go before all others while below guarantee or ceiling
+	before uint32 // queues that precede all others while below guarantee or ceiling
 
-	mice  uint32    // of NewNCF: the queue that SetAsNeeded is for
-	needy uint32    // it, while it takes what it needs; else 0
-	span  float64   // then: ps over which the other queues have their guarantees
-	ahead []float64 // then: bytes that a queue has had beyond its guarantee
+	mice  uint32    // of NewNCF: the queue that SetAsNeeded applies to
+	needy uint32    // mice while it takes what it needs; otherwise 0
+	span  float64   // then: time in ps over which the other queues have their guarantees
+	ahead []float64 // then: bytes of a queue beyond its guarantee
 }
 
-// trickle is the part of its guarantee that a queue has at any time next to a needy one. Without it a sender that waits
-// for an acknowledgement would time out.
+// trickle is the part of its guarantee that a queue has at any time next to a needy one. Without it a sender that
+// waits for an acknowledgement would time out.
 const trickle = 0.1
 
-// NewGuarantee returns a scheduler with a guaranteed share and a ceiling per
-// queue, as guaranteeConfig allows them, of a port with this bit rate, without which
-// there are no shares. quantum is that of the round robin among
-// equals; burst, in bytes, is how far a queue may be ahead of its share.
+// NewGuarantee returns a scheduler with a guaranteed share and a ceiling per queue, within Guarantee's bounds.
+// quantum is the round robin's among equals. burst, in bytes, limits how far a queue may be ahead of its share.
+// NewGuarantee fails without a port rate in bit/s.
 func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
 	g, err := newGuarantee(shares, rate, quantum, burst)
 	if err != nil {
@@ -173,8 +171,8 @@ func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
-// newPriorityGuarantee is NewGuarantee where the first queues, this many, precede all others in strict
-// priority while they are below their ceiling.
+// newPriorityGuarantee is NewGuarantee with the first queues, this many, in strict priority over all others while
+// they are below their ceiling.
 func newPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler,
 	error) {
 	g, err := newGuarantee(shares, rate, quantum, burst)
@@ -201,9 +199,9 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
-// Least is queue q's part of the port's rate while all queues are busy: its ceiling if it goes before others, else
-// what it is guaranteed and its part of what is left, which is the needy queue's if there is one. It is no share as
-// deficit has them: queues may have more.
+// Least returns queue q's part of the port's rate while all queues are busy. It is the ceiling of a queue with
+// priority. For others it is the guarantee and a part of the remaining rate, which the needy queue takes alone if
+// there is one. Unlike deficit's Share, queues may exceed it.
 func (g *guarantee) Least(q QueueID) (part float64, ok bool) {
 	if g.before&(1<<q) != 0 {
 		return g.share[q].Ceiling, true
@@ -225,9 +223,9 @@ func (g *guarantee) Least(q QueueID) (part float64, ok bool) {
 	return g.share[q].Guarantee + float64(max(left, 0)*float64(g.rest.quantum[q])/weights), true
 }
 
-// SetAsNeeded lets mice (NewNCF) take what they need of the rate before other queues, which have their guarantees over
-// the given time and trickle of them at any time. With 0, the default, all share what exceeds the guarantees. It
-// reports whether there are such queues.
+// SetAsNeeded lets mice (NewNCF) take the rate that they need before other queues, which have their guarantees over
+// the given time and trickle of them at any time. With 0, the default, all share the rate beyond the guarantees. It
+// reports whether the scheduler has such queues.
 func (g *guarantee) SetAsNeeded(span unit.Time) bool {
 	if g.needy = 0; span > 0 {
 		g.needy, g.span = g.mice, float64(span)
@@ -235,7 +233,7 @@ func (g *guarantee) SetAsNeeded(span unit.Time) bool {
 	return g.mice != 0
 }
 
-// isBelow reports whether queue i has less than its guarantee.
+// isBelow reports whether queue i is below its guarantee.
 func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 	s := &g.share[i]
 	if g.needy == 0 || s.Guarantee == 0 || g.needy == 1<<i {
@@ -248,7 +246,7 @@ func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 	return float64(now-l.Held())*g.rate*s.Guarantee*trickle >= float64(l.head.Size)
 }
 
-// SetRate changes the rate that shares are of.
+// SetRate changes the rate to which shares apply.
 func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 8e12 }
 
 func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
@@ -284,18 +282,18 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 		q = QueueID(bits.TrailingZeros32(before))
 		below &= 1 << q
 	case below != 0:
-		q = g.first.next(b, below)
+		q = g.first.nextQueue(b, below)
 	case free&g.needy != 0:
-		q = g.rest.next(b, free&g.needy)
+		q = g.rest.nextQueue(b, free&g.needy)
 	case free != 0:
-		q = g.rest.next(b, free)
+		q = g.rest.nextQueue(b, free)
 	case soft != 0:
-		q = g.rest.next(b, soft)
+		q = g.rest.nextQueue(b, soft)
 	default:
 		return noQueue, again
 	}
 	size := float64(b.queues[q].head.Size)
-	if below != 0 { // what exceeds the guarantee does not use it up
+	if below != 0 { // service beyond the guarantee does not use it up
 		g.tokens[q] -= size
 	}
 	if g.needy != 0 {
@@ -308,18 +306,18 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return q, unit.Never
 }
 
-// NCF is how NCF's queues share a port (BS'19 §4.2), as shares of its rate.
+// NCF configures how NCF's queues share a port (BS'19 §4.2), in shares of its rate.
 type NCF struct {
 	Control         float64 // ceiling of the control queue
-	Hard            bool    // which holds also when the port would idle
+	Hard            bool    // the ceiling holds even if the port would idle
 	Mice, Elephants float64 // guarantees
 }
 
-// NewNCF returns the scheduler of a port with NCF's queues: with one queue first in, first out; with two
-// the control queue and one for the rest; with more the control queue, the mice's, and those of elephants.
-// The control queue goes first while it is below its ceiling; above it, only when nothing else waits, or
-// not at all with Hard. Mice and elephants share equally what exceeds the guarantees, unless Port.SetAsNeeded lets mice
-// take what they need.
+// NewNCF returns the scheduler of a port with NCF's queues. One queue is first in, first out. Two are the control
+// queue and one for the rest. More are the control queue, the mice's, and those for elephants. The control queue is
+// first while it is below its ceiling. Above it, it is served only if no other packet waits, or not at all with Hard.
+// Mice and elephants share the rate beyond the guarantees equally, unless Port.SetAsNeeded lets mice take what they
+// need.
 func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
 	if queues == 1 {
 		return NewFIFO(), nil

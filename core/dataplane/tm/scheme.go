@@ -11,13 +11,13 @@ import (
 // Scheme is a scheduler that an experiment can name.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the scheduler of a port with this many queues and this rate, of a
-	// configuration of the scheme: nil for the defaults. define writes it.
+	// Build creates the scheduler of a port with this many queues and this rate, from a configuration of the scheme;
+	// nil: the defaults. define sets Build.
 	Build func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error)
 }
 
-// define is a scheme by what makes the scheduler of a port, for configurations of type C,
-// in which all values are in their ranges and go together.
+// define returns a scheme with the constructor build for configurations of type C. build gets only configurations
+// with values in their ranges that fit together.
 func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	build func(queues int, rate unit.LinkRate, c C) (Scheduler, error)) Scheme {
 	s.Config = scheme.For[C, P]
@@ -30,10 +30,10 @@ func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	}}
 }
 
-// quantumConfig is what a queue earns a turn.
+// quantumConfig is the number of bytes that a queue earns a turn.
 type quantumConfig struct{ Quantum unit.Bytes }
 
-// Params binds it.
+// Params binds the configuration.
 func (c *quantumConfig) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue earns a turn; at least the largest frame",
 		"DRR: Max").Min("64 B").Max("1MB")
@@ -42,8 +42,8 @@ func (c *quantumConfig) Params(p *scheme.Params) {
 // dwrr configures deficit weighted round robin.
 type dwrr struct {
 	quantumConfig
-	Weights  []scheme.Pair[int, int] // by queue, 1 where none is given
-	Priority int                     // so many first queues go before the others
+	Weights  []scheme.Pair[int, int] // by queue, default 1
+	Priority int                     // number of first queues in strict priority over the others
 }
 
 // Params binds the configuration.
@@ -57,7 +57,7 @@ func (c *dwrr) Params(p *scheme.Params) {
 
 // wrr configures weighted round robin by packets.
 type wrr struct {
-	Weights []scheme.Pair[int, int] // packets a turn by queue, 1 where none is given
+	Weights []scheme.Pair[int, int] // packets a turn by queue, default 1
 }
 
 // Params binds the configuration.
@@ -67,10 +67,10 @@ func (c *wrr) Params(p *scheme.Params) {
 }
 
 // Traits returns that it takes turns.
-func (c *wrr) Traits() Traits { return Traits{Turns: c.turns} }
+func (c *wrr) Traits() Traits { return Traits{Turns: c.turnPackets} }
 
-// turns returns how many packets each queue of a port sends in its turn at most.
-func (c *wrr) turns(queues int) []int64 {
+// turnPackets returns the max number of packets of each queue in its turn.
+func (c *wrr) turnPackets(queues int) []int64 {
 	turns := make([]int64, queues)
 	for i := range turns {
 		turns[i] = 1
@@ -108,10 +108,10 @@ func (c *ByUser) Params(p *scheme.Params) {
 // guaranteeConfig configures shares of the port's rate.
 type guaranteeConfig struct {
 	quantumConfig
-	Guarantees, Ceilings []scheme.Pair[int, float64] // by queue, 0 and 1 where none is given
-	Hard                 bool                        // ceilings hold also when the port would idle
-	Priority             int                         // so many first queues go before the others while below their ceiling
-	Burst                unit.Bytes                  // how far a queue may be ahead of its share
+	Guarantees, Ceilings []scheme.Pair[int, float64] // by queue, defaults 0 and 1
+	Hard                 bool                        // ceilings hold even if the port would idle
+	Priority             int                         // number of first queues before the others while below their ceiling
+	Burst                unit.Bytes                  // max distance of a queue ahead of its share
 }
 
 // Params binds the configuration.
@@ -144,9 +144,10 @@ func (c *guaranteeConfig) Params(p *scheme.Params) {
 	})
 }
 
-// rounding is what a sum of shares may be off.
+// rounding is the tolerance for a sum of shares.
 const rounding = 1e-9
 
+// bindBurst binds the burst of a guarantee.
 func bindBurst(p *scheme.Params, burst *unit.Bytes) {
 	p.Size(burst, "burst", "3028 B", "how far a queue may be ahead of its share", "ours: two frames").Min("64 B")
 }
@@ -178,7 +179,7 @@ func (c *queues) Params(p *scheme.Params) {
 	})
 }
 
-// queueOf reads a queue's number.
+// queueOf parses the number of a queue.
 func queueOf(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
@@ -187,22 +188,22 @@ func queueOf(s string) (int, error) {
 	return n, nil
 }
 
-// is checks that a port has a queue.
-func is(queue, queues int) error {
+// checkQueue returns an error unless a port has the queue.
+func checkQueue(queue, queues int) error {
 	if queue >= queues {
 		return fmt.Errorf("\"%d\" is not a queue; the port has 0 … %d", queue, queues-1)
 	}
 	return nil
 }
 
-// weights are those of all queues, 1 where none is given.
-func weights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
+// queueWeights returns the weights of all queues, by default 1.
+func queueWeights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
 	all := make([]int32, queues)
 	for i := range all {
 		all[i] = 1
 	}
 	for _, x := range given {
-		if err := is(x.Key, queues); err != nil {
+		if err := checkQueue(x.Key, queues); err != nil {
 			return nil, err
 		}
 		all[x.Key] = int32(x.Value)
@@ -210,8 +211,9 @@ func weights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
 	return all, nil
 }
 
-func (c *dwrr) scheduler(queues int) (Scheduler, error) {
-	all, err := weights(c.Weights, queues)
+// newScheduler returns the scheduler of so many queues. It fails if a queue does not exist.
+func (c *dwrr) newScheduler(queues int) (Scheduler, error) {
+	all, err := queueWeights(c.Weights, queues)
 	if err != nil {
 		return nil, err
 	}
@@ -221,19 +223,20 @@ func (c *dwrr) scheduler(queues int) (Scheduler, error) {
 	return NewPriorityDWRR(c.Priority, all, int32(c.quantumConfig.Quantum)), nil
 }
 
-func (c *guaranteeConfig) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
+// newScheduler returns the scheduler of a port. It fails if a queue does not exist, or the rate is not in bit/s.
+func (c *guaranteeConfig) newScheduler(queues int, rate unit.Rate) (Scheduler, error) {
 	shares := make([]Share, queues)
 	for i := range shares {
 		shares[i] = Share{Ceiling: 1, Hard: c.Hard}
 	}
 	for _, x := range c.Guarantees {
-		if err := is(x.Key, queues); err != nil {
+		if err := checkQueue(x.Key, queues); err != nil {
 			return nil, err
 		}
 		shares[x.Key].Guarantee = x.Value
 	}
 	for _, x := range c.Ceilings {
-		if err := is(x.Key, queues); err != nil {
+		if err := checkQueue(x.Key, queues); err != nil {
 			return nil, err
 		}
 		shares[x.Key].Ceiling = x.Value
@@ -249,7 +252,7 @@ func Schemes() []Scheme {
 	return []Scheme{
 		define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
 			Source: "Delay-EDD (JSAC 1990)"},
-			func(queues int, _ unit.LinkRate, c deadlineConfig) (Scheduler, error) { return c.scheduler(queues) }),
+			func(queues int, _ unit.LinkRate, c deadlineConfig) (Scheduler, error) { return c.newScheduler(queues) }),
 		define(scheme.Scheme{Name: "cake", Doc: "each queue fair among hosts and the flows of each, with COBALT (CoDel and " +
 			"BLUE) for each flow; the longest flow gives way; queues in strict priority; no shaper, no tins",
 			Source: "CAKE (LANMAN 2018)"},
@@ -263,7 +266,7 @@ func Schemes() []Scheme {
 				return NewDRR(queues, int32(c.Quantum)), nil
 			}),
 		define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "DRR (SIGCOMM 1995)"},
-			func(queues int, _ unit.LinkRate, c dwrr) (Scheduler, error) { return c.scheduler(queues) }),
+			func(queues int, _ unit.LinkRate, c dwrr) (Scheduler, error) { return c.newScheduler(queues) }),
 		define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) {
 				if queues != 1 {
@@ -280,7 +283,7 @@ func Schemes() []Scheme {
 		define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
 			Source: "NCF (Feldmann et al., BS 2019) §4.2"},
 			func(queues int, rate unit.LinkRate, c guaranteeConfig) (Scheduler, error) {
-				return c.scheduler(queues, rate.Bits)
+				return c.newScheduler(queues, rate.Bits)
 			}),
 		define(scheme.Scheme{Name: "least", Doc: "first in, first out; when there is no room, the packet of the " +
 			"highest rank " +
@@ -300,7 +303,7 @@ func Schemes() []Scheme {
 		define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
 			"a turn", Source: "WRR (Katevenis et al., JSAC 1991); NDP (SIGCOMM 2017) §3.1: {0: 10}"},
 			func(queues int, _ unit.LinkRate, c wrr) (Scheduler, error) {
-				all, err := weights(c.Weights, queues)
+				all, err := queueWeights(c.Weights, queues)
 				if err != nil {
 					return nil, err
 				}

@@ -18,7 +18,7 @@ func init() {
 	state.Describe(func(x *fq) state.Kinds {
 		return state.Kinds{&x.law: state.Ignored, &x.cake: state.Ignored, &x.hosts: state.Ignored}
 	})
-	state.Describe(func(x *flows) state.Kinds { return state.Kinds{&x.law: state.Ignored, &x.idle: state.Past} })
+	state.Describe(func(x *flows) state.Kinds { return state.Kinds{&x.law: state.Ignored, &x.sentUntil: state.Past} })
 	state.Describe(func(x *Pauses) state.Kinds {
 		return state.Kinds{&x.Frames: state.Count, &x.Time: state.Count, &x.Any: state.Count}
 	})

@@ -8,34 +8,33 @@ import (
 	"weir/core/unit"
 )
 
-// QueueID numbers the queues of one port from 0. Queue 0 is the first in strict
-// priority.
+// QueueID numbers the queues of one port from 0. Queue 0 is the first in strict priority.
 type QueueID = uint8
 
-// noQueue is a Scheduler's answer when no queue may send.
+// noQueue is a Scheduler's result if no queue may send.
 const noQueue QueueID = 0xff
 
-// MaxQueues is how many queues a port can have.
+// MaxQueues is the max number of queues of a port.
 const MaxQueues = 16
 
-// A Scheduler chooses the queue that a port serves next; each port has one. Next considers ready queues
-// only (b.ready). It either names one, whose head is then certain to be sent and may be charged, or
-// returns noQueue and the time at which it could name one if nothing else happens (unit.Never if only a
-// new packet or a resume can help).
+// A Scheduler chooses the queue that a port serves next; each port has one. Next considers only ready queues
+// (b.ready). It may return one of them; then its head will certainly be sent, and may be charged. Otherwise it
+// returns noQueue and the time at which it could choose one without another event (unit.Never if only a new packet or
+// a resume can help).
 type Scheduler interface {
 	Next(now unit.Time, b *Buffer) (q QueueID, again unit.Time)
 }
 
-// Limit bounds a queue. 0 means no bound. A packet that would exceed either is
-// refused; the frame on the wire does not count (docs/design.md#bytes-queues-order).
+// Limit limits a queue. 0 means no limit. A packet that would exceed either one is refused; the frame on the wire
+// does not count (docs/design.md#bytes-queues-order).
 type Limit struct {
 	Packets int32
 	Bytes   unit.Bytes
 }
 
-// A Queue is a first-in, first-out list of packets or, under NewFQ, one of a list a flow.
+// A Queue is a first-in, first-out list of packets or, under NewFQ, one with a list for each flow.
 type Queue struct {
-	head, tail *packet.Packet // of a fair queue: those that sort has not seen
+	head, tail *packet.Packet // of a fair queue: packets before sortFlows
 	bytes      unit.Bytes
 	served     unit.Time // when a packet last left for the wire
 	packets    int32
@@ -43,42 +42,42 @@ type Queue struct {
 	limit      Limit
 }
 
-// Limit returns the queue's bound.
+// Limit returns the queue's limit.
 func (q *Queue) Limit() Limit { return q.limit }
 
-// Packets returns how many packets wait.
+// Packets returns the number of waiting packets.
 func (q *Queue) Packets() int32 { return q.packets }
 
-// Bytes returns how many bytes wait.
+// Bytes returns the number of waiting bytes.
 func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 
-// Head returns the packet that would leave next, or nil.
+// Head returns the packet that would be sent next, or nil.
 func (q *Queue) Head() *packet.Packet {
 	if q.flows != nil {
-		return q.sort().next()
+		return q.sortFlows().nextPacket()
 	}
 	return q.head
 }
 
-// sort hands packets that have entered a fair queue since the last call to their flows, before anything is
-// read. So Push is the same for all queues and costs nothing extra.
-func (q *Queue) sort() *flows {
+// sortFlows passes packets that have entered a fair queue since the last call to their flows, before any read. So
+// Push is equal for all queues, without extra cost.
+func (q *Queue) sortFlows() *flows {
 	for p := q.head; p != nil; {
 		next := p.Next
 		p.Next = nil
-		q.flows.push(p)
+		q.flows.pushPacket(p)
 		p = next
 	}
 	q.head, q.tail = nil, nil
 	return q.flows
 }
 
-// All returns the packets that wait: in the order in which they will leave or, of a fair
-// queue, flow by flow. The queue must not change meanwhile.
+// All returns the waiting packets: in the order of departure or, in a fair queue, flow by flow. The queue must not
+// change during the iteration.
 func (q *Queue) All() iter.Seq[*packet.Packet] {
 	return func(yield func(*packet.Packet) bool) {
 		if q.flows != nil {
-			q.sort().each(yield)
+			q.sortFlows().eachPacket(yield)
 			return
 		}
 		for p := q.head; p != nil && yield(p); p = p.Next {
@@ -86,11 +85,11 @@ func (q *Queue) All() iter.Seq[*packet.Packet] {
 	}
 }
 
-// Tail returns the packet that came last, or nil.
+// Tail returns the packet that arrived last, or nil.
 func (q *Queue) Tail() *packet.Packet { return q.tail }
 
-// Held returns the time since which the head has been first: the later of when it entered the queue and
-// when its predecessor left. unit.Never if the queue is empty.
+// Held returns the time since which the head has been first: the later one of its arrival and its predecessor's
+// departure; unit.Never if the queue is empty.
 func (q *Queue) Held() unit.Time {
 	head := q.Head()
 	if head == nil {
@@ -99,8 +98,8 @@ func (q *Queue) Held() unit.Time {
 	return max(q.served, head.Enqueued)
 }
 
-// Buffer is what waits at one port: its queues, their totals, and which of them
-// may send now. Its fields are in the order that Port needs.
+// Buffer holds the waiting packets of one port: its queues, their totals, and the set of queues that may send. Its
+// fields are in the order that Port needs.
 type Buffer struct {
 	bytes   unit.Bytes
 	packets int32
@@ -112,12 +111,12 @@ type Buffer struct {
 	flags        // the port's
 
 	queues []Queue
-	one    [1]Queue // of a port: its queue, if it has only one
+	one    [1]Queue // of a port: its queue, if it has one
 	limit  Limit    // of the port as a whole
 }
 
-// NewBuffer returns a buffer of n queues (1 … MaxQueues), each with the limit
-// each, all together with the limit total.
+// NewBuffer returns a buffer of n queues (1 … MaxQueues), each with the limit each, and with the limit total for all
+// together.
 func NewBuffer(n int, each, total Limit) Buffer {
 	b := Buffer{queues: make([]Queue, n), last: QueueID(n - 1)}
 	for i := range b.queues {
@@ -130,49 +129,49 @@ func NewBuffer(n int, each, total Limit) Buffer {
 // Queue returns queue q.
 func (b *Buffer) Queue(q QueueID) *Queue { return &b.queues[q] }
 
-// Queues returns how many queues the port has.
+// Queues returns the number of the port's queues.
 func (b *Buffer) Queues() int { return int(b.last) + 1 }
 
-// Last returns the last of the port's queues: that of all classes that have none of their own.
+// Last returns the last of the port's queues, which also serves all classes without a queue.
 func (b *Buffer) Last() QueueID { return b.last }
 
-// Packets returns how many packets wait in all queues.
+// Packets returns the number of waiting packets in all queues.
 func (b *Buffer) Packets() int32 { return b.packets }
 
-// Bytes returns how many bytes wait in all queues.
+// Bytes returns the number of waiting bytes in all queues.
 func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
 
-// Limit returns the bound of the port as a whole.
+// Limit returns the limit of the port as a whole.
 func (b *Buffer) Limit() Limit { return b.limit }
 
-// SetLimit changes the bound of the port as a whole. What waits stays.
+// SetLimit changes the limit of the port as a whole. Waiting packets stay.
 func (b *Buffer) SetLimit(total Limit) {
 	b.limit = total
 	b.bounded = b.bounded || total != Limit{}
 }
 
-// SetQueueLimit changes the bound of queue q. What waits stays.
+// SetQueueLimit changes the limit of queue q. Waiting packets stay.
 func (b *Buffer) SetQueueLimit(q QueueID, each Limit) {
 	b.queues[q].limit = each
 	b.bounded = b.bounded || each != Limit{}
 }
 
-// ready returns the queues that have packets and are not paused, as a bit set.
+// ready returns the queues with packets that are not paused, as a bit set.
 func (b *Buffer) ready() uint32 { return uint32(b.waiting &^ b.paused) }
 
-// Waiting returns the queues that have packets, paused or not, as a bit set.
+// Waiting returns the queues with packets, paused or not, as a bit set.
 func (b *Buffer) Waiting() uint32 { return uint32(b.waiting) }
 
 // Paused returns the queues that PFC holds, as a bit set.
 func (b *Buffer) Paused() uint32 { return uint32(b.paused) }
 
-// Bounded reports whether there is any limit; without one, everything Fits.
+// Bounded reports whether there is a limit; without one, every packet Fits.
 func (b *Buffer) Bounded() bool { return b.bounded }
 
-// A Refusal says why a packet does not fit.
+// A Refusal is the limit that a packet exceeds.
 type Refusal uint8
 
-// Why a packet does not fit.
+// Limits that a packet may exceed.
 const (
 	Fits Refusal = iota
 	QueuePackets
@@ -181,15 +180,16 @@ const (
 	PortBytes
 )
 
-// Fits returns which limit keeps a packet of size bytes out of queue q, if any.
+// Fits returns the limit that a packet of size bytes would exceed in queue q; Fits: it exceeds no limit.
 func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 	if !b.bounded {
 		return Fits
 	}
-	return b.fits(&b.queues[q], size)
+	return b.fitsQueue(&b.queues[q], size)
 }
 
-func (b *Buffer) fits(l *Queue, size int32) Refusal {
+// fitsQueue is Buffer.Fits for queue l.
+func (b *Buffer) fitsQueue(l *Queue, size int32) Refusal {
 	switch {
 	case l.limit.Packets > 0 && l.packets >= l.limit.Packets:
 		return QueuePackets
@@ -224,13 +224,14 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 func (b *Buffer) Pop(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
-		p, _ := l.sort().pop(unjudged)
-		return b.removed(l, q, p)
+		p, _ := l.sortFlows().popPacket(unjudged)
+		return b.countOut(l, q, p)
 	}
-	return b.pop(l, q)
+	return b.popHead(l, q)
 }
 
-func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
+// popHead removes the head of l, which is queue q, or returns nil.
+func (b *Buffer) popHead(l *Queue, q QueueID) *packet.Packet {
 	p := l.head
 	if p == nil {
 		return nil
@@ -249,8 +250,8 @@ func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	return p
 }
 
-// removed counts p, which may be nil, out of fair queue q, and returns it.
-func (b *Buffer) removed(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
+// countOut counts p, which may be nil, out of queue q, and returns it.
+func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 	if p == nil {
 		return nil
 	}
@@ -263,34 +264,34 @@ func (b *Buffer) removed(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 	return p
 }
 
-// Displace removes a packet to make room for p, which does not fit into queue q for this reason. It
-// returns nil when p itself must be dropped, as always under schedulers other than NewFQ's and NewLeast's. Several
-// packets may have to be removed, and p may be dropped even then.
+// Displace removes a packet to make room for p, which does not fit into queue q by the limit why. It returns nil if p
+// itself must be dropped, as always under schedulers other than NewFQ's and NewLeast's. Several packets may have to
+// be removed, and p may be dropped even then.
 func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
 		if b.ranked {
-			return b.yield(&b.queues[q], q, p)
+			return b.yieldRanked(&b.queues[q], q, p)
 		}
 		return nil
 	}
 	if why == PortPackets || why == PortBytes {
 		if last := bits.Len16(b.waiting) - 1; last > int(q) {
 			l := &b.queues[last]
-			return b.removed(l, QueueID(last), l.sort().drop())
+			return b.countOut(l, QueueID(last), l.sortFlows().dropLongest())
 		} else if last < int(q) {
 			return nil
 		}
 	}
 	l := &b.queues[q]
-	return b.removed(l, q, l.sort().yield(p))
+	return b.countOut(l, q, l.sortFlows().yieldFor(p))
 }
 
-// PopTail removes the packet that entered queue q last or, in a fair queue, one of its longest flow; nil
-// if there is none. Except in a fair queue, its cost does not depend on the number of waiting packets.
+// PopTail removes the last packet of queue q or, in a fair queue, a packet of its longest flow; nil if there is no
+// packet. Except in a fair queue, its cost does not depend on the number of waiting packets.
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
-		return b.removed(l, q, l.sort().drop())
+		return b.countOut(l, q, l.sortFlows().dropLongest())
 	}
 	if l.head == l.tail {
 		return b.Pop(q)
@@ -305,28 +306,27 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	return p
 }
 
-// Port is one egress port: buffer, scheduler and counters. Switches and host
-// NICs have the same.
+// Port is one egress port of a switch or host NIC: buffer, scheduler and counters.
 //
-// It is three lines of 64 bytes. A packet for a free, empty port reads and writes the first only, one that waits in the
-// port's only queue the first two. In a fat tree of 1,024 hosts each line more is a miss of the cache in every third
-// hop, as 5,120 ports do not stay there from one window to the next.
+// It has three cache lines of 64 bytes. A packet for a free, empty port uses only the first one, and a packet that
+// waits in the port's only queue the first two. The order of fields keeps that, since the ports of a large network do
+// not fit into the cache.
 type Port struct {
 	txBytes   uint64
 	txPackets uint64
 	rate      unit.LinkRate
-	control   *packet.Packet // the last of the link-layer's frames that wait; the others follow it in a ring
+	control   *packet.Packet // the last waiting link-layer frame; the others follow it in a ring
 	Buffer
 	pauses    *pauses // nil until the first Pause frame
 	scheduler Scheduler
 }
 
-// flags of a Port, in a place where they cost no room.
+// flags of a Port, in a place without extra memory.
 type flags struct {
-	fifo   bool // the scheduler is fifo, and there is one queue
-	down   bool
-	doomed bool // what Next has returned is to be dropped
-	plain  bool // the scheduler keeps nothing, and serves a packet that waits alone
+	isFIFO   bool // the scheduler is fifo, and there is one queue
+	down     bool
+	dropNext bool // the packet returned by Next must be dropped
+	isStrict bool // the scheduler has no state, and serves a single waiting packet
 }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
@@ -337,9 +337,9 @@ func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 		}
 	}
 	_, first := s.(fifo)
-	b.fifo = first && len(b.queues) == 1
+	b.isFIFO = first && len(b.queues) == 1
 	_, b.ranked = s.(least)
-	_, b.plain = s.(strict)
+	_, b.isStrict = s.(strict)
 	p := &Port{Buffer: b, scheduler: s, rate: rate}
 	if len(b.queues) == 1 {
 		p.one[0] = b.queues[0]
@@ -348,8 +348,7 @@ func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	return p
 }
 
-// SetRate changes the port's line rate, also for a scheduler that works with it. Its
-// link changes by itself.
+// SetRate changes the port's line rate, also for a scheduler that uses it. The link's rate changes separately.
 func (p *Port) SetRate(rate unit.LinkRate) {
 	p.rate = rate
 	if s, ok := p.scheduler.(interface{ SetRate(unit.LinkRate) }); ok {
@@ -357,30 +356,30 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 	}
 }
 
-// SetAsNeeded selects how scheduler ncf shares what exceeds its guarantees: mice take what they need, and elephants
-// have the rest and, over the given time, their guarantee; 0, the default: both have equal parts. It reports whether
-// the scheduler can do so, which others cannot.
+// SetAsNeeded selects how scheduler ncf shares the rate beyond its guarantees. Mice take what they need, and
+// elephants have the rest and, over the given time, their guarantee. With 0, the default, both have equal parts. It
+// reports whether the scheduler supports that.
 func (p *Port) SetAsNeeded(span unit.Time) bool {
 	s, ok := p.scheduler.(interface{ SetAsNeeded(unit.Time) bool })
 	return ok && s.SetAsNeeded(span)
 }
 
-// EvictAddress says that an address is another host's from now on, for a scheduler that tells users apart.
+// EvictAddress notifies a scheduler with users that an address is reassigned to another host.
 func (p *Port) EvictAddress(a packet.Addr) {
 	if s, ok := p.scheduler.(interface{ EvictAddress(packet.Addr) }); ok {
 		s.EvictAddress(a)
 	}
 }
 
-// SetDown says that the port's link is down, or up again, as a PHY would. The port keeps sending; programs
+// SetDown records that the port's link is down, or up again, as a PHY would. The port continues to send; programs
 // have to check.
 func (p *Port) SetDown(down bool) { p.down = down }
 
 // Down reports whether the port's link is down.
 func (p *Port) Down() bool { return p.down }
 
-// Share returns the share of the port's rate that its scheduler gives to queue q while all queues are busy: of what
-// the queues in strict priority leave, which have no share themselves. ok is false of these, and of all queues if the
+// Share returns the share of the port's rate that its scheduler gives to queue q while all queues are busy, of the
+// rate that queues in strict priority leave. ok is false for queues in strict priority, and for all queues if the
 // scheduler has no fixed shares.
 func (p *Port) Share(q QueueID) (share float64, ok bool) {
 	if s, sharing := p.scheduler.(interface{ Share(QueueID) (float64, bool) }); sharing {
@@ -399,8 +398,8 @@ func (p *Port) Shares() bool {
 	return false
 }
 
-// Least returns the part of the port's rate that its scheduler gives to queue q whatever waits in others: its
-// share, or what it is guaranteed; ok is false if the scheduler promises nothing.
+// Least returns the part of the port's rate that its scheduler gives to queue q for any traffic in others: its share,
+// or its guarantee. ok is false if the scheduler guarantees no part.
 func (p *Port) Least(q QueueID) (part float64, ok bool) {
 	if s, promising := p.scheduler.(interface{ Least(QueueID) (float64, bool) }); promising {
 		return s.Least(q)
@@ -411,15 +410,14 @@ func (p *Port) Least(q QueueID) (part float64, ok bool) {
 // Rate returns the port's line rate.
 func (p *Port) Rate() unit.LinkRate { return p.rate }
 
-// TxBytes returns the bytes of all frames that ever left, the one on the wire
-// included: HPCC's txBytes.
+// TxBytes returns the bytes of all frames sent so far, including the one on the wire: HPCC's txBytes.
 func (p *Port) TxBytes() uint64 { return p.txBytes }
 
-// TxPackets returns the number of frames that ever left.
+// TxPackets returns the number of frames sent so far.
 func (p *Port) TxPackets() uint64 { return p.txPackets }
 
-// Control queues a link-layer control frame (PFC) ahead of everything else: before the scheduler, never paused, seen
-// by no program.
+// Control queues a link-layer control frame (PFC) ahead of all packets: before the scheduler, never paused, invisible
+// to programs.
 func (p *Port) Control(f *packet.Packet) {
 	if last := p.control; last == nil {
 		f.Next = f
@@ -429,8 +427,8 @@ func (p *Port) Control(f *packet.Packet) {
 	p.control = f
 }
 
-// controlled removes the first of the link-layer control frames, of which there must be one.
-func (p *Port) controlled() *packet.Packet {
+// popControl removes the first link-layer control frame; there must be one.
+func (p *Port) popControl() *packet.Packet {
 	f := p.control.Next
 	if f == p.control {
 		p.control = nil
@@ -441,7 +439,7 @@ func (p *Port) controlled() *packet.Packet {
 	return f
 }
 
-// Controls returns how many link-layer control frames wait.
+// Controls returns the number of waiting link-layer control frames.
 func (p *Port) Controls() (n int32) {
 	if p.control != nil {
 		n = 1
@@ -452,38 +450,37 @@ func (p *Port) Controls() (n int32) {
 	return n
 }
 
-// Idle reports whether nothing may leave: no control frame, no ready queue.
+// Idle reports whether the port has no frame to send: no control frame, no ready queue.
 func (p *Port) Idle() bool { return p.control == nil && p.waiting&^p.paused == 0 }
 
-// Open reports whether a packet that came now would be the next one to leave, at once if the link is free: nothing
-// waits, nothing is paused, and the scheduler has no say.
-func (p *Port) Open() bool { return p.fifo && p.waiting|p.paused == 0 && p.control == nil }
+// Open reports whether a packet that arrived now would be sent next, at once if the link is free: the port is empty,
+// no queue is paused, and the scheduler has no choice.
+func (p *Port) Open() bool { return p.isFIFO && p.waiting|p.paused == 0 && p.control == nil }
 
-// Vacant is Open for ports of several queues in strict priority as well.
+// Vacant is Open, also for ports with several queues in strict priority.
 func (p *Port) Vacant() bool {
-	return (p.fifo || p.plain) && p.waiting|p.paused == 0 && p.control == nil
+	return (p.isFIFO || p.isStrict) && p.waiting|p.paused == 0 && p.control == nil
 }
 
-// Next removes the packet that leaves now from its queue. control says that it is a link-layer frame,
-// which programs must not see. If p is nil, again is the time to ask again (unit.Never: when something has
-// changed).
+// Next removes the packet that departs now from its queue. control reports a link-layer frame, which programs must
+// not see. If p is nil, again is the time of the next try (unit.Never: after a change).
 func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
 	if p.control != nil {
-		return p.controlled(), true, unit.Never
+		return p.popControl(), true, unit.Never
 	}
 	if p.ready() == 0 {
 		return nil, false, unit.Never
 	}
-	if p.fifo { // it has one queue
+	if p.isFIFO { // it has one queue
 		l := &p.one[0]
 		l.served = now
-		return p.pop(l, 0), false, unit.Never
+		return p.popHead(l, 0), false, unit.Never
 	}
-	if p.plain { // as strict.Next has it, which is in another line of memory
+	if p.isStrict { // as in strict.Next, which is in another cache line
 		q := QueueID(bits.TrailingZeros16(p.waiting &^ p.paused))
 		l := &p.queues[q]
 		l.served = now
-		return p.pop(l, q), false, unit.Never
+		return p.popHead(l, q), false, unit.Never
 	}
 	q, again := p.scheduler.Next(now, &p.Buffer)
 	if q == noQueue {
@@ -491,10 +488,10 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	}
 	l := &p.queues[q]
 	if l.served = now; l.flows != nil {
-		f, p.doomed = l.sort().pop(now)
-		return p.removed(l, q, f), false, unit.Never
+		f, p.dropNext = l.sortFlows().popPacket(now)
+		return p.countOut(l, q, f), false, unit.Never
 	}
-	return p.pop(l, q), false, unit.Never
+	return p.popHead(l, q), false, unit.Never
 }
 
 // Sent counts a frame that goes onto the wire.

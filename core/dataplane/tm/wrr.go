@@ -2,16 +2,16 @@ package tm
 
 import "weir/core/unit"
 
-// weighted is weighted round robin by packets: in its turn a queue sends up to its
-// weight of packets, whatever their lengths; a queue that cannot send is passed over.
+// weighted is weighted round robin by packets: in its turn a queue sends up to its weight of packets, of any length.
+// A queue that cannot send is skipped.
 type weighted struct {
 	weight []int32
-	turn   int   // queue whose turn it is
+	turn   int   // queue that has the turn
 	left   int32 // packets that it may still send in this turn
 }
 
-// NewWRR returns weighted round robin by packets: queue i sends up to weights[i] packets,
-// all above 0, a turn.
+// NewWRR returns weighted round robin by packets: queue i sends up to weights[i] packets a turn. All weights are
+// above 0.
 func NewWRR(weights []int32) Scheduler {
 	return &weighted{weight: weights, left: weights[0]}
 }

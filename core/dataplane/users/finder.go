@@ -19,7 +19,7 @@ func Keys[V any](all []scheme.Pair[Set, V]) []Set {
 	return sets
 }
 
-// Places returns the place of each set among pairs, so that a reload with many users finds each at once.
+// Places returns the place of each set among pairs, so that a reload with many users has fast lookups.
 func Places[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
 	places := make(map[Set]int32, len(all))
 	for i := range all {
@@ -43,8 +43,8 @@ func Complete[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []sc
 	return all
 }
 
-// Finder finds which of some sets has an address. Alternatives that ask for more than the user's address are left to
-// the caller.
+// Finder finds the set with an address. Alternatives with conditions other than the user's address are left to the
+// caller.
 type Finder struct {
 	book     *packet.Book
 	names    map[string]int32
@@ -52,7 +52,7 @@ type Finder struct {
 	lengths  []int // of prefixes, longest first
 }
 
-// NewFinder makes the finder of sets, which have no prefix in common.
+// NewFinder returns the finder of sets, which must have no prefix in common.
 func NewFinder(book *packet.Book, sets []Set) *Finder {
 	f := &Finder{book: book, names: map[string]int32{}, prefixes: map[netip.Prefix]int32{}}
 	for i, s := range sets {
@@ -63,25 +63,27 @@ func NewFinder(book *packet.Book, sets []Set) *Finder {
 		all, _ := s.Matches()
 		for k := range all {
 			if all[k].Plain() {
-				f.insert(all[k].User, int32(i))
+				f.addPrefix(all[k].User, int32(i))
 			}
 		}
 	}
-	f.order()
+	f.sortLengths()
 	return f
 }
 
-func (f *Finder) insert(p netip.Prefix, set int32) {
+// addPrefix adds a prefix of a set.
+func (f *Finder) addPrefix(p netip.Prefix, set int32) {
 	f.prefixes[p] = set
 	if n := p.Bits(); !slices.Contains(f.lengths, n) {
 		f.lengths = append(f.lengths, n)
 	}
 }
 
-func (f *Finder) order() { slices.SortFunc(f.lengths, func(a, b int) int { return b - a }) }
+// sortLengths sorts the lengths, longest first.
+func (f *Finder) sortLengths() { slices.SortFunc(f.lengths, func(a, b int) int { return b - a }) }
 
-// longest returns the set with the longest prefix of up to max bits that contains an address.
-func (f *Finder) longest(a netip.Addr, max int) (set int32, bits int, ok bool) {
+// findLongest returns the set with the longest prefix of up to max bits that contains an address.
+func (f *Finder) findLongest(a netip.Addr, max int) (set int32, bits int, ok bool) {
 	for _, n := range f.lengths {
 		if n > max {
 			continue
@@ -95,19 +97,19 @@ func (f *Finder) longest(a netip.Addr, max int) (set int32, bits int, ok bool) {
 	return 0, -1, false
 }
 
-// containing returns the set with the longest prefix that contains another prefix and is not equal to it.
-func (f *Finder) containing(p netip.Prefix) (set int32, ok bool) {
-	set, _, ok = f.longest(p.Addr(), p.Bits()-1)
+// findContaining returns the set with the longest prefix that contains another prefix and is not equal to it.
+func (f *Finder) findContaining(p netip.Prefix) (set int32, ok bool) {
+	set, _, ok = f.findLongest(p.Addr(), p.Bits()-1)
 	return set, ok
 }
 
 // maxBits is the length of the longest prefix.
 const maxBits = 128
 
-// Find returns the set with the longest prefix that has address number a in an IP version. The prefixes of a set that
-// is a name belong to the book's user.
+// Find returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a set
+// that is a name belong to the book's user.
 func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
-	set, bits, ok := f.longest(address(f.book, a, version), maxBits)
+	set, bits, ok := f.findLongest(addressOf(f.book, a, version), maxBits)
 	if name, n := f.book.Owner(a, version); name != "" && n > bits {
 		if named, there := f.names[name]; there {
 			return named, true
@@ -116,7 +118,7 @@ func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
 	return set, ok
 }
 
-// Prefixes returns how many prefixes all sets have together.
+// Prefixes returns the number of prefixes of all sets.
 func (f *Finder) Prefixes() (n int) {
 	n = len(f.prefixes)
 	for _, u := range f.book.Users() {
@@ -127,25 +129,25 @@ func (f *Finder) Prefixes() (n int) {
 	return n
 }
 
-// address is the one that a number has in an IP version.
-func address(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
+// addressOf returns the address of a number in an IP version.
+func addressOf(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
 	if version == 6 {
 		return book.V6(a)
 	}
 	return book.V4(a)
 }
 
-// Lister is the configuration of a program or scheduler that lists users in one of its parameters. It completes the
-// list if each declared user that the list lacks is a user of its own there (Complete).
+// Lister is the configuration of a program or scheduler with a list of users in one of its parameters. It completes
+// the list if each declared user that the list lacks also counts as a user (Complete).
 type Lister interface {
 	Sets() (param string, all []Set, completes bool)
 }
 
 // EdgeLister is a Lister that finds users by sender or receiver only at some switches. FindsUsers reports whether it
-// does at a switch that has ports with these names.
+// does at a switch with ports of these names.
 type EdgeLister interface{ FindsUsers(ports []string) bool }
 
-// Unknown returns an error that names a set that is no user of the book, or nil.
+// Unknown returns an error for a set that is a name but no user of the book, or nil.
 func Unknown(book *packet.Book, sets []Set) error {
 	var declared []string
 	known := map[Set]bool{}
@@ -182,15 +184,15 @@ func Conflict(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// ownersOf finds the users of a book by prefix.
+// ownersOf returns a finder of the book's users by prefix.
 func ownersOf(book *packet.Book) *Finder {
 	f := &Finder{prefixes: map[netip.Prefix]int32{}}
 	for i, u := range book.Users() {
 		for _, p := range u.Prefixes {
-			f.insert(p, int32(i))
+			f.addPrefix(p, int32(i))
 		}
 	}
-	f.order()
+	f.sortLengths()
 	return f
 }
 
@@ -199,7 +201,7 @@ func ownersOf(book *packet.Book) *Finder {
 func FindOwner(book *packet.Book) func(p netip.Prefix) (name string, bits int) {
 	owners := ownersOf(book)
 	return func(p netip.Prefix) (name string, bits int) {
-		k, bits, ok := owners.longest(p.Addr(), p.Bits()-1)
+		k, bits, ok := owners.findLongest(p.Addr(), p.Bits()-1)
 		if !ok {
 			return "", 0
 		}
@@ -213,10 +215,10 @@ type Nodes struct {
 	Dual  []bool // flows of both IP versions begin or end at the node; nil: not known
 }
 
-// Divided describes the first user of the book whose addresses the sets give to different users, or the first node for
-// which the sets and the book's users do, or "". With completes each user of the book is also one of the sets. A node
-// that the book's users divide without any sets is left to a call without sets. A node with one address in a user and
-// the other one in no set is divided if its flows use both.
+// Divided returns a description of the first user of the book with addresses in different users by the sets, or of
+// the first node that the sets and the book's users divide, or "". With completes each user of the book is also one
+// of the sets. A node that the book's users divide without any sets is left to a call without sets. A node with one
+// address in a user and the other one in no set is divided if its flows use both.
 func Divided(book *packet.Book, sets []Set, completes bool, nodes Nodes) string {
 	if book == nil || len(sets) == 0 && len(book.Users()) == 0 {
 		return ""
@@ -245,13 +247,14 @@ func completeSets(book *packet.Book, sets []Set) []Set {
 	return Keys(Complete(book, all, false))
 }
 
-// dividedUser describes the first user of the book with addresses in different sets, or with one in a set of its own.
+// dividedUser returns a description of the first user of the book with addresses in different sets, or with an
+// address in a set of its own; "" if there is no such user.
 func (f *Finder) dividedUser(sets []Set) string {
 	owners := ownersOf(f.book)
 	for _, s := range sets { // prefixes within a user's
 		all, _ := s.Matches()
 		for i := range all {
-			if k, ok := owners.containing(all[i].User); ok && all[i].Plain() {
+			if k, ok := owners.findContaining(all[i].User); ok && all[i].Plain() {
 				return fmt.Sprintf("%v of user %s is in %q", &all[i], f.book.Users()[k].Name, s)
 			}
 		}
@@ -261,18 +264,18 @@ func (f *Finder) dividedUser(sets []Set) string {
 			continue
 		}
 		for _, p := range u.Prefixes {
-			a, in := f.containing(u.Prefixes[0])
-			if b, also := f.containing(p); a != b || in != also {
-				return fmt.Sprintf("%v of user %s is in %s, and %v in %s", u.Prefixes[0], u.Name, inWords(sets, a, in), p,
-					inWords(sets, b, also))
+			a, in := f.findContaining(u.Prefixes[0])
+			if b, also := f.findContaining(p); a != b || in != also {
+				return fmt.Sprintf("%v of user %s is in %s, and %v in %s", u.Prefixes[0], u.Name, describeSet(sets, a, in), p,
+					describeSet(sets, b, also))
 			}
 		}
 	}
 	return ""
 }
 
-// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets, or one of them in no set. It
-// passes over nodes that another finder divides as well; nil: there is no other.
+// dividedNodes returns a description of the first node whose IPv4 and IPv6 addresses are in two sets, or one of them
+// in no set. It skips nodes that another finder also divides; nil: there is no other.
 func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text string) {
 	others := 0
 	for i, name := range nodes.Names {
@@ -280,7 +283,7 @@ func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text stri
 		if int(a) >= f.book.Len() {
 			break
 		}
-		if !f.divides(a, dual) || other != nil && other.divides(a, dual) {
+		if !f.isDivided(a, dual) || other != nil && other.isDivided(a, dual) {
 			continue
 		}
 		if text != "" {
@@ -289,7 +292,8 @@ func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text stri
 		}
 		v4, ok4 := f.Find(a, 4)
 		v6, ok6 := f.Find(a, 6)
-		text = fmt.Sprintf("%s is in %s by IPv4 and in %s by IPv6", name, inWords(sets, v4, ok4), inWords(sets, v6, ok6))
+		text = fmt.Sprintf("%s is in %s by IPv4 and in %s by IPv6", name, describeSet(sets, v4, ok4), describeSet(sets, v6,
+			ok6))
 	}
 	if others > 0 {
 		text += fmt.Sprintf("; so are %d other nodes", others)
@@ -297,15 +301,15 @@ func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text stri
 	return text
 }
 
-// divides reports whether the two addresses of a number are in different sets, or, if both are in use, one of them in
-// no set.
-func (f *Finder) divides(a packet.Addr, dual bool) bool {
+// isDivided reports whether the two addresses of a number are in different sets or, with dual, one of them in no set.
+func (f *Finder) isDivided(a packet.Addr, dual bool) bool {
 	v4, ok4 := f.Find(a, 4)
 	v6, ok6 := f.Find(a, 6)
 	return ok4 && ok6 && v4 != v6 || ok4 != ok6 && dual
 }
 
-func inWords(sets []Set, i int32, in bool) string {
+// describeSet returns the words for set i, or for no set.
+func describeSet(sets []Set, i int32, in bool) string {
 	if !in {
 		return "no user"
 	}

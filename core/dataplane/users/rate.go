@@ -7,16 +7,16 @@ import (
 	"weir/core/unit"
 )
 
-// Rate is a rate by exponential averaging with a weight that depends on the time since the last packet, CSFQ
-// equation (3): r = (1 − e^(−T/K)) · l/T + e^(−T/K) · r. Unlike one with a fixed weight, its outcome does not
-// depend on how traffic is divided into packets. It starts with 0 at time 0.
+// Rate is a rate by exponential averaging with a weight that depends on the time since the last packet (CSFQ equation
+// 3): r = (1 − e^(−T/K)) · l/T + e^(−T/K) · r. Unlike an average with a fixed weight, it does not depend on the
+// division of traffic into packets. It starts with 0 at time 0.
 type Rate struct {
 	last  unit.Time
 	value float64 // bit/s
 }
 
-// Update counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For
-// packets that come at one time it is the limit of T towards 0, which adds l/K.
+// Update counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For packets at one
+// time it applies the limit of T towards 0, which adds l/K.
 func (r *Rate) Update(now unit.Time, bits float64, k unit.Time) float64 {
 	t := (now - r.last).Seconds()
 	r.last = now
@@ -29,7 +29,10 @@ func (r *Rate) Update(now unit.Time, bits float64, k unit.Time) float64 {
 	return r.value
 }
 
-// At is the rate at a time without a packet since the last one: what was, decayed.
+// Value returns the rate at the last packet, in bit/s.
+func (r *Rate) Value() float64 { return r.value }
+
+// At returns the rate in bit/s at a time without a packet since the last one: the decayed value.
 func (r *Rate) At(now, k unit.Time) float64 {
 	return r.value * math.Exp(-((now - r.last).Seconds() / k.Seconds()))
 }
@@ -40,7 +43,7 @@ type Rates struct {
 	rates []Rate // by user
 }
 
-// NewRates makes the table of a switch, with rates of 0.
+// NewRates returns the table of a switch, with rates of 0.
 func NewRates(book *packet.Book, c *Config) Rates {
 	t := NewTable(book, c)
 	return Rates{t, make([]Rate, t.Most())}
@@ -52,10 +55,10 @@ func (r *Rates) Update(now unit.Time, p *packet.Packet, k unit.Time) (user int32
 	return user, r.rates[user].Update(now, float64(p.Size)*8, k)
 }
 
-// Value is a user's rate at its last packet, in bit/s.
+// Value returns a user's rate at its last packet, in bit/s.
 func (r *Rates) Value(user int32) float64 { return r.rates[user].value }
 
-// EvictAddress is Table.EvictAddress, and starts the rate of who was this source alone afresh.
+// EvictAddress is Table.EvictAddress. It also resets the rate of the user that was this source alone.
 func (r *Rates) EvictAddress(a packet.Addr) (user int32) {
 	if user = r.Table.EvictAddress(a); user >= 0 {
 		r.rates[user] = Rate{}

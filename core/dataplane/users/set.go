@@ -11,8 +11,8 @@ import (
 	"weir/core/packet"
 )
 
-// Set describes the traffic of one user, as a file has it: the name of a user that the file declares, or alternatives
-// with | between them. Each alternative names packets by one or more of
+// Set describes the traffic of one user in the form of a file: the name of a user that the file declares, or
+// alternatives with | between them. Each alternative selects packets by one or more of
 //
 //	10.0.1.0/24   or from 10.0.1.0/24: the user's address or prefix
 //	to 10.0.2.1   address or prefix at the other end
@@ -32,10 +32,11 @@ type Match struct {
 	UserPort, PeerPort int32        // −1: any
 }
 
+// protocols are the names of IP protocols in a set.
 var protocols = map[string]int16{"tcp": int16(packet.ProtoTCP), "udp": int16(packet.ProtoUDP),
 	"icmp": int16(packet.ProtoICMP), "icmpv6": int16(packet.ProtoICMPv6)}
 
-// ParseSet reads a set, and writes it in one way.
+// ParseSet parses a set and returns it in a canonical form.
 func ParseSet(text string) (Set, error) {
 	if IsName(text) {
 		return Set(text), nil
@@ -52,7 +53,7 @@ func ParseSet(text string) (Set, error) {
 	return Set(strings.Join(words, " | ")), nil
 }
 
-// ParseAddresses reads a set that names no more than addresses and prefixes, or a declared user.
+// ParseAddresses parses a set of only addresses and prefixes, or the name of a declared user.
 func ParseAddresses(text string) (Set, error) {
 	s, err := ParseSet(text)
 	if err != nil {
@@ -68,7 +69,7 @@ func ParseAddresses(text string) (Set, error) {
 	return s, nil
 }
 
-// maxName is the maximum length of a user's name.
+// maxName is the max length of a user's name.
 const maxName = 40
 
 // IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, and no
@@ -86,10 +87,10 @@ func IsName(text string) bool {
 	return true
 }
 
-// reserved are the words of a set that have a value, and what metrics call users without a name.
+// reserved are the words of a set with a value, and the word of metrics for users without a name.
 var reserved = []string{"from", "to", "dscp", "proto", "sport", "dport", "vlan", "others"}
 
-// NameRule is how errors describe names of users.
+// NameRule describes names of users in errors.
 const NameRule = "letters, digits, - and _, the first one a letter, up to 40, and no word such as tcp, dscp or vlan"
 
 // Matches returns the alternatives; the name of a user has no alternatives.
@@ -115,10 +116,10 @@ func (s Set) Matches() (all []Match, err error) {
 	return all, nil
 }
 
-// fields lists what an alternative can have.
-const fields = "address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, proto, sport, dport"
+// fieldList lists the possible fields of an alternative.
+const fieldList = "address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, proto, sport, dport"
 
-// parseMatch reads one alternative.
+// parseMatch parses one alternative.
 func parseMatch(words []string) (m Match, err error) {
 	m = Match{DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1}
 	if len(words) == 0 {
@@ -133,7 +134,7 @@ func parseMatch(words []string) (m Match, err error) {
 		} else if i++; i < len(words) {
 			value = words[i]
 		}
-		if err := m.set(word, value); err != nil {
+		if err := m.addCondition(word, value); err != nil {
 			return m, err
 		}
 	}
@@ -148,13 +149,13 @@ func parseMatch(words []string) (m Match, err error) {
 	return m, nil
 }
 
-// set adds a condition.
-func (m *Match) set(word, value string) (err error) {
-	twice, most := false, 0
+// addCondition adds a condition. It fails if the field is unknown or set twice, or its value is invalid.
+func (m *Match) addCondition(word, value string) (err error) {
+	twice, maxValue := false, 0
 	number := func(now int64) int64 {
 		n, e := strconv.ParseUint(value, 10, 32)
-		if twice = now >= 0; e != nil || n > uint64(most) {
-			err = fmt.Errorf("%s %s: 0 … %d are possible", word, value, most)
+		if twice = now >= 0; e != nil || n > uint64(maxValue) {
+			err = fmt.Errorf("%s %s: 0 … %d are possible", word, value, maxValue)
 		}
 		return int64(n)
 	}
@@ -172,19 +173,19 @@ func (m *Match) set(word, value string) (err error) {
 	case "to":
 		m.Peer = prefix(m.Peer)
 	case "dscp":
-		most = 63
+		maxValue = 63
 		m.DSCP = int16(number(int64(m.DSCP)))
 	case "proto":
-		most = 255
+		maxValue = 255
 		m.Proto = int16(number(int64(m.Proto)))
 	case "sport":
-		most = 65535
+		maxValue = 65535
 		m.UserPort = int32(number(int64(m.UserPort)))
 	case "dport":
-		most = 65535
+		maxValue = 65535
 		m.PeerPort = int32(number(int64(m.PeerPort)))
 	default:
-		return fmt.Errorf("%q is no address, prefix or field; allowed: "+fields, word)
+		return fmt.Errorf("%q is no address, prefix or field; allowed: "+fieldList, word)
 	}
 	if err == nil && twice {
 		err = fmt.Errorf("%s is there twice", word)
@@ -204,7 +205,7 @@ func Prefix(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
-// String is the alternative as a file has it.
+// String returns the alternative in the form of a file.
 func (m *Match) String() string {
 	var words []string
 	add := func(there bool, form string, value any) {
@@ -228,7 +229,7 @@ func (m *Match) String() string {
 	return strings.Join(words, " ")
 }
 
-// PrefixText is a prefix as a file has it: of a single address, the address.
+// PrefixText returns a prefix in the form of a file: for a single address, the address.
 func PrefixText(p netip.Prefix) string {
 	if p.IsValid() && p.IsSingleIP() {
 		return p.Addr().String()
@@ -236,16 +237,16 @@ func PrefixText(p netip.Prefix) string {
 	return p.String()
 }
 
-// Plain reports whether it asks for the user's address only.
+// Plain reports whether the user's address is the only condition.
 func (m *Match) Plain() bool {
 	return *m == Match{User: m.User, DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1} && m.User.IsValid()
 }
 
-// Width counts the bits that it asks for: of two that nest, the narrower one has more.
+// Width returns the number of bits in its conditions: of two nested alternatives, the narrower one has more.
 func (m *Match) Width() (n int) {
 	for _, p := range [2]netip.Prefix{m.User, m.Peer} {
 		if p.IsValid() {
-			n += p.Bits() + 1 // any address is less than all of a family
+			n += p.Bits() + 1 // any address is less than all addresses of a family
 		}
 	}
 	for _, x := range [4]int32{int32(m.DSCP), int32(m.Proto), m.UserPort, m.PeerPort} {
@@ -256,8 +257,8 @@ func (m *Match) Width() (n int) {
 	return n
 }
 
-// meet reports whether a packet can be in both, and whether all of m's are o's, or all of o's are m's.
-func (m *Match) meet(o *Match) (both, within, around bool) {
+// compareWith reports whether a packet can match both, and whether all of m's packets match o, or all of o's match m.
+func (m *Match) compareWith(o *Match) (both, within, around bool) {
 	both, within, around = true, true, true
 	see := func(inM, inO, disjoint bool) { // all of m's are o's in this respect; all of o's are m's
 		both, within, around = both && !disjoint, within && inM, around && inO
@@ -279,38 +280,39 @@ func (m *Match) meet(o *Match) (both, within, around bool) {
 	return both, both && within, both && around
 }
 
-// Distinct returns an error if two sets both have some packets, and neither is within the other. A family decides
-// no case here: a set without addresses is for both.
+// Distinct returns an error if two sets have common packets, and neither is within the other. The address family does
+// not matter: a set without addresses covers both.
 func Distinct(sets []Set) error {
 	var matches []Match
-	var of []int
+	var owner []int
 	for i, s := range sets {
 		m, err := s.Matches()
 		if err != nil {
 			return err
 		}
 		for k := range m {
-			matches, of = append(matches, m[k]), append(of, i)
+			matches, owner = append(matches, m[k]), append(owner, i)
 		}
 	}
-	return eachRival(matches, of, func(k, i int) error { return twice(sets, matches, of, k, i) })
+	return eachRival(matches, owner, func(k, i int) error { return checkAmbiguous(sets, matches, owner, k, i) })
 }
 
-// Names returns the prefixes of users that sets list.
+// Names returns the users' prefixes in sets.
 func Names(sets []Set) []netip.Prefix {
-	return prefixes(sets, func(m *Match) netip.Prefix { return m.User })
+	return collectPrefixes(sets, func(m *Match) netip.Prefix { return m.User })
 }
 
-// Peers returns the prefixes at other ends that sets list.
+// Peers returns the prefixes of other ends in sets.
 func Peers(sets []Set) []netip.Prefix {
-	return prefixes(sets, func(m *Match) netip.Prefix { return m.Peer })
+	return collectPrefixes(sets, func(m *Match) netip.Prefix { return m.Peer })
 }
 
-func prefixes(sets []Set, of func(m *Match) netip.Prefix) (all []netip.Prefix) {
+// collectPrefixes returns the valid prefixes that prefixOf returns for all alternatives of sets.
+func collectPrefixes(sets []Set, prefixOf func(m *Match) netip.Prefix) (all []netip.Prefix) {
 	for _, s := range sets {
 		matches, _ := s.Matches() // errors were reported when the set was read
 		for i := range matches {
-			if p := of(&matches[i]); p.IsValid() {
+			if p := prefixOf(&matches[i]); p.IsValid() {
 				all = append(all, p)
 			}
 		}
@@ -318,11 +320,11 @@ func prefixes(sets []Set, of func(m *Match) netip.Prefix) (all []netip.Prefix) {
 	return all
 }
 
-// eachRival calls compare with each pair of alternatives that may be ambiguous, by their places in matches. It stops at
-// the first error. Two plain prefixes are nested or disjoint, so only equal ones are a pair: the number of pairs grows
-// with the number of prefixes, not with its square.
-func eachRival(matches []Match, of []int, compare func(k, i int) error) error {
-	var narrow []int // alternatives that ask for more, by place in matches
+// eachRival calls compare with each pair of alternatives that may be ambiguous, by their places in matches. owner
+// holds the set of each. It stops at the first error. Two plain prefixes are nested or disjoint, so only equal ones
+// are a pair: the number of pairs grows with the number of prefixes, not with its square.
+func eachRival(matches []Match, owner []int, compare func(k, i int) error) error {
+	var narrow []int // alternatives with more conditions, by place in matches
 	first := map[netip.Prefix]int{}
 	for i := range matches {
 		plain := matches[i].Plain()
@@ -330,7 +332,7 @@ func eachRival(matches []Match, of []int, compare func(k, i int) error) error {
 			k, seen := first[matches[i].User]
 			if !seen {
 				first[matches[i].User] = i
-			} else if of[k] != of[i] {
+			} else if owner[k] != owner[i] {
 				return compare(k, i)
 			}
 			for _, k := range narrow {
@@ -350,14 +352,15 @@ func eachRival(matches []Match, of []int, compare func(k, i int) error) error {
 	return nil
 }
 
-// twice returns an error if alternatives k and i of two sets have packets in common, and neither is within the other.
-func twice(sets []Set, matches []Match, of []int, k, i int) error {
+// checkAmbiguous returns an error if alternatives k and i of two sets have common packets, and neither is within the
+// other.
+func checkAmbiguous(sets []Set, matches []Match, owner []int, k, i int) error {
 	a, b := &matches[k], &matches[i]
-	both, within, around := a.meet(b)
+	both, within, around := a.compareWith(b)
 	switch {
-	case of[i] == of[k] || !both:
+	case owner[i] == owner[k] || !both:
 	case within && around:
-		return fmt.Errorf("%v is in two aggregates, %q and %q", a, sets[of[k]], sets[of[i]])
+		return fmt.Errorf("%v is in two aggregates, %q and %q", a, sets[owner[k]], sets[owner[i]])
 	case !within && !around:
 		return fmt.Errorf("%v and %v both have some packets, and neither is within the other: which aggregate these "+
 			"belong to is not said", a, b)

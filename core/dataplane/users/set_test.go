@@ -99,7 +99,7 @@ func TestAmbiguousAmongMany(t *testing.T) {
 		want := false
 		for i := range matches {
 			for k := range i {
-				want = want || twice(all, matches, of, k, i) != nil
+				want = want || checkAmbiguous(all, matches, of, k, i) != nil
 			}
 		}
 		if err := Distinct(all); (err != nil) != want {

@@ -1,7 +1,7 @@
-// Package users finds the user of a packet, for programs and schedulers that share a link among users, or limit them:
-// the users of P4-ABC (§3.1, §5.2), so that comparisons with it are of equals. A user is a set of addresses (Set): one
-// that the file declares under a name (packet.User), one that a program's parameters list, or else one source. The
-// reference rates of users are their weights (P4-ABC §3.4).
+// Package users finds the user of a packet, for programs and schedulers that share a link among users, or limit them.
+// Users are defined as in P4-ABC (P4-ABC §3.1, §5.2), so that comparisons with it are fair. A user is a set of
+// addresses (Set): one that the file declares under a name (packet.User), one in a program's parameters, or else one
+// source. The reference rates of users are their weights (P4-ABC §3.4).
 package users
 
 import (
@@ -15,10 +15,10 @@ import (
 // Aggregate is a set that is one user, its Key, and its reference rate, its Value.
 type Aggregate = scheme.Pair[Set, unit.Rate]
 
-// Config says who is a user, in the words of P4-ABC's program.
+// Config selects the users, in the terms of P4-ABC's program.
 type Config struct {
 	Reference  unit.Rate // of sources without an aggregate
-	Shared     bool      // which are one user together, instead of one each
+	Shared     bool      // sources without an aggregate are one user together, not one each
 	Aggregates []Aggregate
 }
 
@@ -36,55 +36,55 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rule("aggregates", func() error { return Distinct(Keys(c.Aggregates)) })
 }
 
-// Sets returns the users that the configuration lists, and the parameter that does. NewTable completes the list.
+// Sets returns the users in the configuration, and their parameter. NewTable completes the list.
 func (c *Config) Sets() (param string, all []Set, completes bool) {
 	return "aggregates", Keys(c.Aggregates), !c.Shared
 }
 
-// Table finds the user of a packet: users are numbered from 0, those with an aggregate first.
+// Table finds the user of a packet. Users are numbered from 0, those with an aggregate first.
 type Table struct {
-	book   *packet.Book
-	of     [2][]int32 // by family (IPv4, IPv6) and address; −1: not looked up yet
-	own    []int32    // by address: the user of an address that is in no set; −1: not yet given
-	find   *Finder
-	sets   int
-	common int32 // user of all sources without an aggregate; −1: each is one
+	book      *packet.Book
+	byAddress [2][]int32 // by family (IPv4, IPv6) and address; −1: not looked up yet
+	ownUser   []int32    // by address: the user of an address in no set; −1: no user yet
+	finder    *Finder
+	sets      int
+	common    int32 // user of all sources without an aggregate; −1: one user each
 
 	reference []unit.Rate // by user
 	others    unit.Rate   // of sources without an aggregate
-	least     unit.Rate
-	unused    []int32 // users whose source was forgotten
+	minRate   unit.Rate
+	unused    []int32 // users with a forgotten source
 }
 
-// NewTable makes the table of a switch. Without a book, all packets are of one user. Users of the book that no
-// aggregate names have the reference rate of sources, unless these share one user.
+// NewTable returns the table of a switch. Without a book, all packets have one user. Users of the book without an
+// aggregate have the reference rate of sources, unless the sources share one user.
 func NewTable(book *packet.Book, c *Config) *Table {
 	if book == nil {
 		book = packet.NewBook()
 	}
-	t := &Table{book: book, own: make([]int32, book.Len()), common: -1, others: c.Reference}
-	for i := range t.own {
-		t.own[i] = -1
+	t := &Table{book: book, ownUser: make([]int32, book.Len()), common: -1, others: c.Reference}
+	for i := range t.ownUser {
+		t.ownUser[i] = -1
 	}
-	t.of = [2][]int32{slices.Clone(t.own), slices.Clone(t.own)}
+	t.byAddress = [2][]int32{slices.Clone(t.ownUser), slices.Clone(t.ownUser)}
 	all := c.Aggregates
 	if !c.Shared {
 		all = Complete(book, all, c.Reference)
 	}
-	t.find, t.sets = NewFinder(book, Keys(all)), len(all)
+	t.finder, t.sets = NewFinder(book, Keys(all)), len(all)
 	for _, g := range all {
-		t.add(g.Value)
+		t.addUser(g.Value)
 	}
 	if c.Shared {
-		t.common = t.add(c.Reference)
+		t.common = t.addUser(c.Reference)
 	}
-	t.least = t.smallest(c, all)
+	t.minRate = t.minReference(c, all)
 	return t
 }
 
-// smallest is the smallest reference rate of users that there may be. That of sources without an aggregate
-// counts only if there can be such a source.
-func (t *Table) smallest(c *Config, all []Aggregate) (least unit.Rate) {
+// minReference returns the smallest reference rate of all possible users. The rate of sources without an aggregate
+// counts only if such a source is possible.
+func (t *Table) minReference(c *Config, all []Aggregate) (least unit.Rate) {
 	for _, g := range all {
 		if least == 0 || g.Value < least {
 			least = g.Value
@@ -93,7 +93,7 @@ func (t *Table) smallest(c *Config, all []Aggregate) (least unit.Rate) {
 	outside := least == 0
 	for a := packet.Addr(1); int(a) < t.book.Len() && !outside; a++ {
 		for _, version := range [2]uint8{4, 6} {
-			if _, in := t.find.Find(a, version); address(t.book, a, version).IsValid() && !in {
+			if _, in := t.finder.Find(a, version); addressOf(t.book, a, version).IsValid() && !in {
 				outside = true
 			}
 		}
@@ -104,7 +104,8 @@ func (t *Table) smallest(c *Config, all []Aggregate) (least unit.Rate) {
 	return least
 }
 
-func (t *Table) add(reference unit.Rate) int32 {
+// addUser returns the number of a new user with a reference rate; it reuses numbers.
+func (t *Table) addUser(reference unit.Rate) int32 {
 	if n := len(t.unused); n > 0 {
 		u := t.unused[n-1]
 		t.unused = t.unused[:n-1]
@@ -115,7 +116,7 @@ func (t *Table) add(reference unit.Rate) int32 {
 	return int32(len(t.reference) - 1)
 }
 
-// Of is the user of a packet: its sender's or, if of the two only the receiver is a user that the file declares, the
+// Of returns the user of a packet: the sender's or, if only the receiver is a user that the file declares, the
 // receiver's.
 func (t *Table) Of(p *packet.Packet) int32 {
 	if len(t.book.Users()) > 0 && p.Meta.Flags&packet.ToUser == 0 && p.Dst != 0 {
@@ -128,63 +129,64 @@ func (t *Table) Of(p *packet.Packet) int32 {
 	return t.At(p.Src, p.Version)
 }
 
-// At is the user with an address, in packets of an IP version: the set that has it; otherwise the common one or, over
-// both families, the address's own.
+// At returns the user with an address, in packets of an IP version: the set with the address; otherwise the common
+// user or, over both families, the address's own.
 func (t *Table) At(a packet.Addr, version uint8) int32 {
-	if u := t.of[family(version)][a]; u >= 0 {
+	if u := t.byAddress[familyIndex(version)][a]; u >= 0 {
 		return u
 	}
 	return t.findUser(a, version)
 }
 
-// Set returns the set that has an address, by its place among the aggregates; false if it is in no set.
+// Set returns the set with an address, by its place among the aggregates; false if the address is in no set.
 func (t *Table) Set(a packet.Addr, version uint8) (set int32, ok bool) {
-	if int(a) >= len(t.own) { // an address that the book does not have
+	if int(a) >= len(t.ownUser) { // an address that the book does not have
 		return 0, false
 	}
 	u := t.At(a, version)
 	return u, int(u) < t.sets
 }
 
-func family(version uint8) int {
+// familyIndex returns 0 for IPv4 and 1 for IPv6.
+func familyIndex(version uint8) int {
 	if version == 6 {
 		return 1
 	}
 	return 0
 }
 
-// findUser finds the user with an address for the first time.
+// findUser finds and stores the user with an address.
 func (t *Table) findUser(a packet.Addr, version uint8) int32 {
-	u, ok := t.find.Find(a, version)
+	u, ok := t.finder.Find(a, version)
 	switch {
 	case ok:
 	case t.common >= 0:
 		u = t.common
 	default:
-		if t.own[a] < 0 {
-			t.own[a] = t.add(t.others)
+		if t.ownUser[a] < 0 {
+			t.ownUser[a] = t.addUser(t.others)
 		}
-		u = t.own[a]
+		u = t.ownUser[a]
 	}
-	t.of[family(version)][a] = u
+	t.byAddress[familyIndex(version)][a] = u
 	return u
 }
 
-// EvictAddress has the address looked up afresh, since it is another's now. It returns the user that was this
-// source alone, whose state is to be cleared, or −1.
+// EvictAddress resets the user of an address that is reassigned. It returns the user that was this source alone, or
+// −1. The caller must clear the state of that user.
 func (t *Table) EvictAddress(a packet.Addr) int32 {
-	t.of[0][a], t.of[1][a] = -1, -1
-	u := t.own[a]
-	if t.own[a] = -1; u >= 0 {
+	t.byAddress[0][a], t.byAddress[1][a] = -1, -1
+	u := t.ownUser[a]
+	if t.ownUser[a] = -1; u >= 0 {
 		t.unused = append(t.unused, u)
 	}
 	return u
 }
 
-// Count is how many users there are so far.
+// Count returns the number of users so far.
 func (t *Table) Count() int { return len(t.reference) - len(t.unused) }
 
-// Most is how many users there can be: all numbers are below it.
+// Most returns the max number of users: all numbers are below it.
 func (t *Table) Most() int {
 	if t.common >= 0 {
 		return t.sets + 1
@@ -192,32 +194,32 @@ func (t *Table) Most() int {
 	return t.sets + t.book.Len()
 }
 
-// Weight is a user's reference rate, in units of the smallest of all: at least 1 unless sources turn up
-// that the book did not have.
-func (t *Table) Weight(u int32) float64 { return float64(t.reference[u]) / float64(t.least) }
+// Weight returns a user's reference rate, in units of the smallest one: at least 1 unless a source appears that the
+// book did not have.
+func (t *Table) Weight(u int32) float64 { return float64(t.reference[u]) / float64(t.minRate) }
 
-// Weighed is the weight of a user's number that is not in use yet: that of sources without an aggregate.
+// Weighed returns the weight of a user's number; for an unused number, the weight of sources without an aggregate.
 func (t *Table) Weighed(u int) float64 {
 	if u < len(t.reference) {
 		return t.Weight(int32(u))
 	}
-	return float64(t.others) / float64(t.least)
+	return float64(t.others) / float64(t.minRate)
 }
 
-// Keys are how many prefixes the table has, and how many sources can be users of their own.
+// Keys returns the number of prefixes in the table, and the number of sources that can be users of their own.
 func (t *Table) Keys() (prefixes, sources int) {
 	if t.common >= 0 {
-		return t.find.Prefixes(), 0
+		return t.finder.Prefixes(), 0
 	}
 	for a := range packet.Addr(t.book.Len()) {
 		if t.book.V4(a).IsValid() || t.book.V6(a).IsValid() {
 			sources++
 		}
 	}
-	return t.find.Prefixes(), max(sources, 1)
+	return t.finder.Prefixes(), max(sources, 1)
 }
 
-// Users is how many of them a switch has to keep state for.
+// Users returns the number of users for which a switch needs state.
 func (t *Table) Users() int {
 	_, sources := t.Keys()
 	if t.common >= 0 {

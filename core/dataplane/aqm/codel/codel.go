@@ -1,6 +1,5 @@
-// Package codel is CoDel (RFC 8289) on the queues of a switch's ports, each by itself: packets are dropped, or
-// marked, as they leave a queue in which they have waited for too long. With flows apart it is the scheduler
-// fq_codel.
+// Package codel is CoDel (RFC 8289) on each queue of a switch's ports. It drops or marks packets as they leave a
+// queue with a persistent delay. With separate flows it is the scheduler fq_codel.
 package codel
 
 import (
@@ -11,25 +10,25 @@ import (
 	"weir/core/scheme"
 )
 
-// program watches queues.
+// program applies CoDel to the queues of ports.
 type program struct {
 	law    tm.CoDel
 	states []tm.CoDelState // by port and queue
-	queues int             // a port
+	queues int             // per port
 }
 
-// config is the law.
+// config is the law of CoDel.
 type config struct{ tm.CoDel }
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) { c.CoDel.Params(p) }
 
-// Traits returns a target of delay, by which it marks and drops.
+// Traits returns a target delay, by which the program marks and drops.
 func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// Scheme is what an experiment names: switch: [forward, {codel: {target: 5ms}}].
+// Scheme returns the scheme of switch: [forward, {codel: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "codel", Doc: "drops or marks packets that leave a queue whose delay " +
 		"stays above a target", Source: "RFC 8289"}, newProgram)
@@ -41,10 +40,10 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	return &program{c.CoDel, make([]tm.CoDelState, site.Ports*queues), queues}, nil
 }
 
-// Name is "codel".
+// Name returns "codel".
 func (c *program) Name() string { return "codel" }
 
-// Release decides.
+// Release drops or marks a packet that leaves its queue.
 func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]
@@ -57,7 +56,7 @@ func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Footprint is the law's, behind the queue.
+// Footprint returns the law's use of the egress.
 func (c *program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "delay against target", Gress: dataplane.InEgress,
 		Registers: []dataplane.RegisterUse{{Name: "CoDel's state", Cells: len(c.states),

@@ -18,7 +18,7 @@ type judged struct {
 
 func (j *judged) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	s := &j.states[p.Meta.Out]
-	s.base, s.counts = j.base, [2]float64{0.85, 0.85}
+	s.probability, s.dueCounts = j.base, [2]float64{0.85, 0.85}
 	return j.program.Release(env, p)
 }
 

@@ -1,8 +1,8 @@
-// Package dualpi2 is the DualQ Coupled AQM with PI2 (RFC 9332, appendix A). A port has two queues: packets of scalable
-// senders, by their ECN field, wait in the first one and are marked from a shallow threshold on; others wait in the
-// second and are dropped or marked with the square of the probability that the first one has times a factor, so that
-// both get the same rate. Which queue is next is the port's scheduler: deadline, with an offset for the second queue,
-// is the RFC's time-shifted FIFO, and dwrr its weighted round robin.
+// Package dualpi2 is the DualQ Coupled AQM with PI2 (RFC 9332, appendix A). A port has two queues. Packets of
+// scalable senders, by their ECN field, wait in the first one and are marked from a shallow threshold on. Others wait
+// in the second. They are dropped or marked with a probability that is the square of the first queue's, divided by a
+// factor before, so that both get the same rate. The port's scheduler chooses the next queue: deadline, with an
+// offset for the second queue, is the RFC's time-shifted FIFO, and dwrr its weighted round robin.
 package dualpi2
 
 import (
@@ -18,18 +18,18 @@ import (
 
 // Queues of a port.
 const (
-	low     = 0
-	classic = 1
+	lowLatency = 0
+	classic    = 1
 )
 
-// config is what all ports have in common.
+// config holds the parameters that all ports share.
 type config struct {
 	Target, RTT, Update unit.Time
-	Alpha, Beta         float64 // per second; 0: of the times
+	Alpha, Beta         float64 // per second; 0: follows from the times
 	Coupling            float64
 	Threshold, Range    unit.Time
-	Length              int  // packets that may wait without marks by the threshold
-	AnyECT              bool // all that know ECN are scalable
+	Length              int  // packets that may wait without a mark by the threshold
+	AnyECT              bool // all packets with ECN are scalable, not only ECT(1) and CE
 }
 
 // Params binds the configuration.
@@ -57,13 +57,13 @@ func (c *config) Params(p *scheme.Params) {
 		"RFC 9332 Appendix A: ECT(1), CE; ours")
 }
 
-// Traits returns a target of delay, by which it marks and drops.
+// Traits returns a target delay, by which the program marks and drops.
 func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// derived fills in what follows from the times.
-func (c config) derived() config {
+// withDerived returns c with values for the parameters that follow from the times.
+func (c config) withDerived() config {
 	if c.Update == 0 {
 		c.Update = min(c.Target, c.RTT/3)
 	}
@@ -77,8 +77,8 @@ func (c config) derived() config {
 	return c
 }
 
-// ramp is the first queue's own probability at a delay (laqm).
-func (c *config) ramp(delay unit.Time) float64 {
+// rampProbability returns the first queue's own marking probability at a delay (laqm).
+func (c *config) rampProbability(delay unit.Time) float64 {
 	switch {
 	case delay >= c.Threshold+c.Range:
 		return 1
@@ -88,25 +88,25 @@ func (c *config) ramp(delay unit.Time) float64 {
 	return 0
 }
 
-// portState has the state of one port.
+// portState is the state of one port.
 type portState struct {
-	base   float64    // p'
-	old    float64    // delay at the last update, in seconds
-	counts [2]float64 // by queue, what has been due and was not done (recur)
+	probability float64    // p'
+	oldDelay    float64    // delay at the last update, in seconds
+	dueCounts   [2]float64 // by queue, sum of probabilities less the events done (recur)
 }
 
-// update moves the base probability.
-func (s *portState) update(c *config, delay float64) {
-	s.base += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
-	s.base = min(max(s.base, 0), 1)
-	s.old = delay
+// updateBase updates the base probability for a delay in seconds.
+func (s *portState) updateBase(c *config, delay float64) {
+	s.probability += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.oldDelay))
+	s.probability = min(max(s.probability, 0), 1)
+	s.oldDelay = delay
 }
 
-// recur is true as often as the probability says, evenly.
-func (s *portState) recur(q int, probability float64) bool {
-	s.counts[q] += probability
-	if s.counts[q] > 1 {
-		s.counts[q]--
+// isDue returns true with a frequency equal to probability, evenly spaced (recur). q is the queue.
+func (s *portState) isDue(q int, probability float64) bool {
+	s.dueCounts[q] += probability
+	if s.dueCounts[q] > 1 {
+		s.dueCounts[q]--
 		return true
 	}
 	return false
@@ -114,33 +114,33 @@ func (s *portState) recur(q int, probability float64) bool {
 
 // program couples the queues of ports.
 type program struct {
-	config config
-	most   float64 // p_Cmax: probability from which on ECN is not believed
-	states []portState
+	config             config
+	maxMarkProbability float64 // p_Cmax: probability from which on classic packets are dropped even with ECN
+	states             []portState
 }
 
-// Scheme is what an experiment names: queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
+// Scheme returns the scheme of queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "dualpi2", Doc: "a queue for scalable senders and one for others, with " +
 		"marks and drops that are coupled", Source: "RFC 9332 Appendix A"}, newProgram)
 }
 
-// newProgram returns the program.
+// newProgram returns the program. It fails unless ports have two queues.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("dualpi2: it needs two queues a port, the first one for scalable senders, and a scheduler "+
 			"such as {deadline: {step: 50ms}}; there are %d (queues: 2)", max(site.Queues, 1))
 	}
-	return &program{c.derived(), min(1/(c.Coupling*c.Coupling), 1), make([]portState, site.Ports)}, nil
+	return &program{c.withDerived(), min(1/(c.Coupling*c.Coupling), 1), make([]portState, site.Ports)}, nil
 }
 
-// Name is "dualpi2".
+// Name returns "dualpi2".
 func (d *program) Name() string { return "dualpi2" }
 
-// Idle is true: ticks change only the program.
+// Idle returns true: ticks change only the program.
 func (d *program) Idle() bool { return true }
 
-// Tick moves all probabilities, by the longest that a head of a port's queues waits.
+// Tick updates all probabilities, with the longest wait of a head of each port's queues.
 func (d *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range d.states {
 		delay := unit.Time(0)
@@ -149,7 +149,7 @@ func (d *program) Tick(env *dataplane.Env) unit.Time {
 				delay = max(delay, env.Now()-head.Enqueued)
 			}
 		}
-		d.states[i].update(&d.config, delay.Seconds())
+		d.states[i].updateBase(&d.config, delay.Seconds())
 	}
 	return env.Now() + d.config.Update
 }
@@ -157,43 +157,44 @@ func (d *program) Tick(env *dataplane.Env) unit.Time {
 // Ingress chooses the queue.
 func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if bits := p.TOS & packet.ECN; bits&1 == 1 || d.config.AnyECT && bits != packet.NotECT {
-		p.Meta.Class = low
+		p.Meta.Class = lowLatency
 	} else {
 		p.Meta.Class = classic
 	}
 	return dataplane.Accept
 }
 
-// Release drops or marks.
+// Release drops or marks a packet.
 func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]
-	coupled, square := float64(c.Coupling*s.base), float64(s.base*s.base) // rounded, since recur adds them
+	// rounded, since isDue adds them
+	coupled, square := float64(c.Coupling*s.probability), float64(s.probability*s.probability)
 	switch {
-	case m.Queue != low:
-		if s.recur(classic, square) {
-			if !ecn.Capable(p) || square >= d.most {
+	case m.Queue != lowLatency:
+		if s.isDue(classic, square) {
+			if !ecn.Capable(p) || square >= d.maxMarkProbability {
 				return dataplane.Drop(dataplane.EarlyDrop)
 			}
 			p.TOS |= packet.CE
 		}
 	case coupled < 1:
 		own := 0.0
-		if int(env.Port(m.Out).Queue(low).Packets()) > c.Length {
-			own = c.ramp(env.Now() - p.Enqueued)
+		if int(env.Port(m.Out).Queue(lowLatency).Packets()) > c.Length {
+			own = c.rampProbability(env.Now() - p.Enqueued)
 		}
-		if s.recur(low, max(own, coupled)) {
+		if s.isDue(lowLatency, max(own, coupled)) {
 			p.TOS |= packet.CE
 		}
-	case s.recur(low, square): // overload: A.2
+	case s.isDue(lowLatency, square): // overload: A.2
 		return dataplane.Drop(dataplane.EarlyDrop)
-	case s.recur(low, coupled):
+	case s.isDue(lowLatency, coupled):
 		p.TOS |= packet.CE
 	}
 	return dataplane.Accept
 }
 
-// Footprint is the choice of the queue, the decision behind it, and the controller.
+// Footprint returns the use by the choice of the queue, the decision behind it, and the controller.
 func (d *program) Footprint() dataplane.Footprint {
 	n, f := len(d.states), dataplane.Bits(float64(0))
 	return dataplane.Footprint{Stages: []dataplane.Stage{

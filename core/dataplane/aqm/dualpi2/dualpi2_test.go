@@ -55,7 +55,7 @@ func readConfig(t testing.TB, given ...string) config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x.(*config).derived()
+	return x.(*config).withDerived()
 }
 
 // RFC 9332 appendix A with its defaults: an update every 15 ms, alpha 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms
@@ -68,8 +68,8 @@ func TestUpdate(t *testing.T) {
 	for _, x := range []struct{ base, old, delay, want float64 }{{0, 0.020, 0.025, 0.0165}, {0.1, 0.020, 0.025, 0.1165},
 		{0.01, 0.020, 0, 0}, {0.99, 0, 0.1, 1}, {0.1, 0.015, 0.015, 0.1}} {
 		t.Run(fmt.Sprint(x.base, " ", x.delay), func(t *testing.T) {
-			s := portState{base: x.base, old: x.old}
-			if s.update(&c, x.delay); math.Abs(s.base-x.want) > 1e-12 || s.old != x.delay {
+			s := portState{probability: x.base, oldDelay: x.old}
+			if s.updateBase(&c, x.delay); math.Abs(s.probability-x.want) > 1e-12 || s.oldDelay != x.delay {
 				t.Errorf("%+v, want %v", s, x.want)
 			}
 		})
@@ -85,8 +85,8 @@ func TestRamp(t *testing.T) {
 	}{{"400us", 800 * unit.Microsecond, 0}, {"400us", ms, 0.5}, {"400us", 1200 * unit.Microsecond, 1}, {"0s",
 		799 * unit.Microsecond, 0}, {"0s", 800 * unit.Microsecond, 1}} {
 		t.Run(fmt.Sprint(x.span, " ", x.delay), func(t *testing.T) {
-			if c := readConfig(t, "range", x.span); c.ramp(x.delay) != x.want {
-				t.Errorf("%v, want %v", c.ramp(x.delay), x.want)
+			if c := readConfig(t, "range", x.span); c.rampProbability(x.delay) != x.want {
+				t.Errorf("%v, want %v", c.rampProbability(x.delay), x.want)
 			}
 		})
 	}
@@ -94,11 +94,11 @@ func TestRamp(t *testing.T) {
 
 // RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the scalable packets and 4 % of the others go.
 func TestCoupling(t *testing.T) {
-	s := portState{base: 0.2}
+	s := portState{probability: 0.2}
 	counts := [2]int{}
 	for range 10000 {
-		for q, p := range []float64{2 * s.base, s.base * s.base} {
-			if s.recur(q, p) {
+		for q, p := range []float64{2 * s.probability, s.probability * s.probability} {
+			if s.isDue(q, p) {
 				counts[q]++
 			}
 		}

@@ -1,8 +1,7 @@
-// Package ecn marks packets by the length of their egress queue, with a probability that
-// rises linearly between two thresholds, as RED does with the average (Floyd, Jacobson,
-// ToN 1(4), 1993) and DCQCN with the queue itself (DCQCN §3.1). With equal thresholds
-// it is the step of DCTCP (RFC 8257 §3.1). Nothing is dropped, and packets whose
-// transport does not know ECN pass (RFC 3168 §5).
+// Package ecn marks packets by the length of their egress queue. The probability rises linearly between two
+// thresholds, as RED's does with the average (Floyd, Jacobson, ToN 1(4), 1993) and DCQCN's with the queue itself
+// (DCQCN §3.1). With equal thresholds it is the step of DCTCP (RFC 8257 §3.1). It drops no packets, and packets of
+// transports without ECN pass (RFC 3168 §5).
 package ecn
 
 import (
@@ -15,15 +14,14 @@ import (
 	"weir/core/unit"
 )
 
-// Curve is the marking at one port: none up to Kmin, Pmax where the queue reaches Kmax, all
-// beyond.
+// Curve is the marking at one port: no packet up to Kmin, a share of Pmax at Kmax, all packets above.
 type Curve struct {
 	Kmin, Kmax unit.Bytes // or numbers of packets
 	Pmax       float64
 	Packets    bool // Kmin and Kmax count packets, as BMv2's deq_qdepth does
 }
 
-// Length is a queue's length as the curve counts it.
+// Length returns a queue's length as the curve counts it.
 func (c *Curve) Length(q *tm.Queue) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets())
@@ -31,7 +29,8 @@ func (c *Curve) Length(q *tm.Queue) unit.Bytes {
 	return q.Bytes()
 }
 
-// Found is the length, as the curve counts it, that the last packet of a queue, of so many bytes, found when it came.
+// Found returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is the
+// packet's size.
 func (c *Curve) Found(q *tm.Queue, last unit.Bytes) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets()) - 1
@@ -39,7 +38,7 @@ func (c *Curve) Found(q *tm.Queue, last unit.Bytes) unit.Bytes {
 	return q.Bytes() - last
 }
 
-// Probability is that of a packet to be marked at a queue length.
+// Probability returns the probability of a mark at a queue length.
 func (c *Curve) Probability(length unit.Bytes) float64 {
 	switch {
 	case length > c.Kmax:
@@ -50,29 +49,28 @@ func (c *Curve) Probability(length unit.Bytes) float64 {
 	return c.Pmax * float64(length-c.Kmin) / float64(c.Kmax-c.Kmin)
 }
 
-// Hits draws whether a packet is marked at a queue length. It draws only between the
-// thresholds.
+// Hits draws whether a packet is marked at a queue length. It uses the stream only between the thresholds.
 func (c *Curve) Hits(length unit.Bytes, random unit.Random) bool {
 	return length > c.Kmin && (length > c.Kmax || random.Float64() < c.Probability(length))
 }
 
-// marker is what marking before and after the queue have in common.
+// marker is the part that marking before and after the queue share.
 type marker struct {
 	curves []Curve // by port
 	random unit.Random
 	marked []uint64 // by port
 }
 
-// Enqueue marks packets by the queue that they find when they come.
+// Enqueue marks packets by the queue that they find on arrival.
 type Enqueue struct{ marker }
 
 // Dequeue marks packets by the queue that they leave behind.
 type Dequeue struct{ marker }
 
-// Config is where packets are marked, and by which queue.
+// Config selects where packets are marked, and by which queue.
 type Config struct {
 	Thresholds
-	Enqueue bool // by the queue that a packet finds, not by the one that it leaves behind
+	Enqueue bool // by the queue that a packet finds, not the one that it leaves behind
 }
 
 // Params binds the configuration.
@@ -82,7 +80,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"by the queue that a packet leaves behind, or by the one that it finds", "HPCC simulator")
 }
 
-// Scheme is what an experiment names: switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
+// Scheme returns the scheme of switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly " +
 		"between two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator"}, New)
@@ -97,19 +95,19 @@ func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	return &Dequeue{k}, nil
 }
 
-// Thresholds are the curves of ports by their rates.
+// Thresholds hold the curves of ports by their rates.
 type Thresholds struct {
 	Min, Max         unit.Length
 	Pmax             float64
-	AtRate           unit.Rate // of the port that Curve is of; those of others are in proportion; 0: it is of all
+	AtRate           unit.Rate // rate of the port with Min and Max; others' are in proportion; 0: all ports have the same
 	KminMap, KmaxMap []scheme.Pair[unit.Rate, unit.Bytes]
 	PmaxMap          []scheme.Pair[unit.Rate, float64]
 }
 
-// Traits returns that it marks from kmin on. A kmin in packets counts as full frames of Ethernet.
+// Traits returns that the program marks from kmin on. A kmin in packets counts as full frames of Ethernet.
 func (t *Thresholds) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFromPackets: t.Min.Packets, MarksFrom: func(rate unit.Rate) unit.Bytes {
-		c := t.at(rate)
+		c := t.curveAt(rate)
 		if c.Packets {
 			return c.Kmin * 1514
 		}
@@ -134,17 +132,17 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax of ports with a rate",
 		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
 
-	p.Rule("kmin", t.alike)
+	p.Rule("kmin", t.checkUnits)
 	p.Rule("kmin", func() error {
-		c := t.at(0)
-		return c.ordered()
+		c := t.curveAt(0)
+		return c.checkOrder()
 	})
-	p.Rule("kmin_map", func() error { return t.ordered(t.KminMap) })
-	p.Rule("kmax_map", func() error { return t.ordered(t.KmaxMap) })
+	p.Rule("kmin_map", func() error { return t.checkOrder(t.KminMap) })
+	p.Rule("kmax_map", func() error { return t.checkOrder(t.KmaxMap) })
 }
 
-// alike reports whether all thresholds count the same: bytes or packets.
-func (t *Thresholds) alike() error {
+// checkUnits returns an error unless all thresholds are in bytes, or all in packets.
+func (t *Thresholds) checkUnits() error {
 	packets := t.Min.Packets > 0 || t.Max.Packets > 0
 	switch {
 	case packets && (t.Min.Bytes > 0 || t.Max.Bytes > 0):
@@ -155,19 +153,19 @@ func (t *Thresholds) alike() error {
 	return nil
 }
 
-// ordered reports whether the thresholds are in order at ports with rates of their own.
-func (t *Thresholds) ordered(rates []scheme.Pair[unit.Rate, unit.Bytes]) error {
+// checkOrder returns an error if the thresholds are out of order at a port with one of these rates.
+func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) error {
 	for _, x := range rates {
-		c := t.at(x.Key)
-		if err := c.ordered(); err != nil {
+		c := t.curveAt(x.Key)
+		if err := c.checkOrder(); err != nil {
 			return fmt.Errorf("at a port of %v, %w", x.Key, err)
 		}
 	}
 	return nil
 }
 
-// ordered reports whether the thresholds are in order.
-func (c *Curve) ordered() error {
+// checkOrder returns an error if the thresholds are out of order.
+func (c *Curve) checkOrder() error {
 	if c.Kmin > c.Kmax && c.Packets {
 		return fmt.Errorf("kmin (%d packets) is above kmax (%d packets)", c.Kmin, c.Kmax)
 	}
@@ -177,7 +175,7 @@ func (c *Curve) ordered() error {
 	return nil
 }
 
-// Curves are the curves of a switch's ports.
+// Curves returns the curves of a switch's ports.
 func (t *Thresholds) Curves(site *dataplane.Site) []Curve {
 	var curves []Curve
 	for i := range site.Ports {
@@ -185,13 +183,13 @@ func (t *Thresholds) Curves(site *dataplane.Site) []Curve {
 		if i < len(site.Lines) {
 			rate = site.Lines[i].Rate.Bits
 		}
-		curves = append(curves, t.at(rate))
+		curves = append(curves, t.curveAt(rate))
 	}
 	return curves
 }
 
-// at is the marking at a port of a rate; 0: not in bit/s.
-func (t *Thresholds) at(rate unit.Rate) Curve {
+// curveAt returns the marking at a port of a rate; 0: not in bit/s.
+func (t *Thresholds) curveAt(rate unit.Rate) Curve {
 	c := Curve{Kmin: t.Min.Bytes, Kmax: t.Max.Bytes, Pmax: t.Pmax}
 	if t.Min.Packets > 0 || t.Max.Packets > 0 {
 		c.Packets, c.Kmin, c.Kmax = true, unit.Bytes(t.Min.Packets), unit.Bytes(t.Max.Packets)
@@ -218,16 +216,16 @@ func (t *Thresholds) at(rate unit.Rate) Curve {
 	return c
 }
 
-// Markable reports whether a packet can be marked, and is not.
+// Markable reports whether a packet can be marked and is not marked yet.
 func Markable(p *packet.Packet) bool {
 	return p.TOS&packet.ECN != packet.NotECT && p.TOS&packet.ECN != packet.CE
 }
 
-// Capable reports whether a packet's transport knows ECN, so that a mark does what a drop does (RFC 3168 §5).
+// Capable reports whether a packet's transport supports ECN, so that a mark replaces a drop (RFC 3168 §5).
 func Capable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
 
-// mark marks a markable packet that finds, or leaves behind, so much.
-func (k *marker) mark(env *dataplane.Env, p *packet.Packet) {
+// markPacket draws whether to mark a markable packet by the present length of its queue.
+func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if c := &k.curves[m.Out]; c.Hits(c.Length(env.Port(m.Out).Queue(m.Queue)), k.random) {
 		p.TOS |= packet.CE
@@ -235,21 +233,21 @@ func (k *marker) mark(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// Name is "ecn".
+// Name returns "ecn".
 func (k *marker) Name() string { return "ecn" }
 
-// Admit marks.
+// Admit marks packets.
 func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if Markable(p) {
-		e.mark(env, p)
+		e.markPacket(env, p)
 	}
 	return dataplane.Accept
 }
 
-// Egress marks.
+// Egress marks packets.
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if Markable(p) {
-		d.mark(env, p)
+		d.markPacket(env, p)
 	}
 	return dataplane.Accept
 }

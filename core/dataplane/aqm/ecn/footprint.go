@@ -2,8 +2,8 @@ package ecn
 
 import "weir/core/dataplane"
 
-// Use is what marking by curves takes in a stage: a table of them by port, and the
-// line between two thresholds, if there is one. At ingress the queue is egress state.
+// Use returns the use of a stage by marking with curves: a table of curves by port, and the line between two
+// thresholds, if there is one. At ingress the queue is egress state.
 func Use(name string, g dataplane.Gress, curves []Curve) dataplane.Stage {
 	var c Curve
 	s := dataplane.Stage{Name: name, Gress: g,
@@ -24,12 +24,12 @@ func Use(name string, g dataplane.Gress, curves []Curve) dataplane.Stage {
 	return s
 }
 
-// Footprint is that of Use, before the queue.
+// Footprint returns the use of marking before the queue.
 func (e *Enqueue) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{Use("mark", dataplane.InIngress, e.curves)}}
 }
 
-// Footprint is that of Use, behind the queue.
+// Footprint returns the use of marking behind the queue.
 func (d *Dequeue) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{Use("mark", dataplane.InEgress, d.curves)}}
 }

@@ -6,13 +6,13 @@ import (
 	"weir/core/unit"
 )
 
-// Metrics describes the marks.
+// Metrics returns the description of the count of marks.
 func (k *marker) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{{Name: "weir_ecn_marked_total", Help: "Frames to a port that the program ecn has marked.",
 		Label: "port", ByPort: true, Counter: true}}
 }
 
-// Sample gives the numbers of marks.
+// Sample writes the counts of marks by port to to, and returns their number.
 func (k *marker) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	for port, x := range k.marked {
 		if n == len(to) {
@@ -24,17 +24,18 @@ func (k *marker) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	return n
 }
 
-// Adopt takes over what was counted; marking itself has no state.
+// Adopt takes over the counts; marking itself has no state.
 func (e *Enqueue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost []string) {
-	return e.adopt(old)
+	return e.adoptCounts(old)
 }
 
-// Adopt takes over what was counted; marking itself has no state.
+// Adopt takes over the counts; marking itself has no state.
 func (d *Dequeue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost []string) {
-	return d.adopt(old)
+	return d.adoptCounts(old)
 }
 
-func (k *marker) adopt(old dataplane.Program) (kept string, lost []string) {
+// adoptCounts takes over the counts of an Enqueue or Dequeue with the same number of ports.
+func (k *marker) adoptCounts(old dataplane.Program) (kept string, lost []string) {
 	var was *marker
 	switch old := old.(type) {
 	case *Enqueue:

@@ -22,7 +22,7 @@ func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	}
 	s := &j.states[p.Meta.Out]
 	*s = j.given
-	s.active, s.gathered = true, 8.5
+	s.active, s.gatheredProbability = true, 8.5
 	v := j.program.Admit(env, p)
 	j.left = *s
 	return v
@@ -65,16 +65,16 @@ func TestSpared(t *testing.T) {
 		tos     uint8
 		want    string
 	}{
-		{"19 % behind a short delay", queueState{probability: 0.19, old: 0.0074}, 9, packet.NotECT, "sent"},
-		{"20 % behind a short delay", queueState{probability: 0.20, old: 0.0074}, 9, packet.NotECT, "dropped"},
+		{"19 % behind a short delay", queueState{probability: 0.19, oldDelay: 0.0074}, 9, packet.NotECT, "sent"},
+		{"20 % behind a short delay", queueState{probability: 0.20, oldDelay: 0.0074}, 9, packet.NotECT, "dropped"},
 		{"30 % without delay", queueState{probability: 0.30}, 9, packet.NotECT, "dropped"},
-		{"19 % behind half of the target", queueState{probability: 0.19, old: 0.0075}, 9, packet.NotECT, "dropped"},
-		{"one waits", queueState{probability: 0.9, old: 0.1}, 1, packet.NotECT, "sent"},
-		{"two wait", queueState{probability: 0.9, old: 0.1}, 2, packet.NotECT, "sent"},
-		{"three wait", queueState{probability: 0.9, old: 0.1}, 3, packet.NotECT, "dropped"},
-		{"a burst is allowed", queueState{probability: 0.9, old: 0.1, burst: 0.001}, 9, packet.NotECT, "sent"},
-		{"ECN at 9 %", queueState{probability: 0.09, old: 0.1}, 9, packet.ECT0, "marked"},
-		{"ECN at 11 %", queueState{probability: 0.11, old: 0.1}, 9, packet.ECT0, "dropped"},
+		{"19 % behind half of the target", queueState{probability: 0.19, oldDelay: 0.0075}, 9, packet.NotECT, "dropped"},
+		{"one waits", queueState{probability: 0.9, oldDelay: 0.1}, 1, packet.NotECT, "sent"},
+		{"two wait", queueState{probability: 0.9, oldDelay: 0.1}, 2, packet.NotECT, "sent"},
+		{"three wait", queueState{probability: 0.9, oldDelay: 0.1}, 3, packet.NotECT, "dropped"},
+		{"a burst is allowed", queueState{probability: 0.9, oldDelay: 0.1, burstLeft: 0.001}, 9, packet.NotECT, "sent"},
+		{"ECN at 9 %", queueState{probability: 0.09, oldDelay: 0.1}, 9, packet.ECT0, "marked"},
+		{"ECN at 11 %", queueState{probability: 0.11, oldDelay: 0.1}, 9, packet.ECT0, "dropped"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if got, _ := judge(t, x.given, x.waiting, x.tos); got != x.want {
@@ -92,14 +92,14 @@ func TestAllowedAnew(t *testing.T) {
 		given queueState
 		want  float64
 	}{
-		{"both are short", queueState{old: 0.0074, waited: 0.0074, burst: 0.05}, 0.150},
-		{"now it is long", queueState{old: 0.0074, waited: 0.0075, burst: 0.05}, 0.05},
-		{"it was long", queueState{old: 0.0075, waited: 0.0074, burst: 0.05}, 0.05},
-		{"the probability is not 0", queueState{probability: 1e-9, burst: 0.05}, 0.05},
+		{"both are short", queueState{oldDelay: 0.0074, lastDelay: 0.0074, burstLeft: 0.05}, 0.150},
+		{"now it is long", queueState{oldDelay: 0.0074, lastDelay: 0.0075, burstLeft: 0.05}, 0.05},
+		{"it was long", queueState{oldDelay: 0.0075, lastDelay: 0.0074, burstLeft: 0.05}, 0.05},
+		{"the probability is not 0", queueState{probability: 1e-9, burstLeft: 0.05}, 0.05},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if _, left := judge(t, x.given, 9, packet.NotECT); left.burst != x.want {
-				t.Errorf("%v s are allowed, want %v", left.burst, x.want)
+			if _, left := judge(t, x.given, 9, packet.NotECT); left.burstLeft != x.want {
+				t.Errorf("%v s are allowed, want %v", left.burstLeft, x.want)
 			}
 		})
 	}

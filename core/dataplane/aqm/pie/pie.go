@@ -1,7 +1,7 @@
-// Package pie is PIE (RFC 8033) on the queues of a switch's ports, each by itself: packets that come are dropped, or
-// marked, with a probability that a controller moves every update so that the queue's delay goes to a target. Of what
-// the RFC leaves open there are marks (§5.1), the departure rate (§5.2), active and inactive (§5.3), de-randomisation
-// (§5.4) and the cap (§5.5).
+// Package pie is PIE (RFC 8033) on each queue of a switch's ports. Arriving packets are dropped, or marked, with a
+// probability that a controller updates so that the queue's delay approaches a target. Of the RFC's options it has
+// marks (RFC 8033 §5.1), the departure rate (§5.2), active and inactive (§5.3), de-randomisation (§5.4) and the cap
+// (§5.5).
 package pie
 
 import (
@@ -13,16 +13,16 @@ import (
 	"weir/core/unit"
 )
 
-// config is the controller.
+// config holds the parameters of the controller.
 type config struct {
 	Target, Update, MaxBurst unit.Time
 	Alpha, Beta              float64 // per second
 	ECN                      bool
-	MarkUpTo                 float64 // probability above which packets are dropped that could be marked
-	Rate                     bool    // the delay is that of the queue's bytes at the rate at which they left lately
+	MarkUpTo                 float64 // probability above which packets are dropped even if they could be marked
+	Rate                     bool    // the delay is the queue's bytes at the recent departure rate
 	Spread                   bool    // de-randomisation
 	Cap                      bool
-	ActiveFrom               float64 // of the room; 0: always
+	ActiveFrom               float64 // share of the room; 0: always
 	MeanPacket               unit.Bytes
 }
 
@@ -53,58 +53,58 @@ func (c *config) Params(p *scheme.Params) {
 		"RFC 8033 §4.1: MEAN_PKTSIZE; ours: a full frame").Min("1 B").Max("1MB")
 }
 
-// Traits returns that it marks and drops by delay. Suits checks the target.
+// Traits returns that the program marks and drops by delay. Check compares the target with the ports.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true}
 }
 
-// Check warns of a target that does not fit ports, and of an update that the gain is not for.
+// Check warns of a target that does not fit the ports, and of an update for which the gain is not meant.
 func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.Always(c.Target))...)
 	return append(all, dataplane.CheckUpdateInterval(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
 }
 
-// What the gain is by default, and the update that it is for (RFC 8033 §4.2).
+// The default gain, and its update interval (RFC 8033 §4.2).
 const (
 	usualUpdate = 15 * unit.Millisecond
 	usualAlpha  = 0.125
 )
 
-// Scheme is what an experiment names: switch: [forward, {pie: {target: 15ms}}].
+// Scheme returns the scheme of switch: [forward, {pie: {target: 15ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pie", Doc: "drops or marks packets that come with a probability that " +
 		"leads the queue's delay to a target", Source: "RFC 8033"}, newProgram)
 }
 
-// measured is how many bytes a measurement of the departure rate takes (RFC 8033 §5.2: DQ_THRESHOLD), and how much a
-// new one counts.
+// measureBytes is the number of bytes in a measurement of the departure rate (RFC 8033 §5.2: DQ_THRESHOLD), and
+// measureWeight the weight of a new one.
 const (
-	measured = 1 << 14
-	weight   = 0.25
+	measureBytes  = 1 << 14
+	measureWeight = 0.25
 )
 
-// queueState has the state of one queue. Times are in seconds.
+// queueState is the state of one queue. Times are in seconds.
 type queueState struct {
-	probability float64
-	old         float64 // delay at the last update
-	burst       float64 // what is left of the allowance
-	gathered    float64 // probabilities since the last drop (§5.4: accu_prob)
-	waited      float64 // by the packet that left last
+	probability         float64
+	oldDelay            float64 // delay at the last update
+	burstLeft           float64 // remaining burst allowance
+	gatheredProbability float64 // probabilities since the last drop (§5.4: accu_prob)
+	lastDelay           float64 // delay of the packet that departed last
 
-	start     unit.Time // of the measurement
-	left      int64     // bytes since then
-	period    float64   // that so many bytes take to leave; 0: not known
-	measuring bool
+	measureStart  unit.Time // start of the measurement
+	measuredBytes int64     // bytes since then
+	period        float64   // time in which so many bytes depart; 0: not known
+	measuring     bool
 
-	active bool
-	since  unit.Time // when it became so
+	active      bool
+	activeSince unit.Time // when it became active
 }
 
 // program controls queues.
 type program struct {
 	config config
 	states []queueState // by port and queue
-	queues int          // a port
+	queues int          // per port
 	random unit.Random
 }
 
@@ -113,54 +113,55 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	queues := max(site.Queues, 1)
 	p := &program{c, make([]queueState, site.Ports*queues), queues, site.Random("pie")}
 	for i := range p.states {
-		p.states[i].burst, p.states[i].active = c.MaxBurst.Seconds(), c.ActiveFrom == 0
+		p.states[i].burstLeft, p.states[i].active = c.MaxBurst.Seconds(), c.ActiveFrom == 0
 	}
 	return p, nil
 }
 
-// Name is "pie".
+// Name returns "pie".
 func (e *program) Name() string { return "pie" }
 
-// Idle is true: ticks change only the program.
+// Idle returns true: ticks change only the program.
 func (e *program) Idle() bool { return true }
 
-// Tick moves all probabilities.
+// Tick updates all probabilities.
 func (e *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
 		s, port, q := &e.states[i], env.Port(packet.PortID(i/e.queues)), i%e.queues
 		if q >= port.Queues() { // another port has more
 			continue
 		}
-		if s.active && (s.since == 0 || env.Now()-s.since >= e.config.Update) {
-			s.update(&e.config, s.delay(&e.config, port.Queue(tm.QueueID(q))))
+		if s.active && (s.activeSince == 0 || env.Now()-s.activeSince >= e.config.Update) {
+			s.updateProbability(&e.config, s.currentDelay(&e.config, port.Queue(tm.QueueID(q))))
 		}
 	}
 	return env.Now() + e.config.Update
 }
 
-// delay is the queue's now (RFC 8033 §4.3).
-func (s *queueState) delay(c *config, q *tm.Queue) float64 {
+// currentDelay returns the queue's delay in seconds (RFC 8033 §4.3).
+func (s *queueState) currentDelay(c *config, q *tm.Queue) float64 {
 	if c.Rate {
-		return float64(q.Bytes()) * s.period / measured
+		return float64(q.Bytes()) * s.period / measureBytes
 	}
 	if q.Packets() == 0 {
 		return 0
 	}
-	return s.waited
+	return s.lastDelay
 }
 
-// scales tune the gains to the probability (RFC 8033 §4.2): below, divisor.
+// scales are divisors of the gains for probabilities below a bound (RFC 8033 §4.2).
 var scales = [...]struct{ below, by float64 }{{0.000001, 2048}, {0.00001, 512}, {0.0001, 128}, {0.001, 32}, {0.01, 8},
 	{0.1, 2}}
 
-// Law is how probabilities follow delays (RFC 8033 §4.2), here and in other schemes that lead a delay to a target.
+// Law is the update of a probability by a delay (RFC 8033 §4.2), for this and other schemes with a target delay.
 type Law struct {
 	Target      unit.Time
 	Alpha, Beta float64 // per second
 	Cap         bool    // RFC 8033 §5.5
 }
 
-// Next is the probability after an update that finds a delay, of one in seconds at the update before.
+// Next returns the probability after an update with the given delay. old is the delay at the update before. Both are
+// in seconds.
 func (l Law) Next(probability, old, delay float64) float64 {
 	d := float64(l.Alpha*(delay-l.Target.Seconds())) + float64(l.Beta*(delay-old))
 	for _, x := range scales {
@@ -179,28 +180,29 @@ func (l Law) Next(probability, old, delay float64) float64 {
 	return min(max(probability, 0), 1)
 }
 
-// update moves the probability, and lets the burst allowance run out (RFC 8033 §4.2, §4.4).
-func (s *queueState) update(c *config, delay float64) {
-	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.Next(s.probability, s.old, delay)
-	s.old = delay
-	s.burst = max(0, s.burst-c.Update.Seconds())
+// updateProbability updates the probability and reduces the burst allowance (RFC 8033 §4.2, §4.4).
+func (s *queueState) updateProbability(c *config, delay float64) {
+	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.Next(s.probability, s.oldDelay, delay)
+	s.oldDelay = delay
+	s.burstLeft = max(0, s.burstLeft-c.Update.Seconds())
 }
 
-// Admit drops or marks.
+// Admit drops or marks packets.
 func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &e.config
 	s, q := &e.states[int(m.Out)*e.queues+int(m.Queue)], env.Port(m.Out).Queue(m.Queue)
-	if c.ActiveFrom > 0 && s.probability == 0 && s.old == 0 && q.Packets() == 0 { // idle for a while: §5.3
+	if c.ActiveFrom > 0 && s.probability == 0 && s.oldDelay == 0 && q.Packets() == 0 { // idle for a while: §5.3
 		s.active, s.measuring = false, false
 	}
-	if !s.active || env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits { // what has no room is not drawn for
+	if !s.active || env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits { // packets without room are not drawn for
 		return dataplane.Accept
 	}
 	half := c.Target.Seconds() / 2
-	if s.probability == 0 && s.old < half && s.delay(c, q) < half {
-		s.burst = c.MaxBurst.Seconds()
+	if s.probability == 0 && s.oldDelay < half && s.currentDelay(c, q) < half {
+		s.burstLeft = c.MaxBurst.Seconds()
 	}
-	if s.burst > 0 || s.old < half && s.probability < 0.2 || q.Bytes() <= 2*c.MeanPacket || !s.hits(c, e.random) {
+	if s.burstLeft > 0 || s.oldDelay < half && s.probability < 0.2 || q.Bytes() <= 2*c.MeanPacket || !s.drawDrop(c,
+		e.random) {
 		return dataplane.Accept
 	}
 	if c.ECN && s.probability <= c.MarkUpTo && ecn.Capable(p) {
@@ -210,19 +212,21 @@ func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// Book begins to control a queue that has become long (RFC 8033 §5.3).
+// Book starts to control a queue that has become long (RFC 8033 §5.3).
 func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
-	if s.active || !filled(env.Port(m.Out), m.Queue, e.config.ActiveFrom) {
+	if s.active || !isFilled(env.Port(m.Out), m.Queue, e.config.ActiveFrom) {
 		return
 	}
-	*s = queueState{waited: s.waited, burst: e.config.MaxBurst.Seconds(), start: env.Now(), measuring: true, active: true,
-		since: env.Now()}
+	*s = queueState{lastDelay: s.lastDelay, burstLeft: e.config.MaxBurst.Seconds(), measureStart: env.Now(),
+		measuring: true, active: true,
+		activeSince: env.Now()}
 }
 
-// filled reports whether what waits is a part of the room; without limits any packet is.
-func filled(p *tm.Port, queue tm.QueueID, part float64) bool {
+// isFilled reports whether the waiting data is at least a part of one of the limits. Without limits any packet
+// suffices.
+func isFilled(p *tm.Port, queue tm.QueueID, part float64) bool {
 	q, total := p.Queue(queue), p.Limit()
 	if q.Limit() == (tm.Limit{}) && total == (tm.Limit{}) {
 		return true
@@ -232,34 +236,35 @@ func filled(p *tm.Port, queue tm.QueueID, part float64) bool {
 		over(int64(p.Packets()), int64(total.Packets)) || over(int64(p.Bytes()), int64(total.Bytes))
 }
 
-// OnDrop begins anew with what has been drawn in vain, when there is no room for a packet (RFC 8033 §5.4).
+// OnDrop restarts the sum of draws without a drop when a packet finds no room (RFC 8033 §5.4).
 func (e *program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	switch m := &p.Meta; why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit:
 		if i := int(m.Out)*e.queues + int(m.Queue); i < len(e.states) {
-			e.states[i].gathered = 0
+			e.states[i].gatheredProbability = 0
 		}
 	}
 }
 
-// hits draws. What has been drawn in vain adds up (RFC 8033 §5.4): below 0.85 no packet goes, from 8.5 on one does.
-func (s *queueState) hits(c *config, random unit.Random) bool {
+// drawDrop draws whether to drop. Probabilities of packets that are not dropped add up (RFC 8033 §5.4): below 0.85 no
+// packet is dropped, from 8.5 on one is.
+func (s *queueState) drawDrop(c *config, random unit.Random) bool {
 	if c.Spread {
 		if s.probability == 0 {
-			s.gathered = 0
+			s.gatheredProbability = 0
 		}
-		if s.gathered += s.probability; s.gathered < 0.85 {
+		if s.gatheredProbability += s.probability; s.gatheredProbability < 0.85 {
 			return false
 		}
-		if s.gathered >= 8.5 {
-			s.gathered = 0
+		if s.gatheredProbability >= 8.5 {
+			s.gatheredProbability = 0
 			return true
 		}
 	}
 	if random.Float64() >= s.probability {
 		return false
 	}
-	s.gathered = 0
+	s.gatheredProbability = 0
 	return true
 }
 
@@ -268,27 +273,27 @@ func (e *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	m, now := &p.Meta, env.Now()
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
 	if !e.config.Rate {
-		s.waited = (now - p.Enqueued).Seconds()
+		s.lastDelay = (now - p.Enqueued).Seconds()
 		return dataplane.Accept
 	}
 	if s.measuring {
-		if s.left += int64(p.Size); s.left >= measured {
-			took := (now - s.start).Seconds()
+		if s.measuredBytes += int64(p.Size); s.measuredBytes >= measureBytes {
+			took := (now - s.measureStart).Seconds()
 			if s.period == 0 {
 				s.period = took
 			} else {
-				s.period = float64(took*weight) + float64(s.period*(1-weight))
+				s.period = float64(took*measureWeight) + float64(s.period*(1-measureWeight))
 			}
 			s.measuring = false
 		}
 	}
-	if !s.measuring && env.Port(m.Out).Queue(m.Queue).Bytes() >= measured {
-		s.measuring, s.start, s.left = true, now, 0
+	if !s.measuring && env.Port(m.Out).Queue(m.Queue).Bytes() >= measureBytes {
+		s.measuring, s.measureStart, s.measuredBytes = true, now, 0
 	}
 	return dataplane.Accept
 }
 
-// Footprint is the draw at ingress, the measurement behind the queue, and the controller.
+// Footprint returns the use by the draw at ingress, the measurement behind the queue, and the controller.
 func (e *program) Footprint() dataplane.Footprint {
 	n, f := len(e.states), dataplane.Bits(float64(0))
 	return dataplane.Footprint{Stages: []dataplane.Stage{

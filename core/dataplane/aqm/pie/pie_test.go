@@ -81,7 +81,7 @@ func TestFilled(t *testing.T) {
 			p.Push(1, &packet.Packet{Size: 1000})
 			p.Push(1, &packet.Packet{Size: 1000})
 			n := 0
-			for ; !filled(p, 0, 1.0/3); n++ {
+			for ; !isFilled(p, 0, 1.0/3); n++ {
 				p.Push(0, &packet.Packet{Size: 1000})
 			}
 			if n != x.want {
@@ -110,9 +110,9 @@ func TestUpdate(t *testing.T) {
 		{0.2, 0, 0, 0.198125 * 0.98},
 	} {
 		t.Run(fmt.Sprint(x.probability, " ", x.old, " ", x.delay), func(t *testing.T) {
-			s := queueState{probability: x.probability, old: x.old, burst: 0.150}
-			if s.update(&c, x.delay); math.Abs(s.probability-x.want) > 1e-15 || s.old != x.delay ||
-				math.Abs(s.burst-0.135) > 1e-15 {
+			s := queueState{probability: x.probability, oldDelay: x.old, burstLeft: 0.150}
+			if s.updateProbability(&c, x.delay); math.Abs(s.probability-x.want) > 1e-15 || s.oldDelay != x.delay ||
+				math.Abs(s.burstLeft-0.135) > 1e-15 {
 				t.Errorf("%+v, want probability %v", s, x.want)
 			}
 		})
@@ -125,11 +125,12 @@ func TestSpread(t *testing.T) {
 	s := queueState{probability: 0.1}
 	c := config{Spread: true}
 	for k := 1; k <= 8; k++ {
-		if s.hits(&c, never) {
+		if s.drawDrop(&c, never) {
 			t.Fatalf("packet %d goes", k)
 		}
 	}
-	if s = (queueState{probability: 0.1, gathered: 8.41}); !s.hits(&c, never) || s.gathered != 0 {
+	if s = (queueState{probability: 0.1, gatheredProbability: 8.41}); !s.drawDrop(&c, never) ||
+		s.gatheredProbability != 0 {
 		t.Errorf("8.5 are gathered, and nothing goes: %+v", s)
 	}
 }

@@ -1,6 +1,6 @@
-// Package red is RED (Floyd, Jacobson 1993) on the queues of a switch's ports, each by itself: packets that come are
-// dropped, or marked, with a probability that grows with the queue's moving average. Thresholds and the average's
-// memory follow from a target for the delay and the port's rate (Adaptive RED), or are given.
+// Package red is RED (Floyd, Jacobson 1993) on each queue of a switch's ports. Arriving packets are dropped, or
+// marked, with a probability that grows with the queue's moving average. Thresholds and the average's memory are
+// given, or follow from a target delay and the port's rate (Adaptive RED).
 package red
 
 import (
@@ -14,12 +14,12 @@ import (
 	"weir/core/unit"
 )
 
-// config is what all ports have in common.
+// config holds the parameters that all ports share.
 type config struct {
 	Target     unit.Time
-	Min, Max   unit.Length // none: of Target
+	Min, Max   unit.Length // zero: follow from Target
 	Pmax       float64
-	Weight     float64 // 0: of the port's rate
+	Weight     float64 // 0: follows from the port's rate
 	MeanPacket unit.Bytes
 	Gentle     bool
 	ECN        bool
@@ -46,44 +46,45 @@ func (c *config) Params(p *scheme.Params) {
 		"RFC 3168 §7")
 	p.Bool(&c.ByBytes, "by_bytes", "false", "the probability is in proportion to a packet's length", "RED §4")
 	p.Rule("max", func() error {
-		if low, high := c.bytes(c.Min), c.bytes(c.Max); high > 0 && low >= high {
+		if low, high := c.lengthBytes(c.Min), c.lengthBytes(c.Max); high > 0 && low >= high {
 			return fmt.Errorf("%v is not above min, %v", c.Max, c.Min)
 		}
 		return nil
 	})
 }
 
-// bytes is a length in bytes.
-func (c *config) bytes(l unit.Length) float64 {
+// lengthBytes returns a length in bytes.
+func (c *config) lengthBytes(l unit.Length) float64 {
 	return float64(l.Bytes) + float64(float64(l.Packets)*float64(c.MeanPacket))
 }
 
-// Traits returns that it marks and drops from the lower threshold on.
+// Traits returns that the program marks and drops from the lower threshold on.
 func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{DropsEarly: true, MarksFrom: func(rate unit.Rate) unit.Bytes {
-		x := c.at(unit.LinkRate{Bits: rate})
+		x := c.curveAt(unit.LinkRate{Bits: rate})
 		return unit.Bytes(x.min)
 	}}
 }
 
-// Check warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
+// Check warns of a target below the time of a frame, and of a lower threshold that the buffer does not hold.
 func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	param := "min"
 	if c.Min == (unit.Length{}) {
 		param, all = "target", s.BelowFrame("target", c.Target)
 	}
 	return append(all, s.BeyondBuffer(param, func(rate unit.Rate) unit.Time {
-		return unit.Time(c.at(unit.LinkRate{Bits: rate}).min * 8e12 / float64(rate))
+		return unit.Time(c.curveAt(unit.LinkRate{Bits: rate}).min * 8e12 / float64(rate))
 	})...)
 }
 
-// curve is what follows for a port.
+// curve holds the thresholds in bytes and the average's weight of a port.
 type curve struct {
 	min, max, weight float64
-	service          float64 // of a usual packet, in seconds; 0: not known
+	service          float64 // time of a usual packet, in seconds; 0: not known
 }
 
-func (c *config) at(rate unit.LinkRate) (x curve) {
+// curveAt returns the curve of a port of a rate.
+func (c *config) curveAt(rate unit.LinkRate) (x curve) {
 	mean := float64(c.MeanPacket)
 	second := dataplane.Carries(rate, unit.Second) // bytes, or packets where the rate is in packets/s
 	if rate.Packets > 0 {
@@ -92,10 +93,10 @@ func (c *config) at(rate unit.LinkRate) (x curve) {
 	if second > 0 {
 		x.service = mean / second
 	}
-	if x.min = c.bytes(c.Min); x.min == 0 {
+	if x.min = c.lengthBytes(c.Min); x.min == 0 {
 		x.min = max(5*mean, c.Target.Seconds()*second/2)
 	}
-	if x.max = c.bytes(c.Max); x.max == 0 {
+	if x.max = c.lengthBytes(c.Max); x.max == 0 {
 		x.max = 3 * x.min
 	}
 	if x.weight = c.Weight; x.weight == 0 {
@@ -107,8 +108,9 @@ func (c *config) at(rate unit.LinkRate) (x curve) {
 	return x
 }
 
-// probability is p_b of figure 2, gentle beyond max; from 1 on every packet goes.
-func (c *config) probability(x *curve, average float64) float64 {
+// dropProbability returns p_b of the paper's figure 2 for an average in bytes, gentle beyond max. At 1 every packet
+// is dropped or marked.
+func (c *config) dropProbability(x *curve, average float64) float64 {
 	switch {
 	case average < x.min:
 		return 0
@@ -120,29 +122,29 @@ func (c *config) probability(x *curve, average float64) float64 {
 	return 1
 }
 
-// queueState has the state of one queue.
+// queueState is the state of one queue.
 type queueState struct {
-	average float64
-	count   int64     // packets since the last one that went; −1: the average is below min
-	idle    unit.Time // when the last packet that waited has been sent
+	average   float64
+	count     int64     // packets since the last drop or mark; −1: the average is below min
+	idleSince unit.Time // when the last waiting packet has been sent
 }
 
-// Program watches queues.
+// Program controls queues.
 type Program struct {
 	config config
 	curves []curve      // by port
 	states []queueState // by port and queue
-	queues int          // a port
+	queues int          // per port
 	random unit.Random
 }
 
-// Scheme is what an experiment names: switch: [forward, {red: {target: 5ms}}].
+// Scheme returns the scheme of switch: [forward, {red: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "red", Doc: "drops or marks packets that come with a probability that " +
 		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, newProgram)
 }
 
-// newProgram returns the program.
+// newProgram returns the program. It fails if min is not below max at a port.
 func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	r := &Program{config: c, queues: max(site.Queues, 1), random: site.Random("red")}
 	for i := range site.Ports {
@@ -150,7 +152,7 @@ func newProgram(site *dataplane.Site, c config) (*Program, error) {
 		if i < len(site.Lines) {
 			rate = site.Lines[i].Rate
 		}
-		x := c.at(rate)
+		x := c.curveAt(rate)
 		if x.min >= x.max {
 			return nil, fmt.Errorf("red: at a port of %v min is %.0f B, and max, %.0f B, is not above it", rate, x.min, x.max)
 		}
@@ -163,18 +165,18 @@ func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	return r, nil
 }
 
-// Name is "red".
+// Name returns "red".
 func (r *Program) Name() string { return "red" }
 
-// Admit averages, and drops or marks (figure 2).
+// Admit updates the average, and drops or marks (figure 2 of the paper).
 func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &r.config
 	x, s := &r.curves[m.Out], &r.states[int(m.Out)*r.queues+int(m.Queue)]
 	q := env.Port(m.Out).Queue(m.Queue)
-	if now := env.Now(); q.Packets() > 0 || now < s.idle {
+	if now := env.Now(); q.Packets() > 0 || now < s.idleSince {
 		s.average = float64((1-x.weight)*s.average) + float64(x.weight*float64(q.Bytes()))
 	} else if x.service > 0 {
-		s.average *= math.Pow(1-x.weight, (now-s.idle).Seconds()/x.service)
+		s.average *= math.Pow(1-x.weight, (now-s.idleSince).Seconds()/x.service)
 	} else {
 		s.average = 0
 	}
@@ -183,7 +185,7 @@ func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return dataplane.Accept
 	}
 	s.count++
-	if !r.hits(c.probability(x, s.average), s.count, p.Size) {
+	if !r.drawDrop(c.dropProbability(x, s.average), s.count, p.Size) {
 		return dataplane.Accept
 	}
 	s.count = 0
@@ -194,8 +196,8 @@ func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// hits draws with p_a = p_b / (1 − count·p_b), which spreads drops evenly (§4 of the paper: method 2).
-func (r *Program) hits(pb float64, count int64, size int32) bool {
+// drawDrop draws with p_a = p_b / (1 − count·p_b), which spreads drops evenly (the paper's §4: method 2).
+func (r *Program) drawDrop(pb float64, count int64, size int32) bool {
 	if r.config.ByBytes && pb < 1 {
 		pb *= min(float64(size)/float64(r.config.MeanPacket), 1)
 	}
@@ -207,7 +209,7 @@ func (r *Program) hits(pb float64, count int64, size int32) bool {
 	return pa >= 1 || pa > 0 && r.random.Float64() < pa
 }
 
-// Release notes when the queue runs empty: when what leaves now has been sent.
+// Release records when the queue becomes empty: when the departing packet has been sent.
 func (r *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)
@@ -215,16 +217,16 @@ func (r *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	s, rate := &r.states[int(m.Out)*r.queues+int(m.Queue)], port.Rate()
-	switch s.idle = env.Now(); {
+	switch s.idleSince = env.Now(); {
 	case rate.Bits > 0:
-		s.idle += unit.TransmitTime(unit.Bytes(p.Size), rate.Bits)
+		s.idleSince += unit.TransmitTime(unit.Bytes(p.Size), rate.Bits)
 	case rate.Packets > 0:
-		s.idle += unit.Second / unit.Time(rate.Packets)
+		s.idleSince += unit.Second / unit.Time(rate.Packets)
 	}
 	return dataplane.Accept
 }
 
-// Footprint is the average and the draw, before the queue.
+// Footprint returns the use by the average and the draw, before the queue.
 func (r *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average, draw", Gress: dataplane.InIngress,
 		Tables: []dataplane.TableUse{{Name: "thresholds by port", Entries: len(r.curves), Key: dataplane.PortBits,

@@ -63,7 +63,7 @@ func TestProbability(t *testing.T) {
 	}{{"true", 4999, 0}, {"true", 5000, 0}, {"true", 10000, 0.05}, {"true", 15000, 0.1}, {"true", 22500, 0.55},
 		{"true", 30000, 1}, {"false", 10000, 0.05}, {"false", 15000, 1}} {
 		t.Run(fmt.Sprint(k.gentle, " ", k.average), func(t *testing.T) {
-			if got := readConfig(t, "gentle", k.gentle).probability(&x, k.average); math.Abs(got-k.want) > 1e-12 {
+			if got := readConfig(t, "gentle", k.gentle).dropProbability(&x, k.average); math.Abs(got-k.want) > 1e-12 {
 				t.Errorf("%v, want %v", got, k.want)
 			}
 		})
@@ -80,7 +80,7 @@ func TestByRate(t *testing.T) {
 	}{{10 * unit.Mbps, 6250, 18750, 0.0009995}, {unit.Gbps, 312500, 937500, 0.00001},
 		{100 * unit.Gbps, 31250000, 93750000, 0.0000001}} {
 		t.Run(k.rate.String(), func(t *testing.T) {
-			x := c.at(unit.LinkRate{Bits: k.rate})
+			x := c.curveAt(unit.LinkRate{Bits: k.rate})
 			if x.min != k.min || x.max != k.max || math.Abs(x.weight/k.weight-1) > 1e-4 {
 				t.Errorf("%+v, want %v, %v, %v", x, k.min, k.max, k.weight)
 			}
@@ -95,7 +95,7 @@ func TestUniform(t *testing.T) {
 	total, drops, count := 0, 0, int64(0)
 	for range 200000 {
 		count++
-		if r.hits(0.1, count-1, 1000) {
+		if r.drawDrop(0.1, count-1, 1000) {
 			if count > 10 {
 				t.Fatalf("%d packets from drop to drop", count)
 			}
@@ -123,7 +123,7 @@ func TestByBytes(t *testing.T) {
 		t.Run(fmt.Sprint(x.pb, " ", x.count, " ", x.size), func(t *testing.T) {
 			r := &Program{config: *readConfig(t, "by_bytes", "true", "mean_packet", "1500 B"),
 				random: (&dataplanetest.Weyl{}).Random()}
-			if got := r.hits(x.pb, x.count, x.size); got != x.want {
+			if got := r.drawDrop(x.pb, x.count, x.size); got != x.want {
 				t.Errorf("%t, want %t", got, x.want)
 			}
 		})

@@ -1,16 +1,13 @@
-// Package conga is CONGA (Alizadeh et al., SIGCOMM 2014): in leaf-spine networks, every
-// flowlet takes the uplink whose path to the destination's leaf is least congested, as that
-// leaf tells.
+// Package conga is CONGA (Alizadeh et al., SIGCOMM 2014). In leaf-spine networks, every flowlet takes the uplink with
+// the least congested path to the destination's leaf, according to that leaf's feedback.
 //
-// Every port has a discounting rate estimator (DRE; §3.2). The packets between leaves carry
-// the uplink that they took (LBTag) and the largest congestion of their links (CE; §3.3);
-// the leaf at the end keeps that by leaf and tag, and gives it back, one value a packet, in
-// packets that go the other way (§3.3, feedback). A new flowlet takes the port for which
-// the larger of local congestion and what the other leaf fed back is least (§3.5).
+// Every port has a discounting rate estimator (DRE; CONGA §3.2). Packets between leaves carry the uplink that they
+// took (LBTag) and the largest congestion of their links (CE; CONGA §3.3). The leaf at the end stores that by leaf and
+// tag, and returns it, one value a packet, in packets in the other direction (CONGA §3.3, feedback). A new flowlet
+// takes the port with the smallest maximum of local congestion and the other leaf's feedback (CONGA §3.5).
 //
-// The paper leaves failures to the fabric's routing. Here a leaf avoids uplinks that are
-// down, and says of the paths whose last link is down, one of its own, that they carry
-// nothing (Unreachable, in place of a metric); other links there are none in two tiers.
+// The paper leaves failures to the fabric's routing. Here a leaf avoids uplinks that are down. For paths with a failed
+// last link, one of its own, it reports Unreachable in place of a metric. In two tiers there are no other links.
 //
 // Times follow from T, the longest round trip of the network without queues, unless a file states them
 // (dataplane.DerivedTime): T_fl, tau and the age are 5 T, 1.6 T and 100 T, so that they are the paper's 500 us, 160 us
@@ -29,8 +26,8 @@ import (
 	"weir/core/unit"
 )
 
-// Extension is the packet extension in place of CONGA's overlay header (§3.1): LBTag, CE,
-// FB_LBTag, FB_Metric, a byte each. It changes en route. FB_LBTag 0xff: no feedback.
+// Extension is the packet extension in place of CONGA's overlay header (CONGA §3.1): LBTag, CE, FB_LBTag, FB_Metric,
+// a byte each. Switches change it en route. FB_LBTag 0xff: no feedback.
 const Extension uint8 = 0x39
 
 const (
@@ -38,20 +35,20 @@ const (
 	noFeedback               = 0xff
 )
 
-// Unreachable is the FB_Metric of a path whose last link is down.
+// Unreachable is the FB_Metric of a path with a failed last link.
 const Unreachable = 0xff
 
-// config are CONGA's parameters.
+// config holds CONGA's parameters.
 type config struct {
-	Gap    unit.Time // T_fl, that ends a flowlet; 0: derived
+	Gap    unit.Time // T_fl, min gap between flowlets; 0: derived
 	Cells  int       // of the flowlet table
 	Tau    unit.Time // time constant of the DRE; 0: derived
-	Period unit.Time // T_dre, of its decrements; 0: Tau/10
-	Bits   int       // Q, of a congestion metric
-	Age    unit.Time // after which a report of a leaf begins to decay; 0: derived
+	Period unit.Time // T_dre, between decrements; 0: Tau/10
+	Bits   int       // Q, bits of a congestion metric
+	Age    unit.Time // age from which a leaf's report decays; 0: derived
 }
 
-// Times of a network without them in its file (§3.3, §3.6).
+// Default times (CONGA §3.3, §3.6).
 var (
 	derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 	derivedTau = dataplane.DerivedTime{Published: 160 * unit.Microsecond}
@@ -78,8 +75,8 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// settle sets the times that are 0. A stated period bounds a derived tau from below.
-func (c *config) settle(site *dataplane.Site) {
+// setDefaultTimes sets the times that are 0. A derived tau is at least a given period.
+func (c *config) setDefaultTimes(site *dataplane.Site) {
 	derivedGap.SetDefault(&c.Gap, site)
 	derivedAge.SetDefault(&c.Age, site)
 	if c.Tau == 0 {
@@ -96,7 +93,7 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }
 
-// Scheme is what an experiment names: switch: [conga].
+// Scheme returns the scheme of switch: [conga].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves " +
 		"tell each other; leaf-spine networks; hop limit", Source: "CONGA (Alizadeh et al., SIGCOMM 2014)"}, newProgram)
@@ -111,36 +108,36 @@ type program struct {
 	random   unit.Random
 	seed     uint32
 
-	rates  []estimator     // by port
-	decay  [64]float64     // by periods, what X has kept
-	uplink []uint8         // by port, its tag; noFeedback: a downward port
-	port   []packet.PortID // by tag
-	leaf   []int32         // by address, its leaf
-	to     []metric        // by leaf and tag: Congestion-To-Leaf
-	from   []metric        // by leaf and tag: Congestion-From-Leaf
-	turns  []turn          // by leaf
-	levels []uint8         // by tag, for the current choice
-	most   float64         // largest metric
+	rates        []estimator     // by port
+	decayFactors [64]float64     // by number of periods, the share of X that remains
+	uplinkTag    []uint8         // by port, its tag; noFeedback: a downward port
+	tagPort      []packet.PortID // by tag
+	leafOf       []int32         // by address, the number of its leaf
+	toLeaf       []metric        // by leaf and tag: Congestion-To-Leaf
+	fromLeaf     []metric        // by leaf and tag: Congestion-From-Leaf
+	turns        []turn          // by leaf: order of feedback
+	levels       []uint8         // by tag, for the current choice
+	maxMetric    float64         // largest metric
 }
 
-// metric is a congestion metric and when it came.
+// metric is a congestion metric and the time of its arrival.
 type metric struct {
-	at      unit.Time
-	value   uint8
-	known   bool
-	fedBack uint16 // Congestion-From-Leaf: what was fed back last, plus 1; 0: nothing
+	updatedAt unit.Time
+	value     uint8
+	known     bool
+	fedBack   uint16 // Congestion-From-Leaf: value of the last feedback, plus 1; 0: no feedback yet
 }
 
-// turn selects which of a leaf's tags to feed back next.
+// turn selects the next of a leaf's tags for feedback.
 type turn struct {
 	last    uint8
-	changed [4]uint64 // bit k: tag k has a value that was not fed back yet
+	changed [4]uint64 // bit k: tag k has a value without feedback yet
 }
 
-// next returns the first tag after the last that has changed.
-func (t *turn) next() (tag int, ok bool) {
+// nextChanged returns the first changed tag after the last one, cyclically.
+func (t *turn) nextChanged() (tag int, ok bool) {
 	start := uint(t.last) + 1
-	for i := range uint(5) { // once round, and the first word's lower part
+	for i := range uint(5) { // one cycle, and the first word's lower part
 		w := (start/64 + i) % 4
 		set := t.changed[w]
 		switch i {
@@ -156,18 +153,17 @@ func (t *turn) next() (tag int, ok bool) {
 	return 0, false
 }
 
-// estimator is a DRE (§3.2): X grows by the bytes that leave and shrinks by alpha each
-// period, so that X is R·tau for a rate R.
+// estimator is a DRE (CONGA §3.2). X grows by the bytes that depart and shrinks by alpha each period, so that X is
+// R·tau for a rate R.
 type estimator struct {
-	x     float64
-	last  unit.Time // when it was decremented last
-	scale float64   // of X to 2^Q steps, by the rate
-	rate  unit.LinkRate
-	level uint8 // of X
+	bytes     float64
+	decayedAt unit.Time // time of the last decrement
+	scale     float64   // factor from X to 2^Q steps, by the rate
+	rate      unit.LinkRate
+	level     uint8 // X in 2^Q steps
 }
 
-// newProgram returns the program for a leaf or spine; the error says why the network is no
-// leaf-spine one.
+// newProgram returns the program for a leaf or spine. It fails if the network is no leaf-spine network.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("conga: the network is not known")
@@ -181,34 +177,34 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	case len(place.Up) > noFeedback:
 		return nil, fmt.Errorf("conga: %d uplinks; at most %d are possible", len(place.Up), noFeedback)
 	}
-	c.settle(site)
+	c.setDefaultTimes(site)
 	r := site.Random("conga")
 	g := &program{config: c, place: place, paths: dataplane.NewPathSet(site),
 		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), random: r,
 		seed:  uint32(r.Uint64()),
-		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf,
-		most: float64(int(1)<<c.Bits - 1)}
-	for i := range g.decay {
-		g.decay[i] = math.Pow(1-float64(c.Period)/float64(c.Tau), float64(i))
+		rates: make([]estimator, site.Ports), uplinkTag: make([]uint8, site.Ports), leafOf: place.Leaf,
+		maxMetric: float64(int(1)<<c.Bits - 1)}
+	for i := range g.decayFactors {
+		g.decayFactors[i] = math.Pow(1-float64(c.Period)/float64(c.Tau), float64(i))
 	}
 	for i := range g.rates {
 		g.setRate(&g.rates[i], site.Lines[i].Rate)
-		g.uplink[i] = noFeedback
+		g.uplinkTag[i] = noFeedback
 	}
-	// A tag stands for the same spine at all leaves, so that they know whose last link is down.
+	// A tag stands for the same spine at all leaves, so that they know the path with a failed last link.
 	for _, i := range byAbove(place) {
-		g.uplink[place.Up[i]] = uint8(len(g.port))
-		g.port = append(g.port, place.Up[i])
+		g.uplinkTag[place.Up[i]] = uint8(len(g.tagPort))
+		g.tagPort = append(g.tagPort, place.Up[i])
 	}
 	if place.Tier == 1 { // each spine is linked to each leaf, so all have as many uplinks
 		n := place.Leaves * len(place.Up)
-		g.to, g.from, g.turns, g.levels = make([]metric, n), make([]metric, n), make([]turn, place.Leaves),
+		g.toLeaf, g.fromLeaf, g.turns, g.levels = make([]metric, n), make([]metric, n), make([]turn, place.Leaves),
 			make([]uint8, len(place.Up))
 	}
 	return g, nil
 }
 
-// Name is "conga".
+// Name returns "conga".
 func (g *program) Name() string { return "conga" }
 
 // byAbove returns the numbers of the uplinks in the order of the switches above.
@@ -221,42 +217,45 @@ func byAbove(place *dataplane.TreePosition) []int {
 	return order
 }
 
+// setRate sets the rate of an estimator's link, and its scale.
 func (g *program) setRate(e *estimator, r unit.LinkRate) {
 	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
 }
 
-// level returns a port's congestion, in 2^Q equal steps up to its rate (§3.2), after applying the periods
-// of T_dre that have passed.
-func (g *program) level(e *estimator, now unit.Time) uint8 {
-	if now-e.last >= g.config.Period {
-		g.decrement(e, now)
+// portLevel returns a port's congestion, in 2^Q equal steps up to its rate (CONGA §3.2), after the decrements of the
+// periods that have passed.
+func (g *program) portLevel(e *estimator, now unit.Time) uint8 {
+	if now-e.decayedAt >= g.config.Period {
+		g.decayEstimator(e, now)
 	}
 	return e.level
 }
 
-func (g *program) decrement(e *estimator, now unit.Time) {
+// decayEstimator applies the decrements of the periods that have passed, at least one.
+func (g *program) decayEstimator(e *estimator, now unit.Time) {
 	n := unit.Time(1)
-	if past := now - e.last; past >= 2*g.config.Period {
+	if past := now - e.decayedAt; past >= 2*g.config.Period {
 		n = past / g.config.Period
 	}
-	e.last += n * g.config.Period
-	if n < unit.Time(len(g.decay)) {
-		e.x *= g.decay[n]
+	e.decayedAt += n * g.config.Period
+	if n < unit.Time(len(g.decayFactors)) {
+		e.bytes *= g.decayFactors[n]
 	} else {
-		e.x *= math.Pow(g.decay[1], float64(n))
+		e.bytes *= math.Pow(g.decayFactors[1], float64(n))
 	}
-	g.quantise(e)
+	g.quantiseLevel(e)
 }
 
-func (g *program) quantise(e *estimator) {
-	if x := e.x * e.scale; x < g.most {
+// quantiseLevel sets the level from X, at most maxMetric.
+func (g *program) quantiseLevel(e *estimator) {
+	if x := e.bytes * e.scale; x < g.maxMetric {
 		e.level = uint8(x)
 	} else {
-		e.level = uint8(g.most)
+		e.level = uint8(g.maxMetric)
 	}
 }
 
-// Ingress learns from the other leaf's feedback, and chooses the port.
+// Ingress stores the other leaf's feedback, and chooses the port.
 func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := g.paths.To(p)
@@ -268,46 +267,46 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now := env.Now()
-	if p.Asks(Extension) && int(m.In) < len(g.uplink) && g.uplink[m.In] != noFeedback { // from another leaf: it ends here
-		g.learn(now, p)
+	// A packet with the extension from another leaf ends its way here.
+	if p.Asks(Extension) && int(m.In) < len(g.uplinkTag) && g.uplinkTag[m.In] != noFeedback {
+		g.learnFeedback(now, p)
 		before := p.ExtensionBytes()
 		p.RemoveExtension(Extension)
 		p.Size += p.ExtensionBytes() - before
 		return dataplane.Accept
 	}
-	if g.uplink[m.Out] == noFeedback || int(p.Dst) >= len(g.leaf) || g.leaf[p.Dst] < 0 {
+	if g.uplinkTag[m.Out] == noFeedback || int(p.Dst) >= len(g.leafOf) || g.leafOf[p.Dst] < 0 {
 		return dataplane.Accept
 	}
-	to, hash := int(g.leaf[p.Dst]), dataplane.MixHash(p.Hash^g.seed)
-	if port, active := g.flowlets.Port(now, hash); active && g.reaches(env, now, to, port) {
+	to, hash := int(g.leafOf[p.Dst]), dataplane.MixHash(p.Hash^g.seed)
+	if port, active := g.flowlets.Port(now, hash); active && g.reachesLeaf(env, now, to, port) {
 		m.Out = port
 	} else {
 		m.Out = g.chooseUplink(env, to, hash)
 		g.flowlets.Begin(now, hash, m.Out)
 	}
 	var header [4]byte
-	header[tag], header[fbTag] = g.uplink[m.Out], noFeedback
-	g.piggyback(env, to, &header)
+	header[tag], header[fbTag] = g.uplinkTag[m.Out], noFeedback
+	g.addFeedback(env, to, &header)
 	before := p.ExtensionBytes()
 	p.SetExtension(Extension, header[:])
 	p.Size += p.ExtensionBytes() - before
 	return dataplane.Accept
 }
 
-// reaches reports whether an uplink is up and, as far as a leaf has fed back, leads there.
-func (g *program) reaches(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
-	k := g.uplink[port]
+// reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported.
+func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
+	k := g.uplinkTag[port]
 	if k == noFeedback || env.Port(port).Down() {
 		return false
 	}
-	t := &g.to[leaf*len(g.port)+int(k)]
-	return t.value != Unreachable || now-t.at > g.config.Age
+	t := &g.toLeaf[leaf*len(g.tagPort)+int(k)]
+	return t.value != Unreachable || now-t.updatedAt > g.config.Age
 }
 
-// aged returns the metric as of now (§3.3): old values decay, and 0 stands for values that no leaf has fed
-// back.
-func (t *metric) aged(now, age unit.Time) uint8 {
-	past := now - t.at
+// agedValue returns the metric as of now (CONGA §3.3). Old values decay; values without a report are 0.
+func (t *metric) agedValue(now, age unit.Time) uint8 {
+	past := now - t.updatedAt
 	switch {
 	case !t.known:
 		return 0
@@ -319,16 +318,16 @@ func (t *metric) aged(now, age unit.Time) uint8 {
 	return t.value >> (past / age)
 }
 
-// chooseUplink is §3.5: it takes the uplink with the least maximum of local and remote congestion; among
-// several, the flow's last one, or one at random.
+// chooseUplink returns the uplink with the least maximum of local and remote congestion (CONGA §3.5). Of several it
+// takes the flow's last one, or a random one.
 func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
-	to := g.to[leaf*len(g.port):][:len(g.port)]
-	for k, port := range g.port {
+	to := g.toLeaf[leaf*len(g.tagPort):][:len(g.tagPort)]
+	for k, port := range g.tagPort {
 		x := uint8(Unreachable)
 		if !env.Port(port).Down() {
-			x = max(g.level(&g.rates[port], now), to[k].aged(now, g.config.Age))
+			x = max(g.portLevel(&g.rates[port], now), to[k].agedValue(now, g.config.Age))
 		}
 		if g.levels[k] = x; x < least {
 			least, ties = x, 0
@@ -337,55 +336,55 @@ func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 			ties++
 		}
 	}
-	// if nothing carries all are as good
-	if last, had := g.flowlets.Last(hash); had && g.uplink[last] != noFeedback && g.levels[g.uplink[last]] == least {
+	// If no uplink works, all are equal.
+	if last, had := g.flowlets.Last(hash); had && g.uplinkTag[last] != noFeedback && g.levels[g.uplinkTag[last]] == least {
 		return last
 	}
 	pick := g.random.Uint64() >> 32 * ties >> 32
 	for k, x := range g.levels {
 		if x == least {
 			if pick == 0 {
-				return g.port[k]
+				return g.tagPort[k]
 			}
 			pick--
 		}
 	}
-	return g.port[0]
+	return g.tagPort[0]
 }
 
-// learn processes a packet from another leaf: the congestion of its path, and that leaf's feedback about
-// the paths to it.
-func (g *program) learn(now unit.Time, p *packet.Packet) {
+// learnFeedback processes a packet from another leaf: the congestion of its path, and that leaf's feedback about the
+// paths to it.
+func (g *program) learnFeedback(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
-	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
+	if !ok || len(h) != 4 || int(p.Src) >= len(g.leafOf) || g.leafOf[p.Src] < 0 {
 		return
 	}
-	leaf := int(g.leaf[p.Src])
-	first := leaf * len(g.port)
-	if k := int(h[tag]); k < len(g.port) {
-		f := &g.from[first+k]
-		if f.at, f.value, f.known = now, h[ce], true; f.fedBack != uint16(h[ce])+1 {
+	leaf := int(g.leafOf[p.Src])
+	first := leaf * len(g.tagPort)
+	if k := int(h[tag]); k < len(g.tagPort) {
+		f := &g.fromLeaf[first+k]
+		if f.updatedAt, f.value, f.known = now, h[ce], true; f.fedBack != uint16(h[ce])+1 {
 			g.turns[leaf].changed[k/64] |= 1 << (k % 64)
 		}
 	}
-	if k := int(h[fbTag]); k < len(g.port) {
-		g.to[first+k] = metric{at: now, value: h[fbMetric], known: true}
+	if k := int(h[fbTag]); k < len(g.tagPort) {
+		g.toLeaf[first+k] = metric{updatedAt: now, value: h[fbMetric], known: true}
 	}
 }
 
-// piggyback puts one value for the paths from a leaf into a packet that goes there: round robin, those
-// that have changed since they were fed back first (§3.3).
-func (g *program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
-	t, n := &g.turns[leaf], len(g.port)
-	from := g.from[leaf*n:][:n]
-	k, changed := t.next()
+// addFeedback writes one value for the paths from a leaf into a packet to that leaf, round robin, values without
+// feedback yet first (CONGA §3.3).
+func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
+	t, n := &g.turns[leaf], len(g.tagPort)
+	from := g.fromLeaf[leaf*n:][:n]
+	k, changed := t.nextChanged()
 	if !changed {
 		k = int(t.last)
 		for i := 0; ; i++ {
 			if k++; k >= n {
 				k = 0
 			}
-			if from[k].known || env.Port(g.port[k]).Down() {
+			if from[k].known || env.Port(g.tagPort[k]).Down() {
 				break
 			}
 			if i == n {
@@ -394,8 +393,8 @@ func (g *program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 		}
 	}
 	f := &from[k]
-	x := f.aged(env.Now(), g.config.Age)
-	if env.Port(g.port[k]).Down() {
+	x := f.agedValue(env.Now(), g.config.Age)
+	if env.Port(g.tagPort[k]).Down() {
 		x = Unreachable
 	}
 	header[fbTag], header[fbMetric] = uint8(k), x
@@ -403,15 +402,15 @@ func (g *program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t.changed[k/64] &^= 1 << (k % 64)
 }
 
-// Egress counts the packet, and raises its congestion to that of its link.
+// Egress counts the packet, and raises its congestion value to the link's level.
 func (g *program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	e := &g.rates[p.Meta.Out]
 	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it
 		g.setRate(e, r)
 	}
-	level := g.level(e, env.Now())
-	e.x += dataplane.FrameLoad(e.rate, p.Size)
-	g.quantise(e)
+	level := g.portLevel(e, env.Now())
+	e.bytes += dataplane.FrameLoad(e.rate, p.Size)
+	g.quantiseLevel(e)
 	if p.Asks(Extension) {
 		if h, ok := p.Extension(Extension); ok && len(h) == 4 && h[ce] < level {
 			h[ce] = level

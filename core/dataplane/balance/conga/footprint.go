@@ -2,26 +2,26 @@ package conga
 
 import "weir/core/dataplane"
 
-// Footprint is that of this implementation of CONGA, in the order in which a packet meets it. CONGA's own
-// switch (§4) is a special ASIC, which compares all uplinks at once and whose estimators ingress and
-// egress share.
+// Footprint returns the use by this implementation of CONGA, in the order in which a packet meets it. CONGA's own
+// switch (CONGA §4) is a special ASIC, which compares all uplinks at once, with estimators that ingress and egress
+// share.
 func (g *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var m metric
 	var e estimator
 	f := dataplane.Footprint{Stages: []dataplane.Stage{g.paths.Stage()}}
-	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.x) +
-		dataplane.Bits(e.last) + dataplane.Bits(e.level)}
+	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.bytes) +
+		dataplane.Bits(e.decayedAt) + dataplane.Bits(e.level)}
 	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "periods past", Times: 1},
 		{Kind: dataplane.FloatingPoint, What: "X", Times: 1}, {Kind: dataplane.Transcendental, What: "(1 - alpha)^periods",
 			Times: 1}}
-	if up := len(g.port); g.place.Tier == 1 && len(g.to) > 0 {
+	if up := len(g.tagPort); g.place.Tier == 1 && len(g.toLeaf) > 0 {
 		gap, port := g.flowlets.Stages()
-		at, known := dataplane.Bits(m.at), dataplane.Bits(m)-dataplane.Bits(m.at)
-		from, feedback := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.from), Bits: at + known,
-			Reads: min(up, len(g.from)), Writes: 1},
+		at, known := dataplane.Bits(m.updatedAt), dataplane.Bits(m)-dataplane.Bits(m.updatedAt)
+		from, feedback := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.fromLeaf), Bits: at + known,
+			Reads: min(up, len(g.fromLeaf)), Writes: 1},
 			dataplane.Operation{Kind: dataplane.Looping, What: "looks for a metric that has changed", Times: up}
-		last := port // the port that the flow had last weighs in the choice
+		last := port // the choice prefers the flow's last port
 		last.Name, port.Name = "flow's last port", "flowlet's new port"
 		last.Registers, port.Registers = []dataplane.RegisterUse{port.Registers[0]},
 			[]dataplane.RegisterUse{port.Registers[0]}
@@ -33,7 +33,7 @@ func (g *program) Footprint() dataplane.Footprint {
 				Operations: append([]dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}},
 					estimate...)},
 			dataplane.Stage{Name: "least congested uplink", Gress: in,
-				Registers: []dataplane.RegisterUse{{Name: "congestion to leaf", Cells: len(g.to), Bits: at + known, Reads: up,
+				Registers: []dataplane.RegisterUse{{Name: "congestion to leaf", Cells: len(g.toLeaf), Bits: at + known, Reads: up,
 					Writes: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}}},
 			port,

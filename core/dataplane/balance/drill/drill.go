@@ -1,7 +1,6 @@
-// Package drill is DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): every packet goes to the
-// shortest queue of d that are drawn at random and the m that were shortest the last time,
-// among the shortest paths to its destination. It looks at this switch only, packet by
-// packet, and leaves what it reorders to the receivers.
+// Package drill is DRILL(d, m) (Ghorbani et al., SIGCOMM 2017). Every packet goes to the shortest of d random queues
+// and the m queues that were shortest last time, among the shortest paths to its destination. It considers only this
+// switch, packet by packet, and leaves reordering to the receivers.
 package drill
 
 import (
@@ -11,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// config are the d and m of DRILL(d, m).
+// config holds d and m of DRILL(d, m).
 type config struct {
 	Draws, Memory int
 	Failover      unit.Time
@@ -30,7 +29,7 @@ type program struct {
 	draws  int
 	memory int
 	random unit.Random
-	best   [][]packet.PortID // by number of the set of ports: what was best, shortest first
+	best   [][]packet.PortID // by number of the set of ports: the best ports, shortest first
 	*dataplane.Failover
 }
 
@@ -39,7 +38,7 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }
 
-// Scheme is what an experiment names: switch: [drill].
+// Scheme returns the scheme of switch: [drill].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and " +
 		"the last best, among equal paths; hop limit", Source: "DRILL (Ghorbani et al., SIGCOMM 2017)"},
@@ -49,7 +48,7 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// Name is "drill".
+// Name returns "drill".
 func (d *program) Name() string { return "drill" }
 
 // Ingress chooses the port of a packet.
@@ -62,14 +61,14 @@ func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if m.Out = ports[0]; len(ports) == 1 || set < 0 {
 		return dataplane.Accept
 	}
-	best := d.remembered(ports, set)
+	best := d.rememberedPorts(ports, set)
 	if d.Failover != nil {
 		ports = d.Live(env, ports)
 	}
-	m.Out = ports[d.draw(len(ports))]
+	m.Out = ports[d.drawIndex(len(ports))]
 	least := env.Port(m.Out).Bytes()
 	for range d.draws - 1 {
-		x := ports[d.draw(len(ports))]
+		x := ports[d.drawIndex(len(ports))]
 		if n := env.Port(x).Bytes(); n < least {
 			m.Out, least = x, n
 		}
@@ -79,7 +78,7 @@ func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			m.Out, least = x, n
 		}
 	}
-	if len(best) > 0 { // the m best of those looked at: this one goes to the front
+	if len(best) > 0 { // the m best of these: this one moves to the front
 		at := len(best) - 1
 		for i, x := range best {
 			if x == m.Out {
@@ -93,10 +92,11 @@ func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-func (d *program) draw(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
+// drawIndex draws a number from 0 to n − 1.
+func (d *program) drawIndex(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
 
-// remembered returns the memory of a set of ports, which is made once.
-func (d *program) remembered(ports []packet.PortID, set int) []packet.PortID {
+// rememberedPorts returns the best ports of a set of ports. The first call initializes them.
+func (d *program) rememberedPorts(ports []packet.PortID, set int) []packet.PortID {
 	for set >= len(d.best) {
 		d.best = append(d.best, nil)
 	}

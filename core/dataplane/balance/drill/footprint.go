@@ -2,8 +2,8 @@ package drill
 
 import "weir/core/dataplane"
 
-// Footprint is one lookup, and a comparison of queues: d drawn ones and the m that were best,
-// which the set of paths remembers. It has a memory from its first packet on.
+// Footprint returns the use by one lookup, and a comparison of queues: d random ones and the m best ones of the set
+// of paths. It includes the memory from the first packet on.
 func (d *program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{d.paths.Stage()}}
 	if d.paths.Most() < 2 {

@@ -10,7 +10,7 @@ import (
 	"weir/core/packet"
 )
 
-// field is something of a packet that the CRC-16 may go over.
+// field is a packet field that the CRC-16 may cover.
 type field uint8
 
 const (
@@ -21,16 +21,16 @@ const (
 	dport
 )
 
-// words are the fields' names in a file, by field.
-var words = []string{"dst", "src", "proto", "sport", "dport"}
+// fieldNames are the fields' names in a file, by field.
+var fieldNames = []string{"dst", "src", "proto", "sport", "dport"}
 
-// fields reads the list of fields.
-func (c *config) fields() (out []field, err error) {
+// parseFields parses the list of fields. It fails on unknown or repeated fields, and on an empty list.
+func (c *config) parseFields() (out []field, err error) {
 	for _, w := range strings.Fields(strings.ReplaceAll(c.Fields, ",", " ")) {
-		i := slices.Index(words, w)
+		i := slices.Index(fieldNames, w)
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("%q is no field; allowed: %s", w, strings.Join(words, ", "))
+			return nil, fmt.Errorf("%q is no field; allowed: %s", w, strings.Join(fieldNames, ", "))
 		case slices.Contains(out, field(i)):
 			return nil, fmt.Errorf("%q stands there twice", w)
 		}
@@ -42,13 +42,14 @@ func (c *config) fields() (out []field, err error) {
 	return out, nil
 }
 
-// selector is BMv2's hash of a group's members: CRC-16/ARC over fields as they are on the wire.
+// selector is BMv2's hash of a group's members: CRC-16/ARC over fields in wire format.
 type selector struct {
 	fields []field
 	book   *packet.Book
 	table  [256]uint16
 }
 
+// newSelector returns the selector over fields. It fails without an address book.
 func newSelector(site *dataplane.Site, fields []field) (*selector, error) {
 	if site.Book == nil {
 		return nil, errors.New("crc16 goes over addresses, and there are none here")
@@ -68,39 +69,41 @@ func newSelector(site *dataplane.Site, fields []field) (*selector, error) {
 	return s, nil
 }
 
-// of is a packet's hash.
-func (s *selector) of(p *packet.Packet) (crc uint16) {
+// hashPacket returns a packet's hash.
+func (s *selector) hashPacket(p *packet.Packet) (crc uint16) {
 	for _, f := range s.fields {
 		switch f {
 		case dst:
-			crc = s.address(crc, p.Dst, p.Version)
+			crc = s.addAddress(crc, p.Dst, p.Version)
 		case src:
-			crc = s.address(crc, p.Src, p.Version)
+			crc = s.addAddress(crc, p.Src, p.Version)
 		case proto:
-			crc = s.add(crc, p.Proto)
+			crc = s.addByte(crc, p.Proto)
 		case sport:
-			crc = s.add(s.add(crc, uint8(p.SrcPort>>8)), uint8(p.SrcPort))
+			crc = s.addByte(s.addByte(crc, uint8(p.SrcPort>>8)), uint8(p.SrcPort))
 		case dport:
-			crc = s.add(s.add(crc, uint8(p.DstPort>>8)), uint8(p.DstPort))
+			crc = s.addByte(s.addByte(crc, uint8(p.DstPort>>8)), uint8(p.DstPort))
 		}
 	}
 	return crc
 }
 
-func (s *selector) add(crc uint16, b uint8) uint16 { return crc>>8 ^ s.table[uint8(crc)^b] }
+// addByte adds a byte to a CRC.
+func (s *selector) addByte(crc uint16, b uint8) uint16 { return crc>>8 ^ s.table[uint8(crc)^b] }
 
-func (s *selector) address(crc uint16, a packet.Addr, version uint8) uint16 {
+// addAddress adds the bytes of an address to a CRC, if the address exists in the IP version.
+func (s *selector) addAddress(crc uint16, a packet.Addr, version uint8) uint16 {
 	if version == 6 {
 		if x := s.book.V6(a); x.IsValid() {
 			for _, b := range x.As16() {
-				crc = s.add(crc, b)
+				crc = s.addByte(crc, b)
 			}
 		}
 		return crc
 	}
 	if x := s.book.V4(a); x.IsValid() {
 		for _, b := range x.As4() {
-			crc = s.add(crc, b)
+			crc = s.addByte(crc, b)
 		}
 	}
 	return crc

@@ -34,7 +34,7 @@ func TestCheckValue(t *testing.T) {
 	}
 	crc := uint16(0)
 	for _, b := range []byte("123456789") {
-		crc = s.add(crc, b)
+		crc = s.addByte(crc, b)
 	}
 	if crc != 0xbb3d {
 		t.Errorf("%#x", crc)
@@ -62,7 +62,7 @@ func TestPolarised(t *testing.T) {
 	plain := func(*packet.Packet, int) {}
 	crc := func(fields string) *Program {
 		c := config{CRC16: true, Fields: fields}
-		x, err := c.fields()
+		x, err := c.parseFields()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,10 @@
-// Package ecmp is equal-cost multipath: of all shortest paths to a destination a
-// packet takes the one that its flow's hash says, so a flow stays on its path.
-// Each switch mixes a seed of its own into the hash: with one hash everywhere the
-// switches of the next tier would see only flows whose hashes agree, and use one
-// path (polarisation).
+// Package ecmp is equal-cost multipath. The hash of a flow selects one of all shortest paths to a destination, so
+// that a flow stays on its path. Each switch mixes its own seed into the hash. With equal hashes everywhere, the
+// switches of the next tier would receive only flows with similar hashes, and use one path (polarisation).
 //
-// With hash: crc16 it is what a P4 action selector of BMv2 does: the CRC-16 of some
-// fields, the same at every switch, modulo the number of ports. Such a hash is linear,
-// so flows whose addresses and ports count up together may all take few of the ports.
+// With hash: crc16 it is a P4 action selector of BMv2: the CRC-16 of some fields, the same at every switch, modulo the
+// number of ports. Such a hash is linear. Flows with addresses and ports that count up together may all take few of
+// the ports.
 package ecmp
 
 import (
@@ -25,10 +23,10 @@ type Program struct {
 	*dataplane.Failover
 }
 
-// config says what is hashed, and how.
+// config selects the hash and its fields.
 type config struct {
 	CRC16  bool
-	Fields string // of the CRC-16, in their order
+	Fields string // fields of the CRC-16, in order
 
 	Failover unit.Time
 }
@@ -42,7 +40,7 @@ func (c *config) Params(p *scheme.Params) {
 		"P4TE code: upstream_routing.p4")
 	dataplane.BindFailover(p, &c.Failover)
 	p.Rule("fields", func() error {
-		_, err := c.fields()
+		_, err := c.parseFields()
 		return err
 	})
 }
@@ -52,7 +50,7 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }
 
-// Scheme is what an experiment names: switch: [ecmp].
+// Scheme returns the scheme of switch: [ecmp].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
 		Source: "RFC 2992; HPCC simulator: a seed a switch"},
@@ -62,7 +60,7 @@ func Scheme() dataplane.Scheme {
 			if !c.CRC16 {
 				return e, nil
 			}
-			fields, err := c.fields()
+			fields, err := c.parseFields()
 			if err == nil {
 				e.crc, err = newSelector(site, fields)
 			}
@@ -75,11 +73,10 @@ func New(site *dataplane.Site, seed uint32) *Program {
 	return &Program{routes: site.Routes, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
 }
 
-// Name is "ecmp".
+// Name returns "ecmp".
 func (e *Program) Name() string { return "ecmp" }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and
-// chooses among the destination's paths.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses among the destination's paths.
 func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
@@ -96,24 +93,24 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		p.Meta.Out = ports[0]
 	default:
 		if e.crc != nil {
-			p.Meta.Out = ports[uint64(e.crc.of(p))%n]
+			p.Meta.Out = ports[uint64(e.crc.hashPacket(p))%n]
 		} else {
 			p.Meta.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
 		}
 		if e.Failover != nil && e.Leaves(env, p.Meta.Out) {
-			e.move(env, p, ports)
+			e.moveFlow(env, p, ports)
 		}
 	}
 	return dataplane.Accept
 }
 
-// move spreads the flows of a port that is left out over those of ports that are not, evenly: by what of the CRC-16 has
-// not decided yet, or by the hash mixed once more.
-func (e *Program) move(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
+// moveFlow spreads the flows of an excluded port evenly over the remaining ports: by the part of the CRC-16 that was
+// not used yet, or by another mix of the hash.
+func (e *Program) moveFlow(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
 	live := e.Live(env, ports)
 	n := uint64(len(live))
 	if e.crc != nil {
-		p.Meta.Out = live[uint64(e.crc.of(p))/uint64(len(ports))%n]
+		p.Meta.Out = live[uint64(e.crc.hashPacket(p))/uint64(len(ports))%n]
 		return
 	}
 	p.Meta.Out = live[uint64(dataplane.MixHash(dataplane.MixHash(p.Hash^e.seed)+1))*n>>32]

@@ -2,7 +2,7 @@ package ecmp
 
 import "weir/core/dataplane"
 
-// Footprint is one lookup, and a member of the group of equal paths by the hash.
+// Footprint returns the use by one lookup, and by the selection of an equal path by the hash.
 func (e *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: append([]dataplane.Stage{e.routes.Stage(true)}, e.Stages()...)}
 }

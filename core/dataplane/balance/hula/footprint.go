@@ -2,16 +2,16 @@ package hula
 
 import "weir/core/dataplane"
 
-// Footprint is that of this implementation of HULA, in the order in which a packet meets it. At ingress a
-// probe reads what egress estimates for the other direction of the same link (§3.2). A flowlet's port is
-// looked up before the choice and written after it, since a failed port is abandoned (§3.3).
+// Footprint returns the use by this implementation of HULA, in the order in which a packet meets it. At ingress a
+// probe reads the egress estimate for the other direction of the same link (HULA §3.2). A flowlet's port is looked up
+// before the choice and written after it, since a failed port is abandoned (HULA §3.3).
 func (h *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var l link
 	var b hop
 	f := dataplane.Footprint{Stages: []dataplane.Stage{h.paths.Stage()}}
 	load := dataplane.RegisterUse{Name: "utilisation of links", Cells: len(h.links), Bits: dataplane.Bits(l.load) +
-		dataplane.Bits(l.last), Reads: 1}
+		dataplane.Bits(l.updatedAt), Reads: 1}
 	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "age by tau", Times: 1},
 		{Kind: dataplane.FloatingPoint, What: "U", Times: 1}}
 	if len(h.best) > 0 {
@@ -25,7 +25,7 @@ func (h *Program) Footprint() dataplane.Footprint {
 		}
 		f.Stages = append(f.Stages,
 			dataplane.Stage{Name: "probe heard at the port", Gress: in, Registers: []dataplane.RegisterUse{{Name: "heard",
-				Cells: len(h.links), Bits: dataplane.Bits(l.probed), Reads: 1, Writes: 1}}},
+				Cells: len(h.links), Bits: dataplane.Bits(l.probedAt), Reads: 1, Writes: 1}}},
 			dataplane.Stage{Name: "probe: link's utilisation", Gress: in, Registers: []dataplane.RegisterUse{load},
 				Operations: estimate})
 		best := dataplane.Stage{Name: "best hop", Gress: in, Registers: []dataplane.RegisterUse{{Name: "best hop by ToR",
@@ -44,7 +44,7 @@ func (h *Program) Footprint() dataplane.Footprint {
 			port.Registers[0].Reads = 0
 			f.Stages = append(f.Stages, port)
 		}
-		if h.own >= 0 && up {
+		if h.ownToR >= 0 && up {
 			f.Stages = append(f.Stages, dataplane.Stage{Name: "own probes", Gress: in, Operations: []dataplane.Operation{
 				{Kind: dataplane.Timing, What: "each probe period", Times: 1}, {Kind: dataplane.MakingPacket,
 					What: "a probe for each upward port", Times: len(h.place.Up)}}})

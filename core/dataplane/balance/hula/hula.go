@@ -1,16 +1,14 @@
-// Package hula is HULA (Katta, Hira, Kim, Sivaraman, Rexford, SOSR 2016): in fat trees of two
-// or three tiers, every flowlet takes the next hop of the least loaded path to its ToR,
-// as probes tell.
+// Package hula is HULA (Katta, Hira, Kim, Sivaraman, Rexford, SOSR 2016). In fat trees of two or three tiers, every
+// flowlet takes the next hop of the least loaded path to its ToR, according to probes.
 //
-// Every ToR (leaf) sends probes upward, and switches spread them: a probe from below goes to
-// all ports but that where it came from, one from above downward only, so that it comes by
-// every path that data to its ToR can take, and never in a circle (§3.1). It gathers the
-// utilisation of the most loaded link, in the direction of the data (§3.2). A switch keeps,
-// by ToR, the best next hop and its utilisation, and that is what it passes on, so that
-// nobody needs to know more than its neighbours (§3.3). A hop of which nothing is heard for
-// some probe periods has failed: the next probe takes its place (§3.3).
+// Every ToR (leaf) sends probes upward, and switches spread them. A probe from below goes to all ports except its
+// arrival port, one from above only downward. So a probe arrives on every path that data to its ToR can take, and
+// never in a circle (HULA §3.1). It collects the utilisation of the most loaded link, in the direction of the data
+// (HULA §3.2). A switch stores, by ToR, the best next hop and its utilisation, and forwards that value, so that
+// switches need data only from their neighbours (HULA §3.3). A hop without probes for some probe periods has failed:
+// the next probe replaces it (HULA §3.3).
 //
-// Downward there is one way, for data as for probes; HULA chooses upward.
+// Downward there is one way, for data and probes; HULA chooses upward.
 //
 // Times follow from T, the longest round trip of the tree without queues, unless a file states them
 // (dataplane.DerivedTime): the probe period and the gap are 2 T and T, the 200 us and 100 us of HULA §3.4 at a T of 100
@@ -28,26 +26,25 @@ import (
 	"weir/core/unit"
 )
 
-// Extension is the packet extension of a probe, the paper's header of 32 bits (§3.1): the
-// ToR's number in 24 bits, most significant first, and the path's utilisation in 8, of
-// which 255 is the whole rate.
+// Extension is the packet extension of a probe, the paper's header of 32 bits (HULA §3.1): the ToR's number in 24
+// bits, most significant first, and the path's utilisation in 8, with 255 for the whole rate.
 const Extension uint8 = 0x14
 
-// mostToRs is how many ToRs a probe can name.
-const mostToRs = 1 << 24
+// maxToRs is the number of ToRs that a probe can address.
+const maxToRs = 1 << 24
 
-// Config are HULA's parameters.
+// Config holds HULA's parameters.
 type Config struct {
 	Probe    unit.Time // period of a ToR's probes; 0: derived
-	Gap      unit.Time // that ends a flowlet; 0: derived
+	Gap      unit.Time // min gap between flowlets; 0: derived
 	Cells    int       // of the flowlet table
 	Tau      unit.Time // time constant of the estimators of utilisation; 0: 2·Probe
-	Age      unit.Time // after which a hop without probes has failed; 0: 10·Probe
-	OnlyBest bool      // probes that do not change a switch's table end there
+	Age      unit.Time // time without probes after which a hop has failed; 0: 10·Probe
+	OnlyBest bool      // probes that do not change a switch's table are not forwarded
 }
 
-// Times of a network without them in its file (§3.4), and the largest part of the slowest link, 1/probeShare, that
-// probes of all leaves take with a derived period.
+// Default times (HULA §3.4), and the max part of the slowest link, 1/probeShare, for the probes of all leaves with a
+// derived period.
 var (
 	derivedProbe = dataplane.DerivedTime{Published: 200 * unit.Microsecond, Min: unit.Microsecond}
 	derivedGap   = dataplane.DerivedTime{Published: 100 * unit.Microsecond}
@@ -55,7 +52,7 @@ var (
 
 const probeShare = 20
 
-// ProbeCounters count a switch's probes: sent by itself as a ToR, received, and forwarded.
+// ProbeCounters count the probes of a switch: sent as a ToR, received, and forwarded.
 type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
@@ -73,8 +70,8 @@ func (c *Config) Params(p *scheme.Params) {
 		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours: the load of §4")
 }
 
-// settle sets the times that are 0.
-func (c *Config) settle(site *dataplane.Site, leaves int) {
+// setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes.
+func (c *Config) setDefaultTimes(site *dataplane.Site, leaves int) {
 	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
 		derivedProbe.SetDefault(&c.Probe, site)
@@ -96,7 +93,7 @@ func (*Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }
 
-// Scheme is what an experiment names: switch: [hula].
+// Scheme returns the scheme of switch: [hula].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes " +
 		"tell; fat trees of 2 or 3 tiers; hop limit", Source: "HULA (Katta et al., SOSR 2016)"}, New)
@@ -111,7 +108,7 @@ type Program struct {
 	framing  packet.Framing
 	address  packet.Addr
 	version  uint8
-	own      int // number of this ToR; −1 of other switches
+	ownToR   int // number of this ToR; −1 for other switches
 	seed     uint32
 	phase    unit.Time // of the probes
 	links    []link    // by port
@@ -121,24 +118,23 @@ type Program struct {
 
 // link is the state of a port.
 type link struct {
-	load   float64 // U: what has left lately
-	last   unit.Time
-	probed unit.Time // when a probe came in last
-	scale  float64   // of U to 255, by the rate
-	rate   unit.LinkRate
-	up     bool // leads to the tier above
+	load      float64 // U: bytes that departed recently
+	updatedAt unit.Time
+	probedAt  unit.Time // time of the last probe that arrived
+	scale     float64   // factor from U to 255, by the rate
+	rate      unit.LinkRate
+	up        bool // the port leads to the tier above
 }
 
 // hop is an entry of the best-hop table.
 type hop struct {
-	at    unit.Time // when it was told last
-	port  packet.PortID
-	util  uint8
-	known bool
+	updatedAt unit.Time // time of the last probe
+	port      dataplane.PortID
+	util      uint8
+	known     bool
 }
 
-// New returns the program for a switch of a fat tree; the error says why the network is
-// none.
+// New returns the program for a switch of a fat tree. It fails if the network is no fat tree.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("hula: the network is not known")
@@ -147,13 +143,13 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("hula needs a fat tree of two or three tiers: %w", err)
-	case place.Leaves > mostToRs:
-		return nil, fmt.Errorf("hula: %d leaves; at most %d are possible", place.Leaves, mostToRs)
+	case place.Leaves > maxToRs:
+		return nil, fmt.Errorf("hula: %d leaves; at most %d are possible", place.Leaves, maxToRs)
 	}
-	c.settle(site, place.Leaves)
+	c.setDefaultTimes(site, place.Leaves)
 	r := site.Random("hula")
 	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site),
-		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), framing: site.Framing, own: -1,
+		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), framing: site.Framing, ownToR: -1,
 		seed:  uint32(r.Uint64()),
 		phase: 1 + unit.Time(r.Uint64()%uint64(c.Probe)), links: make([]link, site.Ports), best: make([]hop, place.Leaves)}
 	for i := range h.links {
@@ -168,58 +164,59 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			h.version = 6
 		}
 		if place.Tier == 1 && int(a) < len(place.Leaf) {
-			h.own = int(place.Leaf[a])
+			h.ownToR = int(place.Leaf[a])
 		}
 	}
 	return h, nil
 }
 
+// setRate sets the link's rate, and its scale.
 func (l *link) setRate(r unit.LinkRate, tau unit.Time) {
 	l.rate, l.scale = r, 255/dataplane.Carries(r, tau)
 }
 
-// Name is "hula".
+// Name returns "hula".
 func (h *Program) Name() string { return "hula" }
 
-// Counts returns how many probes there were so far.
+// Counts returns the numbers of probes so far.
 func (h *Program) Counts() ProbeCounters { return h.counts }
 
-// Best returns the next hop to a ToR and its path's utilisation in 1/255, by the latest probes; ok is
-// false if there were none, or too long ago.
+// Best returns the next hop to a ToR and its path's utilisation in 1/255, from the latest probes. ok is false if
+// there was no probe, or not recently.
 func (h *Program) Best(now unit.Time, tor int) (port packet.PortID, util uint8, ok bool) {
 	if tor < 0 || tor >= len(h.best) {
 		return 0, 0, false
 	}
 	b := &h.best[tor]
-	return b.port, b.util, b.known && now-b.at <= h.config.Age
+	return b.port, b.util, b.known && now-b.updatedAt <= h.config.Age
 }
 
-// utilisation is the link's estimate now, without a frame that leaves.
-func (l *link) utilisation(now, tau unit.Time) uint8 {
-	if past := now - l.last; past < tau {
+// currentUtilisation returns the link's utilisation in 1/255 at now, without a frame that departs.
+func (l *link) currentUtilisation(now, tau unit.Time) uint8 {
+	if past := now - l.updatedAt; past < tau {
 		return uint8(min(l.load*(1-float64(past)/float64(tau))*l.scale, 255))
 	}
 	return 0
 }
 
-// Egress is the estimator of §3.2: U = D + U·(1 − Δt/τ), which is C·τ for a busy link.
+// Egress updates the estimator (HULA §3.2): U = D + U·(1 − Δt/τ), which is C·τ for a busy link.
 func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	l, now := &h.links[p.Meta.Out], env.Now()
 	if r := env.Port(p.Meta.Out).Rate(); r != l.rate { // an event has changed it
 		l.setRate(r, h.config.Tau)
 	}
 	d := dataplane.FrameLoad(l.rate, p.Size)
-	if past := now - l.last; past < h.config.Tau {
+	if past := now - l.updatedAt; past < h.config.Tau {
 		d += float64(l.load * (1 - float64(past)/float64(h.config.Tau)))
 	}
-	l.load, l.last = d, now
+	l.load, l.updatedAt = d, now
 	return dataplane.Accept
 }
 
 // Ingress processes probes, and forwards data.
 func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if p.Kind == packet.Probe && h.probe(env, p) {
+	if p.Kind == packet.Probe && h.handleProbe(env, p) {
 		return dataplane.Consume
 	}
 	ports, _, v := h.paths.To(p)
@@ -230,7 +227,8 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^h.seed)
-	if port, active := h.flowlets.Port(now, hash); active && h.links[port].up && now-h.links[port].probed <= h.config.Age {
+	if port, active := h.flowlets.Port(now, hash); active && h.links[port].up &&
+		now-h.links[port].probedAt <= h.config.Age {
 		m.Out = port
 		return dataplane.Accept
 	}
@@ -243,18 +241,18 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Normalize forgets flowlets that have ended, and loads that have decayed to 0 (dataplane.Normalizer).
+// Normalize clears flowlets that have ended, and loads that have decayed to 0 (dataplane.Normalizer).
 func (h *Program) Normalize(now unit.Time) {
 	h.flowlets.Normalize(now)
 	for i := range h.links {
-		if l := &h.links[i]; now-l.last >= h.config.Tau {
-			l.load, l.last = 0, 0
+		if l := &h.links[i]; now-l.updatedAt >= h.config.Tau {
+			l.load, l.updatedAt = 0, 0
 		}
 	}
 }
 
-// probe processes and forwards a probe; it returns false if the packet is not one.
-func (h *Program) probe(env *dataplane.Env, p *packet.Packet) bool {
+// handleProbe processes and forwards a probe. It returns false if the packet is no probe.
+func (h *Program) handleProbe(env *dataplane.Env, p *packet.Packet) bool {
 	m := &p.Meta
 	e, ok := p.Extension(Extension)
 	if !ok || len(e) != 4 || int(m.In) >= len(h.links) {
@@ -262,44 +260,45 @@ func (h *Program) probe(env *dataplane.Env, p *packet.Packet) bool {
 	}
 	l, now := &h.links[m.In], env.Now()
 	if !l.up && h.place.Tier == 1 {
-		return false // a host's
+		return false // from a host
 	}
 	tor := int(e[0])<<16 | int(e[1])<<8 | int(e[2])
 	h.counts.Received++
-	l.probed = now
-	if tor >= len(h.best) || tor == h.own {
+	l.probedAt = now
+	if tor >= len(h.best) || tor == h.ownToR {
 		return true
 	}
-	util, b := max(e[3], l.utilisation(now, h.config.Tau)), &h.best[tor]
-	changes := !b.known || util < b.util || m.In == b.port || now-b.at > h.config.Age
+	util, b := max(e[3], l.currentUtilisation(now, h.config.Tau)), &h.best[tor]
+	changes := !b.known || util < b.util || m.In == b.port || now-b.updatedAt > h.config.Age
 	if changes {
-		*b = hop{at: now, port: m.In, util: util, known: true}
+		*b = hop{updatedAt: now, port: m.In, util: util, known: true}
 	} else if h.config.OnlyBest {
 		return true
 	}
 	if !l.up {
-		h.spread(env, h.place.Up, packet.NoPort, tor, b.util)
+		h.spreadProbe(env, h.place.Up, packet.NoPort, tor, b.util)
 	}
 	if h.place.Tier > 1 {
-		h.spread(env, h.place.Down, m.In, tor, b.util)
+		h.spreadProbe(env, h.place.Down, m.In, tor, b.util)
 	}
 	return true
 }
 
-// spread sends a probe out of all these ports but one.
-func (h *Program) spread(env *dataplane.Env, ports []packet.PortID, but packet.PortID, tor int, util uint8) {
+// spreadProbe sends a probe out of all these ports except one.
+func (h *Program) spreadProbe(env *dataplane.Env, ports []packet.PortID, except packet.PortID, tor int,
+	util uint8) {
 	for _, port := range ports {
-		if port != but {
+		if port != except {
 			h.counts.Forwarded++
-			h.send(env, port, tor, util)
+			h.sendProbe(env, port, tor, util)
 		}
 	}
 }
 
-// shimHeader is the header of ProtoOwn, which has a field for the kind (packet.Emit).
+// shimHeader is the length of ProtoOwn's header, which has a field for the kind (packet.Emit).
 const shimHeader = 16
 
-// probeExtension is a probe's extension in a frame: 4 bytes with type, length and padding.
+// probeExtension is the length of a probe's extension in a frame: 4 bytes with type, length and padding.
 const probeExtension = 8
 
 // probeSize returns the Size of a probe in an IP version, with so many bytes of extensions.
@@ -311,8 +310,8 @@ func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
 	return f.Frame(headers, 0, false)
 }
 
-// send makes a probe, which travels to the neighbour only.
-func (h *Program) send(env *dataplane.Env, port packet.PortID, tor int, util uint8) {
+// sendProbe sends a probe to the neighbour at a port.
+func (h *Program) sendProbe(env *dataplane.Env, port packet.PortID, tor int, util uint8) {
 	p := env.New()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoOwn, h.version, 1
 	p.Src, p.Dst = h.address, h.address
@@ -322,15 +321,15 @@ func (h *Program) send(env *dataplane.Env, port packet.PortID, tor int, util uin
 	env.Send(p, port, 0)
 }
 
-// Tick sends a ToR's own probes: the first at 0, the next after a random part of the period, so that ToRs
-// do not synchronise.
+// Tick sends a ToR's own probes: the first at 0, the next after a random part of the period, so that ToRs do not
+// synchronise.
 func (h *Program) Tick(env *dataplane.Env) unit.Time {
-	if h.own < 0 || h.place.Leaves < 2 || len(h.place.Up) == 0 {
+	if h.ownToR < 0 || h.place.Leaves < 2 || len(h.place.Up) == 0 {
 		return unit.Never
 	}
 	for _, port := range h.place.Up {
 		h.counts.Sent++
-		h.send(env, port, h.own, 0)
+		h.sendProbe(env, port, h.ownToR, 0)
 	}
 	if env.Now() < h.phase {
 		return h.phase
@@ -338,5 +337,5 @@ func (h *Program) Tick(env *dataplane.Env) unit.Time {
 	return env.Now() + h.config.Probe
 }
 
-// Idle is always true: probes change the paths of packets, and cause none.
+// Idle returns true: probes change the paths of packets, and cause no packets.
 func (h *Program) Idle() bool { return true }

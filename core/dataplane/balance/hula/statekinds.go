@@ -7,6 +7,9 @@ func init() {
 	state.Describe(func(x *Program) state.Kinds {
 		return state.Kinds{&x.config: state.Ignored, &x.phase: state.Span, &x.counts: state.Count}
 	})
-	state.Describe(func(x *link) state.Kinds { return state.Kinds{&x.last: state.Instant, &x.probed: state.Instant} })
-	state.Describe(func(x *hop) state.Kinds { return state.Kinds{&x.at: state.Instant} })
+	state.Describe(func(x *link) state.Kinds {
+		return state.Kinds{&x.updatedAt: state.Instant,
+			&x.probedAt: state.Instant}
+	})
+	state.Describe(func(x *hop) state.Kinds { return state.Kinds{&x.updatedAt: state.Instant} })
 }

@@ -1,6 +1,6 @@
-// Package letflow is LetFlow (Vanini et al., NSDI 2017): every flowlet takes one of the shortest paths at
-// random. On slow paths packets have larger gaps, so that flowlets there are shorter, and load balances
-// without any measurement.
+// Package letflow is LetFlow (Vanini et al., NSDI 2017): every flowlet takes a random one of the shortest paths.
+// Packets have larger gaps on slow paths, so that flowlets there are shorter. So load balances without any
+// measurement.
 //
 // The gap of 500 us (§5) is 5 T, where T is the longest round trip of the fat tree without queues, and scales with T
 // unless a file states it (dataplane.DerivedTime). In networks that are no fat tree it is 500 us.
@@ -22,15 +22,15 @@ type program struct {
 	*dataplane.Failover
 }
 
-// config are LetFlow's parameters.
+// config holds LetFlow's parameters.
 type config struct {
-	Gap   unit.Time // that ends a flowlet; 0: derived
+	Gap   unit.Time // min gap between flowlets; 0: derived
 	Cells int       // of the flowlet table
 
 	Failover unit.Time
 }
 
-// derivedGap is the gap of a network without one in its file.
+// derivedGap is the default gap.
 var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 
 // Params binds the configuration.
@@ -46,7 +46,7 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }
 
-// Scheme is what an experiment names: switch: [letflow].
+// Scheme returns the scheme of switch: [letflow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
 		Source: "LetFlow (Vanini et al., NSDI 2017)"},
@@ -61,11 +61,11 @@ func newProgram(site *dataplane.Site, c config) *program {
 		dataplane.NewFailover(site, c.Failover)}
 }
 
-// Name is "letflow".
+// Name returns "letflow".
 func (l *program) Name() string { return "letflow" }
 
-// Ingress chooses the port of a flowlet when it begins. A flowlet also ends if its port does not lead to
-// the destination, because another flow shares the cell, or if it is left out.
+// Ingress chooses the port of a flowlet when it begins. A flowlet also ends if its port does not lead to the
+// destination, because another flow shares the cell, or if the port is excluded.
 func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := l.paths.To(p)
@@ -76,7 +76,7 @@ func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^l.seed)
-	if port, active := l.flowlets.Port(now, hash); active && leads(ports, port) &&
+	if port, active := l.flowlets.Port(now, hash); active && containsPort(ports, port) &&
 		!l.Leaves(env, port) {
 		m.Out = port
 		return dataplane.Accept
@@ -87,10 +87,11 @@ func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Normalize forgets flowlets that have ended (dataplane.Normalizer).
+// Normalize clears flowlets that have ended (dataplane.Normalizer).
 func (l *program) Normalize(now unit.Time) { l.flowlets.Normalize(now) }
 
-func leads(ports []packet.PortID, port packet.PortID) bool {
+// containsPort reports whether ports contain port.
+func containsPort(ports []packet.PortID, port packet.PortID) bool {
 	for _, x := range ports {
 		if x == port {
 			return true

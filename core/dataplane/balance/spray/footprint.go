@@ -2,8 +2,8 @@ package spray
 
 import "weir/core/dataplane"
 
-// Footprint is one lookup; round robin and permutations have a turn for each group of
-// paths, and permutations their order, in which a round's end draws anew.
+// Footprint returns the use by one lookup. Round robin and permutations have a turn for each group of paths, and
+// permutations also their order, which the end of a round draws again.
 func (s *Program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: append([]dataplane.Stage{s.routes.Stage(true)}, s.Failover.Stages()...)}
 	groups, members, most := 0, 0, 0

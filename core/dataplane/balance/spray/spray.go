@@ -1,8 +1,7 @@
-// Package spray sends each packet by another one of the equal-cost paths to its destination, so that the
-// paths fill evenly, whatever the flows are (Dixit et al., "On the Impact of Packet Spraying in Data
-// Center Networks", INFOCOM 2013). Packets of one flow are reordered; the transport must tolerate that.
-// NDP's senders spread their packets in this way (SIGCOMM 2017 §3.1.1: each path once, in a random order,
-// then in another one); here every switch does.
+// Package spray sends each packet on another one of the equal-cost paths to its destination, so that the paths fill
+// evenly with any flows (Dixit et al., "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013). It
+// reorders packets of one flow; the transport must tolerate that. NDP's senders spread their packets in this way
+// (NDP, SIGCOMM 2017, §3.1.1: each path once, in a random order, then in another one). Here every switch does.
 package spray
 
 import (
@@ -12,14 +11,14 @@ import (
 	"weir/core/unit"
 )
 
-// How the port of a packet is chosen: values of config.Order.
+// Choices of a packet's port: values of config.Order.
 const (
 	Permutation = "permutation" // each port once in a random order, then in another one
 	RoundRobin  = "round_robin" // in one order, from a random port on
-	Random      = "random"      // each time anew
+	Random      = "random"      // another random port for each packet
 )
 
-// config is the order of the ports.
+// config selects the order of the ports.
 type config struct {
 	Order    string
 	Failover unit.Time
@@ -37,7 +36,7 @@ func (c *config) Params(p *scheme.Params) {
 type Program struct {
 	routes *dataplane.Routes
 	paths  [2]*packet.Paths // by IP version
-	turns  [2][]*turn       // by IP version and set of paths; nil where there is no choice
+	turns  [2][]*turn       // by IP version and set of paths; nil for a single path
 	order  string
 	random unit.Random
 	*dataplane.Failover
@@ -54,7 +53,7 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }
 
-// Scheme is what an experiment names: switch: [spray].
+// Scheme returns the scheme of switch: [spray].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
 		Source: "Packet spraying (Dixit et al., INFOCOM 2013); NDP (SIGCOMM 2017) §3.1.1"},
@@ -75,7 +74,7 @@ func New(site *dataplane.Site, order string) *Program {
 	return s
 }
 
-// Redraw draws the orders, or where turns begin (dataplane.Redrawer).
+// Redraw draws the orders, or the first ports of rounds (dataplane.Redrawer).
 func (s *Program) Redraw() {
 	for i, paths := range s.paths {
 		s.turns[i] = make([]*turn, len(paths.Sets))
@@ -85,18 +84,18 @@ func (s *Program) Redraw() {
 				if s.turns[i][set] = t; s.order == RoundRobin {
 					t.next = s.random.IntN(len(ports))
 				} else {
-					s.shuffle(t)
+					s.shuffleTurn(t)
 				}
 			}
 		}
 	}
 }
 
-// Name is "spray".
+// Name returns "spray".
 func (s *Program) Name() string { return "spray" }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the
-// next one of the destination's paths.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the next one of the
+// destination's paths.
 func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if !p.TakeHop() {
@@ -123,28 +122,28 @@ func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		m.Out = live[s.random.IntN(len(live))]
 		return dataplane.Accept
 	}
-	m.Out = s.take(t)
-	if s.Failover != nil { // those that are left out lose their turns, of this round and the next; if all are, so be it
+	m.Out = s.takePort(t)
+	if s.Failover != nil { // excluded ports lose their turns, of this round and the next; unless all are excluded
 		for n := 2 * len(t.ports); n > 0 && s.Leaves(env, m.Out); n-- {
-			m.Out = s.take(t)
+			m.Out = s.takePort(t)
 		}
 	}
 	return dataplane.Accept
 }
 
-// take is the port whose turn it is.
-func (s *Program) take(t *turn) packet.PortID {
+// takePort returns the port of this turn and moves to the next one.
+func (s *Program) takePort(t *turn) packet.PortID {
 	port := t.ports[t.next]
 	if t.next++; t.next == len(t.ports) {
 		if t.next = 0; s.order == Permutation {
-			s.shuffle(t)
+			s.shuffleTurn(t)
 		}
 	}
 	return port
 }
 
-// shuffle draws a new order (Fisher, Yates).
-func (s *Program) shuffle(t *turn) {
+// shuffleTurn draws a new order (Fisher, Yates).
+func (s *Program) shuffleTurn(t *turn) {
 	for i := len(t.ports) - 1; i > 0; i-- {
 		j := s.random.IntN(i + 1)
 		t.ports[i], t.ports[j] = t.ports[j], t.ports[i]

@@ -21,9 +21,9 @@ type program struct {
 	*dataplane.Failover
 }
 
-// config are the weights of ports.
+// config holds the weights of ports.
 type config struct {
-	// Weights are by number of the port, 1 where others are given; without any, the ports' rates.
+	// Weights are by number of the port. Ports without one have weight 1, or their rates if the list is empty.
 	Weights []scheme.Pair[int, int]
 
 	Failover unit.Time
@@ -31,13 +31,14 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.Weights, portOf, scheme.Ints, "weights",
+	scheme.MapOf(p, &c.Weights, parsePort, scheme.Ints, "weights",
 		"weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
 		"WCMP §3.1: capacities").Min("0").Max("1000")
 	dataplane.BindFailover(p, &c.Failover)
 }
 
-func portOf(s string) (int, error) {
+// parsePort parses the number of a port.
+func parsePort(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("%q is not the number of a port", s)
@@ -50,14 +51,14 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }
 
-// Scheme is what an experiment names: switch: [wecmp].
+// Scheme returns the scheme of switch: [wecmp].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "wecmp",
 		Doc:    "equal-cost multipath by the flow's hash, weighted; hop limit",
 		Source: "WCMP (Zhou et al., EuroSys 2014)"}, newProgram)
 }
 
-// newProgram returns the program of a switch, which must have the ports that have weights.
+// newProgram returns the program of a switch. It fails if a port with a weight does not exist.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	w := &program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
 		weight: make([]uint64, site.Ports), Failover: dataplane.NewFailover(site, c.Failover)}
@@ -78,10 +79,10 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	return w, nil
 }
 
-// Name is "wecmp".
+// Name returns "wecmp".
 func (w *program) Name() string { return "wecmp" }
 
-// Ingress chooses among the destination's paths; with all weights 0 the first.
+// Ingress chooses among the destination's paths; if all weights are 0, the first one.
 func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.To(p)
 	if v != dataplane.Accept {
@@ -91,20 +92,20 @@ func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	hash := dataplane.MixHash(p.Hash ^ w.seed)
-	p.Meta.Out = w.draw(ports, hash)
+	p.Meta.Out = w.drawPort(ports, hash)
 	if w.Failover != nil && w.Leaves(env, p.Meta.Out) {
-		p.Meta.Out = w.draw(w.Live(env, ports), dataplane.MixHash(hash+1))
+		p.Meta.Out = w.drawPort(w.Live(env, ports), dataplane.MixHash(hash+1))
 	}
 	return dataplane.Accept
 }
 
-// draw chooses the port of a hash by the weights of ports.
-func (w *program) draw(ports []packet.PortID, hash uint32) packet.PortID {
+// drawPort returns the port of a hash by the weights of ports.
+func (w *program) drawPort(ports []packet.PortID, hash uint32) packet.PortID {
 	sum := uint64(0)
 	for _, x := range ports {
 		sum += w.weight[x]
 	}
-	// sum is below 2⁵³ for thousands of ports of Tb/s: 32 bits of hash are a fine enough part.
+	// sum is below 2⁵³ for thousands of ports of Tb/s: 32 bits of hash are fine enough.
 	at := uint64(float64(hash) / (1 << 32) * float64(sum))
 	for _, x := range ports {
 		if at < w.weight[x] {

@@ -1,5 +1,5 @@
-// Package inputloss loses packets at a switch's input with a fixed probability:
-// what P4-ABC's testbed did when BMv2 could not read fast enough (§6.1.3).
+// Package inputloss loses packets at a switch's input with a fixed probability, as in P4-ABC's testbed when BMv2
+// could not read fast enough (P4-ABC §6.1.3).
 package inputloss
 
 import (
@@ -15,10 +15,10 @@ type Program struct {
 	random      unit.Random
 }
 
-// Config is the probability of a packet to be lost.
+// Config holds the probability of a packet's loss.
 type Config struct{ Probability float64 }
 
-// Traits returns that it drops packets, whatever the queues are.
+// Traits returns that it drops packets regardless of the queues.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
@@ -26,7 +26,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Probability, "probability", "", "of a packet to be lost", "ours").Required().Min("0%").Max("100%")
 }
 
-// Scheme is what an experiment names: switch: [{loss: {probability: 0.2%}}, …].
+// Scheme returns the scheme of switch: [{loss: {probability: 0.2%}}, …].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input",
 		Source: "P4-ABC §6.1.3"}, New)
@@ -37,10 +37,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	return &Program{c.Probability, site.Random("loss")}, nil
 }
 
-// Name is "loss".
+// Name returns "loss".
 func (l *Program) Name() string { return "loss" }
 
-// Ingress draws.
+// Ingress drops a packet with the given probability.
 func (l *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if l.probability > 0 && p.Meta.In != packet.NoPort && l.random.Float64() < l.probability {
 		return dataplane.Drop(dataplane.InputLoss)

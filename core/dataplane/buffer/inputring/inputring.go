@@ -1,10 +1,10 @@
-// Package inputring is a switch that reads its input no faster than so many packets per second, and loses what
-// does not fit into the rings in which packets wait to be read. P4-ABC's testbed was one (§6.1.3: BMv2 "cannot
-// read input traffic fast enough and drops packets at the ingress at higher speeds").
+// Package inputring is a switch that reads its input at a limited rate in packets per second, and loses packets that
+// find their ring full. P4-ABC's testbed was such a switch (P4-ABC §6.1.3: BMv2 "cannot read input traffic fast
+// enough and drops packets at the ingress at higher speeds").
 //
-// Only the losses are modelled. A packet that finds room goes on at once: its wait, (ring + 1)/capacity at most, is
-// left out, since a program has no queue of its own. An experiment that needs the wait as well puts a link of that
-// rate in packets, with that buffer, in front of the switch.
+// It models only the losses. A packet with room continues at once. Its wait, at most (ring + 1)/capacity, is omitted,
+// since a program has no queue of its own. An experiment that needs the wait as well puts a link with that rate in
+// packets and that buffer in front of the switch.
 package inputring
 
 import (
@@ -16,15 +16,15 @@ import (
 	"weir/core/unit"
 )
 
-// config is how fast a switch reads, and how much waits meanwhile.
+// config holds the read rate of a switch, and the sizes of its rings.
 type config struct {
 	Capacity unit.LinkRate // in packets/s, of all ports together
-	Ring     int           // packets that wait, without the one that is being read
+	Ring     int           // packets that wait, without the one in reading
 	Own      bool          // each port has a ring, and they are read in turn
 	Jitter   float64       // each packet takes (1 + U(−j, j)) times as long
 }
 
-// Traits returns that it drops packets, whatever the queues are.
+// Traits returns that it drops packets regardless of the queues.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
@@ -45,22 +45,22 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// Scheme is what an experiment names: switch: [{input: {capacity: 10kpps}}, …].
+// Scheme returns the scheme of switch: [{input: {capacity: 10kpps}}, …].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "input",
 		Doc:    "reads so many packets per second, loses what finds its ring full",
 		Source: "P4-ABC §6.1.3"}, newProgram)
 }
 
-// program is the switch's input. Its state is what would wait: as many packets as have come in and not been read.
+// program is the switch's input. Its state is the number of packets that have arrived and have not been read.
 type program struct {
-	config  config
-	random  unit.Random
-	time    unit.Serialiser
-	waiting []int     // by ring
-	all     int       // in all rings
-	last    int       // the ring that was read last
-	free    unit.Time // when the packet that is being read will have been
+	config       config
+	random       unit.Random
+	serialiser   unit.Serialiser
+	waiting      []int     // by ring
+	waitingTotal int       // sum over all rings
+	lastRing     int       // the ring that was read last
+	readUntil    unit.Time // when the current packet will have been read
 }
 
 // newProgram returns the program.
@@ -69,62 +69,62 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if c.Own {
 		rings = max(site.Ports, 1)
 	}
-	return &program{config: c, random: site.Random("input"), time: unit.NewSerialiser(c.Capacity),
+	return &program{config: c, random: site.Random("input"), serialiser: unit.NewSerialiser(c.Capacity),
 		waiting: make([]int, rings)}, nil
 }
 
-// Name is "input".
+// Name returns "input".
 func (r *program) Name() string { return "input" }
 
-// Ingress loses the packet if its ring is full. What the switch has made itself did not come in.
+// Ingress drops the packet if its ring is full. Packets made by the switch did not arrive, and pass.
 func (r *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if p.Meta.In == packet.NoPort || r.take(env.Now(), int(p.Meta.In)) {
+	if p.Meta.In == packet.NoPort || r.takePacket(env.Now(), int(p.Meta.In)) {
 		return dataplane.Accept
 	}
 	return dataplane.Drop(dataplane.InputLoss)
 }
 
-// take reports whether a packet that comes in at a port is read at once, or has room to wait. A packet that was
-// read by now has left its ring: departures come before arrivals of the same instant.
-func (r *program) take(now unit.Time, in int) bool {
-	for r.all > 0 && r.free <= now {
-		r.waiting[r.next()]--
-		r.all--
-		r.free += r.reading(true)
+// takePacket reports whether a packet that arrives at port in is read at once, or has room to wait, and counts it. A
+// packet read by now has left its ring: departures precede arrivals of the same instant.
+func (r *program) takePacket(now unit.Time, in int) bool {
+	for r.waitingTotal > 0 && r.readUntil <= now {
+		r.waiting[r.nextRing()]--
+		r.waitingTotal--
+		r.readUntil += r.readTime(true)
 	}
 	ring := 0
 	if r.config.Own {
 		ring = in
 	}
-	if r.free <= now {
-		r.last = ring
-		r.free = now + r.reading(false)
+	if r.readUntil <= now {
+		r.lastRing = ring
+		r.readUntil = now + r.readTime(false)
 		return true
 	}
 	if r.waiting[ring] >= r.config.Ring {
 		return false
 	}
 	r.waiting[ring]++
-	r.all++
+	r.waitingTotal++
 	return true
 }
 
-// next moves on to the ring that is read next: the first one after the last that is not empty, as BMv2's loop over
-// its ports takes one packet of each that has any.
-func (r *program) next() int {
+// nextRing returns the ring that is read next, the first non-empty one after the last. BMv2's loop over its ports
+// likewise takes one packet of each port with packets.
+func (r *program) nextRing() int {
 	for {
-		if r.last++; r.last >= len(r.waiting) {
-			r.last = 0
+		if r.lastRing++; r.lastRing >= len(r.waiting) {
+			r.lastRing = 0
 		}
-		if r.waiting[r.last] > 0 {
-			return r.last
+		if r.waiting[r.lastRing] > 0 {
+			return r.lastRing
 		}
 	}
 }
 
-// reading is how long the next packet takes.
-func (r *program) reading(continues bool) unit.Time {
-	t := r.time.Next(0, continues)
+// readTime returns the time to read the next packet. continues: the packet before has just been read.
+func (r *program) readTime(continues bool) unit.Time {
+	t := r.serialiser.Next(0, continues)
 	if j := r.config.Jitter; j > 0 {
 		t += unit.Time(float64(t) * j * (float64(2*r.random.Float64()) - 1))
 	}

@@ -27,7 +27,7 @@ func makeProgram(t testing.TB, given ...string) *program {
 func arrivals(r *program, from, gap unit.Time, ports ...int) string {
 	var b strings.Builder
 	for i, in := range ports {
-		b.WriteByte("ny"[map[bool]int{true: 1}[r.take(from+unit.Time(i)*gap, in)]])
+		b.WriteByte("ny"[map[bool]int{true: 1}[r.takePacket(from+unit.Time(i)*gap, in)]])
 	}
 	return b.String()
 }
@@ -53,13 +53,15 @@ func TestByHand(t *testing.T) {
 		{"a little faster", "yyyyyyyyyyynyyy", 80 * us, 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "2 packets"), 0, c.gap, zeros[:c.n]...); got != c.want {
+			if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "2 packets"), 0, c.gap,
+				zeros[:c.n]...); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
 	// Without a ring a packet is taken only while nothing is read.
-	if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "0 packets"), 0, 60*us, zeros[:6]...); got != "ynynyn" {
+	if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "0 packets"), 0, 60*us,
+		zeros[:6]...); got != "ynynyn" {
 		t.Errorf("no ring: %s", got)
 	}
 }
@@ -78,7 +80,7 @@ func TestLongRun(t *testing.T) {
 						taken := 0
 						for i := range n {
 							at := unit.Time(float64(i) / (load * float64(capacity)) * float64(unit.Second))
-							if r.take(at, 0) {
+							if r.takePacket(at, 0) {
 								taken++
 							}
 						}
@@ -113,7 +115,7 @@ func TestRings(t *testing.T) {
 				in = 1
 			}
 			sent[in]++
-			if !r.take(next[in], in) {
+			if !r.takePacket(next[in], in) {
 				gone[in]++
 			}
 			next[in] += gap[in]
@@ -132,9 +134,9 @@ func TestRings(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "ring", "3 packets", "rings", "port")
 	arrivals(r, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 	for i, want := range []string{"[3 0 1]", "[2 0 1]", "[2 0 0]", "[1 0 0]"} {
-		r.take(unit.Time(i+1)*100*us, 1) // a packet of port 1 that comes now, and is taken away again
+		r.takePacket(unit.Time(i+1)*100*us, 1) // a packet of port 1 that comes now, and is taken away again
 		r.waiting[1]--
-		r.all--
+		r.waitingTotal--
 		if got := fmt.Sprint(r.waiting); got != want {
 			t.Errorf("after %d reads: %s, want %s", i+1, got, want)
 		}
@@ -173,7 +175,7 @@ func TestVerdicts(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)
-	if n := testing.AllocsPerRun(1000, func() { now += 70 * us; r.take(now, 1) }); n > 0 {
+	if n := testing.AllocsPerRun(1000, func() { now += 70 * us; r.takePacket(now, 1) }); n > 0 {
 		t.Errorf("%g allocations a packet", n)
 	}
 }

@@ -5,6 +5,6 @@ import "weir/core/state"
 // init registers the kinds of the fields of this package's state.
 func init() {
 	state.Describe(func(x *program) state.Kinds {
-		return state.Kinds{&x.config: state.Ignored, &x.free: state.Instant}
+		return state.Kinds{&x.config: state.Ignored, &x.readUntil: state.Instant}
 	})
 }

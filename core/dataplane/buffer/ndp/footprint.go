@@ -2,8 +2,8 @@ package ndp
 
 import "weir/core/dataplane"
 
-// Footprint is that of a switch that trims, which needs a special traffic manager: the pipeline only sets
-// the class at ingress.
+// Footprint returns the use by a switch that trims, which needs a special traffic manager. The pipeline only sets the
+// class at ingress.
 func (n *Program) Footprint() dataplane.Footprint {
 	trim := dataplane.Stage{Name: "trim", Gress: dataplane.InManager,
 		Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "trims what finds no room", Times: 1}}}

@@ -16,15 +16,15 @@ const (
 	data    tm.QueueID = 1
 )
 
-// Config are the parameters of the program.
+// Config holds the parameters of the program.
 type Config struct {
-	Data           int        // packets that wait in the data queue at most
-	Headers        unit.Bytes // of the header queue; 0: what Data packets of full size have
-	ReturnToSender bool       // a packet that finds the header queue full goes back, once
-	TrimTail       float64    // probability that the last packet in the queue is trimmed instead of the arriving one
+	Data           int        // max packets in the data queue
+	Headers        unit.Bytes // of the header queue; 0: the size of Data full packets
+	ReturnToSender bool       // a packet that finds the header queue full is returned, once
+	TrimTail       float64    // probability that the last packet in the queue is trimmed, not the arriving one
 }
 
-// Traits returns that it trims, and drops where queues grow. Hosts have to know trimmed packets.
+// Traits returns that it trims, and drops where queues grow. Hosts need support for trimmed packets.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: true,
 		MaxBacklog: c.maxBacklog}
@@ -43,12 +43,12 @@ func (c *Config) Params(p *scheme.Params) {
 		"NDP §3.1: breaks phase effects").Min("0%").Max("100%")
 }
 
-// headersPerData is how many full packets' time a packet of data may wait for headers under strict priority, since ten
-// headers go for one packet.
+// headersPerData is the number of full packets' times that a data packet may wait for headers under strict priority,
+// since ten headers precede one packet.
 const headersPerData = 16
 
-// maxBacklog returns the packets of the data queue and the headers that go before them, or the headers and the data
-// that goes before them, if that is more. A turn may be under way in either case.
+// maxBacklog returns the packets of the data queue and the headers that precede them, or the headers and the data
+// that precedes them, if that is more. In either case a turn may have begun already.
 func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	data := unit.Bytes(c.Data) * frame
 	if len(turns) != 2 {
@@ -63,7 +63,7 @@ func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: unit.Bytes(most) + frame*unit.Bytes(turns[0]+turns[1])}
 }
 
-// Scheme is what an experiment names: switch: [ecmp, ndp], with queues: 2.
+// Scheme returns the scheme of switch: [ecmp, ndp], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender",
@@ -77,7 +77,7 @@ type Program struct {
 	returned uint64
 }
 
-// New returns the program for a switch whose ports have two queues.
+// New returns the program. It fails unless ports have two queues.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("ndp needs two queues a port (queues: 2), for headers and data; there are %d",
@@ -93,31 +93,32 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	return &Program{config: c}, nil
 }
 
-// Name is "ndp".
+// Name returns "ndp".
 func (n *Program) Name() string { return "ndp" }
 
-// mostHeader is the largest Size of a packet without payload: headers of IPv6 and of a transport, and
-// MostExtensions.
-const mostHeader = 256
+// Trimmed and Returned return the numbers of trimmed packets, and of those sent back.
+func (n *Program) Trimmed() uint64  { return n.trimmed }
+func (n *Program) Returned() uint64 { return n.returned }
 
-// header reports whether a packet is a trimmed one: data without payload. The wire has no
-// other sign of it.
-func header(p *packet.Packet) bool {
-	return p.Kind == packet.Data && p.Size <= mostHeader && p.Payload == 0
+// maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and MostExtensions.
+const maxHeaderSize = 256
+
+// isHeader reports whether a packet is a trimmed one: data without payload. The wire has no other sign of it.
+func isHeader(p *packet.Packet) bool {
+	return p.Kind == packet.Data && p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress gives the packet the class of its queue: headers, acknowledgements and pulls go
-// before data (NDP §3.1, §3.2).
+// Ingress sets the packet's class to its queue. Headers, acknowledgements and pulls precede data (NDP §3.1, §3.2).
 func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = data
-	if p.Kind != packet.Data || header(p) {
+	if p.Kind != packet.Data || isHeader(p) {
 		p.Meta.Class = headers
 	}
 	return dataplane.Accept
 }
 
-// Admit trims a packet that finds the data queue full, or the last one in the queue instead (NDP §3.1),
-// and returns headers that find their queue full (§3.2.4). The port's own limits count like the queues'.
+// Admit trims a packet that finds the data queue full, or the last one in the queue instead (NDP §3.1). It returns
+// headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'.
 func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)
@@ -125,7 +126,7 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		if port.Queue(headers).Bytes()+unit.Bytes(p.Size) <= n.config.Headers && port.Fits(headers, p.Size) == tm.Fits {
 			return dataplane.Accept
 		}
-		return n.overflow(env, p)
+		return n.handleOverflow(env, p)
 	}
 	q := port.Queue(data)
 	if int(q.Packets()) < n.config.Data && port.Fits(data, p.Size) == tm.Fits {
@@ -134,7 +135,7 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	if tail := q.Tail(); tail != nil && tail.MayTrim() && env.Random().Float64() < n.config.TrimTail {
 		n.trimmed++
 		env.TrimTail(m.Out, data)
-		if port.Fits(data, p.Size) == tm.Fits { // else the tail was shorter
+		if port.Fits(data, p.Size) == tm.Fits { // otherwise the tail was shorter
 			return dataplane.Accept
 		}
 	}
@@ -145,12 +146,12 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// overflow decides about a packet for which the header queue has no room.
-func (n *Program) overflow(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+// handleOverflow decides about a packet without room in the header queue.
+func (n *Program) handleOverflow(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	switch {
 	case p.Kind != packet.Data:
 		return dataplane.Drop(dataplane.QueueByteLimit)
-	case !n.config.ReturnToSender || p.Proto != packet.ProtoOwn || !p.MayTrim(): // one that was sent back is not trimmable
+	case !n.config.ReturnToSender || p.Proto != packet.ProtoOwn || !p.MayTrim(): // a returned packet is not trimmable
 		return dataplane.Drop(dataplane.TrimFailed)
 	}
 	n.returned++

@@ -1,8 +1,7 @@
-// Package pfc is priority flow control (IEEE 802.1Qbb). A switch counts the waiting packets by ingress
-// port and class. When they pass a threshold, it stops the neighbour's class with a Pause frame, takes
-// packets that are already on their way into headroom, and resumes the neighbour when enough have left. A
-// protected class loses packets only when the headroom is too small. The thresholds are those of HPCC §5.1
-// and of its simulator.
+// Package pfc is priority flow control (IEEE 802.1Qbb). A switch counts the waiting packets by ingress port and
+// class. When they pass a threshold, it stops the neighbour's class with a Pause frame, puts packets that are already
+// on their way into headroom, and resumes the neighbour when enough packets have departed. A protected class loses
+// packets only if the headroom is too small. The thresholds are from HPCC §5.1 and its simulator.
 package pfc
 
 import (
@@ -18,59 +17,59 @@ import (
 	"weir/core/unit"
 )
 
-// control is the length of a PFC frame in bytes; ethernet is the length of the largest frame of IEEE
-// 802.3, with 1500 bytes, preamble and gap, for sites that do not know theirs.
+// pfcFrameBytes is the length of a PFC frame in bytes. ethernetFrameBytes is the length of the largest frame of IEEE
+// 802.3, with 1500 bytes, preamble and gap, for sites with an unknown frame size.
 const (
-	control  = 64
-	ethernet = 1538
+	pfcFrameBytes      = 64
+	ethernetFrameBytes = 1538
 )
 
 // Program is PFC in a switch with a shared_buffer program.
 type Program struct {
-	buffer   *sharedbuffer.Buffer
-	paused   []uint8 // by port: classes that the neighbour was asked to stop
-	offset   unit.Bytes
-	quanta   int64       // of a pause; 0: it lasts until Resume
-	renewal  []unit.Time // by port: time between two Pause frames, with quanta
-	next     []unit.Time // by port: when the next one is due, unit.Never
-	awaiting unit.Time   // earliest of next
-	ticker   dataplane.Ticker
+	buffer          *sharedbuffer.Buffer
+	paused          []uint8 // by port: classes that the neighbour was asked to stop
+	offset          unit.Bytes
+	quanta          int64       // of a pause; 0: it lasts until Resume
+	renewal         []unit.Time // by port: time between two Pause frames, with quanta
+	nextRenewal     []unit.Time // by port: time of the next one; unit.Never: not due
+	earliestRenewal unit.Time   // earliest of nextRenewal
+	ticker          dataplane.Ticker
 }
 
-// standalone is PFC in a switch without a shared_buffer program: it counts the bytes itself.
+// standalone is PFC in a switch without a shared_buffer program: it counts packets itself.
 type standalone struct{ *Program }
 
-// Values of config.Trigger: what an ingress queue may use of the shared buffer.
+// Values of config.Trigger: the part of the shared buffer that an ingress queue may use.
 const (
-	triggerShare  = "share"  // a share of what is free
+	triggerShare  = "share"  // a share of the free part
 	triggerShift  = "shift"  // a power of two of it that depends on the port's rate
-	triggerStatic = "static" // so many bytes
+	triggerStatic = "static" // a number of bytes
 )
 
-// Values of config.Headroom: what every protected ingress queue can take.
+// Values of config.Headroom: the size of the headroom of every protected ingress queue.
 const (
 	headroomRoundTrip = "round_trip"
 	headroomSimulator = "simulator"
 	headroomSize      = "size"
 )
 
-// config are the parameters of PFC.
+// config holds the parameters of PFC.
 type config struct {
 	Trigger      string
 	Share        float64    // triggerShare
 	Shift        int        // triggerShift: 1/2^Shift at ports of NICRate
 	NICRate      unit.Rate  // triggerShift
 	XOff         unit.Bytes // triggerStatic
-	XOnOffset    unit.Bytes // how far below the trigger the neighbour may resume
+	XOnOffset    unit.Bytes // distance below the trigger at which the neighbour may resume
 	Headroom     string
 	HeadroomSize unit.Bytes               // headroomSize
 	Frame        unit.Bytes               // largest frame; 0: the site's
 	Classes      []scheme.Pair[int, bool] // whether a class is protected
-	Quanta       int                      // of a pause, if it is for so many
+	Quanta       int                      // of a pause, with ForQuanta
 	ForQuanta    bool                     // a pause lasts for Quanta, not until Resume
 }
 
-// Traits returns that it pauses neighbours, which have to know PFC.
+// Traits returns that it pauses neighbours, which need support for PFC.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it stops neighbours, who have to know that", Pauses: true}
 }
@@ -97,7 +96,8 @@ func (c *config) Params(p *scheme.Params) {
 	p.Size(&c.HeadroomSize, "headroom_size", "0 B", "with headroom: size", "ours: none")
 	p.Size(&c.Frame, "frame", "0 B", "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all "+
 		"the extensions that it can have", "ours").Max("1MB")
-	scheme.MapOf(p, &c.Classes, class, scheme.Bools, "classes", "whether a class is protected, by its number; of those "+
+	scheme.MapOf(p, &c.Classes, parseClass, scheme.Bools, "classes", "whether a class is protected, by its number; of "+
+		"those "+
 		"not named, all that have a queue are, unless one is named true", "ours")
 	p.Either(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
 		"a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them",
@@ -113,35 +113,37 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-func class(s string) (int, error) {
+// parseClass parses the number of a class.
+func parseClass(s string) (int, error) {
 	if len(s) != 1 || s[0] < '0' || s[0] >= '0'+tm.Classes {
 		return 0, fmt.Errorf("%q is not a class; 0 … %d are possible", s, tm.Classes-1)
 	}
 	return int(s[0] - '0'), nil
 }
 
-// Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
+// Scheme returns the scheme of switch: [ecmp, shared_buffer, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class " +
 		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, newProgram)
 }
 
-// newProgram returns the program of a switch: a Program, or standalone if there is no shared_buffer program.
+// newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It
+// fails if the buffer does not hold the headroom.
 func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
-		awaiting: unit.Never}
+		earliestRenewal: unit.Never}
 	own := !p.buffer.Settled()
 	if own && c.Trigger != triggerStatic {
 		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, " +
 			"or say trigger: static and xoff")
 	}
-	classes, err := c.protected(max(site.Queues, 1))
+	classes, err := c.protectedClasses(max(site.Queues, 1))
 	if err != nil {
 		return nil, err
 	}
 	if c.Frame == 0 {
 		if c.Frame = unit.Bytes(site.MaxFrame); c.Frame == 0 {
-			c.Frame = ethernet
+			c.Frame = ethernetFrameBytes
 		}
 	}
 	if c.ForQuanta {
@@ -153,13 +155,14 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 			line = site.Lines[i]
 		}
 		for set := classes; set != 0; set &= set - 1 {
-			err := p.buffer.Guard(packet.PortID(i), uint8(bits.TrailingZeros8(set)), c.room(line), c.trigger(line))
+			err := p.buffer.Guard(packet.PortID(i), uint8(bits.TrailingZeros8(set)), c.headroomBytes(line),
+				c.newTrigger(line))
 			if err != nil {
 				return nil, fmt.Errorf("pfc: %w", err)
 			}
 		}
-		p.next = append(p.next, unit.Never)
-		p.renewal = append(p.renewal, p.half(line.Rate))
+		p.nextRenewal = append(p.nextRenewal, unit.Never)
+		p.renewal = append(p.renewal, p.halfPause(line.Rate))
 	}
 	if p.ticker = p; own {
 		a := &standalone{p}
@@ -169,31 +172,31 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	return p, nil
 }
 
-// room is the headroom of a queue at a port.
-func (c *config) room(line dataplane.Line) unit.Bytes {
+// headroomBytes returns the headroom of a queue at a port.
+func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	switch c.Headroom {
 	case headroomRoundTrip:
 		return RoundTrip(line, c.Frame)
 	case headroomSimulator:
-		return inFlight(line, 3, c.Frame)
+		return bytesInFlight(line, 3, c.Frame)
 	}
 	return c.HeadroomSize
 }
 
-// trigger is that of a queue at a port.
-func (c *config) trigger(line dataplane.Line) sharedbuffer.Trigger {
+// newTrigger returns the trigger of a queue at a port.
+func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	t := sharedbuffer.Trigger{Share: c.Share}
 	switch c.Trigger {
 	case triggerShift:
-		t.Share = math.Ldexp(1, -shift(c.Shift, line.Rate.Bits, c.NICRate))
+		t.Share = math.Ldexp(1, -portShift(c.Shift, line.Rate.Bits, c.NICRate))
 	case triggerStatic:
 		t.Static = c.XOff
 	}
 	return t
 }
 
-// protected are the classes that PFC protects, as a bit set.
-func (c *config) protected(queues int) (uint8, error) {
+// protectedClasses returns the classes that PFC protects, as a bit set. It fails on a class without a queue.
+func (c *config) protectedClasses(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)
 	var yes, no uint8
@@ -213,20 +216,20 @@ func (c *config) protected(queues int) (uint8, error) {
 	return all &^ no, nil
 }
 
-// RoundTrip is the headroom with which no frame is lost, whatever the neighbour sends: the frame that
-// passed the threshold; what arrives until the Pause frame is on the wire, which waits for a frame in
-// transmission and seven other PFC frames, and for its own length; one delay there; the frame that the
-// neighbour has just begun; and one delay back. All are in bytes at the link's rate.
+// RoundTrip returns the headroom in bytes with which no frame is lost for any traffic of the neighbour. It holds the
+// frame that passed the threshold, and the data that arrives until the Pause frame is on the wire. The Pause frame
+// waits for a frame in transmission, seven other PFC frames and its own length. It also holds the data of one delay
+// there, of the frame that the neighbour has just begun, and of one delay back.
 func RoundTrip(l dataplane.Line, frame unit.Bytes) unit.Bytes {
-	if l.Rate.Packets > 0 { // where a PFC frame takes as long as any other
-		return inFlight(l, 2, frame) + (3+tm.Classes)*frame
+	if l.Rate.Packets > 0 { // a PFC frame takes as long as any other
+		return bytesInFlight(l, 2, frame) + (3+tm.Classes)*frame
 	}
-	return inFlight(l, 2, frame) + 3*frame + tm.Classes*control
+	return bytesInFlight(l, 2, frame) + 3*frame + tm.Classes*pfcFrameBytes
 }
 
-// inFlight is what a link carries in this many delays, rounded up to a byte, or to a frame if its rate is
-// in packets.
-func inFlight(l dataplane.Line, delays int64, frame unit.Bytes) unit.Bytes {
+// bytesInFlight returns the data that a link carries in this many delays, rounded up to a byte, or to a frame if its
+// rate is in packets.
+func bytesInFlight(l dataplane.Line, delays int64, frame unit.Bytes) unit.Bytes {
 	seconds := float64(delays*int64(l.Delay)) / float64(unit.Second)
 	if l.Rate.Packets > 0 {
 		return unit.Bytes(math.Ceil(seconds*float64(l.Rate.Packets))) * frame
@@ -234,20 +237,20 @@ func inFlight(l dataplane.Line, delays int64, frame unit.Bytes) unit.Bytes {
 	return unit.Bytes(math.Ceil(seconds * float64(l.Rate.Bits) / 8))
 }
 
-// shift is the exponent of a port: one less than base for each doubling of its rate over
-// the NICs', and not below 0.
-func shift(base int, rate, nic unit.Rate) int {
+// portShift returns the exponent of a port: one less than base for each doubling of its rate over the NICs' rate, at
+// least 0.
+func portShift(base int, rate, nic unit.Rate) int {
 	for ; base > 0 && rate >= 2*nic; rate /= 2 {
 		base--
 	}
 	return base
 }
 
-// half is half the time of a pause at a port.
-func (p *Program) half(r unit.LinkRate) unit.Time {
+// halfPause returns half the time of a pause at a port; unit.Never without quanta.
+func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	rate := float64(r.Bits)
 	if r.Packets > 0 {
-		rate = float64(r.Packets) * 12_000 // as tm.Port.Pause has it
+		rate = float64(r.Packets) * 12_000 // as in tm.Port.Pause
 	}
 	if p.quanta == 0 || rate == 0 {
 		return unit.Never
@@ -255,7 +258,7 @@ func (p *Program) half(r unit.LinkRate) unit.Time {
 	return max(1, unit.Time(min(float64(p.quanta)*512/rate/2, 1e6)*float64(unit.Second)))
 }
 
-// Of returns the Program that p is, and whether it counts packets by itself; nil: p is another's.
+// Of returns the Program in p, and whether it counts packets itself; nil: p is another program.
 func Of(p dataplane.Program) (x *Program, counts bool) {
 	switch p := p.(type) {
 	case *Program:
@@ -266,13 +269,13 @@ func Of(p dataplane.Program) (x *Program, counts bool) {
 	return nil, false
 }
 
-// Name is "pfc".
+// Name returns "pfc".
 func (p *Program) Name() string { return "pfc" }
 
-// Buffer returns the memory that it watches.
+// Buffer returns the memory that the program watches.
 func (p *Program) Buffer() *sharedbuffer.Buffer { return p.buffer }
 
-// Book stops the neighbour whose packet reached a threshold.
+// Book stops the neighbour if its packet reaches a threshold.
 func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) {
@@ -280,46 +283,46 @@ func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	}
 }
 
-// Booked is Book of a packet that came in at a port, of whose ingress queue who calls knows already.
+// Booked is Book of a packet that arrived at a port, for a caller that already has its ingress queue q.
 func (p *Program) Booked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer.Queue) {
 	if q.Reserved() || !q.Guarded() || p.paused[m.In]&(1<<(m.Class%tm.Classes)) != 0 {
 		return
 	}
 	if shared := q.Shared(); q.Headroom() > 0 || shared > 0 && shared >= p.buffer.Threshold(q) {
-		p.stop(env, m.In, m.Class%tm.Classes)
+		p.pauseClass(env, m.In, m.Class%tm.Classes)
 	}
 }
 
-// stop stops a class of the neighbour at a port.
-func (p *Program) stop(env *dataplane.Env, in packet.PortID, class uint8) {
+// pauseClass stops a class of the neighbour at a port.
+func (p *Program) pauseClass(env *dataplane.Env, in packet.PortID, class uint8) {
 	p.paused[in] |= 1 << class
 	if p.quanta == 0 {
 		env.Control(in, packet.Pause, class)
 		return
 	}
 	env.Pause(in, class, p.quanta)
-	if p.next[in] == unit.Never {
-		p.next[in] = env.Now() + p.renewal[in]
-		p.awaiting = min(p.awaiting, p.next[in])
-		env.TickAt(p.ticker, p.awaiting)
+	if p.nextRenewal[in] == unit.Never {
+		p.nextRenewal[in] = env.Now() + p.renewal[in]
+		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[in])
+		env.TickAt(p.ticker, p.earliestRenewal)
 	}
 }
 
-// Unbook resumes the neighbour when enough of its packets have left.
+// Unbook resumes the neighbour when enough of its packets have departed.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) && p.Stopped(m) {
-		p.left(env, m.In, m.Class%tm.Classes)
+		p.resumeClass(env, m.In, m.Class%tm.Classes)
 	}
 }
 
-// Stopped reports whether the neighbour that sent a packet, which came in at a port, was asked to stop its class.
+// Stopped reports whether the neighbour that sent a packet, which arrived at a port, was asked to stop its class.
 func (p *Program) Stopped(m *packet.Metadata) bool {
 	return p.paused[m.In]>>(m.Class%tm.Classes)&1 != 0
 }
 
-// left resumes a stopped class of the neighbour at a port when enough of its packets have left.
-func (p *Program) left(env *dataplane.Env, in packet.PortID, class uint8) {
+// resumeClass resumes a stopped class of the neighbour at a port, if enough of its packets have departed.
+func (p *Program) resumeClass(env *dataplane.Env, in packet.PortID, class uint8) {
 	q := p.buffer.Queue(in, class)
 	if shared := q.Shared(); q.Headroom() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
 		p.paused[in] &^= 1 << class
@@ -329,21 +332,21 @@ func (p *Program) left(env *dataplane.Env, in packet.PortID, class uint8) {
 
 // Tick renews pauses.
 func (p *Program) Tick(env *dataplane.Env) unit.Time {
-	p.awaiting = unit.Never
-	for i := range p.next {
-		if p.next[i] <= env.Now() {
-			p.next[i] = unit.Never
+	p.earliestRenewal = unit.Never
+	for i := range p.nextRenewal {
+		if p.nextRenewal[i] <= env.Now() {
+			p.nextRenewal[i] = unit.Never
 			for set := p.paused[i]; set != 0; set &= set - 1 {
 				env.Pause(packet.PortID(i), uint8(bits.TrailingZeros8(set)), p.quanta)
-				p.next[i] = env.Now() + p.renewal[i]
+				p.nextRenewal[i] = env.Now() + p.renewal[i]
 			}
 		}
-		p.awaiting = min(p.awaiting, p.next[i])
+		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[i])
 	}
-	return p.awaiting
+	return p.earliestRenewal
 }
 
-// Idle is always true: ticks renew pauses that are known.
+// Idle returns true: ticks only renew pauses.
 func (p *Program) Idle() bool { return true }
 
 // Admit drops packets that do not fit into the headroom.

@@ -1,8 +1,8 @@
-// Package sharedbuffer is the packet memory that all ports of a switch share: a reserve for every ingress
-// queue, a shared part for which egress queues and PFC's thresholds compete, and PFC's headroom. Egress
-// queues are limited by a dynamic threshold (Choudhury, Hahne, "Dynamic queue length thresholds for
-// shared-memory packet switches", ToN 6(2), 1998) or a static one. The accounting is that of the memory
-// management unit in the HPCC simulator.
+// Package sharedbuffer is the packet memory that all ports of a switch share. It has a reserve for every ingress
+// queue, a shared part for which egress queues and PFC's thresholds compete, and PFC's headroom. Egress queues are
+// limited by a dynamic threshold (Choudhury, Hahne, "Dynamic queue length thresholds for shared-memory packet
+// switches", ToN 6(2), 1998) or a static one. The accounting follows the memory management unit in the HPCC
+// simulator.
 package sharedbuffer
 
 import (
@@ -15,53 +15,56 @@ import (
 	"weir/core/unit"
 )
 
-// Queue is one ingress queue: the packets of one ingress port and class that wait, in any egress queue.
+// Queue is one ingress queue: the waiting packets of one ingress port and class, in any egress queue.
 type Queue struct {
-	bytes    unit.Bytes // of it all, headroom included
-	headroom unit.Bytes // of them, in the headroom
-	room     unit.Bytes // how large the headroom is
+	bytes    unit.Bytes // all bytes, headroom included
+	headroom unit.Bytes // part of bytes in the headroom
+	room     unit.Bytes // size of the headroom
 	reserved unit.Bytes
 	trigger  Trigger
-	guarded  bool // PFC's: it may use headroom, and egress thresholds do not apply
+	guarded  bool // PFC protects it: it may use headroom, and egress thresholds do not apply
 }
 
-// Headroom returns what the queue has in its headroom.
+// Bytes returns the bytes in the queue.
+func (q *Queue) Bytes() unit.Bytes { return q.bytes }
+
+// Headroom returns the queue's bytes in its headroom.
 func (q *Queue) Headroom() unit.Bytes { return q.headroom }
 
-// Shared returns what the queue uses of the shared part.
+// Shared returns the queue's bytes in the shared part.
 func (q *Queue) Shared() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserved) }
 
-// Reserved reports whether all that the queue holds is in its reserve.
+// Reserved reports whether all bytes of the queue are in its reserve.
 func (q *Queue) Reserved() bool { return q.headroom == 0 && q.bytes <= q.reserved }
 
 // Guarded reports whether PFC protects the queue.
 func (q *Queue) Guarded() bool { return q.guarded }
 
-// Trigger is the use of the shared part at which PFC stops the neighbour: a static amount, or a share of
-// the part that is free.
+// Trigger is the use of the shared part at which PFC stops the neighbour: a static amount, or a share of the free
+// part.
 type Trigger struct {
-	Static unit.Bytes // above 0: the others do not count
-	Share  float64    // of what is free
+	Static unit.Bytes // above 0: replaces Share
+	Share  float64    // of the free part
 }
 
-// Buffer is a switch's packet memory. Programs of one switch share one (Of).
+// Buffer is a switch's packet memory. The programs of one switch share one (Of).
 type Buffer struct {
-	size     unit.Bytes // of all; 0: no bound
+	size     unit.Bytes // total; 0: no limit
 	shared   unit.Bytes // size − all reserves − all headroom
 	used     unit.Bytes // of shared: the sum of all queues' Shared
-	alpha    float64    // of the dynamic threshold; 0: none
-	limit    unit.Bytes // static threshold; 0: none
-	ports    int        // one more than the switch has: the last is that of packets which the switch has made
-	queues   []Queue    // by class and ingress port, so that those of the classes in use lie close together
-	settled  bool       // a program has set the size
+	alpha    float64    // of the dynamic threshold; 0: no such threshold
+	limit    unit.Bytes // static threshold; 0: no such threshold
+	ports    int        // one more than the switch has: the last is for packets made by the switch
+	queues   []Queue    // by class and ingress port, so that the queues of the used classes are adjacent
+	sized    bool       // a program has set the size
 	headroom unit.Bytes // of all queues
 	reserves unit.Bytes
 }
 
-// unbounded stands for memory without a bound.
+// unbounded stands for memory without a limit.
 const unbounded = unit.Bytes(math.MaxInt64 / 4)
 
-// Of returns the memory of a site's switch. It has no bound until a shared_buffer program gives it a size.
+// Of returns the memory of a site's switch. It has no limit until a shared_buffer program sets its size.
 func Of(site *dataplane.Site) *Buffer {
 	return site.Shared("buffer", func() any {
 		ports := site.Ports + 1
@@ -69,25 +72,25 @@ func Of(site *dataplane.Site) *Buffer {
 	}).(*Buffer)
 }
 
-// Config is what a Buffer is given.
+// Config holds the sizes and thresholds of a Buffer.
 type Config struct {
 	Size     unit.Bytes // above 0
 	Reserved unit.Bytes // of every ingress queue of classes 0 … Classes−1
-	Classes  int        // of the switch; not a parameter, as its ports have that many queues
+	Classes  int        // of the switch; not a parameter, because the ports' queues determine it
 	Alpha    float64    // 0: no dynamic threshold
-	Limit    unit.Bytes // 0: no static one
+	Limit    unit.Bytes // 0: no static threshold
 }
 
-// SetSize sets the size, before any queue is guarded. It fails when the reserves do not fit, or the size is
-// already set.
+// SetSize sets the size, before any queue is guarded. It fails if the reserves do not fit, or the size is already
+// set.
 func (b *Buffer) SetSize(c Config) error {
 	switch {
-	case b.settled:
+	case b.sized:
 		return fmt.Errorf("a switch has one shared buffer")
-	case b.headroom > 0 || b.guards():
+	case b.headroom > 0 || b.hasGuardedQueue():
 		return fmt.Errorf("shared_buffer stands before pfc in the list: pfc sets headroom aside in it")
 	}
-	b.settled = true
+	b.sized = true
 	for class := range min(c.Classes, tm.Classes) {
 		for in := range b.ports - 1 {
 			b.queues[class*b.ports+in].reserved = c.Reserved
@@ -101,7 +104,8 @@ func (b *Buffer) SetSize(c Config) error {
 	return nil
 }
 
-func (b *Buffer) guards() bool {
+// hasGuardedQueue reports whether PFC protects a queue.
+func (b *Buffer) hasGuardedQueue() bool {
 	for i := range b.queues {
 		if b.queues[i].guarded {
 			return true
@@ -110,13 +114,13 @@ func (b *Buffer) guards() bool {
 	return false
 }
 
-// Settled reports whether a shared_buffer program has given it a size.
-func (b *Buffer) Settled() bool { return b.settled }
+// Settled reports whether a shared_buffer program has set the size.
+func (b *Buffer) Settled() bool { return b.sized }
 
-// Guard has PFC protect an ingress queue, with this headroom and a trigger. It fails when the shared part
-// would be used up.
+// Guard lets PFC protect an ingress queue, with this headroom and a trigger. It fails if that would use up the shared
+// part.
 func (b *Buffer) Guard(in packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
-	if b.settled {
+	if b.sized {
 		if b.shared -= room; b.shared <= 0 {
 			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)",
 				b.size, b.reserves, b.headroom+room)
@@ -133,11 +137,11 @@ func (b *Buffer) Queue(in packet.PortID, class uint8) *Queue {
 	return &b.queues[int(class%tm.Classes)*b.ports+min(int(in), b.ports-1)] // NoPort: made here
 }
 
-// Free returns what is left of the shared part.
+// Free returns the free bytes of the shared part.
 func (b *Buffer) Free() unit.Bytes { return b.shared - b.used }
 
-// Used returns the use of the shared part, Size the size of all memory (0: no bound), Shared the size of
-// the shared part.
+// Used returns the used bytes of the shared part, Size the size of the memory (0: no limit), Shared the size of the
+// shared part.
 func (b *Buffer) Used() unit.Bytes   { return b.used }
 func (b *Buffer) Size() unit.Bytes   { return b.size }
 func (b *Buffer) Shared() unit.Bytes { return b.shared }
@@ -150,7 +154,7 @@ func (b *Buffer) Threshold(q *Queue) unit.Bytes {
 	return unit.Bytes(q.trigger.Share * float64(b.Free()))
 }
 
-// Where a packet goes.
+// part is a part of the buffer for a packet.
 type part uint8
 
 const (
@@ -159,8 +163,8 @@ const (
 	headroom
 )
 
-// place decides which part n bytes of a queue use.
-func (b *Buffer) place(q *Queue, n unit.Bytes) part {
+// choosePart returns the part that n more bytes of a queue use; nowhere: they do not fit.
+func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 	held := q.bytes - q.headroom
 	over := held + n - q.reserved // what the queue would use of the shared part
 	switch {
@@ -174,27 +178,27 @@ func (b *Buffer) place(q *Queue, n unit.Bytes) part {
 	return nowhere
 }
 
-// Admit reports whether there is room for a packet.
+// Admit drops a packet without room.
 func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.Room(n) {
 		return dataplane.Accept
 	}
-	_, v := b.judge(env, p, q, n)
+	_, v := b.decidePart(env, p, q, n)
 	return v
 }
 
-// fits reports whether the reserve has room for n bytes more.
-func (q *Queue) fits(n unit.Bytes) bool { return q.bytes-q.headroom+n <= q.reserved }
+// fitsReserve reports whether the reserve has room for n bytes more.
+func (q *Queue) fitsReserve(n unit.Bytes) bool { return q.bytes-q.headroom+n <= q.reserved }
 
-// Room reports whether the reserve of a guarded queue has room for n bytes, which are admitted then whatever else
-// waits. Take books them, then.
-func (q *Queue) Room(n unit.Bytes) bool { return q.guarded && q.fits(n) }
+// Room reports whether the reserve of a guarded queue has room for n bytes, which are then admitted regardless of
+// other packets. Take books them.
+func (q *Queue) Room(n unit.Bytes) bool { return q.guarded && q.fitsReserve(n) }
 func (q *Queue) Take(n unit.Bytes)      { q.bytes += n }
 
-// judge decides which part a packet uses, and whether it may.
-func (b *Buffer) judge(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
-	where := b.place(q, n)
+// decidePart returns the part that a packet of n bytes uses, and the verdict.
+func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
+	where := b.choosePart(q, n)
 	if where == nowhere {
 		if q.guarded {
 			return where, dataplane.Drop(dataplane.HeadroomFull)
@@ -204,7 +208,7 @@ func (b *Buffer) judge(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.By
 	if q.guarded || b.alpha == 0 && b.limit == 0 {
 		return where, dataplane.Accept
 	}
-	// The reserve is the queue's own, whatever others use.
+	// The reserve belongs to the queue, regardless of the use by others.
 	waits := env.Port(p.Meta.Out).Queue(p.Meta.Queue).Bytes() + n
 	if b.limit > 0 && waits > b.limit ||
 		b.alpha > 0 && q.bytes+n > q.reserved && waits > unit.Bytes(b.alpha*float64(b.Free())) {
@@ -213,18 +217,18 @@ func (b *Buffer) judge(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.By
 	return where, dataplane.Accept
 }
 
-// Book counts a packet in. It uses headroom only when place says so.
+// Book counts a packet in. It uses headroom only if choosePart selects it.
 func (b *Buffer) Book(p *packet.Packet) {
 	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
-	if q.fits(n) {
+	if q.fitsReserve(n) {
 		q.bytes += n
 		return
 	}
-	b.book(q, n, b.place(q, n))
+	b.bookBytes(q, n, b.choosePart(q, n))
 }
 
-// book counts n bytes in that go into a part of the buffer.
-func (b *Buffer) book(q *Queue, n unit.Bytes, where part) {
+// bookBytes counts n bytes into a part of the buffer.
+func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, where part) {
 	before := q.Shared()
 	if where == headroom {
 		q.headroom += n
@@ -240,21 +244,21 @@ func (b *Buffer) Enter(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane
 		q.Take(n)
 		return dataplane.Accept
 	}
-	where, v := b.judge(env, p, q, n)
+	where, v := b.decidePart(env, p, q, n)
 	if v == dataplane.Accept {
-		b.book(q, n, where)
+		b.bookBytes(q, n, where)
 	}
 	return v
 }
 
-// Unbook counts a packet out: headroom empties first.
+// Unbook counts a packet out. Headroom empties first.
 func (b *Buffer) Unbook(p *packet.Packet) {
 	b.Leave(b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size))
 }
 
-// Leave is Unbook of n bytes of a queue.
+// Leave is Unbook for n bytes of a queue.
 func (b *Buffer) Leave(q *Queue, n unit.Bytes) {
-	if q.Reserved() { // all of it was in the reserve
+	if q.Reserved() { // all of it is in the reserve
 		q.bytes -= n
 		return
 	}
@@ -264,7 +268,7 @@ func (b *Buffer) Leave(q *Queue, n unit.Bytes) {
 	b.used += q.Shared() - before
 }
 
-// Check returns an error, for tests, if the books do not balance.
+// Check returns an error, for tests, if the books do not balance. waits is the number of waiting bytes.
 func (b *Buffer) Check(waits unit.Bytes) error {
 	var bytes, shared, room unit.Bytes
 	for i := range b.queues {

@@ -2,13 +2,13 @@ package sharedbuffer
 
 import "weir/core/dataplane"
 
-// Footprint is that of a traffic manager's accounting.
+// Footprint returns the use by a traffic manager's accounting.
 func (s *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{s.Buffer.Stage()}}
 }
 
-// Stage is the accounting, a fixed function of the traffic manager that is not part of the pipeline. A
-// packet is counted in when it enters and out when it leaves.
+// Stage returns the use by the accounting, a fixed function of the traffic manager outside the pipeline. A packet is
+// counted in when it enters and out when it departs.
 func (b *Buffer) Stage() dataplane.Stage {
 	var q Queue
 	x := dataplane.Stage{Name: "buffer", Gress: dataplane.InManager, Registers: []dataplane.RegisterUse{

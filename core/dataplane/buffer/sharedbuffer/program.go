@@ -10,7 +10,7 @@ import (
 // Program admits packets to the switch's memory.
 type Program struct{ Buffer *Buffer }
 
-// Traits returns that it drops where queues grow, and how long they become. Its thresholds are for PFC and many ports.
+// Traits returns that it drops where queues grow, and their max lengths. Its thresholds suit PFC and many ports.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "a bridge's ports have buffers of their own; say them under ports",
 		DropsEarly: true, MaxBacklog: c.maxBacklog, MaxQueue: c.maxQueue}
@@ -28,13 +28,13 @@ func (c *Config) Params(p *scheme.Params) {
 		"ours: none")
 }
 
-// maxBacklog returns the whole buffer, because one port may use all that is free.
+// maxBacklog returns the whole buffer, because one port may use all free memory.
 func (c *Config) maxBacklog(unit.Bytes, []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: c.Size}
 }
 
 // maxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is
-// alpha times the memory that it leaves free, and the reserves of all ports.
+// alpha times the remaining free memory, and the reserves of all ports.
 func (c *Config) maxQueue(ports int) unit.Bytes {
 	longest := c.Size
 	if c.Alpha > 0 {
@@ -47,7 +47,7 @@ func (c *Config) maxQueue(ports int) unit.Bytes {
 	return longest
 }
 
-// Scheme is what an experiment names: switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].
+// Scheme returns the scheme of switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "shared_buffer",
 		Doc: "one buffer for all ports of a switch: reserves of " +
@@ -60,10 +60,10 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// Name is "shared_buffer".
+// Name returns "shared_buffer".
 func (s *Program) Name() string { return "shared_buffer" }
 
-// Admit drops packets for which there is no room.
+// Admit drops packets without room.
 func (s *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return s.Buffer.Admit(env, p)
 }
@@ -73,7 +73,7 @@ func (s *Program) Book(_ *dataplane.Env, p *packet.Packet) {
 	s.Buffer.Book(p)
 }
 
-// Unbook counts it out.
+// Unbook counts a packet out.
 func (s *Program) Unbook(_ *dataplane.Env, p *packet.Packet) {
 	s.Buffer.Unbook(p)
 }

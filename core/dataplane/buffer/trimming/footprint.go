@@ -2,8 +2,8 @@ package trimming
 
 import "weir/core/dataplane"
 
-// Footprint is that of a switch that trims, which needs a special traffic manager: the pipeline sets the class at
-// ingress, and marks at egress.
+// Footprint returns the use by a switch that trims, which needs a special traffic manager. The pipeline sets the
+// class at ingress, and marks at egress.
 func (x *Program) Footprint() dataplane.Footprint {
 	trim := dataplane.Stage{Name: "trim", Gress: dataplane.InManager}
 	if x.config.Trim {

@@ -8,6 +8,6 @@ func init() {
 		return state.Kinds{&x.config: state.Ignored, &x.trimmed: state.Count, &x.marked: state.Count}
 	})
 	state.Describe(func(x *port) state.Kinds {
-		return state.Kinds{&x.perByte: state.Span, &x.until: state.Past, &x.size: state.Ignored}
+		return state.Kinds{&x.perByte: state.Span, &x.wireBusyUntil: state.Past, &x.wireSize: state.Ignored}
 	})
 }

@@ -17,10 +17,10 @@ const (
 	Data    tm.QueueID = 1
 )
 
-// Config are the parameters of the program.
+// Config holds the parameters of the program.
 type Config struct {
 	RTT       unit.Time // of the network
-	Rate      unit.Rate // of the ports that have Queue, Kmin and Kmax as they are; 0: of the network's fastest links
+	Rate      unit.Rate // of the ports with unscaled Queue, Kmin and Kmax; 0: of the network's fastest links
 	Queue     float64   // of data, in products of Rate and RTT
 	Headers   float64   // of headers and control packets, in data queues
 	Kmin      float64   // shares of the data queue
@@ -31,7 +31,7 @@ type Config struct {
 }
 
 // Traits returns that it trims if Trim is set, marks unless kmin is beyond the queue, and drops where queues grow.
-// Hosts have to know trimmed packets.
+// Hosts need support for trimmed packets.
 func (c *Config) Traits() dataplane.Traits {
 	t := dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: c.Trim,
 		MaxQueueDelay: unit.Time(c.Queue * float64(c.RTT)), MaxBacklog: c.maxBacklog}
@@ -41,7 +41,7 @@ func (c *Config) Traits() dataplane.Traits {
 	return t
 }
 
-// maxBacklog returns what both queues of a port hold, twice: the data queue waits while headers are sent, and headers
+// maxBacklog returns twice the content of both queues of a port: data waits while headers are sent, and headers wait
 // while data is. With turns it is twice the longer of both waits.
 func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	factor := 1 + c.Headers
@@ -52,7 +52,7 @@ func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	return dataplane.Backlog{Wait: 2 * unit.Time(factor*c.Queue*float64(c.RTT))}
 }
 
-// simulator is what the defaults' sources are called.
+// simulator is the prefix of the sources of the defaults.
 const simulator = "UEC htsim compositequeue.cpp: "
 
 // Params binds the configuration.
@@ -83,7 +83,7 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Scheme is what an experiment names: switch: [ecmp, trimming], with queues: 2.
+// Scheme returns the scheme of switch: [ecmp, trimming], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "trimming",
 		Doc:    "trims packets for uet: headers and control in queue 0, data in queue 1, marks when data leaves",
@@ -93,30 +93,30 @@ func Scheme() dataplane.Scheme {
 // Program is the switch.
 type Program struct {
 	config  Config
-	frame   float64 // of a full packet
-	rate    float64 // that Config's queue is of
+	frame   float64 // bytes of a full packet
+	rate    float64 // for which Config's queue is meant
 	ports   []port
 	random  unit.Random
 	trimmed uint64
 	marked  uint64
 }
 
-// port is what the program knows of one, in one line of memory.
+// port is the state of one port, in one cache line.
 type port struct {
-	rate       unit.Rate // for which the limits are; unknown: for none yet
-	perByte    unit.Time // of that rate; 0: it is no whole number
-	data       unit.Bytes
-	headers    unit.Bytes
-	kmin, kmax unit.Bytes
-	until      unit.Time // when the wire is free of the data packet that left last
-	size       int32
-	toHost     bool
+	rate          unit.Rate // for which the limits are computed; unknown: not yet
+	perByte       unit.Time // time of a byte at that rate; 0: it is no whole number
+	data          unit.Bytes
+	headers       unit.Bytes
+	kmin, kmax    unit.Bytes
+	wireBusyUntil unit.Time // when the wire is free of the data packet that departed last
+	wireSize      int32
+	toHost        bool
 }
 
-// unknown is the rate of a port through which nothing has gone.
+// unknown is the rate of a port that has had no packet yet.
 const unknown unit.Rate = -1
 
-// New returns the program for a switch whose ports have two queues.
+// New returns the program. It fails unless ports have two queues and a rate is known.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("trimming needs two queues a port (queues: 2), for headers and data; there are %d",
@@ -147,13 +147,18 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	return x, nil
 }
 
-// Name is "trimming".
+// Name returns "trimming".
 func (x *Program) Name() string { return "trimming" }
 
-// limits are those of a port at its present rate.
-func (x *Program) limits(p *port, rate unit.Rate) {
+// Trimmed returns the number of trimmed packets, and Marked the number of marks, including marks on packets marked
+// before.
+func (x *Program) Trimmed() uint64 { return x.trimmed }
+func (x *Program) Marked() uint64  { return x.marked }
+
+// setLimits sets the limits of a port at a rate.
+func (x *Program) setLimits(p *port, rate unit.Rate) {
 	p.rate = rate
-	rate = x.bits(rate)
+	rate = x.effectiveRate(rate)
 	whole := func(packets float64) float64 { return math.Ceil(packets-1e-9) * x.frame }
 	product := math.Ceil(x.config.RTT.Seconds() * x.rate / 8 / x.frame)
 	share := float64(rate) / x.rate
@@ -164,56 +169,56 @@ func (x *Program) limits(p *port, rate unit.Rate) {
 	p.kmin, p.kmax = unit.Bytes(whole(x.config.Kmin*product)*share), unit.Bytes(whole(x.config.Kmax*product)*share)
 }
 
-// bits is the rate that a port has, or is taken to have if it is none in bit/s.
-func (x *Program) bits(rate unit.Rate) unit.Rate {
+// effectiveRate returns the rate of a port, or the program's rate if the port's is not in bit/s.
+func (x *Program) effectiveRate(rate unit.Rate) unit.Rate {
 	if rate == 0 {
 		rate = unit.Rate(x.rate)
 	}
 	return rate
 }
 
-// mostHeader is the largest Size of a packet without payload: headers of IPv6 and of a transport, and
-// MostExtensions.
-const mostHeader = 256
+// maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and MostExtensions.
+const maxHeaderSize = 256
 
-// header reports whether a packet is without payload: a trimmed one, or one that only asks for something. A packet's
-// length is in the line of memory that is there anyway; its payload is not.
-func header(p *packet.Packet) bool {
-	return p.Kind != packet.Data || p.Size <= mostHeader && p.Payload == 0
+// isHeader reports whether a packet has no payload: a trimmed one, or a control packet. A packet's length is in a
+// cache line that is loaded anyway; its payload is not.
+func isHeader(p *packet.Packet) bool {
+	return p.Kind != packet.Data || p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress gives the packet the class of its queue.
+// Ingress sets the packet's class to its queue.
 func (x *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = Data
-	if header(p) {
+	if isHeader(p) {
 		p.Meta.Class = Headers
 	}
 	return dataplane.Accept
 }
 
-// onWire is what of a data packet that has left its queue still goes onto the wire: it counts as if it waited.
-func (p *port) onWire(now unit.Time) unit.Bytes {
-	if now < p.until {
-		return unit.Bytes(p.size)
+// bytesOnWire returns the bytes of a data packet that has left its queue and is still being sent. They count as
+// waiting.
+func (p *port) bytesOnWire(now unit.Time) unit.Bytes {
+	if now < p.wireBusyUntil {
+		return unit.Bytes(p.wireSize)
 	}
 	return 0
 }
 
-// Room reports whether Admit accepts a packet now, whose queue is m.Queue, at its port.
+// Room reports whether Admit accepts a packet now, with queue m.Queue, at its port.
 func (x *Program) Room(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	m := &p.Meta
 	at := &x.ports[m.Out]
 	if rate := t.Rate().Bits; rate != at.rate {
-		x.limits(at, rate)
+		x.setLimits(at, rate)
 	}
 	waits, most := unit.Bytes(p.Size), at.headers
 	if m.Queue != Headers {
-		waits, most = waits+at.onWire(now), at.data
+		waits, most = waits+at.bytesOnWire(now), at.data
 	}
 	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.Bounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
 }
 
-// Admit trims data that finds no room, or the packet queued last in its place.
+// Admit trims data without room, or the last packet of the queue in its place.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if x.Room(env.Now(), env.Port(m.Out), p) {
@@ -227,7 +232,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	}
 	t, at := env.Port(m.Out), &x.ports[m.Out]
 	if tail := t.Queue(Data).Tail(); tail != nil && tail.MayTrim() && x.random.Float64() < x.config.TrimTail {
-		x.cut(at, tail)
+		x.recordTrim(at, tail)
 		env.TrimTail(m.Out, Data)
 		if t.Fits(Data, p.Size) == tm.Fits {
 			return dataplane.Accept
@@ -236,19 +241,19 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	if !p.MayTrim() {
 		return dataplane.Drop(dataplane.QueueByteLimit)
 	}
-	x.cut(at, p)
+	x.recordTrim(at, p)
 	return dataplane.Trim
 }
 
-// cut notes that a packet is trimmed, and writes into it whether that is at its last hop.
-func (x *Program) cut(at *port, p *packet.Packet) {
+// recordTrim counts a trimmed packet, and flags it if this is its last hop.
+func (x *Program) recordTrim(at *port, p *packet.Packet) {
 	x.trimmed++
 	if at.toHost && p.Proto == packet.ProtoOwn {
 		p.TCP.Flags |= packet.LastHop
 	}
 }
 
-// Egress marks data by the queue that it leaves behind when it has left the wire, and notes for how long it is on that.
+// Egress marks data by the queue behind it at the time when it has left the wire, and records that time.
 func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if m := &p.Meta; m.Queue == Data {
 		x.Leave(env.Now(), env.Port(m.Out), p)
@@ -256,20 +261,21 @@ func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// Leave is Egress for data that leaves a port now.
+// Leave is Egress for data that departs from a port at now.
 func (x *Program) Leave(now unit.Time, t *tm.Port, p *packet.Packet) {
 	at := &x.ports[p.Meta.Out]
 	if rate := t.Rate().Bits; rate != at.rate {
-		x.limits(at, rate)
+		x.setLimits(at, rate)
 	}
 	size := unit.Bytes(p.Size)
-	if at.size = p.Size; at.perByte > 0 {
+	if at.wireSize = p.Size; at.perByte > 0 {
 		now += unit.Time(size) * at.perByte
 	} else {
-		now += unit.TransmitTime(size, x.bits(at.rate))
+		now += unit.TransmitTime(size, x.effectiveRate(at.rate))
 	}
-	at.until = now
-	// What waits when the packet has left the wire is not known yet: on average as much more has come as it is long.
+	at.wireBusyUntil = now
+	// The queue at the time when the packet has left the wire is not known yet. On average it grows by the packet's
+	// length.
 	left := t.Queue(Data).Bytes() + size
 	if left <= at.kmin || p.TOS&packet.ECN == packet.NotECT || at.toHost && !x.config.MarkHosts {
 		return

@@ -1,7 +1,7 @@
-// Package afq is Approximate Fair Queueing (Sharma, Liu, Atreya, Krishnamurthy, NSDI 2018): each packet is put into the
-// round in which it would leave under bit-by-bit round robin, where a round is BpR bytes of each user. Rounds are the
-// port's queues, which the scheduler calendar serves one after the other; a packet whose round is beyond the last
-// queue is dropped. What users have bid is kept in a count-min sketch.
+// Package afq is Approximate Fair Queueing (Sharma, Liu, Atreya, Krishnamurthy, NSDI 2018). Each packet joins the
+// round in which it would depart under bit-by-bit round robin, where a round is BpR bytes of each user. Rounds are
+// the port's queues, which the scheduler calendar serves one after the other. A packet with a round beyond the last
+// queue is dropped. A count-min sketch holds the users' bids.
 //
 // The paper is fair among flows; here it is among the users of P4-ABC, with weights, unless by: flow.
 package afq
@@ -17,7 +17,7 @@ import (
 	"weir/core/unit"
 )
 
-// config has the sizes of rounds and sketch.
+// config holds the sizes of rounds and sketch.
 type config struct {
 	users.Config
 	Round   unit.Bytes // BpR
@@ -47,8 +47,8 @@ var (
 		Condition: "one user's rounds hold less than a round trip of a port at which data can queue"}
 )
 
-// Check warns of the slowest ports, where queues stand: where one user's rounds fill the buffer, so that the buffer
-// decides who loses, or else where they do not hold what a round trip of the link does.
+// Check warns about the slowest ports if one user's rounds fill the buffer, so that the buffer decides on losses.
+// Otherwise it warns about ports where one user's rounds do not hold a round trip of the link.
 func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	rounds := max(s.Queues, 1)
 	horizon := c.Round * unit.Bytes(rounds)
@@ -72,7 +72,7 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	return scheme.Worst(all)
 }
 
-// Scheme is what an experiment names: {queues: 16, scheduler: calendar, programs: [forward, afq]}.
+// Scheme returns the scheme of {queues: 16, scheduler: calendar, programs: [forward, afq]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "afq",
 		Doc: "approximate fair queueing: queues are rounds of a calendar, " +
@@ -92,7 +92,7 @@ type program struct {
 	places []int32
 }
 
-// newProgram returns the program for a site, whose ports must be calendars.
+// newProgram returns the program. It fails if a port's scheduler is no calendar, or the rounds do not hold a frame.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	x := &program{config: c, table: users.NewTable(site.Book, &c.Config), queues: uint64(max(site.Queues, 1)),
 		bids: make([][]uint64, site.Ports), places: make([]int32, c.Rows)}
@@ -114,11 +114,11 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	return x, nil
 }
 
-// Name is "afq".
+// Name returns "afq".
 func (x *program) Name() string { return "afq" }
 
-// Admit finds the round of a packet (AFQ §3.3): the bid of its user, which is not before the current round, grows by
-// its size; by the size over the weight here. Packets that switches make go in the current round.
+// Admit finds the round of a packet (AFQ §3.3). The bid of its user, at least the current round, grows by its size
+// over the user's weight. Packets made by switches join the current round.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	round, _ := env.Port(m.Out).Round()
@@ -131,7 +131,7 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		u := x.table.Of(p)
 		key, size = uint32(u), uint64(math.Ceil(float64(p.Size)/x.table.Weight(u)))
 	}
-	bid := x.read(x.bids[m.Out], key)
+	bid := x.readBid(x.bids[m.Out], key)
 	perRound := uint64(x.config.Round)
 	x.bid = max(bid, round*perRound) + size
 	at := x.bid / perRound
@@ -142,11 +142,11 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// read is the count-min estimate: the smallest bid of all rows.
-func (x *program) read(bids []uint64, key uint32) uint64 {
+// readBid returns the count-min estimate: the smallest bid of all rows. It also sets the places of the cells.
+func (x *program) readBid(bids []uint64, key uint32) uint64 {
 	least := ^uint64(0)
 	for i, seed := range x.seeds {
-		h := key ^ seed // every bit reaches every bit (the finaliser of MurmurHash3)
+		h := key ^ seed // every bit reaches every bit (MurmurHash3's finaliser)
 		h = (h ^ h>>16) * 0x85ebca6b
 		h = (h ^ h>>13) * 0xc2b2ae35
 		h ^= h >> 16
@@ -156,7 +156,7 @@ func (x *program) read(bids []uint64, key uint32) uint64 {
 	return least
 }
 
-// Book writes the bid of a packet that has entered its round. Cells that are above it stay: they are others', too.
+// Book writes the bid of a packet that has entered its round. Cells above it stay, because other users share them.
 func (x *program) Book(_ *dataplane.Env, p *packet.Packet) {
 	if x.bid == 0 {
 		return
@@ -168,11 +168,11 @@ func (x *program) Book(_ *dataplane.Env, p *packet.Packet) {
 	x.bid = 0
 }
 
-// EvictAddress finds a source that is another's now afresh. What it has bid is in the sketch, and passes with the
+// EvictAddress resets an address that is reassigned. Its bids stay in the sketch, and lose their effect with the
 // rounds.
 func (x *program) EvictAddress(a packet.Addr) { x.table.EvictAddress(a) }
 
-// Footprint is a sketch a port, a row a stage.
+// Footprint returns the use by a sketch for each port, with a row per stage.
 func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var f dataplane.Footprint

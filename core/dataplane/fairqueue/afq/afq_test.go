@@ -103,13 +103,13 @@ func TestSketch(t *testing.T) {
 	together := 0
 	for u := range uint32(400) {
 		x.bid = uint64(u+1) * 100
-		before := x.read(x.bids[0], u)
+		before := x.readBid(x.bids[0], u)
 		x.Book(nil, p)
 		if before > 0 {
 			together++
 		}
 		for v := range u + 1 {
-			if got := x.read(x.bids[0], v); got < uint64(v+1)*100 {
+			if got := x.readBid(x.bids[0], v); got < uint64(v+1)*100 {
 				t.Fatalf("user %d: %d after %d users", v, got, u+1)
 			}
 		}
@@ -147,10 +147,10 @@ func TestBook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.read(x.bids[0], 7)
+	x.readBid(x.bids[0], 7)
 	first, second := &x.bids[0][x.places[0]], &x.bids[0][x.places[1]]
 	*first, *second = 1000, 10
-	x.bid = x.read(x.bids[0], 7) + 50
+	x.bid = x.readBid(x.bids[0], 7) + 50
 	if x.Book(nil, &packet.Packet{}); *first != 1000 || *second != 60 {
 		t.Errorf("cells of %d and %d, want 1000 and 60", *first, *second)
 	}
@@ -167,7 +167,7 @@ func TestSmall(t *testing.T) {
 	}
 	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
 	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 2, Payload: 22}})
-	if got := x.read(x.bids[1], 0); got != 1 {
+	if got := x.readBid(x.bids[1], 0); got != 1 {
 		t.Errorf("it has bid %d", got)
 	}
 }
@@ -241,7 +241,7 @@ func TestNoAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &packet.Packet{}
-	if n := testing.AllocsPerRun(1000, func() { x.bid = 1 + x.read(x.bids[0], 7); x.Book(nil, p) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { x.bid = 1 + x.readBid(x.bids[0], 7); x.Book(nil, p) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }

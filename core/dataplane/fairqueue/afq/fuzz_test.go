@@ -24,7 +24,7 @@ func (j *judge) Book(env *dataplane.Env, p *packet.Packet) {
 	u, perRound := j.x.table.Of(p), uint64(j.x.config.Round)
 	round, _ := env.Port(p.Meta.Out).Round()
 	j.bids[u] = max(j.bids[u], round*perRound) + uint64(math.Ceil(float64(p.Size)/j.x.table.Weight(u)))
-	got := j.x.read(j.x.bids[p.Meta.Out], uint32(u))
+	got := j.x.readBid(j.x.bids[p.Meta.Out], uint32(u))
 	if got < j.bids[u] || got/perRound-round >= j.x.queues || uint64(p.Meta.Queue) != got/perRound%j.x.queues {
 		j.t.Errorf("user %d bids %d, %d in the sketch: queue %d in round %d", u, j.bids[u], got, p.Meta.Queue, round)
 	}

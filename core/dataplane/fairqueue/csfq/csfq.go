@@ -1,9 +1,9 @@
-// Package csfq is Core-Stateless Fair Queueing (Stoica, Shenker, Zhang, ToN 2003): edges label packets with the
-// rate of their user, and each port estimates the rate that is fair and drops what exceeds it by chance. The
-// port has no state for users. Here a switch is edge and core in one, so labels need not travel.
+// Package csfq is Core-Stateless Fair Queueing (Stoica, Shenker, Zhang, ToN 2003). Edges label packets with the rate
+// of their user. Each port estimates the fair rate and drops the excess at random, without state for users. Here a
+// switch is edge and core in one, so labels need not travel.
 //
-// Users are those of P4-ABC, and not flows; the label of a user is its rate divided by its weight (CSFQ: weights).
-// Frame lengths are those that queues count.
+// Users are defined as in P4-ABC, not as flows; the label of a user is its rate divided by its weight (CSFQ:
+// weights). Frame lengths are counted as queues count them.
 package csfq
 
 import (
@@ -17,15 +17,15 @@ import (
 	"weir/core/unit"
 )
 
-// config has the parameters of the paper's simulations.
+// config holds the parameters of the paper's simulations.
 type config struct {
 	users.Config
 	K         unit.Time // averaging constant of users' rates
-	KAlpha    unit.Time // that of A and F at a port
-	KC        unit.Time // window in which alpha stays
+	KAlpha    unit.Time // averaging constant of A and F at a port
+	KC        unit.Time // window in which alpha is constant
 	Threshold float64   // share of the buffer below which a link stays uncongested
-	Overflow  float64   // by how much alpha falls when the buffer overflows
-	Most      float64   // and by how much between two updates
+	Overflow  float64   // share by which alpha falls when the buffer overflows
+	Most      float64   // max share by which it falls between two updates
 }
 
 // Traits returns that it drops packets where queues grow.
@@ -48,7 +48,7 @@ func (c *config) Params(p *scheme.Params) {
 		Min("0%").Below("100%")
 }
 
-// Scheme is what an experiment names: switch: [forward, csfq].
+// Scheme returns the scheme of switch: [forward, csfq].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "csfq", Doc: "core-stateless fair queueing: rates of users as labels, " +
 		"and drops of what exceeds the fair rate of a port", Source: "CSFQ"}, newProgram)
@@ -57,15 +57,15 @@ func Scheme() dataplane.Scheme {
 // program is CSFQ in one switch.
 type program struct {
 	config config
-	rates  users.Rates // by user: the only state for users, which a core would not have
+	rates  users.Rates // by user: the only state for users; a core has no such state
 	ports  []PortState
 	random unit.Random
 
 	label   float64 // of the packet in hand
-	pending bool    // it has not been booked or dropped yet
+	pending bool    // it has neither been booked nor dropped yet
 }
 
-// newProgram returns the program for a site.
+// newProgram returns the program. It fails if a port's rate is not in bit/s.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	for i, l := range site.Lines {
 		if l.Rate.Bits == 0 {
@@ -76,10 +76,10 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 		random: site.Random("csfq")}, nil
 }
 
-// Name is "csfq".
+// Name returns "csfq".
 func (x *program) Name() string { return "csfq" }
 
-// Ingress is the edge: it labels the packet (figure 3: label = estimate_rate). Packets that switches make have no
+// Ingress is the edge: it labels the packet (CSFQ figure 3: label = estimate_rate). Packets made by switches have no
 // label and pass.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
@@ -89,7 +89,7 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit drops by chance what exceeds the fair rate (figure 3).
+// Admit drops the excess over the fair rate at random (CSFQ figure 3).
 func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -101,19 +101,19 @@ func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// Book counts a packet that was accepted.
+// Book counts an accepted packet.
 func (x *program) Book(env *dataplane.Env, p *packet.Packet) {
 	if x.pending {
-		x.estimate(env, p, true)
+		x.countPacket(env, p, true)
 	}
 }
 
-// OnDrop counts a packet that was not, and reacts to a buffer that overflows.
+// OnDrop counts a dropped packet, and lowers the fair rate if the buffer overflowed.
 func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if !x.pending || int(p.Meta.Out) >= len(x.ports) {
 		return
 	}
-	x.estimate(env, p, false)
+	x.countPacket(env, p, false)
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
 		dataplane.BufferFull, dataplane.EgressThreshold:
@@ -121,10 +121,11 @@ func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-func (x *program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) {
+// countPacket updates the port's estimate with the packet in hand.
+func (x *program) countPacket(env *dataplane.Env, p *packet.Packet, accepted bool) {
 	x.pending = false
 	port := env.Port(p.Meta.Out)
-	filled := true // a buffer without an end has no threshold
+	filled := true // an unlimited buffer has no threshold
 	if l := port.Limit(); l.Packets > 0 {
 		filled = float64(port.Packets()) >= x.config.Threshold*float64(l.Packets)
 	} else if l.Bytes > 0 {
@@ -134,22 +135,22 @@ func (x *program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) 
 		&x.config)
 }
 
-// EvictAddress starts the rate of a source that is another's now afresh.
+// EvictAddress resets the rate of a source when its address is reassigned.
 func (x *program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
-// PortState is CSFQ's state of a port (figure 3).
+// PortState is CSFQ's state of a port (CSFQ figure 3).
 type PortState struct {
-	a, f      users.Rate // of all that arrives, and of what is accepted
-	alpha     float64    // the fair rate; 0: not known, everything passes
+	a, f      users.Rate // rates of all arriving, and of accepted packets
+	alpha     float64    // the fair rate; 0: not known, all packets pass
 	largest   float64    // largest label of a window without congestion, tmp_alpha
 	updated   float64    // alpha at its last update
 	start     unit.Time  // of the window
 	congested bool
 }
 
-// Probability is max(0, 1 − alpha/label), that of a packet to be dropped.
+// Probability returns the drop probability of a packet, max(0, 1 − alpha/label).
 func (p *PortState) Probability(label float64) float64 {
 	if p.alpha <= 0 || label <= p.alpha {
 		return 0
@@ -157,15 +158,15 @@ func (p *PortState) Probability(label float64) float64 {
 	return 1 - p.alpha/label
 }
 
-// Alpha is the fair rate in bit/s; 0: not known.
+// Alpha returns the fair rate in bit/s; 0: not known.
 func (p *PortState) Alpha() float64 { return p.alpha }
 
-// Estimate is figure 3's estimate_alpha: it counts a packet of so many bits at a port of a capacity in bit/s.
+// Estimate counts a packet of so many bits at a port with a capacity in bit/s (CSFQ figure 3: estimate_alpha).
 //
-// What the figure leaves open is as follows. F is the rate of what enters the queue, without packets for which the
-// buffer has no room. A link without congestion stays so while the buffer is not filled to the threshold, and then
-// its fair rate is not known: 0, and nothing is dropped, not even of a user who is faster than all before. When it
-// becomes congested the fair rate starts with the largest label seen since.
+// Where the figure is open, the rules are as follows. F is the rate of packets that enter the queue, without packets
+// for which the buffer has no room. A link without congestion stays uncongested while the buffer is below the
+// threshold. Then its fair rate is not known: 0, and no packet is dropped, not even of a user that is faster than all
+// before. When the link becomes congested, the fair rate starts with the largest label since.
 func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *config) {
 	a := p.a.Update(now, bits, c.KAlpha)
 	if accepted {
@@ -175,10 +176,10 @@ func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accep
 		if !p.congested {
 			p.congested, p.start = true, now
 			if p.alpha == 0 {
-				p.set(max(p.largest, label))
+				p.setAlpha(max(p.largest, label))
 			}
 		} else if now > p.start+c.KC {
-			p.set(p.alpha * capacity / math.Max(p.f.At(now, c.KAlpha), 1))
+			p.setAlpha(p.alpha * capacity / math.Max(p.f.At(now, c.KAlpha), 1))
 			p.start = now
 		}
 		return
@@ -189,20 +190,21 @@ func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accep
 	case now < p.start+c.KC:
 		p.largest = max(p.largest, label)
 	case filled:
-		p.set(p.largest)
+		p.setAlpha(p.largest)
 		p.start, p.largest = now, 0
 	default:
-		p.set(0)
+		p.setAlpha(0)
 		p.start = now
 	}
 }
 
-func (p *PortState) set(alpha float64) { p.alpha, p.updated = alpha, alpha }
+// setAlpha sets the fair rate and starts the next update's range.
+func (p *PortState) setAlpha(alpha float64) { p.alpha, p.updated = alpha, alpha }
 
-// Overflow lowers the fair rate by a share, since the buffer had no room, to (1 − most) of its last update at least.
+// Overflow lowers the fair rate by a share because the buffer had no room, at most to (1 − most) of its last update.
 func (p *PortState) Overflow(share, most float64) {
 	p.alpha = max(p.alpha*(1-share), p.updated*(1-most))
 }
 
-// Port returns what is kept of a port, for tests.
+// Port returns the state of a port, for tests.
 func (x *program) Port(out packet.PortID) *PortState { return &x.ports[out] }

@@ -56,7 +56,7 @@ func TestProbability(t *testing.T) {
 // than 0.75.
 func TestOverflow(t *testing.T) {
 	p := PortState{}
-	p.set(1000)
+	p.setAlpha(1000)
 	for n := 1; n <= 40; n++ {
 		p.Overflow(0.01, 0.25)
 		if want := max(1000*math.Pow(0.99, float64(n)), 750); math.Abs(p.alpha-want) > 1e-9 {
@@ -69,7 +69,7 @@ func TestOverflow(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	c := weighed()
 	p := PortState{congested: true}
-	p.set(800)
+	p.setAlpha(800)
 	gap := unit.Millisecond // 2 Mb/s of 2000 bits
 	at := 5 * unit.Second
 	p.start = at
@@ -131,7 +131,7 @@ func TestNoRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.ports[1].set(1000)
+			p.ports[1].setAlpha(1000)
 			p.config.K = 1000 * unit.Second // labels are below alpha
 			s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, &refuser{x.why}}
 			dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Millisecond, Dst: 2, Payload: 100}})
@@ -215,7 +215,7 @@ func TestNoAllocation(t *testing.T) {
 
 func ExamplePortState_Probability() {
 	p := PortState{}
-	p.set(25e6)
+	p.setAlpha(25e6)
 	fmt.Println(p.Probability(20e6), p.Probability(100e6))
 	// Output: 0 0.75
 }

@@ -4,8 +4,8 @@ import (
 	"weir/core/dataplane"
 )
 
-// Footprint is that of an edge: users' rates by equation (3), and the core's part, which has A, F, alpha, tmp_alpha
-// and the window of each port.
+// Footprint returns the use by an edge, with users' rates by equation (3), and by the core's part: A, F, alpha,
+// tmp_alpha and the window of each port.
 func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var p PortState

@@ -1,11 +1,11 @@
-// Package fdpa is Fair Dynamic Priority Assignment (Cascone, Bonelli, Bianchi, Capone, Sansò, LANMAN 2017): a switch
-// measures the rate of each user, and gives its packets a queue of a strict priority scheduler by how far the rate is
-// above the fair share. Senders that react to loss and delay go down to it; those that do not keep the last queue
-// full, and then only what they leave to others is fair (P4-ABC §2).
+// Package fdpa is Fair Dynamic Priority Assignment (Cascone, Bonelli, Bianchi, Capone, Sansò, LANMAN 2017). A switch
+// measures the rate of each user. The rate's distance from the fair share selects a queue of a strict priority
+// scheduler. Senders that respond to loss and delay come down to the fair share. Others keep the last queue full, and
+// then only the remaining capacity is shared fairly (P4-ABC §2).
 //
-// Of the paper only the abstract could be had: rates by exponential averaging, the fair share as the link's rate by
-// weight over the users that have sent of late, and the steps between priorities are ours. A user whose priority
-// rises may have its packets overtaken by later ones.
+// Only the paper's abstract is available. Rates by exponential averaging, the fair share as the link's rate by weight
+// over the users that have sent recently, and the steps between priorities are Weir's. If the priority of a user
+// rises, later packets may overtake its earlier ones.
 package fdpa
 
 import (
@@ -18,16 +18,16 @@ import (
 	"weir/core/unit"
 )
 
-// config is how rates are measured and told apart.
+// config holds the parameters of rates and priorities.
 type config struct {
 	users.Config
 	K      unit.Time // averaging constant of users' rates
-	Active unit.Time // a user who has sent within this counts for the fair share
-	First  float64   // rate, by the fair share, up to which a user has the first priority
-	Step   float64   // by which that of each further one is larger
+	Active unit.Time // users that have sent within this time share the link
+	First  float64   // rate, in fair shares, up to which a user has the first priority
+	Step   float64   // ratio of such rates of two priorities
 }
 
-// Traits returns that it drops packets of users above their fair share first, where the port has a buffer.
+// Traits returns that it first drops packets of users above their fair share, if the port has a buffer.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
 // Params binds the configuration.
@@ -39,7 +39,7 @@ func (c *config) Params(p *scheme.Params) {
 	p.Float(&c.Step, "step", "1.25", "ratio of such rates of two priorities", "ours").Above("1")
 }
 
-// Scheme is what an experiment names: {queues: 8, programs: [forward, fdpa]}.
+// Scheme returns the scheme of {queues: 8, programs: [forward, fdpa]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "fdpa", Doc: "fair dynamic priority assignment: users above their fair " +
 		"share wait in later queues", Source: "FDPA"}, newProgram)
@@ -53,14 +53,14 @@ type program struct {
 	queues int
 }
 
-// port is what is kept of a port. Users count at each port that they send to.
+// port is the state of a port. Users count at each port that they send to.
 type port struct {
-	weight float64     // of users that are active
-	counts unit.Time   // when they are counted again
-	sent   []unit.Time // when each user sent last, plus 1 ps; 0: it is not active
+	weight    float64     // of active users
+	nextCount unit.Time   // time of the next count
+	lastSent  []unit.Time // time of each user's last packet, plus 1 ps; 0: not active
 }
 
-// newProgram returns the program for a site.
+// newProgram returns the program. It fails unless ports have two queues and a rate in bit/s.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues < 2 {
 		return nil, fmt.Errorf("fdpa: its priorities need two queues at least, the ports have %d", max(site.Queues, 1))
@@ -73,12 +73,12 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]port, site.Ports),
 		queues: site.Queues}
 	for i := range x.ports {
-		x.ports[i].sent = make([]unit.Time, x.rates.Most())
+		x.ports[i].lastSent = make([]unit.Time, x.rates.Most())
 	}
 	return x, nil
 }
 
-// Name is "fdpa".
+// Name returns "fdpa".
 func (x *program) Name() string { return "fdpa" }
 
 // Ingress measures the rate of the user.
@@ -89,7 +89,7 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit chooses the queue. Packets that switches make go into the first.
+// Admit chooses the queue. Packets made by switches join the first.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Flags&packet.Internal != 0 {
@@ -98,37 +98,37 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	}
 	u := x.rates.Of(p)
 	k := &x.ports[m.Out]
-	k.counted(env.Now(), u, x.rates.Table, x.config.Active)
+	k.countActive(env.Now(), u, x.rates.Table, x.config.Active)
 	w := x.rates.Weight(u)
 	fair := float64(env.Port(m.Out).Rate().Bits) * w / k.weight
-	m.Queue = x.config.priority(x.rates.Value(u)/fair, x.queues)
+	m.Queue = x.config.choosePriority(x.rates.Value(u)/fair, x.queues)
 	return dataplane.Accept
 }
 
-// counted keeps the weight of users that are active: those that come are added at once, those that have stopped are
-// taken out once in a quarter of the time, which a control plane would do.
-func (k *port) counted(now unit.Time, u int32, t *users.Table, active unit.Time) {
-	if k.sent[u] == 0 {
+// countActive maintains the weight of active users. It adds a new user u at once. It removes users that have stopped
+// once in a quarter of the time, as a control plane would.
+func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.Time) {
+	if k.lastSent[u] == 0 {
 		k.weight += t.Weight(u)
 	}
-	k.sent[u] = now + 1
-	if now < k.counts {
+	k.lastSent[u] = now + 1
+	if now < k.nextCount {
 		return
 	}
-	k.counts, k.weight = now+active/4, 0
-	for i, last := range k.sent {
+	k.nextCount, k.weight = now+active/4, 0
+	for i, last := range k.lastSent {
 		switch {
 		case last == 0:
 		case now+1-last > active:
-			k.sent[i] = 0
+			k.lastSent[i] = 0
 		default:
 			k.weight += t.Weighed(i)
 		}
 	}
 }
 
-// priority is the queue of a rate in fair shares.
-func (c *config) priority(shares float64, queues int) uint8 {
+// choosePriority returns the queue of a rate in fair shares.
+func (c *config) choosePriority(shares float64, queues int) uint8 {
 	q, bound := uint8(0), c.First
 	for shares > bound && int(q) < queues-1 {
 		q++
@@ -137,19 +137,19 @@ func (c *config) priority(shares float64, queues int) uint8 {
 	return q
 }
 
-// EvictAddress starts a source that is another's now afresh.
+// EvictAddress resets a source when its address is reassigned.
 func (x *program) EvictAddress(a packet.Addr) {
 	if u := x.rates.EvictAddress(a); u >= 0 {
 		for i := range x.ports {
-			if k := &x.ports[i]; k.sent[u] != 0 {
+			if k := &x.ports[i]; k.lastSent[u] != 0 {
 				k.weight -= x.rates.Weight(u)
-				k.sent[u] = 0
+				k.lastSent[u] = 0
 			}
 		}
 	}
 }
 
-// Footprint is a rate for each user and, at each port, when a user has last sent.
+// Footprint returns the use by a rate for each user and, at each port, the time of its last packet.
 func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	n, ports := x.rates.Users(), len(x.ports)

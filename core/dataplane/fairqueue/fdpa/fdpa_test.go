@@ -61,7 +61,7 @@ func TestPriority(t *testing.T) {
 		want   uint8
 	}{{0, 0}, {1, 0}, {1.001, 1}, {1.25, 1}, {1.3, 2}, {1.5625, 2}, {1.6, 3}, {100, 3}} {
 		t.Run(fmt.Sprint(x.shares), func(t *testing.T) {
-			if got := c.priority(x.shares, 4); got != x.want {
+			if got := c.choosePriority(x.shares, 4); got != x.want {
 				t.Errorf("%d, want %d", got, x.want)
 			}
 		})
@@ -75,14 +75,14 @@ func TestActive(t *testing.T) {
 	b.Add(netip.MustParseAddr("10.0.0.2"), netip.Addr{})
 	c := weighed(10, 20)
 	table := users.NewTable(b, &c.Config)
-	k := port{sent: make([]unit.Time, table.Most())}
+	k := port{lastSent: make([]unit.Time, table.Most())}
 	const ms = unit.Millisecond
 	for i, x := range []struct {
 		at   unit.Time
 		user int32
 		want float64
 	}{{0, 0, 1}, {10 * ms, 1, 3}, {900 * ms, 0, 3}, {1009 * ms, 0, 3}, {1160 * ms, 0, 1}, {1170 * ms, 1, 3}} {
-		if k.counted(x.at, x.user, table, unit.Second); k.weight != x.want {
+		if k.countActive(x.at, x.user, table, unit.Second); k.weight != x.want {
 			t.Errorf("step %d: weight %g, want %g", i, k.weight, x.want)
 		}
 	}
@@ -103,8 +103,8 @@ func TestForget(t *testing.T) {
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
 		t.Errorf("rates %g and %g", a, b)
 	}
-	if k := x.ports[2]; k.sent[0] != 0 || k.sent[1] == 0 || k.weight != 1 {
-		t.Errorf("last packets %v, weight %g, want that of one", k.sent, k.weight)
+	if k := x.ports[2]; k.lastSent[0] != 0 || k.lastSent[1] == 0 || k.weight != 1 {
+		t.Errorf("last packets %v, weight %g, want that of one", k.lastSent, k.weight)
 	}
 }
 
@@ -159,12 +159,12 @@ func TestRefuses(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	c := weighed()
 	table := users.NewTable(nil, &c.Config)
-	k := port{sent: make([]unit.Time, 8)}
+	k := port{lastSent: make([]unit.Time, 8)}
 	table.Of(&packet.Packet{})
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Millisecond
-		k.counted(now, 0, table, c.Active)
+		k.countActive(now, 0, table, c.Active)
 	}); n != 0 {
 		t.Errorf("%g allocations", n)
 	}

@@ -29,7 +29,7 @@ func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 
 func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	k, sum := &j.x.ports[p.Meta.Out], 0.0
-	for i, last := range k.sent {
+	for i, last := range k.lastSent {
 		if last != 0 {
 			sum += j.x.rates.Weighed(i)
 		}

@@ -5,5 +5,5 @@ import "weir/core/state"
 // init registers the kinds of the fields of this package's state.
 func init() {
 	state.Describe(func(x *program) state.Kinds { return state.Kinds{&x.config: state.Ignored} })
-	state.Describe(func(x *port) state.Kinds { return state.Kinds{&x.counts: state.Past, &x.sent: state.Instant} })
+	state.Describe(func(x *port) state.Kinds { return state.Kinds{&x.nextCount: state.Past, &x.lastSent: state.Instant} })
 }

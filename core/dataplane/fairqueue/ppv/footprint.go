@@ -5,8 +5,8 @@ import (
 	"weir/core/dataplane/users"
 )
 
-// Footprint is the marker's, which keeps a rate for each user, and the port's: the queue's least packet, or PIE and
-// two histograms of values.
+// Footprint returns the use by the marker, with a rate for each user, and by the port: the queue's least packet, or
+// PIE and two histograms of values.
 func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	f := dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
@@ -23,14 +23,14 @@ func (x *program) Footprint() dataplane.Footprint {
 		return f
 	}
 	var k PortState
-	n := x.config.regions()
+	n := x.config.regionCount()
 	f.Stages = append(f.Stages, dataplane.Stage{Name: "histogram", Gress: in, Registers: []dataplane.RegisterUse{
 		{Name: "bytes by value", Cells: 2 * n * len(x.ports), Bits: 64, Reads: 1, Writes: 1}}},
 		dataplane.Stage{Name: "threshold", Gress: in, Registers: []dataplane.RegisterUse{{Name: "threshold and its part",
-			Cells: len(x.ports), Bits: dataplane.Bits(k.threshold) + dataplane.Bits(k.part), Reads: 1}}},
+			Cells: len(x.ports), Bits: dataplane.Bits(k.threshold) + dataplane.Bits(k.partAtThreshold), Reads: 1}}},
 		dataplane.Stage{Name: "PIE and quantile", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{
 			{Name: "probability, delay, times", Cells: len(x.ports), Bits: dataplane.Bits(k.probability) +
-				dataplane.Bits(k.delay) + dataplane.Bits(k.next) + dataplane.Bits(k.turn), Reads: 1, Writes: 1}},
+				dataplane.Bits(k.delay) + dataplane.Bits(k.nextUpdate) + dataplane.Bits(k.windowEnd), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Timing, What: "an update a period", Times: 1},
 				{Kind: dataplane.Looping, What: "over all values", Times: n}}})
 	return f

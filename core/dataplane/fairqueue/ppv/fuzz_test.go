@@ -21,7 +21,7 @@ func (*judge) Name() string { return "judge" }
 
 // Ingress has some senders replaced by others.
 func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if n := j.x.config.regions(); p.Meta.User >= uint32(n) {
+	if n := j.x.config.regionCount(); p.Meta.User >= uint32(n) {
 		j.t.Errorf("rank %d of %d", p.Meta.User, n)
 	}
 	if p.Size%13 == 0 {
@@ -31,9 +31,11 @@ func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if k := j.x.ports[p.Meta.Out]; !j.x.config.Smallest && (p.Meta.User > k.threshold || k.part < 0 || k.part > 1 ||
-		k.probability < 0 || k.probability > 1 || k.now[p.Meta.User] < int64(p.Size)) {
-		j.t.Errorf("rank %d passes threshold %d, part %g, probability %g", p.Meta.User, k.threshold, k.part, k.probability)
+	if k := j.x.ports[p.Meta.Out]; !j.x.config.Smallest && (p.Meta.User > k.threshold || k.partAtThreshold < 0 ||
+		k.partAtThreshold > 1 ||
+		k.probability < 0 || k.probability > 1 || k.currentBytes[p.Meta.User] < int64(p.Size)) {
+		j.t.Errorf("rank %d passes threshold %d, part %g, probability %g", p.Meta.User, k.threshold, k.partAtThreshold,
+			k.probability)
 	}
 	return dataplane.Accept
 }

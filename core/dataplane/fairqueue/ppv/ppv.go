@@ -1,14 +1,14 @@
-// Package ppv is Per Packet Value (Nádas, Turányi, Rácz, GLOBECOM 2016): an edge gives each packet a value, drawn such
-// that what is left of a user when all packets below any threshold are dropped is a rate that the value alone
-// decides; ports drop what has the least value, and have no state for users. Here a switch is edge and core in one.
+// Package ppv is Per Packet Value (Nádas, Turányi, Rácz, GLOBECOM 2016). An edge draws a value for each packet. If
+// all packets below a threshold are dropped, a user keeps a rate that depends only on the threshold. Ports drop the
+// packets with the least value, without state for users. Here a switch is edge and core in one.
 //
-// The throughput-value function of all users is one that falls with the throughput divided by the weight (PPV), so that
-// equal thresholds mean shares by weight; which one does not matter, since only the order of values does. So a value
-// is kept as its rank: the region of throughputs, from 0 upwards, that the number drawn between 0 and the user's rate
-// falls into (PPV: a number drawn between 0 and the rate; regions of equal ratio).
+// The throughput-value function of all users falls with the throughput divided by the weight (PPV), so that equal
+// thresholds give shares by weight. Any such function will do, since only the order of values matters. So a value is
+// stored as its rank: the region of throughputs, from 0 upwards, that contains the number drawn between 0 and the
+// user's rate (PPV: a number drawn between 0 and the rate; regions of equal ratio).
 //
-// A port drops the least value when its buffer is full (drop: smallest, with the scheduler least), or keeps a
-// congestion threshold value, the quantile of late values that drops the share that PIE would (drop: threshold).
+// A port drops the least value when its buffer is full (drop: smallest, with the scheduler least). Or it has a
+// congestion threshold value, the quantile of recent values that drops PIE's share (drop: threshold).
 package ppv
 
 import (
@@ -23,16 +23,16 @@ import (
 	"weir/core/unit"
 )
 
-// Config has the parameters of marker and port.
+// Config holds the parameters of marker and port.
 type Config struct {
 	users.Config
 	K        unit.Time // averaging constant of users' rates
-	From, To unit.Rate // throughputs that are told apart
-	Steps    int       // regions a decade
-	Smallest bool      // the least value goes when the buffer is full, in place of a threshold
+	From, To unit.Rate // range of throughputs with different values
+	Steps    int       // regions per decade
+	Smallest bool      // the least value is dropped when the buffer is full, in place of a threshold
 	Target   unit.Time // delay that the threshold aims at
-	Update   unit.Time // how often the threshold is set
-	Window   unit.Time // of values that it is a quantile of
+	Update   unit.Time // time between updates of the threshold
+	Window   unit.Time // of values for the quantile
 	Alpha    float64   // gains of PIE
 	Beta     float64
 }
@@ -40,8 +40,8 @@ type Config struct {
 // Traits returns that it drops packets where queues grow.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// mostRegions is how many regions there can be.
-const mostRegions = 1 << 12
+// maxRegions limits the number of regions.
+const maxRegions = 1 << 12
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -66,11 +66,11 @@ func (c *Config) Params(p *scheme.Params) {
 		When("drop: threshold", threshold)
 
 	p.Rule("to", func() error {
-		switch n := c.regions(); {
+		switch n := c.regionCount(); {
 		case c.To <= c.From:
 			return fmt.Errorf("%v is not above from (%v): all packets would have one value", c.To, c.From)
-		case n > mostRegions:
-			return fmt.Errorf("%d values; at most %d are possible", n, mostRegions)
+		case n > maxRegions:
+			return fmt.Errorf("%d values; at most %d are possible", n, maxRegions)
 		}
 		return nil
 	})
@@ -82,11 +82,12 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// warnTarget is issued where packets are lost whatever their values are.
+// warnTarget is issued if packets are lost regardless of their values.
 var warnTarget = scheme.WarningKind{ID: "ppv-target",
 	Condition: "target is not below the delay of a full buffer at a port at which data can queue"}
 
-// Check warns of a target that a buffer never reaches, and of an update that PIE's gain is not for (RFC 8033 §4.2).
+// Check warns of a target that a buffer never reaches, and of an update for which PIE's gain is not meant (RFC 8033
+// §4.2).
 func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if c.Smallest {
 		return nil
@@ -99,20 +100,20 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	return append(all, dataplane.CheckUpdateInterval(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
 }
 
-// regions is how many ranks there are.
-func (c *Config) regions() int {
+// regionCount returns the number of ranks.
+func (c *Config) regionCount() int {
 	return 2 + int(math.Ceil(float64(c.Steps)*math.Log10(float64(c.To)/float64(c.From))))
 }
 
-// Rank is the region of a throughput: 0 up to from, then steps of one a factor of 10^(1/steps).
+// Rank returns the region of a throughput: 0 up to From, then a step for each factor of 10^(1/Steps).
 func (c *Config) Rank(throughput float64) uint32 {
 	if throughput <= float64(c.From) {
 		return 0
 	}
-	return uint32(min(1+int(float64(c.Steps)*math.Log10(throughput/float64(c.From))), c.regions()-1))
+	return uint32(min(1+int(float64(c.Steps)*math.Log10(throughput/float64(c.From))), c.regionCount()-1))
 }
 
-// Scheme is what an experiment names: switch: [forward, ppv].
+// Scheme returns the scheme of switch: [forward, ppv].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ppv", Doc: "per packet value: values of packets by what their user has " +
 		"without them, and drops of those of least value", Source: "PPV",
@@ -129,15 +130,16 @@ type program struct {
 
 // PortState is the state of a port's threshold.
 type PortState struct {
-	probability, delay float64   // PIE's, and the delay at the last update in s
-	next               unit.Time // of the update
-	turn               unit.Time // of the window
-	now, before        []int64   // bytes that came by rank, in this window and in the one before
-	threshold          uint32    // ranks above it are dropped
-	part               float64   // and this share of those at it
+	probability, delay          float64   // PIE's probability, and the delay at the last update in s
+	nextUpdate                  unit.Time // time of the next update
+	windowEnd                   unit.Time // end of the window
+	currentBytes, previousBytes []int64   // bytes that arrived by rank, in this window and in the one before
+	threshold                   uint32    // ranks above it are dropped
+	partAtThreshold             float64   // share of the packets with this rank that is dropped
 }
 
-// newProgram returns the program for a site.
+// newProgram returns the program. It fails if a port's rate is not in bit/s or, with drop: smallest, its scheduler is
+// not least.
 func newProgram(site *dataplane.Site, c Config) (*program, error) {
 	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
 		random: site.Random("ppv")}
@@ -146,7 +148,7 @@ func newProgram(site *dataplane.Site, c Config) (*program, error) {
 		case !c.Smallest && i < len(site.Lines) && site.Lines[i].Rate.Bits == 0:
 			return nil, fmt.Errorf("ppv: port %d has %v: a delay needs ports whose rates are in bit/s", i, site.Lines[i].Rate)
 		case !c.Smallest:
-			x.ports[i] = PortState{now: make([]int64, c.regions()), before: make([]int64, c.regions()),
+			x.ports[i] = PortState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount()),
 				threshold: math.MaxUint32}
 		case i < len(site.At) && !site.At[i].Ranks():
 			return nil, fmt.Errorf("ppv: drop: smallest needs the scheduler least, which port %d does not have", i)
@@ -155,11 +157,11 @@ func newProgram(site *dataplane.Site, c Config) (*program, error) {
 	return x, nil
 }
 
-// Name is "ppv".
+// Name returns "ppv".
 func (x *program) Name() string { return "ppv" }
 
-// Ingress is the marker: the rank of a number drawn between 0 and the user's rate. Packets that switches make have
-// the greatest value.
+// Ingress is the marker. It sets the rank of a number drawn between 0 and the user's rate. Packets made by switches
+// have the greatest value.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.Update(env.Now(), p, x.config.K)
@@ -168,72 +170,74 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit drops what is beyond the threshold. What is at it is dropped in part, by a number of its own, so that the
-// share is PIE's whatever the regions are (ours).
+// Admit drops packets beyond the threshold. Packets at the threshold are dropped in part, by a random number, so that
+// the share is PIE's with any regions.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if x.config.Smallest || p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
 	out := env.Port(p.Meta.Out)
 	k := &x.ports[p.Meta.Out]
-	k.count(env.Now(), p.Meta.User, int64(p.Size), x.config.Window)
-	if env.Now() >= k.next {
-		k.update(float64(out.Bytes())*8/float64(out.Rate().Bits), &x.config)
-		k.next = env.Now() + x.config.Update
+	k.countBytes(env.Now(), p.Meta.User, int64(p.Size), x.config.Window)
+	if env.Now() >= k.nextUpdate {
+		k.updateThreshold(float64(out.Bytes())*8/float64(out.Rate().Bits), &x.config)
+		k.nextUpdate = env.Now() + x.config.Update
 	}
-	if r := p.Meta.User; r > k.threshold || r == k.threshold && x.random.Float64() < k.part {
+	if r := p.Meta.User; r > k.threshold || r == k.threshold && x.random.Float64() < k.partAtThreshold {
 		return dataplane.Drop(dataplane.EarlyDrop)
 	}
 	return dataplane.Accept
 }
 
-// count counts what comes, whatever becomes of it.
-func (k *PortState) count(now unit.Time, rank uint32, bytes int64, window unit.Time) {
-	if now >= k.turn {
-		if now >= k.turn+window { // nothing came in a whole window
-			clear(k.now)
+// countBytes counts an arriving packet, whether or not it is dropped.
+func (k *PortState) countBytes(now unit.Time, rank uint32, bytes int64, window unit.Time) {
+	if now >= k.windowEnd {
+		if now >= k.windowEnd+window { // the last window had no packets
+			clear(k.currentBytes)
 		}
-		k.now, k.before = k.before, k.now
-		clear(k.now)
-		k.turn = now + window
+		k.currentBytes, k.previousBytes = k.previousBytes, k.currentBytes
+		clear(k.currentBytes)
+		k.windowEnd = now + window
 	}
-	k.now[rank] += bytes
+	k.currentBytes[rank] += bytes
 }
 
-// update is PIE's control law (RFC 8033 §4.2) without its cap (§5.5), and then the quantile.
-func (k *PortState) update(delay float64, c *Config) {
+// updateThreshold applies PIE's control law (RFC 8033 §4.2) without its cap (RFC 8033 §5.5), and then sets the
+// threshold. delay is in seconds.
+func (k *PortState) updateThreshold(delay float64, c *Config) {
 	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.Next(k.probability, k.delay, delay)
 	k.delay = delay
-	k.quantile()
+	k.findThreshold()
 }
 
-// quantile finds the threshold above which, with a part of what is at it, lies the probability's share of bytes.
-func (k *PortState) quantile() {
+// findThreshold sets the threshold such that the packets above it, and a part of those at it, have the probability's
+// share of bytes.
+func (k *PortState) findThreshold() {
 	total := int64(0)
-	for i := range k.now {
-		total += k.now[i] + k.before[i]
+	for i := range k.currentBytes {
+		total += k.currentBytes[i] + k.previousBytes[i]
 	}
 	left := float64(k.probability * float64(total))
-	k.threshold, k.part = math.MaxUint32, 0
-	for i := len(k.now) - 1; i >= 0 && left > 0; i-- {
-		n := float64(k.now[i] + k.before[i])
+	k.threshold, k.partAtThreshold = math.MaxUint32, 0
+	for i := len(k.currentBytes) - 1; i >= 0 && left > 0; i-- {
+		n := float64(k.currentBytes[i] + k.previousBytes[i])
 		if n == 0 {
 			continue
 		}
 		if k.threshold = uint32(i); left < n {
-			k.part = left / n
+			k.partAtThreshold = left / n
 			return
 		}
-		k.part, left = 1, left-n
+		k.partAtThreshold, left = 1, left-n
 	}
 }
 
-// EvictAddress starts the rate of a source that is another's now afresh.
+// EvictAddress resets the rate of a source when its address is reassigned.
 func (x *program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
-// threshold is the rank above which a port drops, and the share of those at it, for tests.
+// threshold returns the rank above which a port drops, and the share at it, for tests.
 func (x *program) threshold(out packet.PortID) (rank uint32, part float64) {
-	return x.ports[out].threshold, x.ports[out].part
+	return x.ports[out].threshold, x.ports[out].partAtThreshold
 }

@@ -57,7 +57,7 @@ func TestTranscript(t *testing.T) {
 				if smallest {
 					return fmt.Sprintf("rank %d", rank.last)
 				}
-				threshold, part := "none", x.ports[3].part
+				threshold, part := "none", x.ports[3].partAtThreshold
 				if r, _ := x.threshold(3); r != math.MaxUint32 {
 					threshold = fmt.Sprint(r)
 				}
@@ -95,8 +95,8 @@ func TestRank(t *testing.T) {
 // The quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is 100 of the 700, and 4/5 are all of
 // them and half of the 200.
 func TestQuantile(t *testing.T) {
-	k := PortState{now: make([]int64, 8), before: make([]int64, 8)}
-	k.now[1], k.now[2], k.before[5] = 100, 200, 700
+	k := PortState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
+	k.currentBytes[1], k.currentBytes[2], k.previousBytes[5] = 100, 200, 700
 	for _, x := range []struct {
 		probability float64
 		rank        uint32
@@ -104,8 +104,8 @@ func TestQuantile(t *testing.T) {
 	}{{0, math.MaxUint32, 0}, {0.1, 5, 1. / 7}, {0.7, 5, 1}, {0.8, 2, 0.5}, {1, 1, 1}} {
 		t.Run(fmt.Sprint(x.probability), func(t *testing.T) {
 			k.probability = x.probability
-			if k.quantile(); k.threshold != x.rank || math.Abs(k.part-x.part) > 1e-9 {
-				t.Errorf("rank %d, part %g", k.threshold, k.part)
+			if k.findThreshold(); k.threshold != x.rank || math.Abs(k.partAtThreshold-x.part) > 1e-9 {
+				t.Errorf("rank %d, part %g", k.threshold, k.partAtThreshold)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func TestUpdate(t *testing.T) {
 	c := weighed(false)
 	for _, x := range []struct{ from, want float64 }{{0.5, 0.528125}, {0.05, 0.0640625}, {0, 0.028125 / 2048}, {0.99, 1}} {
 		k := PortState{probability: x.from, delay: 0.02}
-		if k.update(0.04, &c); math.Abs(k.probability-x.want) > 1e-12 {
+		if k.updateThreshold(0.04, &c); math.Abs(k.probability-x.want) > 1e-12 {
 			t.Errorf("from %g: %g, want %g", x.from, k.probability, x.want)
 		}
 	}
@@ -150,10 +150,10 @@ func TestSilence(t *testing.T) {
 		at   unit.Time
 		want int64
 	}{{150 * unit.Millisecond, 700}, {350 * unit.Millisecond, 0}} {
-		k := PortState{now: make([]int64, 2), before: make([]int64, 2)}
-		k.count(0, 1, 700, 100*unit.Millisecond)
-		if k.count(x.at, 0, 1, 100*unit.Millisecond); k.now[1]+k.before[1] != x.want {
-			t.Errorf("at %v: %d bytes, want %d", x.at, k.now[1]+k.before[1], x.want)
+		k := PortState{currentBytes: make([]int64, 2), previousBytes: make([]int64, 2)}
+		k.countBytes(0, 1, 700, 100*unit.Millisecond)
+		if k.countBytes(x.at, 0, 1, 100*unit.Millisecond); k.currentBytes[1]+k.previousBytes[1] != x.want {
+			t.Errorf("at %v: %d bytes, want %d", x.at, k.currentBytes[1]+k.previousBytes[1], x.want)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestSilence(t *testing.T) {
 func TestDecay(t *testing.T) {
 	c := weighed(false)
 	k := PortState{probability: 0.5}
-	if k.update(0, &c); math.Abs(k.probability-0.4881625) > 1e-12 {
+	if k.updateThreshold(0, &c); math.Abs(k.probability-0.4881625) > 1e-12 {
 		t.Errorf("%g, want 0.4881625", k.probability)
 	}
 }
@@ -231,12 +231,12 @@ func TestRefuses(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	c := weighed(false)
-	k := PortState{now: make([]int64, c.regions()), before: make([]int64, c.regions())}
+	k := PortState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount())}
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Millisecond
-		k.count(now, c.Rank(1e6), 1000, c.Window)
-		k.update(0.02, &c)
+		k.countBytes(now, c.Rank(1e6), 1000, c.Window)
+		k.updateThreshold(0.02, &c)
 	}); n != 0 {
 		t.Errorf("%g allocations", n)
 	}

@@ -1,10 +1,11 @@
-// Package rainbow is Rainbow Fair Queueing (Cao, Zegura, Wang, 2005): edges divide what a user sends into layers by
-// rate and colour each packet with its layer; a port drops the colours above a threshold, which falls while its
-// queue is long and rises while it is short, and has no state for users. Here a switch is edge and core in one.
+// Package rainbow is Rainbow Fair Queueing (Cao, Zegura, Wang, 2005). Edges divide a user's traffic into layers by
+// rate and colour each packet with its layer. A port drops the colours above a threshold, without state for users.
+// The threshold falls while the queue is long and rises while it is short. Here a switch is edge and core in one.
 //
-// Of the papers only the abstracts could be had: that layers have a ratio and not equal rates is the papers'
-// non-linear encoding; their range, number and ratio, and when the threshold moves, are ours. Their range does not
-// depend on the ports: fair shares behind fast access links would all lie in the first layer, which is never dropped.
+// Only the papers' abstracts are available. That layers have a ratio, not equal rates, is the papers' non-linear
+// encoding. Range, number and ratio of layers, and the times at which the threshold moves, are Weir's. The range does
+// not depend on the ports: fair shares behind fast access links would all lie in the first layer, which is never
+// dropped.
 package rainbow
 
 import (
@@ -18,15 +19,15 @@ import (
 	"weir/core/unit"
 )
 
-// Config has the parameters of edge and core.
+// Config holds the parameters of edge and core.
 type Config struct {
 	users.Config
 	K        unit.Time // averaging constant of users' rates
 	Colours  int
 	From, To unit.Rate  // upper bounds of the first layer and of the last, per unit of weight
-	Low      unit.Depth // queue below which the threshold rises
-	High     unit.Depth // queue above which it falls
-	Interval unit.Time  // by one colour at most in this
+	Low      unit.Depth // queue length below which the threshold rises
+	High     unit.Depth // queue length above which it falls
+	Interval unit.Time  // min time between moves by one colour
 }
 
 // Traits returns that it drops packets where queues grow.
@@ -75,9 +76,9 @@ var (
 		Condition: "the threshold moves by more than 20 colours in a round trip"}
 )
 
-// Check warns of layers that do not tell users apart, and of a queue that the buffer does not hold.
+// Check warns of layers that do not distinguish users, and of a queue that the buffer does not hold.
 func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
-	if r := c.ratio(); r > 1.5 {
+	if r := c.boundRatio(); r > 1.5 {
 		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates "+
 			"between two "+
 			"are treated alike", c.Colours, r))
@@ -106,17 +107,17 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 		all = append(all, warnInterval.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a "+
 			"factor "+
 			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Trip(port), n,
-			math.Pow(c.ratio(), float64(n))).At(at, float64(n)/20))
+			math.Pow(c.boundRatio(), float64(n))).At(at, float64(n)/20))
 	}
 	return all
 }
 
-// ratio is that of the bounds of two layers.
-func (c *Config) ratio() float64 {
+// boundRatio returns the ratio of the bounds of two layers.
+func (c *Config) boundRatio() float64 {
 	return math.Pow(float64(c.To)/float64(c.From), 1/float64(c.Colours-1))
 }
 
-// Scheme is what an experiment names: switch: [forward, rainbow].
+// Scheme returns the scheme of switch: [forward, rainbow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "rainbow", Doc: "rainbow fair queueing: colours of packets by layers of " +
 		"their user's rate, and a threshold of colours at each port", Source: "Rainbow FQ",
@@ -129,18 +130,18 @@ type Program struct {
 	rates  users.Rates // by user
 	ports  []PortState
 	random unit.Random
-	scale  float64 // of a bound's logarithm: 1/ln(ratio)
+	scale  float64 // factor of a bound's logarithm: 1/ln(ratio)
 }
 
-// PortState is the state of a port: its threshold and when it was updated.
+// PortState is the state of a port.
 type PortState struct {
 	threshold uint32  // colours above it are dropped
-	highest   uint32  // colour that came since the threshold moved
-	queue     float64 // when the threshold was looked at
-	next      unit.Time
+	highest   uint32  // highest colour that arrived since the last move
+	lastQueue float64 // length at the last move
+	nextMove  unit.Time
 }
 
-// New returns the program for a site.
+// New returns the program. It fails if High is a time and a port's rate is not in bit/s.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	for i, l := range site.Lines {
 		if c.High.Time > 0 && l.Rate.Bits == 0 {
@@ -148,17 +149,17 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		}
 	}
 	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
-		random: site.Random("rainbow"), scale: 1 / math.Log(c.ratio())}
+		random: site.Random("rainbow"), scale: 1 / math.Log(c.boundRatio())}
 	for i := range x.ports {
 		x.ports[i].threshold = uint32(c.Colours - 1)
 	}
 	return x, nil
 }
 
-// Name is "rainbow".
+// Name returns "rainbow".
 func (x *Program) Name() string { return "rainbow" }
 
-// Colour is the layer of a throughput: 0 up to the first bound, then one each time it grows by the ratio.
+// Colour returns the layer of a throughput: 0 up to the first bound, then a layer for each factor of the ratio.
 func (x *Program) Colour(throughput float64) uint32 {
 	from := float64(x.config.From)
 	if throughput <= from {
@@ -167,8 +168,8 @@ func (x *Program) Colour(throughput float64) uint32 {
 	return uint32(min(1+int(math.Log(throughput/from)*x.scale), x.config.Colours-1))
 }
 
-// Ingress is the edge. A packet gets each colour with the probability that its layer has in the rate of the user: the
-// layer of a number drawn between 0 and the rate. Packets that switches make have the first.
+// Ingress is the edge. A packet gets each colour with the probability that its layer has in the user's rate: the
+// layer of a number drawn between 0 and the rate. Packets made by switches have the first colour.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.User = 0; p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.Update(env.Now(), p, x.config.K)
@@ -177,20 +178,20 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit is the core: it moves the threshold, and drops what is above it.
+// Admit is the core: it moves the threshold, and drops packets above it.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
 	k, out := &x.ports[p.Meta.Out], env.Port(p.Meta.Out)
 	k.highest = max(k.highest, p.Meta.User)
-	if env.Now() >= k.next {
+	if env.Now() >= k.nextMove {
 		rate, queue := out.Rate().Bits, float64(out.Bytes())
 		if x.config.High.Packets > 0 {
 			queue = float64(out.Packets())
 		}
-		k.move(queue, x.config.Low.At(rate, 1), x.config.High.At(rate, 1), uint32(x.config.Colours-1))
-		k.next = env.Now() + x.config.Interval
+		k.moveThreshold(queue, x.config.Low.At(rate, 1), x.config.High.At(rate, 1), uint32(x.config.Colours-1))
+		k.nextMove = env.Now() + x.config.Interval
 	}
 	if p.Meta.User > k.threshold {
 		return dataplane.Drop(dataplane.EarlyDrop)
@@ -198,26 +199,26 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// move lowers the threshold, from the highest colour that there was, while the queue is long and does not become
-// shorter, and raises it while the queue is short.
-func (k *PortState) move(queue, low, high float64, most uint32) {
+// moveThreshold lowers the threshold, from the highest colour since the last move, while the queue is long and does
+// not become shorter. It raises the threshold, at most to most, while the queue is short.
+func (k *PortState) moveThreshold(queue, low, high float64, most uint32) {
 	switch {
-	case queue > high && queue >= k.queue:
+	case queue > high && queue >= k.lastQueue:
 		if k.threshold = min(k.threshold, k.highest); k.threshold > 0 {
 			k.threshold--
 		}
 	case queue < low && k.threshold < most:
 		k.threshold++
 	}
-	k.queue, k.highest = queue, 0
+	k.lastQueue, k.highest = queue, 0
 }
 
-// EvictAddress starts the rate of a source that is another's now afresh.
+// EvictAddress resets the rate of a source when its address is reassigned.
 func (x *Program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
-// Footprint is the edge's, which keeps a rate for each user, and the core's: a threshold a port.
+// Footprint returns the use by the edge, with a rate for each user, and by the core: a threshold for each port.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var k PortState

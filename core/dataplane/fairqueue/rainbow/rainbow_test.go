@@ -85,7 +85,7 @@ func TestMove(t *testing.T) {
 	}{{40, 13, 39}, {50, 20, 38}, {50, 19, 38}, {50, 19, 37}, {50, 12, 37}, {50, 6, 37}, {50, 5, 38}, {0, 30, 0},
 		{0, 30, 0}, {0, 0, 1}} {
 		k.highest = x.highest
-		if k.move(x.queue, 6, 12, 63); k.threshold != x.want {
+		if k.moveThreshold(x.queue, 6, 12, 63); k.threshold != x.want {
 			t.Errorf("step %d: threshold %d, want %d", i, k.threshold, x.want)
 		}
 	}
@@ -235,7 +235,7 @@ func TestNoAllocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1000, func() { x.ports[0].move(float64(x.Colour(3e6)), 6, 12, 63) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { x.ports[0].moveThreshold(float64(x.Colour(3e6)), 6, 12, 63) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"weir/core/unit"
 )
 
-// config is what an experiment says of the program.
+// config holds the program's parameters in an experiment.
 type config struct {
 	Threshold    unit.Depth
 	SRC, PRU, SM bool
-	Tokens       int        // of PRU, at most
-	MTU          unit.Bytes // frame; 0: the largest that hosts send
+	Tokens       int        // max tokens of PRU
+	MTU          unit.Bytes // frame; 0: the largest frame of hosts
 	TOS          int
 }
 
@@ -42,21 +42,21 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns that it answers requests of packets. Hosts have to know its messages.
+// Traits returns that it answers requests of packets. Hosts need support for its messages.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, AnswersRequests: true}
 }
 
-// frame is the MTU in bytes that links count.
-func (c *config) frame(largest unit.Bytes) unit.Bytes {
+// frameBytes returns the size of the MTU as links count it. largest is the default.
+func (c *config) frameBytes(largest unit.Bytes) unit.Bytes {
 	if c.MTU > 0 {
 		return c.MTU
 	}
 	return largest
 }
 
-// slowest is the rate below which what messages round up of it is more than a tenth.
-const slowest = 10 * unit.Mbps
+// minExactRate is the rate below which a message's rounding exceeds a tenth.
+const minExactRate = 10 * unit.Mbps
 
 // Kinds of warnings.
 var (
@@ -68,8 +68,9 @@ var (
 		Condition: "a port's buffer does not hold a packet of each flow to its receiver"}
 )
 
-// Check warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
-// flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the worst port.
+// Check warns of a queue that no buffer holds, and of ports with a rate that is not in bits or too low for messages.
+// It also warns of more flows than the buffer holds at an additive increase of a packet a round trip each. Each
+// warning has the worst port.
 func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
@@ -79,20 +80,20 @@ func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 		}
 	}
 	for _, p := range s.Queueing() {
-		if p.Rate.Bits > 0 && p.Rate.Bits < slowest {
+		if p.Rate.Bits > 0 && p.Rate.Bits < minExactRate {
 			all = append(all, warnSlow.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
-				"senders drain their queue too slowly below %v", p.To, p.Rate.Bits, slowest).
-				At(p.Port(), float64(slowest)/float64(p.Rate.Bits)))
+				"senders drain their queue too slowly below %v", p.To, p.Rate.Bits, minExactRate).
+				At(p.Port(), float64(minExactRate)/float64(p.Rate.Bits)))
 		}
-		holds := buffer(s, p)
+		holds := bufferBytes(s, p)
 		if holds == 0 {
 			continue
 		}
-		if from := c.Threshold.At(p.Rate.Bits, c.frame(s.Frame())); from >= holds {
+		if from := c.Threshold.At(p.Rate.Bits, c.frameBytes(s.Frame())); from >= holds {
 			all = append(all, warnThreshold.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: "+
 				"packets are lost, and nobody is told before", p.To, from).At(p.Port(), from/holds))
 		}
-		if need := float64(p.Senders) * float64(c.frame(s.Frame())); need > holds {
+		if need := float64(p.Senders) * float64(c.frameBytes(s.Frame())); need > holds {
 			all = append(all, warnCrowded.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
 				"port's buffer does not hold: packets are lost", p.Senders, p.To).At(p.Port(), need/holds))
 		}
@@ -100,22 +101,22 @@ func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	return scheme.Worst(all)
 }
 
-// buffer is what a port holds in bytes; 0: it has no bound, or sends packets, not bits.
-func buffer(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
+// bufferBytes returns the size of a port's buffer in bytes; 0: no limit, or the port sends packets, not bits.
+func bufferBytes(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
 	if p.Rate.Bits == 0 {
 		return 0
 	}
 	return unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
 }
 
-// Scheme is what an experiment names: switch: [ecmp, bolt].
+// Scheme returns the scheme of switch: [ecmp, bolt].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "tells senders of cc bolt at once of a queue, and grants " +
 		"packets where flows end or nobody sends", Source: "Bolt (NSDI 2023)",
 		Warnings: []scheme.WarningKind{warnSlow, warnThreshold, warnCrowded}}, newProgram)
 }
 
-// program is the switch's part.
+// program is the switch's part of Bolt.
 type program struct {
 	config  config
 	framing packet.Framing
@@ -127,10 +128,10 @@ type program struct {
 // port is the state of one egress port.
 type port struct {
 	threshold unit.Bytes
-	link      unit.Rate
-	supply    float64   // bytes that it sends in a picosecond
+	linkRate  unit.Rate
+	supply    float64   // bytes per picosecond
 	token     float64   // sm_token [bytes]
-	last      unit.Time // last_sm_time
+	countedAt unit.Time // last_sm_time
 	tokens    int32     // pru_token
 }
 
@@ -140,27 +141,27 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if largest == 0 {
 		largest = unit.Bytes(site.Framing.Frame(1514, 0, true))
 	}
-	frame := c.frame(largest)
+	frame := c.frameBytes(largest)
 	b := &program{config: c, framing: site.Framing, ports: make([]port, site.Ports), mtu: float64(frame)}
 	for i := range b.ports {
 		p := &b.ports[i]
 		if i < len(site.Lines) {
-			p.link = site.Lines[i].Rate.Bits
+			p.linkRate = site.Lines[i].Rate.Bits
 		}
-		p.threshold = max(unit.Bytes(c.Threshold.At(p.link, frame)), 1)
-		p.supply = float64(p.link) / 8e12
+		p.threshold = max(unit.Bytes(c.Threshold.At(p.linkRate, frame)), 1)
+		p.supply = float64(p.linkRate) / 8e12
 	}
 	return b, nil
 }
 
-// Name is "bolt".
+// Name returns "bolt".
 func (b *program) Name() string { return "bolt" }
 
-// Book is algorithm 1, for a packet that has entered its queue.
+// Book is algorithm 1 of Bolt, for a packet that has entered its queue.
 func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
-	at.count(env.Now(), p.Size, b.mtu)
+	at.countSupply(env.Now(), p.Size, b.mtu)
 	if !p.Asks(packet.ExtBolt) || p.Kind != packet.Data || m.Flags&packet.Trimmed != 0 {
 		return
 	}
@@ -170,28 +171,30 @@ func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 	before := h
 	if queue := env.Port(m.Out).Bytes() - unit.Bytes(p.Size); queue >= at.threshold {
-		b.congested(env, p, &h, queue, at.link)
+		b.notifyCongestion(env, p, &h, queue, at.linkRate)
 	} else {
-		b.grant(at, &h)
+		b.grantRequest(at, &h)
 	}
 	if h != before {
 		p.SetBolt(&h, false)
 	}
 }
 
-// count is algorithm 3: what could have been sent since the last packet, less this one, at most an MTU.
-func (p *port) count(now unit.Time, size int32, mtu float64) {
-	supply := float64(float64(now-p.last) * p.supply)
+// countSupply is algorithm 3 of Bolt. It adds the bytes that the port could have sent since the last packet, less
+// this packet, up to an MTU.
+func (p *port) countSupply(now unit.Time, size int32, mtu float64) {
+	supply := float64(float64(now-p.countedAt) * p.supply)
 	p.token = min(p.token+supply-float64(size), mtu)
-	p.last = now
+	p.countedAt = now
 }
 
-// congested tells the sender, unless it has been, or leaves that to the acknowledgement; then the port counts whose
-// queue takes longest. The packet asks no further switch for anything.
-func (b *program) congested(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes, link unit.Rate) {
+// notifyCongestion notifies the sender, unless a switch has done so, or leaves that to the acknowledgement; then the
+// port with the slowest queue counts. The packet makes no request at further switches.
+func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes,
+	link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
-	switch told := h.Flags&packet.BoltTold != 0; {
-	case told || link == 0:
+	switch notified := h.Flags&packet.BoltTold != 0; {
+	case notified || link == 0:
 		return
 	case !b.config.SRC:
 		if h.Flags&packet.BoltDecrease == 0 || float64(queue)*float64(h.Link) > float64(h.Queue)*float64(link) {
@@ -201,13 +204,13 @@ func (b *program) congested(env *dataplane.Env, p *packet.Packet, h *packet.Bolt
 		return
 	}
 	h.Flags |= packet.BoltDecrease | packet.BoltTold
-	b.tell(env, p, &packet.Bolt{Flags: h.Flags, Sent: h.Sent, Queue: queue, Link: link})
+	b.sendNotice(env, p, &packet.Bolt{Flags: h.Flags, Sent: h.Sent, Queue: queue, Link: link})
 	b.sent++
 }
 
-// grant gives a place of a flow that ends to the port, or of the port to a packet that asks; who gets none asks no
-// further switch.
-func (b *program) grant(p *port, h *packet.Bolt) {
+// grantRequest takes the place of a flow that ends for the port, or grants a place of the port to a packet that
+// requests one. A packet without a place makes no request at further switches.
+func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	switch {
 	case b.config.PRU && h.Flags&packet.BoltLast != 0:
 		if h.Flags&packet.BoltFirst == 0 && int(p.tokens) < b.config.Tokens {
@@ -223,8 +226,8 @@ func (b *program) grant(p *port, h *packet.Bolt) {
 	}
 }
 
-// tell sends the message about p.
-func (b *program) tell(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
+// sendNotice sends the message about p.
+func (b *program) sendNotice(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 	n := env.New()
 	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)
 	n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
@@ -235,8 +238,8 @@ func (b *program) tell(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 	env.Inject(n)
 }
 
-// Footprint is supply and demand of the port, and its tokens. The queue is read before it, which P4TE §4.2 does not
-// allow.
+// Footprint returns the use by supply and demand of the port, and its tokens. The queue is read before the enqueue,
+// which P4TE §4.2 does not allow.
 func (b *program) Footprint() dataplane.Footprint {
 	cells := len(b.ports)
 	return dataplane.Footprint{Stages: []dataplane.Stage{

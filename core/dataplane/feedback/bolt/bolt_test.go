@@ -330,7 +330,7 @@ func TestSupply(t *testing.T) {
 		want float64
 	}{{0, 1000, -1000}, {4 * us, 1000, -1500}, {24 * us, 500, 500}, {44 * us, 500, 1250}, {44 * us, 250, 1000},
 		{48 * us, 500, 1000}} {
-		if p.count(x.at, x.size, 1250); p.token < x.want-1e-6 || p.token > x.want+1e-6 {
+		if p.countSupply(x.at, x.size, 1250); p.token < x.want-1e-6 || p.token > x.want+1e-6 {
 			t.Errorf("packet %d: %v, want %v", i, p.token, x.want)
 		}
 	}

@@ -1,8 +1,7 @@
-// Package fastcnp lets a switch tell RDMA senders of congestion itself: where ecn would mark
-// a packet, it sends a congestion notification packet (CNP) straight to the packet's sender,
-// which so hears of it without the way to the receiver, the queues on it and the receiver's
-// own delay (draft-xiao-rtgwg-rocev2-fast-cnp, after RECN, RFC 7514). Of the draft we have
-// no more than its abstract; the following is ours:
+// Package fastcnp lets a switch notify RDMA senders of congestion. Where ecn would mark a packet, it sends a
+// congestion notification packet (CNP) directly to the packet's sender. The notification avoids the way to the
+// receiver, the queues on it and the receiver's own delay (draft-xiao-rtgwg-rocev2-fast-cnp, after RECN, RFC 7514).
+// Only the draft's abstract is available; the following is Weir's:
 //
 //	when                       as DCQCN §3.1 marks: by the egress queue's length       TestWhen
 //	about what                 data of RDMA that is capable of ECN, never about CNPs,
@@ -11,7 +10,7 @@
 //	the packet                 packet.Notice with the data packet's sequence number, its
 //	                           endpoints swapped, no payload, packet.CauseMarked       TestPacket, TestIPv6
 //	its way                    through the ingress and the class of its tos            TestWay
-//	marks besides              option; other transports' packets are always marked     TestMarks
+//	additional marks           option; other transports' packets are always marked     TestMarks
 //	the sender                 checks that the packet is out (transport/rdma), then
 //	                           reacts as to the receiver's CNP (cc/dcqcn)              sim/fastcnp_test.go
 package fastcnp

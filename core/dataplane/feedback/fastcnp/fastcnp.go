@@ -10,22 +10,22 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what a program is made of.
+// Config holds the parts of a program.
 type Config struct {
-	Curves   []ecn.Curve // by port: when a packet is notified about
-	Enqueue  bool        // by the queue that a packet finds; otherwise by the one that it leaves behind
-	Mark     bool        // packets that were congested are marked, too, so that the receiver reports it as well
-	Interval unit.Time   // least time between CNPs about a flow, above 0
-	Flows    int         // how many flows' last CNPs are remembered, at least 1; rounded up to whole sets
+	Curves   []ecn.Curve // by port: queue lengths for notifications
+	Enqueue  bool        // by the queue that a packet finds, not the one that it leaves behind
+	Mark     bool        // packets in congestion are also marked, so that the receiver reports it as well
+	Interval unit.Time   // min time between CNPs about a flow, above 0
+	Flows    int         // number of flows with a stored last CNP, at least 1; rounded up to whole sets
 	TOS      uint8       // of CNPs; its ECN bits are 0
-	Switch   uint32      // who sends it, with Signed
+	Switch   uint32      // identity of the sending switch, with Signed
 	Signed   bool
 	Framing  packet.Framing
 	Random   unit.Random // of marks
 	Seed     uint32      // of the table's hash
 }
 
-// Options are what an experiment says of a Config.
+// Options are the parameters in an experiment, from which a Config follows.
 type Options struct {
 	ecn.Thresholds
 	Enqueue, Mark, Signed bool
@@ -55,14 +55,14 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns the thresholds'. Hosts have to know CNPs.
+// Traits returns the traits of the thresholds. Hosts need support for CNPs.
 func (o *Options) Traits() dataplane.Traits {
 	t := o.Thresholds.Traits()
 	t.WhyNotStandalone = dataplane.NotifiesHosts
 	return t
 }
 
-// Scheme is what an experiment names: switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
+// Scheme returns the scheme of switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn " +
 		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},
@@ -84,60 +84,62 @@ func New(c Config) dataplane.Program {
 	return &dequeue{n}
 }
 
-// notifier is what notifying before and after the queue have in common.
+// notifier is the part that notifying before and after the queue share.
 type notifier struct {
 	config Config
 	recent table
 	sent   uint64
 }
 
-// enqueue notifies by the queue that they find when they come.
+// enqueue notifies by the queue that packets find on arrival.
 type enqueue struct{ notifier }
 
-// dequeue notifies by the queue that they leave behind.
+// dequeue notifies by the queue that packets leave behind.
 type dequeue struct{ notifier }
 
-// Name is "fast_cnp".
+// Name returns "fast_cnp".
 func (n *notifier) Name() string { return "fast_cnp" }
 
-// Sent returns how many CNPs were sent.
+// Sent returns the number of CNPs sent.
 func (n *notifier) Sent() uint64 { return n.sent }
 
-// Book considers a packet that has entered its queue.
+// Book decides about a packet that has entered its queue.
 func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		e.consider(env, p, e.config.Curves[m.Out].Found(env.Port(m.Out).Queue(m.Queue), unit.Bytes(p.Size)))
+		e.notifyOrMark(env, p, e.config.Curves[m.Out].Found(env.Port(m.Out).Queue(m.Queue), unit.Bytes(p.Size)))
 	}
 }
 
-// Egress considers a packet that has left its queue.
+// Egress decides about a packet that has left its queue.
 func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		d.consider(env, p, d.config.Curves[m.Out].Length(env.Port(m.Out).Queue(m.Queue)))
+		d.notifyOrMark(env, p, d.config.Curves[m.Out].Length(env.Port(m.Out).Queue(m.Queue)))
 	}
 	return dataplane.Accept
 }
 
-func (n *notifier) consider(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
+// notifyOrMark draws by the queue's length whether p is congested. If so, it sends a CNP about RDMA data when one is
+// due, and marks other packets, or all with Config.Mark.
+func (n *notifier) notifyOrMark(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
 	m := &p.Meta
 	if !n.config.Curves[m.Out].Hits(length, n.config.Random) {
 		return
 	}
 	notify := p.Kind == packet.Data && p.Proto == packet.ProtoRDMA && p.Payload > 0 &&
 		m.Flags&(packet.Internal|packet.Trimmed) == 0 && !p.Notifies()
-	if notify && n.recent.due(env.Now(), p.Hash) {
+	if notify && n.recent.recordIfDue(env.Now(), p.Hash) {
 		n.sent++
-		env.Inject(n.notification(env, p))
+		env.Inject(n.newNotification(env, p))
 	}
 	if n.config.Mark || !notify {
 		p.TOS |= packet.CE
 	}
 }
 
-// notification is the CNP about p.
-func (n *notifier) notification(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+// newNotification returns the CNP about p.
+func (n *notifier) newNotification(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	c := env.New()
 	c.Kind, c.Proto, c.Version, c.TOS = packet.Notice, p.Proto, p.Version, n.config.TOS
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort

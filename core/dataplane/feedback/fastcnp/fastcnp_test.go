@@ -296,7 +296,7 @@ func TestTable(t *testing.T) {
 			if free {
 				due++
 			}
-			switch got := tab.due(now, flow); {
+			switch got := tab.recordIfDue(now, flow); {
 			case got && !free:
 				t.Fatalf("%d flows in %d: a flow has CNPs %v apart", c.flows, c.room, now-at)
 			case got:
@@ -326,7 +326,7 @@ func FuzzTable(f *testing.F) {
 		for i := 0; i+1 < len(steps); i += 2 {
 			now += unit.Time(steps[i])
 			flow := uint32(steps[i+1])
-			if tab.due(now, flow) {
+			if tab.recordIfDue(now, flow) {
 				if at, before := last[flow]; before && now-at < 100 {
 					t.Fatalf("flow %d has CNPs at %v and %v", flow, at, now)
 				}
@@ -489,6 +489,6 @@ func BenchmarkDue(b *testing.B) {
 	now := unit.Time(0)
 	for b.Loop() {
 		now += 80 * unit.Nanosecond
-		tab.due(now, uint32(now/unit.Nanosecond)&1023)
+		tab.recordIfDue(now, uint32(now/unit.Nanosecond)&1023)
 	}
 }

@@ -5,14 +5,15 @@ import (
 	"weir/core/dataplane/aqm/ecn"
 )
 
-// Footprint is that of ecn, and the table of flows: four ways, which a pipeline has as four
-// arrays, but a flow goes into one only if it is in none of the others.
-func (e *enqueue) Footprint() dataplane.Footprint { return e.footprint(dataplane.InIngress) }
+// Footprint returns the use by ecn, and by the table of flows. A pipeline has its four ways as four arrays, but a
+// flow joins one only if it is not in another one.
+func (e *enqueue) Footprint() dataplane.Footprint { return e.footprintAt(dataplane.InIngress) }
 
-// Footprint is as enqueue's, behind the queue.
-func (d *dequeue) Footprint() dataplane.Footprint { return d.footprint(dataplane.InEgress) }
+// Footprint returns the same use as enqueue's, behind the queue.
+func (d *dequeue) Footprint() dataplane.Footprint { return d.footprintAt(dataplane.InEgress) }
 
-func (n *notifier) footprint(g dataplane.Gress) dataplane.Footprint {
+// footprintAt returns the use in a part of the switch.
+func (n *notifier) footprintAt(g dataplane.Gress) dataplane.Footprint {
 	var e entry
 	return dataplane.Footprint{Stages: []dataplane.Stage{ecn.Use("judge", g, n.config.Curves),
 		{Name: "flow's last CNP", Gress: g, Registers: []dataplane.RegisterUse{{Name: "recent", Cells: len(n.recent.entries),

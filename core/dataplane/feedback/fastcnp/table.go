@@ -2,16 +2,15 @@ package fastcnp
 
 import "weir/core/unit"
 
-// mostFlows is how large a table can be.
+// mostFlows is the max size of a table.
 const mostFlows = 1 << 20
 
-// ways is how many entries a set has, in any of which a flow's may be.
+// ways is the number of entries in a set; a flow may be in any of them.
 const ways = 4
 
-// table records the flows that have had a CNP within the last interval, in memory that does not depend on
-// the number of flows. A flow is identified by the 32 bits of its hash: flows with the same hash share an
-// interval. A flow whose set is full of others must wait, so a full table makes CNPs rarer, never more
-// frequent.
+// table records the flows that have had a CNP within the last interval, in memory that does not depend on the number
+// of flows. A flow is identified by the 32 bits of its hash: flows with the same hash share an interval. A flow with
+// a full set must wait, so that a full table makes CNPs rarer, never more frequent.
 type table struct {
 	entries    []entry // in sets
 	interval   unit.Time
@@ -20,18 +19,19 @@ type table struct {
 	crowded    uint64
 }
 
-// entry is a flow with the time before which it gets no CNP.
+// entry is a flow with the time until which it gets no CNP.
 type entry struct {
 	until unit.Time
 	flow  uint32
 }
 
+// newTable returns a table for at least that many flows.
 func newTable(flows int, interval unit.Time, seed uint32) table {
 	return table{entries: make([]entry, (flows+ways-1)/ways*ways), interval: interval, seed: seed}
 }
 
-// due reports whether a flow may have a CNP now, and records it if so.
-func (t *table) due(now unit.Time, flow uint32) bool {
+// recordIfDue reports whether a flow may have a CNP now, and records it if so.
+func (t *table) recordIfDue(now unit.Time, flow uint32) bool {
 	h := flow ^ t.seed // the finaliser of MurmurHash3
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35

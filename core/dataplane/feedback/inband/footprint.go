@@ -5,9 +5,9 @@ import (
 	"weir/core/telemetry"
 )
 
-// Footprint is the snapshot: the traffic manager's data about the port is metadata, the bytes sent are a
-// register. Ports that share their rate among classes have a register for each class, and loads have one
-// for each port.
+// Footprint returns the use by the snapshot. The traffic manager's data about the port is metadata, the bytes sent
+// are a register. Ports that share their rate among classes have a register for each class, and loads have one for
+// each port.
 func (t *Program) Footprint() dataplane.Footprint {
 	const out = dataplane.InEgress
 	var h telemetry.Hop
@@ -46,7 +46,7 @@ func (t *Program) Footprint() dataplane.Footprint {
 			Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the rate", Times: 1}}}
 		if t.idle > 0 {
 			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "last packet of class", Cells: classes,
-				Bits: dataplane.Bits(c.left), Reads: most, Writes: 1})
+				Bits: dataplane.Bits(c.lastDeparture), Reads: most, Writes: 1})
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Looping, What: "over the classes",
 				Times: most}, dataplane.Operation{Kind: dataplane.Dividing, What: "by the busy classes' share", Times: 1})
 		}

@@ -15,67 +15,68 @@ import (
 
 // Program writes telemetry.
 type Program struct {
-	format telemetry.Format
-	clock  telemetry.Clock
-	ports  []port
-	id     uint32
-	full   bool // the format is not HPCC's
-	coded  bool // it has codes of rates
-	keeps  bool // loads or classes, which every packet changes
-	exact  bool // the clock is, and the format is HPCC's without loads and classes: a record is one word
-	idle   unit.Time
+	format        telemetry.Format
+	clock         telemetry.Clock
+	ports         []port
+	id            uint32
+	full          bool // the format is not HPCC's
+	coded         bool // it has codes of rates
+	updatesAlways bool // every packet changes loads or classes
+	exact         bool // the clock is exact, and the format is HPCC's without loads and classes: a record is one word
+	idle          unit.Time
 }
 
-// port is what the program keeps of an egress port. What hardly a packet needs is kept apart, so that of a switch's 16
-// ports the rest fills six lines of 64 bytes, not eighteen.
+// port is the program's state of an egress port. State that few packets need is separate, so that the rest of a
+// switch's 16 ports fits into six cache lines of 64 bytes, not eighteen.
 type port struct {
-	rate  unit.Rate // of which code is
+	rate  unit.Rate // for which code is valid
 	code  uint8
 	coded bool
-	*kept
+	*rarePortState
 }
 
-type kept struct {
-	mtu     int32 // largest IP packet that may leave; 0: any
+// rarePortState is the part of a port's state that few packets need.
+type rarePortState struct {
+	mtu     int32 // max IP packet that may depart; 0: any
 	load    telemetry.PortLoad
-	classes []class // by queue, of a port whose scheduler shares its rate; else nil
-	strict  int     // the first of them, which have strict priority
+	classes []class // by queue, if the port's scheduler shares its rate; otherwise nil
+	strict  int     // the number of first classes in strict priority
 }
 
-// class is the link that a class of a port has. A class with a share of the port's rate has that share of what queues
-// in strict priority send, too: what they leave is divided in the same way. A class in strict priority has the whole
-// rate, and what the queues before it send.
+// class is the link that a class of a port has. A class with a share of the port's rate has the same share of the
+// queues in strict priority, because the rate that they leave is divided in the same way. A class in strict priority
+// has the whole rate, and the bytes of the queues before it.
 type class struct {
-	share    float64 // of the rate; 0: the class has strict priority
-	txBytes  uint64
-	fraction uint64    // of a byte that txBytes lacks, in 1/perByte
-	left     unit.Time // when a packet of it left last
+	share         float64 // of the rate; 0: the class has strict priority
+	txBytes       uint64
+	fraction      uint64    // of a byte, in addition to txBytes, in 1/perByte
+	lastDeparture unit.Time // when a packet of the class departed last
 }
 
 // perByte is the unit of class.fraction.
 const perByte = 1 << 16
 
-// add counts the class's share of a number of bytes.
-func (c *class) add(bytes uint64, share float64) {
+// addShare counts the class's share of a number of bytes.
+func (c *class) addShare(bytes uint64, share float64) {
 	c.fraction += bytes * uint64(share*perByte)
 	c.txBytes += c.fraction / perByte
 	c.fraction %= perByte
 }
 
-// Config is what is written, and how.
+// Config selects the content of the telemetry, and its form.
 type Config struct {
 	Format         string     // a name of telemetry.Profiles
-	Multi          int        // of the units of HPCC's format
-	Hops           int        // of which a packet has room for records; 0: the format's own number
+	Multi          int        // multiplier of the units of HPCC's format
+	Hops           int        // max records in a packet; 0: the format's own number
 	Fraction       string     // of IOAM's times: fractionNS or fractionUS
 	Sojourn        bool       // records have the packet's time in the switch
 	Base           float64    // of PINT's code
-	T              unit.Time  // over which loads are averaged; 0: they are not
-	CongestedLoad  float64    // from which on a port is congested
-	CongestedQueue unit.Bytes // or from which on
-	Idle           unit.Time  // after which a class leaves its share to the others; 0: never
-	Identity       int        // of a switch on its own, in its records
-	MTU            unit.Bytes // largest IP packet with its records; 0: what links have
+	T              unit.Time  // time over which loads are averaged; 0: no averages
+	CongestedLoad  float64    // load from which on a port is congested
+	CongestedQueue unit.Bytes // or queue
+	Idle           unit.Time  // time after which a class leaves its share to the others; 0: never
+	Identity       int        // identity of a standalone switch in its records
+	MTU            unit.Bytes // max IP packet with its records; 0: the links' MTU
 }
 
 // Units of a time's fraction of a second in IOAM.
@@ -142,15 +143,16 @@ func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	return f, err
 }
 
-// Scheme is what an experiment names: switch: [ecmp, telemetry].
+// Scheme returns the scheme of switch: [ecmp, telemetry].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "telemetry",
 		Doc: "writes time, queue, sent bytes and rate of the egress " +
 			"port into packets that ask for it",
-		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, newAt)
+		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, newProgram)
 }
 
-func build(site *dataplane.Site, c Config) (*Program, error) {
+// buildProgram returns the program with the format of the site's links.
+func buildProgram(site *dataplane.Site, c Config) (*Program, error) {
 	f, err := c.Telemetry(site.Rates)
 	if err != nil {
 		return nil, err
@@ -159,15 +161,15 @@ func build(site *dataplane.Site, c Config) (*Program, error) {
 	return New(site, f, c.Idle, c.MTU)
 }
 
-// New returns the program for a switch. If the port's scheduler guarantees a class a share of the rate,
-// the telemetry of that class describes a port of that rate; once another class has sent nothing for idle,
-// above 0, its share counts for the others. A record that would make an IP packet longer than mtu, or 0 and then than
-// the link carries, is not added. A port whose rate has no code in the format is an error: its hop would be missing.
+// New returns the program for a switch. If a port's scheduler guarantees a class a share of the rate, the telemetry
+// of that class describes a port of that rate. If another class has sent no packet for idle, above 0, its share
+// counts for the others. A record is not added if it would make an IP packet longer than mtu (0: the link's MTU). New
+// fails if the format has no code for a port's rate, because its hop would be missing.
 func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Bytes) (*Program, error) {
 	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID),
-		full: f.Profile.Name != "hpcc", coded: f.Coded(), keeps: f.T > 0, idle: idle}
+		full: f.Profile.Name != "hpcc", coded: f.Coded(), updatesAlways: f.T > 0, idle: idle}
 	for i := range t.ports {
-		t.ports[i].kept = &kept{mtu: int32(mtu)}
+		t.ports[i].rarePortState = &rarePortState{mtu: int32(mtu)}
 		if mtu == 0 && i < len(site.Lines) {
 			t.ports[i].mtu = site.Lines[i].MTU
 		}
@@ -181,10 +183,10 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 				x.strict++
 			}
 			if p.Shares() {
-				x.classes = append(x.classes, class{share: share, left: -1 << 62})
+				x.classes = append(x.classes, class{share: share, lastDeparture: -1 << 62})
 			}
 		}
-		t.keeps = t.keeps || x.classes != nil
+		t.updatesAlways = t.updatesAlways || x.classes != nil
 		rate := site.Rate(i).Bits
 		if x.classes != nil && f.Relative() {
 			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports",
@@ -198,26 +200,27 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 				}
 			}
 		}
-		if x.set(&f, rate); rate > 0 && t.coded && !f.Tells(rate) {
+		if x.setRate(&f, rate); rate > 0 && t.coded && !f.Tells(rate) {
 			return nil, fmt.Errorf("program telemetry: format %s has no code for the rate %v of port %d", f.Profile.Name, rate,
 				i)
 		}
 	}
-	t.exact = !t.full && !t.keeps && t.clock == (telemetry.Clock{})
+	t.exact = !t.full && !t.updatesAlways && t.clock == (telemetry.Clock{})
 	return t, nil
 }
 
-func (x *port) set(f *telemetry.Format, rate unit.Rate) {
+// setRate sets the port's rate, and its code in HPCC's format.
+func (x *port) setRate(f *telemetry.Format, rate unit.Rate) {
 	x.rate = rate
 	x.code, x.coded = f.HPCC.Code(rate)
 }
 
-// Name is "telemetry".
+// Name returns "telemetry".
 func (t *Program) Name() string { return "telemetry" }
 
 // Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if !t.keeps && !p.AsksAny() { // nearly all packets that want nothing
+	if !t.updatesAlways && !p.AsksAny() { // nearly all packets without a request
 		return dataplane.Accept
 	}
 	if t.exact && p.Asks(telemetry.Extension) && !p.Asks(telemetry.IfCongested) {
@@ -229,21 +232,21 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 			return dataplane.Accept
 		}
 	}
-	t.egress(env, p)
+	t.writeTelemetry(env, p)
 	return dataplane.Accept
 }
 
-// egress is Egress in general. It reports whether p asks for something, and whether that was written.
-func (t *Program) egress(env *dataplane.Env, p *packet.Packet) (asked, written bool) {
+// writeTelemetry is the general Egress. It reports whether p requests telemetry, and whether that was written.
+func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, written bool) {
 	m := &p.Meta
 	want := t.format.Wants(p)
-	if want == 0 && !t.keeps {
+	if want == 0 && !t.updatesAlways {
 		return false, false
 	}
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	rate := out.Rate().Bits
 	if rate != x.rate { // an event has changed it
-		x.set(&t.format, rate)
+		x.setRate(&t.format, rate)
 	}
 	h := telemetry.Hop{Time: t.clock.Read(env.Now()), TxBytes: out.TxBytes(), Queue: out.Bytes(), Rate: rate, Switch: t.id,
 		Port: uint16(m.Out)}
@@ -252,19 +255,20 @@ func (t *Program) egress(env *dataplane.Env, p *packet.Packet) (asked, written b
 		load = x.load.Dequeue(h.Time, unit.Bytes(p.Size), h.Queue, rate, t.format.T)
 	}
 	if x.classes != nil {
-		t.class(env, m, &h)
+		t.describeClass(env, m, &h)
 	}
 	if want != 0 && rate > 0 {
-		asked, written = t.write(env, p, x, &h, want, load)
+		asked, written = t.writeWanted(env, p, x, &h, want, load)
 	}
 	if x.classes != nil {
-		t.count(env, m, uint64(p.Size))
+		t.countClass(env, m, uint64(p.Size))
 	}
 	return asked, written
 }
 
-// write writes what p wants. What wants something only of a port that is congested has not asked where none is.
-func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted,
+// writeWanted writes the telemetry that p requests. A request for congested ports only does not count at an
+// uncongested port.
+func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted,
 	load float64) (asked, written bool) {
 	if want&telemetry.WantsIf != 0 && h.Queue < t.format.Queue && load < t.format.Load {
 		want &^= telemetry.WantsIf
@@ -279,7 +283,7 @@ func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *teleme
 		if x.mtu == 0 {
 			written = t.format.Push(p, h)
 		} else {
-			written = t.format.PushWithin(p, h, x.mtu-length(p))
+			written = t.format.PushWithin(p, h, x.mtu-packetLength(p))
 		}
 	}
 	if want&telemetry.WantsRelative != 0 {
@@ -293,9 +297,9 @@ func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *teleme
 	return want != 0, written
 }
 
-// length is that of p's IP packet. What programs before have added is in no frame yet, and tags are no part of what an
-// MTU counts.
-func length(p *packet.Packet) int32 {
+// packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags
+// do not count for an MTU.
+func packetLength(p *packet.Packet) int32 {
 	n := p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
 	if p.Data == nil {
 		return n
@@ -312,13 +316,13 @@ func length(p *packet.Packet) int32 {
 	return max(n, int32(len(p.Data)-at-2))
 }
 
-// class turns the port's snapshot into that of the packet's class: its queue, its bytes, and its share of the rate
+// describeClass turns the port's snapshot into the class's: its queue, its bytes, and its share of the rate
 // (draft-miao §9.4), with its part of the queues in strict priority.
-func (t *Program) class(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop) {
+func (t *Program) describeClass(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop) {
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	c := &x.classes[m.Queue]
 	h.TxBytes = c.txBytes
-	var before unit.Bytes // in strict priority over the packet's class, or in the class if it has that itself
+	var before unit.Bytes // in strict priority over the packet's class, or in it if it has that
 	for q := range min(x.strict, int(m.Queue)+1) {
 		before += out.Queue(uint8(q)).Bytes()
 	}
@@ -326,39 +330,39 @@ func (t *Program) class(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop
 		h.Queue = before
 		return
 	}
-	share := t.share(x, out, m.Queue, t.busy(x, out, env.Now()), env.Now())
+	share := t.classShare(x, out, m.Queue, t.busyShares(x, out, env.Now()), env.Now())
 	h.Queue = out.Queue(m.Queue).Bytes() + unit.Bytes(share*float64(before))
 	h.Rate = unit.Rate(float64(h.Rate) * share)
 }
 
-// count counts a packet that leaves, with so many bytes, in the records of its class and of those that it precedes in
-// strict priority.
-func (t *Program) count(env *dataplane.Env, m *packet.Metadata, bytes uint64) {
+// countClass counts a departing packet of so many bytes for its class and, in strict priority, for the classes that
+// it precedes.
+func (t *Program) countClass(env *dataplane.Env, m *packet.Metadata, bytes uint64) {
 	x, out, now := &t.ports[m.Out], env.Port(m.Out), env.Now()
 	c := &x.classes[m.Queue]
-	c.left = now
+	c.lastDeparture = now
 	if c.share > 0 {
 		c.txBytes += bytes
 		return
 	}
-	busy := t.busy(x, out, now)
+	busy := t.busyShares(x, out, now)
 	for q := range x.classes {
 		switch o := &x.classes[q]; {
 		case o.share > 0:
-			o.add(bytes, t.share(x, out, uint8(q), busy, now))
+			o.addShare(bytes, t.classShare(x, out, uint8(q), busy, now))
 		case q >= int(m.Queue):
 			o.txBytes += bytes
 		}
 	}
 }
 
-// isBusy reports whether class q keeps its share from the others: it has packets, or had some within idle.
+// isBusy reports whether class q keeps its share: it has packets, or had some within idle.
 func (t *Program) isBusy(x *port, out *tm.Port, q uint8, now unit.Time) bool {
-	return out.Queue(q).Packets() > 0 || now-t.idle < x.classes[q].left
+	return out.Queue(q).Packets() > 0 || now-t.idle < x.classes[q].lastDeparture
 }
 
-// busy returns the sum of the shares of all classes that are busy; 0 if classes always keep their shares.
-func (t *Program) busy(x *port, out *tm.Port, now unit.Time) (sum float64) {
+// busyShares returns the sum of the shares of all busy classes; 0 if classes always keep their shares.
+func (t *Program) busyShares(x *port, out *tm.Port, now unit.Time) (sum float64) {
 	if t.idle == 0 {
 		return 0
 	}
@@ -370,8 +374,8 @@ func (t *Program) busy(x *port, out *tm.Port, now unit.Time) (sum float64) {
 	return sum
 }
 
-// share returns the share of the rate that class q has while it and those that busy is the sum of are busy.
-func (t *Program) share(x *port, out *tm.Port, q uint8, busy float64, now unit.Time) float64 {
+// classShare returns class q's share of the rate while it and the classes in the sum busy are busy.
+func (t *Program) classShare(x *port, out *tm.Port, q uint8, busy float64, now unit.Time) float64 {
 	own := x.classes[q].share
 	if t.idle == 0 {
 		return own

@@ -389,8 +389,9 @@ func TestMTU(t *testing.T) {
 				if less > 0 && x.missed >= 0 {
 					hops, missed = 0, x.missed
 				}
-				if h.Len() != hops || h.Missed() != missed || length(p) > mtu && x.missed >= 0 {
-					t.Errorf("%+v, MTU %d of a link (%v): %d hops, %d missed, %d B", x, mtu, link, h.Len(), h.Missed(), length(p))
+				if h.Len() != hops || h.Missed() != missed || packetLength(p) > mtu && x.missed >= 0 {
+					t.Errorf("%+v, MTU %d of a link (%v): %d hops, %d missed, %d B", x, mtu, link, h.Len(), h.Missed(),
+						packetLength(p))
 				}
 			}
 		}
@@ -412,7 +413,7 @@ func TestLength(t *testing.T) {
 		for i, kind := range x.types {
 			p.Data[12+2*i], p.Data[13+2*i] = byte(kind>>8), byte(kind)
 		}
-		if got := length(p); got != x.want {
+		if got := packetLength(p); got != x.want {
 			t.Errorf("%+v: %d", x, got)
 		}
 	}

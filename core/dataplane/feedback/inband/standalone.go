@@ -6,16 +6,16 @@ import (
 	"weir/core/unit"
 )
 
-// standalone is the program in a standalone switch, between hosts that get telemetry only if they ask for it. It counts
-// the records that it writes.
+// standalone is the program in a standalone switch, between hosts that get telemetry only on request. It counts its
+// records.
 type standalone struct {
 	*Program
 	records, without []uint64 // by port
 }
 
-// newAt makes a program for a switch of a network, or for one on its own, which has no routes.
-func newAt(site *dataplane.Site, c Config) (dataplane.Program, error) {
-	p, err := build(site, c)
+// newProgram returns the program for a switch of a network, or for a standalone one, which has no routes.
+func newProgram(site *dataplane.Site, c Config) (dataplane.Program, error) {
+	p, err := buildProgram(site, c)
 	if err != nil || site.Routes != nil {
 		return p, err
 	}
@@ -23,9 +23,9 @@ func newAt(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	return &standalone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
 }
 
-// Egress is the program's, and counts packets with a record of this switch, and those that wanted one.
+// Egress also counts packets with a record of this switch, and packets that requested one without success.
 func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	asked, written := a.egress(env, p)
+	asked, written := a.writeTelemetry(env, p)
 	switch {
 	case written:
 		a.records[p.Meta.Out]++
@@ -35,7 +35,7 @@ func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 	return dataplane.Accept
 }
 
-// Adopt takes over what was counted, and averages of loads and counts of classes where those are the same.
+// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes.
 func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*standalone)
 	if !ok || len(old.records) != len(a.records) {
@@ -47,7 +47,7 @@ func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, l
 		if x.load = was.load; len(x.classes) == len(was.classes) {
 			for q := range x.classes {
 				c, old := &x.classes[q], &was.classes[q]
-				c.txBytes, c.fraction, c.left = old.txBytes, old.fraction, old.left
+				c.txBytes, c.fraction, c.lastDeparture = old.txBytes, old.fraction, old.lastDeparture
 			}
 		}
 	}
@@ -60,7 +60,7 @@ const (
 	metricWithout
 )
 
-// Metrics describes what is written.
+// Metrics returns the description of the counts of records.
 func (*standalone) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		metricRecords: {Name: "weir_telemetry_records_total",
@@ -71,7 +71,7 @@ func (*standalone) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample gives the metrics' values.
+// Sample writes the counts by port to to, and returns their number.
 func (a *standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	for metric, by := range [][]uint64{metricRecords: a.records, metricWithout: a.without} {
 		for port, x := range by {

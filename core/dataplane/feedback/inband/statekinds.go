@@ -7,5 +7,7 @@ func init() {
 	state.Describe(func(x *Program) state.Kinds {
 		return state.Kinds{&x.format: state.Ignored, &x.clock: state.Ignored, &x.idle: state.Span}
 	})
-	state.Describe(func(x *class) state.Kinds { return state.Kinds{&x.txBytes: state.Count, &x.left: state.Instant} })
+	state.Describe(func(x *class) state.Kinds {
+		return state.Kinds{&x.txBytes: state.Count, &x.lastDeparture: state.Instant}
+	})
 }
