@@ -13,18 +13,20 @@ import (
 	"time"
 )
 
-// driven is a headless Chromium that is told what to open, by the DevTools protocol over a pipe: messages are JSON,
-// each with a zero byte behind it.
-type driven struct {
-	command *exec.Cmd // nil: no process belongs to it
-	to      io.Writer
-	from    *bufio.Reader
-	ends    []io.Closer
-	last    int
-	session string
+// driver controls a headless Chromium by the DevTools protocol over a pipe: messages are JSON, each followed by a zero
+// byte.
+type driver struct {
+	command  *exec.Cmd // nil: it has no process
+	requests io.Writer
+	replies  *bufio.Reader
+	pipes    []io.Closer
+	lastID   int
+	session  string
 }
 
-func startBrowser(ctx context.Context, program, profile string) (*driven, error) {
+// startBrowser starts the browser program with the given profile folder and opens an empty page. The caller must call
+// end. Canceling ctx kills the browser.
+func startBrowser(ctx context.Context, program, profile string) (*driver, error) {
 	read, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -37,12 +39,12 @@ func startBrowser(ctx context.Context, program, profile string) (*driven, error)
 		"--disable-background-networking", "--disable-sync", "--disable-component-update", "--disable-dev-shm-usage",
 		"--window-size=1280,900", "--user-data-dir=" + profile, "about:blank"}
 	if os.Getuid() == 0 {
-		arguments = append([]string{"--no-sandbox"}, arguments...) // root has none
+		arguments = append([]string{"--no-sandbox"}, arguments...) // the sandbox does not run as root
 	}
 	c := exec.CommandContext(ctx, program, arguments...)
 	c.ExtraFiles = []*os.File{read, write} // 3 and 4
 	c.WaitDelay = 5 * time.Second
-	b := &driven{command: c, to: to, from: bufio.NewReaderSize(from, 1<<16), ends: []io.Closer{to, from}}
+	b := &driver{command: c, requests: to, replies: bufio.NewReaderSize(from, 1<<16), pipes: []io.Closer{to, from}}
 	if err := c.Start(); err != nil {
 		b.end()
 		return nil, errors.Join(err, read.Close(), write.Close())
@@ -58,8 +60,8 @@ func startBrowser(ctx context.Context, program, profile string) (*driven, error)
 	return b, nil
 }
 
-// attach opens a page, and directs the calls that follow to it.
-func (b *driven) attach() error {
+// attach opens a page. Later calls apply to it.
+func (b *driver) attach() error {
 	var target struct {
 		ID string `json:"targetId"`
 	}
@@ -79,9 +81,9 @@ func (b *driven) attach() error {
 	return nil
 }
 
-// end ends the browser.
-func (b *driven) end() {
-	for _, f := range b.ends {
+// end closes the pipes and kills the browser.
+func (b *driver) end() {
+	for _, f := range b.pipes {
 		f.Close()
 	}
 	if b.command != nil && b.command.Process != nil {
@@ -90,8 +92,8 @@ func (b *driven) end() {
 	}
 }
 
-// answer is a message of the browser: what came of a call, or an event.
-type answer struct {
+// reply is a message of the browser: the result of a call, or an event.
+type reply struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
 	Result json.RawMessage `json:"result"`
@@ -100,18 +102,19 @@ type answer struct {
 	} `json:"error"`
 }
 
-func (b *driven) next() (a answer, err error) {
-	data, err := b.from.ReadBytes(0)
+// readReply reads the next message.
+func (b *driver) readReply() (a reply, err error) {
+	data, err := b.replies.ReadBytes(0)
 	if err != nil {
 		return a, err
 	}
 	return a, json.Unmarshal(bytes.TrimSuffix(data, []byte{0}), &a)
 }
 
-// call has the browser do something, and waits until it has.
-func (b *driven) call(method string, params any, result any) error {
-	b.last++
-	message := map[string]any{"id": b.last, "method": method, "params": params}
+// call calls a method of the browser, and waits for its result. It decodes the result into result unless that is nil.
+func (b *driver) call(method string, params any, result any) error {
+	b.lastID++
+	message := map[string]any{"id": b.lastID, "method": method, "params": params}
 	if b.session != "" {
 		message["sessionId"] = b.session
 	}
@@ -119,15 +122,15 @@ func (b *driven) call(method string, params any, result any) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.to.Write(append(data, 0)); err != nil {
+	if _, err := b.requests.Write(append(data, 0)); err != nil {
 		return err
 	}
 	for {
-		a, err := b.next()
+		a, err := b.readReply()
 		switch {
 		case err != nil:
 			return err
-		case a.ID != b.last: // an event
+		case a.ID != b.lastID: // an event
 		case a.Error != nil:
 			return errors.New(a.Error.Message)
 		case result == nil:
@@ -138,18 +141,18 @@ func (b *driven) call(method string, params any, result any) error {
 	}
 }
 
-// painted is when a browser had what of a page [ms after it was asked for it].
-type painted struct {
-	Asked float64 // it has asked the server
-	Begun float64 // the answer begins
-	There float64 // all of it is there
-	First float64 // something is painted
-	Bytes float64 // of the answer, without its head
+// paintTimes has the times at which a browser loaded and painted a page, in ms after it was asked to open it.
+type paintTimes struct {
+	RequestSent   float64 // the request was sent
+	ResponseStart float64 // the response begins
+	ResponseEnd   float64 // the response is complete
+	FirstPaint    float64 // first contentful paint
+	Bytes         float64 // of the response, without its head
 }
 
-// paint opens a page, and returns when something was painted first, and what was before.
-func (b *driven) paint(url string) (p painted, err error) {
-	before, err := b.number("performance.timeOrigin") // of the page that is there yet
+// paint opens a page, and returns its times until the first paint. It fails after 30 s.
+func (b *driver) paint(url string) (p paintTimes, err error) {
+	before, err := b.evaluateNumber("performance.timeOrigin") // identifies the page that is still open
 	if err == nil {
 		err = b.call("Page.navigate", map[string]any{"url": url}, nil)
 	}
@@ -167,20 +170,21 @@ func (b *driven) paint(url string) (p painted, err error) {
 			return p, err
 		}
 		if len(x) == 5 {
-			return painted{x[0], x[1], x[2], x[3], x[4]}, nil
+			return paintTimes{x[0], x[1], x[2], x[3], x[4]}, nil
 		}
 	}
 	return p, fmt.Errorf("%s is not painted", url)
 }
 
-// number is what an expression gives; 0 while a page makes way for the next.
-func (b *driven) number(expression string) (v float64, err error) {
+// evaluateNumber returns the value of a JavaScript expression; 0 while a page is being replaced.
+func (b *driver) evaluateNumber(expression string) (v float64, err error) {
 	err = b.evaluate(expression, &v)
 	return v, err
 }
 
-// evaluate takes what an expression gives; nothing while a page makes way for the next.
-func (b *driven) evaluate(expression string, into any) error {
+// evaluate decodes the value of a JavaScript expression into a variable. While a page is being replaced it leaves the
+// variable unchanged.
+func (b *driver) evaluate(expression string, into any) error {
 	var x struct {
 		Result struct {
 			Value json.RawMessage `json:"value"`

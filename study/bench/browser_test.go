@@ -31,7 +31,7 @@ type message struct {
 
 // fakeBrowser answers calls of the DevTools protocol with what answer returns: a result or an error's text. An event
 // comes before each answer.
-func fakeBrowser(answer func(m *message) (result any, failure string)) (b *driven) {
+func fakeBrowser(answer func(m *message) (result any, failure string)) (b *driver) {
 	calls, to := io.Pipe()
 	from, answers := io.Pipe()
 	go func() {
@@ -63,14 +63,14 @@ func fakeBrowser(answer func(m *message) (result any, failure string)) (b *drive
 			}
 		}
 	}()
-	return &driven{to: to, from: bufio.NewReader(from), ends: []io.Closer{to, from}}
+	return &driver{requests: to, replies: bufio.NewReader(from), pipes: []io.Closer{to, from}}
 }
 
 // value is the result of Runtime.evaluate.
 func value(v any) any { return map[string]any{"result": map[string]any{"value": v}} }
 
 // pageBrowser is a fake browser with one page, whose documents open gets. A page is painted after a number of looks.
-func pageBrowser(looks int, open func(url string) (size int, err error)) *driven {
+func pageBrowser(looks int, open func(url string) (size int, err error)) *driver {
 	origin, left, size := 0.0, 0, 0
 	return fakeBrowser(func(m *message) (any, string) {
 		var p struct{ TargetID, URL, Expression string }
@@ -122,7 +122,7 @@ func TestPaint(t *testing.T) {
 		}
 		start := time.Now()
 		p, err := b.paint("http://a")
-		if err != nil || p != (painted{1, 3, 6, 10, 8}) || time.Since(start) != 3*20*time.Millisecond {
+		if err != nil || p != (paintTimes{1, 3, 6, 10, 8}) || time.Since(start) != 3*20*time.Millisecond {
 			t.Errorf("%+v after %v, %v", p, time.Since(start), err)
 		}
 		if _, err := b.paint("http://gone"); err == nil || err.Error() != "connection refused" {
@@ -166,7 +166,7 @@ func TestBrowserFails(t *testing.T) {
 			}
 		})
 	}
-	b := &driven{to: io.Discard, from: bufio.NewReader(strings.NewReader("no JSON\x00"))}
+	b := &driver{requests: io.Discard, replies: bufio.NewReader(strings.NewReader("no JSON\x00"))}
 	if err := b.call("Page.enable", nil, nil); err == nil {
 		t.Error("an answer without JSON is no error")
 	}
@@ -176,7 +176,7 @@ func TestBrowserFails(t *testing.T) {
 func TestPageRounds(t *testing.T) {
 	var opened, doing []string
 	o := PageOptions{Results: 4, Rounds: 2, Progress: func(s string) { doing = append(doing, s) },
-		open: func(_ context.Context, profile string) (*driven, error) {
+		open: func(_ context.Context, profile string) (*driver, error) {
 			if !strings.HasSuffix(profile, "profile") {
 				t.Errorf("profile %s", profile)
 			}

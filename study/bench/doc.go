@@ -1,5 +1,4 @@
-// Package bench is the performance suite. Its workloads are ordinary experiments,
-// so what is timed is what users run; figures come as work per second and, because
-// absolute times mean little on shared machines, as work per operation of a fixed
-// calibration loop that runs in between.
+// Package bench is the performance suite. Its workloads are ordinary experiments, so it times what users run. It gives
+// figures as work per second. Since absolute times vary on shared machines, it also gives work per operation of a
+// fixed calibration loop that runs in between.
 package bench

@@ -8,8 +8,8 @@ import (
 	"weir/internal/atomicfile"
 )
 
-// Put replaces what stands in a page between the lines <!-- name --> and <!-- /name --> by a text. The error is about
-// the file, or says that it does not have these lines.
+// Put replaces the text of a page between the lines <!-- name --> and <!-- /name -->. It returns an error if the file
+// cannot be read or written, or lacks these lines.
 func Put(file, name, text string) error {
 	before, after, err := Place(file, name)
 	if err != nil {
@@ -18,8 +18,8 @@ func Put(file, name, text string) error {
 	return atomicfile.Write(file, []byte(before+"\n"+text+"\n"+after))
 }
 
-// Place returns what of a page stands before the place that Put writes to, and what behind it. Its error is that of
-// Put, which is worth knowing before figures are measured for minutes.
+// Place returns the parts of a page before and behind the text that Put replaces. It returns the same errors as Put,
+// so that they can be found before figures are measured for minutes.
 func Place(file, name string) (before, after string, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

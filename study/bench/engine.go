@@ -16,20 +16,19 @@ import (
 	"weir/worlds/sim"
 )
 
-// Experiments are the suite's workloads: specs, topologies and flow lists.
+// Experiments has the suite's workloads: specs, topologies and flow lists.
 //
 //go:embed experiments
 var Experiments embed.FS
 
-// work is what counts of an experiment's packet-hops: 2 × Σ packets × links of the
-// shortest paths for the permutation with an acknowledgement a packet, so that
-// retransmissions do not count; 0: all of them.
-var work = map[string]float64{"engine": 2_904_000, "sim": 2_904_000, "tcp": 0}
+// countedHops has the packet-hops that count for a benchmark; 0: all. For the permutation they are 2 × Σ packets ×
+// links of the shortest paths, with one acknowledgement per packet, so that retransmissions do not count.
+var countedHops = map[string]float64{"engine": 2_904_000, "sim": 2_904_000, "tcp": 0}
 
-// Rounds is how many times a benchmark runs; its figures are medians.
+// Rounds is the number of times that a benchmark runs. Its figures are medians.
 const Rounds = 5
 
-// Figures is what a benchmark gives.
+// Figures is the result of a benchmark.
 type Figures struct {
 	Name              string  `json:"benchmark"`
 	PacketHopsPerSec  float64 `json:"packet_hops_per_s"` // median
@@ -37,23 +36,23 @@ type Figures struct {
 	EventsPerHop      float64 `json:"events_per_hop"`
 	HopsPerCalibrated float64 `json:"packet_hops_per_calibration_op"`
 	CalibrationPerSec float64 `json:"calibration_ops_per_s"`
-	Allocations       uint64  `json:"allocations"` // in the loop, median
+	Allocations       uint64  `json:"allocations"` // in the event loop, median
 	PeakMemory        uint64  `json:"peak_memory_bytes"`
 	PacketHops        uint64  `json:"packet_hops_counted"`
 	FCTHash           string  `json:"fct_sha256"`
 	Rounds            int     `json:"rounds"`
 }
 
-// Run times a benchmark: engine, the event loop on the permutation with the fixed
-// window, sim, the same with HPCC++, or tcp, with TCP and CUBIC.
+// Run times a benchmark: "engine" is the event loop on the permutation with a fixed window, "sim" the same with
+// HPCC++, and "tcp" with TCP and CUBIC.
 func Run(r *experiment.Registry, name string) (*Figures, error) {
 	m := MachineMeters()
-	return m.run(r, name)
+	return m.runWithMeters(r, name)
 }
 
-// run is Run with these meters.
-func (m *Meters) run(r *experiment.Registry, name string) (*Figures, error) {
-	hops, known := work[name]
+// runWithMeters does the work of Run with the given meters.
+func (m *Meters) runWithMeters(r *experiment.Registry, name string) (*Figures, error) {
+	hops, known := countedHops[name]
 	if !known {
 		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
 	}
@@ -112,13 +111,14 @@ func (m *Meters) run(r *experiment.Registry, name string) (*Figures, error) {
 	return f, nil
 }
 
+// median sorts x and returns its median.
 func median(x []float64) float64 {
 	sort.Float64s(x)
 	return x[len(x)/2]
 }
 
-// FCTHash is the SHA-256 over all flow completion times in picoseconds, in the
-// order of flows: what must not change when only speed should.
+// FCTHash returns the SHA-256 of all flow completion times in picoseconds, in the order of flows. A change of speed
+// must not change it.
 func FCTHash(r *outcome.Result) string {
 	h := sha256.New()
 	for _, f := range r.Flows {
@@ -129,7 +129,7 @@ func FCTHash(r *outcome.Result) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// String prints the figures for people.
+// String returns the figures as text.
 func (f *Figures) String() string {
 	return fmt.Sprintf(`%s: median of %d rounds (best)
   %.2f M packet-hops/s (%.2f)
@@ -141,7 +141,7 @@ func (f *Figures) String() string {
 		f.EventsPerHop, f.PacketHops, f.Allocations, float64(f.PeakMemory)/1e6, f.FCTHash[:16])
 }
 
-// JSON prints them for programs.
+// JSON returns the figures as a document.
 func (f *Figures) JSON() []byte {
 	b, _ := json.MarshalIndent(f, "", "  ")
 	return append(b, '\n')

@@ -19,17 +19,17 @@ import (
 	"weir/core/unit"
 )
 
-// hosts are two network namespaces: 0 sends, 1 receives.
+// hosts are two network namespaces: host 0 sends, host 1 receives.
 type hosts struct {
 	do   [2]func(what func() error) error
 	addr [2]netip.Addr
 	nic  string
 	port uint16 // of the receiving host; 0: the kernel chooses one
-	cc   string // congestion control of the flows; "": the system's, which needs no privilege
+	cc   string // congestion control of the flows; "": the system's default, which needs no privilege
 }
 
-// socket opens a blocking socket at a host, whose calls give up after some seconds.
-func (h *hosts) socket(host, kind int) (fd int, err error) {
+// openSocket opens a blocking socket at a host. Its calls time out after 5 s.
+func (h *hosts) openSocket(host, kind int) (fd int, err error) {
 	err = h.do[host](func() error {
 		fd, err = unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
 		return os.NewSyscallError("socket", err)
@@ -53,28 +53,30 @@ func (h *hosts) socket(host, kind int) (fd int, err error) {
 	return fd, nil
 }
 
-func (h *hosts) at(host int, port uint16) unix.Sockaddr {
+// address returns the address of a port at a host.
+func (h *hosts) address(host int, port uint16) unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: int(port), Addr: h.addr[host].As4()}
 }
 
-// flow is a TCP connection that is kept busy: the sender writes 128 KiB at a time, the
-// receiver reads as much. Both are threads of this process that block in their calls.
+// flow is a TCP connection that always has data: the sender writes 128 KiB at a time, the receiver reads as much. Both
+// are threads of this process that block in their calls.
 type flow struct {
 	out, in int
 	arrived atomic.Int64 // bytes
 	threads sync.WaitGroup
 }
 
+// chunk is the size in bytes of a flow's reads and writes.
 const chunk = 128 << 10
 
-// send starts a flow.
-func (h *hosts) send() (*flow, error) {
-	listener, err := h.socket(1, unix.SOCK_STREAM)
+// startFlow starts a flow from host 0 to host 1. The caller must call end.
+func (h *hosts) startFlow() (*flow, error) {
+	listener, err := h.openSocket(1, unix.SOCK_STREAM)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(listener)
-	if err := errors.Join(unix.Bind(listener, h.at(1, h.port)), unix.Listen(listener, 1)); err != nil {
+	if err := errors.Join(unix.Bind(listener, h.address(1, h.port)), unix.Listen(listener, 1)); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	to, err := unix.Getsockname(listener)
@@ -82,7 +84,7 @@ func (h *hosts) send() (*flow, error) {
 		return nil, os.NewSyscallError("getsockname", err)
 	}
 	f := &flow{}
-	if f.out, err = h.socket(0, unix.SOCK_STREAM); err != nil {
+	if f.out, err = h.openSocket(0, unix.SOCK_STREAM); err != nil {
 		return nil, err
 	}
 	if err = connect(f.out, to); err == nil {
@@ -121,18 +123,18 @@ func (h *hosts) send() (*flow, error) {
 	return f, nil
 }
 
-// bytes is what has arrived, and when that was looked at.
-func (f *flow) bytes() (n int64, at time.Time) {
+// readBytes returns the bytes that have arrived, and when they were read.
+func (f *flow) readBytes() (n int64, readAt time.Time) {
 	for try := 0; ; try++ {
 		before := time.Now()
-		n, at = f.arrived.Load(), time.Now()
-		if at.Sub(before) < 20*time.Microsecond || try == 100 { // else something came in between
-			return n, at
+		n, readAt = f.arrived.Load(), time.Now()
+		if readAt.Sub(before) < 20*time.Microsecond || try == 100 { // otherwise the thread was interrupted in between
+			return n, readAt
 		}
 	}
 }
 
-// end ends a flow.
+// end closes the connection and waits for the flow's threads.
 func (f *flow) end() {
 	unix.Shutdown(f.out, unix.SHUT_RDWR)
 	unix.Shutdown(f.in, unix.SHUT_RDWR)
@@ -141,17 +143,17 @@ func (f *flow) end() {
 	unix.Close(f.in)
 }
 
-// echo is an ICMP echo request (RFC 792) with a sequence number, as long as ping's: 64
-// bytes, which are 98 of Ethernet.
-func echo(b []byte, seq uint16) []byte {
+// appendEcho writes an ICMP echo request (RFC 792) with a sequence number to b, as long as ping's: 64 bytes, which are
+// 98 bytes of Ethernet.
+func appendEcho(b []byte, seq uint16) []byte {
 	b = append(b[:0], icmpEcho, 0, 0, 0, identifier>>8, identifier&0xff, byte(seq>>8), byte(seq))
 	b = append(b, make([]byte, 56)...)
 	binary.BigEndian.PutUint16(b[2:], packet.Checksum(packet.Sum(0, b)))
 	return b
 }
 
-// answers reports whether an IPv4 packet is the answer to it.
-func answers(b []byte, seq uint16) bool {
+// isReply reports whether an IPv4 packet is the reply to the echo request seq.
+func isReply(b []byte, seq uint16) bool {
 	h, err := packet.ParseIPv4(b)
 	if err != nil || h.Protocol() != packet.ProtoICMP {
 		return false
@@ -161,15 +163,15 @@ func answers(b []byte, seq uint16) bool {
 		binary.BigEndian.Uint16(m[6:]) == seq
 }
 
-// Of echoes: types, and whose they are.
+// Types of echo messages, and the identifier of the benchmark's.
 const (
 	icmpReply  = 0
 	icmpEcho   = 8
 	identifier = 0xbe5c
 )
 
-// connect connects a socket, also if a signal interrupts it: then the connection is made nevertheless, and the socket
-// can be written to when it is there (connect(2)).
+// connect connects a socket. If a signal interrupts connect, the kernel continues to connect, and the socket becomes
+// writable when it is connected (connect(2)). connect waits for that.
 func connect(fd int, to unix.Sockaddr) error {
 	err := unix.Connect(fd, to)
 	if err != unix.EINTR {
@@ -188,17 +190,17 @@ func connect(fd int, to unix.Sockaddr) error {
 	return err
 }
 
-// mostUnanswered is how many of a turn's echo requests may stay without an answer, each for patience.
+// maxUnanswered limits a turn's unanswered echo requests. Each takes replyTimeout.
 const (
-	mostUnanswered = 3
-	patience       = 2 // seconds
+	maxUnanswered = 3
+	replyTimeout  = 2 // seconds
 )
 
-// echoes sends echo requests, one after the other, to the other host's kernel, which
-// answers them, and returns how long each took there and back: as with ping(8), from before
-// the request is sent until the answer's stamp by this kernel. The first ones, which find
-// everything cold, do not count. It says how many were not answered, and fails if many were.
-func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, unanswered int, err error) {
+// measureEchoes sends n echo requests, one after the other with a pause before each, to the other host's kernel, which
+// answers them. took has the round-trip times, measured as by ping(8): from before the request is sent until the
+// kernel's receive time stamp. The first requests, which find caches cold, are not included. It returns the number of
+// unanswered requests, and fails beyond maxUnanswered.
+func (h *hosts) measureEchoes(n int, pause time.Duration) (took []unit.Time, unanswered int, err error) {
 	const cold = 5
 	var fd int
 	err = h.do[0](func() error {
@@ -209,8 +211,8 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, unanswered
 		return nil, 0, fmt.Errorf("echo: %w", err)
 	}
 	defer unix.Close(fd)
-	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: patience}),
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.Connect(fd, h.at(1, 0)))
+	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: replyTimeout}),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.Connect(fd, h.address(1, 0)))
 	if err != nil {
 		return nil, 0, fmt.Errorf("echo: %w", err)
 	}
@@ -220,7 +222,7 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, unanswered
 	var out []byte
 	for seq := range uint16(cold + n) {
 		time.Sleep(pause)
-		out = echo(out, seq)
+		out = appendEcho(out, seq)
 		start := time.Now()
 		if _, err := unix.Write(fd, out); err != nil {
 			return nil, 0, fmt.Errorf("echo: %w", err)
@@ -230,24 +232,24 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, unanswered
 			if err == unix.EINTR {
 				continue
 			}
-			if err == unix.EAGAIN && unanswered < mostUnanswered {
+			if err == unix.EAGAIN && unanswered < maxUnanswered {
 				unanswered++
 				break
 			}
 			if err != nil {
 				return nil, 0, fmt.Errorf("echo: request %d was not answered: %w", seq, err)
 			}
-			if !answers(in[:n], seq) {
+			if !isReply(in[:n], seq) {
 				continue
 			}
-			stamp, err := stampOf(notes[:noted])
+			stamp, err := receiveTime(notes[:noted])
 			if err != nil {
 				return nil, 0, fmt.Errorf("echo: answer %d: %w", seq, err)
 			}
 			if seq >= cold {
-				d, most := time.Duration(stamp-start.UnixNano()), time.Since(start)
-				if d < 0 || d > most { // somebody has set the clock
-					d = most
+				d, maxTime := time.Duration(stamp-start.UnixNano()), time.Since(start)
+				if d < 0 || d > maxTime { // the clock was set
+					d = maxTime
 				}
 				took = append(took, unit.Time(d)*unit.Nanosecond)
 			}
@@ -257,8 +259,8 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, unanswered
 	return took, unanswered, nil
 }
 
-// stampOf is when a message came in, by SO_TIMESTAMPNS: CLOCK_REALTIME in ns.
-func stampOf(notes []byte) (ns int64, err error) {
+// receiveTime returns when a message arrived, by SO_TIMESTAMPNS: CLOCK_REALTIME in ns.
+func receiveTime(notes []byte) (ns int64, err error) {
 	all, err := unix.ParseSocketControlMessage(notes)
 	if err != nil {
 		return 0, err
@@ -271,15 +273,15 @@ func stampOf(notes []byte) (ns int64, err error) {
 	return 0, errors.New("the kernel gave no stamp")
 }
 
-// received is how many packets the two hosts' interfaces took in so far.
-func (h *hosts) received() (n uint64, err error) {
+// receivedPackets returns the number of packets that the two hosts' interfaces have received so far.
+func (h *hosts) receivedPackets() (n uint64, err error) {
 	for host := range 2 {
 		err := h.do[host](func() error {
 			text, err := os.ReadFile("/proc/thread-self/net/dev")
 			if err != nil {
 				return err
 			}
-			k, err := receivedBy(string(text), h.nic)
+			k, err := parseReceived(string(text), h.nic)
 			n += k
 			return err
 		})
@@ -290,10 +292,10 @@ func (h *hosts) received() (n uint64, err error) {
 	return n, nil
 }
 
-// receivedBy finds an interface's packets in /proc/net/dev (proc(5)).
-func receivedBy(text, name string) (uint64, error) {
+// parseReceived returns an interface's received packets in the text of /proc/net/dev (proc(5)).
+func parseReceived(text, name string) (uint64, error) {
 	for l := range strings.SplitSeq(text, "\n") {
-		if of, rest, ok := strings.Cut(strings.TrimSpace(l), ":"); ok && of == name {
+		if label, rest, ok := strings.Cut(strings.TrimSpace(l), ":"); ok && label == name {
 			if f := strings.Fields(rest); len(f) > 1 {
 				return strconv.ParseUint(f[1], 10, 64)
 			}
@@ -302,18 +304,18 @@ func receivedBy(text, name string) (uint64, error) {
 	return 0, fmt.Errorf("/proc/net/dev: nothing of interface %s", name)
 }
 
-// machine is what the cores have done so far, in seconds.
-type machine struct {
-	busy, stolen float64 // all cores
-	own, plane   float64 // this process; that of the data plane
-	softirq      float64 // the kernel's threads that do the network's work
+// cpuTimes has the CPU times of the machine so far, in seconds.
+type cpuTimes struct {
+	busy, stolen   float64 // of all cores
+	process, plane float64 // of this process; of the data plane's process
+	softirq        float64 // of the kernel's threads for network work
 }
 
-// ticks is how many of /proc's units make a second (USER_HZ).
+// ticks is the number of /proc's time units per second (USER_HZ).
 const ticks = 100
 
-// look reads what the cores have done; pid is the data plane's, 0 if there is none.
-func look(pid int) (m machine, err error) {
+// readCPUTimes reads the CPU times of the machine. pid is the data plane's process; 0: it is not running.
+func readCPUTimes(pid int) (m cpuTimes, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return m, err
@@ -325,20 +327,20 @@ func look(pid int) (m machine, err error) {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		return m, os.NewSyscallError("getrusage", err)
 	}
-	m.own = float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	m.process = float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 	if pid != 0 {
-		if m.plane, err = used(pid); err != nil {
+		if m.plane, err = readProcessTime(pid); err != nil {
 			return m, err
 		}
 	}
 	for _, pid := range softirqs() {
-		s, _ := used(pid)
+		s, _ := readProcessTime(pid)
 		m.softirq += s
 	}
 	return m, nil
 }
 
-// coresTime returns the time of all cores in /proc/stat (proc(5)), in seconds: spent with work, and stolen by the
+// coresTime returns the time of all cores in the text of /proc/stat (proc(5)), in seconds: busy, and stolen by the
 // hypervisor.
 func coresTime(text string) (busy, stolen float64, err error) {
 	line, _, _ := strings.Cut(text, "\n")
@@ -346,7 +348,7 @@ func coresTime(text string) (busy, stolen float64, err error) {
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return 0, 0, fmt.Errorf("/proc/stat: %q", line)
 	}
-	for i, s := range fields[1:9] { // what follows is within user and nice
+	for i, s := range fields[1:9] { // later fields are included in user and nice
 		n, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
 			return 0, 0, fmt.Errorf("/proc/stat: %w", err)
@@ -362,8 +364,8 @@ func coresTime(text string) (busy, stolen float64, err error) {
 	return busy, stolen, nil
 }
 
-// used returns the processor time of a process in seconds.
-func used(pid int) (float64, error) {
+// readProcessTime returns the CPU time of a process in seconds.
+func readProcessTime(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
@@ -371,9 +373,9 @@ func used(pid int) (float64, error) {
 	return processTime(string(text))
 }
 
-// processTime returns the processor time in /proc/PID/stat (proc(5)), in seconds.
+// processTime returns the CPU time in the text of /proc/PID/stat (proc(5)), in seconds.
 func processTime(text string) (float64, error) {
-	// The name, in parentheses, may have spaces.
+	// The name is in parentheses and may have spaces.
 	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 13 {
 		return 0, fmt.Errorf("/proc/PID/stat: %q", text)
@@ -383,8 +385,8 @@ func processTime(text string) (float64, error) {
 	return float64(user+system) / ticks, errors.Join(err1, err2)
 }
 
-// softirqs are the kernel's threads for the network's work that no call has done
-// (ksoftirqd), if they can be seen.
+// softirqs returns the process IDs of the kernel's threads (ksoftirqd) that do deferred network work, if they are
+// visible.
 var softirqs = sync.OnceValue(func() (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

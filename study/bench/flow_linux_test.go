@@ -16,7 +16,7 @@ import (
 
 // What is no answer to a request is not taken for one.
 func TestAnswers(t *testing.T) {
-	request := echo(nil, 513)
+	request := appendEcho(nil, 513)
 	if len(request) != 64 || packet.Checksum(packet.Sum(0, request)) != 0 || request[6] != 2 || request[7] != 1 {
 		t.Fatalf("% x", request)
 	}
@@ -26,15 +26,15 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := append(ip, request...)
-	if answers(all, 513) {
+	if isReply(all, 513) {
 		t.Error("the request answers itself")
 	}
 	all[len(ip)] = icmpReply
-	if !answers(all, 513) || answers(all, 512) || answers(all[:len(ip)+7], 513) || answers(nil, 513) {
+	if !isReply(all, 513) || isReply(all, 512) || isReply(all[:len(ip)+7], 513) || isReply(nil, 513) {
 		t.Error("the answer, another one's, or parts of it")
 	}
 	all[len(ip)+5]++
-	if answers(all, 513) {
+	if isReply(all, 513) {
 		t.Error("an answer to another process")
 	}
 }
@@ -49,12 +49,12 @@ func TestReceivedBy(t *testing.T) {
 		"        0       0    0    0    0     0       0          0\n" +
 		"  eth0: 12997090    8269    0    0    0     0          0         0" +
 		"   320536    4722    0    0    0     0       0          0\n"
-	if n, err := receivedBy(text, "eth0"); n != 8269 || err != nil {
+	if n, err := parseReceived(text, "eth0"); n != 8269 || err != nil {
 		t.Errorf("%d packets, %v", n, err)
 	}
 	for _, name := range []string{"eth", "eth1", ""} {
 		t.Run(cmp.Or(name, "no name"), func(t *testing.T) {
-			if _, err := receivedBy(text, name); err == nil {
+			if _, err := parseReceived(text, name); err == nil {
 				t.Errorf("there is an interface %q", name)
 			}
 		})
@@ -66,28 +66,28 @@ func TestFlowOverLoopback(t *testing.T) {
 	here := func(what func() error) error { return what() }
 	addr := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{addr, addr}, nic: "lo"}
-	before, err := h.received()
+	before, err := h.receivedPackets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.send()
+	f, err := h.startFlow()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := int64(0); n <= 1<<20; runtime.Gosched() {
-		n, _ = f.bytes()
+		n, _ = f.readBytes()
 	}
 	f.end()
-	if after, err := h.received(); err != nil || after <= before {
+	if after, err := h.receivedPackets(); err != nil || after <= before {
 		t.Errorf("packets: %d and then %d, %v", before, after, err)
 	}
 }
 
 // The process's own time is part of what the cores do, within the units in which the kernel counts that.
 func TestLook(t *testing.T) {
-	a, err := look(os.Getpid())
+	a, err := readCPUTimes(os.Getpid())
 	b := a
-	for ; err == nil && b.own <= a.own; b, err = look(os.Getpid()) {
+	for ; err == nil && b.process <= a.process; b, err = readCPUTimes(os.Getpid()) {
 		x := uint64(1)
 		for range 1 << 16 {
 			x *= 3
@@ -97,13 +97,13 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.busy < a.busy || b.own <= a.own || b.plane < a.plane || b.stolen < a.stolen {
+	if b.busy < a.busy || b.process <= a.process || b.plane < a.plane || b.stolen < a.stolen {
 		t.Errorf("%+v, then %+v", a, b)
 	}
-	if all, own, cores := spent(); all < b.busy || own < b.own || cores < 1 {
+	if all, own, cores := readCPU(); all < b.busy || own < b.process || cores < 1 {
 		t.Errorf("spent: %g, %g on %g cores, after %+v", all, own, cores, b)
 	}
-	if _, err := look(-1); err == nil {
+	if _, err := readCPUTimes(-1); err == nil {
 		t.Error("there is a process -1")
 	}
 }
@@ -142,13 +142,13 @@ func TestStampOf(t *testing.T) {
 		b = binary.NativeEndian.AppendUint32(b, kind)
 		return binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(b, 12), 34)
 	}
-	if ns, err := stampOf(message(unix.SO_TIMESTAMPNS)); err != nil || ns != 12_000_000_034 {
+	if ns, err := receiveTime(message(unix.SO_TIMESTAMPNS)); err != nil || ns != 12_000_000_034 {
 		t.Errorf("%d ns, %v", ns, err)
 	}
-	if _, err := stampOf(message(unix.SO_TIMESTAMP)); err == nil {
+	if _, err := receiveTime(message(unix.SO_TIMESTAMP)); err == nil {
 		t.Error("a message of another type is a stamp")
 	}
-	if _, err := stampOf(nil); err == nil {
+	if _, err := receiveTime(nil); err == nil {
 		t.Error("there is a stamp without a message")
 	}
 }

@@ -17,7 +17,7 @@ func TestEchoesOverLoopback(t *testing.T) {
 	here := func(what func() error) error { return what() }
 	addr := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{addr, addr}, nic: "lo"}
-	took, _, err := h.echoes(10, 0)
+	took, _, err := h.measureEchoes(10, 0)
 	if err != nil || len(took) != 10 {
 		t.Fatalf("%d echoes: %v", len(took), err)
 	}

@@ -92,9 +92,9 @@ func TestArrivals(t *testing.T) {
 	last := time.Hour
 	for _, hosts := range Hosts() {
 		s := TurnSpec{Load: WebSearch, Hosts: hosts, Threads: 1}
-		d, err := time.ParseDuration(s.arrivals())
-		if err != nil || d > last || !strings.Contains(s.text(), "stop: "+s.arrivals()+",") {
-			t.Errorf("%d hosts: %v after %v, %v, in\n%s", hosts, d, last, err, s.text())
+		d, err := time.ParseDuration(s.arrivalTime())
+		if err != nil || d > last || !strings.Contains(s.spec(), "stop: "+s.arrivalTime()+",") {
+			t.Errorf("%d hosts: %v after %v, %v, in\n%s", hosts, d, last, err, s.spec())
 		}
 		last = d
 	}
@@ -103,8 +103,8 @@ func TestArrivals(t *testing.T) {
 // A benchmark has the medians of its rounds, which give the same flow completion times.
 func TestRun(t *testing.T) {
 	m := testMeters()
-	text := smallTurn.text()
-	f, err := m.run(turnRegistry(fstest.MapFS{"experiments/tcp.yaml": {Data: []byte(text)}}), "tcp")
+	text := smallTurn.spec()
+	f, err := m.runWithMeters(turnRegistry(fstest.MapFS{"experiments/tcp.yaml": {Data: []byte(text)}}), "tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := fstest.MapFS{"experiments/tcp.yaml": {Data: []byte(c.file)}}
-			if _, err := m.run(turnRegistry(files), c.bench); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := m.runWithMeters(turnRegistry(files), c.bench); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})

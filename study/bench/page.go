@@ -20,53 +20,55 @@ import (
 	"weir/study/run"
 )
 
-// ErrNoBrowser says what Page needs and the machine does not have.
+// ErrNoBrowser is the error of Page if the machine has no Chromium.
 var ErrNoBrowser = errors.New("there is no chromium; on Debian: apt-get install chromium")
 
-// PageOptions say how the page is measured.
+// PageOptions are the options of Page.
 type PageOptions struct {
-	Results  int // folders; 0: 10,000
+	Results  int // number of results folders; 0: 10,000
 	Rounds   int
 	Progress func(doing string) // may be nil
 
-	// open starts a browser that keeps its files in the folder profile; nil: Chromium.
-	open func(ctx context.Context, profile string) (*driven, error)
+	// open starts a browser that keeps its files in the profile folder; nil: Chromium.
+	open func(ctx context.Context, profile string) (*driver, error)
 }
 
-// PageFigures are when a browser has painted first, and what it waited for until then.
+// PageFigures has the times until a browser's first paint, and their parts.
 type PageFigures struct {
 	Name    string     `json:"benchmark"`
 	Machine Machine    `json:"machine"`
-	Load    string     `json:"load_average,omitempty"` // of the machine before: over 1, 5 and 15 minutes
+	Load    string     `json:"load_average,omitempty"` // of the machine before the benchmark: over 1, 5 and 15 minutes
 	Results int        `json:"results"`
 	Rounds  int        `json:"rounds"`
-	List    PagePaints `json:"list"`      // the list of results, of a server that has just begun
-	Again   PagePaints `json:"again"`     // the list once more
-	Found   PagePaints `json:"found"`     // one of them, by the page's find field
+	List    PagePaints `json:"list"`      // the list of results, from a server that has just started
+	Again   PagePaints `json:"again"`     // the list for the second time
+	Found   PagePaints `json:"found"`     // one result, by the page's find field
 	Home    PagePaints `json:"catalogue"` // the catalogue, with the latest results
 
-	last string // of the names
+	lastName string // the last result's name
 }
 
-// PagePaints are times of a page, by round.
+// PagePaints has the times of a page, by round.
 type PagePaints struct {
-	First  []float64 `json:"first_paint_ms"` // after the browser was told to open it
-	Server []float64 `json:"server_ms"`      // from the question to the beginning of the answer
-	Sent   []float64 `json:"transfer_ms"`    // until all of it is there
+	First  []float64 `json:"first_paint_ms"` // from opening the page
+	Server []float64 `json:"server_ms"`      // from the request to the beginning of the response
+	Sent   []float64 `json:"transfer_ms"`    // until the response is complete
 	Bytes  []float64 `json:"bytes"`
 }
 
-func (x *PagePaints) add(p painted) {
-	x.First, x.Server = append(x.First, p.First), append(x.Server, p.Begun-p.Asked)
-	x.Sent, x.Bytes = append(x.Sent, p.There-p.Begun), append(x.Bytes, p.Bytes)
+// addPaint appends the times of one round.
+func (x *PagePaints) addPaint(p paintTimes) {
+	x.First, x.Server = append(x.First, p.FirstPaint), append(x.Server, p.ResponseStart-p.RequestSent)
+	x.Sent, x.Bytes = append(x.Sent, p.ResponseEnd-p.ResponseStart), append(x.Bytes, p.Bytes)
 }
 
-// JSON is the figures as a document.
+// JSON returns the figures as a document.
 func (f *PageFigures) JSON() []byte {
-	data, _ := json.MarshalIndent(f, "", "  ") // of numbers and texts
+	data, _ := json.MarshalIndent(f, "", "  ") // cannot fail on numbers and strings
 	return append(data, '\n')
 }
 
+// String returns the figures as text.
 func (f *PageFigures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "weir serve with %d results: first paint, median of %d rounds (slowest)\n", f.Results, f.Rounds)
@@ -85,7 +87,8 @@ func (f *PageFigures) String() string {
 	return b.String()
 }
 
-// loadAverage is how many processes want a core, over 1, 5 and 15 minutes; "" where the system does not say.
+// loadAverage returns the number of processes that require a core, over 1, 5 and 15 minutes; "" if the system does not
+// report it.
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if words := strings.Fields(string(data)); err == nil && len(words) > 3 {
@@ -94,14 +97,14 @@ func loadAverage() string {
 	return ""
 }
 
-// Page measures how long a browser waits for the first paint of the list of many results.
+// Page measures how long a browser takes until the first paint of the list of many results, and of other pages.
 func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigures, error) {
 	if o.open == nil {
 		program, err := exec.LookPath("chromium")
 		if err != nil {
 			return nil, ErrNoBrowser
 		}
-		o.open = func(ctx context.Context, profile string) (*driven, error) { return startBrowser(ctx, program, profile) }
+		o.open = func(ctx context.Context, profile string) (*driver, error) { return startBrowser(ctx, program, profile) }
 	}
 	if o.Results == 0 {
 		o.Results = 10_000
@@ -116,7 +119,7 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 	defer os.RemoveAll(dir)
 	o.Progress(fmt.Sprintf("making %d results", o.Results))
 	out := filepath.Join(dir, "results")
-	last, err := manyResults(ctx, r, out, o.Results)
+	last, err := makeResults(ctx, r, out, o.Results)
 	if err != nil {
 		return nil, err
 	}
@@ -126,18 +129,18 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 	}
 	defer b.end()
 	f := &PageFigures{Name: "page", Machine: thisMachine(), Load: loadAverage(), Results: o.Results, Rounds: o.Rounds,
-		last: last}
+		lastName: last}
 	for i := range o.Rounds {
 		o.Progress(fmt.Sprintf("round %d of %d", i+1, o.Rounds))
-		if err := f.round(ctx, b, r, out); err != nil {
+		if err := f.runRound(ctx, b, r, out); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
 }
 
-// round measures with a server of its own.
-func (f *PageFigures) round(ctx context.Context, b *driven, r *experiment.Registry, out string) error {
+// runRound measures each page once, with a new server.
+func (f *PageFigures) runRound(ctx context.Context, b *driver, r *experiment.Registry, out string) error {
 	page, err := live.Page.Get()
 	if err != nil {
 		return err
@@ -158,24 +161,25 @@ func (f *PageFigures) round(ctx context.Context, b *driven, r *experiment.Regist
 		cancel()
 		<-served
 	}()
-	if _, err := b.paint(s.Address(l.Addr())); err != nil { // lets the browser in
+	if _, err := b.paint(s.Address(l.Addr())); err != nil { // passes the access token to the browser
 		return err
 	}
 	for _, x := range []struct {
 		path string
 		to   *PagePaints
-	}{{"/results", &f.List}, {"/results", &f.Again}, {"/results?find=" + f.last, &f.Found}, {"/", &f.Home}} {
+	}{{"/results", &f.List}, {"/results", &f.Again}, {"/results?find=" + f.lastName, &f.Found}, {"/", &f.Home}} {
 		p, err := b.paint("http://" + l.Addr().String() + x.path)
 		if err != nil {
 			return err
 		}
-		x.to.add(p)
+		x.to.addPaint(p)
 	}
 	return nil
 }
 
-// manyResults makes a folder of results, and as many with the same files under other names, and returns the last name.
-func manyResults(ctx context.Context, r *experiment.Registry, out string, n int) (last string, err error) {
+// makeResults runs an experiment and makes n results folders, which have the same files under different names. It
+// returns the last name.
+func makeResults(ctx context.Context, r *experiment.Registry, out string, n int) (last string, err error) {
 	names := r.Experiments()
 	if len(names) == 0 {
 		return "", errors.New("the registry has no experiments")

@@ -22,48 +22,49 @@ import (
 	"weir/worlds/sim"
 )
 
-// The program for ns-3 reads links, flows and the paths that Weir's packets took.
+// ns3Program is the program for ns-3. It reads links, flows and the paths that Weir's packets took.
 //
 //go:embed ns3/peer.cc
 var ns3Program []byte
 
-// ns3Packages are Debian's packages by which it is built.
+// ns3Packages are the Debian packages that are needed to build it.
 const ns3Packages = "g++ pkg-config libns3-dev libgsl-dev"
 
-// errNoPeer says what Peers needs and the machine does not have.
+// errNoPeer is the error of Peers if the machine cannot build the program for ns-3.
 var errNoPeer = errors.New("ns-3 cannot be built here; on Debian: apt-get install " + ns3Packages)
 
-// What both simulators are told: Debian's ns-3 acknowledges each segment if it is asked to, starts with this window,
-// waits so long before it sends again, and its point-to-point frames have two bytes beside the IP packet.
+// Parameters of both simulators. They are what Debian's ns-3 can do: it acknowledges each segment if configured,
+// starts with this window, has this retransmission timeout, and its point-to-point frames have two bytes in addition
+// to the IP packet.
 const (
 	peerSegment = 1448 // payload, with time stamps
 	peerWindow  = 10   // segments
-	peerQueue   = 1000 // packets a port
-	peerMark    = 65   // packets, from which DCTCP's are marked
+	peerQueue   = 1000 // packets at each port
+	peerMark    = 65   // packets in the queue from which on DCTCP's are marked
 	peerRTO     = 10   // ms
 	peerFlow    = 200_000
-	peerRepeats = 20 // of Weir's run, which takes some hundredths of a second
+	peerRepeats = 20 // repetitions of Weir's run, which takes some hundredths of a second
 )
 
-// PeerSide is what a simulator says of the flows.
+// PeerSide is the result of one simulator.
 type PeerSide struct {
 	PacketHops uint64    `json:"packet_hops"`
 	Rate       float64   `json:"packet_hops_per_cpu_s"` // median of the rounds
 	FCT        []float64 `json:"fct_s"`                 // by flow, from its start to the arrival of its last byte
 }
 
-// PeerRow compares both with one congestion control.
+// PeerRow compares both simulators with one congestion control.
 type PeerRow struct {
 	CC     string   `json:"cc"`
-	Note   string   `json:"note,omitempty"` // what is otherwise in ns-3
+	Note   string   `json:"note,omitempty"` // what differs in ns-3
 	Weir   PeerSide `json:"weir"`
 	NS3    PeerSide `json:"ns3"`
-	Ratio  float64  `json:"ratio"` // of packet-hops a CPU second, median of the rounds
+	Ratio  float64  `json:"ratio"` // of packet-hops per CPU second, median of the rounds
 	Median float64  `json:"fct_ratio_median"`
 	Apart  float64  `json:"fct_apart"` // mean over flows of |log2 of the ratio|
 }
 
-// PeersFigures is what Peers gives.
+// PeersFigures is the result of Peers.
 type PeersFigures struct {
 	Name    string     `json:"benchmark"`
 	Machine Machine    `json:"machine"`
@@ -73,7 +74,7 @@ type PeersFigures struct {
 	Rows    []*PeerRow `json:"rows"`
 }
 
-// peerSpec is the experiment of both: a permutation in a fat tree.
+// peerSpec returns the experiment of both simulators: a permutation in a k-ary fat tree.
 func peerSpec(k int, cc string) string {
 	programs := "ecmp"
 	if cc == "dctcp" {
@@ -97,16 +98,16 @@ type peerBench struct {
 	Meters
 	// output runs a program and returns its standard output.
 	output  func(ctx context.Context, program string, args ...string) ([]byte, error)
-	repeats int // of Weir's run in a round
+	repeats int // number of Weir's runs in a round
 }
 
 // Peers runs the same flows over the same paths in Weir and in Debian's ns-3, with DCTCP and CUBIC in a k-ary fat tree.
 func Peers(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
-	return (&peerBench{Meters: MachineMeters(), output: outputOf, repeats: peerRepeats}).compare(ctx, r, k, o)
+	return (&peerBench{Meters: MachineMeters(), output: runProgram, repeats: peerRepeats}).runAll(ctx, r, k, o)
 }
 
-// outputOf runs a program and returns its standard output. The error has its standard error.
-func outputOf(ctx context.Context, program string, args ...string) ([]byte, error) {
+// runProgram runs a program and returns its standard output. An error includes its standard error.
+func runProgram(ctx context.Context, program string, args ...string) ([]byte, error) {
 	var errs bytes.Buffer
 	c := exec.CommandContext(ctx, program, args...)
 	c.Stderr = &errs
@@ -117,15 +118,15 @@ func outputOf(ctx context.Context, program string, args ...string) ([]byte, erro
 	return out, nil
 }
 
-// compare is Peers.
-func (p *peerBench) compare(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
+// runAll does the work of Peers.
+func (p *peerBench) runAll(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
 	f := &PeersFigures{Name: "peers", Machine: thisMachine(), Rounds: o.Rounds, Hosts: k * k * k / 4}
 	folder, err := os.MkdirTemp("", "weir-peers")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	o.tell("building for ns-3")
+	o.report("building for ns-3")
 	program, version, err := p.build(ctx, folder)
 	if err != nil {
 		return nil, err
@@ -144,9 +145,9 @@ func (p *peerBench) compare(ctx context.Context, r *experiment.Registry, k int, 
 		if err := writePeer(file, row, config); err != nil {
 			return nil, err
 		}
-		var ours, theirs, ratios []float64
+		var weir, theirs, ratios []float64
 		for round := range o.Rounds {
-			o.tell("%s, round %d of %d", cc, round+1, o.Rounds)
+			o.report("%s, round %d of %d", cc, round+1, o.Rounds)
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -162,15 +163,15 @@ func (p *peerBench) compare(ctx context.Context, r *experiment.Registry, k int, 
 			if err != nil {
 				return nil, err
 			}
-			ours, theirs, ratios = append(ours, rate), append(theirs, other), append(ratios, rate/other)
+			weir, theirs, ratios = append(weir, rate), append(theirs, other), append(ratios, rate/other)
 		}
-		row.Weir.Rate, row.NS3.Rate, row.Ratio = median(ours), median(theirs), median(ratios)
-		row.compare()
+		row.Weir.Rate, row.NS3.Rate, row.Ratio = median(weir), median(theirs), median(ratios)
+		row.compareFCTs()
 	}
 	return f, nil
 }
 
-// build compiles the program for ns-3, and returns its file and the version of ns-3.
+// build compiles the program for ns-3 in a folder. It returns the program's file and the version of ns-3.
 func (p *peerBench) build(ctx context.Context, folder string) (program, version string, err error) {
 	parts := []string{"ns3-core", "ns3-network", "ns3-internet", "ns3-point-to-point", "ns3-applications",
 		"ns3-traffic-control"}
@@ -194,40 +195,40 @@ func (p *peerBench) build(ctx context.Context, folder string) (program, version 
 	return program, strings.TrimSpace(string(v)), nil
 }
 
-// taken are the nodes of each flow's ways there and back, in their order, as a trace shows them.
-type taken struct {
-	node  map[string]int
-	flows []outcome.Flow
-	ways  [][2][]int
+// pathRecorder is a trace sink that records the nodes on each flow's paths there and back.
+type pathRecorder struct {
+	nodeIndex map[string]int
+	flows     []outcome.Flow
+	paths     [][2][]int
 }
 
-// Write notes where a packet passes.
-func (t *taken) Write(r *trace.Record) error {
+// Write records where a packet passes (trace.Sink).
+func (t *pathRecorder) Write(r *trace.Record) error {
 	if r.Kind != trace.Transmit || r.Flow < 0 {
 		return nil
 	}
 	back := 0
-	if t.node[r.Src] != t.flows[r.Flow].Src {
+	if t.nodeIndex[r.Src] != t.flows[r.Flow].Src {
 		back = 1
 	}
-	if way := &t.ways[r.Flow][back]; !slices.Contains(*way, t.node[r.Node]) {
-		*way = append(*way, t.node[r.Node])
+	if way := &t.paths[r.Flow][back]; !slices.Contains(*way, t.nodeIndex[r.Node]) {
+		*way = append(*way, t.nodeIndex[r.Node])
 	}
 	return nil
 }
 
-// writePeer writes down a run for ns-3, which gets the paths of a first run in Weir.
+// writePeer writes the input file of ns-3's program. It runs Weir once to get the paths of flows.
 func writePeer(file string, row *PeerRow, config func() (*sim.Config, error)) error {
 	c, err := config()
 	if err != nil {
 		return err
 	}
 	n := c.Wiring.Network
-	t := &taken{node: map[string]int{}, flows: c.Flows, ways: make([][2][]int, len(c.Flows))}
+	t := &pathRecorder{nodeIndex: map[string]int{}, flows: c.Flows, paths: make([][2][]int, len(c.Flows))}
 	names := make([]string, len(n.Nodes))
 	for i := range n.Nodes {
 		names[i] = n.Nodes[i].Name
-		t.node[names[i]] = i
+		t.nodeIndex[names[i]] = i
 	}
 	ports := sim.TracePorts(n)
 	for i := range ports {
@@ -250,21 +251,22 @@ func writePeer(file string, row *PeerRow, config func() (*sim.Config, error)) er
 	}
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		fmt.Fprintf(&b, "flow %d data%s acks%s\n", int64(f.Size), way(t.ways[i][0], f.Dst), way(t.ways[i][1], f.Src))
+		fmt.Fprintf(&b, "flow %d data%s acks%s\n", int64(f.Size), formatPath(t.paths[i][0], f.Dst), formatPath(t.paths[i][1],
+			f.Src))
 	}
 	return os.WriteFile(file, b.Bytes(), 0o600)
 }
 
-// way writes nodes and where they lead.
-func way(nodes []int, end int) (text string) {
+// formatPath returns the nodes of a path and its end as text.
+func formatPath(nodes []int, end int) (text string) {
 	for _, n := range append(slices.Clone(nodes), end) {
 		text += " " + strconv.Itoa(n)
 	}
 	return text
 }
 
-// runWeir repeats Weir's run, until it has taken a time that can be measured, and returns the packet-hops per CPU
-// second.
+// runWeir repeats Weir's run until its duration can be measured, stores the results in s, and returns the packet-hops
+// per CPU second.
 func (p *peerBench) runWeir(s *PeerSide, config func() (*sim.Config, error)) (rate float64, err error) {
 	hops, cpu := 0.0, 0.0
 	for range p.repeats {
@@ -291,7 +293,7 @@ func (p *peerBench) runWeir(s *PeerSide, config func() (*sim.Config, error)) (ra
 	return hops / cpu, nil
 }
 
-// parse reads what ns-3's program prints, and returns its packet-hops a CPU second.
+// parse reads the output of ns-3's program into s, and returns its packet-hops per CPU second.
 func (s *PeerSide) parse(out string) (rate float64, err error) {
 	cpu := 0.0
 	s.FCT = nil
@@ -323,8 +325,8 @@ func (s *PeerSide) parse(out string) (rate float64, err error) {
 	return float64(s.PacketHops) / cpu, nil
 }
 
-// compare fills in how far the flows' completion times are apart.
-func (r *PeerRow) compare() {
+// compareFCTs sets how much the flows' completion times differ.
+func (r *PeerRow) compareFCTs() {
 	var ratios []float64
 	for i := range r.Weir.FCT {
 		ratio := r.NS3.FCT[i] / r.Weir.FCT[i]
@@ -334,11 +336,11 @@ func (r *PeerRow) compare() {
 	r.Median = median(ratios)
 }
 
-// quantiles of flow completion times that are shown.
+// quantiles are the shown quantiles of flow completion times.
 var quantiles = []float64{0, 0.1, 0.5, 0.9, 0.99, 1}
 
-// at are the quantiles of a side, in microseconds, then the mean.
-func (s *PeerSide) at() (out []float64) {
+// fctQuantiles returns the quantiles of the completion times in microseconds, followed by the mean.
+func (s *PeerSide) fctQuantiles() (out []float64) {
 	x := slices.Sorted(slices.Values(s.FCT))
 	sum := 0.0
 	for _, v := range x {
@@ -350,12 +352,12 @@ func (s *PeerSide) at() (out []float64) {
 	return append(out, 1e6*sum/float64(len(x)))
 }
 
-// goodput is the sum of the flows' sizes over the last one's end, in bit/s.
+// goodput returns the sum of the flows' sizes divided by the time of the last one, in bit/s.
 func (s *PeerSide) goodput() float64 {
 	return 8 * peerFlow * float64(len(s.FCT)) / slices.Max(s.FCT)
 }
 
-// String prints the figures for people.
+// String returns the figures as text.
 func (f *PeersFigures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "peers: %d hosts, permutation of %d kB, beside ns-3 %s; medians of %d rounds\n%s\n\n", f.Hosts,
@@ -365,7 +367,7 @@ func (f *PeersFigures) String() string {
 		"p99 us", "mean us")
 	for _, r := range f.Rows {
 		for k, side := range []*PeerSide{&r.Weir, &r.NS3} {
-			name, ratio, at := "Weir", fmt.Sprintf("%.0f", r.Ratio), side.at()
+			name, ratio, fcts := "Weir", fmt.Sprintf("%.0f", r.Ratio), side.fctQuantiles()
 			if k == 1 {
 				name, ratio = "ns-3", ""
 				if r.Note != "" {
@@ -373,14 +375,14 @@ func (f *PeersFigures) String() string {
 				}
 			}
 			fmt.Fprintf(&b, "%-6s %-5s %8d %10.0f %6s %7.1f %7.1f %7.1f %7.1f\n", r.CC, name, side.PacketHops, side.Rate, ratio,
-				at[1], at[2], at[4], at[6])
+				fcts[1], fcts[2], fcts[4], fcts[6])
 		}
 	}
 	b.WriteString("\nflow completion times, start to the last byte's arrival; (1): without HyStart\n")
 	return b.String()
 }
 
-// Markdown writes the figures as tables.
+// Markdown returns the figures as tables.
 func (f *PeersFigures) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A permutation of %d hosts, %d kB a flow, in a fat tree of 100 Gb/s and 1 us, beside "+
@@ -402,7 +404,7 @@ func (f *PeersFigures) Markdown() string {
 	for _, r := range f.Rows {
 		for k, side := range []*PeerSide{&r.Weir, &r.NS3} {
 			fmt.Fprintf(&b, "| %s | %s |", []string{r.CC, ""}[k], []string{"Weir", strings.TrimSpace("ns-3 " + r.Note)}[k])
-			for _, x := range side.at() {
+			for _, x := range side.fctQuantiles() {
 				fmt.Fprintf(&b, " %.1f |", x)
 			}
 			fmt.Fprintf(&b, " %.0f Gb/s |\n", side.goodput()/1e9)
@@ -417,7 +419,7 @@ func (f *PeersFigures) Markdown() string {
 	return b.String()
 }
 
-// JSON prints them for programs.
+// JSON returns the figures as a document.
 func (f *PeersFigures) JSON() []byte {
 	b, _ := json.MarshalIndent(f, "", "  ")
 	return append(b, '\n')

@@ -20,7 +20,7 @@ var cpuTime = regexp.MustCompile(`(?m)^(cpu_s|set_up_s) .*$`)
 func TestPeers(t *testing.T) {
 	p := &peerBench{Meters: MachineMeters(), repeats: peerRepeats, output: func(ctx context.Context, program string,
 		args ...string) ([]byte, error) {
-		out, err := outputOf(ctx, program, args...)
+		out, err := runProgram(ctx, program, args...)
 		if err != nil || filepath.Base(program) != "peer" || !testkit.Updating() {
 			return out, err
 		}
@@ -32,7 +32,7 @@ func TestPeers(t *testing.T) {
 		testkit.GoldenFile(t, file, head+cpuTime.ReplaceAllString(string(out), "$1 1"))
 		return out, nil
 	}}
-	f, err := p.compare(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})
+	f, err := p.runAll(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})
 	if errors.Is(err, errNoPeer) {
 		t.Skip(err)
 	}

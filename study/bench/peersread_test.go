@@ -129,7 +129,7 @@ func recorded(_ context.Context, program string, args ...string) ([]byte, error)
 func TestPeersRecorded(t *testing.T) {
 	var doing []string
 	p := &peerBench{Meters: testMeters(), output: recorded, repeats: 1}
-	f, err := p.compare(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1, Progress: func(s string) {
+	f, err := p.runAll(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1, Progress: func(s string) {
 		doing = append(doing, s)
 	}})
 	if err != nil {
@@ -159,7 +159,7 @@ func TestPeersFail(t *testing.T) {
 				}
 				return recorded(ctx, name, args...)
 			}}
-			_, err := p.compare(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})
+			_, err := p.runAll(t.Context(), turnRegistry(nil), 4, TurnOptions{Rounds: 1})
 			if !errors.Is(err, fails) || errors.Is(err, errNoPeer) != (program != "peer") {
 				t.Errorf("%v", err)
 			}
@@ -168,7 +168,7 @@ func TestPeersFail(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := &peerBench{Meters: testMeters(), output: recorded, repeats: 1}
-	if _, err := p.compare(ctx, turnRegistry(nil), 4, TurnOptions{Rounds: 1}); !errors.Is(err, context.Canceled) {
+	if _, err := p.runAll(ctx, turnRegistry(nil), 4, TurnOptions{Rounds: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

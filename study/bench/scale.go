@@ -13,14 +13,14 @@ import (
 	"weir/study/report"
 )
 
-// TurnOptions say how turns are carried out.
+// TurnOptions are the options of benchmarks that consist of turns.
 type TurnOptions struct {
 	Rounds   int
-	Do       func(ctx context.Context, s TurnSpec) (*Turn, error) // a turn, in a process of its own
+	Do       func(ctx context.Context, s TurnSpec) (*Turn, error) // runs a turn, in a process of its own
 	Progress func(doing string)                                   // may be nil
 }
 
-// Machine is where a benchmark ran, and when.
+// Machine describes where and when a benchmark ran.
 type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
@@ -29,16 +29,18 @@ type Machine struct {
 	Date   string `json:"date"`
 }
 
-// thisMachine describes it.
+// thisMachine describes this machine.
 func thisMachine() Machine {
-	return Machine{processor(), runtime.NumCPU(), release(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)}
+	return Machine{processorName(), runtime.NumCPU(), kernelRelease(), runtime.Version(),
+		time.Now().UTC().Format(time.DateOnly)}
 }
 
+// String returns the description as text.
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, Linux %s, %s, %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Date)
 }
 
-// ScaleRow is one size and load.
+// ScaleRow is the result for one size and load.
 type ScaleRow struct {
 	Load       Load    `json:"load"`
 	Hosts      int     `json:"hosts"`
@@ -53,7 +55,7 @@ type ScaleRow struct {
 	Turns      []*Turn `json:"turns"`
 }
 
-// ScaleFigures is what Scale gives.
+// ScaleFigures is the result of Scale.
 type ScaleFigures struct {
 	Name    string      `json:"benchmark"`
 	Machine Machine     `json:"machine"`
@@ -61,18 +63,19 @@ type ScaleFigures struct {
 	Rows    []*ScaleRow `json:"rows"`
 }
 
-// flowOf is the size of a permutation's flows: 100 kB, and more in small networks, so that a turn has some million
-// packet-hops.
-func flowOf(hosts int) int64 { return max(100_000, 256_000_000/int64(hosts)) }
+// permutationFlow returns the size in bytes of a permutation's flows: 100 kB, and more in small networks, so that a
+// turn has some million packet-hops.
+func permutationFlow(hosts int) int64 { return max(100_000, 256_000_000/int64(hosts)) }
 
-// Scale times complete HPCC++ in fat trees of these numbers of hosts, on one thread. The largest ones have one round.
+// Scale times complete HPCC++ in fat trees with the given numbers of hosts, on one thread. Sizes above 8,192 hosts
+// have one round.
 func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, error) {
 	f := &ScaleFigures{Name: "scale", Machine: thisMachine(), Rounds: o.Rounds}
 	for _, h := range hosts {
 		for _, l := range []Load{Permutation, WebSearch} {
 			row := &ScaleRow{Load: l, Hosts: h}
 			if l == Permutation {
-				row.Flow = flowOf(h)
+				row.Flow = permutationFlow(h)
 			}
 			if err := (&TurnSpec{Load: l, Hosts: h, Threads: 1}).Check(); err != nil {
 				return nil, err
@@ -85,7 +88,7 @@ func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, erro
 			if round > 0 && row.Hosts > 8192 {
 				continue
 			}
-			o.tell("round %d of %d: %d hosts, %s", round+1, o.Rounds, row.Hosts, row.Load)
+			o.report("round %d of %d: %d hosts, %s", round+1, o.Rounds, row.Hosts, row.Load)
 			t, err := o.Do(ctx, TurnSpec{Load: row.Load, Hosts: row.Hosts, Flow: row.Flow, Threads: 1})
 			if err != nil {
 				return nil, err
@@ -94,20 +97,21 @@ func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, erro
 		}
 	}
 	for _, row := range f.Rows {
-		row.sum()
+		row.setMedians()
 	}
 	return f, nil
 }
 
-func (o *TurnOptions) tell(format string, args ...any) {
+// report calls Progress unless it is nil.
+func (o *TurnOptions) report(format string, args ...any) {
 	if o.Progress != nil {
 		o.Progress(fmt.Sprintf(format, args...))
 	}
 }
 
-// sum fills in the medians.
-func (r *ScaleRow) sum() {
-	of := func(value func(*Turn) float64) float64 {
+// setMedians sets the row's figures from its turns.
+func (r *ScaleRow) setMedians() {
+	medianOf := func(value func(*Turn) float64) float64 {
 		var x []float64
 		for _, t := range r.Turns {
 			x = append(x, value(t))
@@ -115,14 +119,14 @@ func (r *ScaleRow) sum() {
 		return median(x)
 	}
 	r.Flows, r.PacketHops = r.Turns[0].Flows, r.Turns[0].PacketHops
-	r.NsPerHop = of(func(t *Turn) float64 { return 1e9 * t.CPU / float64(t.PacketHops) })
-	r.PerOp = of(func(t *Turn) float64 { return float64(t.PacketHops) / t.CPU / t.Calibrated })
-	r.SetUp = of(func(t *Turn) float64 { return t.SetUp })
-	r.Peak = of(func(t *Turn) float64 { return float64(t.Peak) })
+	r.NsPerHop = medianOf(func(t *Turn) float64 { return 1e9 * t.CPU / float64(t.PacketHops) })
+	r.PerOp = medianOf(func(t *Turn) float64 { return float64(t.PacketHops) / t.CPU / t.Calibrated })
+	r.SetUp = medianOf(func(t *Turn) float64 { return t.SetUp })
+	r.Peak = medianOf(func(t *Turn) float64 { return float64(t.Peak) })
 	r.PerHost = r.Peak / float64(r.Hosts)
 }
 
-// String prints the figures for people.
+// String returns the figures as text.
 func (f *ScaleFigures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "scale: complete HPCC++ in fat trees, one thread, medians of %d rounds\n%s\n\n", f.Rounds, f.Machine)
@@ -136,7 +140,7 @@ func (f *ScaleFigures) String() string {
 	return b.String()
 }
 
-// Markdown writes the figures as a table.
+// Markdown returns the figures as a table.
 func (f *ScaleFigures) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Complete HPCC++ in k-ary fat trees (100 Gb/s, 1 us), one thread; medians of %d rounds, of "+
@@ -156,7 +160,7 @@ func (f *ScaleFigures) Markdown() string {
 	return b.String()
 }
 
-// SVG draws nanoseconds a packet-hop, and memory a host, over the number of hosts.
+// SVG returns plots of the nanoseconds per packet-hop, and of the memory per host, over the number of hosts.
 func (f *ScaleFigures) SVG() (speed, memory []byte, err error) {
 	lines := func(value func(*ScaleRow) float64) (out []report.Line) {
 		for _, l := range []Load{Permutation, WebSearch} {
@@ -177,13 +181,13 @@ func (f *ScaleFigures) SVG() (speed, memory []byte, err error) {
 	return speed, memory, errors.Join(err1, err2)
 }
 
-// JSON prints them for programs.
+// JSON returns the figures as a document.
 func (f *ScaleFigures) JSON() []byte {
 	b, _ := json.MarshalIndent(f, "", "  ")
 	return append(b, '\n')
 }
 
-// Hosts lists Sizes, ascending.
+// Hosts returns the numbers of hosts in Sizes, ascending.
 func Hosts() (all []int) {
 	for h := range Sizes { //weir:unordered they are sorted
 		all = append(all, h)

@@ -15,24 +15,23 @@ import (
 	"weir/worlds/live"
 )
 
-// SwitchOptions is what a benchmark of the lab's data plane takes.
+// SwitchOptions are the options of a benchmark of the lab's data plane.
 type SwitchOptions struct {
-	Runs int           // rounds, in each of which every row has its turn
-	Time time.Duration // for which a flow is measured, in each of its turns
-	// DataPlane is the process of the data plane (lab.Serve) of a run of an experiment of
-	// Experiments.
+	Runs int           // rounds; each has one turn of every row
+	Time time.Duration // the measured duration of a flow in a turn
+	// DataPlane returns the command of the data plane's process (lab.Serve) for a run of an experiment of Experiments.
 	DataPlane func(experiment string, run int) (*exec.Cmd, error)
 	Progress  func(doing string) // may be nil
-	Only      []string           // rows besides the direct one; all if there are none
-	// Schedulings, if there are any, are compared: each shaped row is there once for each, and nothing else.
+	Only      []string           // rows that are measured apart from the direct one; empty: all
+	// Schedulings are compared: each shaped row is measured once with each, and unshaped rows are not measured. May be
+	// empty.
 	Schedulings []live.Scheduling
-	// OnLeft is told what dead labs have left that cannot be removed; nil: nobody is.
+	// OnLeft receives an error about what dead labs have left that cannot be removed; may be nil.
 	OnLeft func(left error)
 }
 
-// SwitchFigures is what a benchmark of the lab's data plane gives: one flow of the
-// kernel's TCP (CUBIC, MTU 1500, offloads off) between two network namespaces, over a veth
-// pair alone and through Weir's switch.
+// SwitchFigures is the result of a benchmark of the lab's data plane: one flow of the kernel's TCP (CUBIC, MTU 1500,
+// offloads off) between two network namespaces, directly over a veth pair and through Weir's switch.
 type SwitchFigures struct {
 	Name     string       `json:"benchmark"`
 	Runs     int          `json:"runs"`
@@ -40,76 +39,76 @@ type SwitchFigures struct {
 	Cores    int          `json:"cores"`
 	CPU      string       `json:"cpu"`
 	Kernel   string       `json:"kernel"`
-	Unshaped []*SwitchRow `json:"unshaped"` // the first one is the veth pair
+	Unshaped []*SwitchRow `json:"unshaped"` // the first row is the veth pair
 	Shaped   []*SwitchRow `json:"shaped"`
 	Bars     []SwitchBar  `json:"bars"`
 }
 
-// SwitchRow is one way between the two hosts.
+// SwitchRow is the result for one path between the two hosts.
 type SwitchRow struct {
 	Name string `json:"name"` // program or rate
-	// Scheduling of the data plane; empty: the lab's usual one.
+	// Scheduling of the data plane; empty: the lab's default.
 	Scheduling live.Scheduling `json:"scheduling,omitempty"`
 	Share      float64         `json:"payload_share_bps,omitempty"`
 	Delay      float64         `json:"round_trip_s,omitempty"` // of the links
-	// Medians over the turns that nothing disturbed, or over all if there are none.
+	// Medians over undisturbed turns, or over all turns if all were disturbed.
 	Goodput   float64 `json:"goodput_bps"`
 	Least     float64 `json:"goodput_bps_min"`
 	Most      float64 `json:"goodput_bps_max"`
 	Ratio     float64 `json:"ratio_to_direct,omitempty"` // median of the rounds' ratios
-	Compared  int     `json:"ratios"`                    // over how many; 0: all rounds were disturbed
+	Compared  int     `json:"ratios"`                    // number of these rounds; 0: all rounds were disturbed
 	Packets   float64 `json:"packets_per_s"`             // that the two hosts received
-	CPU       float64 `json:"dataplane_cpu,omitempty"`   // share of one core
+	CPU       float64 `json:"dataplane_cpu,omitempty"`   // fraction of one core
 	Lost      uint64  `json:"lost"`                      // in rings and by kernels; sum
 	Disturbed int     `json:"disturbed_turns"`
 	Repeats   int     `json:"repeats"` // turns that were repeated because they were disturbed
-	// Percentiles of all these turns' echoes together.
+	// Percentiles of the echoes of these turns together.
 	EchoP50 float64 `json:"echo_p50_s"`
 	EchoP99 float64 `json:"echo_p99_s"`
-	// How late frames left, of shaped rows: medians of the turns' percentiles.
+	// How late frames were sent in shaped rows: medians of the turns' percentiles.
 	LateP50  float64       `json:"late_p50_s,omitempty"`
 	LateP99  float64       `json:"late_p99_s,omitempty"`
 	LateP999 float64       `json:"late_p999_s,omitempty"`
 	Turns    []*SwitchTurn `json:"turns"`
 
-	echoes []unit.Time
-	least  float64 // ratio to direct that is met; 0: there is no bar
+	echoes   []unit.Time
+	minRatio float64 // required ratio to direct; 0: there is no requirement
 }
 
-// SwitchTurn is one measurement.
+// SwitchTurn is one measurement of a row.
 type SwitchTurn struct {
 	Goodput   float64   `json:"goodput_bps"`
 	Packets   float64   `json:"packets_per_s"`
 	CPU       float64   `json:"dataplane_cpu,omitempty"`
-	Others    float64   `json:"others_cpu"` // share of one core that others used
+	Others    float64   `json:"others_cpu"` // share of one core that other processes used
 	Lost      uint64    `json:"lost"`
-	Late      []float64 `json:"late_s,omitempty"` // p50, p99, p99.9, most
+	Late      []float64 `json:"late_s,omitempty"` // p50, p99, p99.9, maximum
 	EchoP50   float64   `json:"echo_p50_s"`
 	EchoP99   float64   `json:"echo_p99_s"`
-	Disturbed []string  `json:"disturbed,omitempty"` // by what
+	Disturbed []string  `json:"disturbed,omitempty"` // the causes
 	Repeats   int       `json:"repeats"`
 
 	echoes []unit.Time
 }
 
-// SwitchBar is a bound and what was measured.
+// SwitchBar is a bound and the value that was measured.
 type SwitchBar struct {
 	What    string  `json:"what"`
 	Want    float64 `json:"want"`
 	Got     float64 `json:"got"`
-	Runs    int     `json:"runs"`    // that were not disturbed
-	Verdict string  `json:"verdict"` // met, missed, or disturbed: all of them were
+	Runs    int     `json:"runs"`    // number of undisturbed runs
+	Verdict string  `json:"verdict"` // met, missed, or disturbed: all runs were disturbed
 }
 
-// Bounds of the bars.
+// Bounds of shaped rows.
 const (
 	shareWithin = 0.003
 	echoAbove   = 500e-6 // s
 )
 
-// leastRatio is the least goodput of a row of the unshaped experiment, as a share of the direct
-// way's, which stands beside the experiment; 0: the row has no bar.
-func leastRatio(row string) (least float64, err error) {
+// minRatio returns the required goodput of a row of the unshaped experiment, as a share of the direct path's goodput.
+// It reads a file next to the experiment; 0: the row has no requirement.
+func minRatio(row string) (required float64, err error) {
 	const file = "experiments/switch.bars.txt"
 	text, err := Experiments.ReadFile(file)
 	if err != nil {
@@ -117,23 +116,24 @@ func leastRatio(row string) (least float64, err error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if name, ratio, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == row {
-			if least, err = strconv.ParseFloat(strings.TrimSpace(ratio), 64); err != nil {
+			if required, err = strconv.ParseFloat(strings.TrimSpace(ratio), 64); err != nil {
 				return 0, fmt.Errorf("%s: %s: %w", file, row, err)
 			}
 		}
 	}
-	return least, nil
+	return required, nil
 }
 
-// most is how often a disturbed turn is repeated.
-const mostRepeats = 3
+// maxRepeats limits the repetitions of a disturbed turn.
+const maxRepeats = 3
 
-// mostOthers is the share of one core that others may use in an undisturbed turn.
-const mostOthers = 0.1
+// maxOthers limits the share of one core that other processes use in an undisturbed turn.
+const maxOthers = 0.1
 
-// ErrRounds: numbers of SwitchOptions that cannot be.
+// ErrRounds is the error of SwitchOptions with numbers out of range.
 var ErrRounds = errors.New("bench switch: 1 to 100 runs of 0.1 s to 60 s are possible")
 
+// check returns an error if numbers are out of range.
 func (o *SwitchOptions) check() error {
 	if o.Runs < 1 || o.Runs > 100 || o.Time < 100*time.Millisecond || o.Time > time.Minute {
 		return ErrRounds
@@ -141,42 +141,41 @@ func (o *SwitchOptions) check() error {
 	return nil
 }
 
-// undisturbed returns the turns that count: those that nothing disturbed, or all if
-// there is none.
-func (r *SwitchRow) undisturbed() (at []int) {
+// undisturbedTurns returns the indices of the turns that count: the undisturbed ones, or all if all were disturbed.
+func (r *SwitchRow) undisturbedTurns() (indices []int) {
 	for i, t := range r.Turns {
 		if len(t.Disturbed) == 0 {
-			at = append(at, i)
+			indices = append(indices, i)
 		}
 	}
-	if at == nil {
+	if indices == nil {
 		for i := range r.Turns {
-			at = append(at, i)
+			indices = append(indices, i)
 		}
 	}
-	return at
+	return indices
 }
 
-// sum makes a row's figures of its turns, and of those of the direct way, nil if there
-// is none to be compared with.
-func (r *SwitchRow) sum(direct *SwitchRow) {
-	at := r.undisturbed()
-	of := func(value func(i int) float64) float64 {
+// summarize computes the row's figures from its turns, and from the turns of the direct path. direct may be nil: then
+// there is no ratio.
+func (r *SwitchRow) summarize(direct *SwitchRow) {
+	indices := r.undisturbedTurns()
+	medianOf := func(value func(i int) float64) float64 {
 		var all []float64
-		for _, i := range at {
+		for _, i := range indices {
 			all = append(all, value(i))
 		}
 		return median(all)
 	}
-	r.Goodput = of(func(i int) float64 { return r.Turns[i].Goodput })
-	r.Packets = of(func(i int) float64 { return r.Turns[i].Packets })
-	r.CPU = of(func(i int) float64 { return r.Turns[i].CPU })
+	r.Goodput = medianOf(func(i int) float64 { return r.Turns[i].Goodput })
+	r.Packets = medianOf(func(i int) float64 { return r.Turns[i].Packets })
+	r.CPU = medianOf(func(i int) float64 { return r.Turns[i].CPU })
 	if direct != nil {
-		r.Ratio, r.Compared = ratio(r, direct)
+		r.Ratio, r.Compared = medianRatio(r, direct)
 	}
 	r.Least, r.Most = r.Goodput, r.Goodput
 	r.Lost, r.Disturbed, r.Repeats, r.echoes = 0, 0, 0, nil
-	for _, i := range at {
+	for _, i := range indices {
 		t := r.Turns[i]
 		r.Least, r.Most = min(r.Least, t.Goodput), max(r.Most, t.Goodput)
 		r.echoes = append(r.echoes, t.echoes...)
@@ -191,14 +190,14 @@ func (r *SwitchRow) sum(direct *SwitchRow) {
 	slices.Sort(r.echoes)
 	r.EchoP50, r.EchoP99 = percentile(r.echoes, 50), percentile(r.echoes, 99)
 	if r.Share > 0 {
-		late := func(k int) float64 { return of(func(i int) float64 { return r.Turns[i].Late[k] }) }
+		late := func(k int) float64 { return medianOf(func(i int) float64 { return r.Turns[i].Late[k] }) }
 		r.LateP50, r.LateP99, r.LateP999 = late(0), late(1), late(2)
 	}
 }
 
-// ratio is the median over the rounds of the ratio of two rows' goodputs, and over how
-// many that was: the rounds in which nothing disturbed either, or all if there are none.
-func ratio(r, to *SwitchRow) (_ float64, compared int) {
+// medianRatio returns the median over rounds of the ratio of two rows' goodputs, and the number of these rounds: those
+// in which both turns were undisturbed. Otherwise it takes all rounds and returns 0.
+func medianRatio(r, to *SwitchRow) (_ float64, compared int) {
 	var quiet, all []float64
 	for i, t := range r.Turns {
 		q := t.Goodput / to.Turns[i].Goodput
@@ -212,8 +211,8 @@ func ratio(r, to *SwitchRow) (_ float64, compared int) {
 	return median(quiet), len(quiet)
 }
 
-// percentile is that of a sorted list, in seconds: the least value that p per cent do not
-// exceed; 0 of an empty list.
+// percentile returns a percentile of a sorted list in seconds: the smallest value that is not exceeded by p per cent
+// of the list; 0 for an empty list.
 func percentile(sorted []unit.Time, p int) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -221,8 +220,8 @@ func percentile(sorted []unit.Time, p int) float64 {
 	return sorted[(len(sorted)*p+99)/100-1].Seconds()
 }
 
-// judge makes the bars.
-func (f *SwitchFigures) judge() {
+// addBars compares the rows with their bounds and sets the bars.
+func (f *SwitchFigures) addBars() {
 	f.Bars = nil
 	bar := func(quiet int, what string, want, got float64, met bool) {
 		verdict := "missed"
@@ -235,12 +234,12 @@ func (f *SwitchFigures) judge() {
 		f.Bars = append(f.Bars, SwitchBar{what, want, got, quiet, verdict})
 	}
 	for _, r := range f.Unshaped {
-		if r.least > 0 {
-			bar(r.Compared, r.Name+": goodput, share of direct", r.least, r.Ratio, r.Ratio >= r.least)
+		if r.minRatio > 0 {
+			bar(r.Compared, r.Name+": goodput, share of direct", r.minRatio, r.Ratio, r.Ratio >= r.minRatio)
 		}
 	}
 	if f.Name == "clock" {
-		return // it compares
+		return // schedulings are only compared
 	}
 	for _, r := range f.Shaped {
 		quiet := len(r.Turns) - r.Disturbed
@@ -251,7 +250,7 @@ func (f *SwitchFigures) judge() {
 	}
 }
 
-// String prints the figures for people, in 80 columns.
+// String returns the figures as text in 80 columns.
 func (f *SwitchFigures) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("%s: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Name,
@@ -309,15 +308,14 @@ the links' 10 ms.
 	return b.String()
 }
 
-// disturbances are how many of a row's runs were disturbed, and how many repeats there
-// were.
+// disturbances returns the number of the row's disturbed runs and of its repetitions.
 func (r *SwitchRow) disturbances() string { return fmt.Sprintf("%d/%d", r.Disturbed, r.Repeats) }
 
-// JSON prints them for programs.
+// JSON returns the figures as a document.
 func (f *SwitchFigures) JSON() []byte {
 	b, _ := json.MarshalIndent(f, "", "  ")
 	return append(b, '\n')
 }
 
-// direct is the name of the way without a switch.
+// direct is the name of the path without a switch.
 const direct = "direct"

@@ -24,32 +24,32 @@ import (
 	"weir/worlds/lab"
 )
 
-// The experiments whose runs are the rows.
+// Names of the experiments that have a run for each row.
 const (
 	unshaped = "bench/switch"
 	shaped   = "bench/shaped"
 )
 
-// warm is for how long a flow runs before it is measured.
-const warm = time.Second
+// warmUp is how long a flow runs before it is measured.
+const warmUp = time.Second
 
-// bulkPort is the receiving host's.
+// bulkPort is the flow's port at the receiving host.
 const bulkPort = 5001
 
-// Echoes a turn, and the pause before each.
+// Number of echoes in a turn, and the pause before each.
 const (
 	echoesATurn = 200
 	echoPause   = 2 * time.Millisecond
 )
 
-// Switch times the lab's data plane; see SwitchFigures. It needs root (lab.ErrNotRoot), and
-// leaves nothing behind when it ends, also if ctx ends it.
+// Switch times the lab's data plane (SwitchFigures). It needs root (lab.ErrNotRoot). It removes all namespaces and
+// interfaces when it ends, also if ctx is canceled.
 func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *SwitchFigures, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	f = &SwitchFigures{Name: "switch", Runs: o.Runs, Time: o.Time.Seconds(), Cores: runtime.NumCPU(), CPU: processor(),
-		Kernel: release()}
+	f = &SwitchFigures{Name: "switch", Runs: o.Runs, Time: o.Time.Seconds(), Cores: runtime.NumCPU(), CPU: processorName(),
+		Kernel: kernelRelease()}
 	fail := func(err error) (*SwitchFigures, error) {
 		return nil, fmt.Errorf("bench switch: %w", err)
 	}
@@ -67,7 +67,7 @@ func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *Sw
 				return fail(errors.Join(err, b.lab.Close()))
 			}
 		}
-		err = b.rounds(ctx, &o)
+		err = b.runRounds(ctx, &o)
 		if err = errors.Join(err, b.lab.Close()); err != nil {
 			return fail(err)
 		}
@@ -76,7 +76,7 @@ func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *Sw
 			to = b.rows[0]
 		}
 		for _, row := range b.rows {
-			row.sum(to)
+			row.summarize(to)
 		}
 		if name == unshaped {
 			f.Unshaped = b.rows
@@ -84,22 +84,22 @@ func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *Sw
 			f.Shaped = b.rows
 		}
 	}
-	f.judge()
+	f.addBars()
 	return f, nil
 }
 
-// switchBench is one experiment's part.
+// switchBench measures the rows of one experiment.
 type switchBench struct {
 	name   string
 	lab    *lab.Network
 	config *lab.Config
 	hosts  *hosts
 	rows   []*SwitchRow
-	runs   []int // of the rows; -1: no data plane
-	ways   []*hosts
+	runs   []int // by row: index of the run; −1: no data plane
+	paths  []*hosts
 }
 
-// openSwitch makes the namespaces of an experiment. All its runs have the same hosts.
+// openSwitch creates the namespaces of an experiment. All its runs have the same hosts.
 func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchBench, error) {
 	src, err := r.Open(name)
 	if err != nil {
@@ -125,12 +125,12 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 			continue
 		}
 		if name == unshaped {
-			if row.least, err = leastRatio(row.Name); err != nil {
+			if row.minRatio, err = minRatio(row.Name); err != nil {
 				return nil, err
 			}
 		}
 		if name == shaped {
-			// The bottleneck and both links' delays, there and back.
+			// The rate of the bottleneck, and both links' delays, there and back.
 			links := c.Wiring.Network.Links
 			payload, frame := lab.DefaultMTU-52, lab.DefaultMTU+packet.EthernetHeader
 			row.Share = float64(links[1].Rate.Bits) * float64(payload) / float64(frame)
@@ -139,10 +139,10 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 		for _, s := range append(slices.Clone(o.Schedulings), "")[:max(1, len(o.Schedulings))] {
 			one := *row
 			one.Scheduling = s
-			b.rows, b.runs, b.ways = append(b.rows, &one), append(b.runs, i), append(b.ways, through)
+			b.rows, b.runs, b.paths = append(b.rows, &one), append(b.runs, i), append(b.paths, through)
 		}
 	}
-	ends := [2]int{node(b.config, "client"), node(b.config, "server")}
+	ends := [2]int{findNode(b.config, "client"), findNode(b.config, "server")}
 	if b.lab, err = lab.Open(b.config.Wiring.Network, b.config.Wiring.Hosts, lab.DefaultMTU); err != nil {
 		return nil, err
 	}
@@ -156,20 +156,20 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 	return b, nil
 }
 
-// node is the number of the node with a name.
-func node(c *lab.Config, name string) int {
+// findNode returns the index of the node with a name; −1 if it does not exist.
+func findNode(c *lab.Config, name string) int {
 	return slices.IndexFunc(c.Wiring.Network.Nodes, func(n topology.Node) bool { return n.Name == name })
 }
 
-// addDirect adds a veth pair between the two hosts, made as those to the data plane are,
-// and a row for it.
+// addDirect adds a veth pair between the two hosts, configured like the pairs to the data plane, and inserts a row for
+// it as the first.
 func (b *switchBench) addDirect() error {
 	through := b.hosts
-	// Addresses that are for benchmarks (RFC 2544 C.2.2).
+	// Addresses reserved for benchmarks (RFC 2544 C.2.2).
 	w := &hosts{do: through.do, nic: direct, port: bulkPort, cc: through.cc,
 		addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
 	macs := [2][6]byte{{0x02, 0x59, 0, 0, 0, 1}, {0x02, 0x59, 0, 0, 0, 2}}
-	far, err := os.Open(netns.Path(b.lab.Namespace(node(b.config, "server"))))
+	far, err := os.Open(netns.Path(b.lab.Namespace(findNode(b.config, "server"))))
 	if err != nil {
 		return err
 	}
@@ -202,25 +202,24 @@ func (b *switchBench) addDirect() error {
 			return err
 		}
 	}
-	b.rows, b.runs, b.ways = slices.Insert(b.rows, 0, &SwitchRow{Name: direct}), slices.Insert(b.runs, 0, -1),
-		slices.Insert(b.ways, 0, w)
+	b.rows, b.runs, b.paths = slices.Insert(b.rows, 0, &SwitchRow{Name: direct}), slices.Insert(b.runs, 0, -1),
+		slices.Insert(b.paths, 0, w)
 	return nil
 }
 
-// rounds gives every row its turn, as often as there are runs. A disturbed turn is repeated at
-// once.
-func (b *switchBench) rounds(ctx context.Context, o *SwitchOptions) error {
+// runRounds measures every row once in each round. A disturbed turn is repeated immediately, at most maxRepeats times.
+func (b *switchBench) runRounds(ctx context.Context, o *SwitchOptions) error {
 	for round := range o.Runs {
 		for i, row := range b.rows {
 			for again := 0; ; again++ {
 				if o.Progress != nil {
 					o.Progress(fmt.Sprintf("run %d of %d: %s %s", round+1, o.Runs, row.Name, row.Scheduling))
 				}
-				t, err := b.turn(ctx, i, o)
+				t, err := b.runTurn(ctx, i, o)
 				if err != nil {
 					return fmt.Errorf("%s, run %d: %w", row.Name, round+1, err)
 				}
-				if t.Repeats = again; len(t.Disturbed) == 0 || again == mostRepeats {
+				if t.Repeats = again; len(t.Disturbed) == 0 || again == maxRepeats {
 					row.Turns = append(row.Turns, t)
 					break
 				}
@@ -230,22 +229,23 @@ func (b *switchBench) rounds(ctx context.Context, o *SwitchOptions) error {
 	return nil
 }
 
-// echo sends a turn's echo requests.
-func (t *SwitchTurn) echo(w *hosts) (err error) {
+// sendEchoes sends a turn's echo requests and records their times.
+func (t *SwitchTurn) sendEchoes(w *hosts) (err error) {
 	var unanswered int
-	if t.echoes, unanswered, err = w.echoes(echoesATurn, echoPause); err != nil {
+	if t.echoes, unanswered, err = w.measureEchoes(echoesATurn, echoPause); err != nil {
 		return err
 	}
 	if unanswered > 0 {
-		t.Disturbed = append(t.Disturbed, fmt.Sprintf("%d echo requests were not answered within %d s", unanswered, patience))
+		t.Disturbed = append(t.Disturbed, fmt.Sprintf("%d echo requests were not answered within %d s", unanswered,
+			replyTimeout))
 	}
 	sorted := slices.Sorted(slices.Values(t.echoes))
 	t.EchoP50, t.EchoP99 = percentile(sorted, 50), percentile(sorted, 99)
 	return nil
 }
 
-// turn measures a row once: echoes first, then the flow.
-func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *SwitchTurn, err error) {
+// runTurn measures row i once: echoes first, then the flow.
+func (b *switchBench) runTurn(ctx context.Context, i int, o *SwitchOptions) (t *SwitchTurn, err error) {
 	var plane *lab.DataPlane
 	pid := 0
 	if run := b.runs[i]; run >= 0 {
@@ -262,33 +262,33 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 		defer plane.Kill()
 		pid = command.Process.Pid
 	}
-	w, row := b.ways[i], b.rows[i]
+	w, row := b.paths[i], b.rows[i]
 	t = &SwitchTurn{}
-	first, err := look(pid)
+	first, err := readCPUTimes(pid)
 	if err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	if err := t.echo(w); err != nil {
+	if err := t.sendEchoes(w); err != nil {
 		return nil, err
 	}
-	flow, err := w.send()
+	flow, err := w.startFlow()
 	if err != nil {
 		return nil, err
 	}
 	defer flow.end()
-	if err := pause(ctx, warm); err != nil {
+	if err := sleep(ctx, warmUp); err != nil {
 		return nil, err
 	}
-	bytes, from := flow.bytes() // first, so that looking about delays nobody in between
-	before, err1 := look(pid)
-	packets, err2 := w.received()
-	if err := errors.Join(err1, err2, pause(ctx, o.Time)); err != nil {
+	bytes, from := flow.readBytes() // read first, so that the other readings do not delay it
+	before, err1 := readCPUTimes(pid)
+	packets, err2 := w.receivedPackets()
+	if err := errors.Join(err1, err2, sleep(ctx, o.Time)); err != nil {
 		return nil, err
 	}
-	bytesAfter, until := flow.bytes()
-	after, err1 := look(pid)
-	packetsAfter, err2 := w.received()
+	bytesAfter, until := flow.readBytes()
+	after, err1 := readCPUTimes(pid)
+	packetsAfter, err2 := w.receivedPackets()
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
@@ -297,12 +297,12 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 	t.Packets = float64(packetsAfter-packets) / took
 	t.CPU = (after.plane - before.plane) / took
 	whole := until.Sub(begin).Seconds()
-	ours := after.own + after.plane + after.softirq - first.own - first.plane - first.softirq
-	if t.Others = max(0, after.busy-first.busy-ours) / whole; t.Others > mostOthers {
+	usedByBenchmark := after.process + after.plane + after.softirq - first.process - first.plane - first.softirq
+	if t.Others = max(0, after.busy-first.busy-usedByBenchmark) / whole; t.Others > maxOthers {
 		t.Disturbed = append(t.Disturbed, fmt.Sprintf("others used %.0f %% of a core", 100*t.Others))
 	}
 	if plane == nil {
-		if steal := (after.stolen - first.stolen) / whole / float64(runtime.NumCPU()); steal > mostSteal {
+		if steal := (after.stolen - first.stolen) / whole / float64(runtime.NumCPU()); steal > maxSteal {
 			t.Disturbed = append(t.Disturbed, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*steal))
 		}
 		return t, nil
@@ -312,7 +312,7 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 		return nil, err
 	}
 	t.Lost = r.Gates.RingLost + r.VethLost + r.Counts.SendLost
-	rtt := unit.Never // a flow that nothing shapes keeps the data plane busy: frames wait, and are late
+	rtt := unit.Never // an unshaped flow keeps the data plane busy, so frames wait and are late
 	if row.Share > 0 {
 		rtt = unit.Time(row.Delay * float64(unit.Second))
 		l := &r.Lateness
@@ -324,12 +324,12 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 	return t, nil
 }
 
-// mostSteal is the most of the cores' time that the hypervisor keeps back in an undisturbed turn of the direct way, of
-// which nobody knows what waits.
-const mostSteal = 0.02
+// maxSteal limits the share of the cores' time that the hypervisor takes in an undisturbed turn of the direct path,
+// for which waiting times are not measured.
+const maxSteal = 0.02
 
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d. It returns an error if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -338,8 +338,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// processor is the name of the machine's processor, as far as it says one.
-func processor() string {
+// processorName returns the model name of the processor; the architecture if it is unknown.
+func processorName() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for l := range strings.SplitSeq(string(text), "\n") {
 		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == "model name" {
@@ -349,8 +349,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// release is that of the kernel.
-func release() string {
+// kernelRelease returns the release of the kernel.
+func kernelRelease() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
 		return "of an unknown release"

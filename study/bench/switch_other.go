@@ -9,7 +9,7 @@ import (
 	"weir/worlds/lab"
 )
 
-// Switch times the lab's data plane; there is none on this system.
+// Switch returns lab.ErrNotLinux: the lab needs Linux.
 func Switch(context.Context, *experiment.Registry, SwitchOptions) (*SwitchFigures, error) {
 	return nil, lab.ErrNotLinux
 }

@@ -34,16 +34,16 @@ func figures(direct, forward, abc *SwitchRow) *SwitchFigures {
 	f := &SwitchFigures{Name: "switch", Runs: 3, Time: 2, Cores: 2, CPU: "a processor", Kernel: "6.18",
 		Unshaped: []*SwitchRow{direct, forward, abc}}
 	for _, r := range f.Unshaped {
-		r.least, _ = leastRatio(r.Name)
-		r.sum(direct)
+		r.minRatio, _ = minRatio(r.Name)
+		r.summarize(direct)
 	}
 	for name, rate := range map[string]float64{"50Mbps": 50} {
 		r := turns(name, rate*1448/1514, rate*1448/1514*1.001, -rate)
 		r.Share, r.Delay = rate*1e6*1448/1514, 10e-3
-		r.sum(nil)
+		r.summarize(nil)
 		f.Shaped = append(f.Shaped, r)
 	}
-	f.judge()
+	f.addBars()
 	return f
 }
 
@@ -80,10 +80,10 @@ func TestSwitchFigures(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	forward.Turns[0].Goodput, forward.Turns[1].Goodput = 1000e6*0.999, 2000e6*0.999
-	forward.sum(direct)
+	forward.summarize(direct)
 	f.Shaped[0].Turns[0].Goodput *= 1.0031
-	f.Shaped[0].sum(nil)
-	if f.judge(); verdicts(f) != "missed disturbed missed met" {
+	f.Shaped[0].summarize(nil)
+	if f.addBars(); verdicts(f) != "missed disturbed missed met" {
 		t.Errorf("verdicts %s", verdicts(f))
 	}
 }
@@ -121,7 +121,7 @@ func TestSwitchBars(t *testing.T) {
 	}
 	for name, want := range map[string]float64{"forward": 0.25, "abc": 0.18, "ecn": 0, "ncf": 0} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := leastRatio(name); err != nil || got != want {
+			if got, err := minRatio(name); err != nil || got != want {
 				t.Errorf("%g, %v; want %g", got, err, want)
 			}
 			if !strings.Contains(string(src), "\n    "+name+": {") {

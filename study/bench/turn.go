@@ -9,37 +9,37 @@ import (
 	"weir/worlds/sim"
 )
 
-// Load is the traffic of a turn of Scale and Threads: complete HPCC++ as in bench/sim, in a k-ary fat tree of links of
-// 100 Gb/s and 1 us.
+// Load is the traffic of a turn of Scale and Threads: complete HPCC++ as in bench/sim, in a k-ary fat tree with links
+// of 100 Gb/s and 1 us.
 type Load string
 
-// Loads.
+// The loads of turns.
 const (
-	Permutation Load = "permutation" // each host sends a flow to one other
-	// sizes of the web-search workload arrive at 50 % of the links' rate, as a Poisson process
+	Permutation Load = "permutation" // each host sends a flow to one other host
+	// flow sizes of the web-search workload, with Poisson arrivals at 50 % of the links' rate
 	WebSearch Load = "websearch"
 )
 
-// Sizes are the numbers of hosts of k-ary fat trees: k³/4.
+// Sizes maps the number of hosts of a k-ary fat tree, k³/4, to k.
 var Sizes = map[int]int{16: 4, 128: 8, 1024: 16, 8192: 32, 65536: 64}
 
-// TurnSpec is one run of a benchmark, which a process of its own carries out, so that its memory is its own.
+// TurnSpec defines one run of a benchmark. It runs in a process of its own, so that its memory can be measured.
 type TurnSpec struct {
 	Load    Load  `json:"load"`
 	Hosts   int   `json:"hosts"`
-	Flow    int64 `json:"flow_bytes,omitempty"` // of a permutation
+	Flow    int64 `json:"flow_bytes,omitempty"` // flow size of a permutation
 	Threads int   `json:"threads"`
-	Auto    bool  `json:"auto,omitempty"` // yields to one thread while that is faster
+	Auto    bool  `json:"auto,omitempty"` // uses one thread while that is faster
 	Seed    int   `json:"seed,omitempty"`
 }
 
-// Turn is what one run took.
+// Turn is the result of one run.
 type Turn struct {
 	TurnSpec
-	SetUp      float64 `json:"set_up_s"` // of CPU: to read the spec, route and make the network
-	Wall       float64 `json:"wall_s"`   // of the run
-	CPU        float64 `json:"cpu_s"`    // likewise, of all threads
-	Foreign    float64 `json:"foreign"`  // share of the cores that others, and the hypervisor, had meanwhile
+	SetUp      float64 `json:"set_up_s"` // CPU time to read the spec, compute routes and build the network
+	Wall       float64 `json:"wall_s"`   // wall time of the run
+	CPU        float64 `json:"cpu_s"`    // CPU time of the run, of all threads
+	Foreign    float64 `json:"foreign"`  // share of the cores that other processes and the hypervisor used meanwhile
 	PacketHops uint64  `json:"packet_hops"`
 	Events     uint64  `json:"events"`
 	Flows      int     `json:"flows"`
@@ -48,7 +48,7 @@ type Turn struct {
 	Calibrated float64 `json:"calibration_ops_per_s"`
 }
 
-// Check returns an error about a turn that cannot be.
+// Check returns an error if a parameter is out of range.
 func (s *TurnSpec) Check() error {
 	if _, ok := Sizes[s.Hosts]; !ok {
 		return fmt.Errorf("there is no fat tree of %d hosts; allowed: 16, 128, 1024, 8192, 65536", s.Hosts)
@@ -62,8 +62,8 @@ func (s *TurnSpec) Check() error {
 	return nil
 }
 
-// arrivals is for how long flows of web search begin, so that a turn takes some seconds.
-func (s *TurnSpec) arrivals() string {
+// arrivalTime returns the time for which web-search flows arrive, so that a turn takes some seconds.
+func (s *TurnSpec) arrivalTime() string {
 	switch {
 	case s.Hosts <= 128:
 		return "2ms"
@@ -75,11 +75,11 @@ func (s *TurnSpec) arrivals() string {
 	return "10us"
 }
 
-// text is the turn's spec.
-func (s *TurnSpec) text() string {
+// spec returns the turn's experiment as YAML.
+func (s *TurnSpec) spec() string {
 	traffic := fmt.Sprintf(`to: permutation, size: %d B, start: 0s`, s.Flow)
 	if s.Load == WebSearch {
-		traffic = "to: random, sizes: websearch, load: 50%, arrivals: poisson, stop: " + s.arrivals()
+		traffic = "to: random, sizes: websearch, load: 50%, arrivals: poisson, stop: " + s.arrivalTime()
 	}
 	return fmt.Sprintf(`title: %d hosts, %s
 duration: 100ms
@@ -94,14 +94,14 @@ measure: [fct]
 `, s.Hosts, s.Load, s.Seed+1, Sizes[s.Hosts], traffic)
 }
 
-// Once runs one turn in this process, which should do nothing else.
+// Once runs one turn in this process, which should not do other work.
 func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	t := &Turn{TurnSpec: s, Calibrated: m.Calibrate()}
 	_, begin, _ := m.CPU()
-	exp, err := plan.Load(r, &experiment.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())},
+	exp, err := plan.Load(r, &experiment.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.spec())},
 		experiment.Options{})
 	if err != nil {
 		return nil, err
@@ -118,12 +118,12 @@ func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	_, made, _ := m.CPU()
 	t.SetUp = made - begin
 	runtime.GC()
-	others, own, _ := m.CPU()
+	others, process, _ := m.CPU()
 	start := m.Now()
 	res := run.Run()
 	t.Wall = m.Now().Sub(start).Seconds()
 	othersAfter, ownAfter, cores := m.CPU()
-	t.CPU = ownAfter - own
+	t.CPU = ownAfter - process
 	t.Foreign = max(othersAfter-others-t.CPU, 0) / (t.Wall * cores)
 	if len(res.Unfinished) > 0 {
 		return nil, fmt.Errorf("bench: %d flows did not finish (%s)", len(res.Unfinished), res.End)

@@ -2,12 +2,12 @@ package bench
 
 import "runtime"
 
-// spent returns the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, the CPU time
-// of this process, and the number of cores.
-func spent() (all, own, cores float64) {
-	m, err := look(0)
+// readCPU returns the CPU time in seconds that all cores were busy or lost to the hypervisor, the CPU time of this
+// process, and the number of cores.
+func readCPU() (all, process, cores float64) {
+	m, err := readCPUTimes(0)
 	if err != nil {
 		return 0, 0, float64(runtime.NumCPU())
 	}
-	return m.busy + m.stolen, m.own, float64(runtime.NumCPU())
+	return m.busy + m.stolen, m.process, float64(runtime.NumCPU())
 }

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-var begun = time.Now()
+// startTime is the start of the process.
+var startTime = time.Now()
 
-// spent stands for CPU time where the system does not tell: the wall's, and nothing of others.
-func spent() (all, own, cores float64) {
-	t := time.Since(begun).Seconds()
+// readCPU returns the wall time in place of CPU times, since the system does not report them, and the number of cores.
+func readCPU() (all, process, cores float64) {
+	t := time.Since(startTime).Seconds()
 	return t, t, float64(runtime.NumCPU())
 }
 
-// processor and release name the machine.
-func processor() string { return runtime.GOARCH }
-func release() string   { return runtime.GOOS }
+// processorName and kernelRelease identify the machine.
+func processorName() string { return runtime.GOARCH }
+func release() string       { return runtime.GOOS }

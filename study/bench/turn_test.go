@@ -83,7 +83,7 @@ func TestThreads(t *testing.T) {
 		turn.Foreign = 0.5
 		return turn, nil
 	}})
-	if err != nil || busy.Rows[0].Discarded != 2*mostTries || busy.Rows[0].SpeedUp != 0 {
+	if err != nil || busy.Rows[0].Discarded != 2*maxTries || busy.Rows[0].SpeedUp != 0 {
 		t.Errorf("all disturbed: %v, %+v", err, busy.Rows[0])
 	}
 	if _, err := Threads(context.Background(), 2, TurnOptions{Rounds: 1, Do: func(_ context.Context,

@@ -11,40 +11,40 @@ import (
 	"weir/study/measure"
 )
 
-// View is what claims see of an experiment.
+// View is the part of an experiment that claims can refer to.
 type View struct {
-	Paper    string // where claims come from
+	Paper    string // source of the claims
 	Sweep    []measure.Dimension
 	Points   [][]measure.Coordinate
-	Numbers  []int                  // of points among all combinations of the sweep, ascending; nil: all are there
-	Narrowed bool                   // options may have left out a part of the sweep
-	Shape    func() *measure.Values // what runs have: names, without values
-	// Blind is set where points are wrong, so that nobody knows what runs have: it reports whether a name may be a
-	// measure. Claims are then checked as far as that goes, and not made.
+	Numbers  []int                  // of points among all combinations, ascending; nil: the sweep has all
+	Narrowed bool                   // options may have removed a part of the sweep
+	Shape    func() *measure.Values // names and units of what runs measure, without values
+	// Blind is set if points are invalid, so that the measures of runs are unknown. It reports whether a name may be a
+	// measure. Then claims are checked only as far as possible, and not compiled.
 	Blind func(name string) bool
 }
 
-// keys are those of the sweep.
-func (s *View) keys() (keys []string) {
+// sweepKeys returns the keys of the sweep in its order.
+func (s *View) sweepKeys() (keys []string) {
 	for _, d := range s.Sweep {
 		keys = append(keys, d.Key)
 	}
 	return keys
 }
 
-// Compiled is one entry of the expect list, decoded.
+// Compiled is one entry of the expect list, decoded and compiled.
 type Compiled struct {
 	Claim
 	Filter
-	others []selector // other points that it names
-	some   bool       // one point is enough
-	along  string     // sweep key along which neighbours are compared; "": no key
-	that   *truth
-	// measures are the names that the expression has, by the variable that stands for their point; "": the point in hand.
+	selectors []selector // other points that the expression names
+	onePoint  bool       // the claim holds if it holds at one point
+	alongKey  string     // sweep key along which neighbours are compared; "": no key
+	truth     *truth
+	// measures has the measures that the expression names, by the variable of their point; "": the current point.
 	measures map[string]map[string]bool
 }
 
-// Table are the keys of a claim.
+// Table has the keys of a claim.
 var Table = &document.Table{What: "a claim's key", Doc: "a claim", Keys: []document.Key{
 	{Name: "id", Form: document.Value("text"), Doc: "its name", Required: true, Example: "id: …"},
 	{Name: "says", Form: document.Value("text"), Doc: "what is claimed, in words", Required: true, Example: "says: …"},
@@ -56,13 +56,13 @@ var Table = &document.Table{What: "a claim's key", Doc: "a claim", Keys: []docum
 		Example: "that: goodput.a > goodput.b"},
 }}
 
-// Decode reads the expect list.
+// Decode reads the expect list and returns the claims that could be read. Errors go to d.
 func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled) {
 	if t.Kind != document.List {
 		d.Fail(t.Position, "[{id: …, says: …, that: …}]", "expect is a list")
 		return nil
 	}
-	seen := map[string]bool{}
+	ids := map[string]bool{}
 	for _, item := range t.Items {
 		x, ok := d.Map(item, Table)
 		if !ok {
@@ -79,18 +79,18 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 				x.Missing(k.name, "the claim has no %q", k.name)
 			}
 		}
-		if id := x.Get("id"); id != nil && seen[c.ID] {
+		if id := x.Get("id"); id != nil && ids[c.ID] {
 			d.Fail(id.Position, "another id", "the claim %q is here already", c.ID)
 		}
-		seen[c.ID] = true
+		ids[c.ID] = true
 		if w := x.Get("where"); w != nil {
 			s.Where(d, &c.Filter, w)
 		}
 		if a := x.Get("along"); a != nil {
-			c.along = d.Word(a, "sweep key", s.keys())
+			c.alongKey = d.Word(a, "sweep key", s.sweepKeys())
 		}
 		if f := x.Get("for"); f != nil {
-			c.some = d.Word(f, "quantifier", Table.Key("for").Form.Words) == "some"
+			c.onePoint = d.Word(f, "quantifier", Table.Key("for").Form.Words) == "some"
 		}
 		that := x.Get("that")
 		if that == nil {
@@ -98,7 +98,7 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 			continue
 		}
 		s.decodeThat(d, c, that)
-		if d.OK() && s.Blind == nil && !s.Narrowed && len(s.matching(c)) == 0 {
+		if d.OK() && s.Blind == nil && !s.Narrowed && len(s.matchingPoints(c)) == 0 {
 			d.Fail(x.Position, "", "no point of the sweep is meant by the claim %q", c.ID)
 		}
 		claims = append(claims, c)
@@ -106,9 +106,11 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 	return claims
 }
 
+// decodeThat compiles the expression t of a claim into c. It reports an error for unknown names, an expression without
+// a measure, and sides in different units.
 func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 	before := d.Count()
-	text, names := s.selectors(d, c, t, d.Text(t))
+	text, names := s.replaceSelectors(d, c, t, d.Text(t))
 	if d.Count() > before {
 		return
 	}
@@ -117,39 +119,39 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		return
 	}
 	text0 := text
-	text, tokens := numbers(text0)
+	text, tokens := replaceQuantities(text0)
 	node, err := parser.Parse(text)
 	if err != nil {
 		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
 		return
 	}
 	if s.Blind != nil {
-		s.guess(d, c, t, node.Node)
+		s.checkPossibleNames(d, c, t, node.Node)
 		return
 	}
-	env := s.sample()
-	if c.along != "" {
-		env["next"] = s.sample()
+	env := s.sampleEnvironment()
+	if c.alongKey != "" {
+		env["next"] = s.sampleEnvironment()
 	}
-	for _, sel := range c.others {
-		env[sel.name] = s.sample()
+	for _, sel := range c.selectors {
+		env[sel.name] = s.sampleEnvironment()
 	}
-	measures := s.measures()
-	v := unknownName(node.Node, env, measures)
+	measures := s.measureNames()
+	v := checkNames(node.Node, env, measures)
 	if c.measures = v.named; v.msg != "" {
-		d.Fail(within(d, t, v.word), v.allowed, "%s", v.msg)
+		d.Fail(wordPlace(d, t, v.word), v.allowed, "%s", v.msg)
 		return
 	} else if len(v.named) == 0 {
 		d.Fail(t.Position, document.Choices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
 		return
 	}
-	if word := s.clash(node.Node, literalUnits(text0, node.Node)); word != "" {
+	if word := s.findUnitClash(node.Node, literalUnits(text0, node.Node)); word != "" {
 		d.Fail(t.Position, "quantities of one kind on both sides", "%s", word)
 		return
 	}
 	people, err := displayTree(text, tokens, names)
 	if err == nil {
-		c.that, err = build(node.Node, people, env, s.unitOf)
+		c.truth, err = newTruth(node.Node, people, env, s.expressionUnit)
 	}
 	if err != nil {
 		d.Fail(t.Position, "comparisons joined by and, or, not", "%s", firstLine(err))

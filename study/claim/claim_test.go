@@ -21,7 +21,7 @@ func TestUnit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := v.unitOf(node.Node); got != want {
+			if got, _ := v.expressionUnit(node.Node); got != want {
 				t.Errorf("the unit is %q, want %q", got, want)
 			}
 		})

@@ -14,37 +14,38 @@ import (
 	"weir/internal/text"
 )
 
-// operand is a part of an expression that can be undefined: a measure, or an operation over such parts. An undefined
-// number makes every comparison false, and min and max depend on the order of their arguments; so a comparison with
-// an undefined operand is undecided, unless a condition of the claim skips that operand.
+// operand is a part of an expression that can be undefined: a measure, or an operation on such parts. A comparison
+// with an undefined operand is undecided, unless a condition of the claim skips that operand. The expression's own
+// value would not do: a comparison with NaN is always false, and min and max of NaN depend on the order of their
+// arguments.
 type operand struct {
 	kind    operandKind
-	program *vm.Program // its value, where that is needed; nil for a plain measure and for a part of a predicate
-	path    []string    // of a plain measure: names in the environment
-	text    string      // as the file has it
-	columns []string    // of bins that a predicate reads
+	program *vm.Program // computes its value if that is needed; nil for a plain measure and for a part of a predicate
+	path    []string    // for a plain measure: its names in the environment
+	text    string      // as written in the file
+	columns []string    // the columns of bins that a predicate reads
 	parts   []*operand
 }
 
 type operandKind int
 
 const (
-	every       operandKind = iota // all parts are evaluated
-	measured                       // a measure, or several
-	conjunction                    // left and right
-	disjunction                    // left or right
-	choice                         // condition, first, second
+	evaluateAll  operandKind = iota // all parts are evaluated
+	measureValue                    // one measure or several
+	conjunction                     // left and right
+	disjunction                     // left or right
+	choice                          // parts: condition, first, second
 )
 
-// newOperand returns the measures of an expression and the conditions between them; nil if it has no measure. people
-// is the same expression and prints as the file has it.
+// newOperand returns the operand of expression n: its measures and the conditions between them; nil if it has no
+// measure. people is the same expression as written in the file (displayTree).
 func newOperand(n, people ast.Node, env expr.Option) *operand {
 	o := &operand{text: people.String()}
 	switch x := n.(type) {
 	case *ast.IdentifierNode, *ast.MemberNode:
-		if bottom(n) != nil {
-			o.kind = measured
-			if o.path = pathOf(n); o.path == nil {
+		if baseVariable(n) != nil {
+			o.kind = measureValue
+			if o.path = memberPath(n); o.path == nil {
 				o.program, _ = expr.Compile(n.String(), env)
 			}
 			return o
@@ -63,7 +64,7 @@ func newOperand(n, people ast.Node, env expr.Option) *operand {
 			}
 		}
 	}
-	parts, texts := children(n), children(people)
+	parts, texts := listOperands(n), listOperands(people)
 	if len(parts) != len(texts) {
 		texts = parts
 	}
@@ -71,12 +72,12 @@ func newOperand(n, people ast.Node, env expr.Option) *operand {
 		o.parts = append(o.parts, newOperand(part, texts[i], env))
 	}
 	if x, ok := n.(*ast.BuiltinNode); ok {
-		o.overElements(x)
+		o.addColumns(x)
 	}
 	if !slices.ContainsFunc(o.parts, func(p *operand) bool { return p != nil }) {
 		return nil
 	}
-	if o.kind != every { // the values of its parts decide which of them are evaluated
+	if o.kind != evaluateAll { // the values of its parts decide which parts are evaluated
 		for i, part := range parts {
 			if o.parts[i] == nil {
 				o.parts[i] = &operand{}
@@ -89,9 +90,9 @@ func newOperand(n, people ast.Node, env expr.Option) *operand {
 	return o
 }
 
-// overElements notes which columns of bins a builtin's predicate reads. A predicate that first asks whether # is
-// defined makes its list defined.
-func (o *operand) overElements(x *ast.BuiltinNode) {
+// addColumns records which columns of bins the predicates of a builtin read. If a predicate first checks whether # is
+// defined, its list counts as defined.
+func (o *operand) addColumns(x *ast.BuiltinNode) {
 	for _, a := range x.Arguments[min(1, len(x.Arguments)):] {
 		p, ok := a.(*ast.PredicateNode)
 		if !ok || o.parts[0] == nil {
@@ -101,11 +102,11 @@ func (o *operand) overElements(x *ast.BuiltinNode) {
 			o.parts[0] = nil
 			continue
 		}
-		o.parts[0].columns = append(o.parts[0].columns, columns(p.Node)...)
+		o.parts[0].columns = append(o.parts[0].columns, elementColumns(p.Node)...)
 	}
 }
 
-// readsElement reports whether a predicate begins with # == # or # != #.
+// readsElement reports whether a predicate begins with # == # or # != #, which checks that # is defined.
 func readsElement(n ast.Node) bool {
 	switch x := n.(type) {
 	case *ast.ConditionalNode:
@@ -115,57 +116,57 @@ func readsElement(n ast.Node) bool {
 			_, is := x.Left.(*ast.PointerNode)
 			return is && x.Left.String() == x.Right.String()
 		}
-		return conditional(n) != nil && readsElement(x.Left)
+		return conditionalOperands(n) != nil && readsElement(x.Left)
 	}
 	return false
 }
 
-// columns returns the members of # that a predicate always reads.
-func columns(n ast.Node) (names []string) {
+// elementColumns returns the members of # that a predicate always reads.
+func elementColumns(n ast.Node) (names []string) {
 	if x, ok := n.(*ast.MemberNode); ok {
 		_, is := x.Node.(*ast.PointerNode)
 		if name, ok := x.Property.(*ast.StringNode); ok && is {
 			return []string{name.Value}
 		}
 	}
-	skipped := conditional(n)
-	for _, part := range children(n) {
+	skipped := conditionalOperands(n)
+	for _, part := range listOperands(n) {
 		if !slices.Contains(skipped, part) {
-			names = append(names, columns(part)...)
+			names = append(names, elementColumns(part)...)
 		}
 	}
 	return names
 }
 
-// bottom returns the variable whose members a node takes; nil if it takes them of something else.
-func bottom(n ast.Node) *ast.IdentifierNode {
+// baseVariable returns the variable at the beginning of a chain of members; nil if the chain begins otherwise.
+func baseVariable(n ast.Node) *ast.IdentifierNode {
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
 		return x
 	case *ast.MemberNode:
-		return bottom(x.Node)
+		return baseVariable(x.Node)
 	case *ast.ChainNode:
-		return bottom(x.Node)
+		return baseVariable(x.Node)
 	}
 	return nil
 }
 
-// pathOf returns the names of a variable and of its members; nil if one is computed.
-func pathOf(n ast.Node) []string {
+// memberPath returns the names of a variable and of its members; nil if a name is computed.
+func memberPath(n ast.Node) []string {
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
 		return []string{x.Value}
 	case *ast.MemberNode:
 		name, ok := x.Property.(*ast.StringNode)
-		if path := pathOf(x.Node); ok && path != nil {
+		if path := memberPath(x.Node); ok && path != nil {
 			return append(path, name.Value)
 		}
 	}
 	return nil
 }
 
-// children returns the operands of a node, without names of members.
-func children(n ast.Node) []ast.Node {
+// listOperands returns the operands of a node, without names of members.
+func listOperands(n ast.Node) []ast.Node {
 	switch x := n.(type) {
 	case *ast.UnaryNode:
 		return []ast.Node{x.Node}
@@ -205,48 +206,48 @@ func children(n ast.Node) []ast.Node {
 	return nil
 }
 
-// undefined returns the measures that the operand needs in an environment and that are not defined there.
-func (o *operand) undefined(env map[string]any) (names []string) {
+// undefinedNames returns the measures that the operand needs and that are undefined in an environment.
+func (o *operand) undefinedNames(env map[string]any) (names []string) {
 	if o == nil {
 		return nil
 	}
 	switch o.kind {
-	case measured:
-		return o.unmeasured(o.value(env))
+	case measureValue:
+		return o.undefinedParts(o.evaluate(env))
 	case conjunction, disjunction:
 		decides := any(o.kind == disjunction)
 		left, right := o.parts[0], o.parts[1]
-		if names = left.undefined(env); len(names) == 0 {
-			if v := left.value(env); v == nil || v == decides {
+		if names = left.undefinedNames(env); len(names) == 0 {
+			if v := left.evaluate(env); v == nil || v == decides {
 				return nil
 			}
-			return right.undefined(env)
+			return right.undefinedNames(env)
 		}
-		others := right.undefined(env)
-		if len(others) == 0 && right.value(env) == decides {
+		others := right.undefinedNames(env)
+		if len(others) == 0 && right.evaluate(env) == decides {
 			return nil
 		}
 		return append(names, others...)
 	case choice:
-		if names = o.parts[0].undefined(env); len(names) > 0 {
+		if names = o.parts[0].undefinedNames(env); len(names) > 0 {
 			return names
 		}
-		switch o.parts[0].value(env) {
+		switch o.parts[0].evaluate(env) {
 		case true:
-			return o.parts[1].undefined(env)
+			return o.parts[1].undefinedNames(env)
 		case false:
-			return o.parts[2].undefined(env)
+			return o.parts[2].undefinedNames(env)
 		}
-		return nil // the condition is about an element of a list
+		return nil // the condition depends on an element of a list
 	}
 	for _, part := range o.parts {
-		names = append(names, part.undefined(env)...)
+		names = append(names, part.undefinedNames(env)...)
 	}
 	return names
 }
 
-// value returns the operand's own value in an environment; nil if it has no such value.
-func (o *operand) value(env map[string]any) any {
+// evaluate returns the operand's value in an environment; nil if it cannot be computed there.
+func (o *operand) evaluate(env map[string]any) any {
 	switch {
 	case o == nil:
 		return nil
@@ -276,8 +277,8 @@ func (o *operand) value(env map[string]any) any {
 	return v
 }
 
-// unmeasured names what is not defined of a measure's value, of its groups, or of the columns of its bins.
-func (o *operand) unmeasured(v any) (names []string) {
+// undefinedParts returns the names of what is NaN in a measure's value v: the value, groups, or columns of its bins.
+func (o *operand) undefinedParts(v any) (names []string) {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) {
@@ -301,8 +302,8 @@ func (o *operand) unmeasured(v any) (names []string) {
 	return names
 }
 
-// undefined is why the leaf is not defined for some of the seeds; "" if it is.
-func (t *truth) undefined(envs []map[string]any) (why string) {
+// whyUndefined returns why the comparison is undefined for some of the seeds; "" if it is defined for all.
+func (t *truth) whyUndefined(envs []map[string]any) (why string) {
 	first, count := "", 0
 	for _, name := range t.undefinedNames(envs) {
 		first = cmp.Or(first, name)
@@ -310,20 +311,21 @@ func (t *truth) undefined(envs []map[string]any) (why string) {
 			count++
 		}
 	}
-	return undefinedFor(first, count, len(envs))
+	return undefinedText(first, count, len(envs))
 }
 
-// undefinedNames returns the measures that are not defined, each once for every seed.
+// undefinedNames returns the undefined measures of both sides, each once per seed.
 func (t *truth) undefinedNames(envs []map[string]any) (names []string) {
 	for _, env := range envs {
-		own := append(t.left.operand.undefined(env), t.right.operand.undefined(env)...)
-		slices.Sort(own)
-		names = append(names, slices.Compact(own)...)
+		undefined := append(t.left.operand.undefinedNames(env), t.right.operand.undefinedNames(env)...)
+		slices.Sort(undefined)
+		names = append(names, slices.Compact(undefined)...)
 	}
 	return names
 }
 
-func undefinedFor(what string, count, seeds int) string {
+// undefinedText returns a message that something is undefined for count of the seeds; "" for 0.
+func undefinedText(what string, count, seeds int) string {
 	if count == 0 {
 		return ""
 	}

@@ -6,9 +6,9 @@ import (
 	"weir/study/measure"
 )
 
-// environment is what an expression can name at a point: sweep keys and measures.
-// A measure by flow size is slowdown_bins.traffic[0].p99.
-func environment(point []measure.Coordinate, run *measure.Values) map[string]any {
+// newEnvironment returns what an expression can name at a point: sweep keys and measures. A measure by flow size is
+// slowdown_bins.traffic[0].p99, for example. run may be nil.
+func newEnvironment(point []measure.Coordinate, run *measure.Values) map[string]any {
 	env := map[string]any{}
 	for _, c := range point {
 		if c.IsNum {
@@ -33,10 +33,10 @@ func environment(point []measure.Coordinate, run *measure.Values) map[string]any
 	}
 	for i := range run.Bins {
 		b := &run.Bins[i]
-		of, ok := env[b.Name+"_bins"].(map[string][]map[string]float64)
+		byTraffic, ok := env[b.Name+"_bins"].(map[string][]map[string]float64)
 		if !ok {
-			of = map[string][]map[string]float64{}
-			env[b.Name+"_bins"] = of
+			byTraffic = map[string][]map[string]float64{}
+			env[b.Name+"_bins"] = byTraffic
 		}
 		rows := []map[string]float64{}
 		for _, x := range b.Bins {
@@ -47,20 +47,20 @@ func environment(point []measure.Coordinate, run *measure.Values) map[string]any
 			}
 			rows = append(rows, row)
 		}
-		of[b.Traffic] = rows
+		byTraffic[b.Traffic] = rows
 	}
 	return env
 }
 
-// sample is an environment with every name that a run of this spec has; the values
-// do not matter.
-func (s *View) sample() map[string]any {
-	at := append([]measure.Coordinate(nil), s.Points[0]...)
-	return environment(at, s.Shape())
+// sampleEnvironment returns an environment with every name that a run of this experiment has. Its values have no
+// meaning.
+func (s *View) sampleEnvironment() map[string]any {
+	point := append([]measure.Coordinate(nil), s.Points[0]...)
+	return newEnvironment(point, s.Shape())
 }
 
-// measures are the names of measures that an expression can name.
-func (s *View) measures() map[string]any {
+// measureNames returns the set of measures that an expression can name.
+func (s *View) measureNames() map[string]any {
 	out := map[string]any{}
 	for _, m := range s.Shape().Measures {
 		out[m.Name] = nil

@@ -7,32 +7,33 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// confidence is that of reports and verdicts.
+// confidence is the confidence level of reports and verdicts.
 const confidence = 0.95
 
-// MeanInterval returns the mean of a sample and half the width of its 95 %
-// interval by Student's t; NaN for the width of a sample of one.
+// MeanInterval returns the mean of a sample and half the width of its 95 % interval by Student's t. The width is NaN
+// for fewer than two values.
 func MeanInterval(x []float64) (mean, half float64) {
 	mean, deviation := meanError(x)
 	return mean, Quantile(len(x), confidence) * deviation
 }
 
-// sample is what a quantile depends on.
-type sample struct {
+// quantileKey has what a quantile depends on: the size of the sample and the confidence.
+type quantileKey struct {
 	n          int
 	confidence float64
 }
 
-// quantiles holds the quantiles computed so far, by sample: a report needs the same few for every mean.
+// quantiles caches computed quantiles by quantileKey: a report needs the same few for every mean.
 var quantiles sync.Map
 
-// Quantile is by how many standard errors the interval of a mean goes to either side of it, for a sample of so many
-// and a confidence: the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN below two.
+// Quantile returns half the width of the interval of a mean, in standard errors, with a sample of n values and a
+// confidence. It is the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN for n below
+// 2.
 func Quantile(n int, confidence float64) float64 {
 	if n < 2 {
 		return math.NaN()
 	}
-	key := sample{n, confidence}
+	key := quantileKey{n, confidence}
 	if known, ok := quantiles.Load(key); ok {
 		return known.(float64)
 	}
@@ -41,15 +42,16 @@ func Quantile(n int, confidence float64) float64 {
 	return q
 }
 
-// StudentQuantile returns the quantile of Student's t at p, between 0.5 and 1, with that many degrees of freedom. It is
-// that of gonum's package distuv to the last bit, with which a program would link gonum's linear algebra, too.
+// StudentQuantile returns the quantile of Student's t at p, between 0.5 and 1, with the given degrees of freedom. It
+// is equal to the result of gonum's package distuv to the last bit, but does not link gonum's linear algebra.
 func StudentQuantile(p, freedom float64) float64 {
 	t := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-p))
 	return math.Sqrt(freedom * (1 - t) / t)
 }
 
-// Share is half of the interval of a sample's mean over its absolute value, with the sample's Quantile: 0 if all of
-// the sample is 0, infinite if only the mean is, and NaN if a value is not defined.
+// Share returns half the width of the interval of a sample's mean divided by the mean's absolute value. quantile is
+// the sample's Quantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0, and NaN if a value
+// is NaN.
 func Share(x []float64, quantile float64) float64 {
 	mean, deviation := meanError(x)
 	half := quantile * deviation
@@ -59,7 +61,7 @@ func Share(x []float64, quantile float64) float64 {
 	return half / math.Abs(mean)
 }
 
-// meanError returns the mean of a sample and its standard error; NaN for that of a sample of one.
+// meanError returns the mean of a sample and its standard error, which is NaN for fewer than two values.
 func meanError(x []float64) (mean, deviation float64) {
 	n := float64(len(x))
 	if n == 0 {

@@ -10,30 +10,32 @@ import (
 	"weir/internal/document"
 )
 
-// names walks an expression for names that do not exist.
-type names struct {
+// nameChecker walks an expression and finds names that do not exist.
+type nameChecker struct {
 	env                map[string]any
 	measures           map[string]any
-	word, msg, allowed string                     // what is wrong
-	named              map[string]map[string]bool // measures, by the variable that has them; "": no variable
+	word, msg, allowed string                     // the first error
+	named              map[string]map[string]bool // measures by the variable that has them; "": no variable
 }
 
-func unknownName(n ast.Node, env map[string]any, measures map[string]any) *names {
-	v := &names{env: env, measures: measures, named: map[string]map[string]bool{}}
+// checkNames walks an expression for unknown names and for measures that are not one number. The result has the first
+// error, and the measures that the expression names.
+func checkNames(n ast.Node, env map[string]any, measures map[string]any) *nameChecker {
+	v := &nameChecker{env: env, measures: measures, named: map[string]map[string]bool{}}
 	ast.Walk(&n, v)
-	v.whole(n)
+	v.checkNumber(n)
 	return v
 }
 
-// whole notes a measure that stands where a number should, without one of its groups.
-func (v *names) whole(n ast.Node) {
+// checkNumber records an error if n is a measure with groups where a number is required.
+func (v *nameChecker) checkNumber(n ast.Node) {
 	var m any
 	var word string
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
 		m, word = v.env[x.Value], x.Value
 	case *ast.MemberNode:
-		base, name := baseOf(x, v.env)
+		base, name := memberBase(x, v.env)
 		if e, ok := base.(map[string]any); ok {
 			m, word = e[name], name
 		}
@@ -49,23 +51,24 @@ func (v *names) whole(n ast.Node) {
 	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), document.Near(word, words)
 }
 
-func (v *names) Visit(n *ast.Node) {
+// Visit checks the names in one node (ast.Visitor).
+func (v *nameChecker) Visit(n *ast.Node) {
 	if v.msg != "" {
 		return
 	}
 	switch x := (*n).(type) {
 	case *ast.IdentifierNode:
 		if _, ok := v.env[x.Value]; !ok {
-			v.report(x.Value, v.env)
+			v.reportUnknown(x.Value, v.env)
 		}
-		v.note("", x.Value)
+		v.recordMeasure("", x.Value)
 	case *ast.BinaryNode:
-		v.whole(x.Left)
-		v.whole(x.Right)
+		v.checkNumber(x.Left)
+		v.checkNumber(x.Right)
 	case *ast.UnaryNode:
-		v.whole(x.Node)
+		v.checkNumber(x.Node)
 	case *ast.MemberNode:
-		base, name := baseOf(x, v.env)
+		base, name := memberBase(x, v.env)
 		if base == nil || name == "" {
 			return
 		}
@@ -73,24 +76,24 @@ func (v *names) Visit(n *ast.Node) {
 		case map[string]float64:
 			if _, ok := m[name]; !ok {
 				words := slices.Sorted(maps.Keys(m))
-				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureOf(x), name), document.Near(name, words)
+				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureName(x), name), document.Near(name, words)
 				if n := document.Nearest(name, words); n != "" {
 					v.msg += fmt.Sprintf("; did you mean %q?", n)
 				}
 			}
 		case map[string]any:
 			if _, ok := m[name]; !ok {
-				v.report(name, m)
+				v.reportUnknown(name, m)
 			}
 			if variable, ok := x.Node.(*ast.IdentifierNode); ok {
-				v.note(variable.Value, name)
+				v.recordMeasure(variable.Value, name)
 			}
 		}
 	}
 }
 
-// note records a name if it is a measure's.
-func (v *names) note(variable, name string) {
+// recordMeasure records the name of a variable's member if it is a measure.
+func (v *nameChecker) recordMeasure(variable, name string) {
 	if _, ok := v.measures[name]; !ok {
 		return
 	}
@@ -100,7 +103,8 @@ func (v *names) note(variable, name string) {
 	v.named[variable][name] = true
 }
 
-func (v *names) report(name string, env map[string]any) {
+// reportUnknown records the error that a name is not in env.
+func (v *nameChecker) reportUnknown(name string, env map[string]any) {
 	words := slices.Sorted(maps.Keys(env))
 	v.word = name
 	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
@@ -110,8 +114,8 @@ func (v *names) report(name string, env map[string]any) {
 	v.allowed = document.Near(name, words)
 }
 
-// measureOf names the measure of which a member node takes a group.
-func measureOf(m *ast.MemberNode) string {
+// measureName returns the name of the measure in a member node that selects one of its groups.
+func measureName(m *ast.MemberNode) string {
 	switch x := m.Node.(type) {
 	case *ast.IdentifierNode:
 		return x.Value
@@ -123,9 +127,9 @@ func measureOf(m *ast.MemberNode) string {
 	return "it"
 }
 
-// baseOf returns the value of which a member node takes a member, if that is in
-// the environment, and the member's name.
-func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
+// memberBase returns the value that a member node selects from, and the member's name. The value is nil if it is
+// not in the environment.
+func memberBase(m *ast.MemberNode, env map[string]any) (any, string) {
 	name, ok := m.Property.(*ast.StringNode)
 	if !ok {
 		return nil, ""
@@ -134,7 +138,7 @@ func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
 	case *ast.IdentifierNode:
 		return env[x.Value], name.Value
 	case *ast.MemberNode:
-		base, inner := baseOf(x, env)
+		base, inner := memberBase(x, env)
 		if e, ok := base.(map[string]any); ok {
 			return e[inner], name.Value
 		}
@@ -142,32 +146,33 @@ func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
 	return nil, ""
 }
 
-// guess notes names that can be nothing, where it is not known what runs have.
-func (s *View) guess(d *document.Reader, c *Compiled, t *document.Node, n ast.Node) {
-	known := map[string]bool{"next": c.along != ""}
-	for _, k := range s.keys() {
+// checkPossibleNames reports a name that cannot be a measure or a sweep key, if the measures of runs are unknown.
+func (s *View) checkPossibleNames(d *document.Reader, c *Compiled, t *document.Node, n ast.Node) {
+	known := map[string]bool{"next": c.alongKey != ""}
+	for _, k := range s.sweepKeys() {
 		known[k] = true
 	}
-	for _, sel := range c.others {
+	for _, sel := range c.selectors {
 		known[sel.name] = true
 	}
-	v := &guesses{known: known, blind: s.Blind}
+	v := &blindChecker{known: known, mayBeMeasure: s.Blind}
 	ast.Walk(&n, v)
 	if v.word != "" {
-		d.Fail(within(d, t, v.word), "", "%q is neither a measure nor a sweep key", v.word)
+		d.Fail(wordPlace(d, t, v.word), "", "%q is neither a measure nor a sweep key", v.word)
 	}
 }
 
-// guesses walks an expression for the first name that can be nothing.
-type guesses struct {
-	known map[string]bool
-	blind func(string) bool
-	word  string
+// blindChecker walks an expression and finds the first name that cannot exist.
+type blindChecker struct {
+	known        map[string]bool
+	mayBeMeasure func(string) bool
+	word         string
 }
 
-func (g *guesses) Visit(n *ast.Node) {
+// Visit checks one node (ast.Visitor).
+func (g *blindChecker) Visit(n *ast.Node) {
 	x, is := (*n).(*ast.IdentifierNode)
-	if is && g.word == "" && !g.known[x.Value] && !g.blind(x.Value) {
+	if is && g.word == "" && !g.known[x.Value] && !g.mayBeMeasure(x.Value) {
 		g.word = x.Value
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"weir/study/measure"
 )
 
-// Ratio is an entry of the ratio list, decoded: a measure over that of a reference point of the sweep, with
-// the same seed. What all seeds have in common, such as the flows that are drawn, cancels out.
+// Ratio is an entry of the ratio list, decoded: a measure divided by its value at a reference point of the sweep, with
+// the same seed. What all points have in common for a seed, such as the flows that are drawn, cancels out.
 type Ratio struct {
-	Name string // slowdown_ratio
-	Of   string // slowdown
-	over selector
+	Name      string // slowdown_ratio
+	Of        string // slowdown
+	reference selector
 }
 
-// RatioTable are the keys of a ratio.
+// RatioTable has the keys of a ratio.
 var RatioTable = &document.Table{What: "a ratio's key", Doc: "measures over those of a reference point",
 	Keys: []document.Key{
 		{Name: "of", Form: document.AnyOf("measure, or list of them", document.Value("measure"),
@@ -28,7 +28,7 @@ var RatioTable = &document.Table{What: "a ratio's key", Doc: "measures over thos
 			Source: "ours"},
 	}}
 
-// DecodeRatios reads the ratio list. Measures are those that runs have.
+// DecodeRatios reads the ratio list. measures has the measures of runs. Errors go to d.
 func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []measure.Measured) (ratios []Ratio) {
 	if t.Kind != document.List {
 		d.Fail(t.Position, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is a list")
@@ -44,23 +44,23 @@ func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []mea
 		if !ok {
 			continue
 		}
-		of, over := x.Get("of"), x.Get("over")
-		if of == nil {
+		measured, over := x.Get("of"), x.Get("over")
+		if measured == nil {
 			x.Missing("of", "the ratio has no \"of\"")
 		}
 		if over == nil {
 			x.Missing("over", "the ratio has no \"over\"")
 		}
-		if of == nil || over == nil {
+		if measured == nil || over == nil {
 			continue
 		}
-		reference, as := s.reference(d, over), d.Text(x.Default("as"))
-		items := []*document.Node{of}
-		if of.Kind == document.List {
-			items = of.Items
+		reference, as := s.readReference(d, over), d.Text(x.Default("as"))
+		items := []*document.Node{measured}
+		if measured.Kind == document.List {
+			items = measured.Items
 		}
 		for _, m := range items {
-			r := Ratio{Of: d.Word(m, "measure", words), over: reference}
+			r := Ratio{Of: d.Word(m, "measure", words), reference: reference}
 			if r.Name = r.Of + "_" + as; slices.Contains(taken, r.Name) {
 				d.Fail(m.Position, "another name by as: …", "the measure %s is here already", r.Name)
 			}
@@ -70,50 +70,50 @@ func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []mea
 	return ratios
 }
 
-// reference reads the values that a ratio's reference point has.
-func (s *View) reference(d *document.Reader, t *document.Node) (sel selector) {
+// readReference reads the sweep values of a ratio's reference point. Errors go to d.
+func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector) {
 	for range s.Sweep {
 		sel.values = append(sel.values, -1)
 	}
-	if !d.Keys(t, "sweep key", s.keys()) {
+	if !d.Keys(t, "sweep key", s.sweepKeys()) {
 		return sel
 	}
 	var words []string
 	for _, k := range t.Keys {
-		at := slices.Index(s.keys(), k.Name)
-		if at < 0 {
+		key := slices.Index(s.sweepKeys(), k.Name)
+		if key < 0 {
 			continue
 		}
 		text := d.Text(k.Value)
 		words = append(words, text)
-		sel.values[at] = slices.IndexFunc(s.Sweep[at].Values, func(v measure.Coordinate) bool { return v.Text == text })
-		if sel.values[at] < 0 {
-			sel.gone = true
+		sel.values[key] = slices.IndexFunc(s.Sweep[key].Values, func(v measure.Coordinate) bool { return v.Text == text })
+		if sel.values[key] < 0 {
+			sel.isRemoved = true
 			s.checkValue(d, k.Name, k.Value)
 		}
 	}
 	if len(t.Keys) == 0 {
-		d.Fail(t.Position, document.Choices(s.keys()), "over names no point: each would be its own reference")
+		d.Fail(t.Position, document.Choices(s.sweepKeys()), "over names no point: each would be its own reference")
 	}
 	sel.name = strings.Join(words, ", ")
 	return sel
 }
 
-// Over is the reference in words: the values that it differs by.
-func (r *Ratio) Over() string { return r.over.name }
+// Over returns the reference in words: the sweep values by which it differs.
+func (r *Ratio) Over() string { return r.reference.name }
 
-// Shape is the ratio's name, with the groups that its measure has and no values.
+// Shape returns the ratio's name with the groups of its measure, without values.
 func (r *Ratio) Shape(measures []measure.Measured) measure.Measured {
 	for i := range measures {
 		if measures[i].Name == r.Of {
-			return r.divided(&measures[i], nil)
+			return r.divide(&measures[i], nil)
 		}
 	}
 	return measure.Measured{Name: r.Name}
 }
 
-// divided is a measure over another of its name; NaN for what is not there, and for what is over 0.
-func (r *Ratio) divided(m, by *measure.Measured) measure.Measured {
+// divide returns the ratio of two values of a measure by group; NaN where the divisor is missing or 0.
+func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 	over := func(v, w float64) float64 {
 		if w == 0 {
 			return math.NaN()
@@ -141,13 +141,13 @@ func (r *Ratio) divided(m, by *measure.Measured) measure.Measured {
 	return out
 }
 
-// Ratios returns the ratios of each run, in the order of runs. It records in a run those over a disturbed run.
+// Ratios returns the ratios of each run, in the order of runs. It records in each run its ratios to a disturbed run.
 func (s *View) Ratios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {
 		return out
 	}
-	at, number := sampled(runs), map[string]int{}
+	index, number := indexSamples(runs), map[string]int{}
 	for i, p := range s.Points {
 		number[measure.PointName(p)] = i
 	}
@@ -160,15 +160,15 @@ func (s *View) Ratios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 				continue
 			}
 			if known {
-				if there := s.pointOf(&r.over, i); there >= 0 {
-					if x := at[measure.PointName(s.Points[there])][runs[k].Seed]; x != nil {
+				if there := s.selectPoint(&r.reference, i); there >= 0 {
+					if x := index[measure.PointName(s.Points[there])][runs[k].Seed]; x != nil {
 						if by = x.Values.Named(r.Of); x.Disturbed {
 							runs[k].disturbedRatios = append(runs[k].disturbedRatios, r.Name)
 						}
 					}
 				}
 			}
-			out[k] = append(out[k], r.divided(m, by))
+			out[k] = append(out[k], r.divide(m, by))
 		}
 	}
 	return out

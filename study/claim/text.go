@@ -16,36 +16,36 @@ import (
 )
 
 var (
-	literal    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]+|%)($|[^A-Za-z0-9_])`)
-	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
-	comparison = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
+	quantityPattern   = regexp.MustCompile(`(^|[^A-Za-z0-9_.])([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]+|%)($|[^A-Za-z0-9_])`)
+	quotedPattern     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
+	comparisonPattern = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
 )
 
-// Units replaces quantities in an expression by numbers in base units: "23.9Mbps",
-// "10%", "5ms". The modulo operator needs a space before it. Words in quotes stay.
+// Units replaces quantities in an expression by numbers in base units: "23.9Mbps", "10%", "5ms". The modulo operator
+// needs a space before it. Quoted text is kept.
 func Units(text string) string {
-	out, _ := numbers(text)
+	out, _ := replaceQuantities(text)
 	return out
 }
 
-// A token is a number in an expression that stands for a quantity: where it begins, in characters, and the quantity as
-// the file has it.
+// A token is a number in an expression that stands for a quantity: its offset in characters, and the quantity as
+// written in the file.
 type token struct {
-	from int
-	text string
+	offset int
+	text   string
 }
 
-// numbers is Units, and returns where the numbers are that it has made.
-func numbers(text string) (out string, tokens []token) {
+// replaceQuantities does the same as Units, and also returns the tokens of the numbers that it inserted.
+func replaceQuantities(text string) (out string, tokens []token) {
 	var b strings.Builder
 	for text != "" {
 		part, words := text, ""
-		if q := quoted.FindStringIndex(text); q != nil {
+		if q := quotedPattern.FindStringIndex(text); q != nil {
 			part, words = text[:q[0]], text[q[0]:q[1]]
 		}
 		text = text[len(part)+len(words):]
 		for {
-			m := literal.FindStringSubmatchIndex(part)
+			m := quantityPattern.FindStringSubmatchIndex(part)
 			if m == nil {
 				break
 			}
@@ -56,27 +56,27 @@ func numbers(text string) (out string, tokens []token) {
 				quantity = strconv.FormatFloat(v, 'f', -1, 64)
 			}
 			b.WriteString(quantity)
-			part = part[m[7]:] // no number can begin here: what follows a unit is neither a letter nor a digit
+			part = part[m[7]:] // no number can begin here: a unit is not followed by a letter or a digit
 		}
 		b.WriteString(part + words)
 	}
 	return b.String(), tokens
 }
 
-// displayTree parses an expression once more for people: it prints numbers, quantities and points of the sweep as the
-// file has them. names are variables, each followed by what it stands for.
+// displayTree parses an expression for output: it prints numbers, quantities and points of the sweep as the file has
+// them. names has variables, each followed by the text that it stands for.
 func displayTree(text string, tokens []token, names []string) (ast.Node, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	characters := []rune(text)
-	ast.Walk(&tree.Node, printer(func(n *ast.Node) {
-		at := (*n).Location()
+	ast.Walk(&tree.Node, patcher(func(n *ast.Node) {
+		location := (*n).Location()
 		switch x := (*n).(type) {
 		case *ast.IntegerNode, *ast.FloatNode:
-			word := string(characters[at.From:at.To])
-			if k := slices.IndexFunc(tokens, func(t token) bool { return t.from == at.From }); k >= 0 {
+			word := string(characters[location.From:location.To])
+			if k := slices.IndexFunc(tokens, func(t token) bool { return t.offset == location.From }); k >= 0 {
 				word = tokens[k].text
 			}
 			ast.Patch(n, &ast.IdentifierNode{Value: word})
@@ -89,26 +89,29 @@ func displayTree(text string, tokens []token, names []string) (ast.Node, error) 
 	return tree.Node, nil
 }
 
-type printer func(*ast.Node)
+// patcher is a function that visits the nodes of an expression and may replace them.
+type patcher func(*ast.Node)
 
-func (p printer) Visit(n *ast.Node) { p(n) }
+// Visit calls p (ast.Visitor).
+func (p patcher) Visit(n *ast.Node) { p(n) }
 
-// quantity prints a value of a comparison with its unit. What is below 1 and has none (a share, an index, a ratio), or
-// counts things, has no prefix: 0.007219, which nobody takes for metres.
-func quantity(v float64, unit string) string {
+// formatValue returns a value of a comparison with its unit. Values below 1 get no SI prefix if they have no unit (a
+// share, an index, a ratio) or count things: "0.007219 m" would be read as metres.
+func formatValue(v float64, unit string) string {
 	if a := math.Abs(v); a < 1 && (unit == "" || len(unit) > 3 && unit != "bytes") {
 		return strings.TrimSpace(strconv.FormatFloat(v, 'g', 4, 64) + " " + unit)
 	}
 	return measure.Quantity(v, unit)
 }
 
+// firstLine returns the first line of an error's text.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// within is the place of a word of a value that stands on one line, else the value's.
-func within(d *document.Reader, t *document.Node, word string) document.Position {
+// wordPlace returns the place of a word in value t if the value is on one line, else the place of t.
+func wordPlace(d *document.Reader, t *document.Node, word string) document.Position {
 	line := []rune(d.LineIn(t.File, t.Line))
 	from := min(max(t.Column-1, 0), len(line))
 	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) +

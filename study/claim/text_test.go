@@ -31,7 +31,7 @@ var expressions = []struct{ text, want string }{
 // parsed parses an expression with quantities.
 func parsed(t *testing.T, text string) (n, people ast.Node) {
 	t.Helper()
-	plain, tokens := numbers(text)
+	plain, tokens := replaceQuantities(text)
 	tree, err := parser.Parse(plain)
 	if err != nil {
 		t.Fatal(err)
@@ -101,11 +101,11 @@ func TestInfinite(t *testing.T) {
 	} {
 		t.Run(x.text, func(t *testing.T) {
 			n, people := parsed(t, x.text)
-			that, err := build(n, people, x.envs[0], none)
+			that, err := newTruth(n, people, x.envs[0], none)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := that.judge(x.envs); v.value != x.value || !strings.HasPrefix(v.text, x.want) {
+			if v := that.judgeSeeds(x.envs); v.value != x.value || !strings.HasPrefix(v.text, x.want) {
 				t.Errorf("%v: %s, want %v: %s", v.value, v.text, x.value, x.want)
 			}
 		})
@@ -164,11 +164,11 @@ func TestUndefined(t *testing.T) {
 		t.Run(x.text, func(t *testing.T) {
 			envs := []map[string]any{undefinedSample(math.NaN()), undefinedSample(1)}
 			n, people := parsed(t, x.text)
-			that, err := build(n, people, undefinedSample(1), func(ast.Node) (string, bool) { return "", false })
+			that, err := newTruth(n, people, undefinedSample(1), func(ast.Node) (string, bool) { return "", false })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := that.judge(envs); v.value != x.value || !strings.HasPrefix(v.text, x.want) {
+			if v := that.judgeSeeds(envs); v.value != x.value || !strings.HasPrefix(v.text, x.want) {
 				t.Errorf("%v: %s, want %v: %s", v.value, v.text, x.value, x.want)
 			}
 		})

@@ -13,26 +13,26 @@ import (
 	"weir/internal/text"
 )
 
-// truth is a boolean expression: and, or, not over comparisons. A comparison is
-// judged by the interval of its difference over the seeds.
+// truth is a boolean expression: and, or, not over comparisons. A comparison is judged by the interval of its
+// difference over the seeds.
 type truth struct {
-	op          string // "and", "or", "not", "<", "<=", ">", ">=", "==", "!="; "bool": left alone
+	op          string // "and", "or", "not", "<", "<=", ">", ">=", "==", "!="; "bool": another boolean expression
 	parts       []*truth
 	left, right side
-	unit        string // of both sides, as far as the expression shows it
+	unit        string // unit of both sides if the expression shows it
 }
 
 // side is one side of a comparison, or a whole expression without a comparison.
 type side struct {
-	program  *vm.Program
-	text     string      // as the file has it
-	divisors []side      // what it divides by
-	guarded  bool        // of a divisor: a condition decides whether anything is divided by it
-	exponent *vm.Program // of a divisor that is a base: it divides where this is negative
-	operand  *operand    // its measures
+	program       *vm.Program
+	text          string      // as written in the file
+	divisors      []side      // the expressions that it divides by
+	isConditional bool        // for a divisor: a condition decides whether the division is evaluated
+	exponent      *vm.Program // for a divisor that is the base of a power: the power divides if this is negative
+	operand       *operand    // its measures
 }
 
-// newSide compiles an expression. people prints as the file has it.
+// newSide compiles expression n. people is the same expression as written in the file (displayTree).
 func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 	s.text = people.String()
 	if s.program, err = expr.Compile(n.String(), options...); err != nil {
@@ -57,17 +57,17 @@ func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 	ast.Walk(&people, collect(&texts))
 	var guarded []ast.Node
 	ast.Walk(&n, visitor(func(n ast.Node) {
-		for _, part := range conditional(n) {
+		for _, part := range conditionalOperands(n) {
 			ast.Walk(&part, collect(&guarded))
 		}
 	}))
 	for i, x := range divisors {
-		// within a predicate it does not stand alone, and has no value
+		// a divisor within a predicate cannot be compiled alone, and has no single value
 		program, err := expr.Compile(x.String(), options[:1]...)
 		if err != nil || i >= len(texts) {
 			continue
 		}
-		divisor := side{program: program, text: texts[i].String(), guarded: slices.Contains(guarded, x)}
+		divisor := side{program: program, text: texts[i].String(), isConditional: slices.Contains(guarded, x)}
 		if e := exponents[x]; e != nil {
 			if divisor.exponent, err = expr.Compile(e.String(), options[:1]...); err != nil {
 				continue
@@ -78,8 +78,8 @@ func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 	return s, nil
 }
 
-// conditional returns the operands of an operation that it evaluates only if others have a certain value.
-func conditional(n ast.Node) []ast.Node {
+// conditionalOperands returns the operands that an operation evaluates only if others have a certain value.
+func conditionalOperands(n ast.Node) []ast.Node {
 	switch x := n.(type) {
 	case *ast.ConditionalNode:
 		return []ast.Node{x.Exp1, x.Exp2}
@@ -91,7 +91,7 @@ func conditional(n ast.Node) []ast.Node {
 	return nil
 }
 
-// ternary is Kleene's third value between false and true.
+// ternary is a truth value of Kleene's logic: no, maybe, yes.
 type ternary int
 
 const (
@@ -100,23 +100,23 @@ const (
 	yes
 )
 
-// build turns an expression into a truth. people is the same expression, and prints as the file has it.
-func build(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
+// newTruth compiles an expression to a truth. people is the same expression as written in the file (displayTree).
+func newTruth(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
 	switch x := n.(type) {
 	case *ast.UnaryNode:
 		if x.Operator == "not" || x.Operator == "!" {
-			part, err := build(x.Node, people.(*ast.UnaryNode).Node, env, unitOf)
+			part, err := newTruth(x.Node, people.(*ast.UnaryNode).Node, env, unitOf)
 			return &truth{op: "not", parts: []*truth{part}}, err
 		}
 	case *ast.BinaryNode:
-		own := people.(*ast.BinaryNode)
+		peopleNode := people.(*ast.BinaryNode)
 		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
 		if op != "" {
-			l, err := build(x.Left, own.Left, env, unitOf)
+			l, err := newTruth(x.Left, peopleNode.Left, env, unitOf)
 			if err != nil {
 				return nil, err
 			}
-			r, err := build(x.Right, own.Right, env, unitOf)
+			r, err := newTruth(x.Right, peopleNode.Right, env, unitOf)
 			return &truth{op: op, parts: []*truth{l, r}}, err
 		}
 		switch x.Operator {
@@ -125,14 +125,14 @@ func build(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string
 			if t.unit, _ = unitOf(x.Left); t.unit == "" {
 				t.unit, _ = unitOf(x.Right)
 			}
-			_, err := expr.Compile(x.String(), expr.Env(env), expr.AsBool()) // do the sides compare?
+			_, err := expr.Compile(x.String(), expr.Env(env), expr.AsBool()) // fails if the sides cannot be compared
 			if err != nil {
 				return nil, err
 			}
-			if t.left, err = newSide(x.Left, own.Left, expr.Env(env)); err != nil {
+			if t.left, err = newSide(x.Left, peopleNode.Left, expr.Env(env)); err != nil {
 				return nil, err
 			}
-			t.right, err = newSide(x.Right, own.Right, expr.Env(env))
+			t.right, err = newSide(x.Right, peopleNode.Right, expr.Env(env))
 			return t, err
 		}
 	}
@@ -142,34 +142,34 @@ func build(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string
 	return t, err
 }
 
-// verdict is the outcome of a truth at one place of the sweep.
+// verdict is the outcome of a truth at one point of the sweep.
 type verdict struct {
 	value  ternary
-	margin float64 // of the comparison that decides, relative; negative when it is false
-	text   string  // that comparison with its numbers
+	margin float64 // distance of the deciding comparison from its bound, relative; negative if the comparison is false
+	text   string  // the deciding comparison with its numbers
 }
 
-// judge evaluates t over the seeds' environments, one a seed.
-func (t *truth) judge(envs []map[string]any) verdict {
+// judgeSeeds evaluates t over the environments of the seeds.
+func (t *truth) judgeSeeds(envs []map[string]any) verdict {
 	switch t.op {
 	case "not":
-		v := t.parts[0].judge(envs)
+		v := t.parts[0].judgeSeeds(envs)
 		v.value, v.margin = yes-v.value, -v.margin
 		return v
 	case "and", "or":
-		a, b := t.parts[0].judge(envs), t.parts[1].judge(envs)
+		a, b := t.parts[0].judgeSeeds(envs), t.parts[1].judgeSeeds(envs)
 		worse := b.value < a.value || b.value == a.value && b.margin < a.margin
 		if worse == (t.op == "and") {
 			return b
 		}
 		return a
 	}
-	if why := t.undefined(envs); why != "" {
+	if why := t.whyUndefined(envs); why != "" {
 		return verdict{maybe, math.Inf(-1), why}
 	}
 	var all outcomes
 	for _, env := range envs {
-		if why := t.add(&all, env); why != "" {
+		if why := t.addSeed(&all, env); why != "" {
 			return verdict{maybe, math.Inf(-1), why}
 		}
 	}
@@ -177,27 +177,27 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		*side
 		values []float64
 	}{{&t.left, all.lefts}, {&t.right, all.rights}} {
-		if why := x.infinite(x.values, envs); why != "" {
+		if why := x.whyInfinite(x.values, envs); why != "" {
 			return verdict{maybe, math.Inf(-1), why}
 		}
 	}
 	if len(all.differences) == 0 {
-		return t.counted(&all)
+		return t.judgeTruths(&all)
 	}
-	return t.compared(&all)
+	return t.judgeDifferences(&all)
 }
 
-// infinite is why a side has no finite mean, or divides by 0 on the way to its value; "" if neither holds. Such a side
-// leaves the comparison undecided: what is infinite is beyond any bound, right or wrong. A side that is no number has
-// no values.
-func (s *side) infinite(values []float64, envs []map[string]any) (why string) {
+// whyInfinite returns why a side has no finite mean, or divides by 0 in a part of it; "" if its mean is finite. Such a
+// side leaves the comparison undecided, since an infinite value passes any bound. values has the side's value by seed;
+// it is empty if the side is not a number.
+func (s *side) whyInfinite(values []float64, envs []map[string]any) (why string) {
 	infinite, divided, zero := 0, 0, ""
 	for i, env := range envs {
-		if i < len(values) && math.IsNaN(values[i]) { // not defined, which has a reason of its own
+		if i < len(values) && math.IsNaN(values[i]) { // undefined, which whyUndefined reports
 			continue
 		}
 		is := i < len(values) && math.IsInf(values[i], 0)
-		if by := s.zero(env, is); by != "" {
+		if by := s.findZeroDivisor(env, is); by != "" {
 			zero = cmp.Or(zero, by)
 			divided++
 		}
@@ -217,11 +217,12 @@ func (s *side) infinite(values []float64, envs []map[string]any) (why string) {
 	return ""
 }
 
-// zero returns the first divisor that is 0 for a seed; "": no divisor is 0. Guarded ones count if guarded is set.
-func (s *side) zero(env map[string]any, guarded bool) string {
+// findZeroDivisor returns the first divisor that is 0 in an environment; "" if no divisor is 0. Divisors under a
+// condition count only if conditional is set.
+func (s *side) findZeroDivisor(env map[string]any, guarded bool) string {
 	for k := range s.divisors {
 		x := &s.divisors[k]
-		if x.guarded && !guarded {
+		if x.isConditional && !guarded {
 			continue
 		}
 		if x.exponent != nil {
@@ -239,13 +240,14 @@ func (s *side) zero(env map[string]any, guarded bool) string {
 	return ""
 }
 
-// outcomes are what the two sides of a comparison come to, over the seeds.
+// outcomes has the values of both sides of a comparison over the seeds.
 type outcomes struct {
 	differences, lefts, rights []float64
-	holding, failing           int // of what is not a comparison of numbers
+	holding, failing           int // number of seeds for which a comparison of other values is true, and false
 }
 
-func (o *outcomes) count(holds bool) {
+// addTruth counts the outcome of a seed: true or false.
+func (o *outcomes) addTruth(holds bool) {
 	if holds {
 		o.holding++
 	} else {
@@ -253,15 +255,15 @@ func (o *outcomes) count(holds bool) {
 	}
 }
 
-// add evaluates a leaf for one seed; why not, if it cannot be.
-func (t *truth) add(o *outcomes, env map[string]any) (why string) {
+// addSeed evaluates a comparison for one seed and adds its outcome to o. It returns why it cannot; "" on success.
+func (t *truth) addSeed(o *outcomes, env map[string]any) (why string) {
 	l, err := expr.Run(t.left.program, env)
 	if err != nil {
 		return t.left.text + ": " + firstLine(err)
 	}
 	if t.op == "bool" {
 		b, ok := l.(bool)
-		o.count(ok && b)
+		o.addTruth(ok && b)
 		return ""
 	}
 	r, err := expr.Run(t.right.program, env)
@@ -275,28 +277,28 @@ func (t *truth) add(o *outcomes, env map[string]any) (why string) {
 		o.differences = append(o.differences, x-y)
 		return ""
 	}
-	a, isA := l.(string) // words, of which only the same and others are known
+	a, isA := l.(string) // words can only be equal or different
 	b, isB := r.(string)
 	if !isA || !isB || t.op != "==" && t.op != "!=" {
 		return t.left.text + " and " + t.right.text + " cannot be compared there"
 	}
-	o.count((a == b) == (t.op == "=="))
+	o.addTruth((a == b) == (t.op == "=="))
 	return ""
 }
 
-// counted judges what is true or false for each seed.
-func (t *truth) counted(o *outcomes) verdict {
+// judgeTruths judges outcomes that are true or false for each seed.
+func (t *truth) judgeTruths(o *outcomes) verdict {
 	switch {
 	case o.failing == 0:
-		return verdict{yes, 1, t.text() + " is true"}
+		return verdict{yes, 1, t.expression() + " is true"}
 	case o.holding == 0:
-		return verdict{no, -1, t.text() + " is false"}
+		return verdict{no, -1, t.expression() + " is false"}
 	}
-	return verdict{maybe, 0, fmt.Sprintf("%s is true for %d of %d seeds", t.text(), o.holding, o.holding+o.failing)}
+	return verdict{maybe, 0, fmt.Sprintf("%s is true for %d of %d seeds", t.expression(), o.holding, o.holding+o.failing)}
 }
 
-// compared judges by the interval of the difference over the seeds.
-func (t *truth) compared(o *outcomes) verdict {
+// judgeDifferences judges by the interval of the difference over the seeds.
+func (t *truth) judgeDifferences(o *outcomes) verdict {
 	left, _ := MeanInterval(o.lefts)
 	right, _ := MeanInterval(o.rights)
 	mean, half := MeanInterval(o.differences)
@@ -310,28 +312,29 @@ func (t *truth) compared(o *outcomes) verdict {
 			return n
 		}
 		seeds := len(o.differences)
-		return verdict{maybe, math.Inf(-1), cmp.Or(undefinedFor(t.left.text, count(o.lefts), seeds),
-			undefinedFor(t.right.text, count(o.rights), seeds), t.text()+" is not defined there")}
+		return verdict{maybe, math.Inf(-1), cmp.Or(undefinedText(t.left.text, count(o.lefts), seeds),
+			undefinedText(t.right.text, count(o.rights), seeds), t.expression()+" is not defined there")}
 	}
 	if len(o.differences) < 2 {
 		half = 0
 	}
-	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.left.text, quantity(left, t.unit), t.op, quantity(right, t.unit))}
-	v.value, v.margin = byInterval(t.op, mean, half)
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.left.text, formatValue(left, t.unit), t.op, formatValue(right,
+		t.unit))}
+	v.value, v.margin = judgeInterval(t.op, mean, half)
 	if scale := max(math.Abs(left), math.Abs(right)); scale > 0 {
 		v.margin /= scale
 	}
 	if half > 0 {
-		v.text += fmt.Sprintf(" (difference %s ± %s)", quantity(mean, t.unit), quantity(half, t.unit))
+		v.text += fmt.Sprintf(" (difference %s ± %s)", formatValue(mean, t.unit), formatValue(half, t.unit))
 	}
 	return v
 }
 
-// byInterval is what an interval of a difference says of its comparison with 0: yes or no if all of
-// it does, and by how much its middle does.
-func byInterval(op string, mean, half float64) (value ternary, margin float64) {
+// judgeInterval compares an interval of a difference with 0. The value is yes or no if all of the interval agrees. The
+// margin is the distance of its middle from 0, negative if the comparison is false there.
+func judgeInterval(op string, mean, half float64) (value ternary, margin float64) {
 	low, high := mean-half, mean+half
-	near, far := high, low // the ends that are last and first to meet the comparison
+	near, far := high, low // ends where the comparison holds last, and first
 	switch op {
 	case "<", "<=":
 		margin = -mean
@@ -352,22 +355,23 @@ func byInterval(op string, mean, half float64) (value ternary, margin float64) {
 		return maybe, margin
 	}
 	switch {
-	case compare(op, near, 0):
+	case compareValues(op, near, 0):
 		return yes, margin
-	case !compare(op, far, 0):
+	case !compareValues(op, far, 0):
 		return no, margin
 	}
 	return maybe, margin
 }
 
-// text is the expression of a leaf.
-func (t *truth) text() string {
+// expression returns the comparison as written in the file.
+func (t *truth) expression() string {
 	if t.op == "bool" {
 		return t.left.text
 	}
 	return t.left.text + " " + t.op + " " + t.right.text
 }
 
+// toFloat converts a value of an expression to a float; false for other types than float64 and int.
 func toFloat(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:

@@ -23,7 +23,7 @@ func TestByInterval(t *testing.T) {
 		{"!=", 0, 0, no, 0}, {"!=", 0, 1, maybe, 0}, {"!=", 2, 1, yes, 2}, {"!=", -2, 1, yes, 2},
 	} {
 		t.Run(fmt.Sprintf("%g ± %g %s 0", c.mean, c.half, c.op), func(t *testing.T) {
-			if value, margin := byInterval(c.op, c.mean, c.half); value != c.value || margin != c.margin {
+			if value, margin := judgeInterval(c.op, c.mean, c.half); value != c.value || margin != c.margin {
 				t.Errorf("%v by %g, want %v by %g", value, margin, c.value, c.margin)
 			}
 		})
@@ -40,7 +40,7 @@ func TestPlainNumbers(t *testing.T) {
 		{1.25, "", "1.25"}, {12345, "", "12.35 k"}, {0.004, "packets", "0.004 packets"}, {0.004, "s", "4 ms"},
 		{0.25, "bytes", "0.25 B"}, {3e6, "bps", "3 Mb/s"}, {math.NaN(), "", "NaN"},
 	} {
-		if got := quantity(c.v, c.unit); got != c.want {
+		if got := formatValue(c.v, c.unit); got != c.want {
 			t.Errorf("%v in %q is %q, want %q", c.v, c.unit, got, c.want)
 		}
 	}

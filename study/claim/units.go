@@ -11,14 +11,14 @@ import (
 	"weir/study/measure"
 )
 
-// unitOf is the unit of an expression, as far as its measures show it; known is false
-// for what is a plain number and fits any unit.
-func (s *View) unitOf(n ast.Node) (unit string, known bool) {
+// expressionUnit returns the unit of an expression as far as its measures show it. known is false for a plain number,
+// which fits any unit.
+func (s *View) expressionUnit(n ast.Node) (unit string, known bool) {
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
 		return s.UnitOf(x.Value)
 	case *ast.MemberNode:
-		for m := n; ; { // the first name of the chain that is a measure
+		for m := n; ; { // find the first name of the chain that is a measure
 			switch y := m.(type) {
 			case *ast.MemberNode:
 				if name, ok := y.Property.(*ast.StringNode); ok {
@@ -40,14 +40,14 @@ func (s *View) unitOf(n ast.Node) (unit string, known bool) {
 			return "", false
 		}
 	case *ast.UnaryNode:
-		return s.unitOf(x.Node)
+		return s.expressionUnit(x.Node)
 	case *ast.BuiltinNode:
 		if len(x.Arguments) > 0 && slices.Contains([]string{"abs", "min", "max", "mean", "floor", "ceil", "round"}, x.Name) {
-			return s.unitOf(x.Arguments[0])
+			return s.expressionUnit(x.Arguments[0])
 		}
 	case *ast.BinaryNode:
-		left, isLeft := s.unitOf(x.Left)
-		right, isRight := s.unitOf(x.Right)
+		left, isLeft := s.expressionUnit(x.Left)
+		right, isRight := s.expressionUnit(x.Right)
 		switch {
 		case x.Operator == "+" || x.Operator == "-":
 			if isLeft {
@@ -63,12 +63,13 @@ func (s *View) unitOf(n ast.Node) (unit string, known bool) {
 	return "", false
 }
 
-// literalUnits tells the units of the numbers in an expression that stand for
-// quantities: text is the expression with its quantities, n with their numbers. Numbers
-// that also stand for themselves, or for two kinds of quantity, are left out.
+// literalUnits returns the units of the numbers in an expression that stand for quantities. text is the expression
+// with its quantities, n with their numbers. Numbers that also occur as plain numbers, or for two kinds of quantity,
+// are omitted.
 func literalUnits(text string, n ast.Node) map[float64]string {
 	units, count := map[float64]string{}, map[float64]int{}
-	for _, m := range literal.FindAllStringSubmatch(quoted.ReplaceAllString(strings.ReplaceAll(text, " ", "  "), "''"),
+	for _, m := range quantityPattern.FindAllStringSubmatch(quotedPattern.ReplaceAllString(strings.ReplaceAll(text, " ",
+		"  "), "''"),
 		-1) {
 		u, word := "", m[2]+m[3]
 		if _, err := unit.ParseTime(word); err == nil {
@@ -86,7 +87,7 @@ func literalUnits(text string, n ast.Node) map[float64]string {
 		count[v]++
 	}
 	ast.Walk(&n, visitor(func(n ast.Node) {
-		if v, ok := literalOf(n); ok {
+		if v, ok := literalValue(n); ok {
 			count[v]--
 		}
 	}))
@@ -98,11 +99,14 @@ func literalUnits(text string, n ast.Node) map[float64]string {
 	return units
 }
 
+// visitor is a function that visits the nodes of an expression.
 type visitor func(ast.Node)
 
+// Visit calls v (ast.Visitor).
 func (v visitor) Visit(n *ast.Node) { v(*n) }
 
-func literalOf(n ast.Node) (float64, bool) {
+// literalValue returns the value of a number literal; false for other nodes.
+func literalValue(n ast.Node) (float64, bool) {
 	switch x := n.(type) {
 	case *ast.IntegerNode:
 		return float64(x.Value), true
@@ -112,44 +116,44 @@ func literalOf(n ast.Node) (float64, bool) {
 	return 0, false
 }
 
-// clash says which comparison, sum or difference of an expression has sides of
-// different units; "" if none has, as far as measures and quantities show it.
-func (s *View) clash(n ast.Node, literals map[float64]string) (what string) {
+// findUnitClash returns which comparison, sum or difference of an expression has sides of different units, as far as
+// measures and quantities show them; "" if there is no clash.
+func (s *View) findUnitClash(n ast.Node, literals map[float64]string) (what string) {
 	ast.Walk(&n, visitor(func(n ast.Node) {
 		x, ok := n.(*ast.BinaryNode)
 		if !ok || !slices.Contains([]string{"<", "<=", ">", ">=", "==", "!=", "+", "-"}, x.Operator) || what != "" {
 			return
 		}
-		left, isLeft := s.dimension(x.Left, literals)
-		right, isRight := s.dimension(x.Right, literals)
+		left, isLeft := s.findDimension(x.Left, literals)
+		right, isRight := s.findDimension(x.Right, literals)
 		if isLeft && isRight && left != right {
-			what = fmt.Sprintf("the sides of %s are in %s and %s", x.Operator, nameOfUnit(left), nameOfUnit(right))
+			what = fmt.Sprintf("the sides of %s are in %s and %s", x.Operator, unitName(left), unitName(right))
 		}
 	}))
 	return what
 }
 
-// dimension is the unit of an expression, quantities included; known is false for what
-// may be anything: a sweep key, a plain number, what a product or a quotient comes to.
-func (s *View) dimension(n ast.Node, literals map[float64]string) (unit string, known bool) {
+// findDimension returns the unit of an expression, including its quantities. known is false for an expression that may
+// have any unit: a sweep key, a plain number, most products and quotients.
+func (s *View) findDimension(n ast.Node, literals map[float64]string) (unit string, known bool) {
 	switch x := n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
-		v, _ := literalOf(x)
+		v, _ := literalValue(x)
 		unit, known = literals[v]
 		return unit, known
 	case *ast.IdentifierNode, *ast.MemberNode:
-		return s.unitOf(x)
+		return s.expressionUnit(x)
 	case *ast.UnaryNode:
-		return s.dimension(x.Node, literals)
+		return s.findDimension(x.Node, literals)
 	case *ast.BuiltinNode:
 		if len(x.Arguments) > 0 && slices.Contains([]string{"abs", "min", "max", "mean"}, x.Name) {
-			return s.dimension(x.Arguments[0], literals)
+			return s.findDimension(x.Arguments[0], literals)
 		}
 	case *ast.BinaryNode:
-		left, isLeft := s.dimension(x.Left, literals)
-		right, isRight := s.dimension(x.Right, literals)
-		_, factorLeft := literalOf(x.Left)
-		_, factorRight := literalOf(x.Right)
+		left, isLeft := s.findDimension(x.Left, literals)
+		right, isRight := s.findDimension(x.Right, literals)
+		_, factorLeft := literalValue(x.Left)
+		_, factorRight := literalValue(x.Right)
 		factorLeft, factorRight = factorLeft && !isLeft || isLeft && left == "", factorRight && !isRight || isRight &&
 			right == ""
 		switch {
@@ -167,7 +171,8 @@ func (s *View) dimension(n ast.Node, literals map[float64]string) (unit string, 
 	return "", false
 }
 
-func nameOfUnit(u string) string {
+// unitName returns a unit as messages print it.
+func unitName(u string) string {
 	switch u {
 	case "":
 		return "plain numbers"
@@ -177,7 +182,7 @@ func nameOfUnit(u string) string {
 	return u
 }
 
-// UnitOf is the unit of a measure by its name, as expressions have it.
+// UnitOf returns the unit of a measure by its name in expressions.
 func (s *View) UnitOf(name string) (unit string, known bool) {
 	for i := range s.Shape().Measures {
 		if m := &s.Shape().Measures[i]; m.Name == name {

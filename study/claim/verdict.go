@@ -1,22 +1,22 @@
 package claim
 
-// Verdict is what an experiment says about a claim.
+// Verdict is an experiment's result for a claim.
 type Verdict string
 
-// Verdicts. Undecided: the 95 % interval over seeds crosses the bound, no run bears on the claim, or the machine
-// disturbed a run of the lab on which the verdict rests.
+// Verdicts. A claim is undecided if the 95 % interval over seeds crosses the bound, if it has no runs, or if the
+// machine disturbed a run of the lab that decides it.
 const (
 	Holds     Verdict = "holds"
 	Fails     Verdict = "fails"
 	Undecided Verdict = "undecided"
 )
 
-// Claim is a claim of the paper with its verdict.
+// Claim is a claim of a paper with its verdict.
 type Claim struct {
 	ID       string  `json:"id"`
 	Says     string  `json:"says"`
 	Paper    string  `json:"paper"`
-	Measured string  `json:"measured"` // the point that decides, with its numbers
+	Measured string  `json:"measured"` // the deciding point with its numbers
 	Verdict  Verdict `json:"verdict"`
-	N        int     `json:"n"` // runs that it rests on
+	N        int     `json:"n"` // number of runs that the verdict is based on
 }

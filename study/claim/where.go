@@ -12,40 +12,40 @@ import (
 	"weir/study/measure"
 )
 
-// Filter picks points of the sweep.
+// Filter selects points of the sweep.
 type Filter struct {
-	where []condition
-	when  *vm.Program // where as an expression over sweep keys; may be nil
+	conditions []condition
+	expression *vm.Program // an expression over sweep keys; may be nil
 }
 
-// condition is one key of where.
+// condition is a condition on one sweep key.
 type condition struct {
-	key  string
-	only string // the one value that is meant; "": there may be several
-	test func(measure.Coordinate) bool
+	key         string
+	singleValue string // the only value that matches; "": several may match
+	test        func(measure.Coordinate) bool
 }
 
-// Where reads which points are meant.
+// Where reads the condition w on points into c. Errors go to d.
 func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 	if w.Kind == document.Scalar {
-		env := environment(s.Points[0], nil)
+		env := newEnvironment(s.Points[0], nil)
 		text := Units(w.Text)
 		if node, err := parser.Parse(text); err != nil {
 			d.Fail(w.Position, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
-		} else if v := unknownName(node.Node, env, nil); v.msg != "" {
-			d.Fail(within(d, w, v.word), v.allowed, "%s", v.msg)
-		} else if c.when, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
+		} else if v := checkNames(node.Node, env, nil); v.msg != "" {
+			d.Fail(wordPlace(d, w, v.word), v.allowed, "%s", v.msg)
+		} else if c.expression, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
 			d.Fail(w.Position, "a comparison of sweep keys", "%s", firstLine(err))
 		}
 		return
 	}
-	if !d.Keys(w, "sweep key", s.keys()) {
+	if !d.Keys(w, "sweep key", s.sweepKeys()) {
 		return
 	}
 	for _, k := range w.Keys {
 		cond := condition{key: k.Name}
 		switch {
-		case !slices.Contains(s.keys(), k.Name):
+		case !slices.Contains(s.sweepKeys(), k.Name):
 			continue
 		case k.Value.Kind == document.List:
 			allowed := map[string]bool{}
@@ -59,10 +59,10 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 			continue
 		default:
 			text := k.Value.Text
-			m := comparison.FindStringSubmatch(text)
+			m := comparisonPattern.FindStringSubmatch(text)
 			if m == nil {
 				s.checkValue(d, k.Name, k.Value)
-				cond.only, cond.test = text, func(c measure.Coordinate) bool { return c.Text == text }
+				cond.singleValue, cond.test = text, func(c measure.Coordinate) bool { return c.Text == text }
 				break
 			}
 			bound, ok := measure.ParseQuantity(strings.TrimSpace(m[2]))
@@ -70,14 +70,14 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 				d.Fail(k.Value.Position, "<= 36Mbps", "%q is not a quantity", m[2])
 				continue
 			}
-			cond.test = func(c measure.Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
+			cond.test = func(c measure.Coordinate) bool { return c.IsNum && compareValues(m[1], c.Value, bound) }
 		}
-		c.where = append(c.where, cond)
+		c.conditions = append(c.conditions, cond)
 	}
 }
 
-// checkValue notes a where that names a value which the sweep does not have; --set
-// and --quick may have taken it away.
+// checkValue reports an error if value t of a sweep key is not in the sweep. It accepts any value if --set or --quick
+// may have removed values.
 func (s *View) checkValue(d *document.Reader, key string, t *document.Node) {
 	if s.Narrowed {
 		return
@@ -95,7 +95,8 @@ func (s *View) checkValue(d *document.Reader, key string, t *document.Node) {
 	}
 }
 
-func compare(op string, a, b float64) bool {
+// compareValues applies the comparison operator op to a and b.
+func compareValues(op string, a, b float64) bool {
 	switch op {
 	case "<":
 		return a < b
@@ -111,14 +112,14 @@ func compare(op string, a, b float64) bool {
 	return a != b
 }
 
-// Means reports whether a point is meant.
-func (c *Filter) Means(at []measure.Coordinate) bool {
-	if c.when != nil {
-		is, err := expr.Run(c.when, environment(at, nil))
+// Means reports whether the filter selects a point.
+func (c *Filter) Means(point []measure.Coordinate) bool {
+	if c.expression != nil {
+		is, err := expr.Run(c.expression, newEnvironment(point, nil))
 		return err == nil && is == true
 	}
-	for _, w := range c.where {
-		for _, x := range at {
+	for _, w := range c.conditions {
+		for _, x := range point {
 			if x.Key == w.key && !w.test(x) {
 				return false
 			}
@@ -127,12 +128,12 @@ func (c *Filter) Means(at []measure.Coordinate) bool {
 	return true
 }
 
-// Only are the sweep keys of which where picks one value, as key=value in the file's order:
-// what tells two plots of the same axes apart.
+// Only returns the sweep keys for which exactly one value is selected, as key=value in the file's order. They
+// distinguish two plots with the same axes.
 func (c *Filter) Only() (keys []string) {
-	for _, w := range c.where {
-		if w.only != "" {
-			keys = append(keys, w.key+"="+w.only)
+	for _, w := range c.conditions {
+		if w.singleValue != "" {
+			keys = append(keys, w.key+"="+w.singleValue)
 		}
 	}
 	return keys

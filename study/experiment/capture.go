@@ -17,20 +17,21 @@ import (
 	"weir/internal/pcapng/pcapflows"
 )
 
-// What of a capture is traffic.
+// Values of the key `as`: how a capture becomes traffic.
 const (
-	asPackets = "packets" // each IP packet is a datagram of the same size at the same time
-	asFlows   = "flows"   // each connection of TCP is a flow each way
+	asPackets = "packets" // each IP packet becomes a datagram of the same size at the same time
+	asFlows   = "flows"   // each TCP connection becomes one flow in each direction
 )
 
-// captureDecoder reads traffics that a capture has.
+// captureDecoder reads traffics that are defined by a capture.
 type captureDecoder struct {
 	*reader
 	nodes  *nodeNames
-	parsed map[string]*pcapflows.Source // by what of a file is wanted
+	parsed map[string]*pcapflows.Source // by file and selection
 }
 
-// isCapture reports whether a traffic's file is a capture, and notes what is wrong with how it says so.
+// isCapture reports whether a traffic's file is a capture. It reports an error if the file is a capture but `as` is
+// missing.
 func (d *captureDecoder) isCapture(x document.Map) bool {
 	if as := x.Get("as"); as != nil {
 		return true
@@ -43,9 +44,9 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 	return false
 }
 
-// readFile makes the flows of a traffic that a capture has.
+// readFile reads a traffic that is defined by a capture, and adds it and its flows to the point.
 func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
-	for _, k := range traffic.Names(notListed) {
+	for _, k := range traffic.Names(notInFlowFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
 		}
@@ -56,7 +57,7 @@ func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	if x.Get("as") == nil {
-		return // which is an error already
+		return // isCapture has reported this error
 	}
 	c := &captureTraffic{captureDecoder: d, x: x, p: p, tr: &tr, as: d.readWord(x.Get("as"), traffic, "as")}
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
@@ -77,28 +78,28 @@ func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	}
 }
 
-// captureTraffic is a traffic that a capture has, as far as it has been read.
+// captureTraffic is the state of reading one traffic from a capture.
 type captureTraffic struct {
 	*captureDecoder
 	x     document.Map
 	p     *Point
 	tr    *Traffic
 	as    string
-	given []mapped // hosts that the file gives
-	host  []int    // by the capture's addresses; −1: none
-	name  string   // of the file
+	given []hostPrefix // hosts that the key `hosts` assigns to addresses
+	host  []int        // node by address of the capture; −1: no host
+	name  string       // of the file
 	left  []pcapflows.Left
-	short int // datagrams that are longer than their packets
-	late  int // packets or flows behind the end of the run
+	short int // number of packets that are shorter than the smallest datagram
+	late  int // number of packets or flows after the end of the run
 }
 
-// mapped is a host that addresses stand for.
-type mapped struct {
+// hostPrefix is a host that an address prefix stands for.
+type hostPrefix struct {
 	netip.Prefix
 	node int
 }
 
-// readHosts reads which hosts addresses are.
+// readHosts reads `hosts`, which maps addresses to hosts.
 func (c *captureTraffic) readHosts() {
 	v := c.x.Get("hosts")
 	if v == nil {
@@ -109,7 +110,7 @@ func (c *captureTraffic) readHosts() {
 		c.Fail(v.Position, allowed, "the hosts of a capture are a map from addresses, or prefixes, to hosts")
 		return
 	}
-	n := c.p.seen.Network
+	n := c.p.measured.Network
 	for _, e := range c.x.Entries("hosts") {
 		prefix, err := netip.ParsePrefix(e.Name)
 		if address, wrong := netip.ParseAddr(e.Name); wrong == nil && address.Zone() == "" {
@@ -119,7 +120,7 @@ func (c *captureTraffic) readHosts() {
 			c.Fail(e.Position, allowed, "%q is no address, and no prefix", e.Name)
 			continue
 		}
-		i, ok := c.nodes.directory.index(n).nodes[c.Text(e.Value)]
+		i, ok := c.nodes.directory.indexNetwork(n).nodes[c.Text(e.Value)]
 		switch {
 		case !ok:
 			c.Unknown(e.Value.Position, "host", e.Value.Text, c.nodes.directory.hosts)
@@ -130,11 +131,11 @@ func (c *captureTraffic) readHosts() {
 				e.Value.Text)
 			continue
 		}
-		c.given = append(c.given, mapped{prefix, i})
+		c.given = append(c.given, hostPrefix{prefix, i})
 	}
 }
 
-// readCapture reads the capture; nil: it cannot be. What points of a sweep have in common is read once.
+// readCapture reads the capture; nil after an error. It caches captures for the other points of a sweep.
 func (c *captureTraffic) readCapture() *pcapflows.Source {
 	want := pcapflows.Selection{Flows: c.as == asFlows}
 	if v := c.x.Get("port"); v != nil {
@@ -170,7 +171,7 @@ func (c *captureTraffic) readCapture() *pcapflows.Source {
 	return s
 }
 
-// readInterfaces reads which interfaces of the capture count; none: all.
+// readInterfaces reads patterns of the capture's interfaces that count; nil: all count.
 func (c *captureTraffic) readInterfaces() (patterns []string) {
 	v := c.x.Get("interfaces")
 	if v == nil {
@@ -190,9 +191,10 @@ func (c *captureTraffic) readInterfaces() (patterns []string) {
 	return patterns
 }
 
-// mapAddresses finds the host of each address.
+// mapAddresses finds the host of each address. It reports an error if `hosts` is required or has an entry without
+// packets.
 func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
-	n := c.p.seen.Network
+	n := c.p.measured.Network
 	c.host = make([]int, len(s.Addresses))
 	if c.given == nil {
 		var hosts []int
@@ -233,12 +235,12 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	return true
 }
 
-// joinAddresses names addresses.
+// joinAddresses returns a list of addresses as text, at most eight.
 func joinAddresses(all []netip.Addr) string {
-	const most = 8
+	const maxShown = 8
 	var words []string
 	for i, a := range all {
-		if i == most {
+		if i == maxShown {
 			words = append(words, "… ("+strconv.Itoa(len(all))+")")
 			break
 		}
@@ -247,7 +249,7 @@ func joinAddresses(all []netip.Addr) string {
 	return strings.Join(words, ", ")
 }
 
-// countLeft counts packets or flows that are left out.
+// countLeft counts a packet or flow that is omitted, by the reason.
 func (c *captureTraffic) countLeft(why string) {
 	i := slices.IndexFunc(c.left, func(l pcapflows.Left) bool { return l.Why == why })
 	if i < 0 {
@@ -257,19 +259,19 @@ func (c *captureTraffic) countLeft(why string) {
 	c.left[i].Packets++
 }
 
-// findHosts finds the hosts of a packet or flow; false: it is left out, or wrong.
-func (c *captureTraffic) findHosts(from, to int32, at, offset unit.Time) (src, dst int, ok bool) {
+// findHosts returns the hosts of a packet or flow; false: it is omitted, or has no path.
+func (c *captureTraffic) findHosts(from, to int32, time, offset unit.Time) (src, dst int, ok bool) {
 	src, dst = c.host[from], c.host[to]
 	switch {
 	case src < 0 || dst < 0:
 		c.countLeft("from or to an address that hosts does not have")
 	case src == dst:
 		c.countLeft("within one host")
-	case at < offset:
+	case time < offset:
 		c.countLeft("before the offset")
 	case !c.nodes.checkPath(c.x.Get("file").Position, c.p, src, dst):
 	default:
-		if at-offset >= c.p.seen.End() {
+		if time-offset >= c.p.measured.End() {
 			c.late++
 		}
 		return src, dst, true
@@ -277,7 +279,7 @@ func (c *captureTraffic) findHosts(from, to int32, at, offset unit.Time) (src, d
 	return 0, 0, false
 }
 
-// addFlows makes a flow of each direction of a connection that has carried something.
+// addFlows adds a flow for each direction of a connection that carried data.
 func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time) {
 	if !c.checkFlowCount(c.x.Get("file").Position, c.p, float64(len(s.Flows))) {
 		return
@@ -288,7 +290,7 @@ func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time)
 		if !ok {
 			continue
 		}
-		c.p.flows.add(Flow{Traffic: id, Index: index, Src: src, Dst: dst, Size: unit.Bytes(f.Bytes), Fixed: true,
+		c.p.flows.addFlow(Flow{Traffic: id, Index: index, Src: src, Dst: dst, Size: unit.Bytes(f.Bytes), Fixed: true,
 			Start: f.Start - offset, captured: true})
 		index++
 	}
@@ -298,10 +300,10 @@ func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time)
 	}
 }
 
-// addPackets makes a flow of each pair of hosts, with its packets as datagrams.
+// addPackets adds a flow for each pair of hosts, with its packets as datagrams.
 func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Time) {
 	headers := int32(packet.IPv4Header)
-	if c.tr.seen.Version == 6 {
+	if c.tr.measured.Version == 6 {
 		headers = packet.IPv6Header
 	}
 	headers += packet.UDPHeader
@@ -313,10 +315,10 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 			continue
 		}
 		payload := x.Length - headers
-		if payload > c.tr.seen.Payload {
+		if payload > c.tr.measured.Payload {
 			c.Fail(c.x.Get("file").Position, fmt.Sprintf("mtu: %d B, or as: flows, or a capture behind segmentation", x.Length),
 				"block %d of %s has an IP packet of %d bytes, and the traffic's have %d at most", x.Block, c.name, x.Length,
-				c.tr.seen.Payload+headers)
+				c.tr.measured.Payload+headers)
 			return
 		}
 		if payload < minCaptured {
@@ -336,7 +338,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 		return
 	}
 	for _, pair := range order {
-		c.p.flows.add(*made[pair])
+		c.p.flows.addFlow(*made[pair])
 	}
 	if len(order) == 0 && c.OK() {
 		c.Fail(c.x.Get("file").Position, "a capture with IP packets between hosts", "no packet in %s is left (%s)", c.name,
@@ -344,10 +346,10 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 	}
 }
 
-// minCaptured is the least payload of a datagram (udp.LeastCaptured).
+// minCaptured is the smallest payload of a datagram (udp.LeastCaptured).
 const minCaptured = 16
 
-// listLeft returns what was left out, as text.
+// listLeft returns what was omitted, as text.
 func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 	var words []string
 	for _, l := range slices.Concat(s.Left, c.left) {
@@ -359,10 +361,10 @@ func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 	return strings.Join(words, ", ")
 }
 
-// addWarnings warns of what is not in the traffic as the capture has it.
+// addWarnings warns about differences between the traffic and the capture.
 func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 	warn := func(kind scheme.WarningKind, format string, args ...any) {
-		c.warn(kind, c.x.Get("file").Position, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
+		c.warn(kind, c.x.Get("file").Position, "traffic %s: %s: %s", c.tr.measured.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))
 	}
 	if len(s.Left)+len(c.left) > 0 {
@@ -390,13 +392,13 @@ func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 	}
 }
 
-// Script returns the datagrams of a flow that a capture has; nil: no capture has it.
+// Script returns the datagrams of a flow from a capture; nil for other flows.
 func (f *Flow) Script() []transport.Datagram { return slices.Clone(f.script) }
 
-// Datagrams returns the number of datagrams of a flow that a capture has.
+// Datagrams returns the number of datagrams of a flow from a capture; 0 for other flows.
 func (f *Flow) Datagrams() int { return len(f.script) }
 
-// Lasts returns the time from the first datagram to the last one.
+// Lasts returns the time from the first datagram to the last one; 0 without datagrams.
 func (f *Flow) Lasts() unit.Time {
 	if len(f.script) == 0 {
 		return 0
@@ -404,10 +406,11 @@ func (f *Flow) Lasts() unit.Time {
 	return f.script[len(f.script)-1].After
 }
 
-// peak is the time over which a capture's busiest part is looked for.
+// peak is the interval over which Peak averages.
 const peak = 100 * unit.Millisecond
 
-// Peak returns the max rates of datagrams and of bytes of payload, both per second; 0: no capture has the flow.
+// Peak returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from a
+// capture.
 func (f *Flow) Peak() (datagrams, bytes float64) {
 	first, sum := 0, int64(0)
 	for i, d := range f.script {

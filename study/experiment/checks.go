@@ -12,11 +12,12 @@ import (
 	"weir/internal/document"
 )
 
-// maxPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
+// maxPairs limits the pairs of hosts of a traffic for which paths are examined.
 const maxPairs = 1000
 
-// checkTraffic asks the traffic's transport and controller what they have to say of where they stand. It is called when
-// the traffic is read, for errors, and again when all are known (checkPrograms), for warnings.
+// checkTraffic collects the remarks of the traffic's transport and controller about their paths. It runs when the
+// traffic is read, for errors, and again when all traffics are known (checkPrograms), for warnings. The traffic's
+// flows are the point's flows from first on and before end.
 func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	if !d.OK() || id >= len(p.entries) {
 		return
@@ -24,21 +25,21 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	tr := &p.entries[id]
 	if d.loads == nil {
 		d.first, d.end = first, end
-		d.asked = append(d.asked, d.currentTraffic)
+		d.checked = append(d.checked, d.currentTraffic)
 	}
 	t := &tr.traits
-	site := &cc.FlowContext{MSS: tr.seen.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
+	site := &cc.FlowContext{MSS: tr.measured.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
 		Config: tr.ccConfig, Uncongested: t.UponCongestion(), Unmeasured: t.WhyUnmeasured, Keeps: t.KeepsSlow,
 		AcksDelayed: t.DelaysAcks}
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && d.loads != nil {
 		if why := t.WhyInOrder; why != "" {
 			d.warn(warnOrder, d.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
-				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
+				"sprays them: %s", tr.measured.Name, tr.measured.Transport.Name, spread.program, spread.place, why)
 		}
 	}
 	ofTransport, ofControl := transport.CheckTelemetry(t.Telemetry, site)
-	d.addRemarks(tr, "transport "+tr.seen.Transport.Name, d.transportAt, d.transport,
+	d.addRemarks(tr, "transport "+tr.measured.Transport.Name, d.transportAt, d.transport,
 		d.issuable(slices.Concat(tr.checkPathChoice(spread), cc.Check(tr.transportConfig, site), ofTransport,
 			transport.ShortTimer(t.Timer, site))))
 	tr.timer, tr.timed = transport.ReportTimer(t.Timer, site.Paths)
@@ -51,26 +52,27 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 			d.shortest = x.BaseRTT
 		}
 	}
-	d.addRemarks(tr, "cc "+tr.cc.Name, tr.ccAt, d.control, d.issuable(append(cc.CheckScheme(tr.cc, tr.ccConfig, site),
+	d.addRemarks(tr, "cc "+tr.cc.Name, tr.ccPlace, d.control, d.issuable(append(cc.CheckScheme(tr.cc, tr.ccConfig, site),
 		ofControl...)))
 }
 
-// issuable returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
+// issuable returns the remarks that can be issued. As long as not all traffics are known, these are the errors:
+// warnings may depend on other traffics.
 func (d *pathChecker) issuable(all []scheme.Remark) []scheme.Remark {
 	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return d.loads == nil && !r.Refused })
 }
 
-// checkPathChoice warns of senders that choose among paths where their choice decides nothing, or not for long.
+// checkPathChoice warns about senders that choose among paths if their choice has no effect, or no lasting one.
 func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
 	if tr.traits.Paths <= 1 {
 		return nil
 	}
 	why := ""
 	switch {
-	case spread.how == dataplane.EachPacket:
-		why = fmt.Sprintf("program %s (%v) sends each packet by another path", spread.by, spread.at)
-	case spread.how == dataplane.EachFlowlet:
-		why = fmt.Sprintf("program %s (%v) sends each flowlet by another path", spread.by, spread.at)
+	case spread.mode == dataplane.EachPacket:
+		why = fmt.Sprintf("program %s (%v) sends each packet by another path", spread.program, spread.place)
+	case spread.mode == dataplane.EachFlowlet:
+		why = fmt.Sprintf("program %s (%v) sends each flowlet by another path", spread.program, spread.place)
 	case !spread.hashes:
 		why = "no switch chooses among several by a hash (program ecmp)"
 	default:
@@ -80,16 +82,16 @@ func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
 		"%d source ports are not paths here, for %s; paths: 1 has one window for them", tr.traits.Paths, why)}
 }
 
-// eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the
-// point's flows from first on and before end.
+// eachPair calls add for pairs of hosts that send to each other in a traffic; it samples them if there are more than
+// about maxPairs. The traffic's flows are the point's flows from first on and before end.
 func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
 	step := max(1, (end-first)/maxPairs)
 	for i := first; i < end; i += step {
-		f := l.flows.at(i)
+		f := l.flows.flowAt(i)
 		add(f.Src, f.Dst)
 	}
 	if tr.job != nil {
-		for _, pair := range tr.job.sample() {
+		for _, pair := range tr.job.samplePairs() {
 			add(pair[0], pair[1])
 		}
 	}
@@ -98,7 +100,7 @@ func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst in
 	}
 }
 
-// eachPair visits pairs of hosts between which the generator may draw a flow, at most maxPairs of them.
+// eachPair calls add for pairs of hosts between which the generator may draw a flow, at most maxPairs of them.
 func (g *Generator) eachPair(add func(src, dst int)) {
 	to := g.To
 	switch {
@@ -128,7 +130,7 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 		if len(g.From) > maxPairs {
 			src = g.From[i*len(g.From)/maxPairs]
 		}
-		_, share := math.Modf(float64(i) * math.Phi) // multiples of the golden ratio are spread evenly
+		_, share := math.Modf(float64(i) * math.Phi) // multiples of the golden ratio are evenly distributed
 		k := int(share * float64(len(to)))
 		if to[k] == src {
 			k = (k + 1) % len(to)
@@ -139,11 +141,11 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 	}
 }
 
-// addRemarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
-func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Position, params *document.Node,
+// addRemarks reports a scheme's remarks as errors or warnings, at the place of the parameter concerned.
+func (d *pathChecker) addRemarks(tr *Traffic, who string, place document.Position, params *document.Node,
 	all []scheme.Remark) {
 	for _, r := range all {
-		where, text := at, r.Text
+		where, text := place, r.Text
 		if r.Param != "" {
 			text = r.Param + ": " + text
 			if v := params.Find(r.Param); v != nil && v.Position.Line > 0 {
@@ -151,10 +153,10 @@ func (d *pathChecker) addRemarks(tr *Traffic, who string, at document.Position, 
 			}
 		}
 		if r.Refused {
-			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.seen.Name), who, text))
+			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.measured.Name), who, text))
 		} else {
 			d.issue(document.Warning{Kind: r.Kind, At: where, Port: r.Port,
-				Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
+				Text: "traffic " + tr.measured.Name + ": " + who + ": " + text})
 		}
 	}
 }

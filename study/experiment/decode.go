@@ -14,17 +14,17 @@ import (
 	"weir/study/measure"
 )
 
-// decoder decodes the points of a file, one after another. Each section of the file has a decoder of its own, which
-// puts what it reads into the point. Only what points share stays in decoders.
+// decoder decodes the points of a file, one after another. Each section of the file has its own decoder, which stores
+// what it reads in the point. Decoders keep only what points share.
 type decoder struct {
 	*reader
-	tree       *document.Node    // what is decoded; nothing changes it
-	defaults   document.Defaults // of the points so far
-	mentions   map[string]bool   // names that the file uses, be it in a block that this point has not
-	incomplete bool              // there is no network or no traffic
+	tree       *document.Node    // the tree to decode; it is not changed
+	defaults   document.Defaults // defaults of the points so far
+	mentions   map[string]bool   // names that the file uses, also in blocks of other points
+	incomplete bool              // the file lacks a network, traffic or duration
 	trial      Trial
-	built      map[string]bool // what decides whether switches can be built, of the points so far
-	flows      flowList        // of the point before
+	built      map[string]bool // keys of the networks and configurations that were built successfully
+	flows      flowList        // flows of the previous point
 
 	nodes    *nodeNames
 	network  *networkDecoder
@@ -35,7 +35,7 @@ type decoder struct {
 	events   *eventDecoder
 }
 
-// newDecoder returns a decoder of a file's points. Programs are checked for a placement.
+// newDecoder returns a decoder of a file's points. It checks programs for a placement.
 func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfile.Placement) *decoder {
 	d := &decoder{reader: &reader{Reader: c, registry: r, source: src, inputs: map[string][]byte{}},
 		built: map[string]bool{}}
@@ -52,18 +52,19 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	return d
 }
 
-// decodePoint decodes combination i of the sweep.
+// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used. After an error the point
+// is incomplete.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
 	d.Bound = map[document.Position]string{}
 	tree := document.Copy(d.tree)
-	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
+	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, wholeFile) })
 	before := d.Count()
-	p.at = s.coordinates(i)
-	bound := s.bind(d.reader, tree, i, used)
+	p.coordinates = s.coordinates(i)
+	bound := s.bindNames(d.reader, tree, i, used)
 	root, _ := d.Map(tree, top)
-	bound.replace(tree)
+	bound.replaceNames(tree)
 	for _, v := range bound.variables {
 		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
 			d.Unknown(v.Position, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
@@ -72,25 +73,25 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	if d.Count() > before {
 		return p
 	}
-	p.seen.Duration = d.Positive(root.Get("duration"))
-	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
-	if p.seen.End() < 0 {
+	p.measured.Duration = d.Positive(root.Get("duration"))
+	p.measured.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
+	if p.measured.End() < 0 {
 		d.Fail(root.Get("duration").Position, "106 days in all", "duration and warm-up are too long")
 	}
 	timeless := d.Count() > before
-	if timeless { // no error about a duration that is not meant
-		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
+	if timeless { // avoid errors that depend on the duration
+		p.measured.Duration, p.measured.Warmup = 1000*3600*unit.Second, 0
 	}
-	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
+	p.measured.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
 	before = d.Count()
 	if !d.incomplete {
 		d.network.readTopology(root, p)
 	}
-	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
+	if !d.incomplete && d.Count() == before && p.measured.Network != nil {
 		d.network.assignRoutes(root, p)
 	}
-	// the rest is read as far as it goes without
-	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
+	// after an error, read what does not depend on the network
+	if d.incomplete || timeless || d.Count() > before || p.measured.Network == nil {
 		d.decodePartial(root, p)
 		return p
 	}
@@ -107,9 +108,9 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 	d.switches.readSwitches(root, p, events)
 	p.limitWaits(d.paths.programs)
 	d.traffic.readList(root, p)
-	p.seen.Events = events
+	p.measured.Events = events
 	d.events.readStalls(root, p)
-	if d.traffic.jobs.readIterations(root, p); p.seen.NoPackets {
+	if d.traffic.jobs.readIterations(root, p); p.measured.NoPackets {
 		d.traffic.jobs.checkIdeal(root.Get("network"), p)
 	}
 	p.limitWaits(d.paths.programs) // with the frames of all traffic, and with events
@@ -118,21 +119,21 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 	d.network.checkBuffers(p)
 	d.paths.checkPrograms(p)
 	if d.OK() {
-		d.identify(tree, p)
+		d.storeIdentity(tree, p)
 		d.shareFlows(p)
 		d.tryBuild(root, p)
 	}
 }
 
-// readMeasures reads what is measured.
+// readMeasures reads the measure list.
 func (d *decoder) readMeasures(root document.Map, p *Point) {
-	p.seen.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
-	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
-	p.seen.HostsOf = nil
+	p.measured.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
+	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.measured)
+	p.measured.HostsOf = nil
 }
 
-// identify takes what decides a point's runs out of its tree, and which defaults are among it.
-func (d *decoder) identify(tree *document.Node, p *Point) {
+// storeIdentity stores the canonical text that determines a point's runs, and the defaults in it.
+func (d *decoder) storeIdentity(tree *document.Node, p *Point) {
 	d.defaults.Note(tree)
 	for _, x := range listParameters(tree) {
 		if strings.HasPrefix(x.Source, "default: ") {
@@ -142,28 +143,28 @@ func (d *decoder) identify(tree *document.Node, p *Point) {
 	var b strings.Builder
 	tree.Arrange()
 	tree.Write(&b, 0)
-	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
+	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.coordinates), d.files)
 	p.canonical = b.String()
 }
 
-// shareFlows lets a point have the flows of the one before it if they are the same, and counts what is its own. What it
-// has of networks and routes was counted when these were made.
+// shareFlows lets a point use the previous point's flows if they are the same. It adds the point's own memory, without
+// networks and routes, which were counted when they were made.
 func (d *decoder) shareFlows(p *Point) {
-	p.memory += int64(ofPoint + ofParameter*len(p.defaults) + len(p.canonical) + ofSwitch*len(p.switches))
-	if p.flows.same(&d.flows) {
+	p.memory += int64(perPoint + perParameter*len(p.defaults) + len(p.canonical) + perSwitchConfig*len(p.switches))
+	if p.flows.hasSameFlows(&d.flows) {
 		p.flows = d.flows
 		return
 	}
 	d.flows = p.flows
-	p.memory += p.flows.memory()
+	p.memory += p.flows.memoryBytes()
 }
 
-// tryBuild has the run built once, so that what only constructors can know is an error of the file and
-// not of a run. Endpoints are built for every point; switches, which are many in large networks,
-// for each network, configuration and list of measures.
+// tryBuild builds the run once, so that errors which only constructors find are errors of the file and not of a run.
+// It builds endpoints for every point. Switches, which are many in large networks, are built once for each network,
+// configuration and list of measures.
 func (d *decoder) tryBuild(root document.Map, p *Point) {
 	var b strings.Builder
-	for _, key := range top.Names(ofBuild) {
+	for _, key := range top.Names(affectsBuild) {
 		if t := root.Get(key); t != nil {
 			t.Write(&b, 0)
 		}
@@ -183,16 +184,16 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 	case errors.As(err, &refused):
 		d.Fail(refused.Position, "", "this cannot be built: %v", err)
 	case errors.As(err, &without):
-		d.Fail(without.place(p), without.Allowed, "%v", without)
+		d.Fail(without.errorPlace(p), without.Allowed, "%v", without)
 	case err != nil:
 		d.Fail(root.Get("topology").Position, "", "this cannot be built: %v", err)
 	}
 }
 
-// Errors of a file come together. After an error that others depend on, the functions below read the rest as far as it
-// can be read, and report no error that might only follow from the first.
+// All errors of a file are reported together. After an error that others depend on, the functions below read the rest
+// as far as possible, and report no error that may only follow from the first.
 
-// decodePartial reads what can be read of a point without its network.
+// decodePartial reads the parts of a point that do not depend on its network.
 func (d *decoder) decodePartial(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
 		switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
@@ -210,16 +211,16 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 		}
 	}
 	if t := root.Get("network"); t != nil {
-		p.seen.NoPackets = t.Kind != document.Scalar || t.Text != packets // jobs on an ideal network have no transport
+		p.measured.NoPackets = t.Kind != document.Scalar || t.Text != packets // jobs on an ideal network have no transport
 	}
 	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
-		seen := map[string]bool{}
+		names := map[string]bool{}
 		for _, x := range t.Items {
 			if x.Kind != document.Mapping {
 				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 				continue
 			}
-			d.decodePartialTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, seen)
+			d.decodePartialTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, names)
 		}
 	}
 	d.checkMeasureNames(root.Get("measure"))
@@ -230,10 +231,10 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 	}
 }
 
-// decodePartialTraffic reads what of a traffic does not depend on hosts.
-func (d *decoder) decodePartialTraffic(x document.Map, p *Point, seen map[string]bool) {
-	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Position, ccAt: x.Position}
-	if !d.traffic.readName(x, &tr, seen) || !d.traffic.readTransport(x, &tr, p) {
+// decodePartialTraffic reads the parts of a traffic that do not depend on hosts.
+func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[string]bool) {
+	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
+	if !d.traffic.readName(x, &tr, names) || !d.traffic.readTransport(x, &tr, p) {
 		return
 	}
 	d.traffic.readController(x, &tr, p)
@@ -255,7 +256,7 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, seen map[string
 	}
 }
 
-// checkMeasureNames reads which measures there are, and their keys.
+// checkMeasureNames checks the names of measures and of their keys.
 func (d *decoder) checkMeasureNames(t *document.Node) {
 	if t == nil {
 		return
@@ -281,8 +282,8 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 	}
 }
 
-// decodeRest reads on where the sweep is wrong, or a key is missing without which there is no point. With sweep its
-// values are known, so that $key can be followed.
+// decodeRest continues after an error in the sweep, or if a required key is missing. sweep reports whether the sweep's
+// values are known, so that $key can be resolved.
 func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	tree := document.Copy(d.tree)
 	root, _ := d.Map(tree, top)
@@ -303,17 +304,17 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	}
 }
 
-// decodeOtherBlocks decodes, after a wrong point, those that differ from it in one block of the sweep: what is wrong in
-// that is another error.
+// decodeOtherBlocks decodes, after a point with errors, the points that differ from it in one block of the sweep,
+// since an error in that block is another one.
 func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	d.Again()
 	step := 1
 	for k := len(s.sweep) - 1; k >= 0; k-- {
 		n := len(s.sweep[k].Values)
-		own := wrong / step % n
+		wrongValue := wrong / step % n
 		for v := range n {
-			other := wrong + (v-own)*step
-			if v != own && s.valueOrigins[k].blocks[v] != nil && s.findAbsence(other) < 0 {
+			other := wrong + (v-wrongValue)*step
+			if v != wrongValue && s.valueOrigins[k].blocks[v] != nil && s.findAbsence(other) < 0 {
 				s.decodePoint(d, other, used)
 			}
 		}
@@ -321,7 +322,7 @@ func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	}
 }
 
-// checkResultNames checks plots and claims where it is not known what runs have.
+// checkResultNames checks plots and claims while the measures of runs are unknown.
 func (s *Spec) checkResultNames(d *decoder) {
 	root := top.Of(s.root)
 	s.setView()
@@ -340,8 +341,8 @@ func (s *Spec) checkResultNames(d *decoder) {
 	plots.CheckNames(d.Reader, &s.view, root.Get("plot"), known)
 }
 
-// mayBeMeasured returns beginnings of the names that runs can have, before an underscore: those of the measures, as the
-// file has them, wrong or right, and what these record under other names; nil: any.
+// mayBeMeasured returns prefixes of the names that runs can have, each up to an underscore: the measures in the file,
+// valid or not, and other names that they record. It returns nil if any name is possible.
 func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	t := root.Get("measure")
 	if t == nil {
@@ -362,7 +363,7 @@ func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	}
 	kinds := measure.Names(s.registry.Measures)
 	for _, name := range names {
-		if near := document.Nearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // what is probably meant
+		if near := document.Nearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // probably meant
 			names = append(names, near)
 		}
 	}

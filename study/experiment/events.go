@@ -10,13 +10,13 @@ import (
 	"weir/internal/document"
 )
 
-// eventDecoder reads what happens to links and hosts during a run.
+// eventDecoder reads events of links and stalls of hosts.
 type eventDecoder struct {
 	*reader
 	nodes *nodeNames
 }
 
-// readEvents reads what happens to links during a run, in order of time.
+// readEvents reads the changes of links during a run, and returns them in order of time.
 func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.Event) {
 	t := root.Get("events")
 	if t == nil {
@@ -31,19 +31,19 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		if !ok {
 			continue
 		}
-		at, ends := x.Get("at"), x.Get("link")
+		time, ends := x.Get("at"), x.Get("link")
 		for _, k := range []string{"at", "link"} {
 			if x.Get(k) == nil {
 				x.Missing(k, "the event has no %q", k)
 			}
 		}
-		if at == nil || ends == nil {
+		if time == nil || ends == nil {
 			continue
 		}
 		var e wiring.Event
-		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.seen.End() {
-			d.Fail(at.Position, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
-				at.Text)
+		if e.At = document.Read(d.Reader, time, unit.ParseTime); e.At < 0 || e.At >= p.measured.End() {
+			d.Fail(time.Position, fmt.Sprintf("0s up to the end, %v", p.measured.End()), "the event at %s is not in the run",
+				time.Text)
 		}
 		e.Link = d.nodes.findLink(ends, p)
 		if from := x.Get("from"); from != nil && e.Link >= 0 {
@@ -60,7 +60,8 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		default:
 			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
-				if old := p.seen.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
+				if old := p.measured.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) ||
+					(old.Bits > 0) != (e.Rate.Bits > 0) {
 					d.Fail(rate.Position, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
 						rate.Text, old)
 				}
@@ -74,9 +75,9 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 	return events
 }
 
-// readDirection reads which direction of a link is meant: 1 + the end that it leaves.
+// readDirection reads a direction of a link, and returns 1 + the end that sends; 0 after an error.
 func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8 {
-	n := p.seen.Network
+	n := p.measured.Network
 	ends := n.Links[link].Ends
 	name := d.Text(t)
 	for e, node := range ends {
@@ -88,13 +89,13 @@ func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8
 	return 0
 }
 
-// Stalls are when the simulator's hosts stand still, as sim.Stalls says.
+// Stalls defines when the simulator's hosts stall (sim.Stalls).
 type Stalls struct {
-	Every  unit.Time // mean from one to the next
-	Length unit.Time // of each; 0: there are none
+	Every  unit.Time // mean time from one stall to the next
+	Length unit.Time // of each stall; 0: no stalls
 }
 
-// readStalls reads when the simulator's hosts stand still.
+// readStalls reads when the simulator's hosts stall.
 func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	value := root.Get("stalls")
 	if value == nil {
@@ -123,8 +124,8 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	}
 }
 
-// Stalls reports whether the simulator's hosts stand still in some run; the lab's have stalls
-// of their own.
+// Stalls reports whether the simulator's hosts stall at some point. The lab does not use them; its hosts have real
+// stalls.
 func (s *Spec) Stalls() bool {
 	return slices.ContainsFunc(s.points, func(p *Point) bool { return p.stalls.Length > 0 })
 }

@@ -15,17 +15,18 @@ import (
 
 // Options change a spec before it is decoded.
 type Options struct {
-	// key=value; dotted keys reach into maps; a sweep key is fixed to one value; rates=/N and times=xN change all
+	// key=value; dotted keys reach into maps; a sweep key is fixed to one value; rates=/N and times=xN change all rates
+	// or times
 	Set   []string
 	Seed  *uint64
 	Quick bool
-	// Resolved: the file is the spec.yaml of a results folder, of which options may have
-	// left a part of the sweep; a claim may mean no point of it.
+	// Resolved: the file is the spec.yaml of a results folder. Options may have removed a part of its sweep, so a claim
+	// may match no point.
 	Resolved bool
-	Machine  float64 // bytes of memory of the machine that a run must fit into; 0: those of a usual one
-	Origin   *Origin // of a resolved file: what it was made of; nil if that is not known
+	Machine  float64 // memory in bytes of the machine, which a run must fit into; 0: the usual limit
+	Origin   *Origin // origin of a resolved file; nil if unknown
 
-	limits *pointLimits // nil: usualLimits; tests have smaller ones
+	limits *pointLimits // nil: usualLimits; tests use smaller ones
 }
 
 // pointLimits returns the limits of the points of a sweep.
@@ -36,8 +37,8 @@ func (o *Options) pointLimits() pointLimits {
 	return *o.limits
 }
 
-// Origin says of what file and options a resolved spec was made: whether it is the quick variant,
-// and where its values come from.
+// Origin is the file and the options from which a resolved spec was made: whether it is the quick variant, and where
+// its values come from.
 type Origin struct {
 	Quick      bool
 	Parameters []Parameter
@@ -49,8 +50,8 @@ type experimentFile struct {
 	root    *document.Node
 	options Options
 	quick   bool                 // it is the quick variant
-	inputs  map[string][]byte    // files that it names
-	origins map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
+	inputs  map[string][]byte    // contents of the files that it names
+	origins map[string]Parameter // by path, from the origin of a resolved spec; nil if unknown
 }
 
 // Resolved returns the spec as an experiment file with every option applied and
@@ -60,7 +61,7 @@ func (f *experimentFile) Resolved() []byte {
 	clean := document.Copy(f.root)
 	var keep []document.Entry
 	for _, k := range clean.Keys {
-		if !top.Has(k.Name, ofOptions) {
+		if !top.Has(k.Name, optionsOnly) {
 			keep = append(keep, k)
 		}
 	}
@@ -75,7 +76,7 @@ func (f *experimentFile) Hash() string {
 	return hex.EncodeToString(h[:])
 }
 
-// Quick reports whether it is the quick variant.
+// Quick reports whether this is the quick variant.
 func (f *experimentFile) Quick() bool { return f.quick }
 
 // Text returns the name and the text of the file.
@@ -86,16 +87,16 @@ func (f *experimentFile) Text() (file string, data []byte) {
 // Inputs returns the files that the file names, by their names in it.
 func (f *experimentFile) Inputs() map[string][]byte { return maps.Clone(f.inputs) }
 
-// Given returns what the spec was loaded from: its file's text, and options. Loaded again they give the same spec, and
-// runs with the same ids, as its resolved text does; but that text lacks where its values come from.
+// Given returns what the spec was loaded from: its file's text, and options. Loading them again gives the same spec,
+// with the same run IDs. The resolved text gives the same runs, too, but does not record where its values come from.
 func (f *experimentFile) Given() (*Source, Options) {
 	src, o := *f.source, f.options
 	o.Set = slices.Clone(o.Set)
 	return &src, o
 }
 
-// At returns the place of the first of some keys that the top level has. It is the file's beginning if the level has
-// no such key.
+// At returns the place of the first of the given keys that exists at the top level. Otherwise it returns
+// the file's beginning.
 func (f *experimentFile) At(keys ...string) document.Position {
 	for _, key := range keys {
 		if t := top.Of(f.root).Get(key); t != nil {
@@ -105,13 +106,13 @@ func (f *experimentFile) At(keys ...string) document.Position {
 	return f.root.Position
 }
 
-// isNarrowed reports whether options may have left out values of the sweep.
+// isNarrowed reports whether options may have removed values of the sweep.
 func (f *experimentFile) isNarrowed() bool {
 	return f.quick || f.options.Resolved || len(f.options.Set) > 0
 }
 
-// applyQuick puts the quick block's values into the spec. What it takes away from
-// a sweep, the file keeps in full.
+// applyQuick applies the quick block to the spec if it is the quick variant, and checks it otherwise. Values that it
+// removes from a sweep remain in the source.
 func (f *experimentFile) applyQuick(c *document.Reader) {
 	q := top.Of(f.root).Get("quick")
 	if q == nil {
@@ -122,7 +123,7 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 		return
 	}
 	sweep := top.Of(f.root).Get("sweep")
-	allowed := append(top.Names(byQuick), sweepKeys(f.root)...)
+	allowed := append(top.Names(quickChanges), sweepKeys(f.root)...)
 	for _, k := range top.Of(f.root).Entries("quick") {
 		if !slices.Contains(allowed, k.Name) {
 			c.Unknown(k.Position, "quick's key", k.Name, allowed)
@@ -130,13 +131,13 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 		}
 		if f.quick {
 			f.setKey(c, k.Name, k.Value, "quick")
-		} else if v := sweep.Find(k.Name); v != nil {
+		} else if v := sweep.Find(k.Name); v != nil { // only to check it
 			f.selectValues(c, document.Copy(v), k.Value) // checked, not used
 		}
 	}
 }
 
-// setKey sets a top-level key or narrows a sweep key.
+// setKey sets a top-level key, or narrows a sweep key. from states the origin of the value.
 func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, from string) {
 	v := document.Copy(value)
 	v.Orig, v.From = nil, from
@@ -150,8 +151,8 @@ func (f *experimentFile) setKey(c *document.Reader, name string, value *document
 	f.root.Set(name, v)
 }
 
-// selectValues returns the sweep values that value asks for: of a map those named, of a
-// list any values (they need not have been there).
+// selectValues returns the sweep with only the requested values. If the sweep is a map, value names entries of it; if
+// it is a list, value may have values that it does not have.
 func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document.Node) *document.Node {
 	wanted := []*document.Node{value}
 	if value.Kind == document.List {
@@ -181,19 +182,19 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 	return out
 }
 
-// applySet applies --set key=value.
+// applySet applies the options --set key=value.
 func (f *experimentFile) applySet(c *document.Reader) {
 	for _, a := range f.options.Set {
-		here := document.Position{File: "--set " + a, Line: 1, Column: 1}
+		place := document.Position{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
-			c.Fail(here, "key=value", "this sets nothing")
+			c.Fail(place, "key=value", "this sets nothing")
 			continue
 		}
-		if !c.Printable(here, key) {
+		if !c.Printable(place, key) {
 			continue
 		}
-		v := document.Parse(c, here.File, []byte(text))
+		v := document.Parse(c, place.File, []byte(text))
 		if v == nil {
 			continue
 		}
@@ -201,65 +202,65 @@ func (f *experimentFile) applySet(c *document.Reader) {
 			f.setKey(c, key, v, "--set")
 			continue
 		}
-		if f.scaleValues(c, here, key, text) {
+		if f.scaleValues(c, place, key, text) {
 			continue
 		}
 		v.From = "--set"
-		at := f.root
+		node := f.root
 		parts := strings.Split(key, ".")
 		for i, p := range parts {
-			if at.Kind == document.List {
+			if node.Kind == document.List {
 				n, err := strconv.Atoi(p)
-				if err != nil || n < 0 || n >= len(at.Items) {
+				if err != nil || n < 0 || n >= len(node.Items) {
 					// traffic.heavy.rate: an entry by its name
 					n = -1
-					for k, x := range at.Items {
+					for k, x := range node.Items {
 						if name := traffic.Of(x).Get("name"); name != nil && name.Text == p {
 							n = k
 						}
 					}
 				}
 				if n < 0 {
-					c.Fail(here, "", "%q has no entry %q", strings.Join(parts[:i], "."), p)
+					c.Fail(place, "", "%q has no entry %q", strings.Join(parts[:i], "."), p)
 					break
 				}
 				if i == len(parts)-1 {
-					at.Items[n] = v
+					node.Items[n] = v
 				}
-				at = at.Items[n]
+				node = node.Items[n]
 				continue
 			}
-			if i == len(parts)-1 && at.Kind == document.Mapping && i > 0 {
-				at.Set(p, v)
+			if i == len(parts)-1 && node.Kind == document.Mapping && i > 0 {
+				node.Set(p, v)
 				break
 			}
-			next := at.Find(p)
+			next := node.Find(p)
 			if next == nil {
 				var words []string
-				for _, k := range at.Keys {
+				for _, k := range node.Keys {
 					words = append(words, k.Name)
 				}
 				if i == 0 {
 					words = append(top.Names(), sweepKeys(f.root)...)
 				}
-				c.Unknown(here, "key", p, words)
+				c.Unknown(place, "key", p, words)
 				break
 			}
-			at = next
+			node = next
 		}
 	}
 }
 
-// What --set rates=/N and --set times=xN change: all rates, and all times, of these top-level keys.
+// Top-level keys in which --set rates=/N changes all rates, and --set times=xN all times.
 var (
 	withRates = []string{"topology", "traffic", "events", "sweep", "measure"}
 	withTimes = []string{"duration", "warmup", "topology", "traffic", "events", "stalls", "sweep", "measure"}
 )
 
-// scaleValues applies --set rates=/178, which makes an experiment small enough for the lab, --set times=x178, with
-// which it is the same in slow motion, as far as the file says its times, and --set stack=weir, with which hosts of the
-// lab have what no kernel has. It reports whether key is one of these.
-func (f *experimentFile) scaleValues(c *document.Reader, here document.Position, key, text string) bool {
+// scaleValues applies three special options: --set rates=/178 divides all rates, which makes an experiment small
+// enough for the lab. --set times=x178 multiplies all times in the file, which gives slow motion. --set stack=weir
+// gives hosts of the lab Weir's own stack. It reports whether key is one of these.
+func (f *experimentFile) scaleValues(c *document.Reader, place document.Position, key, text string) bool {
 	var sign, what string
 	var change func(text string, n float64) (string, bool)
 	keys := withRates
@@ -270,7 +271,7 @@ func (f *experimentFile) scaleValues(c *document.Reader, here document.Position,
 		sign, what, change, keys = "x", "what times are multiplied by, such as times=x100", multiplyTime, withTimes
 	case "stack":
 		if text != "weir" {
-			c.Fail(here, "weir", "%q is no stack that all traffic can have", text)
+			c.Fail(place, "weir", "%q is no stack that all traffic can have", text)
 			return true
 		}
 		for _, k := range f.root.Keys {
@@ -285,7 +286,7 @@ func (f *experimentFile) scaleValues(c *document.Reader, here document.Position,
 	number, signed := strings.CutPrefix(text, sign)
 	n, err := strconv.ParseFloat(number, 64)
 	if !signed || err != nil || !(n >= 1 && n <= 1e9) {
-		c.Fail(here, sign+"1 to "+sign+"1000000000", "%q is not %s", text, what)
+		c.Fail(place, sign+"1 to "+sign+"1000000000", "%q is not %s", text, what)
 		return true
 	}
 	for _, k := range f.root.Keys {
@@ -296,11 +297,11 @@ func (f *experimentFile) scaleValues(c *document.Reader, here document.Position,
 	return true
 }
 
-// kernelTransports are those that --set stack=weir takes from the kernel.
+// kernelTransports are the transports that --set stack=weir moves from the kernel to Weir's stack.
 var kernelTransports = []string{"tcp", "udp"}
 
-// setOwnStack gives all TCP and UDP of a tree to hosts of Weir's own: beside the transport where its parameters are, in
-// the entries of the list of traffic, and else, in values of a sweep, inside of it.
+// setOwnStack gives all TCP and UDP transports of a tree the parameter stack: weir. In entries of the traffic list it
+// stands next to the transport, like its other parameters. In values of a sweep (within) it is inside the transport.
 func setOwnStack(t *document.Node, within bool) {
 	for _, x := range t.Items {
 		setOwnStack(x, within)
@@ -327,7 +328,7 @@ func setOwnStack(t *document.Node, within bool) {
 	}
 }
 
-// rescaleTree changes all values of a tree that change knows.
+// rescaleTree replaces all values of a tree for which change returns true.
 func rescaleTree(t *document.Node, change func(text string) (string, bool)) {
 	switch t.Kind {
 	case document.Mapping:
@@ -345,7 +346,7 @@ func rescaleTree(t *document.Node, change func(text string) (string, bool)) {
 	}
 }
 
-// divideRate returns a rate over n, of bits or packets; false: the text is no rate.
+// divideRate divides a rate in bits or packets by n, at least to 1; false: the text is not a rate.
 func divideRate(text string, n float64) (string, bool) {
 	l, err := unit.ParseLinkRate(text)
 	if err != nil {
@@ -357,8 +358,8 @@ func divideRate(text string, n float64) (string, bool) {
 	return unit.Rate(max(math.Round(float64(l.Bits)/n), 1)).String(), true
 }
 
-// multiplyTime returns a time, or a range of times, n times as long; false: the text is no time. One that would be too
-// long stays.
+// multiplyTime multiplies a time, or a range of times, by n. It returns false if the text is not a time, or if the
+// result would be too long.
 func multiplyTime(text string, n float64) (string, bool) {
 	parts := strings.Split(text, "..")
 	for i, p := range parts {

@@ -18,9 +18,9 @@ type flowFileDecoder struct {
 	traffic *trafficDecoder
 }
 
-// readFile reads a traffic that has a flow file.
+// readFile reads a traffic with a flow file, and adds it and its flows to the point.
 func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
-	for _, k := range traffic.Names(notListed) {
+	for _, k := range traffic.Names(notInFlowFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
@@ -63,17 +63,17 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	if !d.checkFlowCount(x.Get("file").Position, p, float64(len(m.Flows))) {
 		return
 	}
-	d.warnClasses(m.Flows, port, name, tr.seen.Name)
+	d.warnClasses(m.Flows, port, name, tr.measured.Name)
 	l := flowFile{name: name, port: port, offset: offset, triggers: m.Triggers}
 	d.addFlows(x, p, tr, &l, m.Flows)
 }
 
-// checkNodeCount reports an error where a file announces another number of nodes than the topology has hosts, as
-// uet-htsim does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first
-// nodes the number may also be the one that covers all of them.
+// checkNodeCount reports an error if a file announces another number of nodes than the topology has hosts, as
+// uet-htsim does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). If hosts are not the topology's first
+// nodes, the number may also include all nodes up to the last host.
 func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name string) bool {
 	hosts, covered := 0, 0
-	for i, n := range p.seen.Network.Nodes {
+	for i, n := range p.measured.Network.Nodes {
 		if !n.Switch {
 			hosts, covered = hosts+1, i+1
 		}
@@ -86,7 +86,7 @@ func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name stri
 	return false
 }
 
-// warnClasses warns of flows to a port, or to any if it is negative, that are of several classes.
+// warnClasses warns if flows to a port have several classes. A negative port selects all flows.
 func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, traffic string) {
 	first := -1
 	for i := range flows {
@@ -102,7 +102,7 @@ func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, tra
 	}
 }
 
-// flowFile is what is known of a flow file beside its flows.
+// flowFile has the properties of a flow file apart from its flows.
 type flowFile struct {
 	name     string
 	port     int // −1: all
@@ -112,12 +112,12 @@ type flowFile struct {
 
 // addFlows adds the flows of a file to the point.
 func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flowFile, flows []workload.Flow) {
-	id, first := len(p.entries), p.flows.n
+	id, first := len(p.entries), p.flows.count
 	p.entries = append(p.entries, tr)
 	for _, t := range l.triggers {
 		p.triggers = append(p.triggers, shiftTrigger(t, first))
 	}
-	nodes := p.seen.Network.Nodes
+	nodes := p.measured.Network.Nodes
 	for i, f := range flows {
 		if l.port >= 0 && f.Port != l.port {
 			continue
@@ -126,19 +126,19 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 			if node < len(nodes) && !nodes[node].Switch {
 				continue
 			}
-			at := d.InFile(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // which goes through the file
+			place := d.InFile(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // reads through the file
 			if node >= len(nodes) {
-				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+				d.Fail(place, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
 			} else {
-				d.Fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
+				d.Fail(place, "a host", "node %d is the switch %s", node, nodes[node].Name)
 			}
 			return
 		}
-		if !p.seen.Routes.Joined(f.Src, f.Dst) {
-			d.nodes.checkPath(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
+		if !p.measured.Routes.Joined(f.Src, f.Dst) {
+			d.nodes.checkPath(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // reads through the file
 			return
 		}
-		if f.At.Start == 0 && len(l.triggers) > 0 { // it waits for others
+		if f.At.Start == 0 && len(l.triggers) > 0 { // the flow waits for others
 			f.Start = max(f.Start, l.offset)
 		}
 		if f.Start < l.offset {
@@ -146,15 +146,15 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
-		p.flows.add(Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
+		p.flows.addFlow(Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
 			Start: f.Start - l.offset, Port: f.Port})
 	}
-	if l.port >= 0 && (p.flows.n == 0 || p.flows.at(p.flows.n-1).Traffic != id) {
+	if l.port >= 0 && (p.flows.count == 0 || p.flows.flowAt(p.flows.count-1).Traffic != id) {
 		d.Fail(x.Get("port").Position, "a port that flows of the file go to", "no flow of the file goes to port %d", l.port)
 	}
 }
 
-// readFlows reads a flow file's data.
+// readFlows parses a flow file's data. Times in the file count in units of each.
 func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat, each unit.Time, data []byte,
 	name string) (m workload.Matrix, ok bool) {
 	var err error
@@ -173,7 +173,7 @@ func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat,
 	return m, true
 }
 
-// shiftTrigger returns a trigger whose flows stand after so many others.
+// shiftTrigger returns a trigger with first added to the indices of its flows.
 func shiftTrigger(t workload.Trigger, first int) workload.Trigger {
 	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
 		list := make([]int, len(*flows))
@@ -185,20 +185,20 @@ func shiftTrigger(t workload.Trigger, first int) workload.Trigger {
 	return t
 }
 
-// flowList is the flows that a file lists: one by one, or as a job that has its transfers by formula.
+// flowList has the flows that a file lists: individually, or as a job that computes its transfers.
 type flowList struct {
 	parts []flowPart
-	n     int
+	count int
 }
 
 // flowPart is a part of a flowList.
 type flowPart struct {
-	first  int // flow of the list
-	listed []Flow
-	reduce *reduction // in place of listed
+	first     int // index of its first flow in the list
+	listed    []Flow
+	reduction *reduction // replaces listed
 }
 
-// reduction is a job among hosts in which each transfer is a flow.
+// reduction is a job among hosts. Each of its transfers is a flow.
 type reduction struct {
 	job.Flows
 	traffic, first int
@@ -206,71 +206,71 @@ type reduction struct {
 	start          unit.Time
 }
 
-// add appends a flow.
-func (l *flowList) add(f Flow) {
+// addFlow appends a flow.
+func (l *flowList) addFlow(f Flow) {
 	last := l.lastListed()
 	last.listed = append(last.listed, f)
-	l.n++
+	l.count++
 }
 
-// grow makes room for n more flows.
-func (l *flowList) grow(n int) {
+// reserveFlows reserves memory for n more flows.
+func (l *flowList) reserveFlows(n int) {
 	last := l.lastListed()
 	last.listed = slices.Grow(last.listed, n)
 }
 
-// lastListed returns the last part if it lists its flows, else a new part behind it.
+// lastListed returns the last part if it lists its flows individually; otherwise it appends a new part.
 func (l *flowList) lastListed() *flowPart {
-	if k := len(l.parts); k == 0 || l.parts[k-1].reduce != nil {
-		l.parts = append(l.parts, flowPart{first: l.n})
+	if k := len(l.parts); k == 0 || l.parts[k-1].reduction != nil {
+		l.parts = append(l.parts, flowPart{first: l.count})
 	}
 	return &l.parts[len(l.parts)-1]
 }
 
 // addReduction appends the flows of a job.
 func (l *flowList) addReduction(r reduction) {
-	r.first = l.n
-	l.parts = append(l.parts, flowPart{first: l.n, reduce: &r})
-	l.n += r.Count()
+	r.first = l.count
+	l.parts = append(l.parts, flowPart{first: l.count, reduction: &r})
+	l.count += r.Count()
 }
 
-// at returns flow i.
-func (l *flowList) at(i int) Flow {
+// flowAt returns flow i.
+func (l *flowList) flowAt(i int) Flow {
 	k := len(l.parts) - 1
 	for l.parts[k].first > i {
 		k--
 	}
 	p := &l.parts[k]
-	r := p.reduce
+	r := p.reduction
 	if r == nil {
 		return p.listed[i-p.first]
 	}
-	f := Flow{Traffic: r.traffic, Index: i - p.first, Fixed: true, Start: r.start, reduce: r}
+	f := Flow{Traffic: r.traffic, Index: i - p.first, Fixed: true, Start: r.start, reduction: r}
 	src, dst, size := r.Transfer(f.Index)
 	f.Src, f.Dst, f.Size = r.hosts[src], r.hosts[dst], size
 	return f
 }
 
-// same reports whether two lists have the same flows.
-func (l *flowList) same(o *flowList) bool {
+// hasSameFlows reports whether two lists have the same flows.
+func (l *flowList) hasSameFlows(o *flowList) bool {
 	return slices.EqualFunc(l.parts, o.parts, func(a, b flowPart) bool {
-		if a.reduce == nil || b.reduce == nil {
-			return a.reduce == b.reduce && slices.EqualFunc(a.listed, b.listed, Flow.same)
+		if a.reduction == nil || b.reduction == nil {
+			return a.reduction == b.reduction && slices.EqualFunc(a.listed, b.listed, Flow.isSame)
 		}
-		x, y := a.reduce, b.reduce
+		x, y := a.reduction, b.reduction
 		return x.Flows == y.Flows && x.traffic == y.traffic && x.first == y.first && x.start == y.start &&
 			slices.Equal(x.hosts, y.hosts)
 	})
 }
 
-// memory returns about how many bytes the list takes.
-func (l *flowList) memory() (bytes int64) {
+// memoryBytes estimates the memory of the list in bytes.
+func (l *flowList) memoryBytes() (bytes int64) {
 	for i := range l.parts {
-		bytes += ofFlow * int64(len(l.parts[i].listed))
+		bytes += perFlow * int64(len(l.parts[i].listed))
 		for k := range l.parts[i].listed {
-			bytes += ofDatagram * int64(len(l.parts[i].listed[k].script))
+			bytes += perDatagram * int64(len(l.parts[i].listed[k].script))
 		}
-		if r := l.parts[i].reduce; r != nil {
+		if r := l.parts[i].reduction; r != nil {
 			bytes += int64(8 * len(r.hosts))
 		}
 	}

@@ -12,15 +12,15 @@ import (
 	"weir/study/measure"
 )
 
-// TopologyFlag is the file that errors in a bare point's network name.
+// TopologyFlag is the file name in errors about the network of FootprintPoint.
 const TopologyFlag = "--topology"
 
-// FootprintPoint makes a point without traffic, all of whose switches have one program: topology is what an
-// experiment has under that key, and set are parameters of the program, or of switches (queues), as
-// key=value. Fat trees have hierarchical addresses. What is wrong comes back as InputErrors.
+// FootprintPoint returns a point without traffic, in which all switches have one program. topology is the value of an
+// experiment's key of that name. set has parameters of the program, or of switches (queues), as key=value. Fat trees
+// have hierarchical addresses. Errors in the arguments are returned as document.InputErrors.
 func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, error) {
 	c := document.NewReader(FileKind)
-	here := document.Position{File: "--footprint", Line: 1, Column: 1}
+	place := document.Position{File: "--footprint", Line: 1, Column: 1}
 	var program *dataplane.Scheme
 	var names []string
 	for i := range r.Programs {
@@ -30,7 +30,7 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 	}
 	slices.Sort(names)
 	if program == nil {
-		c.Unknown(here, "program", name, names)
+		c.Unknown(place, "program", name, names)
 		return nil, c.Err()
 	}
 	network := document.Parse(c, TopologyFlag, []byte(topology))
@@ -39,32 +39,32 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 			"fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
 			"a topology is a map")
 	}
-	params := &document.Node{Position: here, Kind: document.Mapping}
-	pattern := &document.Node{Position: here, Kind: document.Mapping}
-	bareParameters(c, program, set, params, pattern)
+	params := &document.Node{Position: place, Kind: document.Mapping}
+	pattern := &document.Node{Position: place, Kind: document.Mapping}
+	footprintParameters(c, program, set, params, pattern)
 	if !c.OK() {
 		return nil, c.Err()
 	}
-	pattern.Set("programs", &document.Node{Position: here, Kind: document.List,
-		Items: []*document.Node{{Position: here, Kind: document.Mapping, Keys: []document.Entry{{Position: here, Name: name,
+	pattern.Set("programs", &document.Node{Position: place, Kind: document.List,
+		Items: []*document.Node{{Position: place, Kind: document.Mapping, Keys: []document.Entry{{Position: place, Name: name,
 			Value: params}}}}})
-	root := &document.Node{Position: here, Kind: document.Mapping}
+	root := &document.Node{Position: place, Kind: document.Mapping}
 	root.Set("topology", network)
-	root.Set("switches", &document.Node{Position: here, Kind: document.Mapping,
-		Keys: []document.Entry{{Position: here, Name: "*", Value: pattern}}})
+	root.Set("switches", &document.Node{Position: place, Kind: document.Mapping,
+		Keys: []document.Entry{{Position: place, Name: "*", Value: pattern}}})
 
 	source := &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte, error) {
 		return document.ReadFile(n, document.LargestInput)
 	}}
 	d := newDecoder(c, r, source, switchfile.Sample)
-	p := &Point{seen: measure.Point{Duration: 1}}
-	p.seen.Framing, _ = packet.FramingByName("l2")
+	p := &Point{measured: measure.Point{Duration: 1}}
+	p.measured.Framing, _ = packet.FramingByName("l2")
 	whole := d.View(root, top)
 	if d.network.readTopology(whole, p); !c.OK() {
 		return nil, c.Err()
 	}
-	if x, err := p.seen.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
-		root.Set("addresses", &document.Node{Position: here, Text: hierarchical})
+	if x, err := p.measured.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
+		root.Set("addresses", &document.Node{Position: place, Text: hierarchical})
 	}
 	if d.network.assignRoutes(whole, p); c.OK() {
 		d.switches.readSwitches(whole, p, nil)
@@ -75,29 +75,29 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 	return p, nil
 }
 
-// bareParameters puts key=value into the program's parameters, or into those of switches.
-func bareParameters(c *document.Reader, program *dataplane.Scheme, set []string, params, pattern *document.Node) {
+// footprintParameters adds each key=value of set to the program's parameters, or to the switches' (pattern).
+func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []string, params, pattern *document.Node) {
 	for _, a := range set {
-		at := document.Position{File: "--set " + a, Line: 1, Column: 1}
+		place := document.Position{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
-			c.Fail(at, "parameter=value", "this sets nothing")
+			c.Fail(place, "parameter=value", "this sets nothing")
 			continue
 		}
-		if !c.Printable(at, key) {
+		if !c.Printable(place, key) {
 			continue
 		}
-		v := document.Parse(c, at.File, []byte(text))
+		v := document.Parse(c, place.File, []byte(text))
 		if v == nil {
 			continue
 		}
 		to := params
-		if slices.Contains(perSwitch.Names(ofState), key) && !slices.ContainsFunc(program.Parameters(),
+		if slices.Contains(perSwitch.Names(affectsState), key) && !slices.ContainsFunc(program.Parameters(),
 			func(p *scheme.Param) bool {
 				return p.Name == key
 			}) {
 			to = pattern
 		}
-		to.Keys = append(to.Keys, document.Entry{Position: at, Name: key, Value: v})
+		to.Keys = append(to.Keys, document.Entry{Position: place, Name: key, Value: v})
 	}
 }

@@ -13,33 +13,33 @@ import (
 	"weir/internal/document"
 )
 
-// Generator says how the flows of a traffic are drawn, anew for every seed. Package plan draws them.
+// Generator defines how the flows of a traffic are drawn, with new draws for every seed. Package plan draws them.
 type Generator struct {
 	From, To   []int // hosts
-	FromN, ToN int   // so many of them, drawn at random; 0: all
+	FromN, ToN int   // number of hosts to draw from them; 0: all
 	Pattern    string
 	Stride     int
 	Flows      int
-	Sets       []unit.Time // when each set begins, after the traffic's start; without a load
+	Sets       []unit.Time // start of each set, relative to the traffic's start; without a load
 	Size       unit.Bytes
 	Sizes      *workload.CDF // nil: Size
-	Offered    float64       // of the sending hosts' links; 0: flows begin at the traffic's start
+	Offered    float64       // offered load as a share of the sending hosts' links; 0: flows begin at the traffic's start
 	Periodic   bool
-	rates      map[int]float64 // bit/s of the hosts' links
+	rates      map[int]float64 // rates of the hosts' links in bit/s
 }
 
 // Patterns of destinations.
 const (
-	ToHosts     = "hosts"       // every one of to
-	ToRandom    = "random"      // for each flow another host
-	Permutation = "permutation" // each sends to one other and hears from one
-	ToStride    = "stride"      // the one so many further on
+	ToHosts     = "hosts"       // every host of To
+	ToRandom    = "random"      // another host for each flow
+	Permutation = "permutation" // each host sends to one other and receives from one
+	ToStride    = "stride"      // the host Stride positions further in the list
 )
 
-// destinationWords returns the words for destinations other than names of hosts.
+// destinationWords returns the words for destinations that are not names of hosts.
 func destinationWords() []string { return traffic.Key("to").Form.Spellings() }
 
-// isDrawn reports whether a traffic's flows are drawn anew for every seed.
+// isDrawn reports whether a traffic's flows are drawn for every seed.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
 		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar &&
@@ -50,12 +50,13 @@ func isDrawn(x document.Map) bool {
 	return x.Get("sizes") != nil || x.Get("load") != nil || x.Get("arrivals") != nil
 }
 
-// readEndpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
+// readEndpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}. It stores the pattern and
+// counts in g. generated reports whether the hosts are drawn.
 func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int,
 	generated bool) {
 	t := x.Get(key)
 	all := func() (out []int) {
-		for i, n := range p.seen.Network.Nodes {
+		for i, n := range p.measured.Network.Nodes {
 			if !n.Switch {
 				out = append(out, i)
 			}
@@ -99,7 +100,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 	return hosts, true
 }
 
-// readSizes reads a distribution of flow sizes: its name, or {file: …}.
+// readSizes reads a distribution of flow sizes: its name, or {file: …}. It returns nil after an error.
 func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	if t.Kind == document.Mapping {
 		m, ok := d.Map(t, sizes)
@@ -130,7 +131,7 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	return nil
 }
 
-// addGenerator reads the rest of a traffic whose flows are drawn.
+// addGenerator reads the other keys of a traffic with drawn flows, and adds the traffic to the point.
 func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
@@ -161,7 +162,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	if !d.entryOK() {
 		return
 	}
-	g.rates = hostRates(p.seen.Network)
+	g.rates = hostRates(p.measured.Network)
 	switch hosts := len(g.From); {
 	case g.FromN+max(g.ToN, len(g.Aside())) > hosts && g.FromN > 0:
 		d.Fail(x.Position, fmt.Sprintf("up to %d in all", hosts),
@@ -175,14 +176,14 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 			g.Stride, hosts)
 	}
 	if d.entryOK() {
-		d.nodes.checkPaths(x.Get("to").Position, p, g.pairs(p))
+		d.nodes.checkPaths(x.Get("to").Position, p, g.listPairs(p))
 	}
 	tr.generator = g
 	p.entries = append(p.entries, tr)
 }
 
-// readSets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
-// Without the key there is one.
+// readSets reads the start of each set of a traffic, relative to its start: {count: 4, interval: 100s}. Without the
+// key there is one set.
 func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	t := x.Get("sets")
 	if t == nil {
@@ -209,7 +210,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 	if !d.entryOK() {
 		return nil
 	}
-	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
+	if end := p.measured.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
 		d.Fail(t.Position, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
 		return nil
 	}
@@ -220,19 +221,19 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 	return out
 }
 
-// typeOfService is the TOS byte of a traffic's flows.
+// typeOfService has the TOS bytes of a traffic's flows.
 type typeOfService struct {
-	last   uint8      // of the largest, or of all
+	last   uint8      // of the largest flows, or of all
 	bySize []sizedTOS // ascending
 }
 
-// sizedTOS is the TOS byte of flows of so many bytes and more.
+// sizedTOS is the TOS byte of flows with at least from bytes.
 type sizedTOS struct {
 	from unit.Bytes
 	tos  uint8
 }
 
-// readTOS reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
+// readTOS reads a TOS byte, or one for each class of flow sizes: {0 B: 0x10, 100KB: 0x08}.
 func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {
@@ -269,9 +270,9 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	tr.tos.last = tr.tos.bySize[len(tr.tos.bySize)-1].tos
 }
 
-// TOSOf returns the TOS byte of a flow of this size.
+// TOSOf returns the TOS byte of a flow with the given size; 0: a flow without an end.
 func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
-	if size == 0 { // it has no end
+	if size == 0 { // the flow has no end
 		return tr.tos.last
 	}
 	for i := len(tr.tos.bySize) - 1; i >= 0; i-- {
@@ -282,7 +283,7 @@ func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	return tr.tos.last
 }
 
-// Mean returns the mean size of a flow; 0: it has no end.
+// Mean returns the mean size of a flow in bytes; 0: flows have no end.
 func (g *Generator) Mean() float64 {
 	if g.Sizes != nil {
 		return g.Sizes.Mean()
@@ -290,7 +291,7 @@ func (g *Generator) Mean() float64 {
 	return float64(g.Size)
 }
 
-// groupSize returns the number of flows that begin together: of an incast, every source to every destination.
+// groupSize returns the number of flows that begin together. In an incast every source sends to every destination.
 func (g *Generator) groupSize() int {
 	if g.FromN > 0 {
 		return g.FromN * max(g.ToN, 1)
@@ -298,8 +299,8 @@ func (g *Generator) groupSize() int {
 	return 1
 }
 
-// Arrivals returns the number of arrivals per second, of one source, or of a whole incast,
-// whose load is a share of all hosts' links.
+// Arrivals returns the mean number of arrivals per second of one source, or of a whole incast. The load of an incast
+// is a share of all hosts' links.
 func (g *Generator) Arrivals(source int) float64 {
 	rate := g.rates[source]
 	if g.FromN > 0 {
@@ -313,7 +314,7 @@ func (g *Generator) Arrivals(source int) float64 {
 
 // Until returns the time at which arrivals end.
 func (g *Generator) Until(p *Point, tr *Traffic) unit.Time {
-	return min(tr.stop, p.seen.End())
+	return min(tr.stop, p.measured.End())
 }
 
 // Expected returns the mean number of flows of a run.
@@ -336,7 +337,7 @@ func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	return n * float64(max(g.ToN, 1))
 }
 
-// Aside returns the one host that all send to, if there is one: it is not among the sources that are drawn.
+// Aside returns the one host to which all send, if there is one. It is not drawn as a source.
 func (g *Generator) Aside() map[int]bool {
 	if g.Pattern != ToHosts || g.ToN > 0 || len(g.To) != 1 {
 		return nil
@@ -344,8 +345,8 @@ func (g *Generator) Aside() map[int]bool {
 	return map[int]bool{g.To[0]: true}
 }
 
-// hostRates returns what hosts can send, in bit/s: over all their links to switches that lead to others, so not over
-// one to their server's own, or else over all.
+// hostRates returns each host's sending rate in bit/s: the sum of its links to switches with links to other switches,
+// or else of all its links. So a switch inside a server does not count.
 func hostRates(n *topology.Network) map[int]float64 {
 	leads := make([]bool, len(n.Nodes))
 	for _, l := range n.Links {
@@ -376,8 +377,9 @@ func hostRates(n *topology.Network) map[int]float64 {
 	return out
 }
 
-// pairs returns hosts between which the generator may draw a flow: all, or only a pair without a path if there is one.
-func (g *Generator) pairs(p *Point) iter.Seq2[int, int] {
+// listPairs returns pairs of hosts between which the generator may draw a flow, to check their paths: for a stride all
+// pairs, otherwise only a pair without a path, if there is one.
+func (g *Generator) listPairs(p *Point) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if g.Pattern == ToStride && g.FromN == 0 {
 			for i, from := range g.From {
@@ -391,7 +393,7 @@ func (g *Generator) pairs(p *Point) iter.Seq2[int, int] {
 		if g.Pattern == Permutation || g.Pattern == ToStride {
 			to = g.From
 		}
-		if a, b, found := p.seen.Routes.Unjoined(g.From, to); found {
+		if a, b, found := p.measured.Routes.Unjoined(g.From, to); found {
 			yield(a, b)
 		}
 	}

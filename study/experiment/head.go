@@ -10,12 +10,13 @@ import (
 	"weir/internal/document"
 )
 
-// Paper names where an experiment comes from.
+// Paper is the source of an experiment.
 type Paper struct {
 	Name   string
 	Figure string
 }
 
+// String returns "name, figure n".
 func (p Paper) String() string {
 	if p.Figure == "" {
 		return p.Name
@@ -23,6 +24,7 @@ func (p Paper) String() string {
 	return p.Name + ", figure " + p.Figure
 }
 
+// paperOf returns the paper that the top level of a file names.
 func paperOf(t *document.Node) Paper {
 	var p Paper
 	about := paper.Of(top.Of(t).Get("paper"))
@@ -35,20 +37,20 @@ func paperOf(t *document.Node) Paper {
 	return p
 }
 
-// headSection is what a file has once for all points: its title, its paper and the seeds.
+// headSection has what a file defines once for all points: its title, its paper and the seeds.
 type headSection struct {
 	name  string
 	title string
 	paper Paper
 
-	repeat    int   // max seeds a point in the simulator
-	need      *Need // how many of them by what is measured; nil: all
-	labRepeat int   // seeds in the lab, where a run takes as long as what it measures
+	repeat    int   // max number of seeds at each point in the simulator
+	need      *Need // condition that determines the number of seeds; nil: repeat
+	labRepeat int   // seeds in the lab, where a run takes as long as its duration
 	seed      uint64
-	quota     unit.Bytes // of a run's trace; 0: none
+	quota     unit.Bytes // limit of a run's trace; 0: no limit
 }
 
-// readHead reads what is the same for all points.
+// readHead reads the keys that are the same for all points.
 func (h *headSection) readHead(d *reader, file *document.Node) {
 	tree := document.Copy(file)
 	root := d.View(tree, top)
@@ -60,7 +62,7 @@ func (h *headSection) readHead(d *reader, file *document.Node) {
 	if p := root.Get("paper"); p != nil {
 		if _, ok := d.Map(p, paper); ok {
 			for _, k := range p.Keys {
-				if !paper.Has(k.Name, ofPoints) {
+				if !paper.Has(k.Name, needsPoints) {
 					d.Text(k.Value)
 				}
 			}
@@ -88,29 +90,29 @@ func (h *headSection) readHead(d *reader, file *document.Node) {
 	defaults.WriteShared()
 }
 
-// Name returns the name of the experiment, p4abc/fig4, or of its file.
+// Name returns the name of the experiment, such as p4abc/fig4, or of its file.
 func (h *headSection) Name() string { return h.name }
 
-// Title returns the title of its report.
+// Title returns the title of the report.
 func (h *headSection) Title() string { return h.title }
 
 // Paper returns the paper that the experiment reproduces.
 func (h *headSection) Paper() Paper { return h.paper }
 
-// Repeat returns the number of seeds of a point in the simulator; with a Need the max number.
+// Repeat returns the number of seeds of a point in the simulator. With a Need it is the max number.
 func (h *headSection) Repeat() int { return h.repeat }
 
-// LabRepeat returns the number of seeds of a point in the lab, where a run takes as long as what it measures.
+// LabRepeat returns the number of seeds of a point in the lab, where a run takes as long as its duration.
 func (h *headSection) LabRepeat() int { return h.labRepeat }
 
 // Seed returns the first seed.
 func (h *headSection) Seed() uint64 { return h.seed }
 
-// TraceQuota returns what the files of a run's trace may take together; 0: as much as there is, and only where the
-// results are.
+// TraceQuota returns the limit of the total size of a run's trace files; 0: no limit, and traces are only written on
+// the machine that has the results.
 func (h *headSection) TraceQuota() unit.Bytes { return h.quota }
 
-// RepeatOn returns the number of seeds of a point in a world, Sim or Lab; with a Need the max number.
+// RepeatOn returns the number of seeds of a point in a world, Sim or Lab. With a Need it is the max number.
 func (h *headSection) RepeatOn(world string) int {
 	if world == Lab {
 		return h.labRepeat
@@ -118,27 +120,29 @@ func (h *headSection) RepeatOn(world string) int {
 	return h.repeat
 }
 
-// Need says how many seeds a point has by what is measured: the smallest number, from Least on, of first seeds over
-// which the interval of a measure's mean is narrow enough at every point; Most if there is none.
+// Need defines the number of seeds by results. It is the smallest number n ≥ Least for which the first n seeds give a
+// narrow enough interval of a measure's mean at every point, or Most if there is no such number.
 type Need struct {
-	Measure, Group string  // Group is "" if the measure has none
-	Until          float64 // half of the interval over the mean, at most
+	Measure, Group string  // Group is "" if the measure has no groups
+	Until          float64 // max of half the interval divided by the mean
 	Confidence     float64 // of the interval
 	Least, Most    int
 }
 
 // Measured returns the name of the measure in expressions: fct_p99.storage.
-func (n *Need) Measured() string { return nameOf(n.Measure, n.Group) }
+func (n *Need) Measured() string { return valueName(n.Measure, n.Group) }
 
 // String returns the condition: fct_p99.storage within 2 % at 95 %.
 func (n *Need) String() string {
-	return fmt.Sprintf("%s within %s at %s", n.Measured(), spaced(n.Until), spaced(n.Confidence))
+	return fmt.Sprintf("%s within %s at %s", n.Measured(), formatShare(n.Until), formatShare(n.Confidence))
 }
 
-// spaced returns a share with a space before the sign.
-func spaced(share float64) string { return strings.TrimSuffix(unit.FormatShare(share), "%") + " %" }
+// formatShare returns a share with a space before the percent sign.
+func formatShare(share float64) string {
+	return strings.TrimSuffix(unit.FormatShare(share), "%") + " %"
+}
 
-// Bounds of seeds by need. Two seeds are the fewest that have an interval.
+// Bounds of Need. An interval requires two seeds.
 const (
 	maxSeeds      = 10000
 	minNeedSeeds  = 2
@@ -146,7 +150,7 @@ const (
 	maxConfidence = 0.9999
 )
 
-// Need returns how the number of seeds follows from what is measured; false if the file has the number.
+// Need returns the condition for the number of seeds; false if the number is fixed.
 func (h *headSection) Need() (Need, bool) {
 	if h.need == nil {
 		return Need{}, false
@@ -154,7 +158,7 @@ func (h *headSection) Need() (Need, bool) {
 	return *h.need, true
 }
 
-// NeedOn returns Need for a world: the lab, where a run takes as long as what it measures, has a number.
+// NeedOn returns Need for a world. The lab has a fixed number, since its runs take as long as their duration.
 func (h *headSection) NeedOn(world string) (Need, bool) {
 	if world == Lab {
 		return Need{}, false
@@ -162,7 +166,7 @@ func (h *headSection) NeedOn(world string) (Need, bool) {
 	return h.Need()
 }
 
-// readRepeat reads how many seeds there are. What the measure is called is checked when measures are known.
+// readRepeat reads the number of seeds. The name of the measure is checked later (checkNeed).
 func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	if t.Kind != document.Mapping {
 		if t.Kind == document.List {
@@ -190,17 +194,17 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	n.Confidence = d.readShare(x.Default("confidence"),
 		unit.FormatShare(minConfidence)+" … "+unit.FormatShare(maxConfidence),
 		func(v float64) bool { return v >= minConfidence && v <= maxConfidence })
-	least, most := x.Default("least"), x.Default("most")
-	n.Least = d.Integer(least, minNeedSeeds, maxSeeds)
-	n.Most = d.Integer(most, minNeedSeeds, maxSeeds)
+	minSeedsNode, maxSeedsNode := x.Default("least"), x.Default("most")
+	n.Least = d.Integer(minSeedsNode, minNeedSeeds, maxSeeds)
+	n.Most = d.Integer(maxSeedsNode, minNeedSeeds, maxSeeds)
 	if d.Count() == before && n.Most < n.Least {
-		d.Fail(most.Position, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, maxSeeds),
+		d.Fail(maxSeedsNode.Position, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, maxSeeds),
 			"at most %d seeds are fewer than the least, %d", n.Most, n.Least)
 	}
 	h.need, h.repeat, h.labRepeat = n, n.Most, n.Least
 }
 
-// checkNeed checks that runs, whose values have these names, have what decides the number of seeds.
+// checkNeed reports an error if names, the names of runs' values, lack the measure of Need.
 func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string) {
 	if h.need == nil {
 		return

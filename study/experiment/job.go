@@ -17,37 +17,37 @@ import (
 	"weir/internal/document"
 )
 
-// packets is the word for a network that carries packets.
+// packets is the value of the key network for a network that carries packets.
 const packets = "packets"
 
-// Job is what hosts do together, in place of flows. Nothing changes it.
+// Job is what hosts do together instead of sending flows. It is not changed after it is built.
 type Job struct {
-	Program job.Program
-	Hosts   []int // of its ranks
-	files   []string
-	sampled [][2]int // of hosts that send to each other, once sample has collected them
+	Program      job.Program
+	Hosts        []int // by rank
+	files        []string
+	sampledPairs [][2]int // pairs of hosts that send to each other; nil before the first call of sample
 }
 
-// Job returns the job of a traffic; nil: it has flows.
+// Job returns the job of a traffic; nil if it has flows.
 func (tr *Traffic) Job() *Job { return tr.job }
 
-// Ideal returns the network that carries jobs in place of packets; nil: packets do.
+// Ideal returns the ideal network that carries the jobs' messages; nil if packets carry them.
 func (p *Point) Ideal() job.Ideal { return p.ideal }
 
-// jobDecoder reads traffics that are jobs, what carries them, and how their iterations follow each other.
+// jobDecoder reads traffics that are jobs, ideal networks, and how iterations of jobs follow each other.
 type jobDecoder struct {
 	*reader
 	nodes   *nodeNames
 	traffic *trafficDecoder
-	built   map[string]*Job // by all that decides them
+	built   map[string]*Job // by everything that determines a job
 }
 
-// readJob reads a traffic that is a job, or has the key collective, which stands for one.
+// readJob reads a traffic that is a job, or has the key collective, and adds it to the point.
 func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what, allowed := x.Get("job"), "job", "job, hosts, start"
-	others := append(traffic.Names(notRing), "size", "collective")
+	others := append(traffic.Names(notJob), "size", "collective")
 	if node == nil {
-		what, allowed, others = "collective", "hosts, size, start", traffic.Names(notRing)
+		what, allowed, others = "collective", "hosts, size, start", traffic.Names(notJob)
 	}
 	for _, key := range others {
 		if v := x.Get(key); v != nil {
@@ -58,7 +58,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 		d.Fail(x.Get("start").Position, "one time", "a %s begins at one time", what)
 	}
 	if node == nil {
-		if node = d.convertCollective(x, tr.seen.Name); node == nil {
+		if node = d.convertCollective(x, tr.measured.Name); node == nil {
 			return
 		}
 	}
@@ -94,27 +94,28 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	if tr.job = d.buildJob(x, p, s, config, params, hosts, given); tr.job == nil {
 		return
 	}
-	if !d.nodes.checkPaths(hostsPlace(x), p, tr.job.pairs(p)) {
+	if !d.nodes.checkPaths(hostsPlace(x), p, tr.job.listPairs(p)) {
 		return
 	}
 	tr.jobNode = params
 	traits := job.TraitsOf(tr.job.Program)
 	if traits.NICs > 0 && x.Get("nic") != nil && p.ideal == nil {
-		d.warn(warnNIC, tr.nic.at, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
-			tr.seen.Name, traits.NICs)
+		d.warn(warnNIC, tr.nic.place,
+			"traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+			tr.measured.Name, traits.NICs)
 	}
-	tr.seen.Job, tr.seen.Ranks, tr.seen.Bus = true, tr.job.Hosts, traits.Bus
+	tr.measured.Job, tr.measured.Ranks, tr.measured.Bus = true, tr.job.Hosts, traits.Bus
 	p.entries = append(p.entries, tr)
 }
 
-// readRanks returns the hosts of a job; given reports whether the file says them.
+// readRanks returns the hosts of a job by rank. given reports whether the file lists them.
 func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
 		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
 			d.Fail(item.Position, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
 		}), true
 	}
-	for i, n := range p.seen.Network.Nodes {
+	for i, n := range p.measured.Network.Nodes {
 		if !n.Switch {
 			hosts = append(hosts, i)
 		}
@@ -122,8 +123,7 @@ func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given boo
 	return hosts, false
 }
 
-// buildJob makes the program of a job among hosts; nil if something is wrong with it. Points that have the same share
-// it.
+// buildJob builds the program of a job among hosts; nil after an error. Points with the same job share it.
 func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
 	hosts []int, given bool) *Job {
 	file := params
@@ -131,7 +131,7 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 	site := job.Site{Members: len(hosts), Fixed: given, Places: func(name string) ([]int, error) {
 		return d.findMembers(params, p, hosts, name)
 	}, Open: func(name string) ([]byte, string, error) {
-		for _, k := range params.Keys { // what names it, or begins its name
+		for _, k := range params.Keys { // the parameter that has the name or its beginning
 			if k.Value.Text != "" && strings.HasPrefix(name, k.Value.Text) {
 				file = k.Value
 			}
@@ -142,7 +142,7 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 		if d.Count() > before {
 			return nil, name, errUnread
 		}
-		if !bytes.ContainsFunc(data, func(r rune) bool { return r < '\t' }) { // else no line of it can be shown
+		if !bytes.ContainsFunc(data, func(r rune) bool { return r < '\t' }) { // only text can be shown in errors
 			d.Remember(name, data)
 		}
 		return data, name, nil
@@ -150,9 +150,9 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 		_, err := d.source.Open(filepath.ToSlash(name))
 		return err == nil
 	}}
-	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.nodes.groups, p.seen.Network)
+	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.nodes.groups, p.measured.Network)
 	if j := d.built[key]; j != nil {
-		for _, f := range j.files { // they are of this point, too
+		for _, f := range j.files { // they are files of this point, too
 			d.openFile(&document.Node{Position: file.Position, Text: f})
 		}
 		return j
@@ -170,41 +170,41 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 	return j
 }
 
-// failJob records why a job cannot be built, at the place of what is wrong.
+// failJob reports why a job cannot be built, at the place of the cause.
 func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
 	var wrong *scheme.Error
 	var format *workload.FormatError
 	switch {
 	case errors.Is(err, errUnread):
 	case errors.As(err, &wrong):
-		at := params.Position
+		place := params.Position
 		if v := params.Find(wrong.Param); v != nil {
-			at = v.Position
+			place = v.Position
 		}
 		what := wrong.Param + ": "
-		if wrong.Param == "hosts" { // they stand beside the job
+		if wrong.Param == "hosts" { // hosts are not parameters of the job
 			if what = ""; x.Get("hosts") != nil {
-				at = x.Get("hosts").Position
+				place = x.Get("hosts").Position
 			}
 		}
-		d.Fail(at, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
+		d.Fail(place, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
 	case errors.As(err, &format):
 		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)
 	default:
-		at := params.Position
+		place := params.Position
 		if v := x.Get("hosts"); v != nil {
-			at = v.Position
+			place = v.Position
 		}
-		d.Fail(at, "", "job %s: %v", s.Name, err)
+		d.Fail(place, "", "job %s: %v", s.Name, err)
 	}
 }
 
-// findMembers returns the members of a job that a host, a group or a pattern means.
+// findMembers returns the members of a job that match a host, a group or a pattern.
 func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
 	found, grouped := d.nodes.groups[name]
 	if !grouped {
 		before := d.Count()
-		if found = d.nodes.matchNodes(params.Position, name, false, p.seen.Network); d.Count() > before {
+		if found = d.nodes.matchNodes(params.Position, name, false, p.measured.Network); d.Count() > before {
 			return nil, errUnread
 		}
 	}
@@ -223,10 +223,10 @@ func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, n
 	return places, nil
 }
 
-// errUnread is a file that could not be read, which is said already.
+// errUnread is the error of a file that could not be read. It has been reported.
 var errUnread = errors.New("unread")
 
-// readIdeal reads what carries messages in place of packets.
+// readIdeal reads the ideal network, if the key network names one.
 func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
 	if t == nil || t.Kind == document.Scalar && t.Text == packets {
@@ -247,32 +247,32 @@ func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 		if p.ideal, err = m.Make(config); err != nil {
 			d.Fail(params.Position, "", "%v", err)
 		}
-		p.seen.NoPackets = true
+		p.measured.NoPackets = true
 		return
 	}
 	d.Unknown(t.Position, "network", name, names)
 }
 
-// checkIdeal refuses what an ideal network cannot carry, and what cannot happen to it.
+// checkIdeal reports errors for flows, shared hosts, events and stalls, which an ideal network does not support.
 func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
-	taken := make([]string, len(p.seen.Network.Nodes))
+	taken := make([]string, len(p.measured.Network.Nodes))
 	for i := range p.entries {
 		tr := &p.entries[i]
 		if tr.job == nil {
-			d.Fail(tr.at, "jobs, or network: "+packets, "traffic %s has flows, and an ideal network carries jobs alone",
-				tr.seen.Name)
+			d.Fail(tr.place, "jobs, or network: "+packets, "traffic %s has flows, and an ideal network carries jobs alone",
+				tr.measured.Name)
 			continue
 		}
 		for _, h := range tr.job.Hosts {
 			if taken[h] != "" {
-				d.Fail(tr.at, "hosts of its own", "host %s is of traffic %s and of %s: on an ideal network jobs do not meet",
-					p.seen.Network.Nodes[h].Name, taken[h], tr.seen.Name)
+				d.Fail(tr.place, "hosts of its own", "host %s is of traffic %s and of %s: on an ideal network jobs do not meet",
+					p.measured.Network.Nodes[h].Name, taken[h], tr.measured.Name)
 				return
 			}
-			taken[h] = tr.seen.Name
+			taken[h] = tr.measured.Name
 		}
 	}
-	if len(p.seen.Events) > 0 {
+	if len(p.measured.Events) > 0 {
 		d.Fail(t.Position, "no events, or network: "+packets, "events happen to links, which an ideal network has not")
 	}
 	if p.stalls.Length > 0 {
@@ -288,7 +288,7 @@ func sameJob(a, b *Traffic) bool {
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
 
-// readIterations reads how those of jobs follow each other.
+// readIterations reads how iterations of jobs follow each other.
 func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {
@@ -300,9 +300,9 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	if !ok {
 		return
 	}
-	p.anew = d.readWord(t.Default("draws"), iterations, "draws") == drawsAnew
+	p.restartsDraws = d.readWord(t.Default("draws"), iterations, "draws") == drawsAnew
 	p.repeats = d.readWord(t.Default("repeat"), iterations, "repeat") == "true"
-	if p.anew && d.OK() {
+	if p.restartsDraws && d.OK() {
 		if why := p.whyDrawsGoOn(); why != "" {
 			d.Fail(t.Get("draws").Position, "one job, of a collective operation in iterations", "draws cannot begin anew: %s",
 				why)
@@ -310,8 +310,7 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	}
 }
 
-// whyDrawsGoOn returns the reason why random draws go on between iterations, whatever the file says; "": they can begin
-// anew.
+// whyDrawsGoOn returns why random draws cannot restart at each iteration; "" if they can.
 func (p *Point) whyDrawsGoOn() string {
 	jobs, some := 0, false
 	for i := range p.entries {
@@ -332,16 +331,16 @@ func (p *Point) whyDrawsGoOn() string {
 	return ""
 }
 
-// Iterations reports whether iterations of jobs that recur are not carried out again, and whether random draws begin
-// anew between them.
-func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.anew }
+// Iterations returns whether iterations that recur exactly are copied instead of simulated, and whether random draws
+// restart at each iteration.
+func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.restartsDraws }
 
-// warnCollective is the warning about the key that a job has taken the place of.
+// warnCollective is the warning about the key collective, which job replaces.
 var warnCollective = scheme.WarningKind{ID: "collective-key",
 	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
 
-// convertCollective returns the job that a traffic's key collective stands for, with a warning. Without the size that
-// it needs it returns nil, and records the error.
+// convertCollective returns the job that is equivalent to a traffic's key collective, with a warning. It returns nil
+// and reports an error if the size is missing.
 func (d *jobDecoder) convertCollective(x document.Map, name string) *document.Node {
 	algorithm, size := x.Get("collective"), x.Get("size")
 	word := d.readWord(algorithm, traffic, "collective")
@@ -351,27 +350,27 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 	if word == "" || size == nil {
 		return nil
 	}
-	at := algorithm.Position
-	d.warn(warnCollective, at, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
+	place := algorithm.Position
+	d.warn(warnCollective, place, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
 		name, collective.AllReduceFlows, word, size.Text)
-	params := &document.Node{Position: at, Kind: document.Mapping, Keys: []document.Entry{
-		{Position: at, Name: "algorithm", Value: algorithm}, {Position: size.Position, Name: "size", Value: size}}}
-	return &document.Node{Position: at, Kind: document.Mapping,
-		Keys: []document.Entry{{Position: at, Name: collective.AllReduceFlows, Value: params}}}
+	params := &document.Node{Position: place, Kind: document.Mapping, Keys: []document.Entry{
+		{Position: place, Name: "algorithm", Value: algorithm}, {Position: size.Position, Name: "size", Value: size}}}
+	return &document.Node{Position: place, Kind: document.Mapping,
+		Keys: []document.Entry{{Position: place, Name: collective.AllReduceFlows, Value: params}}}
 }
 
-// addFlows lists the flows of a job in which each message is a flow of the run.
+// addFlows adds the flows of a job in which each message is a flow of the run.
 func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
-	at := hostsPlace(x)
-	if !d.checkFlowCount(at, p, float64(all.Count())) || !d.nodes.checkPaths(at, p, listTransfers(p, all, hosts)) {
+	place := hostsPlace(x)
+	if !d.checkFlowCount(place, p, float64(all.Count())) || !d.nodes.checkPaths(place, p, listTransfers(p, all, hosts)) {
 		return
 	}
 	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
-	tr.seen.Collective = true
+	tr.measured.Collective = true
 	p.entries = append(p.entries, tr)
 }
 
-// hostsPlace returns where a traffic lists its hosts, or where it begins.
+// hostsPlace returns the place of a traffic's hosts, or of the traffic without them.
 func hostsPlace(x document.Map) document.Position {
 	if v := x.Get("hosts"); v != nil {
 		return v.Position
@@ -379,11 +378,11 @@ func hostsPlace(x document.Map) document.Position {
 	return x.Position
 }
 
-// listTransfers returns the pairs of hosts that send to each other in a job. Where a group of switches has a NIC of
-// each host, it returns no pair.
+// listTransfers returns the pairs of hosts that send to each other in a job. If one group of switches has a NIC of
+// each host, all paths exist, and it returns no pairs.
 func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
-		if p.seen.Routes.Common(hosts) {
+		if p.measured.Routes.Common(hosts) {
 			return
 		}
 		for k := range all.Count() {
@@ -394,15 +393,15 @@ func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 	}
 }
 
-// maxSends limits the operations of a job that are examined for pairs of ranks that send to each other. What is beyond
-// it ends the run with the same error.
+// maxSends limits the operations of a job that are examined for pairs of ranks that send to each other. An error in
+// later operations is an error of the run.
 const maxSends = 1 << 22
 
-// pairs returns the pairs of hosts of a job that send to each other. Where a group of switches has a NIC of each host,
-// it returns no pair.
-func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
+// listPairs returns the pairs of hosts of a job that send to each other. If one group of switches has a NIC of each
+// host, all paths exist, and it returns no pairs.
+func (j *Job) listPairs(p *Point) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
-		if p.seen.Routes.Common(j.Hosts) {
+		if p.measured.Routes.Common(j.Hosts) {
 			return
 		}
 		more := true
@@ -414,34 +413,34 @@ func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
 }
 
 // Sends calls visit for each pair of ranks that send to each other (job.Sends).
-func (j *Job) Sends(visit func(from int, at job.Ref, to int) (more bool)) {
+func (j *Job) Sends(visit func(from int, ref job.Ref, to int) (more bool)) {
 	job.Sends(j.Program, maxSends, visit)
 }
 
-// sample returns pairs of hosts of a job that send to each other, at most maxPairs: of each rank the sends to the
-// ranks that follow it most closely, the closest of all ranks first.
-func (j *Job) sample() [][2]int {
-	if j.sampled != nil {
-		return j.sampled
+// samplePairs returns at most maxPairs pairs of hosts of a job that send to each other. It prefers the receivers that
+// follow their sender most closely in the order of ranks.
+func (j *Job) samplePairs() [][2]int {
+	if j.sampledPairs != nil {
+		return j.sampledPairs
 	}
 	n := len(j.Hosts)
-	most := (maxPairs + n - 1) / max(n, 1)
+	maxPerRank := (maxPairs + n - 1) / max(n, 1)
 	nearest := make([][]int, n) // by rank: distances of receivers, ascending
 	j.Sends(func(from int, _ job.Ref, to int) bool {
 		distance := (to - from + n) % n
 		k, _ := slices.BinarySearch(nearest[from], distance)
-		if nearest[from] = slices.Insert(nearest[from], k, distance); len(nearest[from]) > most {
-			nearest[from] = nearest[from][:most]
+		if nearest[from] = slices.Insert(nearest[from], k, distance); len(nearest[from]) > maxPerRank {
+			nearest[from] = nearest[from][:maxPerRank]
 		}
 		return true
 	})
-	j.sampled = [][2]int{}
-	for k := range most {
+	j.sampledPairs = [][2]int{}
+	for k := range maxPerRank {
 		for from, distances := range nearest {
-			if k < len(distances) && len(j.sampled) < maxPairs {
-				j.sampled = append(j.sampled, [2]int{j.Hosts[from], j.Hosts[(from+distances[k])%n]})
+			if k < len(distances) && len(j.sampledPairs) < maxPairs {
+				j.sampledPairs = append(j.sampledPairs, [2]int{j.Hosts[from], j.Hosts[(from+distances[k])%n]})
 			}
 		}
 	}
-	return j.sampled
+	return j.sampledPairs
 }

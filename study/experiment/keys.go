@@ -9,82 +9,82 @@ import (
 	"weir/study/experiment/plots"
 )
 
-// This file and those of the rooms that it names (measure, claim) declare every key of an
-// experiment. The decoder reads through these tables alone; Schema and the tables of
-// docs/spec.md are made of them.
+// This file and the packages that it names (measure, claim) declare every key of an experiment. The decoder reads only
+// keys of these tables. Schema and the tables of docs/spec.md are generated from them.
 
 // Traits of keys.
 const (
-	ofFile    document.Trait = 1 << iota // of the whole file: no point has it
-	fixed                                // the same for all points
-	byQuick                              // quick can change it
-	unlisted                             // decides no result: it is not among the parameters
-	ofBuild                              // decides how switches are built
-	notListed                            // not in a traffic whose flows a file lists
-	ofState                              // of a switch, decides how much state it has: Footprint takes it
-	notRing                              // not in a traffic that is a job
-	ofOptions                            // applied with the options, or not wanted: no resolved spec has it
-	ofPoints                             // of paper, read when points and measures are known
-	ofAFile                              // says how a file is read, beside the key file
+	wholeFile     document.Trait = 1 << iota // of the whole file; points lack it
+	fixed                                    // the same for all points
+	quickChanges                             // quick can change it
+	unlisted                                 // does not affect results; not listed as a parameter
+	affectsBuild                             // affects how switches are built
+	notInFlowFile                            // not allowed in a traffic with flows from a file
+	affectsState                             // of a switch; affects the size of its state, so Footprint accepts it
+	notJob                                   // not allowed in a traffic that is a job
+	optionsOnly                              // applied with the options; resolved specs lack it
+	needsPoints                              // of paper; read when points and measures are known
+	readsFile                                // defines how a file is read, next to the key file
 )
 
-// quantities that many keys hold.
+// Forms of values that many keys have.
 var (
-	aTime    = document.Value("time")
-	aRate    = document.Value("rate of a link")
-	aNumber  = document.Value("number")
-	aText    = document.Value("text")
-	aQueue   = document.Value("length of a queue")
-	aFile    = document.Value("file")
-	someHost = document.AnyOf("host, pattern, or list of them", document.Value("host"),
+	timeForm   = document.Value("time")
+	rateForm   = document.Value("rate of a link")
+	numberForm = document.Value("number")
+	textForm   = document.Value("text")
+	queueForm  = document.Value("length of a queue")
+	fileForm   = document.Value("file")
+	hostsForm  = document.AnyOf("host, pattern, or list of them", document.Value("host"),
 		document.ListOf(document.Value("host"), ""))
-	someUser = document.AnyOf("host, pattern, address, prefix, or list of them", document.Value("host or address"),
+	usersForm = document.AnyOf("host, pattern, address, prefix, or list of them", document.Value("host or address"),
 		document.ListOf(document.Value("host or address"), ""))
-	manyNames = document.ListOf(document.Value("name"), "list of names")
-	where     = document.Unbound("points, as of a claim")
-	programs  = document.ListOf(document.Registered("program", "program", "none"), "list of programs")
+	namesForm    = document.ListOf(document.Value("name"), "list of names")
+	whereForm    = document.Unbound("points, as of a claim")
+	programsForm = document.ListOf(document.Registered("program", "program", "none"), "list of programs")
 )
 
-// top are the keys of an experiment.
+// top has the top-level keys of an experiment.
 var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []document.Key{
-	{Name: "title", Form: aText, Doc: "of the report", Without: "the experiment's name", Traits: ofFile | unlisted},
-	{Name: "paper", Form: document.MapOf(paper), Doc: "what it reproduces", Without: "none", Traits: ofFile | unlisted},
-	{Name: "duration", Form: aTime, Doc: "that is measured, after the warm-up", Required: true,
-		Example: "duration: 10s", Traits: byQuick},
-	{Name: "warmup", Form: aTime, Doc: "before measures begin", Default: "0s", Source: "ours: no warm-up",
-		Traits: byQuick},
-	{Name: "repeat", Form: document.AnyOf("number, or "+document.MapOf(need).Text, aNumber, document.MapOf(need)),
+	{Name: "title", Form: textForm, Doc: "of the report", Without: "the experiment's name", Traits: wholeFile | unlisted},
+	{Name: "paper", Form: document.MapOf(paper), Doc: "what it reproduces", Without: "none", Traits: wholeFile | unlisted},
+	{Name: "duration", Form: timeForm, Doc: "that is measured, after the warm-up", Required: true,
+		Example: "duration: 10s", Traits: quickChanges},
+	{Name: "warmup", Form: timeForm, Doc: "before measures begin", Default: "0s", Source: "ours: no warm-up",
+		Traits: quickChanges},
+	{Name: "repeat", Form: document.AnyOf("number, or "+document.MapOf(need).Text, numberForm, document.MapOf(need)),
 		Doc: "seeds a point; a map has as many as a measure needs", Default: "1", Source: "ours",
-		Traits: ofFile | byQuick},
-	{Name: "lab_repeat", Form: aNumber, Doc: "seeds a point in the lab, where a run takes as long as what it " +
+		Traits: wholeFile | quickChanges},
+	{Name: "lab_repeat", Form: numberForm, Doc: "seeds a point in the lab, where a run takes as long as what it " +
 		"measures; another `repeat` by `--quick` or `--set` leaves it as it is", Without: "`repeat`, or its `least`",
-		Traits: ofFile | byQuick},
-	{Name: "seed", Form: aNumber, Doc: "the first; the others follow", Default: "1", Source: "ours", Traits: ofFile},
+		Traits: wholeFile | quickChanges},
+	{Name: "seed", Form: numberForm, Doc: "the first; the others follow", Default: "1", Source: "ours", Traits: wholeFile},
 	{Name: "trace_quota", Form: document.Value("size"), Doc: "what the files of a run's trace (`weir run --trace`) may " +
 		"take together: a run that has more fails, and workers leave traces only with it", Without: "no bound",
-		Traits: ofFile},
+		Traits: wholeFile},
 	{Name: "framing", Form: document.AnyOf(document.Spelt(framings())+", or `{overhead, mpu, cells}`",
 		document.OneOf(framings()...), document.MapOf(switchfile.Line)), Doc: "what a frame counts as", Default: "l2",
-		Source: "ours: frames without FCS, what Linux counts", Traits: ofBuild},
+		Source: "ours: frames without FCS, what Linux counts", Traits: affectsBuild},
 	{Name: "mtu", Form: document.Value("size"), Doc: "largest packet, in bytes of IP (`1500 B`), of payload " +
 		"(`1448 B payload`), or as a path MTU of RDMA (`1024 B pmtu`; 256, 512, 1024, 2048, 4096)", Default: "1500 B",
 		Source: "IEEE 802.3"},
 	{Name: "topology", Form: document.MapOf(network), Doc: "the network: written out, a family, or a file",
-		Required: true, Example: "topology: {…}", Traits: ofBuild},
+		Required: true, Example: "topology: {…}", Traits: affectsBuild},
 	{Name: "network", Form: document.Registered("ideal network", "`packets`, or an ideal network", packets),
 		Doc: "what carries messages: packets over links and switches or, for jobs alone, an ideal network between the " +
 			"hosts, for which neither these nor transports count", Without: "`packets`"},
 	{Name: "addresses", Form: document.AnyOf("`flat`, `hierarchical`, or prefixes by leaf",
 		document.OneOf("flat", hierarchical), document.MapBy(document.Value("prefix"), "")), Doc: "of the hosts",
-		Default: "flat", Source: "ours: one after another", Traits: ofBuild},
-	{Name: "switch", Form: programs, Doc: "of all switches, in their order", Traits: ofBuild},
+		Default: "flat", Source: "ours: one after another", Traits: affectsBuild},
+	{Name: "switch", Form: programsForm, Doc: "of all switches, in their order", Traits: affectsBuild},
 	{Name: "switches", Form: document.MapBy(document.MapOf(perSwitch), "map by name or pattern"),
-		Doc: "what differs by switch", Traits: ofBuild},
-	{Name: "groups", Form: document.MapBy(someHost, "`{name: hosts}`"), Doc: "names for hosts, which traffic can use in " +
-		"place of them", Without: "none"},
-	{Name: "users", Form: document.MapBy(someUser, "`{name: hosts and addresses}`"), Doc: "customers: all addresses of " +
+		Doc: "what differs by switch", Traits: affectsBuild},
+	{Name: "groups", Form: document.MapBy(hostsForm, "`{name: hosts}`"),
+		Doc: "names for hosts, which traffic can use in " +
+			"place of them", Without: "none"},
+	{Name: "users", Form: document.MapBy(usersForm, "`{name: hosts and addresses}`"), Doc: "customers: all addresses of " +
 		"one are one user to `plan`, `user_fq`, `cake`, `abc` and all else that tells users apart, which can use its name",
-		Without: "none", Traits: ofBuild},
+		Without: "none", Traits: affectsBuild},
 	{Name: "traffic", Form: document.ListOf(document.MapOf(traffic), "list"), Doc: "the flows", Required: true,
 		Example: "traffic: [{…}]"},
 	{Name: "events", Form: document.ListOf(document.MapOf(event), "list"), Doc: "what happens to links",
@@ -93,30 +93,30 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "iterations", Form: document.MapOf(iterations), Doc: "of a job: what is drawn in each, and whether those " +
 		"that recur exactly are carried out", Without: "draws go on, and what recurs is not carried out again"},
 	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
-		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
+		Doc: "what is varied: every combination is a point", Without: "one point", Traits: wholeFile},
 	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"), Doc: "points of the " +
 		"sweep that have no meaning: nothing runs there, and reports say which they are, and why", Without: "none",
-		Traits: ofFile | unlisted},
+		Traits: wholeFile | unlisted},
 	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
 		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing",
-		Traits: ofFile | unlisted | ofOptions},
+		Traits: wholeFile | unlisted | optionsOnly},
 	{Name: "measure", Form: document.ListOf(document.Registered("measure", "measure", ""), "list"),
-		Doc: "what is measured", Default: "[goodput]", Source: "ours", Traits: fixed | ofBuild},
+		Doc: "what is measured", Default: "[goodput]", Source: "ours", Traits: fixed | affectsBuild},
 	{Name: "ratio", Form: document.ListOf(document.MapOf(claim.RatioTable), "list"),
-		Doc: "measures over those of a reference point, by seed", Without: "none", Traits: ofFile | unlisted},
+		Doc: "measures over those of a reference point, by seed", Without: "none", Traits: wholeFile | unlisted},
 	{Name: "tables", Form: document.MapOf(tables), Doc: "which columns tables have, and in which order, unless they are " +
-		"asked for others", Without: "all, in the order of the sweep", Traits: ofFile | unlisted},
+		"asked for others", Without: "all, in the order of the sweep", Traits: wholeFile | unlisted},
 	{Name: "best", Form: document.MapBy(direction, "`{measure: higher, lower or none}`"),
 		Doc: "which value reports mark as the best, by measure or `measure.group`",
 		Without: "the measure's own direction; `none` for values by traffic " +
-			"or by group where several share the network", Traits: ofFile | unlisted},
+			"or by group where several share the network", Traits: wholeFile | unlisted},
 	{Name: "plot", Form: document.ListOf(document.MapOf(plots.Table), "list"), Doc: "what is drawn", Without: "none",
-		Traits: ofFile | unlisted},
+		Traits: wholeFile | unlisted},
 	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",
-		Traits: ofFile | unlisted},
+		Traits: wholeFile | unlisted},
 }}
 
-// need is how many seeds there are by what is measured.
+// need has the keys that define the number of seeds by results.
 var need = &document.Table{What: "key of repeat", Doc: "seeds by need", Keys: []document.Key{
 	{Name: "measure", Form: document.Value("measure, or measure.group"), Doc: "of whose mean the interval decides",
 		Required: true, Example: needExample},
@@ -124,14 +124,15 @@ var need = &document.Table{What: "key of repeat", Doc: "seeds by need", Keys: []
 		Example: needExample},
 	{Name: "confidence", Form: document.Value("share"), Doc: "of the interval", Default: "95%",
 		Source: "ours: that of reports"},
-	{Name: "least", Form: aNumber, Doc: "seeds, of which there are always so many", Default: "5",
+	{Name: "least", Form: numberForm, Doc: "seeds, of which there are always so many", Default: "5",
 		Source: "ours: fewer are too few for an interval to go by"},
-	{Name: "most", Form: aNumber, Doc: "seeds, also if the interval is not narrow enough by then", Default: "50",
+	{Name: "most", Form: numberForm, Doc: "seeds, also if the interval is not narrow enough by then", Default: "50",
 		Source: "ours"},
 }}
 
 const needExample = "{measure: goodput.a, until: 2%}"
 
+// framings returns the names of framings.
 func framings() (names []string) {
 	for _, f := range packet.Framings {
 		names = append(names, f.Name)
@@ -139,101 +140,102 @@ func framings() (names []string) {
 	return names
 }
 
-// paper says what an experiment reproduces.
+// paper has the keys of the paper that an experiment reproduces.
 var paper = &document.Table{What: "paper's key", Doc: "what it reproduces", Keys: []document.Key{
-	{Name: "name", Form: aText, Doc: "of the paper"},
-	{Name: "figure", Form: aText, Doc: "of the paper"},
-	{Name: "source", Form: aText, Doc: "of values that do not say theirs"},
+	{Name: "name", Form: textForm, Doc: "of the paper"},
+	{Name: "figure", Form: textForm, Doc: "of the paper"},
+	{Name: "source", Form: textForm, Doc: "of values that do not say theirs"},
 	{Name: "values", Form: document.ListOf(document.MapOf(paperValue), "list"), Doc: "numbers that the paper gives",
-		Traits: ofPoints},
+		Traits: needsPoints},
 }}
 
-// paperValue is an entry of the paper's values.
+// paperValue has the keys of an entry of the paper's values.
 var paperValue = &document.Table{What: "key of the paper's values", Doc: "numbers of the paper",
 	Open: "a value with its unit, by measure or measure.group", Keys: []document.Key{
-		{Name: "where", Form: where, Doc: "points that are meant", Without: "all"},
-		{Name: "column", Form: aText, Doc: "that shows these values, such as `released` of runs that the paper's authors " +
-			"have published", Default: "paper", Source: "ours"},
-		{Name: "source", Form: aText, Doc: "where in the paper", Without: "the paper's `source`",
+		{Name: "where", Form: whereForm, Doc: "points that are meant", Without: "all"},
+		{Name: "column", Form: textForm,
+			Doc: "that shows these values, such as `released` of runs that the paper's authors " +
+				"have published", Default: "paper", Source: "ours"},
+		{Name: "source", Form: textForm, Doc: "where in the paper", Without: "the paper's `source`",
 			Example: "source: §6.2.3, or source: figure 4, read off the plot"},
 	}}
 
-// network is a topology that is written out, or that a file has. Families of a registry
-// stand in place of these keys.
+// network has the keys of a topology that the file lists, or that another file has. A family of the registry replaces
+// these keys.
 var network = &document.Table{What: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
-	{Name: "hosts", Form: manyNames, Doc: "end points; each link of one is a NIC of its own"},
-	{Name: "switches", Form: manyNames, Doc: "what forwards"},
+	{Name: "hosts", Form: namesForm, Doc: "end points; each link of one is a NIC of its own"},
+	{Name: "switches", Form: namesForm, Doc: "what forwards"},
 	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "between two nodes, in both directions"},
-	{Name: "file", Form: aFile, Doc: "beside the experiment, in place of these"},
+	{Name: "file", Form: fileForm, Doc: "beside the experiment, in place of these"},
 	{Name: "format", Form: document.Registered("format of networks", "name of a format (`weir list topologies`)", ""),
-		Doc: "of the file", Traits: ofAFile},
+		Doc: "of the file", Traits: readsFile},
 	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last link",
-		Without: "an error", Traits: ofAFile},
+		Without: "an error", Traits: readsFile},
 }}
 
-// link is a link of a topology that is written out.
+// link has the keys of a link of a listed topology.
 var link = &document.Table{What: "a link's key", Doc: "a link", Keys: []document.Key{
 	{Name: "ends", Form: document.Pair("`[node, node]`"), Doc: "what it joins", Required: true, Example: "ends: [a, b]"},
-	{Name: "rate", Form: aRate, Doc: "in each direction", Required: true, Example: "rate: 100Mbps"},
-	{Name: "delay", Form: aTime, Doc: "one way", Required: true, Example: "delay: 5ms"},
-	{Name: "buffer", Form: aQueue, Doc: "limit of the switch ports at its ends: what waits there", Without: "no limit"},
-	{Name: "bundle", Form: aNumber, Doc: "so many links side by side, each with this rate", Without: "one"},
+	{Name: "rate", Form: rateForm, Doc: "in each direction", Required: true, Example: "rate: 100Mbps"},
+	{Name: "delay", Form: timeForm, Doc: "one way", Required: true, Example: "delay: 5ms"},
+	{Name: "buffer", Form: queueForm, Doc: "limit of the switch ports at its ends: what waits there", Without: "no limit"},
+	{Name: "bundle", Form: numberForm, Doc: "so many links side by side, each with this rate", Without: "one"},
 	{Name: "loss", Form: document.Value("share"), Doc: "probability that a frame is lost on the way", Default: "0%",
 		Source: "ours: no loss"},
-	{Name: "jitter", Form: aTime, Doc: "largest delay added at random; nothing is reordered", Default: "0s",
+	{Name: "jitter", Form: timeForm, Doc: "largest delay added at random; nothing is reordered", Default: "0s",
 		Source: "ours: no jitter"},
 	{Name: "spaced", Form: document.OneOf("true", "false"), Doc: "its switch ports send a frame at once and hold the " +
 		"next one back for the frame's time, as BMv2's do, and its host is not held back at all", Default: "false",
 		Source: "ours: frames take their time"},
 }}
 
-// perSwitch is what differs by switch.
+// perSwitch has the keys that can differ by switch.
 var perSwitch = &document.Table{What: "a switch's key", Doc: "what differs", Keys: []document.Key{
-	{Name: "programs", Form: programs, Doc: "in place of `switch`"},
-	{Name: "buffer", Form: aQueue, Doc: "limit of each of its ports, in place of the links'", Traits: ofState},
-	{Name: "queues", Form: aNumber, Doc: "a port", Without: "1", Traits: ofState},
-	{Name: "queue_limit", Form: aQueue, Doc: "of each queue", Without: "no limit", Traits: ofState},
+	{Name: "programs", Form: programsForm, Doc: "in place of `switch`"},
+	{Name: "buffer", Form: queueForm, Doc: "limit of each of its ports, in place of the links'", Traits: affectsState},
+	{Name: "queues", Form: numberForm, Doc: "a port", Without: "1", Traits: affectsState},
+	{Name: "queue_limit", Form: queueForm, Doc: "of each queue", Without: "no limit", Traits: affectsState},
 	{Name: "scheduler", Form: document.Registered("scheduler", "scheduler", ""), Doc: "of each port",
-		Without: "first in, first out for one queue, strict priority for several", Traits: ofState},
+		Without: "first in, first out for one queue, strict priority for several", Traits: affectsState},
 	{Name: "recirculation", Form: document.MapOf(recirculation), Doc: "the recirculation port", Without: "no limit",
-		Traits: ofState},
+		Traits: affectsState},
 	{Name: "clock", Form: document.MapOf(clock), Doc: "that telemetry is stamped with", Without: "exact"},
 }}
 
-// recirculation is a port of a switch to itself.
+// recirculation has the keys of a switch's port to itself.
 var recirculation = &document.Table{What: "recirculation's key", Doc: "port of its own", Keys: []document.Key{
-	{Name: "rate", Form: aRate, Doc: "of it", Required: true, Example: "rate: 10Gbps"},
+	{Name: "rate", Form: rateForm, Doc: "of it", Required: true, Example: "rate: 10Gbps"},
 	{Name: "queue", Form: document.Value("number of packets"), Doc: "its limit", Default: "64 packets", Source: "ours"},
 }}
 
-// clock is a switch's clock.
+// clock has the keys of a switch's clock.
 var clock = &document.Table{What: "a clock's key", Doc: "that telemetry is stamped with", Keys: []document.Key{
-	{Name: "resolution", Form: aTime, Doc: "of its readings", Default: "1ps", Source: "ours: exact"},
-	{Name: "offset", Form: aTime, Doc: "at time 0, such as `5us` or `-5us`", Default: "0s", Source: "ours: exact"},
+	{Name: "resolution", Form: timeForm, Doc: "of its readings", Default: "1ps", Source: "ours: exact"},
+	{Name: "offset", Form: timeForm, Doc: "at time 0, such as `5us` or `-5us`", Default: "0s", Source: "ours: exact"},
 	{Name: "drift", Form: document.Value("`20ppm`"), Doc: "how much too fast it goes", Default: "0ppm",
 		Source: "ours: exact"},
 }}
 
-// traffic is a traffic. A transport's parameters can stand beside these keys.
+// traffic has the keys of a traffic. A transport's parameters may be next to these keys.
 var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", Open: "parameter", Keys: []document.Key{
 	{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
 		Doc:      "measures and claims use it",
 		Required: true, Example: "name: …"},
-	{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", someHost, document.MapOf(drawn)),
-		Doc: "who sends", Example: "from: host", Traits: notListed | notRing},
+	{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", hostsForm, document.MapOf(drawn)),
+		Doc: "who sends", Example: "from: host", Traits: notInFlowFile | notJob},
 	{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
-		"`{stride: n}`", someHost, document.OneOf(ToRandom, Permutation), document.MapOf(drawn), document.MapOf(strided)),
-		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notListed | notRing},
+		"`{stride: n}`", hostsForm, document.OneOf(ToRandom, Permutation), document.MapOf(drawn), document.MapOf(strided)),
+		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notInFlowFile | notJob},
 	{Name: "pairs", Form: document.ListOf(document.Pair("`[host, host]`"), "list of `[sender, receiver]`"),
-		Doc: "who sends to whom, in place of `from` and `to`", Without: "none", Traits: notListed | notRing},
+		Doc: "who sends to whom, in place of `from` and `to`", Without: "none", Traits: notInFlowFile | notJob},
 	{Name: "ports", Form: document.MapOf(ports), Doc: "of flows that the file lists: each takes the next one of its " +
 		"sender and the next one of its receiver, counted over all traffics that have `ports`, in the file's order",
-		Without: "by the number of the flow", Traits: notListed | notRing},
+		Without: "by the number of the flow", Traits: notInFlowFile | notJob},
 	{Name: "collective", Form: document.OneOf(collective.FlowAlgorithms...), Doc: "old form of `job: {" +
 		collective.AllReduceFlows + ": {algorithm: …, size: …}}`, with `size` next to it", Without: "none"},
 	{Name: "job", Form: document.Registered("job", "job", ""), Doc: "what hosts do together, in iterations or as a " +
 		"trace says, in place of `from` and `to`", Without: "none"},
-	{Name: "hosts", Form: document.AnyOf("host, pattern, list of them, or `{10.0.0.1: host}`", someHost,
+	{Name: "hosts", Form: document.AnyOf("host, pattern, list of them, or `{10.0.0.1: host}`", hostsForm,
 		document.MapBy(document.Value("host"), "")), Doc: "of a job in the order of its ranks " +
 		"(without the key, all); or those that addresses and prefixes of a " +
 		"capture stand for, in place of their order", Example: "hosts: host"},
@@ -243,17 +245,17 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "cc", Form: document.Registered("congestion controller", "congestion controller", ""),
 		Doc: "of a transport that has one (`tcp`, `rdma`, `udp_controlled`)", Default: "cubic",
 		Source: "Linux 6.18: tcp_congestion_control"},
-	{Name: "flows", Form: aNumber, Doc: "flows a pair, or a sender", Default: "1", Source: "ours",
-		Traits: notListed | notRing},
+	{Name: "flows", Form: numberForm, Doc: "flows a pair, or a sender", Default: "1", Source: "ours",
+		Traits: notInFlowFile | notJob},
 	{Name: "size", Form: document.Value("size"), Doc: "payload of a flow", Without: "no end",
-		Example: "size: 100MB", Traits: notListed},
+		Example: "size: 100MB", Traits: notInFlowFile},
 	{Name: "sizes", Form: document.AnyOf("name, or `{file: sizes.txt}`",
 		document.Registered("distribution", "", ""), document.MapOf(sizes)), Doc: "distribution of sizes, in place of `size`",
-		Without: "none", Traits: notListed | notRing},
+		Without: "none", Traits: notInFlowFile | notJob},
 	{Name: "load", Form: document.Value("share"), Doc: "flows arrive so that senders offer this share of their links",
-		Without: "none", Traits: notListed | notRing},
+		Without: "none", Traits: notInFlowFile | notJob},
 	{Name: "arrivals", Form: document.OneOf("poisson", "periodic"), Doc: "with `load`", Default: "poisson",
-		Source: "HPCC simulator: traffic_gen", Traits: notListed | notRing},
+		Source: "HPCC simulator: traffic_gen", Traits: notInFlowFile | notJob},
 	{Name: "payload", Form: document.Value("size"), Doc: "payload of a packet",
 		Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP, 1440 B for RDMA"},
 	{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
@@ -261,10 +263,10 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		Cases: []document.Case{{When: "job", Default: "0s", Source: "ours: a job begins with the run"},
 			{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"},
 			{When: "if run or `stop` end by 1s", Default: "0s..a tenth of that", Source: startsSoon}},
-		Traits: notListed},
+		Traits: notInFlowFile},
 	{Name: "sets", Form: document.MapOf(sets), Doc: "all of the traffic begins so often, one interval after another; " +
-		"not with `load`", Without: "one", Traits: notListed | notRing},
-	{Name: "stop", Form: aTime, Doc: "at which the sender stops", Without: "none", Traits: notListed | notRing},
+		"not with `load`", Without: "one", Traits: notInFlowFile | notJob},
+	{Name: "stop", Form: timeForm, Doc: "at which the sender stops", Without: "none", Traits: notInFlowFile | notJob},
 	{Name: "tos", Form: document.AnyOf("0 to 255, or by size: `{0 B: 0x10, 100KB: 0x08}`",
 		document.Value("number"), document.MapBy(document.Value("number"), "")),
 		Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
@@ -273,55 +275,57 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		document.OneOf(nicChoices()...), document.Value("number")), Doc: "which of its NICs a host with several sends a " +
 		"flow by: of those that are nearest to the receiver by a hash, or in turn; each in turn, to the receiver's of the " +
 		"same number, a rail; or always this one", Without: "hash"},
-	{Name: "file", Form: aFile, Doc: "a flow file, or a capture (pcapng, pcap), in place of all that decides flows",
-		Traits: notRing},
+	{Name: "file", Form: fileForm, Doc: "a flow file, or a capture (pcapng, pcap), in place of all that decides flows",
+		Traits: notJob},
 	{Name: "as", Form: document.OneOf(asFlows, asPackets), Doc: "what of a capture is traffic: its TCP connections, or " +
-		"each IP packet", Without: "the file is no capture", Traits: notRing | ofAFile},
-	{Name: "interfaces", Form: document.AnyOf("name, pattern, or list of them", document.Value("name"), manyNames),
-		Doc: "only the capture's packets at these", Without: "all", Traits: notRing | ofAFile},
+		"each IP packet", Without: "the file is no capture", Traits: notJob | readsFile},
+	{Name: "interfaces", Form: document.AnyOf("name, pattern, or list of them", document.Value("name"), namesForm),
+		Doc: "only the capture's packets at these", Without: "all", Traits: notJob | readsFile},
 	{Name: "format", Form: document.Registered("format of flows", "name of a format (`weir list workloads`)", ""),
-		Doc: "of the file", Traits: notRing | ofAFile},
-	{Name: "offset", Form: aTime, Doc: "subtracted from all starts of the file; of a capture, what is before it is left " +
-		"out", Default: "0s",
-		Source: "ours: times as in the file", Traits: notRing | ofAFile},
-	{Name: "time_unit", Form: aTime, Doc: "what a `.cm` file's start counts", Traits: notRing | ofAFile},
-	{Name: "port", Form: aNumber, Doc: "only the file's flows to this port; of a capture, from or to it", Without: "all",
-		Traits: notRing | ofAFile},
+		Doc: "of the file", Traits: notJob | readsFile},
+	{Name: "offset", Form: timeForm,
+		Doc: "subtracted from all starts of the file; of a capture, what is before it is left " +
+			"out", Default: "0s",
+		Source: "ours: times as in the file", Traits: notJob | readsFile},
+	{Name: "time_unit", Form: timeForm, Doc: "what a `.cm` file's start counts", Traits: notJob | readsFile},
+	{Name: "port", Form: numberForm, Doc: "only the file's flows to this port; of a capture, from or to it",
+		Without: "all",
+		Traits:  notJob | readsFile},
 	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last flow", Without: "an error",
-		Traits: notRing | ofAFile},
+		Traits: notJob | readsFile},
 }}
 
-// drawn are hosts that are drawn.
+// drawn has the key of hosts that are drawn.
 var drawn = &document.Table{What: "key of from", Doc: "hosts that are drawn", Keys: []document.Key{
-	{Name: "random", Form: aNumber, Doc: "so many, drawn for each seed", Required: true}}}
+	{Name: "random", Form: numberForm, Doc: "so many, drawn for each seed", Required: true}}}
 
-// strided are destinations by their distance.
+// strided has the key of destinations by their distance.
 var strided = &document.Table{What: "key of to", Doc: "hosts by their distance", Keys: []document.Key{
-	{Name: "stride", Form: aNumber, Doc: "the host so many further on", Required: true}}}
+	{Name: "stride", Form: numberForm, Doc: "the host so many further on", Required: true}}}
 
-// ports are a traffic's own port numbers.
+// ports has the keys of a traffic's port numbers.
 var ports = &document.Table{What: "key of ports", Doc: "the first ones", Keys: []document.Key{
-	{Name: "from", Form: aNumber, Doc: "of the first flow that a host sends", Required: true, Example: portsExample},
-	{Name: "to", Form: aNumber, Doc: "of the first flow that a host receives", Required: true, Example: portsExample}}}
+	{Name: "from", Form: numberForm, Doc: "of the first flow that a host sends", Required: true, Example: portsExample},
+	{Name: "to", Form: numberForm, Doc: "of the first flow that a host receives", Required: true, Example: portsExample}}}
 
-// sizes is a distribution of flow sizes of one's own.
+// sizes has the key of a custom distribution of flow sizes.
 var sizes = &document.Table{What: "key of sizes", Doc: "of a file", Keys: []document.Key{
-	{Name: "file", Form: aFile, Doc: "lines of bytes and cumulative percent", Required: true}}}
+	{Name: "file", Form: fileForm, Doc: "lines of bytes and cumulative percent", Required: true}}}
 
-// sets are repetitions of a traffic.
+// sets has the keys of a traffic's repetitions.
 var sets = &document.Table{What: "key of sets", Doc: "all of the traffic begins so often", Keys: []document.Key{
-	{Name: "count", Form: aNumber, Doc: "how often", Required: true},
-	{Name: "interval", Form: aTime, Doc: "from one beginning to the next", Required: true}}}
+	{Name: "count", Form: numberForm, Doc: "how often", Required: true},
+	{Name: "interval", Form: timeForm, Doc: "from one beginning to the next", Required: true}}}
 
-// event is what happens to a link.
+// event has the keys of a link's event.
 var event = &document.Table{What: "an event's key", Doc: "an event", Keys: []document.Key{
-	{Name: "at", Form: aTime, Doc: "from the beginning of the warm-up", Required: true, Example: eventExample},
+	{Name: "at", Form: timeForm, Doc: "from the beginning of the warm-up", Required: true, Example: eventExample},
 	{Name: "link", Form: document.Pair("`[node, node]`"), Doc: "its two ends", Required: true, Example: eventExample},
 	{Name: "from", Form: document.Value("node"), Doc: "only the direction that leaves this end; without it both",
 		Example: "from: s1"},
 	{Name: "down", Form: document.OneOf("true", "false"), Doc: "it goes down, or up",
 		Example: "down: true, down: false, or rate: 5Gbps"},
-	{Name: "rate", Form: aRate, Doc: "its new rate, in place of `down`"},
+	{Name: "rate", Form: rateForm, Doc: "its new rate, in place of `down`"},
 	{Name: "enabled", Form: document.OneOf("true", "false"), Doc: "`false` takes it out", Default: "true", Source: "ours"},
 }}
 
@@ -331,13 +335,13 @@ const (
 	stallExample = "{every: 2s, length: 2ms}"
 )
 
-// stalls is when hosts stand still.
+// stalls has the keys of stalls of hosts.
 var stalls = &document.Table{What: "a key of stalls", Doc: "when the simulator's hosts stand still",
 	Keys: []document.Key{
-		{Name: "every", Form: aTime, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
-		{Name: "length", Form: aTime, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
+		{Name: "every", Form: timeForm, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
+		{Name: "length", Form: timeForm, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
 
-// iterations is how a job's follow each other.
+// iterations has the keys that define how a job's iterations follow each other.
 var iterations = &document.Table{What: "a key of iterations", Doc: "iterations of a job", Keys: []document.Key{
 	{Name: "draws", Form: document.OneOf(drawsGoOn, drawsAnew), Doc: "random numbers of links, switches and messages: " +
 		"`running` goes on with them, so iterations differ; `anew` begins with the same ones wherever the network is " +

@@ -14,20 +14,20 @@ import (
 	"weir/internal/switchfile"
 )
 
-// portLoad is what the point's traffics do at one port.
+// portLoad is the load of the point's traffics at one port.
 type portLoad struct {
-	informed bool                    // packets of a controller that wants telemetry pass it
-	narrow   bool                    // it is the narrowest of some path through it
-	long     float64                 // long flows of controllers that read telemetry
-	flows    float64                 // flows without an end that it limits, as one of the narrowest of their path
-	paced    float64                 // flows without an end and without a controller through it
-	pace     map[int]float64         // bit/s that each host sends of them
-	longest  unit.Time               // round trip of the flows with a controller through it
-	inflow   float64                 // max bit/s that hosts can send to it together
-	by       map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
+	informed     bool                    // packets of a controller that uses telemetry pass the port
+	narrow       bool                    // the port is the narrowest of some path
+	longCount    float64                 // number of long flows of controllers that read telemetry
+	endlessCount float64                 // endless flows that it limits, as a narrowest port of their path
+	paced        float64                 // number of endless flows without a controller through it
+	pace         map[int]float64         // bit/s of these flows by sending host
+	longest      unit.Time               // longest round trip of flows with a controller through it
+	inflow       float64                 // max bit/s that hosts can send to it together
+	ratesByLink  map[int]map[int]float64 // bit/s of each host, by the link before the port; −1: the host itself
 }
 
-// findLoads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest
+// findLoads returns the loads at all ports that the point's traffics pass, and the highest rate of a path's narrowest
 // link.
 func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad, fastest unit.Rate) {
 	loads = map[topology.PortRef]*portLoad{}
@@ -36,41 +36,42 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 		tr := &p.entries[id]
 		each := p.countEndless(tr, ranges[id][0], ranges[id][1])
 		perPair, size := p.longFlows(tr, ranges[id][0], ranges[id][1])
-		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
-		app := float64(tr.traits.AppRate) * float64(frame) / float64(max(tr.seen.Payload, 1))
+		frame := p.measured.Framing.Frame(tr.measured.Headers(), tr.measured.Payload, true)
+		app := float64(tr.traits.AppRate) * float64(frame) / float64(max(tr.measured.Payload, 1))
 		p.eachPair(tr, ranges[id][0], ranges[id][1], func(src, dst int) {
-			near, joined := p.seen.Routes.Near(src, dst)
+			near, joined := p.measured.Routes.Near(src, dst)
 			if src == dst || !joined {
 				return
 			}
 			w := d.findWalk(p, near, frame)
-			fastest = max(fastest, unit.Rate(w.least))
+			fastest = max(fastest, unit.Rate(w.minCapacity))
 			trip := unit.Time(0)
 			if tr.cc != nil {
-				trip = p.seen.Path(near.From, near.To, &tr.seen).BaseRTT + tr.traits.AckDelay
+				trip = p.measured.Path(near.From, near.To, &tr.measured).BaseRTT + tr.traits.AckDelay
 			}
 			for i, port := range w.ports {
 				x := loads[port]
 				if x == nil {
-					x = &portLoad{by: map[int]map[int]float64{}}
+					x = &portLoad{ratesByLink: map[int]map[int]float64{}}
 					loads[port] = x
 				}
 				x.longest = max(x.longest, trip)
 				x.informed = x.informed || tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
-				x.narrow = x.narrow || capacity(p.seen.Network.Links[port.Link].Rate, frame) == w.least
+				x.narrow = x.narrow || capacity(p.measured.Network.Links[port.Link].Rate, frame) == w.minCapacity
 				for _, link := range w.before[i] {
-					if x.by[link] == nil {
-						x.by[link] = map[int]float64{}
+					if x.ratesByLink[link] == nil {
+						x.ratesByLink[link] = map[int]float64{}
 					}
-					x.by[link][src] = addOffered(x.by[link][src], capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame), app,
+					x.ratesByLink[link][src] = addOffered(x.ratesByLink[link][src],
+						capacity(p.measured.Network.Links[w.ports[0].Link].Rate, frame), app,
 						each)
 				}
 			}
-			link := capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame)
+			link := capacity(p.measured.Network.Links[w.ports[0].Link].Rate, frame)
 			for i, port := range w.ports {
 				switch x := loads[port]; {
 				case app == 0 && w.isNarrowest(i):
-					x.flows += each * w.shares[i]
+					x.endlessCount += each * w.shares[i]
 				case app > 0 && tr.cc == nil:
 					x.addDatagrams(src, each*w.shares[i], app, link)
 				}
@@ -82,7 +83,7 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 	return loads, fastest
 }
 
-// addDatagrams adds flows without a controller of a host with this link, with app bit/s each.
+// addDatagrams adds flows without a controller, each with app bit/s, of a host with a link of the given rate in bit/s.
 func (x *portLoad) addDatagrams(host int, flows, app, link float64) {
 	if x.pace == nil {
 		x.pace = map[int]float64{}
@@ -91,7 +92,7 @@ func (x *portLoad) addDatagrams(host int, flows, app, link float64) {
 	x.pace[host] = min(x.pace[host]+float64(app*flows), link)
 }
 
-// sumRates returns what all hosts send of flows without a controller, in bit/s.
+// sumRates returns the total rate of flows without a controller in bit/s. Hosts are added in order, for equal rounding.
 func (x *portLoad) sumRates() (sum float64) {
 	for _, host := range slices.Sorted(maps.Keys(x.pace)) {
 		sum += x.pace[host]
@@ -99,8 +100,8 @@ func (x *portLoad) sumRates() (sum float64) {
 	return sum
 }
 
-// addOffered adds a flow, or as many as it stands for, to what a host sends: at most what its link carries, and what
-// the application has for each flow; 0: always more. Flows with an end need not be there together.
+// addOffered adds flows to the rate that a host sends, in bit/s. link limits the sum. app is the application's rate
+// for each flow; 0: unlimited. If flows is 0 they have an end and need not overlap, so one flow counts.
 func addOffered(rate, link, app, flows float64) float64 {
 	switch {
 	case app == 0:
@@ -111,13 +112,13 @@ func addOffered(rate, link, app, flows float64) float64 {
 	return min(rate+app*flows, link)
 }
 
-// maxRounds limits how far inflows are followed, in links.
+// maxRounds limits how many links inflows are followed.
 const maxRounds = 8
 
-// findInflows finds the inflow of each port: by each link that leads to its switch at most what that link carries, and
-// what flows into it.
+// findInflows sets the inflow of each port. Each link to the port's switch contributes the smallest of its hosts'
+// rates, its own rate, and the inflow of the port before it.
 func (p *Point) findInflows(loads map[topology.PortRef]*portLoad) {
-	n := p.seen.Network
+	n := p.measured.Network
 	for port, x := range loads {
 		x.inflow = math.Inf(1)
 		if !n.Nodes[n.Links[port.Link].Ends[port.End]].Switch {
@@ -127,8 +128,8 @@ func (p *Point) findInflows(loads map[topology.PortRef]*portLoad) {
 	for range maxRounds {
 		changed := false
 		for port, x := range loads {
-			at, sum := n.Links[port.Link].Ends[port.End], 0.0
-			for link, sources := range x.by {
+			node, sum := n.Links[port.Link].Ends[port.End], 0.0
+			for link, sources := range x.ratesByLink {
 				all := 0.0
 				for _, rate := range sources {
 					all += rate
@@ -136,7 +137,7 @@ func (p *Point) findInflows(loads map[topology.PortRef]*portLoad) {
 				if link >= 0 {
 					l := &n.Links[link]
 					before := topology.PortRef{Link: link}
-					if l.Ends[0] == at {
+					if l.Ends[0] == node {
 						before.End = 1
 					}
 					all = min(all, capacity(l.Rate, ethernetFrame))
@@ -167,16 +168,16 @@ func (x *portLoad) isCrowded(rate unit.LinkRate) bool {
 	return x != nil && x.inflow > capacity(rate, ethernetFrame)*1.000001
 }
 
-// finding is a warning of a switch, and how far it is beyond its bound there.
+// finding is a warning about a switch, and how much it exceeds its bound there.
 type finding struct {
 	document.Warning
 	excess float64
 }
 
-// checkPrograms asks the programs and schedulers of switches what they have to say of where they stand. Of several
-// switches that have the same entry of the file the worst is named.
+// checkPrograms collects the remarks of programs and schedulers of switches about their context, and reports them. Of
+// several switches with the same entry in the file it reports the worst.
 func (d *pathChecker) checkPrograms(p *Point) {
-	if !d.OK() || p.seen.NoPackets {
+	if !d.OK() || p.measured.NoPackets {
 		return
 	}
 	loads, fastest := d.findLoads(p)
@@ -199,10 +200,10 @@ func (d *pathChecker) checkPrograms(p *Point) {
 	}
 	senders := p.listedSenders()
 	for i, list := range d.programs {
-		if !p.seen.Network.Nodes[i].Switch || len(list) == 0 {
+		if !p.measured.Network.Nodes[i].Switch || len(list) == 0 {
 			continue
 		}
-		s.Switch, s.Queues = p.seen.Network.Nodes[i].Name, p.switches[i].Queues
+		s.Switch, s.Queues = p.measured.Network.Nodes[i].Name, p.switches[i].Queues
 		s.Ports = p.switchPorts(i, loads, senders)
 		s.QueueLimit = switchfile.QueueLimit(unit.Length(p.switches[i].QueueLimit), list, len(s.Ports))
 		for k := range list {
@@ -217,30 +218,30 @@ func (d *pathChecker) checkPrograms(p *Point) {
 	}
 }
 
-// checkTrafficAgain asks transports and controllers again, with the ports at which data can queue: that a switch
-// elsewhere on a path marks, trims or answers is no signal of a queue.
+// checkTrafficAgain repeats checkTraffic with the loads, which show the ports at which data can queue. A switch that
+// marks, trims or answers elsewhere on a path gives no signal of a queue.
 func (d *pathChecker) checkTrafficAgain(p *Point, loads map[topology.PortRef]*portLoad) {
 	d.loads = loads
-	for id := range d.asked {
-		x := &d.asked[id]
+	for id := range d.checked {
+		x := &d.checked[id]
 		d.transport, d.control, d.transportAt = x.transport, x.control, x.transportAt
 		d.checkTraffic(p, id, x.first, x.end)
 	}
 }
 
-// describeSwitches returns what the programs of all switches may depend on.
+// describeSwitches returns the context of programs that is the same for all switches.
 func (d *pathChecker) describeSwitches(p *Point) *dataplane.SwitchContext {
-	s := &dataplane.SwitchContext{Framing: p.seen.Framing, Shortest: d.shortest, Longest: d.longest,
+	s := &dataplane.SwitchContext{Framing: p.measured.Framing, Shortest: d.shortest, Longest: d.longest,
 		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]
-		s.MaxFrame = max(s.MaxFrame, p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true))
-		if tr.seen.Transport.Kernel != packet.ProtoTCP {
-			s.Rigid = max(s.Rigid, tr.seen.MostHeaders()+tr.seen.Payload-packet.EthernetHeader)
+		s.MaxFrame = max(s.MaxFrame, p.measured.Framing.Frame(tr.measured.MostHeaders(), tr.measured.Payload, true))
+		if tr.measured.Transport.Kernel != packet.ProtoTCP {
+			s.Rigid = max(s.Rigid, tr.measured.MostHeaders()+tr.measured.Payload-packet.EthernetHeader)
 		}
 	}
-	for i := range p.seen.Network.Nodes {
-		s.Nodes = append(s.Nodes, p.seen.Network.Nodes[i].Name)
+	for i := range p.measured.Network.Nodes {
+		s.Nodes = append(s.Nodes, p.measured.Network.Nodes[i].Name)
 	}
 	s.Dual = p.dualNodes()
 	return s
@@ -250,11 +251,11 @@ func (d *pathChecker) describeSwitches(p *Point) *dataplane.SwitchContext {
 func (p *Point) dualNodes() []bool {
 	versions := [2][]bool{}
 	for v := range versions {
-		versions[v] = make([]bool, len(p.seen.Network.Nodes))
+		versions[v] = make([]bool, len(p.measured.Network.Nodes))
 	}
-	for i := range p.flows.n {
-		f, v := p.flows.at(i), 0
-		if p.entries[f.Traffic].seen.Version == 6 {
+	for i := range p.flows.count {
+		f, v := p.flows.flowAt(i), 0
+		if p.entries[f.Traffic].measured.Version == 6 {
 			v = 1
 		}
 		versions[v][f.Src], versions[v][f.Dst] = true, true
@@ -265,11 +266,11 @@ func (p *Point) dualNodes() []bool {
 	return versions[0]
 }
 
-// flowRanges returns the first of the flows that each traffic lists, and the one after its last.
+// flowRanges returns, by traffic, the index of its first listed flow and the index after its last one.
 func (l *trafficList) flowRanges() [][2]int {
 	ranges := make([][2]int, len(l.entries))
-	for i := range l.flows.n {
-		r := &ranges[l.flows.at(i).Traffic]
+	for i := range l.flows.count {
+		r := &ranges[l.flows.flowAt(i).Traffic]
 		if r[1] == 0 {
 			r[0] = i
 		}
@@ -278,31 +279,29 @@ func (l *trafficList) flowRanges() [][2]int {
 	return ranges
 }
 
-// listedSenders counts by node the flows that the file lists one by one. Flows of a file or of sets follow one another,
-// and do not count.
+// listedSenders returns, by receiving node, the number of flows that the file lists individually. Flows of a file or
+// of sets follow one another, so they do not count.
 func (p *Point) listedSenders() []int {
-	senders := make([]int, len(p.seen.Network.Nodes))
-	for i := range p.flows.n {
-		if f := p.flows.at(i); f.Port == 0 && f.Later == 0 && !f.captured {
+	senders := make([]int, len(p.measured.Network.Nodes))
+	for i := range p.flows.count {
+		if f := p.flows.flowAt(i); f.Port == 0 && f.Later == 0 && !f.captured {
 			senders[f.Dst]++
 		}
 	}
 	return senders
 }
 
-// switchPorts returns a switch's ports. Data can queue at one that is the narrowest of a path, or to which hosts can
-// together
-// send more than it sends.
+// switchPorts returns the ports of switch sw as programs see them. senders is by node (listedSenders).
 func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Peer) {
-	n := p.seen.Network
-	for _, port := range p.seen.Routes.Ports(sw) {
+	n := p.measured.Network
+	for _, port := range p.measured.Routes.Ports(sw) {
 		l := &n.Links[port.Link]
 		other := l.Ends[1-port.End]
 		f := dataplane.Peer{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
 			f.Idle, f.Longest = !x.canQueue(l.Rate), x.longest
-			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.sumRates())
+			f.Endless, f.Datagrams, f.DatagramRate = x.endlessCount, x.paced, unit.Rate(x.sumRates())
 		}
 		if !f.Host {
 			f.Drift = p.switches[sw].Clock.Drift - p.switches[other].Clock.Drift
@@ -312,5 +311,5 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 	return ports
 }
 
-// ethernetFrame is a full frame, in which packets of links that count them are converted to bit/s.
+// ethernetFrame is the size in bytes of a full frame, used to convert packets to bit/s.
 const ethernetFrame = 1514

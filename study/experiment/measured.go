@@ -10,19 +10,19 @@ import (
 	"weir/study/measure"
 )
 
-// measuredSection is what runs have, and how they are judged: ratios, claims, and which values are best.
+// measuredSection has what runs measure, and how results are judged: ratios, claims, and which values are best.
 type measuredSection struct {
 	kinds       []measure.Definition
-	names       measure.Values // what runs have, without values
-	view        claim.View     // of claims
+	names       measure.Values // names and units of what runs measure, without values
+	view        claim.View     // for claims
 	ratios      []claim.Ratio
 	claims      []*claim.Compiled
 	best        map[string]measure.Better // by measure or measure.group
 	competitors map[string]bool           // by traffic and group of hosts: others share the network with it
 }
 
-// Kind returns the kind of measure with the name of a recorded value. It returns the zero Kind for what a kind records
-// under another name, such as fct_written.
+// Kind returns the kind of measure with the given name; the zero Kind for other names that a kind records, such as
+// fct_written.
 func (m *measuredSection) Kind(name string) measure.Definition {
 	for _, k := range m.kinds {
 		if k.Name == name {
@@ -32,7 +32,7 @@ func (m *measuredSection) Kind(name string) measure.Definition {
 	return measure.Definition{}
 }
 
-// Judged returns the measures whose values are compared between simulator and lab.
+// Judged returns the measures that are compared between simulator and lab.
 func (m *measuredSection) Judged() (names []string) {
 	for _, k := range m.kinds {
 		if k.Near.Given() {
@@ -42,10 +42,10 @@ func (m *measuredSection) Judged() (names []string) {
 	return names
 }
 
-// shape returns the names of what runs of the spec have, without values.
+// shape returns the names of what runs measure, without values.
 func (m *measuredSection) shape() *measure.Values { return &m.names }
 
-// readRatios reads the ratio list. Plots and claims can name what it has like any measure.
+// readRatios reads the ratio list. Plots and claims can name ratios like any measure.
 func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 	if t == nil {
 		return
@@ -57,12 +57,12 @@ func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 	}
 }
 
-// Ratios returns the measures of runs over those of their reference points, by run.
+// Ratios returns, by run, the measures divided by their values at the reference points.
 func (m *measuredSection) Ratios(runs []claim.FinishedRun) [][]measure.Measured {
 	return m.view.Ratios(m.ratios, runs)
 }
 
-// Over returns which point a measure that is a ratio has as its reference; "" for others.
+// Over returns the reference point of a ratio in words; "" for other measures.
 func (m *measuredSection) Over(name string) string {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
@@ -72,10 +72,10 @@ func (m *measuredSection) Over(name string) string {
 	return ""
 }
 
-// Measures returns the names of the measures that runs have.
+// Measures returns the names of the measures of runs.
 func (m *measuredSection) Measures() []measure.Measured { return slices.Clone(m.shape().Measures) }
 
-// valueNames returns the measures that are one number, and the groups of the others.
+// valueNames returns the names of single values: measures without groups, and the groups of the others.
 func (m *measuredSection) valueNames() (names []string) {
 	for i := range m.shape().Measures {
 		x := &m.shape().Measures[i]
@@ -83,14 +83,14 @@ func (m *measuredSection) valueNames() (names []string) {
 			names = append(names, x.Name)
 		}
 		for _, g := range x.Groups {
-			names = append(names, nameOf(x.Name, g.Group))
+			names = append(names, valueName(x.Name, g.Group))
 		}
 	}
 	return names
 }
 
-// KindOf returns the kind of measure that records values of a name, also of such as fct_p99; a ratio's is that of what
-// it divides. It is the zero Kind if none does.
+// KindOf returns the kind of measure that records values of a name, such as fct for fct_p99. For a ratio it is the
+// kind of the divided measure. It returns the zero Kind if no kind records the name.
 func (m *measuredSection) KindOf(name string) (kind measure.Definition) {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
@@ -105,20 +105,21 @@ func (m *measuredSection) KindOf(name string) (kind measure.Definition) {
 	return kind
 }
 
-// Parts returns the names of how many things a mean is of, and of how many it was to be; false: it is of all there are.
+// Parts returns the names of two values: the number of things that a mean covers, and the number that was requested;
+// false if it covers all.
 func (m *measuredSection) Parts(name string) (parts [2]string, ok bool) {
 	kind := m.KindOf(name)
 	parts, ok = kind.Parts[name]
 	return parts, ok
 }
 
-// directions are the words of the key best, with what they mean.
+// directions maps the words of the key best to their meaning.
 var directions = map[string]measure.Better{"higher": measure.Higher, "lower": measure.Lower, "none": measure.Neither}
 
 // direction is the form of a value of best.
 var direction = document.OneOf("higher", "lower", "none")
 
-// readBest reads which value of a measure is the best. It needs the names of measures and groups.
+// readBest reads which values of measures are best. The names of measures and groups must be known.
 func (m *measuredSection) readBest(d *reader, t *document.Node) {
 	if t == nil {
 		return
@@ -148,13 +149,13 @@ func (m *measuredSection) readBest(d *reader, t *document.Node) {
 	}
 }
 
-// Better decides which of two values of a measure and group is the better one; "" is the group of a measure without
-// groups. What the file says of the group or else of the measure comes first. Otherwise the kind of measure decides. A
-// value of one traffic among several, or of one group of hosts among several, has no best direction: what one gains,
-// another may lose.
+// Better returns which of two values of a measure and group is the better one. group is "" for a measure without
+// groups. An entry of the file for the group, or else for the measure, has priority. Otherwise the kind of measure
+// decides. Values of one traffic, or of one group of hosts, among several have no best direction, since one may gain
+// what another loses.
 func (m *measuredSection) Better(name, group string) measure.Better {
 	if group != "" {
-		if b, ok := m.best[nameOf(name, group)]; ok {
+		if b, ok := m.best[valueName(name, group)]; ok {
 			return b
 		}
 	}
@@ -167,8 +168,8 @@ func (m *measuredSection) Better(name, group string) measure.Better {
 	return m.kindDirection(name)
 }
 
-// kindDirection decides by the kind of measure which of two values is the better one. A ratio has the direction of the
-// measure that it divides.
+// kindDirection returns the direction that the kind of measure defines. A ratio has the direction of the measure that
+// it divides.
 func (m *measuredSection) kindDirection(name string) measure.Better {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
@@ -179,27 +180,27 @@ func (m *measuredSection) kindDirection(name string) measure.Better {
 	return kind.Of(name)
 }
 
-// isCompeting reports whether a group of values belongs to one traffic or one group of hosts, and a point has others
-// that share the network with it.
+// isCompeting reports whether a group of values belongs to one traffic or one group of hosts, and others share the
+// network with it at some point.
 func (m *measuredSection) isCompeting(group string) bool {
-	name, _, _ := strings.Cut(group, " ") // "a p99" is a percentile of a
+	name, _, _ := strings.Cut(group, " ") // "a p99" is a percentile of group a
 	if name == "" {
 		return false
 	}
 	return m.competitors[name]
 }
 
-// nameOf returns a measure, or one of its groups, as expressions have it.
-func nameOf(m, group string) string {
+// valueName returns the name of a measure, or of one of its groups, in expressions.
+func valueName(m, group string) string {
 	if group == "" {
 		return m
 	}
 	return m + "." + group
 }
 
-// Conditions returns the keys of the sweep that vary what a scheme has to cope with: the network, what is sent over it,
-// times and events. Points that differ in one of them are not compared with each other, for none of them is better;
-// what the other keys vary are alternatives.
+// Conditions returns the keys of the sweep that vary the conditions for schemes: the network, the offered load, times
+// and events. Points that differ in one of them are not compared, since they have no better one. The other keys vary
+// alternatives.
 func (s *Spec) Conditions() (keys []string) {
 	step := 1
 	for k := len(s.sweep) - 1; k >= 0; k-- {
@@ -216,8 +217,8 @@ func (s *Spec) Conditions() (keys []string) {
 	return keys
 }
 
-// findDiffering returns the first two points that differ in key k alone, in which one has the first value and the other
-// has value i, so many combinations further on; nil if there are none.
+// findDiffering returns the first two points that differ only in key k: one has its first value and the other has
+// value i. further is the distance of their combinations. It returns nil if there are no such points.
 func (s *Spec) findDiffering(k, i, further int) (p, q *Point) {
 	if s.numbers == nil {
 		if further < len(s.points) {
@@ -236,31 +237,32 @@ func (s *Spec) findDiffering(k, i, further int) (p, q *Point) {
 	return nil, nil
 }
 
-// maxCompared bounds the flows that are compared one by one.
+// maxCompared limits the flows that are compared individually.
 const maxCompared = 100000
 
-// sameConditions reports whether two points have the same network, flows, times and events. What sends without a
-// controller is offered load with all its parameters, among them the rate.
+// sameConditions reports whether two points have the same network, flows, times and events. The parameters of
+// transports without a controller count, since they define the offered load.
 func sameConditions(p, q *Point) bool {
-	if p.seen.Duration != q.seen.Duration || p.seen.Warmup != q.seen.Warmup || len(p.entries) != len(q.entries) ||
-		p.flows.n != q.flows.n || !reflect.DeepEqual(p.stalls, q.stalls) || p.repeats != q.repeats ||
-		p.anew != q.anew || !reflect.DeepEqual(p.seen.Events, q.seen.Events) ||
-		p.seen.Network != q.seen.Network && !reflect.DeepEqual(p.seen.Network, q.seen.Network) {
+	if p.measured.Duration != q.measured.Duration || p.measured.Warmup != q.measured.Warmup ||
+		len(p.entries) != len(q.entries) ||
+		p.flows.count != q.flows.count || !reflect.DeepEqual(p.stalls, q.stalls) || p.repeats != q.repeats ||
+		p.restartsDraws != q.restartsDraws || !reflect.DeepEqual(p.measured.Events, q.measured.Events) ||
+		p.measured.Network != q.measured.Network && !reflect.DeepEqual(p.measured.Network, q.measured.Network) {
 		return false
 	}
 	for i := range p.entries {
 		a, b := &p.entries[i], &q.entries[i]
-		if a.seen.Name != b.seen.Name || a.startLow != b.startLow || a.startHigh != b.startHigh || a.stop != b.stop ||
+		if a.measured.Name != b.measured.Name || a.startLow != b.startLow || a.startHigh != b.startHigh || a.stop != b.stop ||
 			!reflect.DeepEqual(a.generator, b.generator) || !sameJob(a, b) {
 			return false
 		}
-		if a.cc == nil && b.cc == nil && a.seen.Transport == b.seen.Transport && !a.seen.Transport.Gauged &&
+		if a.cc == nil && b.cc == nil && a.measured.Transport == b.measured.Transport && !a.measured.Transport.Gauged &&
 			!reflect.DeepEqual(a.transportConfig, b.transportConfig) {
 			return false
 		}
 	}
-	for i := range min(p.flows.n, maxCompared) {
-		a, b := p.flows.at(i), q.flows.at(i)
+	for i := range min(p.flows.count, maxCompared) {
+		a, b := p.flows.flowAt(i), q.flows.flowAt(i)
 		if a.Traffic != b.Traffic || a.Src != b.Src || a.Dst != b.Dst || a.Size != b.Size || a.Start != b.Start {
 			return false
 		}
@@ -268,30 +270,30 @@ func sameConditions(p, q *Point) bool {
 	return true
 }
 
-// Listing has the columns of the tables of results, in their order, and the keys that sort their rows. An empty list
-// stands for the usual one.
+// Listing has the columns of result tables in their order, and the keys that sort their rows. An empty list selects
+// the default.
 type Listing struct {
-	Columns []string // measures, or measures with a group; * stands for any characters
-	Sort    []string // keys of the sweep, or such names; with Descending the largest first
+	Columns []string // measures, or measures with a group; * matches any characters
+	Sort    []string // keys of the sweep, or names as in Columns; with the suffix Descending the largest is first
 }
 
-// Descending is what a name of Sort ends with whose largest value comes first.
+// Descending is the suffix of a name in Sort that sorts the largest value first.
 const Descending = ":desc"
 
-// tables are the keys of a Listing.
+// tables has the keys of a Listing.
 var tables = &document.Table{What: "key of tables", Doc: "how results are listed", Keys: []document.Key{
-	{Name: "columns", Form: manyNames, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
+	{Name: "columns", Form: namesForm, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
 		Without: "all"},
-	{Name: "sort", Form: manyNames, Doc: "keys of the sweep, or such names; with `:desc` the largest first",
+	{Name: "sort", Form: namesForm, Doc: "keys of the sweep, or such names; with `:desc` the largest first",
 		Without: "by the sweep"},
 }}
 
-// Listing returns the columns and the order of tables, unless reports are asked for others.
+// Listing returns the columns and the order of tables that the file defines.
 func (s *Spec) Listing() Listing {
 	return Listing{slices.Clone(s.listing.Columns), slices.Clone(s.listing.Sort)}
 }
 
-// readTables reads how tables are listed, when measures are known.
+// readTables reads how tables are listed. The names of measures must be known.
 func (s *Spec) readTables(d *reader, t *document.Node) {
 	if t == nil {
 		return
@@ -300,7 +302,7 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	if !ok {
 		return
 	}
-	var measures, names []string // that a column, and that an order can have
+	var measures, names []string // allowed names of columns, and of Sort
 	for i := range s.shape().Measures {
 		measures = append(measures, s.shape().Measures[i].Name)
 	}
@@ -323,19 +325,19 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	}
 }
 
-// matchesMeasure reports whether a word means a measure, or a group of it.
+// matchesMeasure reports whether a word names a measure or one of its groups.
 func matchesMeasure(word string, m *measure.Measured) bool {
 	return Named(word, m.Name, "") || slices.ContainsFunc(m.Groups, func(g measure.Grouped) bool {
 		return Named(word, m.Name, g.Group)
 	})
 }
 
-// Named reports whether a word means a value: its measure, or measure and group, with * for any characters.
+// Named reports whether a word names a value: its measure, or measure and group. * matches any characters.
 func Named(word, measure, group string) bool {
 	return matchesPattern(word, measure) || group != "" && matchesPattern(word, measure+"."+group)
 }
 
-// matchesPattern reports whether a name fits a pattern in which * stands for any characters.
+// matchesPattern reports whether a name matches a pattern. * matches any characters.
 func matchesPattern(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -20,17 +20,17 @@ import (
 type networkDecoder struct {
 	*reader
 	routed   routedNetworks
-	bufferAt []document.Position // by link of the point's network, where its buffer is given
-	limits   []limit             // of queues, of the point in hand
+	bufferAt []document.Position // by link of the point's network: the place of its buffer in the file
+	limits   []queueLimit        // limits of the current point's queues
 }
 
-// limit is a bound of a queue in bytes, and where it is given.
-type limit struct {
+// queueLimit is the limit of a queue in bytes, with its place in the file.
+type queueLimit struct {
 	document.Position
 	bytes unit.Bytes
 }
 
-// readTopology decodes the topology: of a file, of a family with parameters, or listed.
+// readTopology reads the topology: a file, a family with parameters, or lists of nodes and links.
 func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	t := root.Get("topology")
 	if network.Of(t).Get("file") != nil {
@@ -51,7 +51,7 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	if ok {
 		d.checkNoFile(x, network)
 	}
-	if !ok || d.Count() > before { // a slip in a key makes other errors out of nothing
+	if !ok || d.Count() > before { // a mistake in a key causes other errors
 		return
 	}
 	if x.Get("hosts") == nil {
@@ -60,11 +60,11 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	n := listingOf(&topology.Network{})
 	d.readNodes(x, n)
 	d.readLinks(t, x, n)
-	p.seen.Network = n.Network
+	p.measured.Network = n.Network
 }
 
-// readLinks reads the links of a topology that are written out.
-func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listed) {
+// readLinks reads a topology's list of links.
+func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listedNetwork) {
 	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
 		d.Fail(t.Position, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
@@ -77,17 +77,17 @@ func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listed) 
 	}
 }
 
-// listed is a network whose nodes and links a file lists, as far as it has been read.
-type listed struct {
+// listedNetwork is a network while its nodes and links are read from a file.
+type listedNetwork struct {
 	*topology.Network
-	index  map[string]int // of a node, by name
+	index  map[string]int // node by name
 	names  []string
-	joined map[[2]int]bool // pairs of nodes with a link, the lower first
+	joined map[[2]int]bool // pairs of nodes with a link, the lower node first
 }
 
-// listingOf goes on from a network that is there.
-func listingOf(network *topology.Network) *listed {
-	n := &listed{Network: network, index: map[string]int{}, joined: map[[2]int]bool{}}
+// listingOf returns a listed network that starts with an existing one.
+func listingOf(network *topology.Network) *listedNetwork {
+	n := &listedNetwork{Network: network, index: map[string]int{}, joined: map[[2]int]bool{}}
 	for i, x := range network.Nodes {
 		n.index[x.Name] = i
 		n.names = append(n.names, x.Name)
@@ -98,8 +98,8 @@ func listingOf(network *topology.Network) *listed {
 	return n
 }
 
-// readNodes reads the hosts and switches of a topology.
-func (d *networkDecoder) readNodes(x document.Map, n *listed) {
+// readNodes reads the lists of hosts and switches of a topology.
+func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 	for _, kind := range []string{"hosts", "switches"} {
 		l := x.Get(kind)
 		if l == nil {
@@ -126,15 +126,15 @@ func (d *networkDecoder) readNodes(x document.Map, n *listed) {
 	}
 }
 
-// readNodePair reads what nodes a link joins.
-func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Link, ok bool) {
+// readNodePair reads the two nodes that a link joins; false after an error.
+func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topology.Link, ok bool) {
 	ok = true
 	ends := x.Get("ends")
 	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
-		if at := x.Position; ends != nil {
+		if place := x.Position; ends != nil {
 			d.Fail(ends.Position, "ends: [a, b]", "a link has two ends")
 		} else {
-			x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
+			x.Missing("ends", "the link at %d:%d has no ends", place.Line, place.Column)
 		}
 		return l, false
 	}
@@ -163,8 +163,8 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listed) (l topology.Lin
 	return l, true
 }
 
-// readLink reads a link and puts it into the network.
-func (d *networkDecoder) readLink(x document.Map, n *listed) {
+// readLink reads a link and adds it to the network, as often as its bundle has links.
+func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 	l, ok := d.readNodePair(x, n)
 	if !ok {
 		return
@@ -200,7 +200,7 @@ func (d *networkDecoder) readLink(x document.Map, n *listed) {
 // extras returns the keys next to a family: hosts, switches and links that are added to its network.
 func extras() *document.Table { return network.Only("hosts", "switches", "links") }
 
-// readFamily decodes a network that is given by its family and parameters, and by what stands beside it.
+// readFamily reads a network that is defined by its family and parameters, and by additions next to it.
 func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Point) {
 	added := false
 	for _, k := range t.Keys {
@@ -228,24 +228,24 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 		d.Fail(params.Position, "", "%s: %v", s.Name, err)
 		return
 	}
-	var at document.Position
-	for _, x := range s.Parameters() { // the links of hosts come first, among links and among parameters
+	var place document.Position
+	for _, x := range s.Parameters() { // the links of hosts are first, among links and among parameters
 		if b := params.Find(x.Name); x.Kind == scheme.Length && b != nil && n.Links[0].Buffer.Bytes > 0 {
-			at = b.Position
+			place = b.Position
 			break
 		}
 	}
 	d.bufferAt = make([]document.Position, len(n.Links))
 	for i := range d.bufferAt {
-		d.bufferAt[i] = at
+		d.bufferAt[i] = place
 	}
 	if added {
 		d.addToFamily(t, s, n)
 	}
-	p.seen.Network = n
+	p.measured.Network = n
 }
 
-// addToFamily adds the hosts, switches and links beside a family to its network.
+// addToFamily adds the hosts, switches and links next to a family to its network.
 func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *topology.Network) {
 	x, ok := d.Map(t, extras(), s.Name)
 	if !ok {
@@ -262,8 +262,8 @@ func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *to
 	}
 }
 
-// checkBuffers checks that buffers and queues bounded in bytes hold the largest frame of
-// every traffic: a smaller one would drop all of it.
+// checkBuffers reports an error for buffers and queues, limited in bytes, that do not hold the largest frame of every
+// traffic: they would drop all such frames.
 func (d *networkDecoder) checkBuffers(p *Point) {
 	if !d.OK() {
 		return
@@ -271,17 +271,18 @@ func (d *networkDecoder) checkBuffers(p *Point) {
 	largest, name := unit.Bytes(0), ""
 	for i := range p.entries {
 		tr := &p.entries[i]
-		if frame := unit.Bytes(p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true)); frame > largest {
-			largest, name = frame, tr.seen.Name
+		if frame := unit.Bytes(p.measured.Framing.Frame(tr.measured.MostHeaders(), tr.measured.Payload,
+			true)); frame > largest {
+			largest, name = frame, tr.measured.Name
 		}
 	}
-	check := func(at document.Position, b unit.Bytes) {
-		if b > 0 && b < largest && at.Line > 0 {
-			d.Fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
+	check := func(place document.Position, b unit.Bytes) {
+		if b > 0 && b < largest && place.Line > 0 {
+			d.Fail(place, fmt.Sprintf("at least %v, or a number of packets", largest),
 				"a buffer of %v is below a packet of traffic %s", b, name)
 		}
 	}
-	for i, l := range p.seen.Network.Links {
+	for i, l := range p.measured.Network.Links {
 		if i < len(d.bufferAt) {
 			check(d.bufferAt[i], l.Buffer.Bytes)
 		}
@@ -304,9 +305,9 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	return v
 }
 
-// readFile reads a topology that has a file of its own.
+// readFile reads a topology from a file of its own.
 func (d *networkDecoder) readFile(t *document.Node, p *Point) {
-	table := network.Only(append(network.Names(ofAFile), "file")...)
+	table := network.Only(append(network.Names(readsFile), "file")...)
 	x, _ := d.Map(t, table)
 	file := x.Get("file")
 	i := d.readFormat(x, table, table.Names(), d.registry.networkFormats(), "topology")
@@ -330,31 +331,34 @@ func (d *networkDecoder) readFile(t *document.Node, p *Point) {
 		return
 	}
 	d.bufferAt = make([]document.Position, len(n.Links))
-	p.seen.Network = n
+	p.measured.Network = n
 }
 
-// routed is a network with what is made of it once, for all points that have it.
-type routed struct {
+// routedNetwork is a network with what is computed once for all points that have it.
+type routedNetwork struct {
 	network   *topology.Network
-	addresses string // what the file says of them, as text
+	addresses string // the file's key addresses, as text
 	book      *packet.Book
 	routes    *topology.Routes
-	tree      *topology.Tree // nil: addresses are flat
+	tree      *topology.Tree // nil: flat addresses
 	prefixes  topology.Prefixes
 }
 
-// routedNetworks are those of the points so far, all different, by hashes: to compare each with each would take the
-// square of the sweep's length.
+// routedNetworks has the different networks of the points so far. They are found by hashes, since comparing all pairs
+// would take time in the square of the sweep's length.
 type routedNetworks struct {
 	seed        maphash.Seed
-	same, alike map[uint64][]*routed // by all that they are, and by nodes and ends of links
+	same, alike map[uint64][]*routedNetwork // by hash of the whole network, and by hash of its nodes and ends of links
 }
 
+// newRoutedNetworks returns an empty set with a random seed.
 func newRoutedNetworks() routedNetworks {
-	return routedNetworks{seed: maphash.MakeSeed(), same: map[uint64][]*routed{}, alike: map[uint64][]*routed{}}
+	return routedNetworks{seed: maphash.MakeSeed(), same: map[uint64][]*routedNetwork{},
+		alike: map[uint64][]*routedNetwork{}}
 }
 
-// hash returns the two hashes of a network with the addresses that the file has for it.
+// hash returns two hashes of a network with its addresses: whole includes everything, shape only nodes and ends of
+// links.
 func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, shape uint64) {
 	var all, form maphash.Hash
 	all.SetSeed(r.seed)
@@ -371,62 +375,62 @@ func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, sha
 	return all.Sum64(), form.Sum64()
 }
 
-// assignRoutes gives a point its network's addresses and routes. The points of a sweep often
-// have the same network, and then share them.
+// assignRoutes sets the addresses and routes of a point's network. Points with the same network share them; points
+// with the same nodes and ends of links share addresses and routes.
 func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
-	var r routed
+	var r routedNetwork
 	t := root.Default("addresses")
 	var b strings.Builder
 	t.Write(&b, 0)
-	whole, shape := d.routed.hash(p.seen.Network, b.String())
+	whole, shape := d.routed.hash(p.measured.Network, b.String())
 	for _, old := range d.routed.alike[shape] {
-		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
-			slices.EqualFunc(old.network.Links, p.seen.Network.Links, sameEnds) {
-			// which rates and delays do not change
-			p.seen.Network.Nodes = old.network.Nodes
+		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.measured.Network.Nodes) &&
+			slices.EqualFunc(old.network.Links, p.measured.Network.Links, sameEnds) {
+			// addresses and routes do not depend on rates and delays
+			p.measured.Network.Nodes = old.network.Nodes
 			r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
 			break
 		}
 	}
 	for _, old := range d.routed.same[whole] {
-		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
-			slices.Equal(old.network.Links, p.seen.Network.Links) {
+		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.measured.Network.Nodes) &&
+			slices.Equal(old.network.Links, p.measured.Network.Links) {
 			r = *old
 			break
 		}
 	}
 	fresh := r.routes == nil
 	if fresh {
-		routes, switches, classes := tableSize(p.seen.Network)
+		routes, switches, classes := tableSize(p.measured.Network)
 		if routes > maxRoutes {
 			d.Fail(root.Get("topology").Position, fmt.Sprintf("switches with hosts × switches up to %d", maxRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
-		p.memory += ofNode*int64(len(p.seen.Network.Nodes)) + ofRoute*int64(routes)
-		r.book, r.routes = p.seen.Network.Addresses(), p.seen.Network.Routes()
+		p.memory += perNode*int64(len(p.measured.Network.Nodes)) + perRoute*int64(routes)
+		r.book, r.routes = p.measured.Network.Addresses(), p.measured.Network.Routes()
 		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
 			top.Key("addresses").Form.Spellings()) == hierarchical {
-			d.assignPrefixes(root, t, p.seen.Network, &r)
+			d.assignPrefixes(root, t, p.measured.Network, &r)
 		}
 	}
 	if r.network == nil {
-		r.network, r.addresses = p.seen.Network, b.String()
-		p.memory += ofLink * int64(len(p.seen.Network.Links))
+		r.network, r.addresses = p.measured.Network, b.String()
+		p.memory += perLink * int64(len(p.measured.Network.Links))
 		d.routed.same[whole] = append(d.routed.same[whole], &r)
 		if fresh {
 			d.routed.alike[shape] = append(d.routed.alike[shape], &r)
 		}
 	}
-	p.seen.Network, p.book, p.seen.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
+	p.measured.Network, p.book, p.measured.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
 }
 
-// hierarchical are addresses from prefixes of leaves, in the network's order.
+// hierarchical is the word for addresses from prefixes of leaves, in the network's order.
 const hierarchical = "hierarchical"
 
-// assignPrefixes gives the hosts of a fat tree addresses from their leaves' prefixes: those of
-// P4TE's figure 1, or those that the file gives by leaf.
-func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routed) {
+// assignPrefixes sets addresses of a fat tree's hosts from their leaves' prefixes: the prefixes of P4TE's figure 1, or
+// those in the file by leaf.
+func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routedNetwork) {
 	x, err := n.Tree()
 	if err != nil {
 		d.Fail(t.Position, "addresses: flat, or a fat tree of two or three tiers",
@@ -474,8 +478,8 @@ func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *
 	r.book, r.tree, r.prefixes = x.Addresses(plan), x, plan
 }
 
+// sameEnds reports whether two links join the same nodes in the same order.
 func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
 
-// maxRoutes bounds the entries of all switches' tables, for the same reason: a
-// gigabyte, at four bytes each.
+// maxRoutes limits the entries of all switches' tables to a gigabyte of memory, at four bytes each.
 const maxRoutes = 1 << 28

@@ -13,18 +13,18 @@ import (
 	"weir/study/measure"
 )
 
-// directory has a network's nodes and links by their names, so that a file that names many of a large network is
-// read in proportion to its length.
+// directory has a network's nodes and links by their names, so that reading a file takes time in proportion to its
+// length, even for a large network.
 type directory struct {
 	network *topology.Network
 	nodes   map[string]int
-	links   map[[2]int]int // the first between two nodes, the lower one first
+	links   map[[2]int]int // the first link between two nodes, the lower node first
 
-	hosts, switches, all []string // the first of them, for messages
+	hosts, switches, all []string // the first names, for error messages
 }
 
-// index indexes a network; the points of a sweep often share one.
-func (x *directory) index(n *topology.Network) *directory {
+// indexNetwork fills the directory for a network and returns it. It keeps its content if it has that network.
+func (x *directory) indexNetwork(n *topology.Network) *directory {
 	if x.network == n {
 		return x
 	}
@@ -50,32 +50,33 @@ func (x *directory) index(n *topology.Network) *directory {
 // nodeNames finds hosts, switches and links by the names, groups and patterns of a file.
 type nodeNames struct {
 	*reader
-	directory directory        // of the network of the point in hand
-	groups    map[string][]int // hosts by the name that the file gives them, of the point in hand
-	matches   int              // names that the point's patterns were compared with
+	directory directory        // of the current point's network
+	groups    map[string][]int // hosts of the current point by the name of their group
+	matches   int              // number of names that the point's patterns were compared with
 }
 
-// maxMatches bounds the names that patterns are compared with at a point.
+// maxMatches limits the comparisons of names with patterns at a point.
 const maxMatches = 1 << 26
 
-// matchNodes returns the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
-// be read as a pattern.
-func (d *nodeNames) matchNodes(at document.Position, pattern string, switches bool, n *topology.Network) (found []int) {
-	if i, ok := d.directory.index(n).nodes[pattern]; ok {
+// matchNodes returns the switches, or the hosts, that match a name or a pattern. A name that a node has matches only
+// that node, even if it has the form of a pattern.
+func (d *nodeNames) matchNodes(place document.Position, pattern string, switches bool,
+	n *topology.Network) (found []int) {
+	if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok {
 		if n.Nodes[i].Switch == switches {
 			return []int{i}
 		}
 		return nil
 	}
-	above, of, below := strings.Cut(pattern, "/")
+	above, hostPattern, below := strings.Cut(pattern, "/")
 	if !topology.IsPattern(pattern) && (!below || switches) {
 		return nil
 	}
-	if !d.countComparisons(at, len(n.Nodes)) {
+	if !d.countComparisons(place, len(n.Nodes)) {
 		return nil
 	}
 	if below && !switches {
-		return d.hostsBelow(at, above, of, n)
+		return d.hostsBelow(place, above, hostPattern, n)
 	}
 	p := topology.NewPattern(pattern)
 	for i := range n.Nodes {
@@ -83,24 +84,24 @@ func (d *nodeNames) matchNodes(at document.Position, pattern string, switches bo
 			found = append(found, i)
 		}
 	}
-	d.checkRange(at, pattern, found, n)
+	d.checkRange(place, pattern, found, n)
 	return found
 }
 
-// checkRange reports an error if a range of a pattern is backwards, or has numbers that none of the nodes has which
-// match: the experiment would be smaller than its file says. Of nothing that matches the caller tells.
-func (d *nodeNames) checkRange(at document.Position, pattern string, found []int, n *topology.Network) {
+// checkRange reports an error if a range of a pattern is backwards, or includes numbers that no found node has: the
+// experiment would be smaller than its file defines. If no node is found the caller reports it.
+func (d *nodeNames) checkRange(place document.Position, pattern string, found []int, n *topology.Network) {
 	names := make([]string, len(found))
 	for i, node := range found {
 		names[i] = n.Nodes[node].Name
 	}
-	measure.Whole(d.Reader, at, pattern, names)
+	measure.Whole(d.Reader, place, pattern, names)
 }
 
-// hostsBelow returns the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
-func (d *nodeNames) hostsBelow(at document.Position, above, pattern string, n *topology.Network) (found []int) {
+// hostsBelow returns the hosts that match a pattern and have a link to a switch that matches above: leaf0/*.
+func (d *nodeNames) hostsBelow(place document.Position, above, pattern string, n *topology.Network) (found []int) {
 	under := make(map[int]bool)
-	for _, sw := range d.matchNodes(at, above, true, n) {
+	for _, sw := range d.matchNodes(place, above, true, n) {
 		under[sw] = true
 	}
 	p := topology.NewPattern(pattern)
@@ -114,26 +115,27 @@ func (d *nodeNames) hostsBelow(at document.Position, above, pattern string, n *t
 		}
 	}
 	slices.Sort(found)
-	var all []int // of a range there are hosts; which of them are below is a matter of the network
+	var all []int // a range must name existing hosts, but not all of them need to be below these switches
 	for i, node := range n.Nodes {
 		if !node.Switch && p.Match(node.Name) {
 			all = append(all, i)
 		}
 	}
-	d.checkRange(at, pattern, all, n)
+	d.checkRange(place, pattern, all, n)
 	return found
 }
 
-// countComparisons counts the names, or links, that one pattern is compared with, and reports whether that may be.
-func (d *nodeNames) countComparisons(at document.Position, with int) bool {
+// countComparisons counts comparisons with a pattern. It reports an error, and returns false, if there are too many.
+func (d *nodeNames) countComparisons(place document.Position, with int) bool {
 	if d.matches += with; d.matches <= maxMatches {
 		return true
 	}
-	d.Fail(at, fmt.Sprintf("patterns × nodes up to %d", maxMatches), "there are too many patterns for so large a network")
+	d.Fail(place, fmt.Sprintf("patterns × nodes up to %d", maxMatches),
+		"there are too many patterns for so large a network")
 	return false
 }
 
-// readGroups reads the names that the file gives to hosts. A group may be of others that stand before it.
+// readGroups reads the names of groups of hosts. A group may include groups that precede it.
 func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	d.groups = nil
 	t := root.Get("groups")
@@ -146,17 +148,17 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	}
 	groups := map[string][]int{}
 	for _, k := range t.Keys {
-		if _, taken := d.directory.index(p.seen.Network).nodes[k.Name]; taken {
+		if _, taken := d.directory.indexNetwork(p.measured.Network).nodes[k.Name]; taken {
 			d.Fail(k.Position, "another name", "a node is named %q", k.Name)
 			continue
 		}
-		if !identifier(k.Name) || k.Name == ToRandom || k.Name == Permutation {
+		if !isIdentifier(k.Name) || k.Name == ToRandom || k.Name == Permutation {
 			d.Fail(k.Position, "a letter, then letters, digits and _", "%q is not a name", k.Name)
 			continue
 		}
-		d.groups = groups // what stands before
+		d.groups = groups // groups that precede this one
 		groups[k.Name] = d.listHosts(k.Value, p)
-		p.seen.Groups = append(p.seen.Groups, measure.Group{Name: k.Name, Hosts: groups[k.Name]})
+		p.measured.Groups = append(p.measured.Groups, measure.Group{Name: k.Name, Hosts: groups[k.Name]})
 	}
 	d.groups = groups
 }
@@ -171,18 +173,18 @@ func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	return d.listHosts(t, p)
 }
 
-// listHosts returns the hosts that a name, a group, a pattern, or a list of them means, each once.
+// listHosts returns the hosts that match a name, a group, a pattern, or a list of them, each once.
 func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
 	return d.listEachHost(t, p, func(*document.Node, string) {})
 }
 
-// listEachHost lists hosts as listHosts does. It calls again for each item that only has hosts of items before it.
+// listEachHost lists hosts like listHosts. It calls again for each item that adds no host.
 func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		items = t.Items
 	}
-	n := p.seen.Network
+	n := p.measured.Network
 	var out []int
 	var known []string
 	taken := map[int]bool{}
@@ -206,10 +208,10 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 		if len(found) > 0 && len(out) == had {
 			again(y, pattern)
 		}
-		if i, ok := d.directory.index(n).nodes[pattern]; ok && n.Nodes[i].Switch {
+		if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok && n.Nodes[i].Switch {
 			d.Fail(y.Position, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
-		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
-			if known == nil { // once, because a list may have thousands of unknown hosts
+		} else if len(found) == 0 && !grouped { // an error in a group is reported at the group
+			if known == nil { // computed once, since a list may have thousands of unknown hosts
 				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.directory.hosts)
 			}
 			d.Unknown(y.Position, "host", pattern, known)
@@ -218,20 +220,20 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 	return out
 }
 
-// findLink finds the link between two nodes; −1 if there is none.
+// findLink returns the link between two nodes. It reports an error and returns −1 if there is no such link.
 func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	if t.Kind != document.List || len(t.Items) != 2 {
 		d.Fail(t.Position, "[s1, s2]", "a link is named by its two ends")
 		return -1
 	}
-	n := p.seen.Network
-	known := d.directory.index(n)
+	n := p.measured.Network
+	known := d.directory.indexNetwork(n)
 	var ends [2]int
 	nth := 0
 	for i, x := range t.Items {
 		name := d.Text(x)
 		node, found := known.nodes[name]
-		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // as ports are named
+		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // the form of ports' names
 			if k, err := strconv.Atoi(number); err == nil && k > 0 {
 				nth = k
 				node, found = known.nodes[before]
@@ -261,7 +263,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 		for e := range 2 {
 			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
 				name := n.Nodes[l.Ends[1-e]].Name
-				if l.Nth > 0 { // as its port is named
+				if l.Nth > 0 { // the form of ports' names
 					name += "~" + strconv.Itoa(int(l.Nth)+1)
 				}
 				neighbours = append(neighbours, name)
@@ -273,24 +275,24 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	return -1
 }
 
-// A sender needs a path to each of its receivers, and to no other host. As hosts do not forward, a path from a to b and
-// one from b to c do not make a path from a to c.
+// A sender needs a path to each of its receivers, but not to other hosts. Hosts do not forward, so a path from a to b
+// and a path from b to c do not give a path from a to c.
 
-// checkPath checks that there is a path from one host to another, and reports an error at a place if not.
-func (d *nodeNames) checkPath(at document.Position, p *Point, from, to int) bool {
-	if p.seen.Routes.Joined(from, to) {
+// checkPath reports whether there is a path from one host to another, and reports an error at a place if not.
+func (d *nodeNames) checkPath(place document.Position, p *Point, from, to int) bool {
+	if p.measured.Routes.Joined(from, to) {
 		return true
 	}
-	n := p.seen.Network
-	d.Fail(at, "hosts that links and switches join", "there is no path from %s to %s", n.Nodes[from].Name,
+	n := p.measured.Network
+	d.Fail(place, "hosts that links and switches join", "there is no path from %s to %s", n.Nodes[from].Name,
 		n.Nodes[to].Name)
 	return false
 }
 
-// checkPaths checks that there is a path between each of the pairs, and reports the first pair without one.
-func (d *nodeNames) checkPaths(at document.Position, p *Point, pairs iter.Seq2[int, int]) bool {
+// checkPaths reports whether each of the pairs has a path, and reports an error for the first pair without one.
+func (d *nodeNames) checkPaths(place document.Position, p *Point, pairs iter.Seq2[int, int]) bool {
 	for from, to := range pairs {
-		if !d.checkPath(at, p, from, to) {
+		if !d.checkPath(place, p, from, to) {
 			return false
 		}
 	}

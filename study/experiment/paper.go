@@ -11,29 +11,28 @@ import (
 	"weir/study/measure"
 )
 
-// PaperValue is a number that the paper itself gives, for some points of the sweep.
+// PaperValue is a number that the paper gives for some points of the sweep.
 type PaperValue struct {
-	Measure, Group string // Group is "" if the measure has none
-	Unit           string // as the measure's: bps, s, packets, …
+	Measure, Group string // Group is "" if the measure has no groups
+	Unit           string // the unit of the measure: bps, s, packets, …
 	Value          float64
-	Source         string // where in the paper, as in source: §6.2.3, or figure 4, read off the plot
-	Column         string // that shows it: OfPaper, or one of the file's own
+	Source         string // place in the paper, as in source: §6.2.3, or figure 4, read off the plot
+	Column         string // column that shows the value: OfPaper, or one that the file defines
 	claim.Filter
 }
 
-// paperSection is what the paper itself gives.
+// paperSection has the values that the paper gives.
 type paperSection struct {
 	values []PaperValue
 }
 
 // Name returns the name of the value in expressions: goodput.client0.
-func (v *PaperValue) Name() string { return nameOf(v.Measure, v.Group) }
+func (v *PaperValue) Name() string { return valueName(v.Measure, v.Group) }
 
-// PaperValues returns the numbers of the paper, in the file's order. Results do not depend
-// on them; reports show them.
+// PaperValues returns the numbers of the paper, in the file's order. Results do not depend on them; reports show them.
 func (s *paperSection) PaperValues() []PaperValue { return s.values }
 
-// OfPaper is the column of what the paper itself says.
+// OfPaper is the column of the paper's own values.
 const OfPaper = "paper"
 
 // PaperColumns returns the columns of values, the paper's own first, then others in the file's order.
@@ -47,22 +46,22 @@ func (s *paperSection) PaperColumns() []string {
 	return columns
 }
 
-// PaperValue returns what the paper gives for a measure at a point; false if nothing.
-func (s *paperSection) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
-	return s.ColumnValue(OfPaper, at, m, group)
+// PaperValue returns the paper's value of a measure at a point; false if it does not exist.
+func (s *paperSection) PaperValue(point []measure.Coordinate, m, group string) (PaperValue, bool) {
+	return s.ColumnValue(OfPaper, point, m, group)
 }
 
-// ColumnValue returns what a column has for a measure at a point; false if nothing.
-func (s *paperSection) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
+// ColumnValue returns a column's value of a measure at a point; false if it does not exist.
+func (s *paperSection) ColumnValue(column string, point []measure.Coordinate, m, group string) (PaperValue, bool) {
 	for i := range s.values {
-		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {
+		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(point) {
 			return *v, true
 		}
 	}
 	return PaperValue{}, false
 }
 
-// readPaperValues reads the paper's values, when points and measures are known.
+// readPaperValues reads the paper's values. Points and measures must be known.
 func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measuredSection) {
 	if about == nil || d.View(about, paper).Get("values") == nil {
 		return
@@ -84,13 +83,13 @@ func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measu
 	}
 }
 
-// readEntry reads one entry: where its values hold, their source, and the values.
+// readEntry reads one entry: its points, its source, and the values. general is the source of entries without one.
 func (s *paperSection) readEntry(d *reader, x document.Map, general *document.Node, m *measuredSection) {
-	var of PaperValue
+	var common PaperValue
 	names := m.valueNames()
 	before := d.Count()
 	if w := x.Get("where"); w != nil {
-		m.view.Where(d.Reader, &of.Filter, w)
+		m.view.Where(d.Reader, &common.Filter, w)
 	}
 	source := x.Get("source")
 	if source == nil {
@@ -100,12 +99,12 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 		x.Missing("source", "it is not said where the paper has this")
 		return
 	}
-	of.Source, of.Column = d.Text(source), d.Text(x.Default("column"))
+	common.Source, common.Column = d.Text(source), d.Text(x.Default("column"))
 	if d.Count() > before {
 		return
 	}
-	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(at []measure.Coordinate) bool {
-		return of.Means(at)
+	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(point []measure.Coordinate) bool {
+		return common.Means(point)
 	}) {
 		d.Fail(x.Position, "", "no point of the sweep is meant by these values")
 	}
@@ -119,7 +118,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 			d.Unknown(k.Position, "measure", k.Name, append(paperValue.Names(), names...))
 			continue
 		}
-		v := of
+		v := common
 		v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
 		v.Unit, _ = m.view.UnitOf(v.Measure)
 		var ok bool
@@ -129,8 +128,8 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 		for i := range s.values {
 			old := &s.values[i]
 			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(m.view.Points,
-				func(at []measure.Coordinate) bool {
-					return old.Means(at) && v.Means(at)
+				func(point []measure.Coordinate) bool {
+					return old.Means(point) && v.Means(point)
 				}) {
 				d.Fail(k.Position, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break
@@ -143,12 +142,13 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 	}
 }
 
-// paperKeys are the keys of a file that belong to its paper.
+// paperKeys are the keys of a file that describe its paper.
 var paperKeys = []string{"paper", "expect"}
 
 // OmitPaper returns an experiment's file without the paper, its values and its claims, so that a copy can become an
-// experiment of the caller's. Comments of what remains are kept. A comment at the top of the file, which is about the
-// paper's experiment, is replaced by one that names the original. A file that names no paper is returned as it is.
+// experiment of the caller's. It keeps comments of the remaining keys. A comment at the top of the file, which
+// describes the paper's experiment, is replaced by one that names the original. A file without a paper is returned
+// unchanged.
 func OmitPaper(src *Source) ([]byte, error) {
 	data := bytes.TrimPrefix(src.Data, []byte("\ufeff"))
 	r := document.NewReader(FileKind)
@@ -183,7 +183,7 @@ func OmitPaper(src *Source) ([]byte, error) {
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n"), nil
 }
 
-// aboveKey returns the first of the lines of comments that are directly above a line; both are counted from 0.
+// aboveKey returns the first line of the comment directly above a line; both are counted from 0.
 func aboveKey(lines []string, line int) int {
 	for line > 0 && strings.HasPrefix(lines[line-1], "#") {
 		line--
@@ -191,7 +191,7 @@ func aboveKey(lines []string, line int) int {
 	return line
 }
 
-// flowPaperless writes a file again, without what belongs to its paper.
+// flowPaperless returns the text of a file without the keys that describe its paper. Comments are lost.
 func flowPaperless(t *document.Node) string {
 	c := document.Clone(t)
 	c.Keys = slices.DeleteFunc(c.Keys, func(e document.Entry) bool { return slices.Contains(paperKeys, e.Name) })

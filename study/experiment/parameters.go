@@ -11,7 +11,7 @@ import (
 	"weir/internal/document"
 )
 
-// Parameter is one value that decides the experiment, and where it comes from.
+// Parameter is one value that determines the experiment, with its origin.
 type Parameter struct {
 	Path   string `json:"path"`
 	Value  string `json:"value"`
@@ -86,21 +86,21 @@ func listParameters(root *document.Node) []Parameter {
 	return out
 }
 
-// addDefaults adds the defaults of what a $key names: they differ from point to point, so
-// the file has no one place for them. Those of a sweep's block are there already.
+// addDefaults adds the defaults of schemes that a $key names. They differ from point to point, so they have no place
+// in the file's tree. Defaults in a sweep's block are listed already.
 func (s *Spec) addDefaults(out []Parameter) []Parameter {
-	seen := map[string]bool{}
+	listed := map[string]bool{}
 	for _, p := range out {
-		seen[p.Path] = true
+		listed[p.Path] = true
 	}
 	for _, p := range s.points {
 		for _, x := range p.defaults {
-			there := seen[x.Path]
-			for _, c := range p.at {
-				there = there || seen["sweep."+c.Key+"."+c.Text+"."+x.Path]
+			there := listed[x.Path]
+			for _, c := range p.coordinates {
+				there = there || listed["sweep."+c.Key+"."+c.Text+"."+x.Path]
 			}
 			if !there {
-				seen[x.Path] = true
+				listed[x.Path] = true
 				out = append(out, x)
 			}
 		}
@@ -108,18 +108,19 @@ func (s *Spec) addDefaults(out []Parameter) []Parameter {
 	return out
 }
 
+// sourceOf returns where a value comes from: from, or its file and line.
 func sourceOf(t *document.Node, from string) string {
 	if from != "" {
 		return from
 	}
-	return fmt.Sprintf("%s:%d", filepath.Base(t.File), t.Line) // results say nothing of the machine's folders
+	return fmt.Sprintf("%s:%d", filepath.Base(t.File), t.Line) // results do not contain names of the machine's folders
 }
 
-// Meaning explains what a value of the sweep stands for.
+// Meaning explains a value of the sweep.
 type Meaning struct{ Key, Value, Text string }
 
-// Meanings explain the values of the sweep that are names: what a block sets, and what the schemes are that it or the
-// value itself names. Plain quantities explain themselves.
+// Meanings returns explanations of the values of the sweep that are names: the keys that a block sets, and
+// descriptions of schemes that it or the value itself names. Plain quantities are not explained.
 func (s *Spec) Meanings() (all []Meaning) {
 	for k, dim := range s.sweep {
 		for i, v := range dim.Values {
@@ -137,8 +138,8 @@ func (s *Spec) Meanings() (all []Meaning) {
 	return all
 }
 
-// explainBlock lists what a block of the sweep sets, with the schemes that it names: "switch: forward, abc
-// (activity-based congestion management)". Many parameters are left to the file.
+// explainBlock returns the keys that a block of the sweep sets, with the schemes that it names: "switch: forward, abc
+// (activity-based congestion management)". Long parameters are omitted.
 func (s *Spec) explainBlock(block *document.Node) string {
 	var parts []string
 	for _, k := range block.Keys {
@@ -155,11 +156,11 @@ func (s *Spec) explainBlock(block *document.Node) string {
 	return strings.Join(parts, "; ")
 }
 
-// maxParameterText is the longest text of a scheme's parameters that an explanation has.
+// maxParameterText limits the length of a scheme's parameters in an explanation.
 const maxParameterText = 50
 
-// explainValue returns the text of a value of a block: a scheme by its name, with its description. Plain forwarding is
-// explained only where it is the only program of a switch.
+// explainValue returns the text of a block's value: a scheme's name with its description, or the value. Plain
+// forwarding is explained only if it is a switch's only program.
 func (s *Spec) explainValue(v *document.Node, only bool) string {
 	name, shown := v.Text, v.Text
 	if v.Kind == document.Mapping && len(v.Keys) == 1 {
@@ -183,7 +184,7 @@ func (s *Spec) explainValue(v *document.Node, only bool) string {
 	return document.Shorten(v.Flow())
 }
 
-// schemeDoc returns the description of a scheme; "" if it is unknown, or several differ.
+// schemeDoc returns the description of a scheme; "" if it is unknown, or several schemes of the name differ.
 func (r *Registry) schemeDoc(name string) string {
 	var docs []string
 	add := func(x *scheme.Scheme) {

@@ -14,63 +14,62 @@ import (
 	"weir/internal/switchfile"
 )
 
-// pathChecker finds what the flows of a point pass on their paths, and asks its schemes what they report of where they
-// stand.
+// pathChecker examines the paths of a point's flows, and collects the remarks of schemes about their context there.
 type pathChecker struct {
 	*reader
-	switches []switchRole           // by node
-	any      switchRole             // what some switch does
-	programs [][]switchfile.Program // by node
-	walks    map[walkKey]*walk      // in network, which points may share
-	network  *topology.Network
-	shortest unit.Time // round trip of a traffic with a controller; 0: there is no such traffic
-	longest  unit.Time
-	asked    []currentTraffic               // by traffic
-	loads    map[topology.PortRef]*portLoad // nil: not all traffics are known
+	switches  []switchRole           // by node
+	anySwitch switchRole             // union over all switches, of marks, answers and records
+	programs  [][]switchfile.Program // by node
+	walks     map[walkKey]*walk      // of network; points may share them
+	network   *topology.Network
+	shortest  unit.Time // shortest round trip of a traffic with a controller; 0: there is no such traffic
+	longest   unit.Time
+	checked   []currentTraffic               // traffics that were checked
+	loads     map[topology.PortRef]*portLoad // nil: not all traffics are known yet
 	currentTraffic
 }
 
-// currentTraffic is the traffic in hand, and which of the point's flows are its.
+// currentTraffic is the traffic that is being checked, with the range of its flows in the point.
 type currentTraffic struct {
 	transport, control *document.Node // parameters
 	transportAt        document.Position
 	first, end         int
 }
 
-// switchRole is what the programs and the scheduler of one switch do.
+// switchRole is what the programs and the scheduler of one switch do to packets.
 type switchRole struct {
 	marks, drops, pauses, trims, answers, records bool
-	holds                                         unit.Time                // max of a queue before the switch trims
+	holds                                         unit.Time                // max delay of a queue before the switch trims
 	supplies                                      []func(proto uint8) bool // dataplane.Traits.Supplies of its programs
 	spreading
 }
 
-// spreading is what a switch does to flows for which it has a choice of ports.
+// spreading is how a switch distributes flows over ports if it has a choice.
 type spreading struct {
-	how    dataplane.Spreading
-	at     document.Position // of the program that spreads
-	by     string
-	hashes bool // a switch chooses a flow's port for good, by its addresses and ports
+	mode    dataplane.Spreading
+	place   document.Position // of the program that spreads
+	program string
+	hashes  bool // a switch chooses a fixed port for each flow, by its addresses and ports
 }
 
-// add adds what another switch does.
-func (s *spreading) add(x *spreading) {
-	if x.how > s.how {
-		s.how, s.at, s.by = x.how, x.at, x.by
+// addSpreading merges the spreading of another switch.
+func (s *spreading) addSpreading(x *spreading) {
+	if x.mode > s.mode {
+		s.mode, s.place, s.program = x.mode, x.place, x.program
 	}
 	s.hashes = s.hashes || x.hashes
 }
 
-// beginPoint looks at the programs of a point's switches.
+// beginPoint resets the checker for a point, and collects the roles of its switches.
 func (d *pathChecker) beginPoint(p *Point, programs [][]switchfile.Program) {
 	walks := d.walks
-	if n := p.seen.Network; d.network != n {
+	if n := p.measured.Network; d.network != n {
 		walks = map[walkKey]*walk{}
 	}
 	*d = pathChecker{reader: d.reader, programs: programs, switches: make([]switchRole, len(programs)), walks: walks,
-		network: p.seen.Network}
+		network: p.measured.Network}
 	for i, list := range programs {
-		if !p.seen.Network.Nodes[i].Switch {
+		if !p.measured.Network.Nodes[i].Switch {
 			continue
 		}
 		x := &d.switches[i]
@@ -81,13 +80,13 @@ func (d *pathChecker) beginPoint(p *Point, programs [][]switchfile.Program) {
 		for k := range list {
 			x.addProgram(&list[k])
 		}
-		d.any.marks = d.any.marks || x.marks
-		d.any.answers = d.any.answers || x.answers
-		d.any.records = d.any.records || x.records
+		d.anySwitch.marks = d.anySwitch.marks || x.marks
+		d.anySwitch.answers = d.anySwitch.answers || x.answers
+		d.anySwitch.records = d.anySwitch.records || x.records
 	}
 }
 
-// addProgram notes what a program of the switch does.
+// addProgram adds what a program of the switch does.
 func (x *switchRole) addProgram(program *switchfile.Program) {
 	t := &program.Traits
 	x.addTraits(t)
@@ -99,33 +98,33 @@ func (x *switchRole) addProgram(program *switchfile.Program) {
 	if t.Trims {
 		x.trims, x.holds = true, max(x.holds, t.MaxQueueDelay)
 	}
-	x.add(&spreading{t.Spreads, program.At, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
+	x.addSpreading(&spreading{t.Spreads, program.At, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
 }
 
-// addTraits notes whether a program or scheduler marks or drops.
+// addTraits adds whether a program or scheduler marks or drops.
 func (x *switchRole) addTraits(t *dataplane.Traits) {
 	x.marks, x.drops = x.marks || t.MarksFrom != nil, x.drops || t.DropsEarly
 }
 
-// walk is what data passes on all shortest paths between two NICs.
+// walk has the ports that data passes on all shortest paths between two NICs.
 type walk struct {
-	ports  []topology.PortRef // that send it, the sender's first
-	levels []int              // switches before each of them
-	shares []float64          // of the packets that each of them sends
-	before [][]int            // links that lead to each of them; −1: the sender itself
-	narrow topology.PortRef   // the slowest, a switch's before the sender's
-	least  float64            // capacity of it
-	queues []topology.PortRef // the slowest of the switches' ports
-	chosen []int              // switches that have several ports to choose from
+	ports       []topology.PortRef // sending ports, the sender's first
+	levels      []int              // number of switches before each port
+	shares      []float64          // share of the packets that each port sends
+	before      [][]int            // links that lead to each port; −1: it is the sender's
+	narrowest   topology.PortRef   // slowest port; of equal ones a switch's is preferred to the sender's
+	minCapacity float64            // its capacity in bit/s
+	queues      []topology.PortRef // slowest ports of switches
+	choosing    []int              // switches with several ports to choose from
 }
 
-// walkKey is what decides a walk: two NICs, and the size of frames for links that count packets.
+// walkKey identifies a walk: two NICs, and the frame size for links with rates in packets.
 type walkKey struct {
 	topology.Pair
 	frame int32
 }
 
-// capacity returns the capacity of a link in bit/s, of frames of a size where the link counts packets.
+// capacity returns the rate of a link in bit/s. A rate in packets counts frames of the given size in bytes.
 func capacity(r unit.LinkRate, frame int32) float64 {
 	if r.Bits > 0 {
 		return float64(r.Bits)
@@ -133,13 +132,13 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 	return float64(r.Packets) * 8 * float64(frame)
 }
 
-// findWalk finds what a traffic's data passes between two NICs that a path joins.
+// findWalk returns the walk between two NICs that a path joins. It caches walks.
 func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk {
 	key := walkKey{pair, frame}
 	if w, known := d.walks[key]; known {
 		return w
 	}
-	n, r := p.seen.Network, p.seen.Routes
+	n, r := p.measured.Network, p.measured.Routes
 	w := &walk{}
 	into := map[int][]int{} // by switch: links that lead there
 	visit := func(port topology.PortRef, level int) {
@@ -150,17 +149,17 @@ func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk 
 	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)], 0)
 	entered := map[int]bool{}
 	for i := 0; i < len(w.ports); i++ { // level by level, since paths are shortest
-		at := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
-		if !n.Nodes[at].Switch || entered[at] {
+		node := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
+		if !n.Nodes[node].Switch || entered[node] {
 			continue
 		}
-		entered[at] = true
-		ports := r.Paths(at).To(packet.Addr(pair.To + 1))
+		entered[node] = true
+		ports := r.Paths(node).To(packet.Addr(pair.To + 1))
 		if len(ports) > 1 {
-			w.chosen = append(w.chosen, at)
+			w.choosing = append(w.choosing, node)
 		}
 		for _, k := range ports {
-			visit(r.Ports(at)[k], w.levels[i]+1)
+			visit(r.Ports(node)[k], w.levels[i]+1)
 		}
 	}
 	w.before = append(w.before, []int{-1})
@@ -173,9 +172,9 @@ func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk 
 	return w
 }
 
-// findNarrowest finds the narrowest of the ports.
+// findNarrowest sets the narrowest port and the slowest ports of switches.
 func (w *walk) findNarrowest(n *topology.Network, frame int32) {
-	w.narrow, w.least = w.ports[0], capacity(n.Links[w.ports[0].Link].Rate, frame)
+	w.narrowest, w.minCapacity = w.ports[0], capacity(n.Links[w.ports[0].Link].Rate, frame)
 	slowest := math.Inf(1)
 	for _, port := range w.ports[1:] {
 		c := capacity(n.Links[port.Link].Rate, frame)
@@ -186,34 +185,34 @@ func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 			w.queues = append(w.queues, port)
 		}
 	}
-	if slowest <= w.least {
-		w.narrow, w.least = w.queues[0], slowest
+	if slowest <= w.minCapacity {
+		w.narrowest, w.minCapacity = w.queues[0], slowest
 	}
 }
 
-// collectPaths adds to a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows
-// from first on and before end. It returns what switches do to flows with a choice of ports.
+// collectPaths adds to site the paths of the traffic's flows, each kind once. The traffic's flows are the point's
+// flows from first on and before end. It returns how switches distribute the flows.
 func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
-	seen := map[cc.FlowPath]int{} // number in site.Paths, counted from 1
-	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
-	counted := p.countEndless(tr, first, end) > 0 && site.Sending == 0 // by loads
+	index := map[cc.FlowPath]int{} // index in site.Paths + 1
+	frame := p.measured.Framing.Frame(tr.measured.Headers(), tr.measured.Payload, true)
+	counted := p.countEndless(tr, first, end) > 0 && site.Sending == 0 // the flow is counted in loads
 	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
 	p.eachPair(tr, first, end, func(src, dst int) {
-		near, joined := p.seen.Routes.Near(src, dst)
+		near, joined := p.measured.Routes.Near(src, dst)
 		if src == dst || !joined {
 			return
 		}
 		w := d.findWalk(p, near, frame)
-		for _, at := range w.chosen {
-			spread.add(&d.switches[at].spreading)
+		for _, node := range w.choosing {
+			spread.addSpreading(&d.switches[node].spreading)
 		}
-		x := cc.FlowPath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
+		x := cc.FlowPath{Path: p.measured.Path(near.From, near.To, &tr.measured)}
 		x.BaseRTT += tr.traits.AckDelay
-		x.Narrow.Rate = unit.Rate(w.least)
-		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
-		if p.seen.Waits != nil && !d.isUnqueued(p, w, src, dst, frame) {
-			x.DataQueueing = p.seen.Queueing(near.From, near.To, func(port topology.PortRef) bool {
-				return d.canQueue(p.seen.Network, port)
+		x.Narrow.Rate = unit.Rate(w.minCapacity)
+		x.Narrow.Payload = unit.Rate(w.minCapacity * float64(tr.measured.Payload) / float64(frame))
+		if p.measured.Waits != nil && !d.isUnqueued(p, w, src, dst, frame) {
+			x.DataQueueing = p.measured.Queueing(near.From, near.To, func(port topology.PortRef) bool {
+				return d.canQueue(p.measured.Network, port)
 			})
 		}
 		x.Unlimited = d.findUnlimited(p, w)
@@ -225,7 +224,7 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, 
 		if x.Idle = d.isIdle(p, w); x.Idle {
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
-		busiest := w.narrow
+		busiest := w.narrowest
 		if d.loads != nil {
 			busiest, x.Flows = d.findBusiest(w)
 			if !counted {
@@ -233,40 +232,40 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, 
 			}
 			x.Flows = max(x.Flows, 1)
 		}
-		n := p.seen.Network
+		n := p.measured.Network
 		ends := n.Links[busiest.Link].Ends
 		if x.Narrow.Last = !n.Nodes[ends[1-busiest.End]].Switch; n.Nodes[ends[busiest.End]].Switch {
 			x.Narrow.Buffer = n.Links[busiest.Link].Buffer.Bytes
 		}
 		var opposing cc.Opposing
 		x.Crossed = reads && d.isCrossed(p, src, dst, frame)
-		if reads { // others have no use for it, and the way back costs as much as the way there
+		if reads { // only these use it, and it costs as much as the way there
 			opposing = d.findOpposing(p, tr, w, src, dst, frame)
 		}
-		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
+		if k := index[x]; k > 0 { // among paths of one kind, the one with the most flows in both directions counts
 			if y := &site.Paths[k-1].Opposing; min(opposing.Aligned, opposing.Opposed) > min(y.Aligned, y.Opposed) {
 				*y = opposing
 			}
 			return
 		}
-		seen[x] = len(site.Paths) + 1
+		index[x] = len(site.Paths) + 1
 		x.Opposing = opposing
-		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
-		x.Narrow.Port = p.seen.Network.PortName(busiest.Link, busiest.End)
+		x.Name = p.measured.Network.Nodes[src].Name + "->" + p.measured.Network.Nodes[dst].Name
+		x.Narrow.Port = p.measured.Network.PortName(busiest.Link, busiest.End)
 		site.Paths = append(site.Paths, x)
 	})
 	site.Largest = p.largestFlow(tr, first, end)
-	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
+	site.Sprayed, site.Flowlets = spread.mode == dataplane.EachPacket, spread.mode == dataplane.EachFlowlet
 	return spread
 }
 
-// canQueue reports whether data can queue at a port. As long as not all traffics are known, it can at any.
+// canQueue reports whether data can queue at a port. As long as not all traffics are known, it is true.
 func (d *pathChecker) canQueue(n *topology.Network, port topology.PortRef) bool {
 	return d.loads == nil || d.loads[port].canQueue(n.Links[port.Link].Rate)
 }
 
-// largestFlow returns the size of a traffic's largest flow; 0: not known, or flows have no end. The traffic's are the
-// point's flows from first on and before end.
+// largestFlow returns the size of a traffic's largest flow; 0 if it is unknown, or flows have no end. The traffic's
+// flows are the point's flows from first on and before end.
 func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 	if g := tr.generator; g != nil {
 		if g.Sizes != nil {
@@ -275,7 +274,7 @@ func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Byt
 		return g.Size
 	}
 	for i := first; i < end; i += max(1, (end-first)/maxPairs) {
-		f := l.flows.at(i)
+		f := l.flows.flowAt(i)
 		if f.Size == 0 {
 			return 0
 		}
@@ -284,76 +283,77 @@ func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Byt
 	return largest
 }
 
-// addSignals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
+// addSignals sets the signals that a path gives a traffic, from the switches at ports where its data can queue.
 func (d *pathChecker) addSignals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic) {
-	var here switchRole
+	var role switchRole
 	for _, port := range w.ports[1:] {
-		if !slices.Contains(w.queues, port) && !d.canQueue(p.seen.Network, port) {
+		if !slices.Contains(w.queues, port) && !d.canQueue(p.measured.Network, port) {
 			continue
 		}
-		l := &p.seen.Network.Links[port.Link]
+		l := &p.measured.Network.Links[port.Link]
 		s := &d.switches[l.Ends[port.End]]
-		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
-		here.records = here.records || s.records
-		here.supplies = append(here.supplies, s.supplies...)
+		role.marks, role.answers, role.trims = role.marks || s.marks, role.answers || s.answers, role.trims || s.trims
+		role.records = role.records || s.records
+		role.supplies = append(role.supplies, s.supplies...)
 	}
-	x.Trims = here.trims
-	x.Supplied = tr.traits.TakesSupply && slices.ContainsFunc(here.supplies,
-		func(supplies func(proto uint8) bool) bool { return supplies(tr.seen.Transport.Proto) })
+	x.Trims = role.trims
+	x.Supplied = tr.traits.TakesSupply && slices.ContainsFunc(role.supplies,
+		func(supplies func(proto uint8) bool) bool { return supplies(tr.measured.Transport.Proto) })
 	switch {
-	case !here.marks && d.any.marks:
+	case !role.marks && d.anySwitch.marks:
 		x.Unmarked = "no switch at which its packets can queue marks them (program ecn)"
-	case !here.marks:
+	case !role.marks:
 		x.Unmarked = "no switch marks packets (program ecn)"
 	case tr.cc != nil:
 		x.Unmarked = tr.traits.Unmarked(tr.cc.ECN)
 	}
 	switch {
-	case here.records:
+	case role.records:
 		x.Unrecorded = tr.traits.Unrecorded()
-	case d.any.records:
+	case d.anySwitch.records:
 		x.Unrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
 	default:
 		x.Unrecorded = "no switch writes telemetry (program telemetry)"
 	}
 	switch x.Unanswered = tr.traits.Unanswered(); {
-	case x.Unanswered != "" || here.answers:
-	case d.any.answers:
+	case x.Unanswered != "" || role.answers:
+	case d.anySwitch.answers:
 		x.Unanswered = "no switch at which its packets can queue answers requests (program bolt)"
 	default:
 		x.Unanswered = "no switch answers requests (program bolt)"
 	}
 }
 
-// isIdle reports whether data queues at no switch of a path: no port gets more than it can send. Where a link is as
-// slow as the sender's this is false as long as not all traffics are known, with events that change rates, and where
-// switches pause, since a port far away may do it.
+// isIdle reports whether data cannot queue at any switch of a path: no port receives more than it can send. If a link
+// is as slow as the sender's, this is false as long as not all traffics are known, with events that change rates, and
+// if switches pause, since any port may cause a pause.
 func (d *pathChecker) isIdle(p *Point, w *walk) bool {
-	x := p.seen.Waits
+	x := p.measured.Waits
 	changes := d.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
-	if sender := p.seen.Network.Links[w.ports[0].Link].Rate; w.narrow != w.ports[0] &&
-		(changes || capacity(sender, ethernetFrame) > capacity(p.seen.Network.Links[w.narrow.Link].Rate, ethernetFrame)) {
+	if sender := p.measured.Network.Links[w.ports[0].Link].Rate; w.narrowest != w.ports[0] &&
+		(changes || capacity(sender, ethernetFrame) > capacity(p.measured.Network.Links[w.narrowest.Link].Rate,
+			ethernetFrame)) {
 		return false
 	}
 	for _, port := range w.ports[1:] {
-		if x := d.loads[port]; x.isCrowded(p.seen.Network.Links[port.Link].Rate) {
+		if x := d.loads[port]; x.isCrowded(p.measured.Network.Links[port.Link].Rate) {
 			return false
 		}
 	}
 	return true
 }
 
-// isUnqueued reports whether neither data nor acknowledgements of a path wait at any switch: no port gets more than it
-// can send. It is false as long as not all traffics are known, with events that change rates, and where switches pause,
-// since a port far away may do it.
+// isUnqueued reports whether neither data nor acknowledgements of a path can wait at a switch: no port receives more
+// than it can send. It is false as long as not all traffics are known, with events that change rates, and if switches
+// pause, since any port may cause a pause.
 func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int32) bool {
-	near, joined := p.seen.Routes.Near(dst, src)
-	if x := p.seen.Waits; d.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
+	near, joined := p.measured.Routes.Near(dst, src)
+	if x := p.measured.Waits; d.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
 		return false
 	}
 	for _, w := range []*walk{there, d.findWalk(p, near, frame)} {
 		for _, port := range w.ports[1:] {
-			if d.loads[port].isCrowded(p.seen.Network.Links[port.Link].Rate) {
+			if d.loads[port].isCrowded(p.measured.Network.Links[port.Link].Rate) {
 				return false
 			}
 		}
@@ -361,18 +361,18 @@ func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int3
 	return true
 }
 
-// findUnlimited returns the name of a path's first port that gets more than it can send and has no limit; "" if there
-// is no such port, where switches pause, and as long as not all traffics are known.
+// findUnlimited returns the name of a path's first port that receives more than it can send and has no limit; "" if
+// there is no such port, if switches pause, and as long as not all traffics are known.
 func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
-	if p.seen.Waits == nil || p.seen.Waits.Memory != nil || d.loads == nil {
+	if p.measured.Waits == nil || p.measured.Waits.Memory != nil || d.loads == nil {
 		return ""
 	}
-	n := p.seen.Network
+	n := p.measured.Network
 	for _, port := range w.ports[1:] {
 		l := &n.Links[port.Link]
 		limit := p.switches[l.Ends[port.End]].QueueLimit
 		limited := l.Buffer != (unit.Length{}) || limit.Bytes > 0 || limit.Packets > 0 ||
-			p.seen.Waits.Ports[port.Link][port.End] != (dataplane.Backlog{})
+			p.measured.Waits.Ports[port.Link][port.End] != (dataplane.Backlog{})
 		if !limited && d.loads[port].isCrowded(l.Rate) {
 			return n.PortName(port.Link, port.End)
 		}
@@ -380,14 +380,14 @@ func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 	return ""
 }
 
-// addLosses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
+// addLosses sets whether a path loses packets at ports where data can queue, and how long its queues can be.
 func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
-		if !slices.Contains(w.queues, port) && !d.canQueue(p.seen.Network, port) {
+		if !slices.Contains(w.queues, port) && !d.canQueue(p.measured.Network, port) {
 			continue
 		}
-		l := &p.seen.Network.Links[port.Link]
+		l := &p.measured.Network.Links[port.Link]
 		s := &d.switches[l.Ends[port.End]]
 		if s.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0 {
 			lossy, paused = true, paused && s.pauses
@@ -396,7 +396,7 @@ func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 			x.Holds = max(x.Holds, s.holds)
 		}
 		if l.Buffer.Bytes == 0 || l.Rate.Bits == 0 {
-			endless = true // or counted in packets, whose lengths differ
+			endless = true // or counted in packets of different lengths
 			continue
 		}
 		x.Wait = max(x.Wait, unit.Time(float64(l.Buffer.Bytes)*8e12/float64(l.Rate.Bits)))
@@ -412,14 +412,13 @@ func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 	}
 }
 
-// longProducts is how many products of rate and round trip a flow's size has at least, so that it counts as long. At
-// 100 Gb/s and 6 us, eight flows each way with 100 kB, 1.3 products, do not swing in that time, and with 300 kB, 3.8,
-// they take 10 % longer.
+// longProducts is the minimum size of a long flow, in products of rate and round trip. Shorter flows end before they
+// oscillate.
 const longProducts = 3.8
 
-// longFlows returns how many flows each pair of hosts that eachPair visits stands for on average, if the traffic's
-// flows last and begin together, and the size of the smallest; 0: they have no end. Flows that arrive at a load, of a
-// job, of a collective operation and of a file follow one another and do not count.
+// longFlows returns the mean number of flows for each pair of hosts that eachPair visits, if the traffic's flows are
+// long-lived and begin together, and the size of the smallest; 0: they have no end. Flows that arrive at a load, of a
+// job, of a collective operation and of a file follow one another, so they do not count.
 func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size unit.Bytes) {
 	if g := tr.generator; g != nil {
 		if g.Offered > 0 || g.Sizes != nil {
@@ -432,8 +431,8 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 	}
 	step := max(1, (end-first)/maxPairs)
 	for i := first; i < end; i += step {
-		f := p.flows.at(i)
-		if f.reduce != nil || f.captured || f.Port != 0 || f.Later != 0 {
+		f := p.flows.flowAt(i)
+		if f.reduction != nil || f.captured || f.Port != 0 || f.Later != 0 {
 			return 0, 0
 		}
 		if i == first || f.Size < size {
@@ -443,15 +442,15 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 	return float64(step), size
 }
 
-// perPair returns how many of the flows that are there together each pair of hosts that eachPair visits stands for.
+// perPair returns the mean number of simultaneous flows for each pair of hosts that eachPair visits.
 func (g *Generator) perPair(p *Point, tr *Traffic) float64 {
 	pairs := 0
 	g.eachPair(func(int, int) { pairs++ })
 	return g.Expected(p, tr) / float64(max(pairs, 1)*max(len(g.Sets), 1))
 }
 
-// countEndless returns how many flows without an end each pair of hosts that eachPair visits stands for; 0: the
-// traffic's flows end, and need not be there together.
+// countEndless returns the mean number of flows without an end for each pair of hosts that eachPair visits; 0: the
+// traffic's flows end, and may not overlap.
 func (p *Point) countEndless(tr *Traffic, first, end int) float64 {
 	if g := tr.generator; g != nil {
 		if g.Offered > 0 || g.Mean() > 0 {
@@ -459,44 +458,44 @@ func (p *Point) countEndless(tr *Traffic, first, end int) float64 {
 		}
 		return g.perPair(p, tr)
 	}
-	if first == end || p.flows.at(first).Size > 0 {
+	if first == end || p.flows.flowAt(first).Size > 0 {
 		return 0
 	}
 	return float64(max(1, (end-first)/maxPairs))
 }
 
-// isNarrowest reports whether port number i is as slow as the walk's narrowest.
+// isNarrowest reports whether port i of the walk is as slow as its narrowest.
 func (w *walk) isNarrowest(i int) bool {
-	return w.ports[i] == w.narrow || w.narrow != w.ports[0] && slices.Contains(w.queues, w.ports[i])
+	return w.ports[i] == w.narrowest || w.narrowest != w.ports[0] && slices.Contains(w.queues, w.ports[i])
 }
 
-// findBusiest returns the port with the most flows without an end among a walk's narrowest, and how many they are.
+// findBusiest returns, among a walk's narrowest ports, the one with the most endless flows, and their number.
 func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int) {
-	busiest = w.narrow
+	busiest = w.narrowest
 	for i, port := range w.ports {
-		if x := d.loads[port]; w.isNarrowest(i) && x != nil && int(x.flows+.5) > flows {
-			busiest, flows = port, int(x.flows+.5)
+		if x := d.loads[port]; w.isNarrowest(i) && x != nil && int(x.endlessCount+.5) > flows {
+			busiest, flows = port, int(x.endlessCount+.5)
 		}
 	}
 	return busiest, flows
 }
 
 // countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
-// Each of several equal ports has an equal share of them.
+// perPair is their number, and size the smallest size in bytes. Equal ports have equal shares of them.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
 	if tr.cc == nil || tr.cc.Telemetry == telemetry.Nothing || tr.traits.AppRate > 0 {
 		return
 	}
-	if size > 0 && float64(size) < longProducts*w.least/8*trip.Seconds() {
+	if size > 0 && float64(size) < longProducts*w.minCapacity/8*trip.Seconds() {
 		return
 	}
 	for i, share := range w.shares {
-		loads[w.ports[i]].long += perPair * share
+		loads[w.ports[i]].longCount += perPair * share
 	}
 }
 
-// shareEvenly finds which share of the packets each port sends, if switches spread them evenly.
+// shareEvenly sets the share of the packets that each port sends if switches spread them evenly.
 func (w *walk) shareEvenly(n *topology.Network) {
 	w.shares = make([]float64, len(w.ports))
 	into, out := map[int]float64{}, map[int]int{} // by switch: share of packets, and ports
@@ -512,10 +511,10 @@ func (w *walk) shareEvenly(n *topology.Network) {
 	}
 }
 
-// findOpposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It is
-// zero as long as not all traffics are known.
+// findOpposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It
+// returns zero as long as not all traffics are known.
 func (d *pathChecker) findOpposing(p *Point, tr *Traffic, w *walk, src, dst int, frame int32) (o cc.Opposing) {
-	near, joined := p.seen.Routes.Near(dst, src)
+	near, joined := p.measured.Routes.Near(dst, src)
 	if d.loads == nil || !joined {
 		return o
 	}
@@ -527,44 +526,44 @@ func (d *pathChecker) findOpposing(p *Point, tr *Traffic, w *walk, src, dst int,
 		return o
 	}
 	port := w.ports[there]
-	return cc.Opposing{Port: p.seen.Network.PortName(port.Link, port.End), Aligned: aligned, Opposed: opposed,
+	return cc.Opposing{Port: p.measured.Network.PortName(port.Link, port.End), Aligned: aligned, Opposed: opposed,
 		Paths: int(1/w.shares[there] + .5)}
 }
 
 // isCrossed reports whether data of long flows passes a port on the way back from dst to src.
 func (d *pathChecker) isCrossed(p *Point, src, dst int, frame int32) bool {
-	near, joined := p.seen.Routes.Near(dst, src)
+	near, joined := p.measured.Routes.Near(dst, src)
 	return joined && slices.ContainsFunc(d.findWalk(p, near, frame).ports, func(port topology.PortRef) bool {
 		x := d.loads[port]
-		return x != nil && x.long > 0
+		return x != nil && x.longCount > 0
 	})
 }
 
-// findMostLong returns the number of the port in a walk at which most long flows queue, and how many they are. Ports of
-// switches that skip reports do not count.
-func (d *pathChecker) findMostLong(p *Point, w *walk, skip func(node int) bool) (most, flows int) {
-	n := p.seen.Network
+// findMostLong returns the index of the walk's port at which the most long flows queue, and their number. It ignores
+// ports of switches for which skip returns true.
+func (d *pathChecker) findMostLong(p *Point, w *walk, skip func(node int) bool) (busiest, flows int) {
+	n := p.measured.Network
 	for i, k := range w.ports[1:] {
 		l, x := &n.Links[k.Link], d.loads[k]
 		if !x.isCrowded(l.Rate) || skip(l.Ends[k.End]) {
 			continue
 		}
-		if f := int(x.long + .5); f > flows {
-			most, flows = i+1, f
+		if f := int(x.longCount + .5); f > flows {
+			busiest, flows = i+1, f
 		}
 	}
-	return most, flows
+	return busiest, flows
 }
 
-// findSlow returns two ports of a walk with the smallest part of the rate of another port after as many switches, at
-// the lowest rate that events give to their links: of those that get more than they have if each gets an equal share of
-// what hosts can send, and of those that a flow finds slower if all its packets go there. As long as not all traffics
-// are known there is no such port.
+// findSlow returns two ports of a walk with the smallest share of the rate of another port after as many switches, at
+// the lowest rate that events give to their links. spread is among ports that get more than their rate if each gets an
+// equal share of what hosts can send. whole is among ports that are slower for a flow that sends all its packets
+// there. As long as not all traffics are known, and without a choice of ports, both are empty.
 func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc.SlowPath) {
-	if d.loads == nil || len(w.chosen) == 0 {
+	if d.loads == nil || len(w.choosing) == 0 {
 		return spread, whole
 	}
-	n := p.seen.Network
+	n := p.measured.Network
 	fastest, ports := map[int]float64{}, map[int]int{} // by level
 	for i, port := range w.ports {
 		fastest[w.levels[i]] = max(fastest[w.levels[i]], capacity(n.Links[port.Link].Rate, frame))
@@ -581,7 +580,7 @@ func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc
 			continue
 		}
 		x, load := cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part,
-			Flows: int(d.loads[port].long/w.shares[i] + .5), Share: w.shares[i]}, d.loads[port].sumSources()
+			Flows: int(d.loads[port].longCount/w.shares[i] + .5), Share: w.shares[i]}, d.loads[port].sumSources()
 		if rate < best && load > rate {
 			whole.Keep(x)
 		}
@@ -594,26 +593,26 @@ func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc
 
 // lowestRate returns the lowest rate of a port's link during the run.
 func (p *Point) lowestRate(port topology.PortRef) unit.LinkRate {
-	if w := p.seen.Waits; w != nil {
+	if w := p.measured.Waits; w != nil {
 		if r, changed := w.Rates[port.Link]; changed {
 			return r
 		}
 	}
-	return p.seen.Network.Links[port.Link].Rate
+	return p.measured.Network.Links[port.Link].Rate
 }
 
-// sumSources returns what the hosts of all flows that may pass a port can send together, in bit/s.
+// sumSources returns the total rate of the hosts of all flows that may pass a port, in bit/s.
 func (x *portLoad) sumSources() (sum float64) {
 	if x == nil {
 		return 0
 	}
-	most := map[int]float64{}
-	for _, sources := range x.by {
+	maxRates := map[int]float64{}
+	for _, sources := range x.ratesByLink {
 		for src, rate := range sources {
-			most[src] = max(most[src], rate)
+			maxRates[src] = max(maxRates[src], rate)
 		}
 	}
-	for _, rate := range most {
+	for _, rate := range maxRates {
 		sum += rate
 	}
 	return sum

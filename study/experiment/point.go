@@ -19,21 +19,21 @@ import (
 	"weir/study/measure"
 )
 
-// Point is one combination of the sweep, decoded. Nothing changes it.
+// Point is one combination of the sweep, decoded. It is not changed after it is decoded.
 type Point struct {
-	at        []measure.Coordinate
-	canonical string
-	defaults  []Parameter
+	coordinates []measure.Coordinate
+	canonical   string
+	defaults    []Parameter
 
-	seen measure.Point // what measures see of it, with its network, routes and events
+	measured measure.Point // the view of measures, with network, routes and events
 	addressing
 	switching
 	trafficList
-	measures measure.List
-	stalls   Stalls
-	repeats  bool      // iterations of jobs that recur are not carried out again
-	anew     bool      // random draws begin anew between iterations
-	ideal    job.Ideal // in place of packets; nil: there is none
+	measures      measure.List
+	stalls        Stalls
+	repeats       bool      // iterations of jobs that recur exactly are copied, not simulated
+	restartsDraws bool      // random draws restart at each iteration
+	ideal         job.Ideal // carries messages in place of packets; nil: packets do
 	pointCost
 }
 
@@ -41,29 +41,28 @@ type Point struct {
 type addressing struct {
 	book     *packet.Book
 	usersAt  document.Position // where the file declares users
-	tree     *topology.Tree    // with hierarchical addresses
+	tree     *topology.Tree    // nil: flat addresses
 	prefixes topology.Prefixes
 }
 
 // Book returns the addresses of the nodes.
 func (a *addressing) Book() *packet.Book { return a.book }
 
-// Tree returns the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
-// flat.
+// Tree returns the network as a fat tree, with the prefixes of its hosts' addresses; nil if addresses are flat.
 func (a *addressing) Tree() (*topology.Tree, topology.Prefixes) { return a.tree, a.prefixes }
 
-// switching is what the switches of a point run.
+// switching is the configuration of a point's switches.
 type switching struct {
 	switches    []wiring.SwitchConfig
-	served      []*switchfile.Served // by node; nil: by default
-	telemetry   *telemetry.Format    // nil: no switch writes any
+	served      []*switchfile.Served // by node; nil: the default scheduler
+	telemetry   *telemetry.Format    // nil: no switch writes telemetry
 	telemetryAt document.Position    // of the program that writes it
 }
 
-// Switches configures those of the network's nodes that are switches.
+// Switches returns the configuration of each node; hosts have an empty one.
 func (s *switching) Switches() []wiring.SwitchConfig { return slices.Clone(s.switches) }
 
-// Telemetry returns the format in which switches write it; nil: none does.
+// Telemetry returns the format of telemetry that switches write; nil if no switch writes it.
 func (s *switching) Telemetry() *telemetry.Format {
 	if s.telemetry == nil {
 		return nil
@@ -72,19 +71,19 @@ func (s *switching) Telemetry() *telemetry.Format {
 	return &f
 }
 
-// hasScheduler reports whether a switch serves its queues otherwise than by default: first in, first out, or in strict
+// hasScheduler reports whether a switch has another scheduler than the defaults, first in, first out and strict
 // priority.
 func (s *switching) hasScheduler(node int) bool {
 	x := s.served[node]
 	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
 }
 
-// trafficList has the traffic of a point, and the flows that its file lists.
+// trafficList has the traffics of a point, and the flows that its file lists.
 type trafficList struct {
 	entries  []Traffic
 	flows    flowList
-	triggers []workload.Trigger // of flows in it
-	numbered [2][]int           // by host, flows with ports that it sends and receives; nil: there are none
+	triggers []workload.Trigger // start flows of the list
+	numbered [2][]int           // by host: flows with ports that it sends, receives; nil: no ports
 }
 
 // Entries returns the length of the traffic list.
@@ -93,127 +92,127 @@ func (l *trafficList) Entries() int { return len(l.entries) }
 // Entry returns entry i of the traffic list.
 func (l *trafficList) Entry(i int) *Traffic { return &l.entries[i] }
 
-// Flows returns the number of flows that the file lists. Flows that are drawn for each seed do not count.
-func (l *trafficList) Flows() int { return l.flows.n }
+// Flows returns the number of flows that the file lists. Flows that are drawn for each seed are not included.
+func (l *trafficList) Flows() int { return l.flows.count }
 
-// Flow returns flow i of the file.
-func (l *trafficList) Flow(i int) Flow { return l.flows.at(i) }
+// Flow returns flow i that the file lists.
+func (l *trafficList) Flow(i int) Flow { return l.flows.flowAt(i) }
 
-// Triggers begin flows of the file when others have ended.
+// Triggers returns the triggers that start listed flows when others have ended.
 func (l *trafficList) Triggers() []workload.Trigger { return slices.Clone(l.triggers) }
 
-// pointCost is what a point takes.
+// pointCost is the cost of a point's runs and of the point itself.
 type pointCost struct {
-	samples float64 // values that the measures of a run look at
-	kept    float64 // of these, those that are kept beyond it
-	memory  int64   // bytes that it does not share with points before it
+	samples float64 // values that the measures of a run observe
+	kept    float64 // values of series that are kept beyond the run
+	memory  int64   // bytes that it does not share with earlier points
 }
 
-// Samples returns the number of values that the measures of a run look at.
+// Samples returns the number of values that the measures of a run observe.
 func (c *pointCost) Samples() float64 { return c.samples }
 
-// Kept returns the number of samples that are kept beyond the run.
+// Kept returns the number of values that are kept beyond the run.
 func (c *pointCost) Kept() float64 { return c.kept }
 
-// At returns the values of the sweep.
-func (p *Point) At() []measure.Coordinate { return slices.Clone(p.at) }
+// At returns the point's values of the sweep's keys.
+func (p *Point) At() []measure.Coordinate { return slices.Clone(p.coordinates) }
 
-// Canonical returns the text of all that decides the point's runs, but seed and executable.
+// Canonical returns the text of everything that determines the point's runs, except seed and executable.
 func (p *Point) Canonical() string { return p.canonical }
 
-// Measured returns what measures see of the point.
+// Measured returns a copy of the view of measures on the point.
 func (p *Point) Measured() *measure.Point {
-	seen := p.seen
-	seen.Traffic = slices.Clone(seen.Traffic)
-	return &seen
+	view := p.measured
+	view.Traffic = slices.Clone(view.Traffic)
+	return &view
 }
 
-// Measures returns the measures of its runs.
+// Measures returns the measures of the point's runs.
 func (p *Point) Measures() measure.List { return slices.Clone(p.measures) }
 
 // Network returns the network, which other points may share.
-func (p *Point) Network() *topology.Network { return p.seen.Network }
+func (p *Point) Network() *topology.Network { return p.measured.Network }
 
 // Routes returns the routes of its network.
-func (p *Point) Routes() *topology.Routes { return p.seen.Routes }
+func (p *Point) Routes() *topology.Routes { return p.measured.Routes }
 
-// Framing returns how the bytes of a frame are counted.
-func (p *Point) Framing() packet.Framing { return p.seen.Framing }
+// Framing returns how many bytes a frame counts.
+func (p *Point) Framing() packet.Framing { return p.measured.Framing }
 
-// Warmup returns the part of a run before what is measured.
-func (p *Point) Warmup() unit.Time { return p.seen.Warmup }
+// Warmup returns the length of a run's part before the measured one.
+func (p *Point) Warmup() unit.Time { return p.measured.Warmup }
 
-// Duration returns the part of a run that is measured.
-func (p *Point) Duration() unit.Time { return p.seen.Duration }
+// Duration returns the length of a run's measured part.
+func (p *Point) Duration() unit.Time { return p.measured.Duration }
 
-// Events returns what happens to links, in order of time.
-func (p *Point) Events() []wiring.Event { return slices.Clone(p.seen.Events) }
+// Events returns the changes of links, in order of time.
+func (p *Point) Events() []wiring.Event { return slices.Clone(p.measured.Events) }
 
-// Stalls returns the times at which the simulator's hosts pause.
+// Stalls returns when the simulator's hosts stall.
 func (p *Point) Stalls() Stalls { return p.stalls }
 
-// Traffic is one entry of the traffic list. Nothing changes it.
+// Traffic is one entry of the traffic list. It is not changed after it is decoded.
 type Traffic struct {
-	seen            measure.Traffic
-	at, ccAt        document.Position
+	measured        measure.Traffic
+	place, ccPlace  document.Position
 	transportConfig scheme.Config
 	traits          transport.Traits // of its transport with this configuration
-	generator       *Generator       // nil: the flows are listed
-	job             *Job             // in place of flows
+	generator       *Generator       // nil: flows are listed
+	job             *Job             // nil: the traffic has flows
 	cc              *cc.Scheme
 	ccConfig        scheme.Config
 	tos             typeOfService
-	fixedPayload    bool // the file says how long payload is
+	fixedPayload    bool // the file sets the payload of packets
 	nic             nicChoice
-	jobNode         *document.Node // parameters of its job; nil: it has none
+	jobNode         *document.Node // parameters of its job; nil: it has no job
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
-	timer           transport.TimerReport // what its transport does when no answer arrives
-	timed           bool                  // it has such a timer
+	timer           transport.TimerReport // the behaviour of its transport without acknowledgements
+	timed           bool                  // timer is set
 }
 
 // Name returns the name of the traffic.
-func (tr *Traffic) Name() string { return tr.seen.Name }
+func (tr *Traffic) Name() string { return tr.measured.Name }
 
-// Measured returns what measures see of the traffic.
+// Measured returns a copy of the view of measures on the traffic.
 func (tr *Traffic) Measured() *measure.Traffic {
-	seen := tr.seen
-	return &seen
+	view := tr.measured
+	return &view
 }
 
 // At returns the place of the traffic in the file.
-func (tr *Traffic) At() document.Position { return tr.at }
+func (tr *Traffic) At() document.Position { return tr.place }
 
-// Transport carries it, with this configuration.
+// Transport returns the transport with its configuration.
 func (tr *Traffic) Transport() (*transport.Scheme, scheme.Config) {
-	return tr.seen.Transport, tr.transportConfig
+	return tr.measured.Transport, tr.transportConfig
 }
 
 // Traits returns the traits of its transport.
 func (tr *Traffic) Traits() *transport.Traits { return &tr.traits }
 
-// Own reports whether it is between hosts of Weir's own in the lab.
-func (tr *Traffic) Own() bool { return transport.Own(tr.seen.Transport, tr.transportConfig) }
+// Own reports whether the traffic's hosts run Weir's own stack in the lab.
+func (tr *Traffic) Own() bool { return transport.Own(tr.measured.Transport, tr.transportConfig) }
 
-// CC returns the congestion controller with its configuration; nil if the transport has none.
+// CC returns the congestion controller with its configuration; nil if the transport does not use one.
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
 
 // CCAt returns the place of the controller in the file, or else of the traffic.
-func (tr *Traffic) CCAt() document.Position { return tr.ccAt }
+func (tr *Traffic) CCAt() document.Position { return tr.ccPlace }
 
-// Payload returns the payload of a full packet.
-func (tr *Traffic) Payload() int32 { return tr.seen.Payload }
+// Payload returns the payload of a full packet in bytes.
+func (tr *Traffic) Payload() int32 { return tr.measured.Payload }
 
 // Version returns the version of IP.
-func (tr *Traffic) Version() uint8 { return tr.seen.Version }
+func (tr *Traffic) Version() uint8 { return tr.measured.Version }
 
 // Headers returns the number of bytes of a full packet's headers, from Ethernet's on.
-func (tr *Traffic) Headers() int32 { return tr.seen.Headers() }
+func (tr *Traffic) Headers() int32 { return tr.measured.Headers() }
 
-// NIC returns by which of its NICs a host with several sends the traffic's flows, and the port of the one that is
-// named; −1: none is.
-func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic.how, tr.nic.port }
+// NIC returns how a host with several NICs chooses one for the traffic's flows, and the number of the NIC that is
+// named; −1 if no NIC is named.
+func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic.choice, tr.nic.port }
 
 // Start returns the range from which the starts of flows are drawn.
 func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }
@@ -221,7 +220,7 @@ func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startH
 // Stop returns the time at which senders stop; unit.Never if they do not.
 func (tr *Traffic) Stop() unit.Time { return tr.stop }
 
-// Generator says how flows are drawn for each seed; false if they are listed.
+// Generator returns how flows are drawn for each seed; false if they are listed.
 func (tr *Traffic) Generator() (g Generator, ok bool) {
 	if tr.generator == nil {
 		return g, false
@@ -231,127 +230,127 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 	return g, true
 }
 
-// setTraffic makes what measures see of the point's traffic, of which all is there if nothing was
-// wrong.
+// setTraffic sets the view of measures on the point's traffic. ok reports that the traffic had no errors, so that the
+// view is complete.
 func (p *Point) setTraffic(ok bool) {
-	p.seen.Partial = !ok
+	p.measured.Partial = !ok
 	for i := range p.entries {
-		tr := p.entries[i].seen
+		tr := p.entries[i].measured
 		tr.Start = p.entries[i].startLow
 		if g := p.entries[i].generator; g != nil {
 			tr.Sizes = g.Sizes
 		}
 		tr.Own = p.entries[i].Own()
-		p.seen.Traffic = append(p.seen.Traffic, tr)
+		p.measured.Traffic = append(p.measured.Traffic, tr)
 	}
 }
 
-// Loaded reports whether its flows arrive so that they offer a load.
+// Loaded reports whether the traffic's flows arrive at a load.
 func (tr *Traffic) Loaded() bool { return tr.generator != nil && tr.generator.Offered > 0 }
 
-// Flow is a flow whose start may still have to be drawn.
+// Flow is a listed flow. Its start may have to be drawn.
 type Flow struct {
-	Traffic  int
-	Index    int // within its traffic
-	Src, Dst int
-	Size     unit.Bytes
-	Fixed    bool // start is given
-	Start    unit.Time
-	Later    unit.Time  // added to a start that is drawn: of its set
-	Port     int        // destination port of a flow file; 0: none
-	own      [2]int     // ports of a traffic that numbers its flows; 0: none
-	reduce   *reduction // nil: it is of no job
-	captured bool       // a capture has it
-	script   []transport.Datagram
+	Traffic   int
+	Index     int // within its traffic
+	Src, Dst  int
+	Size      unit.Bytes
+	Fixed     bool // Start is set; false: it is drawn from the traffic's range
+	Start     unit.Time
+	Later     unit.Time  // start of its set, added to a start that is drawn
+	Port      int        // destination port in a flow file; 0: no port
+	ports     [2]int     // ports if the traffic numbers its flows; 0: it does not
+	reduction *reduction // nil: the flow does not belong to a job
+	captured  bool       // it is from a capture
+	script    []transport.Datagram
 }
 
-// After returns the flows of the point that arrive at the source before this one begins: Start is the
-// earliest then. Without any it is nil.
+// After returns the flows of the point that must arrive at the source before this one begins; Start is then the
+// earliest start. It returns nil if it waits for no flow.
 func (f *Flow) After() []int {
-	if f.reduce == nil {
+	if f.reduction == nil {
 		return nil
 	}
-	after := f.reduce.After(f.Index)
+	after := f.reduction.After(f.Index)
 	for k := range after {
-		after[k] += f.reduce.first
+		after[k] += f.reduction.first
 	}
 	return after
 }
 
-// LargestFrame returns the largest frame of any traffic, with as many extensions as a packet can have.
+// LargestFrame returns the largest frame of any traffic in bytes, with the largest extensions of a packet.
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
 		tr := &p.entries[i]
-		headers := tr.seen.MostHeaders()
-		n = max(n, p.seen.Framing.Frame(headers, tr.Payload(), true)+packet.MostExtensions,
-			p.seen.Framing.Frame(headers, 0, false)+packet.MostExtensions)
+		headers := tr.measured.MostHeaders()
+		n = max(n, p.measured.Framing.Frame(headers, tr.Payload(), true)+packet.MostExtensions,
+			p.measured.Framing.Frame(headers, 0, false)+packet.MostExtensions)
 	}
 	return n
 }
 
-// Bytes that parts of points take, about.
+// Approximate bytes of memory of parts of points.
 const (
-	ofPoint     = 2000 // without what follows
-	ofParameter = 200
-	ofSwitch    = 136 // each node has the place for a switch's configuration
-	ofFlow      = 128
-	ofDatagram  = 16
-	ofNode      = 200 // with its addresses and ports
-	ofLink      = 72
-	ofRoute     = 4
+	perPoint        = 2000 // without the parts below
+	perParameter    = 200
+	perSwitchConfig = 136 // each node has memory for a switch's configuration
+	perFlow         = 128
+	perDatagram     = 16
+	perNode         = 200 // with its addresses and ports
+	perLink         = 72
+	perRoute        = 4
 )
 
-// pointLimits bound the points of a sweep, all together.
+// pointLimits limits the points of a sweep together.
 type pointLimits struct {
-	parts  int   // nodes, links and listed flows that are made
-	memory int64 // bytes, of which what points share counts once
+	parts  int   // nodes, links and listed flows
+	memory int64 // bytes; what points share counts once
 }
 
 // usualLimits are the limits of sweeps; tests set smaller ones.
 var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
 
-// sizeOfFirst returns the limit of parts for a sweep of which only the first point is known. Other points may be
-// smaller, but a first one that is so much too large is refused before many are made.
+// sizeOfFirst returns the limit of parts of the first point times the number of points. Other points may be smaller,
+// so it is above the limit; a first point beyond it is rejected before others are made.
 func (l pointLimits) sizeOfFirst() int { return 4 * l.parts }
 
-// tally counts what the points of a sweep take, against its limits.
+// tally compares the size of a sweep's points with the limits.
 type tally struct {
-	of   int // points of the sweep
-	kept int // nodes, links and listed flows
+	total int // number of points of the sweep
+	kept  int // nodes, links and listed flows so far
 }
 
-// add counts point i. It fails if those so far, and others that are to come, are too many.
-func (r *tally) add(s *Spec, d *reader, i int, p *Point) {
-	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + p.flows.n
+// addPoint counts point i, and reports an error if the sweep exceeds a limit.
+func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
+	size := len(p.measured.Network.Nodes) + len(p.measured.Network.Links) + p.flows.count
 	r.kept += size
 	s.memory += p.memory
 	sweep := func() document.Position { return top.Of(s.root).Get("sweep").Position }
 	limits := s.options.pointLimits()
 	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
 	switch {
-	case i+1 == r.of:
-	case i == 0 && size > limits.sizeOfFirst()/r.of:
+	case i+1 == r.total:
+	case i == 0 && size > limits.sizeOfFirst()/r.total:
 		d.Fail(sweep(), allowed, "the first of the sweep's %d points has %d nodes, links and listed flows: %d with others "+
-			"like it", r.of, size, r.of*size)
+			"like it", r.total, size, r.total*size)
 	case r.kept > limits.parts:
-		d.Fail(sweep(), allowed, "%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, r.of,
+		d.Fail(sweep(), allowed, "%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, r.total,
 			r.kept)
 	case s.memory > limits.memory:
 		d.Fail(sweep(), fmt.Sprintf("points that take up to %v together; those with the same network and flows share them",
-			unit.Bytes(limits.memory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.of,
+			unit.Bytes(limits.memory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.total,
 			s.memory/1e6)
 	}
 }
 
-// same reports whether a flow is as another.
-func (f Flow) same(o Flow) bool {
+// isSame reports whether two flows are equal.
+func (f Flow) isSame(o Flow) bool {
 	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
 		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port &&
 		f.captured == o.captured && slices.Equal(f.script, o.script)
 }
 
-// tableSize returns the number of routes that the switches of a network have, with the numbers of its switches and of
-// those with hosts.
+// tableSize returns the number of routes of a network's switches, the number of switches, and the number of switches
+// with hosts (topology.Network.Classes).
 func tableSize(n *topology.Network) (routes, switches, classes int) {
 	for _, node := range n.Nodes {
 		if node.Switch {
@@ -362,5 +361,5 @@ func tableSize(n *topology.Network) (routes, switches, classes int) {
 	return classes * switches, switches, classes
 }
 
-// Memory returns about how many bytes the points take. What points share counts once.
+// Memory estimates the memory of the points in bytes. What points share counts once.
 func (s *Spec) Memory() int64 { return s.memory }

@@ -16,44 +16,44 @@ import (
 	"weir/study/measure"
 )
 
-// reader reads values of an experiment's file and the files that it names. It collects errors and warnings. The
-// decoders of all sections share one.
+// reader reads values of an experiment's file and the files that it names. It collects errors and warnings. All
+// decoders share one reader.
 type reader struct {
 	*document.Reader
 	registry *Registry
 	source   *Source
-	machine  float64           // bytes of memory of the machine; 0: not known
+	machine  float64           // bytes of memory of the machine; 0: unknown
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec
-	files    []string          // the files that the point in hand reads, with their hashes
-	before   int               // errors before the traffic in hand
+	files    []string          // the files that the current point reads, with their hashes
+	before   int               // number of errors before the current traffic
 	warnings []document.Warning
-	issued   map[document.Warning]bool // all: kept in warnings, or counted in similar
-	similar  map[similarity]int        // warnings
+	issued   map[document.Warning]bool // all warnings, kept or only counted in similar
+	similar  map[similarity]int        // number of warnings
 }
 
-// entryOK reports whether the traffic in hand has no error so far.
+// entryOK reports whether the current traffic has no error so far.
 func (d *reader) entryOK() bool { return d.Count() == d.before }
 
-// readWord reads one of a key's words.
+// readWord reads a value that is one of a key's words.
 func (d *reader) readWord(t *document.Node, table *document.Table, key string) string {
 	return d.Word(t, key, table.Key(key).Form.Words)
 }
 
 // warn issues a warning about a place in the file.
-func (d *reader) warn(kind scheme.WarningKind, at document.Position, format string, args ...any) {
-	d.issue(document.Warn(kind, at, format, args...))
+func (d *reader) warn(kind scheme.WarningKind, place document.Position, format string, args ...any) {
+	d.issue(document.Warn(kind, place, format, args...))
 }
 
-// similarity is what warnings have in common that differ in their texts only, as those about the points of a sweep may.
+// similarity is the common part of warnings that differ only in their text, such as those about points of a sweep.
 type similarity struct {
 	id, port string
-	at       document.Position
+	place    document.Position
 }
 
-// maxSimilar limits how many of them are kept.
+// maxSimilar limits how many similar warnings are kept.
 const maxSimilar = 3
 
-// issue keeps a warning, once.
+// issue keeps a warning unless an equal one was issued or enough similar ones are kept.
 func (d *reader) issue(w document.Warning) {
 	if d.issued[w] {
 		return
@@ -68,7 +68,7 @@ func (d *reader) issue(w document.Warning) {
 	}
 }
 
-// countSimilar adds to the last of similar warnings that is kept how many more there are.
+// countSimilar adds the number of omitted similar warnings to the last one that is kept.
 func (d *reader) countSimilar() {
 	counted := map[similarity]bool{}
 	for i := len(d.warnings) - 1; i >= 0; i-- {
@@ -85,8 +85,8 @@ func (d *reader) countSimilar() {
 	}
 }
 
-// openFile reads a file that the spec names, relative to the spec, and returns it with
-// the name that errors give it.
+// openFile reads a file that the spec names, relative to the spec, and returns it with its name for errors. It reports
+// an error if it cannot be read.
 func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	name = d.Text(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
@@ -101,7 +101,7 @@ func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
-// openText opens a file of text.
+// openText opens a file like openFile, and reports an error if it is not text.
 func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	data, name = d.openFile(t)
 	d.Remember(name, data)
@@ -109,7 +109,7 @@ func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
-// networkFormats returns the names of formats that networks are read in.
+// networkFormats returns the names of the formats of network files.
 func (r *Registry) networkFormats() (names []string) {
 	for i := range r.Networks {
 		names = append(names, r.Networks[i].Name)
@@ -117,7 +117,7 @@ func (r *Registry) networkFormats() (names []string) {
 	return names
 }
 
-// flowFormats returns the names of formats that flows are read in.
+// flowFormats returns the names of the formats of flow files.
 func (r *Registry) flowFormats() (names []string) {
 	for i := range r.Flows {
 		names = append(names, r.Flows[i].Name)
@@ -125,7 +125,7 @@ func (r *Registry) flowFormats() (names []string) {
 	return names
 }
 
-// readFormat reads which of some formats a file has, as their index; −1 if that is not said, or not known.
+// readFormat reads the format of a file, and returns its index in formats; −1 after an error.
 func (d *reader) readFormat(x document.Map, table *document.Table, known, formats []string, what string) int {
 	v := x.Get("format")
 	if v == nil {
@@ -136,17 +136,17 @@ func (d *reader) readFormat(x document.Map, table *document.Table, known, format
 	return slices.Index(formats, d.Word(v, "format", formats))
 }
 
-// checkNoFile notes keys that say how a file is read where there is none.
+// checkNoFile reports an error for keys that require a file, if there is no file.
 func (d *reader) checkNoFile(x document.Map, table *document.Table) {
-	for _, k := range table.Names(ofAFile) {
+	for _, k := range table.Names(readsFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
 		}
 	}
 }
 
-// ignoresRest reports whether an error is about what follows the last entry that a file
-// announces, if its format does, and the spec says that it shall not be looked at.
+// ignoresRest reports whether err is about text behind the last entry that a file announces, and the key rest ignores
+// it.
 func (d *reader) ignoresRest(x document.Map, table *document.Table, format string, announces bool, err error) bool {
 	rest := x.Get("rest")
 	if rest == nil {
@@ -159,7 +159,7 @@ func (d *reader) ignoresRest(x document.Map, table *document.Table, format strin
 	return Excess(err)
 }
 
-// Excess reports whether all that a file announces was read, and more stands behind it.
+// Excess reports whether err is only about text behind the last entry that a file announces.
 func Excess(err error) bool {
 	switch e := err.(type) {
 	case *topology.FormatError:
@@ -170,7 +170,7 @@ func Excess(err error) bool {
 	return false
 }
 
-// allowRest returns what lets an experiment read a file with text behind its last entry.
+// allowRest returns the remedy for an error about text behind the last entry; "" for other errors.
 func allowRest(excess bool) string {
 	if excess {
 		return "rest: ignored, next to file"
@@ -178,7 +178,7 @@ func allowRest(excess bool) string {
 	return ""
 }
 
-// Foreign notes an error in a file that the spec names.
+// Foreign reports an error in a file that the spec names. Joined errors are reported separately.
 func Foreign(d *document.Reader, t *document.Node, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
@@ -194,7 +194,7 @@ func Foreign(d *document.Reader, t *document.Node, err error) {
 	}
 }
 
-// readWords returns the texts of a list, or one.
+// readWords returns the scalars of a list, or a single scalar.
 func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 	for _, v := range document.ItemsOf(t) {
 		if d.Text(v); v.Kind == document.Scalar {
@@ -204,8 +204,8 @@ func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 	return words
 }
 
-// readQuantity reads a value of a measure's unit in base units.
-func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
+// readQuantity reads a value in base units; of is the measure's unit. It reports an error and returns false for others.
+func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool) {
 	text := d.Text(t)
 	if t.Kind != document.Scalar {
 		return 0, false
@@ -216,22 +216,22 @@ func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
 		return v, err == nil && finite
 	}
 	allowed := ""
-	switch of {
+	switch unitName {
 	case "bps":
 		if v, err := unit.ParseRate(text); err == nil {
 			return float64(v), true
 		}
-		allowed = kindOfQuantity[of]
+		allowed = kindOfQuantity[unitName]
 	case "s":
 		if v, err := unit.ParseTime(text); err == nil {
 			return v.Seconds(), true
 		}
-		allowed = kindOfQuantity[of]
+		allowed = kindOfQuantity[unitName]
 	case "bytes":
 		if v, err := unit.ParseBytes(text); err == nil {
 			return float64(v), true
 		}
-		allowed = kindOfQuantity[of]
+		allowed = kindOfQuantity[unitName]
 	case "":
 		if v, ok := plain(text); ok {
 			return v, true
@@ -241,17 +241,17 @@ func (d *reader) readQuantity(t *document.Node, of string) (float64, bool) {
 		}
 		allowed = "a number such as 0.85, or a share such as 85%"
 	default: // a count: 7.5 packets
-		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, of), strings.TrimSuffix(of, "s")))
+		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, unitName), strings.TrimSuffix(unitName, "s")))
 		if v, ok := plain(word); ok {
 			return v, true
 		}
-		allowed = "a number such as 7.5 " + of
+		allowed = "a number such as 7.5 " + unitName
 	}
 	d.Fail(t.Position, allowed, "%q is not a value of this measure", text)
 	return 0, false
 }
 
-// readShare reads a share that has to be within bounds.
+// readShare reads a share, and reports an error if within returns false for it.
 func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
 	v, ok := document.ReadOK(d.Reader, t, unit.ParseShare)
 	if ok && !within(v) {
@@ -260,7 +260,7 @@ func (d *reader) readShare(t *document.Node, allowed string, within func(float64
 	return v
 }
 
-// checkPlain reports an error if a link's value is a map or a list.
+// checkPlain reports whether a link's value is a scalar, and reports an error if it is not.
 func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 	if t.Kind != document.Scalar {
 		d.Fail(t.Position, allowed, "this is %v", t.Kind)
@@ -269,7 +269,7 @@ func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 	return true
 }
 
-// readPayload reads the payload of a full packet.
+// readPayload parses the payload of a full packet in bytes; 1 after an error.
 func (d *reader) readPayload(t *document.Node, text string) int32 {
 	b, err := unit.ParseBytes(text)
 	if err != nil || b < 1 || b > 65507 {
@@ -283,25 +283,25 @@ func (d *reader) readPayload(t *document.Node, text string) int32 {
 func (d *reader) maxFlows() float64 {
 	memory := d.machine
 	if memory == 0 {
-		memory = someMachine
+		memory = usualMemory
 	}
-	return min(memory/ofFlowInRun, workload.MostFlows)
+	return min(memory/perFlowInRun, workload.MostFlows)
 }
 
-// checkFlowCount reports whether the memory of the machine can hold a run with the point's flows and so many more. It
-// is an error if not, before they are listed.
-func (d *reader) checkFlowCount(at document.Position, p *Point, more float64) bool {
-	n, most := p.expectedFlows()+more, d.maxFlows()
-	if n > most {
-		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
+// checkFlowCount reports whether the machine's memory can hold a run with the point's flows and more others. It
+// reports an error if not, before flows are listed.
+func (d *reader) checkFlowCount(place document.Position, p *Point, more float64) bool {
+	n, limit := p.expectedFlows()+more, d.maxFlows()
+	if n > limit {
+		d.Fail(place, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", limit, unit.Bytes(limit*perFlowInRun)),
 			"with this the experiment has about %.0f flows", n)
 	}
-	return n <= most
+	return n <= limit
 }
 
 // expectedFlows returns the mean number of flows of a run.
 func (p *Point) expectedFlows() float64 {
-	n := float64(p.flows.n)
+	n := float64(p.flows.count)
 	for i := range p.entries {
 		if tr := &p.entries[i]; tr.generator != nil {
 			n += tr.generator.Expected(p, tr)
@@ -310,12 +310,13 @@ func (p *Point) expectedFlows() float64 {
 	return n
 }
 
+// kindOfQuantity has examples of quantities by unit, for messages.
 var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms",
 	"bytes": "a size such as 32MB"}
 
 const (
-	// ofFlowInRun is what a run keeps of a flow at the least, in bytes: what it is, its outcome, and what tables have.
-	ofFlowInRun = 500
-	// someMachine is the memory of a machine of which it is not known.
-	someMachine = 16e9
+	// perFlowInRun is the minimum memory of a flow in a run, in bytes: its description, its outcome, and its table entry.
+	perFlowInRun = 500
+	// usualMemory is the assumed memory of an unknown machine in bytes.
+	usualMemory = 16e9
 )

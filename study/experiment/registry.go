@@ -24,8 +24,8 @@ import (
 	"weir/study/measure"
 )
 
-// Registry is all that experiment files can name. It is a value: a program that
-// embeds Weir makes its own, with its own schemes.
+// Registry has everything that experiment files can name. It is a value: a program that embeds Weir makes its own,
+// with its own schemes.
 type Registry struct {
 	Programs    []dataplane.Scheme
 	Schedulers  []tm.Scheme
@@ -44,46 +44,46 @@ type Registry struct {
 	Times       map[string]float64 // estimated seconds of experiments of the library, by name (plan.Cost.Elapsed)
 }
 
-// ExportFormat is a file format in which results can be written for other programs.
+// ExportFormat is a file format to which results can be exported.
 type ExportFormat struct {
 	Name string
 	Doc  string        // one line: what is written
-	New  func() Export // one whose options have their defaults
+	New  func() Export // returns an Export with default options
 }
 
-// Export writes results in a format. It is a pointer to a struct whose fields are the format's
-// options: flags of the command, with the tags of package kong.
+// Export writes results in a format. It is a pointer to a struct. The struct's fields are the format's options: flags
+// of the command, with the tags of package kong.
 type Export interface {
-	// Write writes the results of folder dir, which results.Open reads with the registry, into
-	// another folder, and says on out what it has written.
+	// Write writes the results of folder dir, which results.Open reads with the registry, into folder into, and reports
+	// on out what it has written.
 	Write(r *Registry, dir, into string, out io.Writer) error
 }
 
-// CheckedExport is an Export whose options can be wrong.
+// CheckedExport is an Export that checks its options.
 type CheckedExport interface {
-	// Check says what is wrong with them, naming the flag.
+	// Check returns an error that names the flag of an invalid option.
 	Check() error
 }
 
-// Import is a form of other programs' configurations that an experiment can be made of.
+// Import is a format of other programs' configurations from which experiments can be made.
 type Import struct {
 	Name string
 	Doc  string // one line: what is read
-	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
-	// that it names are relative to folder, where it shall be. Warnings say what the registry lacks,
-	// and what has no counterpart. What is wrong with the configuration is an InputErrors.
+	// Make converts a configuration to an experiment, as YAML that is valid in the registry. The files that it names are
+	// relative to folder, where the experiment will be stored. Warnings are about what the registry lacks, and what has
+	// no counterpart. Errors in the configuration are document.InputErrors.
 	Make func(r *Registry, config, folder string) (experiment []byte, warnings []document.Warning, err error)
 	// Warnings are the kinds of warnings that Make returns.
 	Warnings []scheme.WarningKind
 }
 
-// Library is a room's own experiments.
+// Library has the experiments of one package.
 type Library struct {
-	Name  string // p4abc: its file fig4.yaml is the experiment p4abc/fig4
+	Name  string // p4abc: file fig4.yaml is the experiment p4abc/fig4
 	Title string // heading of its experiments in lists, such as P4-ABC; "": the name
-	Files fs.FS  // experiments/*.yaml, and what they name, relative to experiments/
+	Files fs.FS  // experiments/*.yaml, and the files that they name, relative to experiments/
 
-	Lab       []string // experiments that are made for the lab, which needs root: lab is NAME/lab
+	Lab       []string // experiments for the lab, which needs root: "lab" is NAME/lab
 	Benchmark bool     // lists show benchmarks after all other libraries
 }
 
@@ -91,19 +91,19 @@ type Library struct {
 type LibraryEntry struct {
 	Name, Title string
 	Paper       Paper
-	Lab         bool    // it is made for the lab, which needs root
+	Lab         bool    // it is for the lab, which needs root
 	Time        float64 // estimated seconds (Registry.Times); 0: unknown
 }
 
-// Source is an experiment file that was found.
+// Source is an experiment's file.
 type Source struct {
 	Name string // p4abc/fig4, or the file's base name
-	File string // as errors name it
+	File string // name of the file in errors
 	Data []byte
-	Open func(name string) ([]byte, error) // files that the spec names
+	Open func(name string) ([]byte, error) // opens a file that the spec names
 }
 
-// Path returns where a file is that the spec names: relative to the spec's folder.
+// Path returns the path of a file that the spec names, relative to the spec's folder.
 func (s *Source) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -146,8 +146,8 @@ func (r *Registry) Experiments() []LibraryEntry {
 	return list
 }
 
-// parseListed parses of an experiment file what a list shows, or all of it if that cannot be cut out. It returns nil if
-// the file cannot be parsed.
+// parseListed parses only what lists show of an experiment file, or the whole file if that part cannot be cut out. It
+// returns nil if the file cannot be parsed.
 func parseListed(name string, data []byte) *document.Node {
 	if some, ok := listedLines(data); ok {
 		c := document.NewReader(FileKind)
@@ -158,9 +158,9 @@ func parseListed(name string, data []byte) *document.Node {
 	return document.Parse(document.NewReader(FileKind), name, data)
 }
 
-// listedLines returns the lines of the keys title and paper. It reports false if a line begins with anything but a
-// plain key, a part of a value, or a comment. Lists of experiments need no more, and whole files take ten times as
-// long.
+// listedLines returns the lines of the keys title and paper. It returns false if a line begins with anything but a
+// plain key, a part of a value, or a comment. Lists of experiments need only these keys, and parsing whole files is
+// slower.
 func listedLines(data []byte) (some []byte, ok bool) {
 	listed := false
 	for line := range bytes.Lines(data) {
@@ -177,11 +177,11 @@ func listedLines(data []byte) (some []byte, ok bool) {
 	return some, true
 }
 
-// Standard is the path that stands for standard input.
+// Standard is the path of standard input.
 const Standard = "-"
 
-// Open finds an experiment by its library name, or a file by its path, or reads it from standard input;
-// files that such a one names are looked for in the current folder.
+// Open returns the experiment with a library name or a file's path, or reads it from standard input (Standard). For
+// standard input, the files that it names are opened in the current folder.
 func (r *Registry) Open(name string) (*Source, error) {
 	for _, l := range r.Library {
 		rest, ok := strings.CutPrefix(name, l.Name+"/")
@@ -224,7 +224,7 @@ func (r *Registry) Open(name string) (*Source, error) {
 		names = append(names, e.Name)
 	}
 	likely := document.Nearest(name, names)
-	for _, n := range names { // without the room's name
+	for _, n := range names { // without the library's name
 		if path.Base(n) == name {
 			likely = n
 		}
@@ -233,14 +233,14 @@ func (r *Registry) Open(name string) (*Source, error) {
 		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
 	}
 	meant := name
-	if filepath.IsAbs(name) { // no folder of this machine is like an experiment
+	if filepath.IsAbs(name) { // an absolute path does not resemble an experiment's name
 		meant = base
 	}
 	e.Allowed = "a file, or one of " + document.Near(meant, names) + " (weir list)"
 	return nil, document.InputErrors{e}
 }
 
-// KernelTransports returns the names of the transports that a kernel has, too.
+// KernelTransports returns the names of the transports that a kernel also implements.
 func (s *Spec) KernelTransports() (names []string) {
 	for i := range s.registry.Transports {
 		if t := &s.registry.Transports[i]; t.Kernel != 0 {
@@ -250,7 +250,7 @@ func (s *Spec) KernelTransports() (names []string) {
 	return names
 }
 
-// FollowedControllers returns the names of the controllers that Linux' own TCP can follow by agents of its hosts
+// FollowedControllers returns the names of the controllers that Linux' own TCP can follow with agents on its hosts
 // (cc.Traits).
 func (s *Spec) FollowedControllers() (names []string) {
 	for i := range s.registry.Controllers {
@@ -265,8 +265,8 @@ func (s *Spec) FollowedControllers() (names []string) {
 	return names
 }
 
-// KernelControllers returns the names of the controllers whose congestion controls a kernel offers, in
-// the order of its offers.
+// KernelControllers returns the names of the controllers that a kernel offers, in the order of offers, which are the
+// kernel's names.
 func (s *Spec) KernelControllers(offers []string) (names []string) {
 	for _, offer := range offers {
 		for i := range s.registry.Controllers {
@@ -278,14 +278,14 @@ func (s *Spec) KernelControllers(offers []string) (names []string) {
 	return names
 }
 
-// Worlds that an experiment runs in.
+// Worlds in which an experiment runs.
 const (
-	Sim = "sim" // the simulator: the same results again, to the byte
-	Lab = "lab" // this machine's kernel and real packets: measurements
+	Sim = "sim" // the simulator: results are the same again, to the byte
+	Lab = "lab" // this machine's kernel and real packets: results are measurements
 )
 
-// Warning is a report about something in an experiment that may work otherwise than its author means: its Kind, the
-// place where it is (At), the Port that it is about, and a Text. It prints as "PLACE: TEXT (IDENTIFIER)". It is
+// Warning is a report that a part of an experiment may not work as its author intends: its Kind, its place (At), the
+// Port concerned, and a Text. It prints as "PLACE: TEXT (IDENTIFIER)". It is
 // document.Warning under a name for modules of others, which register an Import and cannot import package document.
 type Warning = document.Warning
 
@@ -316,8 +316,8 @@ var (
 		Condition: "bytes of TCP streams are not in a capture, and are counted"}
 )
 
-// WarningKinds returns all kinds of warnings about an experiment: those of the registry's schemes and imports, and
-// those that any experiment may have.
+// WarningKinds returns all kinds of warnings about an experiment: from the registry's schemes and imports, and those
+// that any experiment may have.
 func (r *Registry) WarningKinds() []scheme.WarningKind {
 	all := slices.Concat(document.WarningKinds(), cc.WarningKinds(), dataplane.WarningKinds(), transport.WarningKinds(),
 		[]scheme.WarningKind{warnOrder, warnNoChoice, warnMulti, warnNIC, warnCollective, warnClasses, warnCaptureLeft,

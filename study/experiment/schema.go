@@ -10,29 +10,32 @@ import (
 	"weir/study/measure"
 )
 
-// node is a part of a JSON schema.
-type node map[string]any
+// schemaNode is a part of a JSON schema.
+type schemaNode map[string]any
 
-// anyScalar is a plain value; a $key of the sweep can stand for any.
+// anyScalar are the types of a plain value. A $key of the sweep may replace any value.
 var anyScalar = []string{"string", "number", "boolean"}
 
-func text(doc string) node { return node{"type": anyScalar, "description": doc} }
+// scalarSchema returns the schema of a plain value.
+func scalarSchema(doc string) schemaNode { return schemaNode{"type": anyScalar, "description": doc} }
 
-// mapOf returns a map with these keys and no others.
-func mapOf(doc string, properties node, required ...string) node {
-	n := node{"type": "object", "description": doc, "properties": properties, "additionalProperties": false}
+// mapSchema returns the schema of a map with these keys and no others.
+func mapSchema(doc string, properties schemaNode, required ...string) schemaNode {
+	n := schemaNode{"type": "object", "description": doc, "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		n["required"] = required
 	}
 	return n
 }
 
-func listOf(doc string, items node) node {
-	return node{"type": "array", "description": doc, "items": items}
+// listSchema returns the schema of a list.
+func listSchema(doc string, items schemaNode) schemaNode {
+	return schemaNode{"type": "array", "description": doc, "items": items}
 }
 
-// word returns one of these, or a $key. YAML reads some words as a boolean or a number.
-func word(doc string, words ...string) node {
+// wordSchema returns the schema of a value that is one of words, or a $key. YAML reads some words as a boolean or a
+// number.
+func wordSchema(doc string, words ...string) schemaNode {
 	var values []any
 	for _, w := range words {
 		values = append(values, w)
@@ -41,21 +44,21 @@ func word(doc string, words ...string) node {
 			values = append(values, read)
 		}
 	}
-	n := node{"anyOf": []node{{"enum": values}, {"type": "string", "pattern": `^\$`}}}
+	n := schemaNode{"anyOf": []schemaNode{{"enum": values}, {"type": "string", "pattern": `^\$`}}}
 	if doc != "" {
 		n["description"] = doc
 	}
 	return n
 }
 
-// parameter returns one parameter of a scheme.
-func parameter(p *scheme.Param) node {
+// parameterSchema returns the schema of one parameter of a scheme.
+func parameterSchema(p *scheme.Param) schemaNode {
 	doc := p.Doc + " (" + p.Source + ")"
 	switch {
 	case p.Kind == scheme.Map:
-		return node{"anyOf": []node{{"type": "object"}, {"type": "string", "pattern": `^\$`}}, "description": doc}
+		return schemaNode{"anyOf": []schemaNode{{"type": "object"}, {"type": "string", "pattern": `^\$`}}, "description": doc}
 	case len(p.Words) > 0:
-		n := word(doc, p.Words...)
+		n := wordSchema(doc, p.Words...)
 		n["default"] = p.Default
 		return n
 	}
@@ -63,10 +66,10 @@ func parameter(p *scheme.Param) node {
 	for _, limit := range p.Range {
 		doc += ", " + limit.String()
 	}
-	n := text(doc)
+	n := scalarSchema(doc)
 	for _, limit := range p.Range {
-		if at, ok := limit.Number(p.Kind); ok {
-			n[limits[limit.Relation]] = at
+		if bound, ok := limit.Number(p.Kind); ok {
+			n[limits[limit.Relation]] = bound
 		}
 	}
 	if p.Default != "" {
@@ -75,44 +78,44 @@ func parameter(p *scheme.Param) node {
 	return n
 }
 
-// limits are a schema's words for a number's limits; other values are texts, for which it has none.
+// limits are the schema's keywords for limits of numbers. Other values are texts, which have no limits.
 var limits = [...]string{scheme.AtLeast: "minimum", scheme.Above: "exclusiveMinimum", scheme.AtMost: "maximum",
 	scheme.Below: "exclusiveMaximum"}
 
-// schemeParameters returns the parameters of a scheme as a map, or a $key of the sweep.
-func schemeParameters(s *scheme.Scheme) node {
-	return node{"anyOf": []node{schemeObject(s), {"type": "string", "pattern": `^\$`}}}
+// schemeParameters returns the schema of a scheme's parameters: a map, or a $key of the sweep.
+func schemeParameters(s *scheme.Scheme) schemaNode {
+	return schemaNode{"anyOf": []schemaNode{schemeObject(s), {"type": "string", "pattern": `^\$`}}}
 }
 
-// schemeObject returns the parameters of a scheme as a map.
-func schemeObject(s *scheme.Scheme) node {
-	properties, required := node{}, []string{}
+// schemeObject returns the schema of a scheme's parameters as a map.
+func schemeObject(s *scheme.Scheme) schemaNode {
+	properties, required := schemaNode{}, []string{}
 	for _, p := range s.Parameters() {
-		properties[p.Name] = parameter(p)
+		properties[p.Name] = parameterSchema(p)
 		if p.Required {
 			required = append(required, p.Name)
 		}
 	}
-	return mapOf(s.Doc+" ("+s.Source+")", properties, required...)
+	return mapSchema(s.Doc+" ("+s.Source+")", properties, required...)
 }
 
-// named returns one of some schemes: its name, or its name with parameters.
-func named(doc string, schemes []*scheme.Scheme, others ...string) node {
+// namedScheme returns the schema of a value that names one of schemes: its name, or its name with parameters.
+func namedScheme(doc string, schemes []*scheme.Scheme, others ...string) schemaNode {
 	names := append([]string{}, others...)
-	properties := node{}
+	properties := schemaNode{}
 	for _, s := range schemes {
 		names = append(names, s.Name)
 		properties[s.Name] = schemeParameters(s)
 	}
 	sort.Strings(names)
-	n := word(doc, names...)
-	n["anyOf"] = append(n["anyOf"].([]node), node{"type": "object", "properties": properties,
+	n := wordSchema(doc, names...)
+	n["anyOf"] = append(n["anyOf"].([]schemaNode), schemaNode{"type": "object", "properties": properties,
 		"additionalProperties": false, "minProperties": 1, "maxProperties": 1})
 	return n
 }
 
-// schemes returns the schemes of a kind that a key's form names.
-func (r *Registry) schemes(kind string) (list []*scheme.Scheme) {
+// schemesOf returns the schemes of a kind in a key's form.
+func (r *Registry) schemesOf(kind string) (list []*scheme.Scheme) {
 	switch kind {
 	case "program":
 		for i := range r.Programs {
@@ -146,64 +149,66 @@ func (r *Registry) schemes(kind string) (list []*scheme.Scheme) {
 	return list
 }
 
-// registered returns the form of a value that names a scheme of a kind.
-func (r *Registry) registered(doc string, f document.Form) node {
+// registeredSchema returns the schema of a value that names an entry of the registry.
+func (r *Registry) registeredSchema(doc string, f document.Form) schemaNode {
 	switch f.Of {
 	case "measure":
-		return r.measured()
+		return r.measureSchema()
 	case "distribution":
 		var names []string
 		for i := range r.Workloads {
 			names = append(names, r.Workloads[i].Name)
 		}
-		return word(doc, names...)
+		return wordSchema(doc, names...)
 	case "format of networks":
-		return word(doc, r.networkFormats()...)
+		return wordSchema(doc, r.networkFormats()...)
 	case "format of flows":
-		return word(doc, r.flowFormats()...)
+		return wordSchema(doc, r.flowFormats()...)
 	}
 	var others []string
 	if f.Extra != "" {
 		others = append(others, f.Extra)
 	}
-	return named(doc, r.schemes(f.Of), others...)
+	return namedScheme(doc, r.schemesOf(f.Of), others...)
 }
 
-// measured returns an entry of the measure list.
-func (r *Registry) measured() node {
-	kinds := node{}
+// measureSchema returns the schema of an entry of the measure list.
+func (r *Registry) measureSchema() schemaNode {
+	kinds := schemaNode{}
 	for i := range r.Measures {
-		kinds[r.Measures[i].Name] = r.table(r.Measures[i].Table(), false)
+		kinds[r.Measures[i].Name] = r.tableSchema(r.Measures[i].Table(), false)
 	}
-	return node{"anyOf": []node{{"enum": measure.Names(r.Measures)}, {"type": "object", "properties": kinds,
+	return schemaNode{"anyOf": []schemaNode{{"enum": measure.Names(r.Measures)}, {"type": "object", "properties": kinds,
 		"additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}
 }
 
-// form returns a value that a key can have.
-func (r *Registry) form(doc string, f document.Form) (n node) {
+// formSchema returns the schema of a key's values.
+func (r *Registry) formSchema(doc string, f document.Form) (n schemaNode) {
 	switch f.Shape {
 	case document.Word:
-		return word(doc, f.Words...)
+		return wordSchema(doc, f.Words...)
 	case document.Listed:
-		n = node{"anyOf": []node{listOf("", r.form("", *f.Items)), {"type": "string", "pattern": `^\$`}}}
+		n = schemaNode{"anyOf": []schemaNode{listSchema("", r.formSchema("", *f.Items)), {"type": "string",
+			"pattern": `^\$`}}}
 	case document.Fields:
-		n = node{"anyOf": []node{r.table(f.Table, true), {"type": "string", "pattern": `^\$`}}}
+		n = schemaNode{"anyOf": []schemaNode{r.tableSchema(f.Table, true), {"type": "string", "pattern": `^\$`}}}
 	case document.ByName:
-		n = node{"type": "object", "additionalProperties": r.form("", *f.Items)}
+		n = schemaNode{"type": "object", "additionalProperties": r.formSchema("", *f.Items)}
 	case document.Choice:
-		var forms []node
+		var forms []schemaNode
 		for _, x := range f.Any {
-			forms = append(forms, r.form("", x))
+			forms = append(forms, r.formSchema("", x))
 		}
-		n = node{"anyOf": forms}
+		n = schemaNode{"anyOf": forms}
 	case document.Ends:
-		n = node{"type": "array", "items": node{"type": []string{"string", "integer"}}, "minItems": 2, "maxItems": 2}
+		n = schemaNode{"type": "array", "items": schemaNode{"type": []string{"string", "integer"}}, "minItems": 2,
+			"maxItems": 2}
 	case document.Scheme:
-		return r.registered(doc, f)
+		return r.registeredSchema(doc, f)
 	case document.Free:
-		n = node{}
+		n = schemaNode{}
 	default:
-		n = node{"type": anyScalar}
+		n = schemaNode{"type": anyScalar}
 	}
 	if doc != "" {
 		n["description"] = doc
@@ -211,15 +216,15 @@ func (r *Registry) form(doc string, f document.Form) (n node) {
 	return n
 }
 
-// table returns a map with a table's keys; needed reports whether it wants those that are required.
-func (r *Registry) table(t *document.Table, needed bool) node {
-	properties, required := node{}, []string{}
+// tableSchema returns the schema of a map with a table's keys; needed reports whether required keys are required.
+func (r *Registry) tableSchema(t *document.Table, needed bool) schemaNode {
+	properties, required := schemaNode{}, []string{}
 	for _, k := range t.Keys {
 		doc := strings.ReplaceAll(k.Doc, "`", "")
 		if k.Form.Text != "" && len(k.Form.Words) == 0 {
 			doc += ": " + strings.ReplaceAll(k.Form.Text, "`", "")
 		}
-		n := r.form(doc, k.Form)
+		n := r.formSchema(doc, k.Form)
 		if k.Default != "" && k.Cases == nil && k.Default[0] != '[' {
 			n["default"] = k.Default
 		}
@@ -228,32 +233,32 @@ func (r *Registry) table(t *document.Table, needed bool) node {
 			required = append(required, k.Name)
 		}
 	}
-	n := mapOf(t.Doc, properties, required...)
+	n := mapSchema(t.Doc, properties, required...)
 	switch t.Open {
 	case "":
 	case "topology":
-		for _, s := range r.schemes(t.Open) {
+		for _, s := range r.schemesOf(t.Open) {
 			properties[s.Name] = schemeParameters(s)
 		}
-	case "parameter": // parameters may stand beside the transport's name
-		for _, s := range r.schemes("transport") {
+	case "parameter": // parameters may be next to the transport's name
+		for _, s := range r.schemesOf("transport") {
 			for _, p := range s.Parameters() {
 				if properties[p.Name] == nil {
-					properties[p.Name] = text(s.Name + ": " + p.Doc)
+					properties[p.Name] = scalarSchema(s.Name + ": " + p.Doc)
 				}
 			}
 		}
 	default:
-		n["additionalProperties"] = text(t.Open)
+		n["additionalProperties"] = scalarSchema(t.Open)
 	}
 	return n
 }
 
-// Schema returns a JSON schema (draft 2020-12) of experiment files with this registry's
-// schemes, for editors: the tables of keys in another form. It knows keys and words; what only
-// decoding can tell (units, names of hosts, expressions) weir check says.
+// Schema returns a JSON schema (draft 2020-12) of experiment files with this registry's schemes, for editors. It is
+// generated from the tables of keys. It checks keys and words; units, names of hosts and expressions need decoding,
+// which weir check does.
 func (r *Registry) Schema() []byte {
-	root := r.table(top, true)
+	root := r.tableSchema(top, true)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Weir experiment"
 	data, err := json.MarshalIndent(root, "", "  ")

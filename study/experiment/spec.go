@@ -12,8 +12,8 @@ import (
 	"weir/study/measure"
 )
 
-// Spec is an experiment file, decoded and valid, with its options applied. It is made of what its sections have read.
-// Nothing changes one that is loaded: its parts are read by methods, and slices and maps come as copies.
+// Spec is an experiment file, decoded and valid, with its options applied. It consists of what its sections have read.
+// A loaded Spec is not changed: methods read its parts, and return slices and maps as copies.
 type Spec struct {
 	experimentFile
 	headSection
@@ -24,23 +24,23 @@ type Spec struct {
 	listing Listing
 
 	registry *Registry
-	points   []*Point // one a combination
-	memory   int64    // bytes that the points take
+	points   []*Point // one for each combination
+	memory   int64    // memory of the points in bytes
 	warnings []document.Warning
 }
 
-// Trial makes a point's first run before there are any, so that what only constructors can know is
-// an error of the file and not of a run. Package plan, which makes the runs, has it.
+// Trial makes a point's first run while the file is loaded, so that errors which only constructors find are errors of
+// the file and not of a run. Package plan, which makes the runs, implements it.
 type Trial interface {
-	// Build makes the run, and all of its network too if whole is set. It returns how many values
-	// the run's measures look at, and how many of these are kept beyond it.
+	// Build makes the run, and also all of its network if whole is set. It returns the number of values that the run's
+	// measures observe, and the number that is kept beyond it.
 	Build(p *Point, whole bool) (samples, kept float64, err error)
-	// Shape gives the names of what runs of the point have.
+	// Shape returns the names of what runs of the point measure.
 	Shape(p *Point) measure.Values
 }
 
-// Load decodes and validates an experiment, each of whose points it tries. Everything that is
-// wrong comes back together as InputErrors.
+// Load decodes and validates an experiment, and tries each of its points. All errors are returned together as
+// document.InputErrors.
 func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	c := document.NewReader(FileKind)
 	root := document.Parse(c, src.File, src.Data)
@@ -51,9 +51,9 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		c.Fail(root.Position, document.Choices(top.Names()), "an experiment is a map")
 		return nil, c.Err()
 	}
-	own := *src
+	source := *src
 	o.Set = slices.Clone(o.Set)
-	s := &Spec{experimentFile: experimentFile{source: &own, root: root, quick: o.Quick, options: o}, registry: r}
+	s := &Spec{experimentFile: experimentFile{source: &source, root: root, quick: o.Quick, options: o}, registry: r}
 	s.name, s.kinds = src.Name, r.Measures
 	whole, _ := c.Map(root, top)
 	for _, k := range top.Keys {
@@ -68,11 +68,11 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	if o.Seed != nil {
 		s.root.Set("seed", &document.Node{Position: root.Position, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := newDecoder(c, r, &own, switchfile.InNetwork)
-	d.trial, d.machine, d.mentions = t, o.Machine, mentions(root, map[string]bool{})
+	d := newDecoder(c, r, &source, switchfile.InNetwork)
+	d.trial, d.machine, d.mentions = t, o.Machine, collectMentions(root, map[string]bool{})
 	s.inputs = d.inputs
-	// What is decoded is one document, and what is made of it another: defaults go into the
-	// resolved one, which nothing is read from.
+	// The tree that is decoded and the resolved tree are different documents: defaults are written to the resolved one,
+	// which is not decoded.
 	s.root = document.Clone(s.root)
 	d.tree = document.Copy(s.root)
 	s.readHead(d.reader, d.tree)
@@ -109,8 +109,8 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	return s, nil
 }
 
-// readResults reads what the file has of results, when points and measures are known. Claims are those of the file
-// itself, whatever the options are.
+// readResults reads the keys about results, when points and measures are known. Claims are read from the file itself,
+// regardless of options.
 func (s *Spec) readResults(d *reader, file *document.Node) {
 	root := top.Of(s.root)
 	s.readRatios(d, root.Get("ratio"))
@@ -124,8 +124,8 @@ func (s *Spec) readResults(d *reader, file *document.Node) {
 	s.readPaperValues(d, root.Get("paper"), &s.measuredSection)
 }
 
-// decodePoints decodes every combination of the sweep, up to the first that is wrong, and then those that differ from
-// it in one block.
+// decodePoints decodes every combination of the sweep, up to the first with errors, and then those that differ from it
+// in one block.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	c, used := d.Reader, map[string]bool{}
 	combinations, ok := s.countCombinations(c, root, &s.headSection)
@@ -139,28 +139,28 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	if len(s.absences) > 0 {
 		s.numbers = kept
 	}
-	r := tally{of: len(kept)}
+	r := tally{total: len(kept)}
 	for n, i := range kept {
 		before := c.Count()
 		p := s.decodePoint(d, i, used)
 		s.points = append(s.points, p)
-		if p.seen.Network == nil && c.Count() == before { // by what is wrong with the head, and is told
+		if p.measured.Network == nil && c.Count() == before { // because of an error in the head, which was reported
 			break
 		}
 		if c.Count() > before {
 			s.decodeOtherBlocks(d, i, used)
 			break
 		}
-		if r.add(s, d.reader, n, p); c.Count() > before {
+		if r.addPoint(s, d.reader, n, p); c.Count() > before {
 			break
 		}
-		if !c.OK() { // the head has errors: one point is enough to find what else is wrong
+		if !c.OK() { // the head has errors: one point is enough to find others
 			break
 		}
 	}
 	d.defaults.WriteShared()
 	if s.unifyMeasures(); c.OK() {
-		s.points[0].measures.Check(c, &s.points[0].seen)
+		s.points[0].measures.Check(c, &s.points[0].measured)
 	}
 	for k, dim := range s.sweep {
 		if s.valueOrigins[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
@@ -170,48 +170,48 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	}
 }
 
-// Limits of a file, so that a slip is an error and not a request for all memory.
+// Limits of a file, so that a mistake is reported as an error before it exhausts memory.
 const (
 	maxPoints = 100000  // combinations of the sweep
 	maxRuns   = 1000000 // points × seeds
 )
 
-// setView makes what claims see of the spec.
+// setView sets the view of claims on the spec.
 func (s *Spec) setView() {
 	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
 		Numbers: s.numbers, Narrowed: s.isNarrowed()}
 	s.competitors = map[string]bool{}
 	for _, p := range s.points {
-		s.view.Points = append(s.view.Points, p.at)
+		s.view.Points = append(s.view.Points, p.coordinates)
 		for i := range p.entries {
 			s.competitors[p.entries[i].Name()] = s.competitors[p.entries[i].Name()] || len(p.entries) > 1
 		}
-		for i := range p.seen.Groups {
-			s.competitors[p.seen.Groups[i].Name] = s.competitors[p.seen.Groups[i].Name] || len(p.seen.Groups) > 1
+		for i := range p.measured.Groups {
+			s.competitors[p.measured.Groups[i].Name] = s.competitors[p.measured.Groups[i].Name] || len(p.measured.Groups) > 1
 		}
 	}
 }
 
-// unifyMeasures makes all points have the same measures: what some point has, all show.
+// unifyMeasures makes all points have the same measures: each point shows what any point has.
 func (s *Spec) unifyMeasures() {
 	buffered, sized := false, map[string]bool{}
 	for _, p := range s.points {
 		for t := range p.entries {
-			buffered = buffered || p.entries[t].seen.Transport.Buffered
+			buffered = buffered || p.entries[t].measured.Transport.Buffered
 			if g := p.entries[t].generator; g != nil && g.Mean() > 0 {
-				sized[p.entries[t].seen.Name] = true
+				sized[p.entries[t].measured.Name] = true
 			}
 		}
-		for i := range p.flows.n {
-			if f := p.flows.at(i); f.Size > 0 {
-				sized[p.entries[f.Traffic].seen.Name] = true
+		for i := range p.flows.count {
+			if f := p.flows.flowAt(i); f.Size > 0 {
+				sized[p.entries[f.Traffic].measured.Name] = true
 			}
 		}
 	}
 	for _, p := range s.points {
-		p.seen.Buffered = buffered
-		for t := range p.seen.Traffic {
-			p.seen.Traffic[t].Sized = sized[p.seen.Traffic[t].Name]
+		p.measured.Buffered = buffered
+		for t := range p.measured.Traffic {
+			p.measured.Traffic[t].Sized = sized[p.measured.Traffic[t].Name]
 		}
 	}
 }
@@ -219,17 +219,17 @@ func (s *Spec) unifyMeasures() {
 // Points returns the combinations of the sweep. The first key varies slowest.
 func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 
-// Plots returns what is drawn.
+// Plots returns the plots of the plot list.
 func (s *Spec) Plots() []plots.Plot { return slices.Clone(s.plots) }
 
-// Warnings returns the warnings about what may work otherwise than is meant.
+// Warnings returns the warnings about the experiment.
 func (s *Spec) Warnings() []document.Warning { return slices.Clone(s.warnings) }
 
 // FileKind is how messages name an experiment's file.
 var FileKind = document.FileKind{Name: "experiment", Whole: "an experiment",
 	First: "title, duration, topology, traffic, …"}
 
-// Judge returns the claims with their verdicts over the finished runs of so many seeds.
+// Judge returns the claims with their verdicts over the finished runs of the given number of seeds.
 func (s *Spec) Judge(runs []claim.FinishedRun, seeds int) []claim.Claim {
 	var all []uint64
 	for k := range seeds {
@@ -238,13 +238,13 @@ func (s *Spec) Judge(runs []claim.FinishedRun, seeds int) []claim.Claim {
 	return s.view.Judge(s.claims, all, runs)
 }
 
-// plotDecoder returns a decoder of plots of what runs of the spec have.
+// plotDecoder returns a decoder of plots for the spec's runs.
 func (s *Spec) plotDecoder(r *document.Reader) *plots.Decoder {
 	var traffics []string
 	ranks := 0
 	for _, p := range s.points {
-		for i := range p.seen.Traffic {
-			if n := p.seen.Traffic[i].Name; !slices.Contains(traffics, n) {
+		for i := range p.measured.Traffic {
+			if n := p.measured.Traffic[i].Name; !slices.Contains(traffics, n) {
 				traffics = append(traffics, n)
 			}
 		}
@@ -257,12 +257,12 @@ func (s *Spec) plotDecoder(r *document.Reader) *plots.Decoder {
 	return plots.NewDecoder(r, &s.view, s.shape(), traffics, ranks)
 }
 
-// ParsePlot reads a plot that is no entry of the list (plots.Decoder).
+// ParsePlot reads a plot that is not in the plot list (plots.Decoder).
 func (s *Spec) ParsePlot(keys []plots.Key) (plots.Plot, error) {
 	return s.plotDecoder(document.NewReader(plots.FileKind)).Parse(keys)
 }
 
-// PlotKeysOf returns the keys of the i-th plot of the file.
+// PlotKeysOf returns the keys of plot i of the file.
 func (s *Spec) PlotKeysOf(i int) (keys []plots.Key) {
 	for _, k := range top.Of(s.root).Get("plot").Items[i].Keys {
 		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.Flow(), Place: fmt.Sprintf("plot %d, %s", i+1, k.Name)})

@@ -10,21 +10,22 @@ import (
 	"weir/study/measure"
 )
 
-// sweepSection is what a file varies, and which combinations it leaves out.
+// sweepSection has the keys that a file varies, and the combinations that it omits.
 type sweepSection struct {
 	sweep        []measure.Dimension
-	valueOrigins []origins  // by the sweep
-	omissions    []omission // what without has
-	absences     []absence  // what that leaves out of the sweep
-	numbers      []int      // of points among all combinations; nil: all are there
+	valueOrigins []origins  // by dimension of the sweep
+	omissions    []omission // entries of the key without
+	absences     []absence  // the points that they omit
+	numbers      []int      // of points among all combinations; nil: the sweep has all combinations
 }
 
-// origins are where the values of a key of the sweep are given.
+// origins are the places of the values of one key of the sweep.
 type origins struct {
-	blocks []*document.Node // of each value, what it puts into the spec; nil for scalars
+	blocks []*document.Node // by value: the keys that it sets; nil for scalars
 	places []document.Position
 }
 
+// sweepKeys returns the names of a file's sweep keys.
 func sweepKeys(root *document.Node) []string {
 	var keys []string
 	for _, k := range top.Of(root).Entries("sweep") {
@@ -45,11 +46,11 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 	}
 	for _, k := range top.Of(tree).Entries("sweep") {
 		dim, from := measure.Dimension{Key: k.Name}, origins{}
-		add := func(text string, at document.Position, block *document.Node) {
+		add := func(text string, place document.Position, block *document.Node) {
 			v, ok := measure.ParseQuantity(text)
 			dim.Values = append(dim.Values, measure.Coordinate{Key: k.Name, Text: text, Value: v, IsNum: ok})
 			from.blocks = append(from.blocks, block)
-			from.places = append(from.places, at)
+			from.places = append(from.places, place)
 		}
 		switch k.Value.Kind {
 		case document.List:
@@ -67,7 +68,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 					continue
 				}
 				for _, y := range x.Value.Keys {
-					if slices.Contains(top.Names(ofFile, fixed), y.Name) {
+					if slices.Contains(top.Names(wholeFile, fixed), y.Name) {
 						d.Fail(y.Position, "what decides one run", "%q cannot be varied by a sweep", y.Name)
 					}
 				}
@@ -80,12 +81,12 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 			d.Fail(k.Value.Position, "", "the sweep of %q has no values", k.Name)
 			continue
 		}
-		seen := map[string]bool{}
+		texts := map[string]bool{}
 		for i, v := range dim.Values {
-			if seen[v.Text] {
+			if texts[v.Text] {
 				d.Fail(from.places[i], "each value once", "the sweep of %q has the value %q twice", k.Name, v.Text)
 			}
-			seen[v.Text] = true
+			texts[v.Text] = true
 		}
 		s.sweep, s.valueOrigins = append(s.sweep, dim), append(s.valueOrigins, from)
 	}
@@ -100,8 +101,8 @@ func (s *sweepSection) Sweep() []measure.Dimension {
 	return out
 }
 
-// countCombinations counts those of the sweep, and their runs, without the product of all dimensions, which
-// may have no number.
+// countCombinations returns the number of combinations of the sweep. It reports an error if there are too many points
+// or runs, before the product overflows.
 func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node, h *headSection) (n int, ok bool) {
 	n = 1
 	for k, dim := range s.sweep {
@@ -124,7 +125,7 @@ func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node
 	return n, true
 }
 
-// indexOf returns which value of each key of the sweep combination i has.
+// indexOf returns, by key of the sweep, the index of its value in combination i.
 func (s *sweepSection) indexOf(i int) []int {
 	index := make([]int, len(s.sweep))
 	for k := len(s.sweep) - 1; k >= 0; k-- {
@@ -135,13 +136,14 @@ func (s *sweepSection) indexOf(i int) []int {
 	return index
 }
 
-// absence is an entry of without: points of the sweep that have no meaning, and why.
+// absence is an entry of without: omitted points of the sweep, and why they have no meaning.
 type absence struct {
 	Points [][]measure.Coordinate
 	Why    string
 }
 
-// Which names the points, by the keys in which they are not all of the sweep: scheme=ndp balance=ecmp|flowlets.
+// Which returns the points as text, by the keys in which they are not the whole sweep: scheme=ndp
+// balance=ecmp|flowlets.
 func (a *absence) Which(sweep []measure.Dimension) string {
 	words, product := []string{}, 1
 	for k, dim := range sweep {
@@ -165,22 +167,22 @@ func (a *absence) Which(sweep []measure.Dimension) string {
 	return strings.Join(words, ", ")
 }
 
-// without is such an entry.
+// without has the keys of an entry of without.
 var without = &document.Table{What: "key of without", Doc: "points that have no meaning", Keys: []document.Key{
-	{Name: "where", Form: where, Doc: "points that are left out", Required: true, Example: withoutExample},
-	{Name: "why", Form: aText, Doc: "they have no meaning; reports say it", Required: true, Example: withoutExample},
+	{Name: "where", Form: whereForm, Doc: "points that are left out", Required: true, Example: withoutExample},
+	{Name: "why", Form: textForm, Doc: "they have no meaning; reports say it", Required: true, Example: withoutExample},
 }}
 
 const withoutExample = "{where: {scheme: ndp, balance: ecmp}, why: NDP wants all paths}"
 
-// omission is an entry that is read, with its place.
+// omission is an entry of without that has been read.
 type omission struct {
 	claim.Filter
-	why string
-	at  document.Position
+	why   string
+	place document.Position
 }
 
-// readWithout reads which points of the sweep are left out. Those of the whole sweep are known by number.
+// readWithout reads the entries of without. narrowed accepts values that options may have removed.
 func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool) {
 	t := top.Of(tree).Get("without")
 	if t == nil {
@@ -200,7 +202,7 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 		if !ok {
 			continue
 		}
-		a := omission{at: item.Position}
+		a := omission{place: item.Position}
 		for _, key := range []string{"where", "why"} {
 			if x.Get(key) == nil {
 				x.Missing(key, "the entry of without has no %q", key)
@@ -216,25 +218,25 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 	}
 }
 
-// coordinates returns the values of the sweep of combination i.
-func (s *sweepSection) coordinates(i int) (at []measure.Coordinate) {
+// coordinates returns the sweep's values of combination i.
+func (s *sweepSection) coordinates(i int) (point []measure.Coordinate) {
 	for k, v := range s.indexOf(i) {
-		at = append(at, s.sweep[k].Values[v])
+		point = append(point, s.sweep[k].Values[v])
 	}
-	return at
+	return point
 }
 
-// findAbsence returns the entry of without that leaves combination i out; −1: none does.
+// findAbsence returns the index of the entry of without that omits combination i; −1 if no entry does.
 func (s *sweepSection) findAbsence(i int) int {
 	if len(s.omissions) == 0 {
 		return -1
 	}
-	at := s.coordinates(i)
-	return slices.IndexFunc(s.omissions, func(a omission) bool { return a.Means(at) })
+	point := s.coordinates(i)
+	return slices.IndexFunc(s.omissions, func(a omission) bool { return a.Means(point) })
 }
 
-// keepCombinations returns the combinations of the sweep that are not left out, of so many; false if none is, or an
-// entry means none.
+// keepCombinations returns the combinations that are not omitted, out of the given number. It reports an error and
+// returns false if all are omitted, or if an entry omits no point.
 func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinations int, narrowed bool) (kept []int,
 	ok bool) {
 	s.absences = make([]absence, len(s.omissions))
@@ -249,7 +251,7 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	}
 	for k := range s.absences {
 		if len(s.absences[k].Points) == 0 && !narrowed {
-			d.Fail(s.omissions[k].at, "points that no entry before it means", "without means no point of the sweep here")
+			d.Fail(s.omissions[k].place, "points that no entry before it means", "without means no point of the sweep here")
 			return nil, false
 		}
 	}
@@ -262,7 +264,7 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	return kept, true
 }
 
-// Without returns the points of the sweep that are left out, by the reason why they have no meaning.
+// Without returns the omitted points of the sweep, by the reason why they have no meaning.
 func (s *sweepSection) Without() []absence {
 	out := slices.Clone(s.absences)
 	for i := range out {
@@ -271,7 +273,7 @@ func (s *sweepSection) Without() []absence {
 	return out
 }
 
-// firstCombination returns the first combination that is not left out, of so many; 0 if all are.
+// firstCombination returns the first combination that is not omitted, out of the given number; 0 if all are.
 func (s *sweepSection) firstCombination(combinations int) int {
 	for i := range combinations {
 		if s.findAbsence(i) < 0 {
@@ -281,24 +283,24 @@ func (s *sweepSection) firstCombination(combinations int) int {
 	return 0
 }
 
-// variable is what a block of the sweep has for a $name.
+// variable is a $name that a block of the sweep defines.
 type variable struct {
 	document.Entry
 	used bool
 }
 
-// bindings are what the $names of a file stand for at one combination of the sweep.
+// bindings has the values of a file's $names at one combination of the sweep.
 type bindings struct {
 	*reader
-	at        []measure.Coordinate
-	places    []document.Position // of these, in the sweep
-	variables []variable          // of its blocks
-	used      map[string]bool     // keys of the sweep, over all points
+	point     []measure.Coordinate
+	places    []document.Position // places of these values in the sweep
+	variables []variable          // defined by its blocks
+	used      map[string]bool     // keys of the sweep that any point uses
 }
 
-// bind puts the blocks of combination i into a tree, and returns what the names in it stand for.
-func (s *sweepSection) bind(d *reader, tree *document.Node, i int, used map[string]bool) *bindings {
-	b := &bindings{reader: d, at: s.coordinates(i), used: used}
+// bindNames merges the blocks of combination i into a tree, and returns the values of $names.
+func (s *sweepSection) bindNames(d *reader, tree *document.Node, i int, used map[string]bool) *bindings {
+	b := &bindings{reader: d, point: s.coordinates(i), used: used}
 	for k, v := range s.indexOf(i) {
 		b.places = append(b.places, s.valueOrigins[k].places[v])
 		block := s.valueOrigins[k].blocks[v]
@@ -315,28 +317,28 @@ func (s *sweepSection) bind(d *reader, tree *document.Node, i int, used map[stri
 			}
 		}
 		block.Keys = over
-		overlay(tree, block, 0)
+		mergeBlock(tree, block, 0)
 	}
 	return b
 }
 
-// replace replaces the names in a tree. A block may use the names of those before it.
-func (b *bindings) replace(tree *document.Node) {
+// replaceNames replaces the $names in a tree. A block may use the $names of blocks before it.
+func (b *bindings) replaceNames(tree *document.Node) {
 	for i, v := range b.variables {
-		b.substitute(v.Value, b.variables[:i])
+		b.substituteNames(v.Value, b.variables[:i])
 	}
-	b.substitute(tree, b.variables)
+	b.substituteNames(tree, b.variables)
 }
 
-// substitute replaces every $name: by the value of a sweep key, or by what a block
-// defines. A value that stands for one is of this point alone: what is read out of it is
-// not written back into the file's tree; what is read out of a block is, into the block.
-func (b *bindings) substitute(t *document.Node, variables []variable) {
+// substituteNames replaces every $name by the value of a sweep key, or by what a block defines. Defaults that are read
+// from a sweep key's value belong to this point only, so they are not written to the file's tree. Defaults in a block
+// are written to the block.
+func (b *bindings) substituteNames(t *document.Node, variables []variable) {
 	for _, x := range t.Items {
-		b.substitute(x, variables)
+		b.substituteNames(x, variables)
 	}
 	for _, k := range t.Keys {
-		b.substitute(k.Value, variables)
+		b.substituteNames(k.Value, variables)
 	}
 	if t.Kind != document.Scalar || !strings.HasPrefix(t.Text, "$") {
 		return
@@ -352,10 +354,10 @@ func (b *bindings) substitute(t *document.Node, variables []variable) {
 		}
 		names = append(names, "$"+variables[i].Name)
 	}
-	for i, c := range b.at {
+	for i, c := range b.point {
 		if c.Key == name {
-			at := b.places[i]
-			b.Bound[t.Position] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, at.File, at.Line, at.Column)
+			place := b.places[i]
+			b.Bound[t.Position] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, place.File, place.Line, place.Column)
 			t.Text, t.Bound, t.Orig = c.Text, true, nil
 			b.used[name] = true
 			return
@@ -365,13 +367,13 @@ func (b *bindings) substitute(t *document.Node, variables []variable) {
 	b.Unknown(t.Position, "sweep key", t.Text, names)
 }
 
-// mentions collects the names that stand as $name anywhere in a file.
-func mentions(t *document.Node, names map[string]bool) map[string]bool {
+// collectMentions adds the names that occur as $name in a tree to names, and returns it.
+func collectMentions(t *document.Node, names map[string]bool) map[string]bool {
 	for _, x := range t.Items {
-		mentions(x, names)
+		collectMentions(x, names)
 	}
 	for _, k := range t.Keys {
-		mentions(k.Value, names)
+		collectMentions(k.Value, names)
 	}
 	if name, ok := strings.CutPrefix(t.Text, "$"); ok && t.Kind == document.Scalar {
 		names[name] = true
@@ -379,14 +381,13 @@ func mentions(t *document.Node, names map[string]bool) map[string]bool {
 	return names
 }
 
-// overlay puts a block of the sweep into the root. The maps topology, switches and
-// switches.<name> are merged; what lies deeper (a scheduler and its parameters) is
-// replaced.
-func overlay(root, block *document.Node, depth int) {
+// mergeBlock merges a block of the sweep into the root. It merges the maps topology, switches and switches.<name>. It
+// replaces deeper values, such as a scheduler with its parameters.
+func mergeBlock(root, block *document.Node, depth int) {
 	for _, k := range block.Keys {
 		if old := root.Find(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping &&
 			k.Value.Kind == document.Mapping {
-			overlay(old, k.Value, depth+1)
+			mergeBlock(old, k.Value, depth+1)
 			continue
 		}
 		root.Set(k.Name, k.Value)

@@ -18,15 +18,16 @@ import (
 	"weir/study/measure"
 )
 
-// refusal is why a program cannot be built, with its place in the file.
+// refusal is the error of a program that cannot be built, with its place in the file.
 type refusal struct {
 	document.Position
 	error
 }
 
+// Unwrap returns the reason.
 func (r *refusal) Unwrap() error { return r.error }
 
-// switchDecoder reads what switches run, and in which format they write telemetry.
+// switchDecoder reads the configuration of switches, and the format of their telemetry.
 type switchDecoder struct {
 	*reader
 	nodes     *nodeNames
@@ -35,9 +36,10 @@ type switchDecoder struct {
 	placement switchfile.Placement // of the programs
 }
 
-// readSwitches reads what switches run. Telemetry has room for the rates that events give to links.
+// readSwitches reads the configuration of switches. events are the changes of links: the format of telemetry must fit
+// all rates.
 func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wiring.Event) {
-	n := p.seen.Network
+	n := p.measured.Network
 	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
 	placeOf := root.Position
@@ -52,27 +54,27 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 	if patterns != nil && d.checkMap(patterns) {
 		entries := root.Entries("switches")
 		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.Of(k.Value).Get("buffer") != nil }) {
-			own := *n // other points may share it
-			own.Links = slices.Clone(n.Links)
-			n, p.seen.Network = &own, &own
-			p.memory += ofLink * int64(len(n.Links))
+			private := *n // other points may share the network
+			private.Links = slices.Clone(n.Links)
+			n, p.measured.Network = &private, &private
+			p.memory += perLink * int64(len(n.Links))
 		}
 		for _, k := range entries {
 			d.readPattern(k, p, programs)
 		}
 	}
-	d.findTelemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
+	d.findTelemetry(root, p, programs, wiring.Rates(p.measured.Network, events))
 	d.paths.beginPoint(p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue
 		}
-		if len(programs[i]) == 0 && !p.seen.NoPackets && d.OK() {
+		if len(programs[i]) == 0 && !p.measured.NoPackets && d.OK() {
 			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
 		}
 		list := programs[i]
 		sc := &p.switches[i]
-		sc.Routes = dataplane.HostRoutes(p.book, p.seen.Routes.Paths(i))
+		sc.Routes = dataplane.HostRoutes(p.book, p.measured.Routes.Paths(i))
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
@@ -87,7 +89,7 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 	}
 }
 
-// checkMap reports whether the patterns of switches are a map. It is an error if not.
+// checkMap reports whether the value of switches is a map, and reports an error if it is not.
 func (d *switchDecoder) checkMap(t *document.Node) bool {
 	if t.Kind != document.Mapping {
 		d.Fail(t.Position, `{"*": {…}}`, "this is %v, not a map", t.Kind)
@@ -96,7 +98,7 @@ func (d *switchDecoder) checkMap(t *document.Node) bool {
 	return true
 }
 
-// readPattern reads what differs at the switches that a name or a pattern means.
+// readPattern reads the configuration of the switches that match a name or a pattern.
 func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
 	t, ok := d.Map(k.Value, perSwitch)
 	if !ok {
@@ -106,7 +108,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 	if x := t.Get("programs"); x != nil {
 		list = switchfile.Programs(d.Reader, d.registry.Programs, x, d.placement)
 	}
-	n := p.seen.Network
+	n := p.measured.Network
 	before := d.Count()
 	found := d.nodes.matchNodes(k.Position, k.Name, true, n)
 	if d.Count() > before {
@@ -123,7 +125,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 		if x := t.Get("queue_limit"); x != nil {
 			l := switchfile.Buffer(d.Reader, x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
-			d.network.limits = append(d.network.limits, limit{x.Position, l.Bytes})
+			d.network.limits = append(d.network.limits, queueLimit{x.Position, l.Bytes})
 		}
 		if x := t.Get("scheduler"); x != nil {
 			if s := switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
@@ -138,12 +140,12 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 		}
 	}
 	if x := t.Get("buffer"); x != nil && d.nodes.countComparisons(x.Position, len(n.Links)) {
-		l, own := switchfile.Buffer(d.Reader, x), map[int]bool{}
+		l, matched := switchfile.Buffer(d.Reader, x), map[int]bool{}
 		for _, i := range found {
-			own[i] = true
+			matched[i] = true
 		}
 		for li := range n.Links {
-			if e := n.Links[li].Ends; own[e[0]] || own[e[1]] {
+			if e := n.Links[li].Ends; matched[e[0]] || matched[e[1]] {
 				n.Links[li].Buffer, d.network.bufferAt[li] = l, x.Position
 			}
 		}
@@ -173,36 +175,36 @@ func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchCon
 	}
 }
 
-// findTelemetry finds the format of telemetry in which the programs write; all must agree,
-// since hosts cannot tell who has written. rates are those that links have at any time.
+// findTelemetry finds the format of telemetry that the programs write. All must agree, since hosts cannot recognize
+// the writer. rates has all rates that links ever have.
 func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
 	for i, list := range programs {
 		for _, x := range list {
-			if !p.seen.Network.Nodes[i].Switch || x.Traits.Telemetry == nil || !d.OK() {
+			if !p.measured.Network.Nodes[i].Switch || x.Traits.Telemetry == nil || !d.OK() {
 				continue
 			}
 			f, err := x.Traits.Telemetry(rates)
-			f.Counted = p.seen.Framing.Fixed()
-			at := root.Position
+			f.Counted = p.measured.Framing.Fixed()
+			place := root.Position
 			if t := root.Get("switches"); t != nil {
-				at = t.Position
+				place = t.Position
 			} else if t := root.Get("switch"); t != nil {
-				at = t.Position
+				place = t.Position
 			}
 			switch {
 			case err != nil:
-				d.Fail(at, "", "%v", err)
+				d.Fail(place, "", "%v", err)
 			case p.telemetry == nil:
 				p.telemetry, p.telemetryAt = &f, x.At
 			case *p.telemetry != f:
-				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
-					p.seen.Network.Nodes[i].Name)
+				d.Fail(place, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
+					p.measured.Network.Nodes[i].Name)
 			}
 		}
 	}
 }
 
-// checkUnits warns of units of HPCC's format that are coarse for the slowest port of a switch that packets with
+// checkUnits warns if the units of HPCC's format are too coarse for the slowest port of a switch that packets with
 // telemetry pass.
 func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad) {
 	f := p.telemetry
@@ -211,18 +213,19 @@ func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad)
 	}
 	slowest, name := unit.Rate(0), ""
 	for port, x := range loads {
-		l := &p.seen.Network.Links[port.Link]
-		if !x.informed || l.Rate.Bits == 0 || !p.seen.Network.Nodes[l.Ends[port.End]].Switch {
+		l := &p.measured.Network.Links[port.Link]
+		if !x.informed || l.Rate.Bits == 0 || !p.measured.Network.Nodes[l.Ends[port.End]].Switch {
 			continue
 		}
-		n := p.seen.Network.PortName(port.Link, port.End)
+		n := p.measured.Network.PortName(port.Link, port.End)
 		if slowest == 0 || l.Rate.Bits < slowest || l.Rate.Bits == slowest && n < name {
 			slowest, name = l.Rate.Bits, n
 		}
 	}
-	if most := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > most {
+	if maxMulti := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > maxMulti {
 		w := document.Warn(warnMulti, p.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
-			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest, most)
+			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest,
+			maxMulti)
 		w.Port = name
 		d.issue(w)
 	}
@@ -257,10 +260,10 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	return
 }
 
-// limitWaits notes what can wait at the ports of switches with these programs. The longest round trip of a path follows
-// from it.
+// limitWaits sets the limits of waiting at ports of switches with these programs. They determine the longest round
+// trips of paths.
 func (p *Point) limitWaits(programs [][]switchfile.Program) {
-	n, frame := p.seen.Network, max(unit.Bytes(p.LargestFrame()), ethernetFrame)
+	n, frame := p.measured.Network, max(unit.Bytes(p.LargestFrame()), ethernetFrame)
 	w := &measure.Waits{Ports: make([][2]dataplane.Backlog, len(n.Links))}
 	for i := range n.Links {
 		l := &n.Links[i]
@@ -293,13 +296,13 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 			}
 		}
 	}
-	p.seen.Waits = w
+	p.measured.Waits = w
 	p.limitChanges()
 }
 
-// backlogOf returns what can wait at a port of a switch. Schedulers may starve a queue, so that its packets wait for
-// any time; only programs that can trim have several queues with a known order and limits, in strict priority or in
-// turns of packets, also where they drop instead.
+// backlogOf returns the largest backlog at a port of a switch; zero if there is no limit. A scheduler may starve a
+// queue, so that its packets wait without a limit. Only programs that can trim define an order and limits of several
+// queues, in strict priority or in turns of packets, even if they drop instead.
 func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program,
 	frame unit.Bytes) (b dataplane.Backlog) {
 	sc, ordered := &p.switches[node], false
@@ -337,17 +340,17 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 	return b
 }
 
-// limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
+// limitChanges adds lower rates from events and stalls of hosts to the limits of waiting, and prepares them.
 func (p *Point) limitChanges() {
-	w := p.seen.Waits
-	for i := range p.seen.Events {
-		e := &p.seen.Events[i]
-		if e.Link < 0 || e.Rate == (unit.LinkRate{}) { // of a link that the file gets wrong
+	w := p.measured.Waits
+	for i := range p.measured.Events {
+		e := &p.measured.Events[i]
+		if e.Link < 0 || e.Rate == (unit.LinkRate{}) { // the event has an error
 			continue
 		}
 		lowest, changed := w.Rates[e.Link]
 		if !changed {
-			lowest = p.seen.Network.Links[e.Link].Rate
+			lowest = p.measured.Network.Links[e.Link].Rate
 		}
 		if e.Rate.Bits < lowest.Bits || e.Rate.Packets < lowest.Packets {
 			if w.Rates == nil {
@@ -357,22 +360,23 @@ func (p *Point) limitChanges() {
 		}
 	}
 	w.Endless = p.stalls.Every > 0
-	p.seen.PrepareWaits()
+	p.measured.PrepareWaits()
 }
 
-// Timer is what the transport of a traffic does when no answer arrives.
+// Timer describes how the transport of a traffic reacts if acknowledgements are missing.
 type Timer struct {
 	Traffic, Transport string
 	transport.TimerReport
-	Points []string // of the sweep, by their names
+	Points []string // names of the sweep's points
 }
 
+// String returns the description as text.
 func (t *Timer) String() string {
 	return fmt.Sprintf("timer of traffic %s (%s): %s", t.Traffic, t.Transport, t.Text)
 }
 
-// Timers returns what the transports of all traffics do when no answer arrives. Points of a sweep in which a traffic
-// does the same share an entry.
+// Timers returns the reactions of all traffics' transports to missing acknowledgements. Points of a sweep with the
+// same reaction of a traffic share an entry.
 func (s *Spec) Timers() (timers []Timer) {
 	for _, p := range s.points {
 		for i := range p.entries {
@@ -380,7 +384,7 @@ func (s *Spec) Timers() (timers []Timer) {
 			if !tr.timed {
 				continue
 			}
-			t := Timer{Traffic: tr.seen.Name, Transport: tr.seen.Transport.Name, TimerReport: tr.timer}
+			t := Timer{Traffic: tr.measured.Name, Transport: tr.measured.Transport.Name, TimerReport: tr.timer}
 			k := slices.IndexFunc(timers, func(x Timer) bool {
 				return x.Traffic == t.Traffic && x.Transport == t.Transport && x.TimerReport == t.TimerReport
 			})
@@ -388,7 +392,7 @@ func (s *Spec) Timers() (timers []Timer) {
 				k = len(timers)
 				timers = append(timers, t)
 			}
-			timers[k].Points = append(timers[k].Points, measure.PointName(p.at))
+			timers[k].Points = append(timers[k].Points, measure.PointName(p.coordinates))
 		}
 	}
 	return timers

@@ -18,7 +18,7 @@ import (
 	"weir/study/measure"
 )
 
-// trafficDecoder reads the list of traffic. Jobs, flow files and captures have decoders of their own.
+// trafficDecoder reads the traffic list. Jobs, flow files and captures have their own decoders.
 type trafficDecoder struct {
 	*reader
 	nodes    *nodeNames
@@ -26,7 +26,7 @@ type trafficDecoder struct {
 	jobs     *jobDecoder
 	files    *flowFileDecoder
 	captures *captureDecoder
-	keys     []string // all keys of a traffic, once entryKeys has listed them
+	keys     []string // all keys of a traffic; nil before the first call of entryKeys
 }
 
 // readList reads all traffic of a point.
@@ -38,23 +38,23 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 		return
 	}
 	mtu := d.readMTU(root.Default("mtu"))
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
 			d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
-		id, first := len(p.entries), p.flows.n
+		id, first := len(p.entries), p.flows.count
 		d.before = d.Count()
-		d.readEntry(d.View(x, traffic, d.entryKeys()...), p, mtu, seen)
-		if !d.entryOK() { // others are read all the same
+		d.readEntry(d.View(x, traffic, d.entryKeys()...), p, mtu, names)
+		if !d.entryOK() { // other traffics are read nevertheless
 			continue
 		}
 		if d.OK() && id < len(p.entries) {
 			mtu.reserveTelemetry(d.reader, p, id, first)
 		}
-		if !p.seen.NoPackets {
-			d.paths.checkTraffic(p, id, first, p.flows.n)
+		if !p.measured.NoPackets {
+			d.paths.checkTraffic(p, id, first, p.flows.count)
 		}
 		if d.entryOK() {
 			d.checkFlowCount(x.Position, p, 0)
@@ -62,10 +62,10 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 	}
 }
 
-// readEntry decodes an entry of the list, and makes its flows or their generator.
-func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
-	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Position, ccAt: x.Position}
-	if !d.readName(x, &tr, seen) || !d.readTransport(x, &tr, p) {
+// readEntry reads an entry of the list, and adds its flows or their generator to the point.
+func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[string]bool) {
+	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
+	if !d.readName(x, &tr, names) || !d.readTransport(x, &tr, p) {
 		return
 	}
 	if x.Get("transport") != nil {
@@ -82,7 +82,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 		return
 	}
 	switch {
-	case x.Get("job") != nil, x.Get("collective") != nil: // refuses a file and what belongs to one
+	case x.Get("job") != nil, x.Get("collective") != nil: // reports errors for a file and its keys
 		d.jobs.readJob(x, p, tr)
 		return
 	case x.Get("file") != nil && d.captures.isCapture(x):
@@ -129,26 +129,27 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, seen map[s
 	d.addFlows(x, p, tr, g, d.pairHosts(x, p, g), flows)
 }
 
-// readName reads what the traffic is called; false if it has no name.
-func (d *trafficDecoder) readName(x document.Map, tr *Traffic, seen map[string]bool) bool {
+// readName reads the name of the traffic. It reports an error for a name in seen, and returns false without a name.
+func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
 		x.Missing("name", "the traffic has no name")
 		return false
 	}
-	tr.seen.Name = d.Text(name)
-	if seen[tr.seen.Name] {
-		d.Fail(name.Position, "another name", "the name %q is taken", tr.seen.Name)
+	tr.measured.Name = d.Text(name)
+	if names[tr.measured.Name] {
+		d.Fail(name.Position, "another name", "the name %q is taken", tr.measured.Name)
 	}
-	if !identifier(tr.seen.Name) {
-		d.Fail(name.Position, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.seen.Name)
+	if !isIdentifier(tr.measured.Name) {
+		d.Fail(name.Position, "a letter, then letters, digits and _", "%q is not a name; expressions use it",
+			tr.measured.Name)
 	}
-	seen[tr.seen.Name] = true
+	names[tr.measured.Name] = true
 	return true
 }
 
-// readTransport reads the traffic's transport, whose parameters stand under its name or beside it;
-// false if there is none that is known.
+// readTransport reads the traffic's transport. Its parameters are under its name or next to it. It returns false if
+// the transport is missing or unknown.
 func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bool {
 	tt := x.Get("transport")
 	var names []string
@@ -156,11 +157,11 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 		names = append(names, s.Name)
 	}
 	sort.Strings(names)
-	if tt == nil && p.seen.NoPackets && x.Get("job") != nil { // nothing of it is used
+	if tt == nil && p.measured.NoPackets && x.Get("job") != nil { // any transport will do, since it is not used
 		for i := range d.registry.Transports {
 			s := &d.registry.Transports[i]
 			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
-				tr.seen.Transport = s
+				tr.measured.Transport = s
 				d.paths.transport = &document.Node{Position: x.Position, Kind: document.Mapping}
 				tr.setTransport(d.Configuration(&s.Scheme, d.paths.transport, nil))
 				return true
@@ -182,27 +183,27 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 	}
 	for i := range d.registry.Transports {
 		if d.registry.Transports[i].Name == tname {
-			tr.seen.Transport = &d.registry.Transports[i]
+			tr.measured.Transport = &d.registry.Transports[i]
 		}
 	}
-	if tr.seen.Transport == nil {
+	if tr.measured.Transport == nil {
 		d.Unknown(where, "transport", tname, names)
 		return false
 	}
 	if as := x.Get("as"); as != nil && as.Text == asPackets {
-		if tr.seen.Transport = tr.seen.Transport.Captured; tr.seen.Transport == nil {
+		if tr.measured.Transport = tr.measured.Transport.Captured; tr.measured.Transport == nil {
 			d.Fail(where, "transport: udp, or as: flows", "transport %s has no way to carry a capture's packets", tname)
 			return false
 		}
 	}
 	if inline {
-		tr.setTransport(d.Configuration(&tr.seen.Transport.Scheme, x.Node, traffic.Names()))
+		tr.setTransport(d.Configuration(&tr.measured.Transport.Scheme, x.Node, traffic.Names()))
 	} else {
 		d.Keys(x.Node, traffic.What, traffic.Names())
-		tr.setTransport(d.Configuration(&tr.seen.Transport.Scheme, params, nil))
+		tr.setTransport(d.Configuration(&tr.measured.Transport.Scheme, params, nil))
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
-		d.paths.addRemarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
+		d.paths.addRemarks(tr, "transport "+tr.measured.Transport.Name, where, params, c.Warns())
 	}
 	return true
 }
@@ -212,22 +213,22 @@ func (tr *Traffic) setTransport(c scheme.Config) {
 	tr.transportConfig, tr.traits = c, transport.TraitsOf(c)
 }
 
-// readPackets reads what decides how packets look: type of service, version of IP, payload.
+// readPackets reads the keys about packets: type of service, version of IP, payload.
 func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	if x.Get("tos") != nil {
 		d.readTOS(x, tr)
 	}
 	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
-		tr.seen.Version = 6
+		tr.measured.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.seen.Payload, tr.fixedPayload = d.readPayload(v, d.Text(v)), true
+		tr.measured.Payload, tr.fixedPayload = d.readPayload(v, d.Text(v)), true
 	} else {
-		tr.seen.Payload = mtu.payloadFor(d.reader, tr.seen.Transport, tr.seen.Version, 0)
+		tr.measured.Payload = mtu.payloadFor(d.reader, tr.measured.Transport, tr.measured.Version, 0)
 	}
 }
 
-// readStart reads when the traffic's flows start: a time, or a range that times are drawn from.
+// readStart reads the start of the traffic's flows: a time, or a range from which times are drawn.
 func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
@@ -251,28 +252,28 @@ func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 		d.Fail(start.Position, "0.5s, or 0s..1s", "%v", err)
 	case tr.startHigh < tr.startLow:
 		d.Fail(start.Position, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
-	case tr.startHigh >= p.seen.End():
+	case tr.startHigh >= p.measured.End():
 		d.Fail(start.Position, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
-			p.seen.End())
+			p.measured.End())
 	}
 	if tr.stop <= tr.startHigh && err == nil {
 		d.Fail(x.Get("stop").Position, "a time after the start "+start.Text, "the traffic stops before it starts")
 	}
 }
 
-// startsSoon is the source of the default start where a second is too long.
+// startsSoon is the source of the default start of short runs.
 const startsSoon = "ours: spreads the phases of senders over a tenth of the time that they have"
 
-// defaultStart returns the start of flows that are listed. By default it is spread over a second, or, if run or traffic
-// end by then, over a tenth of the time until that.
+// defaultStart returns the start of listed flows. By default it is spread over a second. If the run or the traffic
+// ends by then, it is spread over a tenth of the time until that.
 func (d *trafficDecoder) defaultStart(x document.Map, tr *Traffic, p *Point) *document.Node {
-	if end := min(p.seen.End(), tr.stop); end > 0 && end <= unit.Second {
+	if end := min(p.measured.End(), tr.stop); end > 0 && end <= unit.Second {
 		return x.DefaultAs("start", "0s.."+(end/10).String(), startsSoon)
 	}
 	return x.Default("start")
 }
 
-// entryKeys returns all keys that a traffic can have, its transport's parameters included.
+// entryKeys returns all keys that a traffic can have, including transports' parameters.
 func (d *trafficDecoder) entryKeys() []string {
 	if d.keys == nil {
 		d.keys = slices.Clip(d.listKeys())
@@ -280,7 +281,7 @@ func (d *trafficDecoder) entryKeys() []string {
 	return d.keys
 }
 
-// listKeys makes the list for entryKeys.
+// listKeys computes the result of entryKeys.
 func (d *trafficDecoder) listKeys() []string {
 	words := traffic.Names()
 	for i := range d.registry.Transports {
@@ -293,8 +294,8 @@ func (d *trafficDecoder) listKeys() []string {
 	return words
 }
 
-// identifier reports whether expressions can use a name.
-func identifier(s string) bool {
+// isIdentifier reports whether expressions can use a name.
+func isIdentifier(s string) bool {
 	for i, r := range s {
 		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9') {
 			return false
@@ -303,17 +304,17 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// readController decodes a traffic's congestion controller.
+// readController reads a traffic's congestion controller.
 func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
-	if !tr.seen.Transport.Controlled {
+	if !tr.measured.Transport.Controlled {
 		if v != nil {
-			d.Fail(v.Position, "no cc", "transport %s has no congestion controller", tr.seen.Transport.Name)
+			d.Fail(v.Position, "no cc", "transport %s has no congestion controller", tr.measured.Transport.Name)
 		}
 		return
 	}
 	if v != nil {
-		tr.ccAt = v.Position
+		tr.ccPlace = v.Position
 	}
 	name, params := d.Named(x.Default("cc"), "congestion controller")
 	if params == nil {
@@ -329,11 +330,11 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	}
 	if tr.cc == nil {
 		sort.Strings(names)
-		at := x.Position
+		place := x.Position
 		if v != nil {
-			at = v.Position
+			place = v.Position
 		}
-		d.Unknown(at, "congestion controller", name, names)
+		d.Unknown(place, "congestion controller", name, names)
 		return
 	}
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
@@ -341,14 +342,14 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	d.paths.control = params
 }
 
-// checkPerPath refuses a controller that is not made for a flow of several paths.
+// checkPerPath reports an error if a flow has several paths and the controller does not support that.
 func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if tr.traits.Paths <= 1 {
 		return
 	}
-	at, what, allowed := x.Position, tr.cc.Name, ""
+	place, what, allowed := x.Position, tr.cc.Name, ""
 	if v := x.Get("cc"); v != nil {
-		at = v.Position
+		place = v.Position
 	}
 	traits := cc.TraitsOf(tr.ccConfig)
 	switch {
@@ -367,7 +368,7 @@ func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if allowed == "" {
 		allowed = document.Choices(names) + ", or "
 	}
-	d.Fail(at, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", tr.traits.Paths,
+	d.Fail(place, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", tr.traits.Paths,
 		what)
 }
 
@@ -379,54 +380,54 @@ func nicChoices() (words []string) {
 	return words
 }
 
-// nicChoice is by which of its NICs a host sends the flows of a traffic.
+// nicChoice is how a host chooses the NIC for the flows of a traffic.
 type nicChoice struct {
-	how  topology.Choice
-	port int               // −1: none is named
-	at   document.Position // where the file has it
+	choice topology.Choice
+	port   int               // −1: no NIC is named
+	place  document.Position // place in the file
 }
 
-// NoNIC is why a traffic cannot have the NICs that it, or its job, asks for.
+// NoNIC is the error of a traffic that cannot have the NICs that it, or its job, requests.
 type NoNIC struct {
-	Traffic int    // by Point.Entry
-	Param   string // of its job, by which that asks for them; "": the traffic does
+	Traffic int    // index for Point.Entry
+	Param   string // parameter of its job that requests them; "": the key nic does
 	Allowed string
 	Why     error
 }
 
-// Error names what asks for which NICs of what.
+// Error returns the reason as text.
 func (e *NoNIC) Error() string { return e.Why.Error() }
 
 // Unwrap returns the reason.
 func (e *NoNIC) Unwrap() error { return e.Why }
 
-// place returns the place in the file of what asks for NICs.
-func (e *NoNIC) place(p *Point) document.Position {
+// errorPlace returns the place in the file that requests the NICs.
+func (e *NoNIC) errorPlace(p *Point) document.Position {
 	tr := &p.entries[e.Traffic]
 	if v := tr.jobNode.Find(e.Param); v != nil {
 		return v.Position
 	}
-	return tr.nic.at
+	return tr.nic.place
 }
 
-// readNIC reads by which of its NICs a host sends the traffic's flows.
+// readNIC reads how a host chooses the NIC for the traffic's flows.
 func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
 	tr.nic = nicChoice{topology.Hashed, -1, x.Position}
 	v := x.Get("nic")
 	if v == nil {
 		return
 	}
-	tr.nic.at = v.Position
+	tr.nic.place = v.Position
 	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
 		tr.nic.port = d.Integer(v, 0, 255)
 	} else {
-		tr.nic.how = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
+		tr.nic.choice = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
 	}
-	if n := p.seen.Network; n != nil && !n.NICs().Several() {
+	if n := p.measured.Network; n != nil && !n.NICs().Several() {
 		d.Fail(v.Position, "no nic, or hosts with several links", "no host of this network has more than one NIC")
 	}
-	if tr.nic.how != "" && !slices.Contains(nicChoices(), string(tr.nic.how)) {
-		tr.nic.how = topology.Hashed // it is an error already
+	if tr.nic.choice != "" && !slices.Contains(nicChoices(), string(tr.nic.choice)) {
+		tr.nic.choice = topology.Hashed // an error was reported
 	}
 }
 
@@ -436,14 +437,14 @@ type mtu struct {
 	text    string
 	bytes   int32
 	payload bool
-	path    bool // payload is a path MTU of InfiniBand, for RDMA's packets
+	path    bool // the payload is a path MTU of InfiniBand, for RDMA's packets
 }
 
 // pathMTUs lists the path MTUs of InfiniBand and RoCE: payloads of a full packet of a queue pair (rdma-core: enum
 // ibv_mtu). An RNIC takes the largest that the interface's MTU holds with headers: 1024 for 1500, 4096 for 4200.
 var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
 
-// readMTU reads the largest packet.
+// readMTU reads the largest packet. After an error it returns a usual one.
 func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	m := mtu{Position: t.Position, text: t.Text}
 	size, payload := strings.CutSuffix(d.Text(t), " payload")
@@ -472,9 +473,9 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	return m
 }
 
-// payloadFor returns the bytes that an MTU leaves to a transport for payload, where packets have so many bytes of
-// telemetry.
-func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int32) int32 {
+// payloadFor returns the largest payload of a transport's packets in bytes. inBand is the size of their telemetry in
+// bytes. It reports an error if the MTU is too small.
+func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, inBand int32) int32 {
 	if m.path && s.Proto != packet.ProtoRDMA {
 		d.Fail(m.Position, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
 			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
@@ -482,14 +483,14 @@ func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int3
 	if m.payload {
 		return m.bytes
 	}
-	headers := packet.IPv4Header + s.Headers + s.First + told
+	headers := packet.IPv4Header + s.Headers + s.First + inBand
 	if version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
 	multiple := max(s.Multiple, 1)
 	with := ""
-	if told > 0 {
-		with = fmt.Sprintf(", and %d B of telemetry", told)
+	if inBand > 0 {
+		with = fmt.Sprintf(", and %d B of telemetry", inBand)
 	}
 	if m.bytes < headers+multiple {
 		d.Fail(m.Position, fmt.Sprintf("at least %d B", headers+multiple),
@@ -499,22 +500,22 @@ func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, told int3
 	return (m.bytes - headers) / multiple * multiple
 }
 
-// reserveTelemetry leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of
-// bytes decides how long they are; first is the first of the point's flows that is its.
+// reserveTelemetry reduces the payload of a traffic by the telemetry that its path adds, if an MTU in bytes determines
+// it. first is the first of the traffic's flows in the point.
 func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
 	tr := &p.entries[id]
 	if m.payload || tr.fixedPayload {
 		return
 	}
 	if n := p.telemetryBytes(tr, first); n > 0 {
-		tr.seen.Payload = m.payloadFor(d, tr.seen.Transport, tr.seen.Version, n)
+		tr.measured.Payload = m.payloadFor(d, tr.measured.Transport, tr.measured.Version, n)
 	}
 }
 
-// telemetryBytes returns what telemetry or requests to switches take at most of a data packet of a traffic, on the
-// longest of its flows' shortest paths.
+// telemetryBytes returns the largest size of telemetry, or of requests to switches, in a data packet of a traffic,
+// over the longest of its flows' shortest paths. first is the first of the traffic's flows in the point.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
-	if tr.traits.Telemetry == nil || tr.cc == nil || p.seen.Framing.Fixed() {
+	if tr.traits.Telemetry == nil || tr.cc == nil || p.measured.Framing.Fixed() {
 		return 0
 	}
 	if tr.traits.CarriesRequests && tr.cc.Requests {
@@ -524,9 +525,9 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 		return 0
 	}
 	hops := 0
-	p.eachPair(tr, first, p.flows.n, func(src, dst int) {
-		near, _ := p.seen.Routes.Near(src, dst)
-		hops = max(hops, p.seen.Routes.Hops(near.From, near.To)-1)
+	p.eachPair(tr, first, p.flows.count, func(src, dst int) {
+		near, _ := p.measured.Routes.Near(src, dst)
+		hops = max(hops, p.measured.Routes.Hops(near.From, near.To)-1)
 	})
 	var others int32
 	if tr.cc.Receiver != nil {
@@ -545,13 +546,14 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	return p.telemetry.BytesWith(hops, others)
 }
 
-// pairHosts joins every one of the generator's hosts to every other that it names.
+// pairHosts returns all pairs of a source and another destination of the generator.
 func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
 	for _, a := range g.From {
 		for _, b := range g.To {
 			if a == b {
 				if len(g.From) == 1 && len(g.To) == 1 {
-					d.Fail(x.Get("to").Position, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
+					d.Fail(x.Get("to").Position, "another host", "the traffic goes from %q to itself",
+						p.measured.Network.Nodes[a].Name)
 				}
 				continue
 			}
@@ -561,7 +563,7 @@ func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pair
 	return pairs
 }
 
-// readPairs reads who sends to whom: [[h0, h5], [h1, h4]].
+// readPairs reads pairs of senders and receivers: [[h0, h5], [h1, h4]].
 func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	t := x.Get("pairs")
 	for _, key := range []string{"from", "to", "load", "sizes"} {
@@ -573,7 +575,7 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 		d.Fail(t.Position, "[[h0, h5], [h1, h4]]", "this is no list of pairs")
 		return nil
 	}
-	n := p.seen.Network
+	n := p.measured.Network
 	for _, item := range t.Items {
 		if item.Kind != document.List || len(item.Items) != 2 {
 			d.Fail(item.Position, "[h0, h5]", "a pair is a sender and a receiver")
@@ -581,7 +583,7 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 		}
 		var pair [2]int
 		for e, y := range item.Items {
-			i, ok := d.nodes.directory.index(n).nodes[d.Text(y)]
+			i, ok := d.nodes.directory.indexNetwork(n).nodes[d.Text(y)]
 			switch {
 			case !ok:
 				d.Unknown(y.Position, "host", y.Text, d.nodes.directory.hosts)
@@ -599,22 +601,23 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	return pairs
 }
 
-// addFlows makes the flows of pairs of hosts.
+// addFlows adds the flows of pairs of hosts to the point.
 func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Generator, pairs [][2]int, flows int) {
 	id := len(p.entries)
 	p.entries = append(p.entries, tr)
 	number := d.readPorts(x, p)
-	at := x.Get("to")
-	if at == nil {
-		at = x.Get("pairs")
+	pairsNode := x.Get("to")
+	if pairsNode == nil {
+		pairsNode = x.Get("pairs")
 	}
 	index := 0
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
-		if !d.nodes.checkPath(at.Position, p, a, b) || !d.checkFlowCount(x.Position, p, float64(flows)*float64(len(g.Sets))) {
+		if !d.nodes.checkPath(pairsNode.Position, p, a, b) || !d.checkFlowCount(x.Position, p,
+			float64(flows)*float64(len(g.Sets))) {
 			return
 		}
-		p.flows.grow(flows * len(g.Sets))
+		p.flows.reserveFlows(flows * len(g.Sets))
 		for _, later := range g.Sets {
 			for range flows {
 				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}
@@ -622,21 +625,21 @@ func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Gener
 					d.Fail(x.Get("ports").Position, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
 					return
 				}
-				p.flows.add(f)
+				p.flows.addFlow(f)
 				index++
 			}
 		}
 	}
 }
 
-// numbering gives flows their ports.
-type numbering struct {
-	first [2]int   // of a sender, of a receiver
-	flows [2][]int // by host: flows that it sends, that it receives, so far
+// portNumbering assigns ports to flows.
+type portNumbering struct {
+	first [2]int   // first port of a sender, and of a receiver
+	flows [2][]int // by host: number of flows so far that it sends, and receives
 }
 
-// readPorts reads a traffic's ports; nil: it has none of its own.
-func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
+// readPorts reads a traffic's ports; nil without ports, and after an error.
+func (d *trafficDecoder) readPorts(x document.Map, p *Point) *portNumbering {
 	t := x.Get("ports")
 	if t == nil {
 		return nil
@@ -647,10 +650,10 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
 	}
 	if p.numbered[0] == nil {
 		for e := range p.numbered {
-			p.numbered[e] = make([]int, len(p.seen.Network.Nodes))
+			p.numbered[e] = make([]int, len(p.measured.Network.Nodes))
 		}
 	}
-	n := &numbering{flows: p.numbered}
+	n := &portNumbering{flows: p.numbered}
 	for e, key := range []string{"from", "to"} {
 		if v := m.Get(key); v != nil {
 			n.first[e] = d.Integer(v, 1, 65535)
@@ -662,14 +665,14 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *numbering {
 	return n
 }
 
-// assignPorts gives a flow the next ports of its hosts; false: there are no more.
-func (n *numbering) assignPorts(f *Flow) bool {
+// assignPorts gives a flow the next ports of its hosts; false if they exceed 65535.
+func (n *portNumbering) assignPorts(f *Flow) bool {
 	for e, host := range [2]int{f.Src, f.Dst} {
-		f.own[e] = n.first[e] + n.flows[e][host]
+		f.ports[e] = n.first[e] + n.flows[e][host]
 		n.flows[e][host]++
 	}
-	return slices.Max(f.own[:]) <= 65535
+	return slices.Max(f.ports[:]) <= 65535
 }
 
-// Ports returns the ports of a flow; false: the file does not number them.
-func (f *Flow) Ports() (src, dst int, ok bool) { return f.own[0], f.own[1], f.own[0] > 0 }
+// Ports returns the ports of a flow; false if the file does not number them.
+func (f *Flow) Ports() (src, dst int, ok bool) { return f.ports[0], f.ports[1], f.ports[0] > 0 }

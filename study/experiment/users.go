@@ -9,17 +9,17 @@ import (
 	"weir/internal/document"
 )
 
-// usersExample is what errors about users show.
+// usersExample is the example in errors about users.
 const usersExample = `{home: [h0, 10.0.7.0/24, "fd00:7::/64"]}`
 
-// userDecoder reads the customers that the file declares.
+// userDecoder reads the users that the file declares.
 type userDecoder struct {
 	*reader
 	nodes *nodeNames
 }
 
-// readUsers reads the customers that the file declares, and gives the point's book their addresses: of a host both,
-// IPv4 and IPv6.
+// readUsers reads the users that the file declares, and adds their addresses to the point's book. A host counts with
+// both its IPv4 and its IPv6 address.
 func (d *userDecoder) readUsers(root document.Map, p *Point) {
 	t := root.Get("users")
 	if t == nil {
@@ -37,7 +37,7 @@ func (d *userDecoder) readUsers(root document.Map, p *Point) {
 			d.Fail(k.Position, users.NameRule, "%q cannot be the name of a user", k.Name)
 			continue
 		}
-		if _, taken := d.nodes.directory.index(p.seen.Network).nodes[k.Name]; taken {
+		if _, taken := d.nodes.directory.indexNetwork(p.measured.Network).nodes[k.Name]; taken {
 			d.Fail(k.Position, "another name", "a node is named %q", k.Name)
 			continue
 		}
@@ -45,11 +45,11 @@ func (d *userDecoder) readUsers(root document.Map, p *Point) {
 	}
 	if d.OK() {
 		p.book = p.book.WithUsers(all)
-		p.memory += ofNode * int64(p.book.Len())
+		p.memory += perNode * int64(p.book.Len())
 	}
 }
 
-// readUser reads one user. owners has the users of the prefixes that were read before.
+// readUser reads one user. owners has the users of the prefixes that were read before; it adds this user's.
 func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Prefix]string) packet.User {
 	u := packet.User{Name: k.Name}
 	items := []*document.Node{k.Value}
@@ -73,7 +73,7 @@ func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Pref
 	return u
 }
 
-// readAddresses returns the addresses of a host, of all hosts of a pattern, or what is an address or a prefix itself.
+// readAddresses returns the prefixes of an address, a prefix, a host, or all hosts of a pattern.
 func (d *userDecoder) readAddresses(x *document.Node, p *Point) (all []netip.Prefix) {
 	a, err := users.Prefix(x.Text)
 	switch {

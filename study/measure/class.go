@@ -8,21 +8,21 @@ import (
 	"weir/core/unit"
 )
 
-// Words of the key by for groups of hosts that the experiment names.
+// Words of the key `by` for the groups of hosts that the experiment names.
 const (
 	bySender   = "group"
 	byReceiver = "to_group"
 )
 
-// grouped is a measure that gives a value for each traffic, or for each group of hosts.
+// grouped is embedded by measures that give one value for each traffic, or for each group of hosts.
 type grouped struct {
 	Plain
 	by string
 }
 
-// Decode reads by. Groups need some, whose names are none of a traffic.
+// Decode reads `by`. By groups it reports an error if the experiment has no group, or if a group has a traffic's name.
 func (m *grouped) Decode(o *Options) {
-	if m.by = o.Choose("by", "grouping"); !m.ofGroups() || o.Point.Partial {
+	if m.by = o.Choose("by", "grouping"); !m.isByGroup() || o.Point.Partial {
 		return
 	}
 	t := o.Node.Get("by")
@@ -38,85 +38,88 @@ func (m *grouped) Decode(o *Options) {
 	}
 }
 
-// Label tells values by group from those by traffic.
+// Label returns "by group" if values are by groups of hosts, and "" if they are by traffic.
 func (m *grouped) Label() string {
-	if m.ofGroups() {
+	if m.isByGroup() {
 		return "by group"
 	}
 	return ""
 }
 
-// ofGroups reports whether values are those of groups.
-func (m *grouped) ofGroups() bool { return m.by == bySender || m.by == byReceiver }
+// isByGroup reports whether the measure gives its values by groups of hosts.
+func (m *grouped) isByGroup() bool { return m.by == bySender || m.by == byReceiver }
 
-// ofGroups is a measure whose groups may be hosts: a limit to traffics is one of the flows that count then.
-type ofGroups interface{ ofGroups() bool }
+// hostGrouper is a measure that can give values by groups of hosts. Then the key `traffic` selects the flows that
+// count, not the groups that are shown.
+type hostGrouper interface{ isByGroup() bool }
 
-// class is what a measure gives a value for.
+// class is one traffic, or one group of hosts, for which a measure gives a value.
 type class struct {
-	name    string
-	traffic int   // −1: a group
-	hosts   []int // of a group, ascending
-	to      bool  // what comes to these hosts, and not what they send
-	sized   bool  // flows of it have a size at some point
+	name      string
+	traffic   int   // index of the traffic; −1: a group of hosts
+	hosts     []int // nodes of the group, ascending
+	receiving bool  // what these hosts receive counts; false: what they send
+	sized     bool  // its flows have a size at some point
 }
 
-// classes are those of a measure at the point.
-func (m *grouped) classes(e *Evaluation) (out []class) {
+// listClasses returns the traffics, or the groups of hosts, for which the measure gives values at the point.
+func (m *grouped) listClasses(e *Evaluation) (out []class) {
 	sized := false
 	for t := range e.Point.Traffic {
 		tr := &e.Point.Traffic[t]
-		sized = sized || tr.Sized && e.counts(t)
-		if !m.ofGroups() {
+		sized = sized || tr.Sized && e.countsTraffic(t)
+		if !m.isByGroup() {
 			out = append(out, class{name: tr.Name, traffic: t, sized: tr.Sized})
 		}
 	}
-	if m.ofGroups() {
+	if m.isByGroup() {
 		for _, g := range e.Point.Groups {
 			hosts := slices.Clone(g.Hosts)
 			slices.Sort(hosts)
-			out = append(out, class{name: g.Name, traffic: -1, hosts: hosts, to: m.by == byReceiver, sized: sized})
+			out = append(out, class{name: g.Name, traffic: -1, hosts: hosts, receiving: m.by == byReceiver, sized: sized})
 		}
 	}
 	return out
 }
 
-// counts reports whether an entry that is limited to traffics has one of them.
-func (e *Evaluation) counts(traffic int) bool {
-	return e.only == nil || slices.Contains(e.only, e.Point.Traffic[traffic].Name)
+// countsTraffic reports whether the flows of a traffic count for the entry that is being evaluated, by its key
+// `traffic`.
+func (e *Evaluation) countsTraffic(traffic int) bool {
+	return e.onlyTraffics == nil || slices.Contains(e.onlyTraffics, e.Point.Traffic[traffic].Name)
 }
 
-// host is the host of a flow that says in which group it is.
-func (c *class) host(e *Evaluation, i int) int {
-	if c.to {
+// flowHost returns the node that decides whether flow i is in the group: its receiver's or its sender's.
+func (c *class) flowHost(e *Evaluation, i int) int {
+	if c.receiving {
 		return e.Point.Host(e.Load.Flows[i].Dst)
 	}
 	return e.Point.Host(e.Load.Flows[i].Src)
 }
 
-// has reports whether a flow is of it.
-func (c *class) has(e *Evaluation, i int) bool {
+// hasFlow reports whether flow i belongs to the class.
+func (c *class) hasFlow(e *Evaluation, i int) bool {
 	g := e.Load.Flows[i].Group
 	if c.traffic >= 0 {
 		return g == c.traffic
 	}
-	if !e.counts(g) {
+	if !e.countsTraffic(g) {
 		return false
 	}
-	_, is := slices.BinarySearch(c.hosts, c.host(e, i))
+	_, is := slices.BinarySearch(c.hosts, c.flowHost(e, i))
 	return is
 }
 
-// ranks visits the ranks of jobs that are of it, with what their messages have counted.
-func (c *class) ranks(e *Evaluation, visit func(job, rank, host int, x *outcome.RankCounters)) {
+// visitRanks calls visit for each rank of a job that belongs to the class, with the rank's node and the counters of
+// its messages.
+func (c *class) visitRanks(e *Evaluation, visit func(job, rank, host int, x *outcome.RankCounters)) {
 	for j := range e.Load.Jobs {
-		of := &e.Load.Jobs[j]
-		if c.traffic >= 0 && of.Group != c.traffic || c.traffic < 0 && !e.counts(of.Group) {
+		assigned := &e.Load.Jobs[j]
+		if c.traffic >= 0 && assigned.Group != c.traffic || c.traffic < 0 && !e.countsTraffic(assigned.Group) {
 			continue
 		}
-		all := e.Result.RankCounters(of.Group)
+		all := e.Result.RankCounters(assigned.Group)
 		for r := range all {
-			h := e.Point.Host(of.Hosts[r])
+			h := e.Point.Host(assigned.Hosts[r])
 			if c.traffic < 0 {
 				if _, is := slices.BinarySearch(c.hosts, h); !is {
 					continue
@@ -127,12 +130,12 @@ func (c *class) ranks(e *Evaluation, visit func(job, rank, host int, x *outcome.
 	}
 }
 
-// messages are what the messages of jobs that are of it have counted together: those that its ranks send or, of what
-// comes to hosts, only how much that is.
-func (c *class) messages(e *Evaluation) (sum outcome.RankCounters) {
+// sumMessages returns the sum of the message counters of the class's ranks. If the class is what hosts receive, only
+// Received.ReceivedBytes is set.
+func (c *class) sumMessages(e *Evaluation) (sum outcome.RankCounters) {
 	sum.Received.DelayMin = unit.Never
-	c.ranks(e, func(_, _, _ int, x *outcome.RankCounters) {
-		if !c.to {
+	c.visitRanks(e, func(_, _, _ int, x *outcome.RankCounters) {
+		if !c.receiving {
 			sum.Add(x)
 			return
 		}
@@ -141,39 +144,39 @@ func (c *class) messages(e *Evaluation) (sum outcome.RankCounters) {
 	return sum
 }
 
-// messages are what those of the job of a traffic have counted together; nothing if it has none.
-func (e *Evaluation) messages(t int) outcome.RankCounters {
+// sumTrafficMessages returns the sum of the message counters of a traffic's job; zeros if the traffic is no job.
+func (e *Evaluation) sumTrafficMessages(t int) outcome.RankCounters {
 	c := class{traffic: t}
-	return c.messages(e)
+	return c.sumMessages(e)
 }
 
-// undone reports whether it has ranks of a job on an ideal network that is not done: what of their messages has arrived
-// is not known.
-func (c *class) undone(e *Evaluation) (some bool) {
+// hasUnfinishedJob reports whether the class has ranks of an unfinished job on an ideal network. The bytes that such a
+// job's messages have delivered are unknown.
+func (c *class) hasUnfinishedJob(e *Evaluation) (some bool) {
 	if e.Load.Ideal == nil {
 		return false
 	}
-	c.ranks(e, func(j, _, _ int, _ *outcome.RankCounters) { some = some || e.Result.Jobs[j].Left > 0 })
+	c.visitRanks(e, func(j, _, _ int, _ *outcome.RankCounters) { some = some || e.Result.Jobs[j].Left > 0 })
 	return some
 }
 
-// byHost are the goodputs of a group's hosts, in their order.
-func (c *class) byHost(e *Evaluation) []float64 {
+// goodputByHost returns the goodput of each host of a group in bit/s, in the order of c.hosts.
+func (c *class) goodputByHost(e *Evaluation) []float64 {
 	bytes := make([]unit.Bytes, len(c.hosts))
-	at := func(h int) int {
+	hostIndex := func(h int) int {
 		i, _ := slices.BinarySearch(c.hosts, h)
 		return i
 	}
 	for i := range e.Load.Flows {
-		if c.has(e, i) {
-			bytes[at(c.host(e, i))] += e.Result.Flows[i].Receiver.ReceivedBytes
+		if c.hasFlow(e, i) {
+			bytes[hostIndex(c.flowHost(e, i))] += e.Result.Flows[i].Receiver.ReceivedBytes
 		}
 	}
-	c.ranks(e, func(_, _, h int, x *outcome.RankCounters) {
-		if c.to {
-			bytes[at(h)] += x.Got
+	c.visitRanks(e, func(_, _, h int, x *outcome.RankCounters) {
+		if c.receiving {
+			bytes[hostIndex(h)] += x.Got
 		} else {
-			bytes[at(h)] += x.Received.ReceivedBytes
+			bytes[hostIndex(h)] += x.Received.ReceivedBytes
 		}
 	})
 	out := make([]float64, len(bytes))
@@ -183,7 +186,8 @@ func (c *class) byHost(e *Evaluation) []float64 {
 	return out
 }
 
-// measuredSeconds is how long was measured: on an ideal network, which has no warm-up, the whole run.
+// measuredSeconds returns the length of the measured part in seconds. An ideal network has no warm-up, so there it is
+// the whole run.
 func (e *Evaluation) measuredSeconds() float64 {
 	if e.Load.Ideal != nil {
 		return e.Result.Time.Seconds()
@@ -191,8 +195,9 @@ func (e *Evaluation) measuredSeconds() float64 {
 	return e.seconds
 }
 
-// ofClasses adds one number for each class; with sized only for those whose flows have a size.
-func (e *Evaluation) ofClasses(all []class, name, unitName string, sized bool, f func(k int) float64) {
+// addByClass adds a measure that has the number f(k) for each class k. If sized is set, classes without sized flows
+// are left out.
+func (e *Evaluation) addByClass(all []class, name, unitName string, sized bool, f func(k int) float64) {
 	m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
 	for k := range all {
 		if all[k].sized || !sized {
@@ -202,23 +207,24 @@ func (e *Evaluation) ofClasses(all []class, name, unitName string, sized bool, f
 	e.Add(m)
 }
 
-// slowest is the largest of the means of a group's hosts, whose flows have these values.
-func (c *class) slowest(e *Evaluation, value func(i int) (v float64, ok bool)) float64 {
+// maxHostMean returns the largest of the hosts' means of value over their flows; NaN without a value. Flows for which
+// value returns false do not count.
+func (c *class) maxHostMean(e *Evaluation, value func(i int) (v float64, ok bool)) float64 {
 	sum, n := make([]float64, len(c.hosts)), make([]float64, len(c.hosts))
 	for i := range e.Load.Flows {
-		if !c.has(e, i) {
+		if !c.hasFlow(e, i) {
 			continue
 		}
 		if v, ok := value(i); ok {
-			k, _ := slices.BinarySearch(c.hosts, c.host(e, i))
+			k, _ := slices.BinarySearch(c.hosts, c.flowHost(e, i))
 			sum[k], n[k] = sum[k]+v, n[k]+1
 		}
 	}
-	most := math.NaN()
+	largest := math.NaN()
 	for k := range sum {
-		if m := sum[k] / n[k]; n[k] > 0 && !(most >= m) {
-			most = m
+		if m := sum[k] / n[k]; n[k] > 0 && !(largest >= m) {
+			largest = m
 		}
 	}
-	return most
+	return largest
 }

@@ -6,26 +6,26 @@ import (
 	"weir/core/outcome"
 )
 
-// control is what control planes of switches do.
+// control measures the work of the switches' control planes.
 type control struct {
 	Plain
 	switches []int
 	label    string
 }
 
-// Label is the pattern of switches.
+// Label returns the pattern of switches.
 func (m *control) Label() string { return m.label }
 
-// Decode reads which switches.
+// Decode reads `switches`.
 func (m *control) Decode(o *Options) {
 	t := o.Node.Default("switches")
 	m.label, m.switches = o.Text(t), o.Switches(t)
 }
 
-// Needs is that control planes are asked at the end.
+// Needs requests the counters of control planes at the end of the run.
 func (*control) Needs(*Point, *outcome.Load) Needs { return Needs{Steers: true} }
 
-// Evaluate adds sums over the switches that have a control plane, and means of shares.
+// Evaluate adds sums of events over the switches that have a control plane, and means of their shares.
 func (m *control) Evaluate(e *Evaluation) {
 	var events, lost, writes, busy, n float64
 	var names []string

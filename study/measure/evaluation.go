@@ -9,21 +9,21 @@ import (
 	"weir/core/unit"
 )
 
-// Evaluation is what measures are evaluated from: a run's result at a point. They add to its Values.
+// Evaluation has the result of a run at a point, from which measures are computed. They add to Values.
 type Evaluation struct {
 	Point   *Point
 	Load    *outcome.Load
 	Result  *outcome.Result
 	Samples [][]int64             // of the measure's watches
 	Onsets  []outcome.OnsetResult // of the measure's onsets
-	Values  *Values               // what was added so far
+	Values  *Values               // what has been added so far
 
-	seconds float64 // of the measured part
-	list    List
-	only    []string // traffics whose flows count in groups of hosts; nil: all
+	seconds      float64 // of the measured part
+	list         List
+	onlyTraffics []string // traffics to count in groups of hosts; nil: all
 }
 
-// Add appends a measure. If one of its name is there already, of another port, its groups join that one.
+// Add appends a measure. If a measure of the same name exists, for another port for example, its groups are extended.
 func (e *Evaluation) Add(m Measured) {
 	for i := range e.Values.Measures {
 		if e.Values.Measures[i].Name == m.Name {
@@ -34,7 +34,7 @@ func (e *Evaluation) Add(m Measured) {
 	e.Values.Measures = append(e.Values.Measures, m)
 }
 
-// ByTraffic adds one number for each traffic.
+// ByTraffic adds a measure that has the number f(t) for each traffic t.
 func (e *Evaluation) ByTraffic(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName}
 	for t := range e.Point.Traffic {
@@ -43,7 +43,7 @@ func (e *Evaluation) ByTraffic(name, unitName string, f func(t int) float64) {
 	e.Add(m)
 }
 
-// OfSized adds one number for each traffic whose flows have a size at some point.
+// OfSized adds a measure that has the number f(t) for each traffic t that has flows with a size at some point.
 func (e *Evaluation) OfSized(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
 	for t := range e.Point.Traffic {
@@ -54,7 +54,7 @@ func (e *Evaluation) OfSized(name, unitName string, f func(t int) float64) {
 	e.Add(m)
 }
 
-// AddSeries adds a quantity over time, whose values begin with the measured part.
+// AddSeries adds a quantity over time. The first value is at the start of the measured part; every is the step.
 func (e *Evaluation) AddSeries(name, unitName, group string, every unit.Time, values []float64) {
 	s := Series{Name: name, Unit: unitName, Group: group, StartS: e.Point.Warmup.Seconds(), StepS: every.Seconds(),
 		Values: []Number{}}
@@ -64,21 +64,21 @@ func (e *Evaluation) AddSeries(name, unitName, group string, every unit.Time, va
 	e.Values.Series = append(e.Values.Series, s)
 }
 
-// AddDistribution adds how often a quantity had each of its values.
+// AddDistribution adds a distribution: how often a quantity had each of its values.
 func (e *Evaluation) AddDistribution(d Distribution) {
 	e.Values.Distributions = append(e.Values.Distributions, d)
 }
 
-// AddHistogram adds how many of a port's samples in bytes there are in each kB.
+// AddHistogram adds a histogram of a port's samples in bytes, with bins of 1 kB.
 func (e *Evaluation) AddHistogram(name, port string, bytes []int64) {
 	h := Histogram{Name: name, Unit: "kB", Group: port, Counts: []uint64{}}
 	for _, b := range bytes {
-		h.add(b)
+		h.addSample(b)
 	}
 	e.Values.Histograms = append(e.Values.Histograms, h)
 }
 
-// Each calls f for each of a traffic's flows.
+// Each calls f for each flow of traffic t with its sender's and receiver's counters and its completion time.
 func (e *Evaluation) Each(t int, f func(s *transport.Sent, r *transport.Received, fct unit.Time)) {
 	for i := range e.Load.Flows {
 		if e.Load.Flows[i].Group == t {
@@ -87,17 +87,17 @@ func (e *Evaluation) Each(t int, f func(s *transport.Sent, r *transport.Received
 	}
 }
 
-// intervals is how many intervals the watched flows have.
-func (e *Evaluation) intervals() int {
+// countIntervals returns the number of intervals between the samples of each watch.
+func (e *Evaluation) countIntervals() int {
 	if len(e.Samples) == 0 {
 		return 0
 	}
 	return max(len(e.Samples[0])-1, 0)
 }
 
-// settled is the index of the first of hold consecutive values, from index from on, that are
-// all good; −1 if there are none.
-func settled(values []float64, from, hold int, good func(v float64) bool) int {
+// findSettledIndex returns the index of the first of hold consecutive values that are all good, not before index from;
+// −1 if there are no such values.
+func findSettledIndex(values []float64, from, hold int, good func(v float64) bool) int {
 	run := 0
 	for k := from; k < len(values); k++ {
 		if run++; !good(values[k]) {
@@ -110,17 +110,18 @@ func settled(values []float64, from, hold int, good func(v float64) bool) int {
 	return -1
 }
 
-// firstAfter is the index of the first sample, or interval, at or after a time.
-func (e *Evaluation) firstAfter(after, every unit.Time) int {
+// firstIndexAfter returns the index of the first sample, or interval, that begins at or after a time.
+func (e *Evaluation) firstIndexAfter(after, every unit.Time) int {
 	return int((after - e.Point.Warmup + every - 1) / every)
 }
 
-// lengths adds the mean, the largest, the percentiles and the distribution of samples.
-func (e *Evaluation) lengths(name, label, unitName string, percentiles []float64, all []float64) {
+// addLengths adds the mean, the maximum, the percentiles and the distribution of the samples all, which it sorts.
+// label names the distribution; it precedes the groups' names if several entries have the measure.
+func (e *Evaluation) addLengths(name, label, unitName string, percentiles []float64, all []float64) {
 	sort.Float64s(all)
-	most := math.NaN()
+	largest := math.NaN()
 	if n := len(all); n > 0 {
-		most = all[n-1]
+		largest = all[n-1]
 	}
 	prefix, same := "", 0
 	for _, other := range e.list {
@@ -128,10 +129,10 @@ func (e *Evaluation) lengths(name, label, unitName string, percentiles []float64
 			same++
 		}
 	}
-	if same > 1 { // a port's name stands before its groups
+	if same > 1 { // the port's name precedes the names of its groups
 		prefix = label + " "
 	}
-	groups := []Grouped{{Group: prefix + "mean", Value: mean(all)}, {Group: prefix + "max", Value: most}}
+	groups := []Grouped{{Group: prefix + "mean", Value: mean(all)}, {Group: prefix + "max", Value: largest}}
 	for _, q := range percentiles {
 		groups = append(groups, Grouped{Group: prefix + percentileGroup(q), Value: percentile(all, q)})
 	}
@@ -143,8 +144,8 @@ func (e *Evaluation) lengths(name, label, unitName string, percentiles []float64
 	e.AddDistribution(d)
 }
 
-// flowTable makes the table of a run. Counters are those of the measured part.
-func (e *Evaluation) flowTable() *FlowTable {
+// makeFlowTable returns the table of all flows of the run. Its counters cover the measured part.
+func (e *Evaluation) makeFlowTable() *FlowTable {
 	t := newFlowTable(len(e.Load.Flows))
 	index := map[string]int32{}
 	name := func(s string) int32 {
@@ -166,7 +167,7 @@ func (e *Evaluation) flowTable() *FlowTable {
 			fct = r.FCT.Seconds()
 		}
 		if f.Size > 0 {
-			ideal = e.ideal(i)
+			ideal = e.idealSeconds(i)
 		}
 		t.Traffic = append(t.Traffic, name(e.Point.Traffic[f.Group].Name))
 		t.Src = append(t.Src, name(e.Point.Network.Nodes[e.Point.Host(f.Src)].Name))
@@ -182,8 +183,8 @@ func (e *Evaluation) flowTable() *FlowTable {
 	return t
 }
 
-// ideal is the ideal completion time of flow i.
-func (e *Evaluation) ideal(i int) float64 {
+// idealSeconds returns the ideal completion time of flow i in seconds (Point.Ideal).
+func (e *Evaluation) idealSeconds(i int) float64 {
 	f := &e.Load.Flows[i]
 	return e.Point.Ideal(f.Src, f.Dst, f.Size, &e.Point.Traffic[f.Group]).Seconds()
 }

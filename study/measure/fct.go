@@ -9,31 +9,31 @@ import (
 	"weir/core/unit"
 )
 
-// completion is what the measures of completed flows share.
+// completion is embedded by the measures of finished flows: fct and slowdown.
 type completion struct {
 	grouped
 	name        string
-	percentiles []float64 // ascending in the file's order
+	percentiles []float64 // above 0, below 100, in the file's order
 	bins        int
 }
 
-// mostBins bounds the rows of a table by flow size.
-const mostBins = 1000
+// maxBins limits the rows of a table by flow size.
+const maxBins = 1000
 
-// decode reads by and percentiles.
-func (m *completion) decode(o *Options) {
+// decodeCommon reads `by` and `percentiles`.
+func (m *completion) decodeCommon(o *Options) {
 	m.grouped.Decode(o)
 	m.percentiles = o.Percentiles()
 }
 
-// decodeBins reads the number of parts into which flows are split by size.
+// decodeBins reads `bins`, the number of parts into which flows are split by size.
 func (m *completion) decodeBins(o *Options) {
 	if b := o.Node.Get("bins"); b != nil {
-		m.bins = o.Integer(b, 1, mostBins)
+		m.bins = o.Integer(b, 1, maxBins)
 	}
 }
 
-// Check says that some flows must have a size.
+// Check reports an error if no traffic has flows with a size.
 func (m *completion) Check(p *Point) (why, allowed string) {
 	if slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Sized }) {
 		return "", ""
@@ -41,17 +41,17 @@ func (m *completion) Check(p *Point) (why, allowed string) {
 	return fmt.Sprintf("no traffic of the experiment has a %s: its flows have no end", m.name), "a traffic with a size"
 }
 
-// completed is a finished flow's size and a value.
-type completed struct {
+// completedFlow is a finished flow's size and its value: time or slowdown.
+type completedFlow struct {
 	size  unit.Bytes
 	value float64
 }
 
-// completions are a class's finished flows, ascending by the value.
-func (e *Evaluation) completions(c *class, value func(i int, fct unit.Time) float64) (out []completed) {
+// listCompletions returns the finished flows of a class, sorted by value, then by size.
+func (e *Evaluation) listCompletions(c *class, value func(i int, fct unit.Time) float64) (out []completedFlow) {
 	for i := range e.Load.Flows {
-		if f := &e.Load.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.has(e, i) {
-			out = append(out, completed{f.Size, value(i, e.Result.Flows[i].FCT)})
+		if f := &e.Load.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.hasFlow(e, i) {
+			out = append(out, completedFlow{f.Size, value(i, e.Result.Flows[i].FCT)})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool {
@@ -61,43 +61,44 @@ func (e *Evaluation) completions(c *class, value func(i int, fct unit.Time) floa
 	return out
 }
 
-func values(of []completed) []float64 {
-	out := make([]float64, len(of))
-	for i := range of {
-		out[i] = of[i].value
+// completionValues returns the values of finished flows, in their order.
+func completionValues(flows []completedFlow) []float64 {
+	out := make([]float64, len(flows))
+	for i := range flows {
+		out[i] = flows[i].value
 	}
 	return out
 }
 
-// add adds what fct and slowdown have in common: percentiles, distribution and
-// the table by flow size.
-func (m *completion) add(e *Evaluation, of []class, unitName string, all [][]completed) {
+// addCommon adds percentiles, distributions and tables by flow size. flows has the finished flows of each class,
+// ascending by value.
+func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, all [][]completedFlow) {
 	for _, q := range m.percentiles {
-		e.ofClasses(of, PercentileName(m.name, q), unitName, true, func(k int) float64 {
-			return percentile(values(all[k]), q)
+		e.addByClass(classes, PercentileName(m.name, q), unitName, true, func(k int) float64 {
+			return percentile(completionValues(all[k]), q)
 		})
 	}
-	for k := range of {
-		if !of[k].sized {
+	for k := range classes {
+		if !classes[k].sized {
 			continue
 		}
-		d := Distribution{Name: m.name, Unit: unitName, Group: of[k].name}
+		d := Distribution{Name: m.name, Unit: unitName, Group: classes[k].name}
 		for _, x := range all[k] {
 			d.Add(x.value, 1)
 		}
 		e.AddDistribution(d)
 		if m.bins > 0 {
-			e.Values.Bins = append(e.Values.Bins, m.binned(e, &of[k], unitName, all[k]))
+			e.Values.Bins = append(e.Values.Bins, m.binBySize(e, &classes[k], unitName, all[k]))
 		}
 	}
 }
 
-// binned splits a class's flows by size into bins of equally many flows. The bins are those
-// of the distribution that sizes are drawn from, so that they are the same in all runs; without
-// one they are those of the run's own flows.
-func (m *completion) binned(e *Evaluation, c *class, unitName string, all []completed) Binned {
+// binBySize splits a class's finished flows by size into bins of equally many flows. If sizes are drawn from a
+// distribution its quantiles are the edges, so that all runs have the same bins. Otherwise they are the quantiles of
+// the run's own flows.
+func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []completedFlow) Binned {
 	b := Binned{Name: m.name, Unit: unitName, Traffic: c.name, Percentiles: m.percentiles}
-	for _, edge := range m.edges(e, c) {
+	for _, edge := range m.binEdges(e, c) {
 		from := unit.Bytes(0)
 		if n := len(b.Bins); n > 0 {
 			from = unit.Bytes(b.Bins[n-1].ToBytes)
@@ -117,15 +118,15 @@ func (m *completion) binned(e *Evaluation, c *class, unitName string, all []comp
 	return b
 }
 
-// edges are the bins' largest sizes, ascending.
-func (m *completion) edges(e *Evaluation, c *class) (out []unit.Bytes) {
-	var of func(share float64) unit.Bytes
+// binEdges returns the largest size of each bin, ascending. Equal edges are merged.
+func (m *completion) binEdges(e *Evaluation, c *class) (out []unit.Bytes) {
+	var sizeAt func(share float64) unit.Bytes
 	if c.traffic >= 0 && e.Point.Traffic[c.traffic].Sizes != nil {
-		of = e.Point.Traffic[c.traffic].Sizes.Size
+		sizeAt = e.Point.Traffic[c.traffic].Sizes.Size
 	} else {
 		var sizes []unit.Bytes
 		for i := range e.Load.Flows {
-			if e.Load.Flows[i].Size > 0 && c.has(e, i) {
+			if e.Load.Flows[i].Size > 0 && c.hasFlow(e, i) {
 				sizes = append(sizes, e.Load.Flows[i].Size)
 			}
 		}
@@ -133,74 +134,76 @@ func (m *completion) edges(e *Evaluation, c *class) (out []unit.Bytes) {
 			return nil
 		}
 		sort.Slice(sizes, func(i, j int) bool { return sizes[i] < sizes[j] })
-		of = func(share float64) unit.Bytes { return sizes[max(int(math.Ceil(share*float64(len(sizes))))-1, 0)] }
+		sizeAt = func(share float64) unit.Bytes { return sizes[max(int(math.Ceil(share*float64(len(sizes))))-1, 0)] }
 	}
 	for k := 1; k <= m.bins; k++ {
-		if edge := of(float64(k) / float64(m.bins)); len(out) == 0 || edge > out[len(out)-1] {
+		if edge := sizeAt(float64(k) / float64(m.bins)); len(out) == 0 || edge > out[len(out)-1] {
 			out = append(out, edge)
 		}
 	}
 	return out
 }
 
-// fct is the flow completion time.
+// fct measures flow completion times.
 type fct struct {
 	completion
 	deviation bool
 }
 
-// Decode reads percentiles, bins and deviation.
+// Decode reads `by`, `percentiles`, `bins` and `deviation`.
 func (m *fct) Decode(o *Options) {
 	m.name = "fct"
-	m.decode(o)
+	m.decodeCommon(o)
 	m.deviation = o.Choose("deviation", "answer") == "true"
 	m.decodeBins(o)
 }
 
-// Evaluate adds it.
+// Evaluate adds mean, maximum, number and percentiles of the completion times, deviations if asked for, by groups the
+// slowest host's mean, and with send buffers the times of the last write.
 func (m *fct) Evaluate(e *Evaluation) {
-	of := m.classes(e)
-	all := make([][]completed, len(of))
+	classes := m.listClasses(e)
+	all := make([][]completedFlow, len(classes))
 	for k := range all {
-		all[k] = e.completions(&of[k], func(_ int, fct unit.Time) float64 { return fct.Seconds() })
+		all[k] = e.listCompletions(&classes[k], func(_ int, fct unit.Time) float64 { return fct.Seconds() })
 	}
-	e.ofClasses(of, "fct", "s", true, func(k int) float64 { return mean(values(all[k])) })
-	e.ofClasses(of, "fct_max", "s", true, func(k int) float64 {
+	e.addByClass(classes, "fct", "s", true, func(k int) float64 { return mean(completionValues(all[k])) })
+	e.addByClass(classes, "fct_max", "s", true, func(k int) float64 {
 		if n := len(all[k]); n > 0 {
 			return all[k][n-1].value
 		}
 		return math.NaN()
 	})
-	e.ofClasses(of, "fct_finished", "flows", true, func(k int) float64 { return float64(len(all[k])) })
-	m.add(e, of, "s", all)
+	e.addByClass(classes, "fct_finished", "flows", true, func(k int) float64 { return float64(len(all[k])) })
+	m.addCommon(e, classes, "s", all)
 	if m.deviation {
-		e.ofClasses(of, "fct_sd", "s", true, func(k int) float64 { return deviation(values(all[k])) })
+		e.addByClass(classes, "fct_sd", "s", true, func(k int) float64 { return standardDeviation(completionValues(all[k])) })
 	}
-	if m.ofGroups() {
-		e.ofClasses(of, "fct_slowest", "s", true, func(k int) float64 {
-			return of[k].slowest(e, func(i int) (float64, bool) {
+	if m.isByGroup() {
+		e.addByClass(classes, "fct_slowest", "s", true, func(k int) float64 {
+			return classes[k].maxHostMean(e, func(i int) (float64, bool) {
 				return e.Result.Flows[i].FCT.Seconds(), e.Result.Flows[i].FCT != unit.Never
 			})
 		})
 	}
-	if e.Point.Buffered && !m.ofGroups() {
-		m.written(e)
+	if e.Point.Buffered && !m.isByGroup() {
+		m.addWritten(e)
 	}
 }
 
-// written adds when writes of applications return, by traffic.
-func (m *fct) written(e *Evaluation) {
+// addWritten adds by traffic the mean time until the application's last write returned, and with `deviation` its
+// standard deviation and distribution.
+func (m *fct) addWritten(e *Evaluation) {
 	written := make([][]float64, len(e.Point.Traffic))
 	for i := range e.Load.Flows {
-		if at := e.Result.Flows[i].Written; at != unit.Never {
-			written[e.Load.Flows[i].Group] = append(written[e.Load.Flows[i].Group], at.Seconds())
+		if returned := e.Result.Flows[i].Written; returned != unit.Never {
+			written[e.Load.Flows[i].Group] = append(written[e.Load.Flows[i].Group], returned.Seconds())
 		}
 	}
 	e.OfSized("fct_written", "s", func(t int) float64 { return mean(written[t]) })
 	if !m.deviation {
 		return
 	}
-	e.OfSized("fct_written_sd", "s", func(t int) float64 { return deviation(written[t]) })
+	e.OfSized("fct_written_sd", "s", func(t int) float64 { return standardDeviation(written[t]) })
 	for t := range written {
 		sort.Float64s(written[t])
 		if e.Point.Traffic[t].Sized {
@@ -209,37 +212,40 @@ func (m *fct) written(e *Evaluation) {
 	}
 }
 
-// slowdown is the flow completion time divided by that of the flow alone.
+// slowdown measures the flow completion time divided by the ideal one (Point.Ideal).
 type slowdown struct{ completion }
 
-// Decode reads percentiles and bins.
+// Decode reads `by`, `percentiles` and `bins`.
 func (m *slowdown) Decode(o *Options) {
 	m.name = "slowdown"
-	m.decode(o)
+	m.decodeCommon(o)
 	m.decodeBins(o)
 }
 
-// Evaluate adds it.
+// Evaluate adds mean, percentiles, distributions and tables of the slowdowns.
 func (m *slowdown) Evaluate(e *Evaluation) {
-	of := m.classes(e)
-	all := make([][]completed, len(of))
+	classes := m.listClasses(e)
+	all := make([][]completedFlow, len(classes))
 	for k := range all {
-		all[k] = e.completions(&of[k], func(i int, fct unit.Time) float64 { return fct.Seconds() / e.ideal(i) })
+		all[k] = e.listCompletions(&classes[k], func(i int,
+			fct unit.Time) float64 {
+			return fct.Seconds() / e.idealSeconds(i)
+		})
 	}
-	e.ofClasses(of, "slowdown", "", true, func(k int) float64 { return mean(values(all[k])) })
-	m.add(e, of, "", all)
+	e.addByClass(classes, "slowdown", "", true, func(k int) float64 { return mean(completionValues(all[k])) })
+	m.addCommon(e, classes, "", all)
 }
 
-// unfinished is how many flows did not reach their end: means of completion times leave them out.
+// unfinished counts the flows with a size that did not finish. Means of completion times leave these flows out.
 type unfinished struct{ grouped }
 
-// Evaluate adds it.
+// Evaluate adds the number of unfinished flows of each class.
 func (m *unfinished) Evaluate(e *Evaluation) {
-	of := m.classes(e)
-	e.ofClasses(of, "unfinished", "", true, func(k int) float64 {
+	classes := m.listClasses(e)
+	e.addByClass(classes, "unfinished", "", true, func(k int) float64 {
 		n := 0
 		for i := range e.Load.Flows {
-			if f := &e.Load.Flows[i]; of[k].has(e, i) && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
+			if f := &e.Load.Flows[i]; classes[k].hasFlow(e, i) && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
 				n++
 			}
 		}
@@ -247,11 +253,11 @@ func (m *unfinished) Evaluate(e *Evaluation) {
 	})
 }
 
-// fctLast is how long a traffic's flows take together.
+// fctLast measures how long all flows of a traffic take together.
 type fctLast struct{ traffics }
 
-// Evaluate adds how long a traffic's flows took together, from the first start until the last
-// byte of all has arrived, and their common goodput in that time.
+// Evaluate adds the time from a traffic's first start until the last byte of all its flows has arrived, and their
+// common goodput in that time. Both are NaN if a flow has no size or has not arrived.
 func (*fctLast) Evaluate(e *Evaluation) {
 	took := func(t int) float64 {
 		first, last := unit.Never, unit.Time(-1)
@@ -280,10 +286,10 @@ func (*fctLast) Evaluate(e *Evaluation) {
 	})
 }
 
-// collective is how long collectives take.
+// collective measures how long collective operations take.
 type collective struct{ traffics }
 
-// Decode reads by, and checks that there is one.
+// Decode reads `by`, and reports an error if no traffic is a collective.
 func (m *collective) Decode(o *Options) {
 	m.traffics.Decode(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Collective }) {
@@ -291,7 +297,7 @@ func (m *collective) Decode(o *Options) {
 	}
 }
 
-// Evaluate adds when the last data of each collective arrived; not a number if some did not.
+// Evaluate adds the time from each collective's start until its last data arrived; NaN if a flow has not arrived.
 func (*collective) Evaluate(e *Evaluation) {
 	m := Measured{Name: "collective", Unit: "s", Groups: []Grouped{}}
 	for t := range e.Point.Traffic {

@@ -11,10 +11,10 @@ import (
 	"weir/core/unit"
 )
 
-// loss is the share of data packets that did not arrive.
+// loss measures the share of data packets that did not arrive.
 type loss struct{ traffics }
 
-// Evaluate adds it.
+// Evaluate adds 1 − received/sent packets by traffic, at least 0.
 func (*loss) Evaluate(e *Evaluation) {
 	e.ByTraffic("loss", "", func(t int) float64 {
 		var sent, received int64
@@ -22,28 +22,28 @@ func (*loss) Evaluate(e *Evaluation) {
 			sent += s.SentPackets
 			received += r.ReceivedPackets
 		})
-		m := e.messages(t)
+		m := e.sumTrafficMessages(t)
 		sent, received = sent+m.Sent.SentPackets, received+m.Received.ReceivedPackets
 		return max(0, 1-float64(received)/float64(sent))
 	})
 }
 
-// delay is the one-way delay of data packets.
+// delay measures the one-way delay of data packets.
 type delay struct {
 	traffics
 	percentiles []float64
 }
 
-// Decode reads by and percentiles.
+// Decode reads `by` and `percentiles`.
 func (m *delay) Decode(o *Options) {
 	m.traffics.Decode(o)
 	m.percentiles = o.Percentiles()
 }
 
-// Needs is the distribution.
+// Needs requests the distributions of delays.
 func (*delay) Needs(*Point, *outcome.Load) Needs { return Needs{Delays: true} }
 
-// Evaluate adds it.
+// Evaluate adds mean, maximum, percentiles and distribution of the delays by traffic.
 func (m *delay) Evaluate(e *Evaluation) {
 	e.ByTraffic("delay", "s", func(t int) float64 {
 		var sum unit.Time
@@ -52,19 +52,19 @@ func (m *delay) Evaluate(e *Evaluation) {
 			sum += r.DelaySum
 			n += r.ReceivedPackets - r.Duplicates()
 		})
-		m := e.messages(t)
+		m := e.sumTrafficMessages(t)
 		sum, n = sum+m.Received.DelaySum, n+m.Received.ReceivedPackets-m.Received.Duplicates()
 		return sum.Seconds() / float64(n)
 	})
 	e.ByTraffic("delay_max", "s", func(t int) float64 {
-		most := unit.Time(-1)
-		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { most = max(most, r.DelayMax) })
-		m := e.messages(t)
-		most = max(most, m.Received.DelayMax)
-		if most <= 0 {
+		largest := unit.Time(-1)
+		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { largest = max(largest, r.DelayMax) })
+		m := e.sumTrafficMessages(t)
+		largest = max(largest, m.Received.DelayMax)
+		if largest <= 0 {
 			return math.NaN()
 		}
-		return most.Seconds()
+		return largest.Seconds()
 	})
 	for t := range e.Point.Traffic {
 		d := Distribution{Name: "delay", Unit: "s", Group: e.Point.Traffic[t].Name}
@@ -80,10 +80,10 @@ func (m *delay) Evaluate(e *Evaluation) {
 	}
 }
 
-// jitter is the smoothed difference of transit times.
+// jitter measures the smoothed difference of transit times (RFC 3550 §6.4.1).
 type jitter struct{ traffics }
 
-// Evaluate adds it.
+// Evaluate adds the mean jitter of each traffic's flows in seconds.
 func (*jitter) Evaluate(e *Evaluation) {
 	e.ByTraffic("jitter", "s", func(t int) float64 {
 		sum, n := 0.0, 0.0
@@ -95,23 +95,23 @@ func (*jitter) Evaluate(e *Evaluation) {
 	})
 }
 
-// retransmissions are the data packets that were sent again.
+// retransmissions counts the data packets that were sent again.
 type retransmissions struct {
 	Plain
 	by string
 }
 
-// Decode reads by.
+// Decode reads `by`.
 func (m *retransmissions) Decode(o *Options) {
 	m.by = o.Choose("by", "grouping")
 }
 
-// Evaluate adds it.
+// Evaluate adds the count by traffic; by flow also mean, standard deviation and distribution over the flows.
 func (m *retransmissions) Evaluate(e *Evaluation) {
 	e.ByTraffic("retransmissions", "packets", func(t int) float64 {
 		n := 0.0
 		e.Each(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) { n += float64(s.Retransmitted) })
-		m := e.messages(t)
+		m := e.sumTrafficMessages(t)
 		return n + float64(m.Sent.Retransmitted)
 	})
 	if m.by == "traffic" {
@@ -125,57 +125,57 @@ func (m *retransmissions) Evaluate(e *Evaluation) {
 		sort.Float64s(all[t])
 	}
 	e.ByTraffic("retransmissions_mean", "packets", func(t int) float64 { return mean(all[t]) })
-	e.ByTraffic("retransmissions_sd", "packets", func(t int) float64 { return deviation(all[t]) })
+	e.ByTraffic("retransmissions_sd", "packets", func(t int) float64 { return standardDeviation(all[t]) })
 	for t := range all {
 		e.AddDistribution(distributionOf("retransmissions", "packets", e.Point.Traffic[t].Name, all[t]))
 	}
 }
 
-// spurious are data packets that were sent again although they had arrived.
+// spurious counts the data packets that were sent again although they had arrived.
 type spurious struct{ traffics }
 
-// Evaluate adds their number, and the numbers by the cause of the copy that arrived in addition.
+// Evaluate adds their number, and the number for each cause of the redundant copy.
 func (*spurious) Evaluate(e *Evaluation) {
 	e.ByTraffic("spurious", "packets", func(t int) float64 {
 		total := int64(0)
-		for _, n := range e.spuriousOf(t) {
+		for _, n := range e.countSpurious(t) {
 			total += n
 		}
 		return float64(total)
 	})
 	for cause := range packet.ResendCauses {
-		e.ByTraffic("spurious_"+cause.String(), "packets", func(t int) float64 { return float64(e.spuriousOf(t)[cause]) })
+		e.ByTraffic("spurious_"+cause.String(), "packets", func(t int) float64 { return float64(e.countSpurious(t)[cause]) })
 	}
 }
 
-// spuriousOf returns the packets of a traffic that arrived once more, by cause.
-func (e *Evaluation) spuriousOf(traffic int) (out [packet.ResendCauses]int64) {
+// countSpurious returns the number of a traffic's packets that arrived more than once, by cause.
+func (e *Evaluation) countSpurious(traffic int) (out [packet.ResendCauses]int64) {
 	add := func(r *transport.Received) {
 		for i, n := range r.Spurious {
 			out[i] += n
 		}
 	}
 	e.Each(traffic, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { add(r) })
-	m := e.messages(traffic)
+	m := e.sumTrafficMessages(traffic)
 	add(&m.Received)
 	return out
 }
 
-// Spurious returns the packets of all traffics of a run that arrived once more, by cause.
+// Spurious returns the number of a run's packets that arrived more than once, by cause, over all traffics.
 func Spurious(p *Point, load *outcome.Load, r *outcome.Result) (out [packet.ResendCauses]int64) {
 	e := &Evaluation{Point: p, Load: load, Result: r}
 	for t := range p.Traffic {
-		for i, n := range e.spuriousOf(t) {
+		for i, n := range e.countSpurious(t) {
 			out[i] += n
 		}
 	}
 	return out
 }
 
-// unacked is what was not acknowledged when the last write returned.
+// unacked measures the payload that was not acknowledged when the last write returned.
 type unacked struct{ traffics }
 
-// Decode reads by, and checks that there is a send buffer.
+// Decode reads `by`, and reports an error if no traffic has a send buffer.
 func (m *unacked) Decode(o *Options) {
 	m.traffics.Decode(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Transport.Buffered }) {
@@ -183,7 +183,7 @@ func (m *unacked) Decode(o *Options) {
 	}
 }
 
-// Evaluate adds it.
+// Evaluate adds mean and maximum over the flows in bytes, by traffic.
 func (*unacked) Evaluate(e *Evaluation) {
 	all := make([][]float64, len(e.Point.Traffic))
 	for i := range e.Load.Flows {
@@ -200,14 +200,14 @@ func (*unacked) Evaluate(e *Evaluation) {
 	})
 }
 
-// reordering is the share of data packets that came late.
+// reordering measures the share of data packets that arrived late.
 type reordering struct{ traffics }
 
-// Needs is the order in which packets come.
+// Needs requests the counters of reordered packets.
 func (*reordering) Needs(*Point, *outcome.Load) Needs { return Needs{Ordering: true} }
 
-// Evaluate adds the share of data packets that came after one that was sent later
-// (RFC 4737 §4.1), and the largest extent (§4.2).
+// Evaluate adds the share of data packets that arrived after one that was sent later (RFC 4737 §4.1), and the largest
+// extent in packets (RFC 4737 §4.2).
 func (*reordering) Evaluate(e *Evaluation) {
 	e.ByTraffic("reordering", "", func(t int) float64 {
 		var reordered, arrived int64
@@ -219,40 +219,40 @@ func (*reordering) Evaluate(e *Evaluation) {
 		return float64(reordered) / float64(arrived)
 	})
 	e.ByTraffic("reordering_extent", "packets", func(t int) float64 {
-		var most, arrived int64
+		var largest, arrived int64
 		for i := range e.Load.Flows {
 			if r := &e.Result.Reordering[i]; e.Load.Flows[i].Group == t {
-				most, arrived = max(most, r.Extent), arrived+r.Arrived
+				largest, arrived = max(largest, r.Extent), arrived+r.Arrived
 			}
 		}
 		if arrived == 0 {
 			return math.NaN()
 		}
-		return float64(most)
+		return float64(largest)
 	})
 }
 
-// overshoot is what senders had in flight beyond what their paths hold.
+// overshoot measures how much payload senders had in flight, relative to their path's bandwidth-delay product.
 type overshoot struct{ traffics }
 
-// Decode reads by, and checks that there is a window.
+// Decode reads `by`, and reports an error if no traffic has a window.
 func (m *overshoot) Decode(o *Options) {
 	m.traffics.Decode(o)
-	o.needsWindow()
+	o.requireWindow()
 }
 
-// Needs is the largest payload in flight.
+// Needs requests the largest payload in flight of each flow.
 func (*overshoot) Needs(*Point, *outcome.Load) Needs { return Needs{Peaks: true} }
 
-// Lab says that kernels do not report it.
+// Lab returns why the lab lacks the measure for kernel senders.
 func (*overshoot) Lab(p *Point) string {
-	return p.kernels(-1, "a kernel reports what its sender has in flight only now and then, so the most is not known")
+	return p.kernelSender(-1, "a kernel reports what its sender has in flight only now and then, so the most is not known")
 }
 
-// Evaluate adds the most that senders had in flight, over their paths' bandwidth-delay
-// products: the mean and the largest of the flows that sent anything.
+// Evaluate adds the mean and the maximum, over the flows that sent data, of the largest payload in flight divided by
+// the bandwidth-delay product of the flow's path.
 func (*overshoot) Evaluate(e *Evaluation) {
-	all, most := Measured{Name: "overshoot", Groups: []Grouped{}}, Measured{Name: "overshoot_max", Groups: []Grouped{}}
+	all, maxima := Measured{Name: "overshoot", Groups: []Grouped{}}, Measured{Name: "overshoot_max", Groups: []Grouped{}}
 	for t := range e.Point.Traffic {
 		tr := &e.Point.Traffic[t]
 		if !tr.Transport.Gauged {
@@ -269,23 +269,23 @@ func (*overshoot) Evaluate(e *Evaluation) {
 				}
 			}
 		}
-		all.Groups, most.Groups = append(all.Groups, Grouped{Group: tr.Name, Value: mean(x)}),
-			append(most.Groups, Grouped{Group: tr.Name, Value: largest})
+		all.Groups, maxima.Groups = append(all.Groups, Grouped{Group: tr.Name, Value: mean(x)}),
+			append(maxima.Groups, Grouped{Group: tr.Name, Value: largest})
 	}
 	e.Add(all)
-	e.Add(most)
+	e.Add(maxima)
 }
 
-// timeouts are retransmission timeouts.
+// timeouts counts retransmission timeouts.
 type timeouts struct{ traffics }
 
-// Decode reads by, and checks that there is a window.
+// Decode reads `by`, and reports an error if no traffic has a window.
 func (m *timeouts) Decode(o *Options) {
 	m.traffics.Decode(o)
-	o.needsWindow()
+	o.requireWindow()
 }
 
-// Evaluate counts retransmission timeouts.
+// Evaluate adds the number of timeouts of each traffic that has a window.
 func (*timeouts) Evaluate(e *Evaluation) {
 	m := Measured{Name: "timeouts", Groups: []Grouped{}}
 	for t := range e.Point.Traffic {
@@ -298,7 +298,7 @@ func (*timeouts) Evaluate(e *Evaluation) {
 				n += e.Result.Flows[i].Timeouts
 			}
 		}
-		messages := e.messages(t)
+		messages := e.sumTrafficMessages(t)
 		n += messages.Timeouts
 		m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: float64(n)})
 	}

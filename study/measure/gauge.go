@@ -8,37 +8,38 @@ import (
 	"weir/core/unit"
 )
 
-// gauge is a quantity that senders report, over time.
+// gauge measures a quantity that senders report, over time.
 type gauge struct {
 	Plain
-	name    string
-	what    outcome.Quantity
-	unit    string
-	timed   bool // only senders that measure round trips report it
-	traffic int  // −1: all
-	label   string
-	every   unit.Time
-	flows   int // how many of each traffic are sampled
+	name     string
+	quantity outcome.Quantity
+	unit     string
+	timed    bool // only senders that measure round trips report it
+	traffic  int  // −1: all
+	label    string
+	every    unit.Time
+	flows    int // the number of flows of each traffic that are sampled
 }
 
-// newGauge makes the kind of measure of a quantity.
+// newGauge returns a constructor of gauges of the quantity. unit names the unit of its samples; timed restricts it to
+// senders that measure round trips.
 func newGauge(name string, what outcome.Quantity, unit string, timed bool) func() Measure {
-	return func() Measure { return &gauge{name: name, what: what, unit: unit, timed: timed, traffic: -1} }
+	return func() Measure { return &gauge{name: name, quantity: what, unit: unit, timed: timed, traffic: -1} }
 }
 
-// Label is the traffic's name.
+// Label returns the name of the traffic; "" if all are measured.
 func (m *gauge) Label() string { return m.label }
 
-// Decode reads the traffic and the number of flows.
+// Decode reads `traffic`, `every` and `flows`, and reports an error if no traffic has the quantity.
 func (m *gauge) Decode(o *Options) {
 	var gauged []string
 	for i := range o.Point.Traffic {
-		if m.shows(&o.Point.Traffic[i]) {
+		if m.hasQuantity(&o.Point.Traffic[i]) {
 			gauged = append(gauged, o.Point.Traffic[i].Name)
 		}
 	}
 	if len(gauged) == 0 {
-		if o.Point.Partial { // what is wrong with the traffic was said
+		if o.Point.Partial { // the error in the traffic was reported
 			return
 		}
 		o.Fail(o.At, "a traffic over a transport with a window", "no traffic of the experiment has a %s", o.Kind.Name)
@@ -56,21 +57,21 @@ func (m *gauge) Decode(o *Options) {
 	m.flows = o.Integer(o.Node.Default("flows"), 1, 10000)
 }
 
-// shows reports whether a traffic's senders report the quantity.
-func (m *gauge) shows(tr *Traffic) bool {
+// hasQuantity reports whether the traffic's senders report the quantity.
+func (m *gauge) hasQuantity(tr *Traffic) bool {
 	if m.timed {
 		return tr.Transport.Timed
 	}
 	return tr.Transport.Gauged
 }
 
-// of are the flows whose state is sampled: the first ones of each traffic whose senders report
-// the quantity.
-func (m *gauge) of(p *Point, load *outcome.Load) (out []int) {
+// sampledFlows returns the indices of the flows that are sampled: the first m.flows flows of each measured traffic
+// with senders that report the quantity.
+func (m *gauge) sampledFlows(p *Point, load *outcome.Load) (out []int) {
 	count := make([]int, len(p.Traffic))
 	for i := range load.Flows {
 		t := load.Flows[i].Group
-		if m.shows(&p.Traffic[t]) && (m.traffic < 0 || m.traffic == t) && count[t] < m.flows {
+		if m.hasQuantity(&p.Traffic[t]) && (m.traffic < 0 || m.traffic == t) && count[t] < m.flows {
 			count[t]++
 			out = append(out, i)
 		}
@@ -78,19 +79,19 @@ func (m *gauge) of(p *Point, load *outcome.Load) (out []int) {
 	return out
 }
 
-// Needs is the quantity over time.
+// Needs requests samples of the quantity for each sampled flow.
 func (m *gauge) Needs(p *Point, load *outcome.Load) (n Needs) {
-	for _, i := range m.of(p, load) {
-		n.Watches = append(n.Watches, outcome.Watch{What: m.what, Index: i, Every: m.every})
+	for _, i := range m.sampledFlows(p, load) {
+		n.Watches = append(n.Watches, outcome.Watch{What: m.quantity, Index: i, Every: m.every})
 	}
 	return n
 }
 
-// Evaluate adds it.
+// Evaluate adds the series of each sampled flow, and the mean over time by traffic. Samples below 0 are undefined.
 func (m *gauge) Evaluate(e *Evaluation) {
 	sum, n := make([]float64, len(e.Point.Traffic)), make([]float64, len(e.Point.Traffic))
 	number := make([]int, len(e.Point.Traffic))
-	for k, i := range m.of(e.Point, e.Load) {
+	for k, i := range m.sampledFlows(e.Point, e.Load) {
 		t := e.Load.Flows[i].Group
 		var over []float64
 		for _, v := range e.Samples[k] {
@@ -111,7 +112,7 @@ func (m *gauge) Evaluate(e *Evaluation) {
 	}
 	x := Measured{Name: m.name, Unit: m.unit}
 	for t := range e.Point.Traffic {
-		if m.shows(&e.Point.Traffic[t]) && (m.traffic < 0 || m.traffic == t) {
+		if m.hasQuantity(&e.Point.Traffic[t]) && (m.traffic < 0 || m.traffic == t) {
 			x.Groups = append(x.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: sum[t] / n[t]})
 		}
 	}

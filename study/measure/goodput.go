@@ -9,66 +9,67 @@ import (
 	"weir/internal/document"
 )
 
-// goodput is the payload that was new to receivers.
+// goodput measures the payload that was new to receivers, in bit/s.
 type goodput struct {
 	grouped
 	every unit.Time
 }
 
-// Decode reads by and every.
+// Decode reads `by` and `every`.
 func (m *goodput) Decode(o *Options) {
 	m.grouped.Decode(o)
 	m.every = o.Every()
 }
 
-// Check refuses what is not known over time.
+// Check reports an error if goodput over time is not available: on ideal networks, and of jobs by groups.
 func (m *goodput) Check(p *Point) (why, allowed string) {
 	jobs := slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Job })
 	switch {
 	case m.every > 0 && p.NoPackets:
 		return "goodput over time is of packets, which an ideal network does not carry", "goodput without every"
-	case m.every > 0 && m.ofGroups() && jobs:
+	case m.every > 0 && m.isByGroup() && jobs:
 		return "goodput of jobs over time is by traffic", "by: traffic, or no every"
 	}
 	return "", ""
 }
 
-// Needs is what every flow has received.
+// Needs requests samples of the bytes that every flow and job has received, if `every` is given.
 func (m *goodput) Needs(_ *Point, load *outcome.Load) Needs {
-	return Needs{Watches: received(load, m.every, -1)}
+	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// Keeps returns the number of traffics or groups, which have a series each (Keeping).
+// Keeps returns the number of series: one for each traffic or group, or one in all (Keeping).
 func (m *goodput) Keeps(e *Evaluation) int {
 	if m.by == "all" {
 		return 1
 	}
-	return len(m.classes(e))
+	return len(m.listClasses(e))
 }
 
-// goodput is that of a traffic.
-func (e *Evaluation) goodput(t int) float64 {
-	return e.goodputOf(&class{traffic: t})
+// trafficGoodput returns the goodput of traffic t in bit/s.
+func (e *Evaluation) trafficGoodput(t int) float64 {
+	return e.classGoodput(&class{traffic: t})
 }
 
-// goodputOf is that of a class: its flows, and the messages of its jobs.
-func (e *Evaluation) goodputOf(c *class) float64 {
-	if c.undone(e) {
+// classGoodput returns the goodput of a class in bit/s, from its flows and its jobs' messages; NaN if an unfinished
+// job on an ideal network has ranks in the class.
+func (e *Evaluation) classGoodput(c *class) float64 {
+	if c.hasUnfinishedJob(e) {
 		return math.NaN()
 	}
-	messages := c.messages(e)
+	messages := c.sumMessages(e)
 	b := messages.Received.ReceivedBytes
 	for i := range e.Load.Flows {
-		if c.has(e, i) {
+		if c.hasFlow(e, i) {
 			b += e.Result.Flows[i].Receiver.ReceivedBytes
 		}
 	}
 	return float64(b) * 8 / e.measuredSeconds()
 }
 
-// received watches what the flows and the jobs' messages of a traffic have received, or those of all if traffic is
-// negative.
-func received(load *outcome.Load, every unit.Time, traffic int) (out []outcome.Watch) {
+// watchReceived returns watches of the bytes that the flows and the jobs' messages of a traffic receive. A negative
+// traffic selects all. Without every it returns nil.
+func watchReceived(load *outcome.Load, every unit.Time, traffic int) (out []outcome.Watch) {
 	for i := range load.Flows {
 		if every > 0 && (traffic < 0 || load.Flows[i].Group == traffic) {
 			out = append(out, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: every})
@@ -82,8 +83,9 @@ func received(load *outcome.Load, every unit.Time, traffic int) (out []outcome.W
 	return out
 }
 
-// received gives the goodput of each watched traffic in interval k.
-func (e *Evaluation) received(traffic int, every unit.Time, k int) []float64 {
+// goodputInInterval returns the goodput of each traffic in interval k, in bit/s, from the samples of watchReceived. It
+// is 0 for traffics that are not watched.
+func (e *Evaluation) goodputInInterval(traffic int, every unit.Time, k int) []float64 {
 	out := make([]float64, len(e.Point.Traffic))
 	n := 0
 	for i := range e.Load.Flows {
@@ -101,16 +103,16 @@ func (e *Evaluation) received(traffic int, every unit.Time, k int) []float64 {
 	return out
 }
 
-// Evaluate adds it.
+// Evaluate adds the goodputs, by groups also the slowest host's goodput, and with `every` the series.
 func (m *goodput) Evaluate(e *Evaluation) {
-	all := m.classes(e)
+	all := m.listClasses(e)
 	switch {
 	case m.by == "traffic":
-		e.ByTraffic("goodput", "bps", e.goodput)
-	case m.ofGroups():
-		e.ofClasses(all, "goodput", "bps", false, func(k int) float64 { return e.goodputOf(&all[k]) })
-		e.ofClasses(all, "goodput_slowest", "bps", false, func(k int) float64 {
-			if hosts := all[k].byHost(e); len(hosts) > 0 && !all[k].undone(e) {
+		e.ByTraffic("goodput", "bps", e.trafficGoodput)
+	case m.isByGroup():
+		e.addByClass(all, "goodput", "bps", false, func(k int) float64 { return e.classGoodput(&all[k]) })
+		e.addByClass(all, "goodput_slowest", "bps", false, func(k int) float64 {
+			if hosts := all[k].goodputByHost(e); len(hosts) > 0 && !all[k].hasUnfinishedJob(e) {
 				return slices.Min(hosts)
 			}
 			return math.NaN()
@@ -118,22 +120,22 @@ func (m *goodput) Evaluate(e *Evaluation) {
 	default:
 		sum := 0.0
 		for t := range e.Point.Traffic {
-			sum += e.goodput(t)
+			sum += e.trafficGoodput(t)
 		}
 		e.Add(Measured{Name: "goodput", Unit: "bps", Value: sum})
 	}
 	if m.every == 0 {
 		return
 	}
-	if m.ofGroups() {
-		m.overGroups(e, all)
+	if m.isByGroup() {
+		m.addGroupSeries(e, all)
 		return
 	}
 	over := make([][]float64, len(e.Point.Traffic))
 	var sums []float64
-	for k := range e.intervals() {
+	for k := range e.countIntervals() {
 		sum := 0.0
-		for t, x := range e.received(-1, m.every, k) {
+		for t, x := range e.goodputInInterval(-1, m.every, k) {
 			over[t] = append(over[t], x)
 			sum += x
 		}
@@ -148,14 +150,14 @@ func (m *goodput) Evaluate(e *Evaluation) {
 	}
 }
 
-// overGroups adds the goodput of groups over time, which jobs have no part in.
-func (m *goodput) overGroups(e *Evaluation, all []class) {
+// addGroupSeries adds the goodput of each group over time. Jobs are excluded (Check).
+func (m *goodput) addGroupSeries(e *Evaluation, all []class) {
 	for c := range all {
 		var over []float64
-		for k := range e.intervals() {
+		for k := range e.countIntervals() {
 			sum := 0.0
 			for i := range e.Load.Flows {
-				if all[c].has(e, i) {
+				if all[c].hasFlow(e, i) {
 					sum += float64(e.Samples[i][k+1]-e.Samples[i][k]) * 8 / m.every.Seconds()
 				}
 			}
@@ -165,67 +167,67 @@ func (m *goodput) overGroups(e *Evaluation, all []class) {
 	}
 }
 
-// jainKind is the index of fairness.
+// jainKind returns the kind of Jain's fairness index.
 func jainKind() Definition {
 	return Definition{Name: "jain",
 		Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with " +
 			"every over time too",
 		Reads:  "Jain's fairness index of the goodputs: 1 if all are the same, 1/k if one of k gets everything",
-		Keys:   []Key{by("traffic", "traffic", "flow", "sender"), every("")},
+		Keys:   []Key{byKey("traffic", "traffic", "flow", "sender"), everyKey("")},
 		Better: Higher,
 		New:    func() Measure { return &jain{} }}
 }
 
-// jain is the fairness of goodputs.
+// jain measures the fairness of goodputs.
 type jain struct {
 	Plain
 	by    string
 	every unit.Time
 }
 
-// Decode reads by and every.
+// Decode reads `by` and `every`.
 func (m *jain) Decode(o *Options) {
 	m.by = o.Choose("by", "grouping")
 	m.every = o.Every()
 }
 
-// Needs is what every flow has received.
+// Needs requests samples of the bytes that every flow and job has received, if `every` is given.
 func (m *jain) Needs(_ *Point, load *outcome.Load) Needs {
-	return Needs{Watches: received(load, m.every, -1)}
+	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// Keeps returns the one series of the index (Keeping).
+// Keeps returns 1: the series of the index (Keeping).
 func (*jain) Keeps(*Evaluation) int { return 1 }
 
-// shares are goodputs of flows, or of hosts that send them.
+// shares collects received bytes by flow, or by the host that sends the flows.
 type shares struct {
-	all []float64
-	of  map[int]int // a sender's place in all
+	all   []float64
+	index map[int]int // a sender's index in all, by node
 }
 
-// add counts what a flow from src has received.
-func (s *shares) add(by string, src int, x float64) {
+// addFlow adds the bytes x of a flow from node src: to its sender's share if by is "sender", else as its own share.
+func (s *shares) addFlow(by string, src int, x float64) {
 	if by != "sender" {
 		s.all = append(s.all, x)
 		return
 	}
-	if s.of == nil {
-		s.of = map[int]int{}
+	if s.index == nil {
+		s.index = map[int]int{}
 	}
-	i, there := s.of[src]
+	i, there := s.index[src]
 	if !there {
 		i = len(s.all)
-		s.of[src], s.all = i, append(s.all, 0)
+		s.index[src], s.all = i, append(s.all, 0)
 	}
 	s.all[i] += x
 }
 
-// fairness is Jain's index in every interval: of the traffics, or of the flows that were
-// active throughout the interval, or of their senders.
-func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
-	for k := range e.intervals() {
+// computeFairness returns Jain's index for each interval. It covers the traffics, or the flows that were active
+// throughout the interval, or the senders of these flows.
+func (e *Evaluation) computeFairness(by string, every unit.Time) (out []float64) {
+	for k := range e.countIntervals() {
 		if by == "traffic" {
-			out = append(out, jainIndex(e.received(-1, every, k)))
+			out = append(out, jainIndex(e.goodputInInterval(-1, every, k)))
 			continue
 		}
 		var x shares
@@ -233,7 +235,7 @@ func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
 		for i := range e.Load.Flows {
 			f, start, fct := &e.Load.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
 			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
-				x.add(by, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
+				x.addFlow(by, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
 			}
 		}
 		out = append(out, jainIndex(x.all))
@@ -241,39 +243,39 @@ func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
 	return out
 }
 
-// Evaluate adds it.
+// Evaluate adds Jain's index of the measured part, and with `every` its series.
 func (m *jain) Evaluate(e *Evaluation) {
 	var x shares
 	if m.by == "traffic" {
 		for t := range e.Point.Traffic {
-			x.all = append(x.all, e.goodput(t))
+			x.all = append(x.all, e.trafficGoodput(t))
 		}
 	} else {
 		for i := range e.Result.Flows {
 			f, fct := &e.Load.Flows[i], e.Result.Flows[i].FCT
 			if fct != unit.Never && f.Start+fct <= e.Point.Warmup || f.Stop > 0 && f.Stop <= e.Point.Warmup {
-				continue // it ended before anything was measured
+				continue // the flow ended in the warm-up
 			}
-			x.add(m.by, e.Point.Host(f.Src), float64(e.Result.Flows[i].Receiver.ReceivedBytes))
+			x.addFlow(m.by, e.Point.Host(f.Src), float64(e.Result.Flows[i].Receiver.ReceivedBytes))
 		}
 	}
 	e.Add(Measured{Name: "jain", Value: jainIndex(x.all)})
 	if m.every > 0 {
-		e.AddSeries("jain", "", "", m.every, e.fairness(m.by, m.every))
+		e.AddSeries("jain", "", "", m.every, e.computeFairness(m.by, m.every))
 	}
 }
 
-// timeToFairness is how long it takes until shares are fair and stay so.
+// timeToFairness measures the time until shares become and stay fair.
 type timeToFairness struct {
 	Plain
 	by    string
 	every unit.Time
-	level float64 // the index that is fair
+	level float64 // index from which on shares are fair, above 0 up to 1
 	after unit.Time
 	hold  int
 }
 
-// Decode reads which index is fair, from when on, and how long it must stay so.
+// Decode reads `by`, `every`, `index`, `after` and `hold`.
 func (m *timeToFairness) Decode(o *Options) {
 	m.by = o.Choose("by", "grouping")
 	m.every = o.Every()
@@ -289,21 +291,23 @@ func (m *timeToFairness) Decode(o *Options) {
 	m.hold = o.Hold(m.every, o.Point.End()-m.after)
 }
 
-// Needs is what every flow has received.
+// Needs requests samples of the bytes that every flow and job has received.
 func (m *timeToFairness) Needs(_ *Point, load *outcome.Load) Needs {
-	return Needs{Watches: received(load, m.every, -1)}
+	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// Keeps returns 0: only the time is kept (Keeping).
+// Keeps returns 0: only the time is kept, no series (Keeping).
 func (*timeToFairness) Keeps(*Evaluation) int { return 0 }
 
-// Evaluate adds it.
+// Evaluate adds the time from `after` until the end of the first of `hold` fair intervals; NaN if there is no such
+// time.
 func (m *timeToFairness) Evaluate(e *Evaluation) {
-	at := math.NaN()
-	if k := settled(e.fairness(m.by, m.every), e.firstAfter(m.after, m.every), m.hold, func(v float64) bool {
-		return v >= m.level
-	}); k >= 0 {
-		at = (e.Point.Warmup + unit.Time(k+1)*m.every - m.after).Seconds()
+	seconds := math.NaN()
+	if k := findSettledIndex(e.computeFairness(m.by, m.every), e.firstIndexAfter(m.after, m.every), m.hold,
+		func(v float64) bool {
+			return v >= m.level
+		}); k >= 0 {
+		seconds = (e.Point.Warmup + unit.Time(k+1)*m.every - m.after).Seconds()
 	}
-	e.Add(Measured{Name: "time_to_fairness", Unit: "s", Value: at})
+	e.Add(Measured{Name: "time_to_fairness", Unit: "s", Value: seconds})
 }

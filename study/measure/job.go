@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// jobKind is the kind of measures of jobs.
+// jobKind returns the kind of measures of jobs.
 func jobKind() Definition {
 	return Definition{Name: "job",
 		Doc: "of jobs, by traffic: time from the start until all is done [s]; of iterations that " +
@@ -25,22 +25,23 @@ func jobKind() Definition {
 			"when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 " +
 			"[s], within 1/64 of a value) with a distribution, on packets; " +
 			"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
-		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
+		Keys:   []Key{byKey("traffic", "traffic", bySender), limitKey()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
 			"job_slowest_rank": Neither, "job_sent": Neither, "job_waiting": Neither, "job_iterations": Higher,
 			"job_iterations_asked": Neither},
-		Parts: map[string][2]string{"job_iteration": ended, "job_iteration_max": ended, "job_operation": ended,
-			"job_bus_bandwidth": ended},
+		Parts: map[string][2]string{"job_iteration": iterationCounts, "job_iteration_max": iterationCounts,
+			"job_operation":     iterationCounts,
+			"job_bus_bandwidth": iterationCounts},
 		New: func() Measure { return &jobs{} }, Ideal: true}
 }
 
-// ended are the names of how many iterations have ended, and of how many there were to be.
-var ended = [2]string{"job_iterations", "job_iterations_asked"}
+// iterationCounts has the names of two values: the iterations that ended, and those that were requested.
+var iterationCounts = [2]string{"job_iterations", "job_iterations_asked"}
 
-// jobs is what became of jobs.
+// jobs measures the progress of jobs: the times of their parts, and how much they compute, wait and send.
 type jobs struct{ grouped }
 
-// Check says that there must be one.
+// Check reports an error if no traffic is a job.
 func (*jobs) Check(p *Point) (why, allowed string) {
 	if slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Job }) {
 		return "", ""
@@ -48,10 +49,10 @@ func (*jobs) Check(p *Point) (why, allowed string) {
 	return "no traffic of the experiment is a job", "a traffic with a job"
 }
 
-// Evaluate adds how long jobs and their parts took. What is not over is not a number.
+// Evaluate adds how long jobs and their parts took. Parts that have not ended are NaN.
 func (m *jobs) Evaluate(e *Evaluation) {
-	if m.ofGroups() {
-		m.groups(e)
+	if m.isByGroup() {
+		m.addByGroup(e)
 		return
 	}
 	add := func(name, unitName string, value func(o *job.Outcome, t int) float64) {
@@ -70,31 +71,34 @@ func (m *jobs) Evaluate(e *Evaluation) {
 		}
 		return seconds(jobEnd(o) - e.Point.Traffic[t].Start)
 	})
-	add("job_iteration", "s", func(o *job.Outcome, t int) float64 { return mean(e.iterations(o, t)) })
+	add("job_iteration", "s", func(o *job.Outcome, t int) float64 { return mean(e.iterationTimes(o, t)) })
 	add("job_iteration_max", "s", func(o *job.Outcome, t int) float64 {
-		return largest(e.iterations(o, t))
+		return maxOrNaN(e.iterationTimes(o, t))
 	})
-	add(ended[0], "", func(o *job.Outcome, t int) float64 { return float64(len(o.Iterations)) + 0*e.asked(t) })
-	add(ended[1], "", func(_ *job.Outcome, t int) float64 { return e.asked(t) })
-	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(e.operations(o)) })
+	add(iterationCounts[0], "", func(o *job.Outcome,
+		t int) float64 {
+		return float64(len(o.Iterations)) + 0*e.requestedIterations(t)
+	})
+	add(iterationCounts[1], "", func(_ *job.Outcome, t int) float64 { return e.requestedIterations(t) })
+	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(e.operationTimes(o)) })
 	add("job_bus_bandwidth", "bps", func(o *job.Outcome, t int) float64 {
 		if bus := e.Point.Traffic[t].Bus; bus > 0 {
-			return bus * 8 / mean(e.operations(o))
+			return bus * 8 / mean(e.operationTimes(o))
 		}
 		return math.NaN()
 	})
 	add("job_computing", "s", func(o *job.Outcome, t int) float64 {
-		return mean(e.ofRanks(o, t, func(r *job.RankOutcome) float64 { return seconds(r.Computing) }))
+		return mean(e.rankValues(o, t, func(r *job.RankOutcome) float64 { return seconds(r.Computing) }))
 	})
 	exposed := func(t int) func(r *job.RankOutcome) float64 {
 		return func(r *job.RankOutcome) float64 { return seconds(r.Exposed() - e.Point.Traffic[t].Start) }
 	}
-	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(e.ofRanks(o, t, exposed(t))) })
-	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return largest(e.ofRanks(o, t, exposed(t))) })
+	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(e.rankValues(o, t, exposed(t))) })
+	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return maxOrNaN(e.rankValues(o, t, exposed(t))) })
 	add("job_waiting", "s", func(o *job.Outcome, t int) float64 {
-		return mean(e.ofRanks(o, t, func(r *job.RankOutcome) float64 { return seconds(r.Waited) }))
+		return mean(e.rankValues(o, t, func(r *job.RankOutcome) float64 { return seconds(r.Waited) }))
 	})
-	add("job_slowest_rank", "", e.slowestRank)
+	add("job_slowest_rank", "", e.findSlowestRank)
 	add("job_sent", "bytes", func(o *job.Outcome, _ int) float64 {
 		sum := 0.0
 		for i := range o.Ranks {
@@ -122,19 +126,19 @@ func (m *jobs) Evaluate(e *Evaluation) {
 			e.AddDistribution(d)
 		}
 		if o := e.Result.Job(t); o != nil {
-			all := e.iterations(o, t)
+			all := e.iterationTimes(o, t)
 			slices.Sort(all)
 			e.AddDistribution(distributionOf("job_iteration", "s", e.Point.Traffic[t].Name, all))
 		}
 	}
 }
 
-// groups adds what is of the ranks at the hosts of each group.
-func (m *jobs) groups(e *Evaluation) {
-	of := m.classes(e)
+// addByGroup adds the values of the ranks at the hosts of each group.
+func (m *jobs) addByGroup(e *Evaluation) {
+	classes := m.listClasses(e)
 	each := func(k int, all bool, value func(r *job.RankOutcome, start unit.Time) float64) (out []float64) {
-		of[k].ranks(e, func(j, rank, _ int, _ *outcome.RankCounters) {
-			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && (all || !e.serves(e.Load.Jobs[j].Group, rank)) {
+		classes[k].visitRanks(e, func(j, rank, _ int, _ *outcome.RankCounters) {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && (all || !e.isServer(e.Load.Jobs[j].Group, rank)) {
 				out = append(out, value(&o.Ranks[rank], e.Point.Traffic[e.Load.Jobs[j].Group].Start))
 			}
 		})
@@ -142,9 +146,9 @@ func (m *jobs) groups(e *Evaluation) {
 	}
 	add := func(name, unitName string, over func(all []float64) float64,
 		value func(r *job.RankOutcome, start unit.Time) float64) {
-		e.ofClasses(of, name, unitName, false, func(k int) float64 { return over(each(k, name == "job", value)) })
+		e.addByClass(classes, name, unitName, false, func(k int) float64 { return over(each(k, name == "job", value)) })
 	}
-	add("job", "s", largest, func(r *job.RankOutcome, start unit.Time) float64 {
+	add("job", "s", maxOrNaN, func(r *job.RankOutcome, start unit.Time) float64 {
 		if !r.Done {
 			return math.NaN()
 		}
@@ -153,18 +157,18 @@ func (m *jobs) groups(e *Evaluation) {
 	add("job_computing", "s", mean, func(r *job.RankOutcome, _ unit.Time) float64 { return r.Computing.Seconds() })
 	exposed := func(r *job.RankOutcome, start unit.Time) float64 { return (r.Exposed() - start).Seconds() }
 	add("job_exposed", "s", mean, exposed)
-	add("job_exposed_max", "s", largest, exposed)
+	add("job_exposed_max", "s", maxOrNaN, exposed)
 	add("job_waiting", "s", mean, func(r *job.RankOutcome, _ unit.Time) float64 { return r.Waited.Seconds() })
-	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
-		var x slowest
-		of[k].ranks(e, func(j, rank, _ int, _ *outcome.RankCounters) {
-			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && !e.serves(e.Load.Jobs[j].Group, rank) {
-				x.add(o, rank, !math.IsNaN(e.asked(e.Load.Jobs[j].Group)))
+	e.addByClass(classes, "job_slowest_rank", "", false, func(k int) float64 {
+		var x slowestRank
+		classes[k].visitRanks(e, func(j, rank, _ int, _ *outcome.RankCounters) {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && !e.isServer(e.Load.Jobs[j].Group, rank) {
+				x.addRank(o, rank, !math.IsNaN(e.requestedIterations(e.Load.Jobs[j].Group)))
 			}
 		})
-		return x.rank()
+		return x.rankNumber()
 	})
-	e.ofClasses(of, "job_sent", "bytes", false, func(k int) (sum float64) {
+	e.addByClass(classes, "job_sent", "bytes", false, func(k int) (sum float64) {
 		for _, v := range each(k, true, func(r *job.RankOutcome, _ unit.Time) float64 { return float64(r.Sent) }) {
 			sum += v
 		}
@@ -172,7 +176,7 @@ func (m *jobs) groups(e *Evaluation) {
 	})
 }
 
-// jobEnd is when the last rank of a job ended.
+// jobEnd returns the time at which the job's last rank ended.
 func jobEnd(o *job.Outcome) (end unit.Time) {
 	for i := range o.Ranks {
 		end = max(end, o.Ranks[i].End)
@@ -180,9 +184,10 @@ func jobEnd(o *job.Outcome) (end unit.Time) {
 	return end
 }
 
-// iterations are how long those of a traffic took that began after the warm-up, from the end of one at its last rank to
-// that of the next; where all ranks begin one together (align), from then.
-func (e *Evaluation) iterations(o *job.Outcome, t int) (out []float64) {
+// iterationTimes returns the durations in seconds of the iterations that began after the warm-up. An iteration lasts
+// from the end of the one before at its last rank until its own end there. With `align` it begins when all ranks begin
+// it together.
+func (e *Evaluation) iterationTimes(o *job.Outcome, t int) (out []float64) {
 	begin := e.Point.Traffic[t].Start
 	for _, x := range o.Iterations {
 		if x.Begin != unit.Never {
@@ -196,8 +201,9 @@ func (e *Evaluation) iterations(o *job.Outcome, t int) (out []float64) {
 	return out
 }
 
-// operations are how long those took that began after the warm-up and are over, from when the first rank began.
-func (e *Evaluation) operations(o *job.Outcome) (out []float64) {
+// operationTimes returns the durations in seconds of the collective operations that began after the warm-up and ended.
+// An operation begins with its first rank.
+func (e *Evaluation) operationTimes(o *job.Outcome) (out []float64) {
 	for _, x := range o.Operations {
 		if x.End != unit.Never && x.Begin >= e.Point.Warmup {
 			out = append(out, (x.End - x.Begin).Seconds())
@@ -206,18 +212,19 @@ func (e *Evaluation) operations(o *job.Outcome) (out []float64) {
 	return out
 }
 
-// ofRanks are values of the ranks of a traffic's job that do not serve others.
-func (e *Evaluation) ofRanks(o *job.Outcome, t int, value func(r *job.RankOutcome) float64) (out []float64) {
+// rankValues returns value for each rank of traffic t's job, except ranks that are servers.
+func (e *Evaluation) rankValues(o *job.Outcome, t int, value func(r *job.RankOutcome) float64) (out []float64) {
 	for i := range o.Ranks {
-		if !e.serves(t, i) {
+		if !e.isServer(t, i) {
 			out = append(out, value(&o.Ranks[i]))
 		}
 	}
 	return out
 }
 
-// asked is how many iterations a traffic's job is to have; not a number if it does not say so, as a trace does not.
-func (e *Evaluation) asked(t int) float64 {
+// requestedIterations returns the number of iterations that traffic t's job is configured to run; NaN if the job does
+// not define it, as a trace does not.
+func (e *Evaluation) requestedIterations(t int) float64 {
 	for i := range e.Load.Jobs {
 		if j := &e.Load.Jobs[i]; j.Group == t {
 			if n := job.TraitsOf(j.Program).Iterations; n > 0 {
@@ -228,8 +235,8 @@ func (e *Evaluation) asked(t int) float64 {
 	return math.NaN()
 }
 
-// serves reports whether a rank of a traffic's job serves others.
-func (e *Evaluation) serves(t, rank int) bool {
+// isServer reports whether a rank of traffic t's job is a server.
+func (e *Evaluation) isServer(t, rank int) bool {
 	for i := range e.Load.Jobs {
 		if j := &e.Load.Jobs[i]; j.Group == t {
 			return job.IsServer(j.Program, rank)
@@ -238,62 +245,63 @@ func (e *Evaluation) serves(t, rank int) bool {
 	return false
 }
 
-// largest is the largest value; not a number if there is none.
-func largest(all []float64) float64 {
+// maxOrNaN returns the largest value; NaN without a value.
+func maxOrNaN(all []float64) float64 {
 	if len(all) == 0 {
 		return math.NaN()
 	}
 	return slices.Max(all)
 }
 
-// slowest finds the rank for which most iterations waited: the one that computed longest, the first of several. Where a
-// job was cut short, ranks that are further ahead have computed longer, so what counts is the time an iteration that
-// each has ended; a rank that has ended none does not count.
-type slowest struct {
-	number        int
-	time, of      int64 // that it computed, in so many iterations
-	some, unalike bool
+// findSlowestRank finds the rank that delays iterations: the one that computed longest, the first of several. If a job
+// was cut short, ranks that are further ahead have computed longer. So ranks are compared by their time per ended
+// iteration, and a rank that has ended no iteration does not count.
+type slowestRank struct {
+	number           int
+	time, iterations int64 // computing time in ps, and the number of iterations in which it was spent
+	some, unalike    bool
 }
 
-func (s *slowest) add(o *job.Outcome, rank int, iterates bool) {
+// addRank compares a rank with the slowest so far. iterates reports whether the job counts its iterations.
+func (s *slowestRank) addRank(o *job.Outcome, rank int, iterates bool) {
 	r := &o.Ranks[rank]
-	time, of := int64(r.Computing), int64(1)
+	time, iterations := int64(r.Computing), int64(1)
 	if o.Left > 0 && iterates {
-		time, of = int64(r.Within), r.Ended
+		time, iterations = int64(r.Within), r.Ended
 	}
 	switch {
-	case of == 0:
+	case iterations == 0:
 	case !s.some:
-		*s = slowest{number: rank, time: time, of: of, some: true}
+		*s = slowestRank{number: rank, time: time, iterations: iterations, some: true}
 	default:
-		c := compareShares(time, of, s.time, s.of)
+		c := compareShares(time, iterations, s.time, s.iterations)
 		s.unalike = s.unalike || c != 0
 		if c > 0 {
-			s.number, s.time, s.of = rank, time, of
+			s.number, s.time, s.iterations = rank, time, iterations
 		}
 	}
 }
 
-// rank is its number; not a number where all have computed alike.
-func (s *slowest) rank() float64 {
+// rankNumber returns the slowest rank; NaN if all ranks computed equally long.
+func (s *slowestRank) rankNumber() float64 {
 	if !s.unalike {
 		return math.NaN()
 	}
 	return float64(s.number)
 }
 
-// slowestRank is that of a traffic's job.
-func (e *Evaluation) slowestRank(o *job.Outcome, t int) float64 {
-	var x slowest
+// findSlowestRank returns the slowest rank of traffic t's job; NaN if all ranks computed equally long.
+func (e *Evaluation) findSlowestRank(o *job.Outcome, t int) float64 {
+	var x slowestRank
 	for i := range o.Ranks {
-		if !e.serves(t, i) {
-			x.add(o, i, !math.IsNaN(e.asked(t)))
+		if !e.isServer(t, i) {
+			x.addRank(o, i, !math.IsNaN(e.requestedIterations(t)))
 		}
 	}
-	return x.rank()
+	return x.rankNumber()
 }
 
-// compareShares compares a/b with c/d, which are not below 0.
+// compareShares compares a/b with c/d, which must not be negative. It returns −1, 0 or 1.
 func compareShares(a, b, c, d int64) int {
 	high, low := bits.Mul64(uint64(a), uint64(d))
 	high2, low2 := bits.Mul64(uint64(c), uint64(b))

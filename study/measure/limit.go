@@ -7,23 +7,23 @@ import (
 	"weir/internal/document"
 )
 
-// limits is the trait of a key that names the traffics of which a measure gives values.
-const limits document.Trait = 1
+// limitTrait marks the key that selects the traffics for which a measure gives values.
+const limitTrait document.Trait = 1
 
-// limit is the key that limits a measure whose groups are traffics to some of them.
-func limit() Key {
+// limitKey returns the key `traffic`, which limits a measure to some traffics.
+func limitKey() Key {
 	name := document.Value("name or pattern")
 	return Key{Name: "traffic", Form: document.AnyOf("name, pattern, or list of them", name, document.ListOf(name, "")),
-		Doc: "of which it is", Without: "each", Traits: limits}
+		Doc: "of which it is", Without: "each", Traits: limitTrait}
 }
 
-// LimitKey is the option traffic of Weir's own measures, for kinds whose groups are traffics: values, distributions and
-// tables of other traffics are left out.
-func LimitKey() Key { return limit() }
+// LimitKey returns the key `traffic` of Weir's own measures, for kinds that give values by traffic. The values,
+// distributions and tables of other traffics are left out.
+func LimitKey() Key { return limitKey() }
 
-// limit reads the traffics that the entry is limited to; nil: it is not.
-func (o *Options) limit() (only []string) {
-	key := slices.IndexFunc(o.Kind.Keys, func(k Key) bool { return k.Traits&limits != 0 })
+// readLimit returns the names of the traffics that the entry is limited to; nil if it has no limit.
+func (o *Options) readLimit() (only []string) {
+	key := slices.IndexFunc(o.Kind.Keys, func(k Key) bool { return k.Traits&limitTrait != 0 })
 	if key < 0 || o.Node.Get(o.Kind.Keys[key].Name) == nil {
 		return nil
 	}
@@ -60,79 +60,81 @@ func (o *Options) limit() (only []string) {
 	return only
 }
 
-// overlaps says what two entries of a kind both give.
-func (m *Entry) overlaps(other *Entry) (of string, twice bool) {
-	if m.only == nil || other.only == nil {
+// findOverlap reports whether two entries of a kind give the same value, and names the first such value.
+func (m *Entry) findOverlap(other *Entry) (value string, twice bool) {
+	if m.onlyTraffics == nil || other.onlyTraffics == nil {
 		return m.Name, true
 	}
-	for _, t := range m.only {
-		if other.shows(t) {
+	for _, t := range m.onlyTraffics {
+		if other.showsTraffic(t) {
 			return m.Name + " of " + t, true
 		}
 	}
 	return "", false
 }
 
-// shows reports whether the entry gives values of a traffic.
-func (m *Entry) shows(traffic string) bool { return m.only == nil || slices.Contains(m.only, traffic) }
+// showsTraffic reports whether the entry gives values for a traffic.
+func (m *Entry) showsTraffic(traffic string) bool {
+	return m.onlyTraffics == nil || slices.Contains(m.onlyTraffics, traffic)
+}
 
-// limited is the point with only the traffics that the entry is limited to.
-func (m *Entry) limited(p *Point) *Point {
-	if m.only == nil {
+// limitPoint returns the point with only the traffics that the entry is limited to.
+func (m *Entry) limitPoint(p *Point) *Point {
+	if m.onlyTraffics == nil {
 		return p
 	}
 	q := *p
 	q.Traffic = nil
 	for _, t := range p.Traffic {
-		if m.shows(t.Name) {
+		if m.showsTraffic(t.Name) {
 			q.Traffic = append(q.Traffic, t)
 		}
 	}
 	return &q
 }
 
-// evaluate adds the entry's values, without those of traffics that it does not show. What it knows of is the whole run:
-// a share of all is that of one traffic among all.
-func (m *Entry) evaluate(e *Evaluation) {
-	if m.only == nil {
+// addShownValues adds the entry's values, leaving out traffics that it does not show. The measure still sees the whole
+// run, so that a traffic's share is its share among all traffics.
+func (m *Entry) addShownValues(e *Evaluation) {
+	if m.onlyTraffics == nil {
 		m.Measure.Evaluate(e)
 		return
 	}
-	if x, ok := m.Measure.(ofGroups); ok && x.ofGroups() {
-		e.only = m.only
+	if x, ok := m.Measure.(hostGrouper); ok && x.isByGroup() {
+		e.onlyTraffics = m.onlyTraffics
 		m.Measure.Evaluate(e)
-		e.only = nil
+		e.onlyTraffics = nil
 		return
 	}
 	whole := e.Values
-	var own Values
-	e.Values = &own
+	var shown Values
+	e.Values = &shown
 	m.Measure.Evaluate(e)
 	e.Values = whole
-	for _, x := range own.Measures {
+	for _, x := range shown.Measures {
 		if x.Groups != nil {
-			x.Groups = slices.DeleteFunc(x.Groups, func(g Grouped) bool { return !m.shows(g.Group) })
+			x.Groups = slices.DeleteFunc(x.Groups, func(g Grouped) bool { return !m.showsTraffic(g.Group) })
 		}
 		e.Add(x)
 	}
-	for _, b := range own.Bins {
-		if m.shows(b.Traffic) {
+	for _, b := range shown.Bins {
+		if m.showsTraffic(b.Traffic) {
 			whole.Bins = append(whole.Bins, b)
 		}
 	}
-	for _, s := range own.Series {
-		if s.Group == "" || m.shows(s.Group) {
+	for _, s := range shown.Series {
+		if s.Group == "" || m.showsTraffic(s.Group) {
 			whole.Series = append(whole.Series, s)
 		}
 	}
-	for _, d := range own.Distributions {
-		if m.shows(d.Group) {
+	for _, d := range shown.Distributions {
+		if m.showsTraffic(d.Group) {
 			whole.Distributions = append(whole.Distributions, d)
 		}
 	}
-	whole.Histograms = append(whole.Histograms, own.Histograms...)
-	for _, x := range own.Timelines {
-		if m.shows(x.Traffic) {
+	whole.Histograms = append(whole.Histograms, shown.Histograms...)
+	for _, x := range shown.Timelines {
+		if m.showsTraffic(x.Traffic) {
 			whole.Timelines = append(whole.Timelines, x)
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"weir/core/unit"
 )
 
-// maxMin is what flows, or the hosts that send them, would get if links were shared max-min fairly, and what they got
-// of it.
+// maxMin measures the rates that flows, or the hosts that send them, would get from links that are shared max-min
+// fairly, and the ratio of their goodput to that.
 type maxMin struct {
 	traffics
 	senders bool
 }
 
-// Decode reads by and among, and checks that each flow has one path, whose links have bits.
+// Decode reads `by` and `among`. It reports an error if a switch has several paths to a host, or a link's rate is not
+// in bit/s.
 func (m *maxMin) Decode(o *Options) {
 	m.traffics.Decode(o)
 	m.senders = o.Choose("among", "whom links are shared among") == "sender"
@@ -42,23 +43,24 @@ func (m *maxMin) Decode(o *Options) {
 	}
 }
 
-// Evaluate adds the share of each traffic, the sum of its flows', and goodput over that. A flow counts
-// if it is there at the end. Among senders, the flows of each divide one part: that is what a queue for each user at
-// every port gives, to whom a datagram counts as wanted when it was sent. The distance from that is added.
+// Evaluate adds the fair share of each traffic, which is the sum of its flows' shares, and goodput divided by it.
+// Flows count that are active at the end. Among senders, the flows of a host divide one share, as with a queue per
+// user at every port; then a datagram flow demands what it has sent, and the largest difference between goodput and
+// share is added.
 func (m *maxMin) Evaluate(e *Evaluation) {
 	var rates []float64
 	for i := range e.Point.Network.Links {
 		r := float64(e.Point.Network.Links[i].Rate.Bits)
-		rates = append(rates, r, r) // either direction
+		rates = append(rates, r, r) // one for each direction
 	}
 	var demands []Demand
 	var flows []int
-	count := map[int]int{} // of a sender's flows
+	count := map[int]int{} // active flows by sending node
 	for i := range e.Load.Flows {
 		f, r := &e.Load.Flows[i], &e.Result.Flows[i]
 		if r.FCT == unit.Never && r.Start != unit.Never && (f.Stop == 0 || f.Stop >= e.Point.End()) {
 			flows = append(flows, i)
-			demands = append(demands, Demand{Uses: e.Point.ports(f.Src, f.Dst), Weight: 1, Max: math.Inf(1)})
+			demands = append(demands, Demand{Uses: e.Point.pathPorts(f.Src, f.Dst), Weight: 1, Max: math.Inf(1)})
 			count[e.Point.Host(f.Src)]++
 		}
 	}
@@ -86,49 +88,49 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 		shares[t] += share * float64(tr.Payload) / float64(frame)
 	}
 	e.ByTraffic("max_min", "bps", func(t int) float64 { return shares[t] })
-	e.ByTraffic("max_min_ratio", "", func(t int) float64 { return e.goodput(t) / shares[t] })
+	e.ByTraffic("max_min_ratio", "", func(t int) float64 { return e.trafficGoodput(t) / shares[t] })
 	if !m.senders {
 		return
 	}
 	apart := 0.0
 	for t := range shares {
-		apart = max(apart, math.Abs(e.goodput(t)-shares[t]))
+		apart = max(apart, math.Abs(e.trafficGoodput(t)-shares[t]))
 	}
 	e.Add(Measured{Name: "max_min_apart", Unit: "bps", Value: apart})
 }
 
-// ports are those that send on the way from one host to another, by their index in outcome.Result.Ports.
-func (p *Point) ports(src, dst int) (out []int) {
+// pathPorts returns the sending ports on the path from one NIC to another, as indices in outcome.Result.Ports.
+func (p *Point) pathPorts(src, dst int) (out []int) {
 	links, _ := p.Routes.Path(src, dst)
-	at := p.Host(src)
+	node := p.Host(src)
 	for _, l := range links {
 		end := 0
-		if p.Network.Links[l].Ends[1] == at {
+		if p.Network.Links[l].Ends[1] == node {
 			end = 1
 		}
 		out = append(out, 2*l+end)
-		at = p.Network.Links[l].Ends[1-end]
+		node = p.Network.Links[l].Ends[1-end]
 	}
 	return out
 }
 
-// Demand is a flow's demand for resources: its rate grows in proportion to its weight, up to the highest rate that it
-// can use.
+// Demand is a flow's demand for resources. Its rate grows in proportion to Weight, up to Max.
 type Demand struct {
 	Uses   []int // indices of resources
 	Weight float64
 	Max    float64
 }
 
-// FairShares returns the max-min fair rate of each demand for resources that have these rates. All grow together until
-// a resource is full or a demand is satisfied; the demands that this concerns stay, and the others grow further.
+// FairShares returns the max-min fair rate of each demand. rates has the capacity of each resource. All rates grow
+// together until a resource is full or a demand is satisfied. Then the demands concerned keep their rates, and the
+// others grow further.
 func FairShares(rates []float64, demands []Demand) []float64 {
 	out := make([]float64, len(demands))
 	done := make([]bool, len(demands))
 	left, weight := slices.Clone(rates), make([]float64, len(rates))
 	for {
 		clear(weight)
-		level, full, enough := math.Inf(1), -1, -1 // the next one that stays, by rate per weight
+		level, full, enough := math.Inf(1), -1, -1 // the next to be full or satisfied; rate per weight
 		for i := range demands {
 			if c := &demands[i]; !done[i] {
 				for _, r := range c.Uses {

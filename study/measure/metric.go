@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// metric is one of the metrics that programs of switches have (dataplane.Metered), as weir switch shows them: so what a
-// program counts can be plotted without a measure for it.
+// metric measures one of the metrics that programs of switches define (dataplane.Metered), as weir switch shows them.
+// So a program's counters can be plotted without a measure of their own.
 type metric struct {
 	Plain
 	name     string
@@ -18,10 +18,10 @@ type metric struct {
 	every    unit.Time
 }
 
-// Label is the name and the pattern of switches.
+// Label returns the name of the metric and the pattern of switches.
 func (m *metric) Label() string { return m.name + " " + m.label }
 
-// Decode reads which metric, of which switches.
+// Decode reads `name`, `switches` and `every`.
 func (m *metric) Decode(o *Options) {
 	t := o.Node.Get("name")
 	if t == nil {
@@ -34,26 +34,27 @@ func (m *metric) Decode(o *Options) {
 	m.every = o.Every()
 }
 
-// step is the time between samples.
-func (m *metric) step(p *Point) unit.Time {
+// sampleInterval returns the time between samples: `every`, or the whole measured part.
+func (m *metric) sampleInterval(p *Point) unit.Time {
 	if m.every == 0 {
 		return p.Duration
 	}
 	return m.every
 }
 
-// Needs are samples of each switch.
+// Needs requests samples of the metric at each switch.
 func (m *metric) Needs(p *Point, _ *outcome.Load) (n Needs) {
 	for _, i := range m.switches {
-		n.Watches = append(n.Watches, outcome.Watch{What: outcome.ProgramMetric, Index: i, Name: m.name, Every: m.step(p)})
+		n.Watches = append(n.Watches, outcome.Watch{What: outcome.ProgramMetric, Index: i, Name: m.name,
+			Every: m.sampleInterval(p)})
 	}
 	return n
 }
 
-// Evaluate adds what a counter (a metric whose name ends in _total) has counted in the measured part, and over time how
-// fast it grew; of others the mean of the samples, and these.
+// Evaluate adds the growth of a counter in the measured part, and with `every` its rate over time. The name of a
+// counter ends in _total. For other metrics it adds the mean of the samples, and the samples over time.
 func (m *metric) Evaluate(e *Evaluation) {
-	// As an identifier, since claims name it: the program's prefix and the end that all counters have say nothing.
+	// Claims use the name as an identifier, so it omits Weir's prefix and the suffix of counters.
 	name, counter := strings.CutSuffix(strings.TrimPrefix(m.name, "weir_"), "_total")
 	name = "metric_" + name
 	x, unitName := Measured{Name: name, Groups: []Grouped{}}, ""
@@ -71,7 +72,7 @@ func (m *metric) Evaluate(e *Evaluation) {
 			if n := len(over); n > 1 {
 				value = over[n-1] - over[0]
 			}
-			over = growth(over, m.step(e.Point))
+			over = growthRates(over, m.sampleInterval(e.Point))
 		}
 		group := e.Point.Network.Nodes[i].Name
 		x.Groups = append(x.Groups, Grouped{Group: group, Value: value})
@@ -86,8 +87,8 @@ func (m *metric) Evaluate(e *Evaluation) {
 	e.Add(x)
 }
 
-// growth is how fast samples grow, in every interval.
-func growth(samples []float64, every unit.Time) (out []float64) {
+// growthRates returns how fast samples grow in each interval, per second.
+func growthRates(samples []float64, every unit.Time) (out []float64) {
 	for k := range max(len(samples)-1, 0) {
 		out = append(out, (samples[k+1]-samples[k])/every.Seconds())
 	}

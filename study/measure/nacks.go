@@ -6,26 +6,28 @@ import (
 	"weir/core/outcome"
 )
 
-// nacks is what becomes of the notices that switches make.
+// nacks counts the notices that switches make and what happens to them.
 type nacks struct {
 	Plain
 	percentiles []float64
 }
 
-// Decode reads percentiles.
+// Decode reads `percentiles`.
 func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles() }
 
-// Needs is what becomes of notices.
+// Needs requests the counters of notices.
 func (*nacks) Needs(*Point, *outcome.Load) Needs { return Needs{Notices: true} }
 
-// Lab says that kernels understand none.
-func (*nacks) Lab(p *Point) string { return p.kernels(-1, "a kernel takes no notices of switches") }
+// Lab returns that kernels do not process notices.
+func (*nacks) Lab(p *Point) string {
+	return p.kernelSender(-1, "a kernel takes no notices of switches")
+}
 
-// Evaluate adds the counts of notices, and the delays of those that arrived.
+// Evaluate adds the counts of notices, their cost, and the delays of those that arrived.
 func (m *nacks) Evaluate(e *Evaluation) {
 	n := &e.Result.Notices
 	var taken, refused int64
-	var packets, sent, delivered float64 // packets of first transmissions; bytes of all, and of those that arrived
+	var packets, sent, delivered float64 // packets: first transmissions that arrived; sent, delivered: bytes
 	for i := range e.Result.Flows {
 		s := &e.Result.Flows[i].Sender
 		taken, refused = taken+s.NacksTaken, refused+s.NacksRefused
@@ -46,7 +48,7 @@ func (m *nacks) Evaluate(e *Evaluation) {
 	d := Distribution{Name: "nacks_delay", Unit: "s"}
 	longest := math.NaN()
 	for _, c := range n.Delay.Classes() {
-		d.Add(min(c.Middle(), n.DelayMax).Seconds(), c.Count) // which no middle exceeds
+		d.Add(min(c.Middle(), n.DelayMax).Seconds(), c.Count) // a class's middle may exceed the largest delay
 		longest = n.DelayMax.Seconds()
 	}
 	groups := []Grouped{{Group: "mean", Value: n.DelaySum.Seconds() / float64(n.Delivered)},

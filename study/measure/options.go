@@ -8,8 +8,7 @@ import (
 	"weir/internal/document"
 )
 
-// Options are what an entry of the measure list says, to be read by its kind. Errors go to the
-// reader.
+// Options has the options of one entry of the measure list, which its kind reads. Errors go to the reader.
 type Options struct {
 	*document.Reader
 	At    document.Position // of the entry
@@ -18,27 +17,27 @@ type Options struct {
 	Point *Point
 }
 
-// Choose reads a key that has one of several words.
+// Choose reads a key with one of several words, and returns the word. what names the kind of word in errors.
 func (o *Options) Choose(key, what string) string {
 	return o.Word(o.Node.Default(key), what, o.Kind.Table().Key(key).Form.Words)
 }
 
-// traffics is a measure that gives one number for each traffic.
+// traffics is embedded by measures that give one number for each traffic.
 type traffics struct{ Plain }
 
-// Decode reads by, which has only one value.
+// Decode reads `by`, which has only one value.
 func (*traffics) Decode(o *Options) { o.Choose("by", "grouping") }
 
-// needsWindow reports an error if no traffic has a window.
-func (o *Options) needsWindow() (ok bool) {
-	if ok = len(o.Point.windowed()) > 0; !ok && !o.Point.Partial {
+// requireWindow reports an error if no traffic has a window or a rate.
+func (o *Options) requireWindow() (ok bool) {
+	if ok = len(o.Point.windowedTraffics()) > 0; !ok && !o.Point.Partial {
 		o.Fail(o.At, "a traffic over a transport with a window",
 			"no traffic of the experiment has a window or a rate, as %s needs", o.Kind.Name)
 	}
 	return ok
 }
 
-// Switches are the nodes of the switches that a pattern matches.
+// Switches returns the nodes of the switches that a pattern matches. It reports an error if no switch matches.
 func (o *Options) Switches(t *document.Node) (nodes []int) {
 	pattern := o.Text(t)
 	p := topology.NewPattern(pattern)
@@ -65,24 +64,26 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 	return nodes
 }
 
-// Whole reports an error at the place of a pattern if a range of it is backwards, or has numbers that none of the names
-// has that match, if there are any: what is looked at would be less than the file says.
-func Whole(r *document.Reader, at document.Position, pattern string, matching []string) (ok bool) {
+// Whole reports an error at place at if a range of a pattern is backwards, or if the range includes numbers that no
+// matching name has: then fewer things would match than the file lists. Without matching names only the first is
+// checked.
+func Whole(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
 	if is, meant := topology.Backwards(pattern); is != "" {
-		r.Fail(at, meant, "the range %s of %q is backwards", is, pattern)
+		r.Fail(place, meant, "the range %s of %q is backwards", is, pattern)
 		return false
 	}
 	if len(matching) == 0 {
 		return true
 	}
 	if absent, there := topology.Absent(pattern, matching); absent != "" {
-		r.Fail(at, there+", or *", "of %q there are no %s", pattern, absent)
+		r.Fail(place, there+", or *", "of %q there are no %s", pattern, absent)
 		return false
 	}
 	return true
 }
 
-// Hold reads how many consecutive samples have to be good. A span of time must have that many.
+// Hold reads `hold`, the number of consecutive samples that have to be good, and checks that span has that many
+// samples.
 func (o *Options) Hold(every, span unit.Time) int {
 	t := o.Node.Default("hold")
 	n := o.Integer(t, 1, 1000000)
@@ -93,7 +94,7 @@ func (o *Options) Hold(every, span unit.Time) int {
 	return n
 }
 
-// Time reads a time in the measured part, with or without its end.
+// Time reads a time in the measured part. included allows the part's end itself.
 func (o *Options) Time(t *document.Node, included bool) unit.Time {
 	at, ok := document.ReadOK(o.Reader, t, unit.ParseTime)
 	end, allowed := o.Point.End(), "before "
@@ -107,10 +108,10 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 	return at
 }
 
-// Every reads the time between samples; 0 if the key is missing and has no default.
+// Every reads `every`, the time between samples; 0 if the key is missing and has no default.
 func (o *Options) Every() (every unit.Time) { return o.EveryOf(o.Point.Duration) }
 
-// EveryOf reads it for a part of the run.
+// EveryOf reads `every` for a part of the run that has the given length.
 func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
 	t := o.Node.Get("every")
 	given := t != nil
@@ -119,8 +120,8 @@ func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
 	}
 	t = o.Node.Default("every")
 	switch every = o.Positive(t); {
-	case length/every > mostSamples:
-		o.Fail(t.Position, "at least "+(length/mostSamples+1).String(), "that many samples would not fit into memory")
+	case length/every > maxSamples:
+		o.Fail(t.Position, "at least "+(length/maxSamples+1).String(), "that many samples would not fit into memory")
 	case every > length && !given:
 		o.Fail(o.At, "every: "+max(length/100, 1).String()+", or another up to "+length.String(),
 			"without every, %s is measured every %s, and the measured part has only %v", o.Kind.Name, t.Text, length)
@@ -130,7 +131,7 @@ func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
 	return every
 }
 
-// Percentiles reads the percentiles that a measure gives.
+// Percentiles reads `percentiles`: numbers above 0 and below 100. It returns nil without the key and a default.
 func (o *Options) Percentiles() (out []float64) {
 	t := o.Node.Get("percentiles")
 	if t == nil && o.Kind.Table().Key("percentiles").Default == "" {
@@ -157,14 +158,14 @@ func (o *Options) Percentiles() (out []float64) {
 	return out
 }
 
-// mostSamples bounds what a run keeps of one quantity, mostWatched of all.
+// maxSamples limits the samples that a run keeps of one quantity, maxWatched the samples of all quantities.
 const (
-	mostSamples = 1 << 22
-	mostWatched = 1 << 26
+	maxSamples = 1 << 22
+	maxWatched = 1 << 26
 )
 
-// Port finds a port by its name and returns its index in outcome.Result.Ports, which has two for
-// each link, in the order of links.
+// Port returns the port that t names, as its index in outcome.Result.Ports, which has two ports for each link, in the
+// order of links. ofSwitch excludes ports of hosts. For an unknown name it reports an error.
 func (o *Options) Port(t *document.Node, ofSwitch bool) int {
 	var names []string
 	for l := range o.Point.Network.Links {

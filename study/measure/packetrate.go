@@ -4,18 +4,18 @@ import (
 	"weir/core/outcome"
 )
 
-// packetRate is how many packets a port has sent: what a NIC has to take in and an engine to work through,
-// whatever their bytes. Of a port that only acknowledgements leave by, it is their rate.
+// packetRate measures the packets per second that a port has sent. For NICs and engines they are the load, more than
+// the bytes. If a port sends only acknowledgements it is their rate.
 type packetRate struct{ port }
 
-// Needs is what the port has sent.
-func (m *packetRate) Needs(*Point, *outcome.Load) Needs { return m.watch(outcome.SentPackets) }
+// Needs requests samples of the port's sent packets, if `every` is given.
+func (m *packetRate) Needs(*Point, *outcome.Load) Needs { return m.watchPort(outcome.SentPackets) }
 
-// Evaluate adds it.
+// Evaluate adds the mean rate, and with `every` the rate over time.
 func (m *packetRate) Evaluate(e *Evaluation) {
 	e.Add(Measured{Name: "packet_rate", Unit: "pps",
 		Groups: []Grouped{{Group: m.label, Value: float64(e.Result.Ports[m.index].TxPackets) / e.seconds}}})
 	if m.every > 0 {
-		e.AddSeries("packet_rate", "pps", m.label, m.every, e.sent(m.every, 1))
+		e.AddSeries("packet_rate", "pps", m.label, m.every, e.sentRates(m.every, 1))
 	}
 }

@@ -8,38 +8,38 @@ import (
 	"weir/core/unit"
 )
 
-// pauses limit how long PFC can stop the ports of a network, by 2 × link + end. A pause spreads from any port that the
-// packets behind it use, so each port takes the longest chain over the routes between all hosts.
+// pauses has limits for how long PFC can stop the ports of a network, indexed by 2 × link + end. A pause spreads from
+// any port that the packets behind it use, so each port takes the longest chain over the routes between all hosts.
 //
-// What a switch holds drains no faster than the slowest link carries it, and a neighbour that is paused gets one turn
-// in as many as the switch has other ports. So the turns multiply along a chain, from its last switch to the first.
+// A switch's memory drains no faster than the slowest link carries it. A paused neighbour gets one turn for each of
+// the switch's other ports, so turns multiply along a chain, from its last switch to the first.
 type pauses struct {
 	point *Point
-	limit unit.Bytes // what the slowest link sends in maxWait; longer chains, and those that close a cycle, reach it
-	dests []int      // one NIC per switch with hosts: the routes to its other hosts differ in the last port only
+	limit unit.Bytes // what the slowest link sends in maxWait; longer chains and cycles are cut there
+	dests []int      // one NIC for each switch with hosts: routes to its other hosts differ only in the last port
 	ports []portPause
 
-	memory []unit.Bytes // from which the pauses were found
+	memory []unit.Bytes // the switches' memory for which the pauses were computed
 	routes *topology.Routes
 }
 
-// portPause is what a port waits for, in bytes that the slowest link sends meanwhile.
+// portPause is how long a port waits, in bytes that the slowest link sends meanwhile.
 type portPause struct {
 	state pauseState
-	turns unit.Bytes // for one byte that the port sends
-	pause unit.Bytes // before the port sends a frame
+	turns unit.Bytes // the wait for each byte that the port sends
+	pause unit.Bytes // the wait before the port sends a frame
 }
 
 type pauseState uint8
 
 const (
 	pauseUnknown pauseState = iota
-	pauseOpen               // its chain is being followed: a port that meets it closes a cycle
+	pauseOpen               // its chain is being followed: reaching the port again closes a cycle
 	pauseKnown
 )
 
-// findPauses finds how long each port can be paused. Without PFC, and where some link has no rate in bit/s, it returns
-// nil.
+// findPauses returns how long each port can be paused. It returns nil without PFC, and if a link's rate is not in
+// bit/s. The pauses that p has are returned again if memory and routes are the same.
 func (p *Point) findPauses() *pauses {
 	w := p.Waits
 	if w.Memory == nil || w.slowest == 0 || p.Routes == nil {
@@ -65,13 +65,13 @@ func (p *Point) findPauses() *pauses {
 		}
 	}
 	for i := range x.ports {
-		x.find(i)
+		x.findPortPause(i)
 	}
 	return x
 }
 
-// find follows the chains that begin at a port.
-func (x *pauses) find(port int) portPause {
+// findPortPause returns how long a port can be paused, by following the chains that begin at it. It stores the result.
+func (x *pauses) findPortPause(port int) portPause {
 	switch x.ports[port].state {
 	case pauseKnown:
 		return x.ports[port]
@@ -80,19 +80,19 @@ func (x *pauses) find(port int) portPause {
 	}
 	n, routes := x.point.Network, x.point.Routes
 	ends := n.Links[port/2].Ends
-	at, next := ends[port%2], ends[1-port%2]
+	node, next := ends[port%2], ends[1-port%2]
 	if !n.Nodes[next].Switch {
 		x.ports[port] = portPause{state: pauseKnown, turns: 1}
 		return x.ports[port]
 	}
 	x.ports[port].state = pauseOpen
-	k := packet.PortID(slices.Index(routes.Ports(at), topology.PortRef{Link: port / 2, End: port % 2}))
+	k := packet.PortID(slices.Index(routes.Ports(node), topology.PortRef{Link: port / 2, End: port % 2}))
 	result := portPause{state: pauseKnown, turns: 1}
-	var before, after []packet.PortID // the last choices; switches share one slice for many hosts
-	uses := !n.Nodes[at].Switch
+	var before, after []packet.PortID // the last choices: switches share one slice for many hosts
+	uses := !n.Nodes[node].Switch
 	for _, to := range x.dests {
-		if n.Nodes[at].Switch {
-			if choice := routes.Paths(at).To(packet.Addr(to + 1)); !same(choice, before) {
+		if n.Nodes[node].Switch {
+			if choice := routes.Paths(node).To(packet.Addr(to + 1)); !isSameSlice(choice, before) {
 				before, after = choice, nil
 				uses = slices.Contains(choice, k)
 			}
@@ -101,49 +101,49 @@ func (x *pauses) find(port int) portPause {
 			continue
 		}
 		choice := routes.Paths(next).To(packet.Addr(to + 1))
-		if same(choice, after) {
+		if isSameSlice(choice, after) {
 			continue
 		}
 		after = choice
 		for _, i := range choice {
 			f := routes.Ports(next)[i]
-			y := x.find(2*f.Link + f.End)
+			y := x.findPortPause(2*f.Link + f.End)
 			result.turns = max(result.turns, y.turns)
-			result.pause = max(result.pause, x.add(x.times(y.turns, x.memory[next]), y.pause))
+			result.pause = max(result.pause, x.addBytes(x.multiplyBytes(y.turns, x.memory[next]), y.pause))
 		}
 	}
 	if x.memory[next] == 0 {
 		result.pause = x.limit
 	}
-	result.turns = x.times(result.turns, unit.Bytes(max(len(routes.Ports(next))-1, 1)))
+	result.turns = x.multiplyBytes(result.turns, unit.Bytes(max(len(routes.Ports(next))-1, 1)))
 	x.ports[port] = result
 	return result
 }
 
-// same reports whether two choices of ports are one slice.
-func same(a, b []packet.PortID) bool {
+// isSameSlice reports whether two choices of ports are one slice.
+func isSameSlice(a, b []packet.PortID) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// add returns a + b, or the limit.
-func (x *pauses) add(a, b unit.Bytes) unit.Bytes {
+// addBytes returns a + b, at most the limit.
+func (x *pauses) addBytes(a, b unit.Bytes) unit.Bytes {
 	if a >= x.limit-b {
 		return x.limit
 	}
 	return a + b
 }
 
-// times returns a × b, or the limit.
-func (x *pauses) times(a, b unit.Bytes) unit.Bytes {
+// multiplyBytes returns a × b, at most the limit.
+func (x *pauses) multiplyBytes(a, b unit.Bytes) unit.Bytes {
 	if a > 0 && b >= x.limit/a {
 		return x.limit
 	}
 	return a * b
 }
 
-// atSwitch returns how long a packet waits at most in a switch that holds what its memory allows, at any of some of
-// its ports.
-func (x *pauses) atSwitch(node int, choice []packet.PortID) unit.Time {
+// maxSwitchWait returns the longest wait of a packet in a switch with full memory, at any port of choice; unit.Never
+// if it has no limit.
+func (x *pauses) maxSwitchWait(node int, choice []packet.PortID) unit.Time {
 	if x == nil || x.memory[node] == 0 {
 		return unit.Never
 	}
@@ -151,23 +151,23 @@ func (x *pauses) atSwitch(node int, choice []packet.PortID) unit.Time {
 	for _, i := range choice {
 		port := x.routes.Ports(node)[i]
 		y := &x.ports[2*port.Link+port.End]
-		longest = max(longest, x.add(x.times(y.turns, x.memory[node]), y.pause))
+		longest = max(longest, x.addBytes(x.multiplyBytes(y.turns, x.memory[node]), y.pause))
 	}
-	return x.time(longest)
+	return x.sendTime(longest)
 }
 
-// atHost returns how long a packet waits at most at a host's NIC, while the switch pauses it: for one pause before the
-// frame ahead of it, and for one more before its own.
-func (x *pauses) atHost(link, end int) unit.Time {
+// maxHostWait returns the longest wait of a packet at a host's NIC that the switch pauses: one pause before the frame
+// ahead of it, and one more before its own frame.
+func (x *pauses) maxHostWait(link, end int) unit.Time {
 	if x == nil {
 		return unit.Never
 	}
 	y := &x.ports[2*link+end]
-	return x.time(x.add(y.pause, y.pause))
+	return x.sendTime(x.addBytes(y.pause, y.pause))
 }
 
-// time returns how long the slowest link sends so many bytes.
-func (x *pauses) time(b unit.Bytes) unit.Time {
+// sendTime returns how long the slowest link sends b bytes; unit.Never from the limit on.
+func (x *pauses) sendTime(b unit.Bytes) unit.Time {
 	if b >= x.limit {
 		return unit.Never
 	}

@@ -13,56 +13,57 @@ import (
 	"weir/internal/document"
 )
 
-// Point is what measures know of a point of an experiment's sweep.
+// Point has what measures need to know of a point of an experiment's sweep.
 type Point struct {
 	Network          *topology.Network
 	Routes           *topology.Routes
 	Framing          packet.Framing
 	Events           []wiring.Event // changes to links, ascending by time
-	Warmup, Duration unit.Time      // Duration is the measured part
+	Warmup, Duration unit.Time      // Duration is the length of the measured part
 	Traffic          []Traffic
 	Groups           []Group // of hosts, in the file's order
-	Waits            *Waits  // how long packets wait in switches at most; nil: unknown
-	pauses           *pauses // by PFC; nil: no switch pauses
-	NoPackets        bool    // messages of jobs are on an ideal network
+	Waits            *Waits  // limits of waiting in switches; nil: unknown
+	pauses           *pauses // pauses by PFC; nil: no switch pauses
+	NoPackets        bool    // an ideal network carries the messages of jobs
 	Buffered         bool    // at some point a traffic has a send buffer
 	Partial          bool    // errors were found, so parts may be missing
-	// HostsOf are the hosts that a name, a group, a pattern, or a list of them means, while options are read.
+	// HostsOf returns the hosts of a name, a group, a pattern, or a list of them. It is set while options are read.
 	HostsOf func(t *document.Node) []int
-	// Scale has, by traffic, the flows of a run for each one that a trial's configuration has; nil: it has all.
+	// Scale has, by traffic, the number of a run's flows for each flow that a trial's configuration drew; nil: it drew
+	// all flows.
 	Scale []float64
 }
 
-// Group is a name for hosts.
+// Group is a named set of hosts.
 type Group struct {
 	Name  string
 	Hosts []int // nodes
 }
 
-// Traffic is what measures know of an entry of the traffic list.
+// Traffic has what measures need to know of an entry of the traffic list.
 type Traffic struct {
 	Name       string
 	Transport  *transport.Scheme
 	Payload    int32
 	Version    uint8 // of IP
-	Own        bool  // in the lab its hosts are Weir's own
+	Own        bool  // in the lab its hosts run Weir's own stack
 	Start      unit.Time
-	Sized      bool          // at some point of the sweep its flows have a size
+	Sized      bool          // its flows have a size at some point of the sweep
 	Collective bool          // its flows wait for each other
 	Job        bool          // it is a job, and has no flows
-	Ranks      []int         // of a job, their hosts
-	Bus        float64       // bytes that each host of it moves at the least in a collective operation; 0: not known
-	Sizes      *workload.CDF // from which flows' sizes are drawn; nil: they are not drawn
+	Ranks      []int         // the hosts of a job's ranks
+	Bus        float64       // minimum of the bytes that each host moves in a collective operation; 0: unknown
+	Sizes      *workload.CDF // the distribution that flow sizes are drawn from; nil: sizes are fixed
 }
 
-// End is that of the measured part.
+// End returns the end of the measured part.
 func (p *Point) End() unit.Time { return p.Warmup + p.Duration }
 
-// PortName is the name of a port by its index in outcome.Result.Ports.
+// PortName returns the name of a port by its index in outcome.Result.Ports.
 func (p *Point) PortName(port int) string { return p.Network.PortName(port/2, port%2) }
 
-// windowed are the names of the traffics whose senders have a window or a rate.
-func (p *Point) windowed() (names []string) {
+// windowedTraffics returns the names of the traffics with senders that have a window or a rate.
+func (p *Point) windowedTraffics() (names []string) {
 	for i := range p.Traffic {
 		if p.Traffic[i].Transport.Gauged {
 			names = append(names, p.Traffic[i].Name)
@@ -71,9 +72,9 @@ func (p *Point) windowed() (names []string) {
 	return names
 }
 
-// kernels says that a measure knows nothing of senders that are the kernel's, and that those of one of the traffics
-// with a window are, in the lab; "" if none is. A traffic of −1 is all of them.
-func (p *Point) kernels(traffic int, why string) string {
+// kernelSender returns why the lab cannot measure something if senders of a traffic with a window are the kernel's:
+// the reason why, followed by the traffic and the remedy; "" if no such sender is. A negative traffic checks all.
+func (p *Point) kernelSender(traffic int, why string) string {
 	for i := range p.Traffic {
 		if t := &p.Traffic[i]; t.Transport.Gauged && !t.Own && (traffic < 0 || traffic == i) {
 			return why + " (traffic " + t.Name + "; hosts of Weir's own do: stack: weir)"
@@ -82,30 +83,30 @@ func (p *Point) kernels(traffic int, why string) string {
 	return ""
 }
 
-// idealFormula says how the flow completion time is computed that a flow would have alone.
+// idealFormula is the formula of Point.Ideal for documents.
 const idealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
 	"of a shortest path"
 
-// Ideal is the flow completion time of a flow that is alone (HPCC §5.1: alone, with
-// basic headers only; the sender's handshake does not count).
+// Ideal returns the flow completion time of a flow that has the network to itself, with basic headers only and without
+// the sender's handshake (HPCC §5.1). size is in bytes.
 func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	headers := tr.Headers()
 	f := p.Framing
 	payload := unit.Bytes(tr.Payload)
 	first := int32(min(size, payload))
-	frame := f.Frame(tr.headers(first)+tr.Transport.First, first, true)
-	ack := f.Frame(tr.headers(0)+tr.Transport.Reply, 0, false)
+	frame := f.Frame(tr.headersFor(first)+tr.Transport.First, first, true)
+	ack := f.Frame(tr.headersFor(0)+tr.Transport.Reply, 0, false)
 	bytes := float64(size/payload) * float64(f.Frame(headers, tr.Payload, true))
 	if rest := size % payload; rest > 0 {
-		bytes += float64(f.Frame(tr.headers(int32(rest)), int32(rest), true))
+		bytes += float64(f.Frame(tr.headersFor(int32(rest)), int32(rest), true))
 	}
-	bytes += float64(frame - f.Frame(tr.headers(first), first, true))
+	bytes += float64(frame - f.Frame(tr.headersFor(first), first, true))
 	var total unit.Time
-	slowest := 0.0 // seconds a byte
+	slowest := 0.0 // seconds per byte
 	links, _ := p.Routes.Path(src, dst)
 	for _, i := range links {
 		l := &p.Network.Links[i]
-		one, both := 0.0, 0.0 // seconds that a frame takes, and frame and ack
+		one, both := 0.0, 0.0 // seconds for the frame, and for frame and acknowledgement
 		if l.Rate.Bits > 0 {
 			one = float64(frame) * 8 / float64(l.Rate.Bits)
 			both = one * float64(frame+ack) / float64(frame)
@@ -119,13 +120,14 @@ func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	return total + unit.Time(slowest*(bytes-float64(frame))*float64(unit.Second))
 }
 
-// Headers are the bytes of a full packet's headers, from Ethernet's on, and of padding.
-func (tr *Traffic) Headers() int32 { return tr.headers(tr.Payload) }
+// Headers returns the bytes of a full packet's headers, from Ethernet's on, and of padding.
+func (tr *Traffic) Headers() int32 { return tr.headersFor(tr.Payload) }
 
-// MostHeaders are those of a flow's first packet.
+// MostHeaders returns the bytes of headers of a flow's first packet.
 func (tr *Traffic) MostHeaders() int32 { return tr.Headers() + tr.Transport.First }
 
-func (tr *Traffic) headers(payload int32) int32 {
+// headersFor returns the bytes of headers and padding of a packet with the given payload in bytes.
+func (tr *Traffic) headersFor(payload int32) int32 {
 	n := packet.EthernetHeader + packet.IPv4Header + tr.Transport.Headers
 	if tr.Version == 6 {
 		n += packet.IPv6Header - packet.IPv4Header
@@ -136,10 +138,10 @@ func (tr *Traffic) headers(payload int32) int32 {
 	return n
 }
 
-// Host is the node of a NIC, as outcome.Load.Flows names ends (topology.NICs).
+// Host returns the node of a NIC. outcome.Load.Flows names ends by NIC (topology.NICs).
 func (p *Point) Host(nic int) int { return p.Routes.NICs().Node(nic) }
 
-// Path is what a flow's endpoints may know about their path, between two NICs.
+// Path returns what a flow's endpoints may know about the path between two NICs.
 func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 	links, _ := p.Routes.Path(src, dst)
 	nic := p.Network.Links[links[0]].Rate.Bits
@@ -153,8 +155,8 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 	return path
 }
 
-// BDP is the bandwidth-delay product of a flow's path: base RTT times the rate at which the
-// slowest link carries payload.
+// BDP returns the bandwidth-delay product of a flow's path in bytes: base RTT times the rate at which the slowest link
+// carries payload.
 func (p *Point) BDP(src, dst int, tr *Traffic) float64 {
 	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
 	rate := math.Inf(1) // bytes/s

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// port is the port that a measure is of.
+// port is embedded by measures of one port.
 type port struct {
 	Plain
 	index int // into outcome.Result.Ports
@@ -17,10 +17,10 @@ type port struct {
 	every unit.Time
 }
 
-// Label is the port's name.
+// Label returns the port's name.
 func (m *port) Label() string { return m.label }
 
-// Decode reads which port, and every.
+// Decode reads `port` and `every`.
 func (m *port) Decode(o *Options) {
 	t := o.Node.Get("port")
 	if t == nil {
@@ -33,53 +33,53 @@ func (m *port) Decode(o *Options) {
 	m.every = o.Every()
 }
 
-// watch watches what the port sends.
-func (m *port) watch(what outcome.Quantity) Needs {
+// watchPort returns a watch of a quantity of the port if `every` is given.
+func (m *port) watchPort(what outcome.Quantity) Needs {
 	if m.every == 0 {
 		return Needs{}
 	}
 	return Needs{Watches: []outcome.Watch{{What: what, Index: m.index, Every: m.every}}}
 }
 
-// sent is the rate at which a port has sent in every interval: in bit/s if each is 8, in packets/s
-// if it is 1.
-func (e *Evaluation) sent(every unit.Time, each float64) (out []float64) {
-	for k := range e.intervals() {
+// sentRates returns the rate at which the watched port has sent in each interval. each is 8 to get bit/s from bytes,
+// and 1 for packets/s.
+func (e *Evaluation) sentRates(every unit.Time, each float64) (out []float64) {
+	for k := range e.countIntervals() {
 		out = append(out, float64(e.Samples[0][k+1]-e.Samples[0][k])*each/every.Seconds())
 	}
 	return out
 }
 
-// throughput is what a port has sent.
+// throughput measures the bits of frames per second that a port has sent.
 type throughput struct{ port }
 
-// Needs is what the port has sent.
-func (m *throughput) Needs(*Point, *outcome.Load) Needs { return m.watch(outcome.SentBytes) }
+// Needs requests samples of the port's sent bytes, if `every` is given.
+func (m *throughput) Needs(*Point, *outcome.Load) Needs { return m.watchPort(outcome.SentBytes) }
 
-// Evaluate adds it.
+// Evaluate adds the mean rate, and with `every` the rate over time.
 func (m *throughput) Evaluate(e *Evaluation) {
 	e.Add(Measured{Name: "throughput", Unit: "bps",
 		Groups: []Grouped{{Group: m.label, Value: float64(e.Result.Ports[m.index].TxBytes) * 8 / e.seconds}}})
 	if m.every > 0 {
-		e.AddSeries("throughput", "bps", m.label, m.every, e.sent(m.every, 8))
+		e.AddSeries("throughput", "bps", m.label, m.every, e.sentRates(m.every, 8))
 	}
 }
 
-// utilisation is what a port has sent, divided by what its link could have carried.
+// utilisation measures what a port has sent, divided by what its link could have carried.
 type utilisation struct{ port }
 
-// inPackets reports whether the link's rate is in packets.
+// inPackets reports whether the link's rate is in packets/s.
 func (m *utilisation) inPackets(p *Point) bool { return p.Network.Links[m.index/2].Rate.Bits == 0 }
 
-// Needs is what the port has sent.
+// Needs requests samples of the port's sent bytes or packets, if `every` is given.
 func (m *utilisation) Needs(p *Point, _ *outcome.Load) Needs {
 	if m.inPackets(p) {
-		return m.watch(outcome.SentPackets)
+		return m.watchPort(outcome.SentPackets)
 	}
-	return m.watch(outcome.SentBytes)
+	return m.watchPort(outcome.SentBytes)
 }
 
-// Evaluate adds it.
+// Evaluate adds the mean utilisation, and with `every` the utilisation over time.
 func (m *utilisation) Evaluate(e *Evaluation) {
 	port := &e.Result.Ports[m.index]
 	sent, each := float64(port.TxBytes)*8, 8.0
@@ -88,32 +88,33 @@ func (m *utilisation) Evaluate(e *Evaluation) {
 	}
 	e.Add(Measured{Name: "utilisation", Groups: []Grouped{{Group: m.label, Value: sent / port.Capacity}}})
 	if m.every > 0 {
-		over := e.sent(m.every, each)
+		over := e.sentRates(m.every, each)
 		for k := range over {
-			over[k] /= e.rateIn(m.index/2, e.Point.Warmup+unit.Time(k)*m.every, m.every)
+			over[k] /= e.meanLinkRate(m.index/2, e.Point.Warmup+unit.Time(k)*m.every, m.every)
 		}
 		e.AddSeries("utilisation", "", m.label, m.every, over)
 	}
 }
 
-// rateIn is the mean rate of a link in an interval, in bit/s or packets/s.
-func (e *Evaluation) rateIn(link int, from, length unit.Time) float64 {
+// meanLinkRate returns the mean rate of a link in an interval, in bit/s or packets/s. Events that change the rate
+// count.
+func (e *Evaluation) meanLinkRate(link int, from, length unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
-	rate, at, sum := perSecond(e.Point.Network.Links[link].Rate), from, 0.0
+	rate, time, sum := perSecond(e.Point.Network.Links[link].Rate), from, 0.0
 	for _, x := range e.Point.Events {
 		if x.Link != link || x.Rate == (unit.LinkRate{}) || x.At >= from+length {
 			continue
 		}
-		if x.At > at {
-			sum += rate * (x.At - at).Seconds()
-			at = x.At
+		if x.At > time {
+			sum += rate * (x.At - time).Seconds()
+			time = x.At
 		}
 		rate = perSecond(x.Rate)
 	}
-	return (sum + rate*(from+length-at).Seconds()) / length.Seconds()
+	return (sum + rate*(from+length-time).Seconds()) / length.Seconds()
 }
 
-// balance is how evenly the upward ports of a fat tree's switches are used.
+// balance measures how evenly the upward ports of a fat tree's switches are used.
 type balance struct {
 	Plain
 	label string
@@ -122,13 +123,13 @@ type balance struct {
 	every unit.Time
 }
 
-// Label is the pattern of switches.
+// Label returns the pattern of switches.
 func (m *balance) Label() string { return m.label }
 
-// Decode reads which switches, and every.
+// Decode reads `switches` and `every`. It reports an error if the network is not a fat tree.
 func (m *balance) Decode(o *Options) {
 	t := o.Node.Default("switches")
-	of := o.Switches(t)
+	nodes := o.Switches(t)
 	m.every = o.Every()
 	if !o.OK() {
 		return
@@ -139,7 +140,7 @@ func (m *balance) Decode(o *Options) {
 		return
 	}
 	ports := o.Point.Network.Ports()
-	for _, n := range of {
+	for _, n := range nodes {
 		for _, up := range x.Up[n] {
 			ref := ports[n][up]
 			m.ports = append(m.ports, 2*ref.Link+ref.End)
@@ -151,13 +152,13 @@ func (m *balance) Decode(o *Options) {
 	if m.label = o.Text(t); len(m.nodes) == 0 {
 		o.Fail(t.Position, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
 	}
-	if len(m.ports) > mostPorts {
-		o.Fail(t.Position, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.Text,
+	if len(m.ports) > maxPorts {
+		o.Fail(t.Position, fmt.Sprintf("a pattern of switches with %d ports upward at most", maxPorts), "%q has %d", t.Text,
 			len(m.ports))
 	}
 }
 
-// Needs is what the ports have sent, for every.
+// Needs requests samples of the ports' sent packets, if `every` is given.
 func (m *balance) Needs(*Point, *outcome.Load) (n Needs) {
 	for _, port := range m.ports {
 		if m.every > 0 {
@@ -167,7 +168,7 @@ func (m *balance) Needs(*Point, *outcome.Load) (n Needs) {
 	return n
 }
 
-// Evaluate adds it.
+// Evaluate adds Jain's index of each switch's upward ports, their packets, and with `every` the packets over time.
 func (m *balance) Evaluate(e *Evaluation) {
 	index, packets := Measured{Name: "balance"}, Measured{Name: "port_packets", Unit: "packets"}
 	next := 0
@@ -192,10 +193,10 @@ func (m *balance) Evaluate(e *Evaluation) {
 	}
 }
 
-// drops are dropped packets, by reason.
+// drops counts dropped packets by reason.
 type drops struct{ Plain }
 
-// Evaluate adds it.
+// Evaluate adds the number of dropped packets for each reason, and the sum.
 func (*drops) Evaluate(e *Evaluation) {
 	x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{{Group: "all", Value: 0}}}
 	for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
@@ -205,13 +206,13 @@ func (*drops) Evaluate(e *Evaluation) {
 	e.Add(x)
 }
 
-// overhead is what frames consist of.
+// overhead counts the bytes of frames by their content.
 type overhead struct{ Plain }
 
-// Needs is the tally of all frames.
+// Needs requests the tally of all frames.
 func (*overhead) Needs(*Point, *outcome.Load) Needs { return Needs{Tally: true} }
 
-// Evaluate adds it.
+// Evaluate adds the bytes of each kind of content.
 func (*overhead) Evaluate(e *Evaluation) {
 	t := &e.Result.Tally
 	data := t.Kinds[packet.Data]
@@ -228,30 +229,30 @@ func (*overhead) Evaluate(e *Evaluation) {
 	e.Add(Measured{Name: "overhead", Unit: "bytes", Groups: groups})
 }
 
-// pause is how long PFC held ports.
+// pause measures how long PFC held ports.
 type pause struct {
 	Plain
 	by  string
 	log bool // keep every frame
 }
 
-// mostPorts bounds the groups of a measure that has one for each port.
-const mostPorts = 256
+// maxPorts limits the groups of a measure that has one group for each port.
+const maxPorts = 256
 
-// Decode reads by and log.
+// Decode reads `by` and `log`.
 func (m *pause) Decode(o *Options) {
 	m.log = o.Choose("log", "answer") == "true"
 	n := 2 * len(o.Point.Network.Links)
-	if m.by = o.Choose("by", "grouping"); m.by == "port" && n > mostPorts {
+	if m.by = o.Choose("by", "grouping"); m.by == "port" && n > maxPorts {
 		o.Fail(o.Node.Get("by").Position, "all, traffic", "the network has %d ports; at most %d are shown one by one",
-			n, mostPorts)
+			n, maxPorts)
 	}
 }
 
-// Needs is every frame, for the log.
+// Needs requests a log of every Pause frame, with `log`.
 func (m *pause) Needs(*Point, *outcome.Load) Needs { return Needs{Pauses: m.log} }
 
-// Lab says that its data plane keeps no log.
+// Lab returns that the lab's data plane keeps no log of Pause frames.
 func (m *pause) Lab(*Point) string {
 	if m.log {
 		return "its data plane keeps no log of pause frames; without log there is one"
@@ -259,7 +260,7 @@ func (m *pause) Lab(*Point) string {
 	return ""
 }
 
-// Evaluate adds it.
+// Evaluate adds the share of time for which ports were held, and the number of Pause frames that they received.
 func (m *pause) Evaluate(e *Evaluation) {
 	share, frames := Measured{Name: "pfc_pause"}, Measured{Name: "pfc_pauses", Unit: "frames"}
 	total := e.Result.Measured.Seconds()
@@ -277,14 +278,14 @@ func (m *pause) Evaluate(e *Evaluation) {
 		for t := range e.Point.Traffic {
 			held, got := 0.0, 0.0
 			var senders []float64
-			seen := map[[2]int]bool{}
+			counted := map[[2]int]bool{}
 			for i := range e.Load.Flows {
 				f := &e.Load.Flows[i]
-				if at := [2]int{f.Src, int(f.Class)}; f.Group == t && !seen[at] {
-					seen[at] = true
+				if key := [2]int{f.Src, int(f.Class)}; f.Group == t && !counted[key] {
+					counted[key] = true
 					nics := e.Point.Routes.NICs()
-					at := e.Point.Routes.Ports(nics.Node(f.Src))[nics.Port(f.Src)]
-					p := &e.Result.Ports[2*at.Link+at.End].Pauses
+					ref := e.Point.Routes.Ports(nics.Node(f.Src))[nics.Port(f.Src)]
+					p := &e.Result.Ports[2*ref.Link+ref.End].Pauses
 					senders = append(senders, p.Time[f.Class].Seconds()/total)
 					got += float64(p.Frames)
 				}

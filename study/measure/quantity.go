@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// Quantity prints a number with three or four digits, an SI prefix and its unit.
+// Quantity returns a number with three or four digits, an SI prefix and its unit.
 func Quantity(v float64, unit string) string {
 	text := SI(v)
 	switch unit {
@@ -25,7 +25,7 @@ func Quantity(v float64, unit string) string {
 	return text + unit
 }
 
-// SI prints a number with three or four digits and an SI prefix.
+// SI returns a number with three or four digits and an SI prefix.
 func SI(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprint(v)
@@ -45,8 +45,8 @@ func SI(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// ParseQuantity reads a quantity, or a plain number, in base units: seconds, bit/s,
-// bytes, packets/s, a share. Infinities and NaN are taken for words.
+// ParseQuantity parses a quantity, or a plain number, in base units: seconds, bit/s, bytes, packets/s, packets, a
+// share. It returns false for other words, infinities and NaN.
 func ParseQuantity(text string) (float64, bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, !math.IsInf(v, 0) && !math.IsNaN(v)

@@ -7,23 +7,23 @@ import (
 	"weir/core/unit"
 )
 
-// queue is the length of queues.
+// queue measures the length of queues.
 type queue struct {
 	Plain
-	one         bool  // a port, not a pattern of switches
-	ports       []int // those whose samples are taken together
-	label       string
-	every       unit.Time
-	from, until unit.Time // what is sampled: from the warm-up or later on, and before; until 0: to the end
-	inBytes     bool
-	log         bool // keep a histogram of each port
-	percentiles []float64
+	isSinglePort bool  // a port, not a pattern of switches
+	ports        []int // the ports; their samples are evaluated together
+	label        string
+	every        unit.Time
+	from, until  unit.Time // the sampled part; until 0: the end of the run
+	inBytes      bool
+	log          bool // keep a histogram of each port
+	percentiles  []float64
 }
 
-// Label is the port's name, or the pattern of switches.
+// Label returns the port's name, or the pattern of switches.
 func (m *queue) Label() string { return m.label }
 
-// Excludes says that all queues must be in one unit.
+// Excludes reports that all queues must be in one unit.
 func (m *queue) Excludes(other Measure) (why, allowed string) {
 	if other.(*queue).inBytes != m.inBytes {
 		return "all queues of an experiment are measured in the same unit", ""
@@ -31,7 +31,7 @@ func (m *queue) Excludes(other Measure) (why, allowed string) {
 	return "", ""
 }
 
-// Decode reads which queues, and what of them.
+// Decode reads the entry's options, and reports an error unless either `port` or `switches` is given.
 func (m *queue) Decode(o *Options) {
 	port, switches := o.Node.Get("port"), o.Node.Get("switches")
 	switch {
@@ -40,19 +40,19 @@ func (m *queue) Decode(o *Options) {
 		return
 	case port != nil:
 		i := o.Port(port, true)
-		m.one, m.ports, m.label = true, []int{i}, o.Point.PortName(i)
+		m.isSinglePort, m.ports, m.label = true, []int{i}, o.Point.PortName(i)
 	default:
 		m.label = o.Text(switches)
-		of := o.Switches(switches)
+		nodes := o.Switches(switches)
 		for l := range o.Point.Network.Links {
 			for e, n := range o.Point.Network.Links[l].Ends {
-				if slices.Contains(of, n) {
+				if slices.Contains(nodes, n) {
 					m.ports = append(m.ports, 2*l+e)
 				}
 			}
 		}
 	}
-	m.span(o)
+	m.decodeSpan(o)
 	m.inBytes = o.Choose("unit", "unit") == "bytes"
 	m.percentiles = o.Percentiles()
 	if m.log = o.Choose("log", "answer") == "true"; m.log && !m.inBytes {
@@ -60,8 +60,8 @@ func (m *queue) Decode(o *Options) {
 	}
 }
 
-// span reads which part of the run is sampled, and how often.
-func (m *queue) span(o *Options) {
+// decodeSpan reads `from`, `until` and `every`, and reports an error if that part is empty.
+func (m *queue) decodeSpan(o *Options) {
 	begin, end := o.Point.Warmup, o.Point.Warmup+o.Point.Duration
 	from, until := o.Node.Get("from"), o.Node.Get("until")
 	if from != nil {
@@ -88,7 +88,7 @@ func (m *queue) span(o *Options) {
 	}
 }
 
-// Needs is the length over time.
+// Needs requests samples of the length of each port's queue.
 func (m *queue) Needs(*Point, *outcome.Load) (n Needs) {
 	w := outcome.Watch{What: outcome.QueuePackets, Every: m.every, From: m.from, Until: m.until}
 	if m.inBytes {
@@ -102,13 +102,13 @@ func (m *queue) Needs(*Point, *outcome.Load) (n Needs) {
 
 // Keeps returns 0 for several ports, which have no series (Keeping).
 func (m *queue) Keeps(*Evaluation) int {
-	if m.one {
+	if m.isSinglePort {
 		return 1
 	}
 	return 0
 }
 
-// Evaluate adds it.
+// Evaluate adds mean, maximum, percentiles and distribution of the samples; for one port the series.
 func (m *queue) Evaluate(e *Evaluation) {
 	unitName := "packets"
 	if m.inBytes {
@@ -123,15 +123,15 @@ func (m *queue) Evaluate(e *Evaluation) {
 			e.AddHistogram("queue", e.Point.Network.PortName(m.ports[k]/2, m.ports[k]%2), samples)
 		}
 	}
-	if m.one {
+	if m.isSinglePort {
 		e.AddSeries("queue", unitName, m.label, m.every, all)
 		s := &e.Values.Series[len(e.Values.Series)-1]
 		s.StartS = max(m.from, e.Point.Warmup).Seconds()
 	}
-	e.lengths("queue", m.label, unitName, m.percentiles, all)
+	e.addLengths("queue", m.label, unitName, m.percentiles, all)
 }
 
-// buffer is what waits in all ports of a switch.
+// buffer measures the bytes that wait in all ports of a switch.
 type buffer struct {
 	Plain
 	label       string
@@ -140,10 +140,10 @@ type buffer struct {
 	percentiles []float64
 }
 
-// Label is the pattern of switches.
+// Label returns the pattern of switches.
 func (m *buffer) Label() string { return m.label }
 
-// Decode reads which switches, and what of them.
+// Decode reads `switches`, `every` and `percentiles`.
 func (m *buffer) Decode(o *Options) {
 	t := o.Node.Default("switches")
 	m.label, m.nodes = o.Text(t), o.Switches(t)
@@ -151,7 +151,7 @@ func (m *buffer) Decode(o *Options) {
 	m.percentiles = o.Percentiles()
 }
 
-// Needs is what waits over time.
+// Needs requests samples of each switch's buffer.
 func (m *buffer) Needs(*Point, *outcome.Load) (n Needs) {
 	for _, node := range m.nodes {
 		n.Watches = append(n.Watches, outcome.Watch{What: outcome.BufferBytes, Index: node, Every: m.every})
@@ -159,18 +159,18 @@ func (m *buffer) Needs(*Point, *outcome.Load) (n Needs) {
 	return n
 }
 
-// mostShown is the number of switches whose buffer is shown over time.
-const mostShown = 8
+// maxShownSwitches is the largest number of switches that have a series of their buffer.
+const maxShownSwitches = 8
 
-// Keeps returns 0 for many switches, which have no series (Keeping).
+// Keeps returns 0 for more than maxShownSwitches switches, which have no series (Keeping).
 func (m *buffer) Keeps(*Evaluation) int {
-	if len(m.nodes) > mostShown {
+	if len(m.nodes) > maxShownSwitches {
 		return 0
 	}
 	return len(m.nodes)
 }
 
-// Evaluate adds it.
+// Evaluate adds mean, maximum, percentiles and distribution over the switches; for few switches the series.
 func (m *buffer) Evaluate(e *Evaluation) {
 	var all []float64
 	for k, samples := range e.Samples {
@@ -178,10 +178,10 @@ func (m *buffer) Evaluate(e *Evaluation) {
 		for _, x := range samples {
 			over = append(over, float64(x))
 		}
-		if len(m.nodes) <= mostShown {
+		if len(m.nodes) <= maxShownSwitches {
 			e.AddSeries("buffer", "bytes", e.Point.Network.Nodes[m.nodes[k]].Name, m.every, over)
 		}
 		all = append(all, over...)
 	}
-	e.lengths("buffer", m.label, "bytes", m.percentiles, all)
+	e.addLengths("buffer", m.label, "bytes", m.percentiles, all)
 }

@@ -8,32 +8,32 @@ import (
 	"weir/internal/document"
 )
 
-// reaction is how long it takes until a quantity stays within a band around its target.
+// reaction measures the time until a quantity stays within a band around its target.
 type reaction struct {
 	Plain
-	of      string // goodput, throughput, queue
+	subject string // goodput, throughput, queue
 	label   string
 	traffic int
 	port    int // index into outcome.Result.Ports
 	after   unit.Time
 	until   unit.Time
-	target  float64 // NaN: where it settles
+	target  float64 // bit/s or packets; NaN: the value at which it settles
 	every   unit.Time
-	within  float64 // the band around the target
+	within  float64 // half the band's width, as a share of the target
 	hold    int
 }
 
-// Label is the quantity and what it is of.
+// Label returns the traffic or the port, for queues after "queue".
 func (m *reaction) Label() string { return m.label }
 
-// Decode reads which quantity reacts, from when on, and what counts as a reaction.
+// Decode reads the quantity, when it must react, and what counts as a reaction.
 func (m *reaction) Decode(o *Options) {
 	m.traffic, m.target = -1, math.NaN()
-	if !m.quantity(o) {
+	if !m.decodeQuantity(o) {
 		return
 	}
 	after := o.Node.Get("after")
-	if m.of == "" || after == nil {
+	if m.subject == "" || after == nil {
 		o.Node.Missing("after", "a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
@@ -44,7 +44,7 @@ func (m *reaction) Decode(o *Options) {
 		}
 	}
 	if t := o.Node.Get("to"); t != nil {
-		if m.of == "queue" {
+		if m.subject == "queue" {
 			if l, ok := document.ReadOK(o.Reader, t, unit.ParseLength); ok && l.Bytes > 0 {
 				o.Fail(t.Position, "a number of packets such as 24 packets", "%q is not a number of packets", t.Text)
 			} else {
@@ -62,21 +62,21 @@ func (m *reaction) Decode(o *Options) {
 	m.hold = o.Hold(m.every, m.until-m.after)
 }
 
-// quantity reads which quantity reacts; false if two are given.
-func (m *reaction) quantity(o *Options) bool {
-	for _, of := range []string{"goodput", "throughput", "queue"} {
-		t := o.Node.Get(of)
+// decodeQuantity reads which quantity reacts. It returns false, and reports an error, if two are given.
+func (m *reaction) decodeQuantity(o *Options) bool {
+	for _, name := range []string{"goodput", "throughput", "queue"} {
+		t := o.Node.Get(name)
 		switch {
 		case t == nil:
 			continue
-		case m.of != "":
+		case m.subject != "":
 			o.Fail(t.Position, "one of goodput, throughput, queue", "a reaction is that of one quantity")
 			return false
 		}
-		m.of = of
-		if of != "goodput" {
-			m.port = o.Port(t, of == "queue")
-			if m.label = o.Point.PortName(m.port); of == "queue" {
+		m.subject = name
+		if name != "goodput" {
+			m.port = o.Port(t, name == "queue")
+			if m.label = o.Point.PortName(m.port); name == "queue" {
 				m.label = "queue " + m.label
 			}
 			continue
@@ -93,30 +93,29 @@ func (m *reaction) quantity(o *Options) bool {
 	return true
 }
 
-// Needs is the quantity over time.
+// Needs requests samples of the quantity.
 func (m *reaction) Needs(_ *Point, load *outcome.Load) Needs {
-	switch m.of {
+	switch m.subject {
 	case "goodput":
-		return Needs{Watches: received(load, m.every, m.traffic)}
+		return Needs{Watches: watchReceived(load, m.every, m.traffic)}
 	case "queue":
 		return Needs{Watches: []outcome.Watch{{What: outcome.QueuePackets, Index: m.port, Every: m.every}}}
 	}
 	return Needs{Watches: []outcome.Watch{{What: outcome.SentBytes, Index: m.port, Every: m.every}}}
 }
 
-// Keeps returns 0: only the time is kept (Keeping).
+// Keeps returns 0: only the time is kept, no series (Keeping).
 func (*reaction) Keeps(*Evaluation) int { return 0 }
 
-// Evaluate adds the time until the quantity is within the band around its target and stays there
-// for hold samples. Without a given target, the target is where the quantity settles: its mean
-// over the second half of the time.
+// Evaluate adds the time until the quantity is within the band around its target and stays there for `hold` samples;
+// NaN if it does not. Without a given target, the target is the quantity's mean over the second half of the time.
 func (m *reaction) Evaluate(e *Evaluation) {
 	var over []float64
 	later := unit.Time(0) // an interval counts at its end
-	switch m.of {
+	switch m.subject {
 	case "goodput":
-		for k := range e.intervals() {
-			over = append(over, e.received(m.traffic, m.every, k)[m.traffic])
+		for k := range e.countIntervals() {
+			over = append(over, e.goodputInInterval(m.traffic, m.every, k)[m.traffic])
 		}
 		later = m.every
 	case "queue":
@@ -124,22 +123,22 @@ func (m *reaction) Evaluate(e *Evaluation) {
 			over = append(over, float64(v))
 		}
 	default:
-		over = e.sent(m.every, 8)
+		over = e.sentRates(m.every, 8)
 		later = m.every
 	}
-	first := e.firstAfter(m.after, m.every)
+	first := e.firstIndexAfter(m.after, m.every)
 	end := min(len(over), int((m.until-later-e.Point.Warmup)/m.every)+1)
-	at := math.NaN()
+	seconds := math.NaN()
 	if first < end {
 		target := m.target
 		if math.IsNaN(target) {
 			target = mean(over[first+(end-first)/2 : end])
 		}
-		if k := settled(over[:end], first, m.hold, func(v float64) bool {
+		if k := findSettledIndex(over[:end], first, m.hold, func(v float64) bool {
 			return math.Abs(v-target) <= m.within*target
 		}); k >= 0 {
-			at = (e.Point.Warmup + unit.Time(k)*m.every + later - m.after).Seconds()
+			seconds = (e.Point.Warmup + unit.Time(k)*m.every + later - m.after).Seconds()
 		}
 	}
-	e.Add(Measured{Name: "reaction", Unit: "s", Groups: []Grouped{{Group: m.label, Value: at}}})
+	e.Add(Measured{Name: "reaction", Unit: "s", Groups: []Grouped{{Group: m.label, Value: seconds}}})
 }

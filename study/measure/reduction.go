@@ -9,23 +9,23 @@ import (
 	"weir/internal/document"
 )
 
-// reduction is how long after the onset of congestion senders reduce.
+// reduction measures how long after the onset of congestion senders reduce their window or rate.
 type reduction struct {
 	Plain
-	traffic  int // −1: all
-	label    string
-	after    unit.Time
-	port     int         // −1: none
-	above    unit.Length // the queue that is congestion
-	by       float64
-	of       string // first, all
-	inFlight bool   // of what is in flight
+	traffic      int // −1: all traffics with a window
+	label        string
+	after        unit.Time
+	port         int         // −1: congestion begins at `after`
+	above        unit.Length // queue length from which on there is congestion
+	share        float64     // share by which a sender must reduce
+	completeness string      // first, all
+	inFlight     bool        // the payload in flight is reduced; false: the window
 }
 
-// Label is the traffic's name.
+// Label returns the traffic's name; "" for all.
 func (m *reduction) Label() string { return m.label }
 
-// Excludes says that there is one for all traffics, or one for each.
+// Excludes reports that there is either one entry for all traffics, or one for each.
 func (m *reduction) Excludes(other Measure) (why, allowed string) {
 	if (other.(*reduction).traffic < 0) != (m.traffic < 0) {
 		return "the reduction of a traffic is here already", "an entry for each traffic, or one for all"
@@ -33,19 +33,19 @@ func (m *reduction) Excludes(other Measure) (why, allowed string) {
 	return "", ""
 }
 
-// Lab says that kernels do not report it.
+// Lab returns that kernels do not report reductions.
 func (m *reduction) Lab(p *Point) string {
-	return p.kernels(m.traffic, "a kernel does not report to the microsecond when its sender reduces its window")
+	return p.kernelSender(m.traffic, "a kernel does not report to the microsecond when its sender reduces its window")
 }
 
-// Decode reads what counts as congestion, and what as a reduction.
+// Decode reads what counts as congestion and what as a reduction.
 func (m *reduction) Decode(o *Options) {
 	m.traffic, m.port = -1, -1
-	if !o.needsWindow() {
+	if !o.requireWindow() {
 		return
 	}
 	if t := o.Node.Get("traffic"); t != nil {
-		m.label = o.Word(t, "traffic with a window", o.Point.windowed())
+		m.label = o.Word(t, "traffic with a window", o.Point.windowedTraffics())
 		m.traffic = slices.IndexFunc(o.Point.Traffic, func(t Traffic) bool { return t.Name == m.label })
 	}
 	m.after = o.Point.Warmup
@@ -70,20 +70,21 @@ func (m *reduction) Decode(o *Options) {
 		}
 	}
 	by := o.Node.Default("by")
-	if m.by = document.Read(o.Reader, by, unit.ParseShare); !(m.by > 0 && m.by < 1) && by.Kind == document.Scalar {
+	if m.share = document.Read(o.Reader, by, unit.ParseShare); !(m.share > 0 && m.share < 1) &&
+		by.Kind == document.Scalar {
 		o.Fail(by.Position, "above 0% and below 100%", "%q is no part of a window", by.Text)
 	}
-	m.of = o.Choose("of", "choice of flows")
+	m.completeness = o.Choose("of", "choice of flows")
 	m.inFlight = o.Choose("gauge", "gauge") == "in_flight"
 }
 
-// Needs is the onset of congestion, for each traffic whose reduction is measured.
+// Needs requests the onset of congestion for each measured traffic.
 func (m *reduction) Needs(p *Point, load *outcome.Load) (n Needs) {
 	for t := range p.Traffic {
 		if !p.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
 			continue
 		}
-		o := outcome.Onset{After: m.after, Port: m.port, Above: m.above, By: m.by, InFlight: m.inFlight}
+		o := outcome.Onset{After: m.after, Port: m.port, Above: m.above, By: m.share, InFlight: m.inFlight}
 		for i := range load.Flows {
 			if load.Flows[i].Group == t {
 				o.Flows = append(o.Flows, i)
@@ -94,9 +95,8 @@ func (m *reduction) Needs(p *Point, load *outcome.Load) (n Needs) {
 	return n
 }
 
-// Evaluate adds how long after the onset the first flow had reduced, or the last of those that
-// were active at the onset and did not end without reducing. Without a reduction it is not a
-// number.
+// Evaluate adds the time from the onset until the first flow had reduced. With `of: all` the last flow counts, among
+// those that were active at the onset and did not end without reducing. Without a reduction the value is NaN.
 func (m *reduction) Evaluate(e *Evaluation) {
 	x := Measured{Name: "reduction", Unit: "s", Groups: []Grouped{}}
 	from := Measured{Name: "reduction_from", Unit: "s", Groups: []Grouped{}}
@@ -108,23 +108,23 @@ func (m *reduction) Evaluate(e *Evaluation) {
 		o := e.Onsets[k]
 		k++
 		name := e.Point.Traffic[t].Name
-		began, at := math.NaN(), math.NaN()
+		began, seconds := math.NaN(), math.NaN()
 		if o.At != unit.Never {
 			began = o.At.Seconds()
-			if reduced := m.reduced(e, t, &o); reduced != unit.Never {
-				at = (reduced - o.At).Seconds()
+			if reduced := m.reductionTime(e, t, &o); reduced != unit.Never {
+				seconds = (reduced - o.At).Seconds()
 			}
 		}
-		x.Groups = append(x.Groups, Grouped{Group: name, Value: at})
+		x.Groups = append(x.Groups, Grouped{Group: name, Value: seconds})
 		from.Groups = append(from.Groups, Grouped{Group: name, Value: began})
 	}
 	e.Add(x)
 	e.Add(from)
 }
 
-// reduced is when the first flow of a traffic had reduced, or all had; unit.Never if none did, or
-// not all.
-func (m *reduction) reduced(e *Evaluation, t int, o *outcome.OnsetResult) unit.Time {
+// reductionTime returns the time at which the first flow of traffic t had reduced, or all had, by `of`; unit.Never if
+// that did not happen.
+func (m *reduction) reductionTime(e *Evaluation, t int, o *outcome.OnsetResult) unit.Time {
 	first, last := unit.Never, unit.Time(-1)
 	k := -1
 	for i := range e.Load.Flows {
@@ -135,18 +135,18 @@ func (m *reduction) reduced(e *Evaluation, t int, o *outcome.OnsetResult) unit.T
 		if k++; k >= len(o.Reduced) {
 			break
 		}
-		at := o.Reduced[k]
-		first = min(first, at)
+		reduced := o.Reduced[k]
+		first = min(first, reduced)
 		r := &e.Result.Flows[i]
 		ended := f.Stop > 0 && f.Stop <= e.Result.Time
 		if r.FCT != unit.Never {
 			ended = true
 		}
-		if r.Start <= o.At && (at != unit.Never || !ended) {
-			last = max(last, at)
+		if r.Start <= o.At && (reduced != unit.Never || !ended) {
+			last = max(last, reduced)
 		}
 	}
-	if m.of == "first" {
+	if m.completeness == "first" {
 		return first
 	}
 	if last < 0 {

@@ -33,10 +33,10 @@ func TestReductionOfAll(t *testing.T) {
 				e.Result.Flows = append(e.Result.Flows, outcome.FlowResult{Start: f.start, FCT: f.fct})
 				o.Reduced = append(o.Reduced, f.reduced)
 			}
-			if got := (&reduction{of: "first"}).reduced(e, 0, o); got != x.first {
+			if got := (&reduction{completeness: "first"}).reductionTime(e, 0, o); got != x.first {
 				t.Errorf("%v: the first at %v", x.flows, got)
 			}
-			if got := (&reduction{of: "all"}).reduced(e, 0, o); got != x.all {
+			if got := (&reduction{completeness: "all"}).reductionTime(e, 0, o); got != x.all {
 				t.Errorf("%v: all at %v", x.flows, got)
 			}
 		})

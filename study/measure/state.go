@@ -7,26 +7,26 @@ import (
 	"weir/core/outcome"
 )
 
-// state is what the programs and schedulers of switches keep, and do for a packet.
+// state measures the state that programs and schedulers of switches keep, and their operations on a packet.
 type state struct {
 	Plain
 	switches []int
 	label    string
 }
 
-// Label is the pattern of switches.
+// Label returns the pattern of switches.
 func (m *state) Label() string { return m.label }
 
-// Decode reads which switches.
+// Decode reads `switches`.
 func (m *state) Decode(o *Options) {
 	t := o.Node.Default("switches")
 	m.label, m.switches = o.Text(t), o.Switches(t)
 }
 
-// Needs is that switches are asked at the end.
+// Needs requests the resources that switches use, at the end of the run.
 func (*state) Needs(*Point, *outcome.Load) Needs { return Needs{Taken: true} }
 
-// Evaluate adds what each switch has.
+// Evaluate adds the state and the operations of each switch; NaN for a switch that does not report them.
 func (m *state) Evaluate(e *Evaluation) {
 	add := func(name, unit string, f func(t *dataplane.Usage) float64) {
 		x := Measured{Name: name, Unit: unit, Groups: []Grouped{}}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// jainIndex is (Σx)²/(n·Σx²); not a number if all are 0.
+// jainIndex returns (Σx)²/(n·Σx²); NaN if all are 0.
 func jainIndex(x []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, v := range x {
@@ -16,8 +16,8 @@ func jainIndex(x []float64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// deviation is the sample's standard deviation, with n−1; not a number for fewer than two.
-func deviation(x []float64) float64 {
+// standardDeviation returns the sample's standard deviation, with n−1; NaN for fewer than two values.
+func standardDeviation(x []float64) float64 {
 	middle, squares := mean(x), 0.0
 	for _, v := range x {
 		squares += float64((v - middle) * (v - middle))
@@ -28,6 +28,7 @@ func deviation(x []float64) float64 {
 	return math.Sqrt(squares / float64(len(x)-1))
 }
 
+// mean returns the arithmetic mean; NaN without a value.
 func mean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
@@ -36,27 +37,27 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// PercentileName is the name of a measure's percentile: fct_p99, fct_p99_9.
+// PercentileName returns the name of a measure's percentile: fct_p99, fct_p99_9.
 func PercentileName(measure string, p float64) string {
 	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
 }
 
-// percentileGroup is its name as a group: p99_9.
+// percentileGroup returns the name of a percentile's group: p99_9.
 func percentileGroup(p float64) string { return PercentileName("", p)[1:] }
 
-// percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
-// values beyond it, on the side where there are fewer.
+// percentile returns the p-th percentile of sorted values by nearest rank; NaN with fewer than ten values beyond it,
+// on the side where there are fewer.
 func percentile(sorted []float64, p float64) float64 {
-	k := rank(uint64(len(sorted)), p)
+	k := percentileRank(uint64(len(sorted)), p)
 	if k == 0 {
 		return math.NaN()
 	}
 	return sorted[k-1]
 }
 
-// rank is the p-th percentile's place among n sorted values, counted from 1; 0 if there are too
-// few. It allows for rounding: of 10,000 values ten are beyond the 99.9th percentile.
-func rank(n uint64, p float64) uint64 {
+// percentileRank returns the p-th percentile's place among n sorted values, counted from 1; 0 if there are too few
+// values. It allows for rounding: of 10,000 values ten are beyond the 99.9th percentile.
+func percentileRank(n uint64, p float64) uint64 {
 	const rounding = 1e-9
 	if float64(n)*min(p, 100-p)/100 < 10-rounding {
 		return 0

@@ -25,7 +25,7 @@ func TestPercentile(t *testing.T) {
 			if n*min(tenths, 1000-tenths) < 10*1000 {
 				want = 0
 			}
-			if got := rank(uint64(n), float64(tenths)/10); got != uint64(want) {
+			if got := percentileRank(uint64(n), float64(tenths)/10); got != uint64(want) {
 				t.Fatalf("percentile %d/10 of %d values is number %d, want %d", tenths, n, got, want)
 			}
 		}
@@ -44,7 +44,7 @@ func TestShares(t *testing.T) {
 		t.Run(c.by, func(t *testing.T) {
 			var s shares
 			for i, x := range []float64{1, 3, 1, 1} {
-				s.add(c.by, []int{7, 2, 7, 7}[i], x)
+				s.addFlow(c.by, []int{7, 2, 7, 7}[i], x)
 			}
 			if got := jainIndex(s.all); math.Abs(got-c.want) > 1e-12 {
 				t.Errorf("Jain's index of %v is %g, want %g", s.all, got, c.want)

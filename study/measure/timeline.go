@@ -10,53 +10,53 @@ import (
 	"weir/internal/document"
 )
 
-// timelineKind is the kind of measures that keep what ranks of jobs do when.
+// timelineKind returns the kind of measures that keep what ranks of jobs do at each time.
 func timelineKind() Definition {
 	host := document.Value("host, group or pattern")
 	return Definition{Name: "timeline",
 		Doc: "what each rank of a job does when, for plots of kind timeline and for tables of " +
 			"their own: it computes, communicates, does both, or waits, by iteration and collective operation; how many such " +
 			"parts are kept, and how many operations there was no room for (timeline_left)",
-		Keys: []Key{limit(), {Name: "hosts", Form: document.AnyOf("host, group, pattern, or list of them", host,
+		Keys: []Key{limitKey(), {Name: "hosts", Form: document.AnyOf("host, group, pattern, or list of them", host,
 			document.ListOf(host, "")), Doc: "whose ranks are kept", Without: "all"},
-			when("from", "when it begins", "the job's start"), when("until", "when it ends", "the end"),
+			timeKey("from", "when it begins", "the job's start"), timeKey("until", "when it ends", "the end"),
 			{Name: "most", Form: document.Value("number"), Doc: "parts of the ranks' time that are kept of a job: what " +
 				"comes after is left out, and plots say so", Default: "50000", Source: "ours"}},
 		Also: map[string]Better{"timeline_left": Lower}, New: func() Measure { return &timeline{} },
 		Ideal: true}
 }
 
-// mostStretches bounds what a run keeps of a job.
-const mostStretches = 10000000
+// maxStretches is the largest value of the key `most`.
+const maxStretches = 10000000
 
-// timeline keeps what ranks do.
+// timeline keeps what ranks of jobs do at each time.
 type timeline struct {
 	Plain
 	hosts       []int // nil: all
 	from, until unit.Time
-	most        int
-	at          document.Position // of hosts
+	maxParts    int               // limit of the parts that are kept for a job
+	hostsPlace  document.Position // place of the key `hosts`
 }
 
-// Line is what of a job's ranks a run is to keep.
+// Line defines which timelines of a job's ranks a run keeps.
 type Line struct {
 	Job         int   // index in outcome.Load.Jobs
 	Ranks       []int // nil: all
 	From, Until unit.Time
-	Most        int
+	Most        int // limit of the number of parts
 }
 
-// timeline begins to keep it.
-func (l *Line) timeline(load *outcome.Load) {
+// attachTimeline makes the job in load keep its timeline.
+func (l *Line) attachTimeline(load *outcome.Load) {
 	t := job.NewTimeline(load.Jobs[l.Job].Program, l.Ranks)
 	t.From, t.Until, t.Most = l.From, l.Until, l.Most
 	load.Jobs[l.Job].Timeline = t
 }
 
-// Decode reads whose time is kept, and how much of it.
+// Decode reads `hosts`, `from`, `until` and `most`.
 func (m *timeline) Decode(o *Options) {
 	if t := o.Node.Get("hosts"); t != nil && o.Point.HostsOf != nil {
-		m.at = t.Position
+		m.hostsPlace = t.Position
 		m.hosts = append([]int{}, o.Point.HostsOf(t)...)
 	}
 	if t := o.Node.Get("from"); t != nil {
@@ -67,10 +67,10 @@ func (m *timeline) Decode(o *Options) {
 			o.Fail(t.Position, "a time after "+m.from.String(), "until %s nothing is kept", t.Text)
 		}
 	}
-	m.most = o.Integer(o.Node.Default("most"), 1, mostStretches)
+	m.maxParts = o.Integer(o.Node.Default("most"), 1, maxStretches)
 }
 
-// runTime reads a time of the run, with its warm-up: jobs are measured as a whole.
+// runTime reads a time in the run. The warm-up is included, since jobs are measured as a whole.
 func (o *Options) runTime(t *document.Node) unit.Time {
 	at, ok := document.ReadOK(o.Reader, t, unit.ParseTime)
 	if ok && (at < 0 || at > o.Point.End()) {
@@ -79,7 +79,7 @@ func (o *Options) runTime(t *document.Node) unit.Time {
 	return at
 }
 
-// Check says that there must be a job, with a rank at one of the hosts.
+// Check reports an error if no traffic is a job, or no job has a rank at one of the hosts.
 func (m *timeline) Check(p *Point) (why, allowed string) {
 	if why, allowed = (*jobs)(nil).Check(p); why != "" || m.hosts == nil {
 		return why, allowed
@@ -92,10 +92,10 @@ func (m *timeline) Check(p *Point) (why, allowed string) {
 	return "no job has a rank at one of these hosts", "hosts of a job"
 }
 
-// Needs are the ranks of each job that are at these hosts.
+// Needs requests timelines of each job's ranks at the hosts.
 func (m *timeline) Needs(p *Point, load *outcome.Load) (n Needs) {
 	for i := range load.Jobs {
-		l := Line{Job: i, From: m.from, Until: m.until, Most: m.most}
+		l := Line{Job: i, From: m.from, Until: m.until, Most: m.maxParts}
 		if m.hosts != nil {
 			l.Ranks = []int{}
 			for r, h := range load.Jobs[i].Hosts {
@@ -109,10 +109,10 @@ func (m *timeline) Needs(p *Point, load *outcome.Load) (n Needs) {
 	return n
 }
 
-// Lab says that there are no jobs.
+// Lab returns that the lab runs no jobs.
 func (*timeline) Lab(*Point) string { return "hosts of the lab carry out no jobs" }
 
-// Evaluate adds what was kept. Of an entry that names traffics, others have none.
+// Evaluate adds the timelines, and the numbers of parts kept and left out for each job.
 func (m *timeline) Evaluate(e *Evaluation) {
 	kept, left := Measured{Name: "timeline", Groups: []Grouped{}}, Measured{Name: "timeline_left", Groups: []Grouped{}}
 	for i := range e.Load.Jobs {
@@ -127,7 +127,7 @@ func (m *timeline) Evaluate(e *Evaluation) {
 			x.Hosts = append(x.Hosts, e.Point.Network.Nodes[e.Point.Host(h)].Name)
 		}
 		if j.Timeline != nil {
-			x.fill(j.Timeline, o, e.Point.Traffic[j.Group].Start)
+			x.addRows(j.Timeline, o, e.Point.Traffic[j.Group].Start)
 		}
 		e.Values.Timelines = append(e.Values.Timelines, x)
 		kept.Groups = append(kept.Groups, Grouped{Group: name, Value: float64(len(x.Does))})
@@ -137,23 +137,23 @@ func (m *timeline) Evaluate(e *Evaluation) {
 	e.Add(left)
 }
 
-// Timeline is what ranks of a job did, column by column, in the order of ranks and of time.
+// Timeline has what the ranks of a job did, column by column, in the order of ranks and of time.
 type Timeline struct {
 	Traffic   string    `json:"traffic"`
 	Hosts     []string  `json:"hosts"` // by rank
 	Rank      []int32   `json:"rank"`
-	Iteration []int32   `json:"iteration"` // from 0; −1: the job has none
-	Operation []int32   `json:"operation"` // collective operation, from 0; −1: none
+	Iteration []int32   `json:"iteration"` // from 0; −1: the job has no iterations
+	Operation []int32   `json:"operation"` // collective operation, from 0; −1: outside one
 	Does      []int8    `json:"does"`      // index in job.Doings
 	BeginS    []float64 `json:"begin_s"`
 	EndS      []float64 `json:"end_s"`
-	// LeftOut is how many operations of ranks had no room, all of which began at CutS or later.
+	// LeftOut counts the operations of ranks that were not kept. All of them began at CutS or later.
 	LeftOut int64   `json:"left_out"`
 	CutS    float64 `json:"cut_s"`
 }
 
-// fill has what was kept.
-func (x *Timeline) fill(t *job.Timeline, o *job.Outcome, start unit.Time) {
+// addRows adds the rows that a run has kept.
+func (x *Timeline) addRows(t *job.Timeline, o *job.Outcome, start unit.Time) {
 	for _, s := range t.Rows(o, start) {
 		x.Rank, x.Iteration, x.Operation = append(x.Rank, s.Rank), append(x.Iteration, s.Iteration),
 			append(x.Operation, s.Operation)
@@ -165,7 +165,7 @@ func (x *Timeline) fill(t *job.Timeline, o *job.Outcome, start unit.Time) {
 	}
 }
 
-// Check reports whether the columns belong together.
+// Check returns an error if the columns have different lengths, or an entry is out of range.
 func (x *Timeline) Check() error {
 	n := len(x.Does)
 	for _, l := range []int{len(x.Rank), len(x.Iteration), len(x.Operation), len(x.BeginS), len(x.EndS)} {
@@ -181,14 +181,15 @@ func (x *Timeline) Check() error {
 	return nil
 }
 
-// Ranks are those that it has, each with how long it waited: first those that others wait for, which wait least.
+// Ranks returns the ranks in the timeline and the time that each waited, in seconds, ascending by that time. So the
+// ranks that others wait for are first.
 func (x *Timeline) Ranks() (ranks []int32, waited []float64) {
-	at := map[int32]int{}
+	index := map[int32]int{}
 	for i, r := range x.Rank {
-		k, there := at[r]
+		k, there := index[r]
 		if !there {
 			k = len(ranks)
-			at[r] = k
+			index[r] = k
 			ranks, waited = append(ranks, r), append(waited, 0)
 		}
 		if job.Doing(x.Does[i]) == job.Waits {

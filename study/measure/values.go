@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Coordinate is one sweep key's value at a point: the text that the spec gives
-// and, if it is a quantity, its value in base units.
+// Coordinate is the value of one sweep key at a point: the text in the spec and, if it is a quantity, the value in
+// base units.
 type Coordinate struct {
 	Key   string
 	Text  string
@@ -16,16 +16,16 @@ type Coordinate struct {
 	IsNum bool
 }
 
-// Measured is one measure's outcome in one run: a number, or a number for each group. NaN is an
-// undefined value: a dash in tables, null in JSON.
+// Measured is the outcome of one measure in one run: a number, or a number for each group. NaN is an undefined value:
+// a dash in tables, null in JSON.
 type Measured struct {
 	Name   string // goodput
-	Unit   string // bps, s, packets, …; "" for none
+	Unit   string // bps, s, packets, …; "" without a unit
 	Value  float64
 	Groups []Grouped // nil: Value holds
 }
 
-// JSONName is the name with the unit: goodput_bps.
+// JSONName returns the name with the unit: goodput_bps.
 func (m *Measured) JSONName() string {
 	if m.Unit == "" {
 		return m.Name
@@ -33,7 +33,7 @@ func (m *Measured) JSONName() string {
 	return m.Name + "_" + m.Unit
 }
 
-// Grouped is one group's number.
+// Grouped is the number of one group.
 type Grouped struct {
 	Group string
 	Value float64
@@ -45,7 +45,7 @@ type Number float64
 // MarshalJSON writes null for NaN.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(JsonNumber(float64(n))), nil }
 
-// UnmarshalJSON reads it back.
+// UnmarshalJSON reads a number; null is NaN.
 func (n *Number) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*n = Number(math.NaN())
@@ -56,8 +56,8 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Series is a quantity over time. The values of goodput, throughput, utilisation and jain are
-// means over the interval that begins at their time; others are those at their time.
+// Series is a quantity over time. Values of goodput, throughput, utilisation and jain are means over the interval that
+// begins at their time. Other values are samples at their time.
 type Series struct {
 	Name   string   `json:"name"`  // queue
 	Unit   string   `json:"unit"`  // packets
@@ -67,12 +67,12 @@ type Series struct {
 	Values []Number `json:"values"`
 }
 
-// Time is that of value k in seconds, to the picosecond.
+// Time returns the time of value k in seconds, rounded to picoseconds.
 func (s *Series) Time(k int) float64 {
 	return math.Round((s.StartS+float64(float64(k)*s.StepS))*1e12) / 1e12
 }
 
-// Distribution is how often a quantity had each of its values, which ascend.
+// Distribution counts how often a quantity had each value. The values ascend.
 type Distribution struct {
 	Name   string    `json:"name"` // fct, slowdown, delay, queue
 	Unit   string    `json:"unit"`
@@ -81,7 +81,7 @@ type Distribution struct {
 	Counts []uint64  `json:"counts"`
 }
 
-// Add counts a value, the largest so far.
+// Add counts value v n times. v must not be below the values so far.
 func (d *Distribution) Add(v float64, n uint64) {
 	if k := len(d.Values); k > 0 && d.Values[k-1] == v {
 		d.Counts[k-1] += n
@@ -90,7 +90,7 @@ func (d *Distribution) Add(v float64, n uint64) {
 	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
 }
 
-// N is the number of values counted.
+// N returns the number of values counted.
 func (d *Distribution) N() (n uint64) {
 	for _, c := range d.Counts {
 		n += c
@@ -98,9 +98,9 @@ func (d *Distribution) N() (n uint64) {
 	return n
 }
 
-// Percentile is the p-th by nearest rank; NaN with fewer than ten values beyond it.
+// Percentile returns the p-th percentile by nearest rank; NaN with fewer than ten values beyond it.
 func (d *Distribution) Percentile(p float64) float64 {
-	k, sum := rank(d.N(), p), uint64(0)
+	k, sum := percentileRank(d.N(), p), uint64(0)
 	if k == 0 {
 		return math.NaN()
 	}
@@ -112,16 +112,16 @@ func (d *Distribution) Percentile(p float64) float64 {
 	return math.NaN()
 }
 
-// mostPoints bounds the values of a distribution that a run keeps.
-const mostPoints = 1000
+// maxPoints limits the values of a distribution that a run keeps.
+const maxPoints = 1000
 
-// Thin shortens a long distribution: it merges neighbouring values, in parts of equal counts, into
-// the largest value of each part.
+// Thin shortens a distribution of more than maxPoints values: it merges neighbouring values, in parts of equal counts,
+// into the largest value of each part.
 func (d *Distribution) Thin() {
-	if len(d.Values) <= mostPoints {
+	if len(d.Values) <= maxPoints {
 		return
 	}
-	each := float64(d.N()) / mostPoints
+	each := float64(d.N()) / maxPoints
 	var values []float64
 	var counts []uint64
 	sum, held := 0.0, uint64(0)
@@ -135,7 +135,7 @@ func (d *Distribution) Thin() {
 	d.Values, d.Counts = values, counts
 }
 
-// Binned is a measure of flows by their size.
+// Binned is a table of a measure of flows by their size.
 type Binned struct {
 	Name        string    `json:"name"` // fct, slowdown
 	Unit        string    `json:"unit"`
@@ -171,7 +171,7 @@ type FlowTable struct {
 	RetransmittedPackets []int64  `json:"retransmitted_packets"`
 }
 
-// newFlowTable has room for so many flows at once: there may be millions.
+// newFlowTable returns an empty table with capacity for n flows. There may be millions.
 func newFlowTable(n int) *FlowTable {
 	if n == 0 {
 		return &FlowTable{}
@@ -182,7 +182,7 @@ func newFlowTable(n int) *FlowTable {
 		ReceivedBytes: make([]int64, 0, n), SentPackets: make([]int64, 0, n), RetransmittedPackets: make([]int64, 0, n)}
 }
 
-// Check reports whether the columns belong together.
+// Check returns an error if the columns have different lengths, or an index is not in Names.
 func (t *FlowTable) Check() error {
 	n := len(t.Traffic)
 	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS),
@@ -202,7 +202,7 @@ func (t *FlowTable) Check() error {
 	return nil
 }
 
-// JsonNumber writes a number, or null for NaN and infinities.
+// JsonNumber returns a number as JSON; null for NaN and infinities.
 func JsonNumber(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "null"
@@ -213,7 +213,7 @@ func JsonNumber(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// PointName names the run's point for readers: "scheme=abc r0=10Mbps".
+// PointName returns the name of a point for readers: "scheme=abc r0=10Mbps".
 func PointName(point []Coordinate) string {
 	var s []string
 	for _, c := range point {
@@ -222,8 +222,8 @@ func PointName(point []Coordinate) string {
 	return strings.Join(s, " ")
 }
 
-// Values are the outcome of one run's measures. Numbers are in base units; a measure's JSON name
-// has the unit (goodput_bps).
+// Values is the outcome of one run's measures. Numbers are in base units; a measure's JSON name includes the unit
+// (goodput_bps).
 type Values struct {
 	Measures []Measured
 	Bins     []Binned
@@ -236,7 +236,7 @@ type Values struct {
 	Flows         *FlowTable
 }
 
-// Named finds a measure by its name; nil if there is none.
+// Named returns the measure with the given name; nil if it does not exist.
 func (v *Values) Named(name string) *Measured {
 	for i := range v.Measures {
 		if v.Measures[i].Name == name {
@@ -246,16 +246,16 @@ func (v *Values) Named(name string) *Measured {
 	return nil
 }
 
-// Histogram is how many samples of a quantity were in each step of its unit.
+// Histogram counts samples of a quantity in bins of its unit.
 type Histogram struct {
 	Name   string   `json:"name"`   // queue
-	Unit   string   `json:"unit"`   // kB: sample b is of Counts[b/1000]
+	Unit   string   `json:"unit"`   // kB: sample b counts in Counts[b/1000]
 	Group  string   `json:"group"`  // s1->server
-	Counts []uint64 `json:"counts"` // up to the largest sample's
+	Counts []uint64 `json:"counts"` // up to the largest sample's bin
 }
 
-// add counts a sample of so many bytes.
-func (h *Histogram) add(bytes int64) {
+// addSample counts a sample in bytes.
+func (h *Histogram) addSample(bytes int64) {
 	step := max(bytes, 0) / 1000
 	for int64(len(h.Counts)) <= step {
 		h.Counts = append(h.Counts, 0)
@@ -263,7 +263,7 @@ func (h *Histogram) add(bytes int64) {
 	h.Counts[step]++
 }
 
-// Distribution finds one by name and group; without any it is empty.
+// Distribution returns the distribution with a name and a group; an empty one if it does not exist.
 func (v *Values) Distribution(name, group string) *Distribution {
 	for i := range v.Distributions {
 		if d := &v.Distributions[i]; d.Name == name && d.Group == group {
@@ -273,7 +273,7 @@ func (v *Values) Distribution(name, group string) *Distribution {
 	return &Distribution{}
 }
 
-// distributionOf is the distribution of ascending values.
+// distributionOf returns the distribution of ascending values.
 func distributionOf(name, unitName, group string, ascending []float64) Distribution {
 	d := Distribution{Name: name, Unit: unitName, Group: group}
 	for _, v := range ascending {
@@ -288,7 +288,7 @@ type Dimension struct {
 	Values []Coordinate
 }
 
-// Numeric reports whether all values of a dimension are quantities.
+// Numeric reports whether all values of the dimension are quantities.
 func (d *Dimension) Numeric() bool {
 	for _, v := range d.Values {
 		if !v.IsNum {

@@ -10,37 +10,38 @@ import (
 	"weir/core/unit"
 )
 
-// Waits limit how long packets wait in the switches of a point.
+// Waits has what limits the time that packets wait in the switches of a point.
 type Waits struct {
 	Ports    [][2]dataplane.Backlog // what can wait at the ends of links, by link and end
-	Memory   []unit.Bytes           // with PFC: what a switch can hold, by node; 0: no limit. nil: no switch pauses
-	Reorders bool                   // packets may overtake each other, or empty ones those with payload
+	Memory   []unit.Bytes           // with PFC: each switch's memory, by node; 0: no limit. nil: no switch pauses
+	Reorders bool                   // packets may overtake each other, or packets without payload those with payload
 	Spreads  bool                   // switches send packets or flowlets of one flow over several paths
 	Rates    map[int]unit.LinkRate  // the lowest rates of links that change, by link
-	Endless  bool                   // hosts stall, so that there is no limit
+	Endless  bool                   // hosts stall, so there is no limit
 
 	// longest is the port between switches with the longest wait, as 2 × link + end; −1: there is no such port.
 	longest int
-	slowest unit.Rate // of all links; 0: the rate of some link is not in bit/s
+	slowest unit.Rate // of all links; 0: a link's rate is not in bit/s
 	uneven  bool      // links between switches at the same distances from hosts have different rates
 }
 
-// nominalFrame is the frame by which ports are compared.
+// nominalFrame is the frame size in bytes for comparing ports.
 const nominalFrame = 1500
 
-// PrepareWaits finds what all paths have in common. It is called when Waits or its rates have changed.
+// PrepareWaits computes what all paths have in common, and PFC's pauses. The caller must call it again after a change
+// of Waits or its rates.
 func (p *Point) PrepareWaits() {
 	w := p.Waits
 	w.longest, w.slowest = -1, unit.Rate(math.MaxInt64)
 	longest := unit.Time(-1)
 	for i := range p.Network.Links {
-		w.slowest = min(w.slowest, p.rate(i).Bits)
+		w.slowest = min(w.slowest, p.lowestRate(i).Bits)
 		ends := p.Network.Links[i].Ends
 		if !p.Network.Nodes[ends[0]].Switch || !p.Network.Nodes[ends[1]].Switch {
 			continue
 		}
 		for end := range ends {
-			if t := sendingTime(p.rate(i), w.Ports[i][end], nominalFrame); t > longest {
+			if t := sendingTime(p.lowestRate(i), w.Ports[i][end], nominalFrame); t > longest {
 				longest, w.longest = t, 2*i+end
 			}
 		}
@@ -49,9 +50,9 @@ func (p *Point) PrepareWaits() {
 	p.pauses = p.findPauses()
 }
 
-// hasUnevenLinks reports whether links between switches that may be alternatives of each other have different rates:
-// links whose ends are at the same distances from the nearest hosts. So the links of a fat tree's upper tier may all be
-// faster than those of the lower.
+// hasUnevenLinks reports whether alternative links between switches have different rates. Links are alternatives if
+// their ends are at the same distances from the nearest hosts. So all links of a fat tree's upper tier may be faster
+// than the links of the lower tier.
 func (p *Point) hasUnevenLinks() bool {
 	n := p.Network
 	distance := make([]int, len(n.Nodes)) // in links to the nearest host
@@ -80,21 +81,21 @@ func (p *Point) hasUnevenLinks() bool {
 			continue
 		}
 		tiers := [2]int{min(distance[a], distance[b]), max(distance[a], distance[b])}
-		if rate, has := rates[tiers]; has && rate != p.rate(i) || p.rate(i) != n.Links[i].Rate {
+		if rate, has := rates[tiers]; has && rate != p.lowestRate(i) || p.lowestRate(i) != n.Links[i].Rate {
 			return true // also if links become equally slow, one after the other
 		}
-		rates[tiers] = p.rate(i)
+		rates[tiers] = p.lowestRate(i)
 	}
 	return false
 }
 
-// maxWait is above all waits that are useful as a limit. PFC in large networks can pause for longer.
+// maxWait limits sums of waiting times; longer sums count as unlimited. PFC in large networks can pause for longer.
 const maxWait = 100 * unit.Second
 
-// Queueing returns how long a packet from one NIC to another and its acknowledgement wait together at most; unit.Never
-// if there is no limit. Ports of switches count if queues holds for them; nil: all count. With PFC the ports of a
-// switch share its memory, and all count, but pauses of the NICs at both ends only without queues: they take a switch
-// with full memory while a NIC waits, and again when its packet arrives.
+// Queueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together;
+// unit.Never if there is no limit. The queues of switches count at ports for which queues returns true; nil: at all
+// ports. With PFC all ports count, since they share the switch's memory. Pauses of the NICs at both ends count only if
+// queues is nil: they require that a switch's memory is full while a NIC waits, and again when its packet arrives.
 func (p *Point) Queueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
 	if p.Waits.Endless {
 		return unit.Never
@@ -115,48 +116,48 @@ func (p *Point) largestFrame() unit.Bytes {
 	return unit.Bytes(frame)
 }
 
-// longestWait returns how long a packet waits at most on one way: in the queues of the switches, behind a frame at the
-// host, while PFC pauses both, and for the links' jitter. Where switches have a choice of ports the longest of all
-// queues between switches counts. Queueing has what queues is.
+// longestWait returns the longest time that a packet waits in one direction: in the queues of the switches, behind a
+// frame at the host, while PFC pauses both, and for the links' jitter. Once a switch has a choice of ports, the
+// longest queue between switches counts for each later hop. queues selects ports as in Queueing.
 func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
 	var pathBuffer [16]int // longer paths allocate
 	links, _ := p.Routes.AppendPath(pathBuffer[:0], from, to)
-	at, chooses := p.Routes.NICs().Node(from), false
+	node, chooses := p.Routes.NICs().Node(from), false
 	paused := unit.Time(0)
 	for _, i := range links {
 		l := &n.Links[i]
 		end := 0
-		if l.Ends[1] == at {
+		if l.Ends[1] == node {
 			end = 1
 		}
 		next := l.Ends[1-end]
 		total += l.Jitter
 		switch {
-		case !n.Nodes[at].Switch:
-			total += sendingTime(p.rate(i), dataplane.Backlog{Packets: 1}, frame)
+		case !n.Nodes[node].Switch:
+			total += sendingTime(p.lowestRate(i), dataplane.Backlog{Packets: 1}, frame)
 			if w.Memory != nil && queues == nil {
-				paused = addWaits(paused, p.pauses.atHost(i, end))
+				paused = addWaits(paused, p.pauses.maxHostWait(i, end))
 			}
 		case w.Memory != nil:
-			paused = addWaits(paused, p.pauses.atSwitch(at, p.Routes.Paths(at).To(packet.Addr(to+1))))
+			paused = addWaits(paused, p.pauses.maxSwitchWait(node, p.Routes.Paths(node).To(packet.Addr(to+1))))
 		default:
-			ports := p.Routes.Ports(at)
-			choice := p.Routes.Paths(at).To(packet.Addr(to + 1))
+			ports := p.Routes.Ports(node)
+			choice := p.Routes.Paths(node).To(packet.Addr(to + 1))
 			chooses = chooses || len(choice) > 1
 			if queues != nil && !slices.ContainsFunc(choice, func(k packet.PortID) bool { return queues(ports[k]) }) {
 				break
 			}
-			wait := sendingTime(p.rate(i), w.Ports[i][end], frame)
+			wait := sendingTime(p.lowestRate(i), w.Ports[i][end], frame)
 			if chooses && n.Nodes[next].Switch {
-				wait = sendingTime(p.rate(w.longest/2), w.Ports[w.longest/2][w.longest%2], frame)
+				wait = sendingTime(p.lowestRate(w.longest/2), w.Ports[w.longest/2][w.longest%2], frame)
 			}
 			if wait == unit.Never {
 				return unit.Never
 			}
 			total += wait
 		}
-		at = next
+		node = next
 	}
 	return addWaits(total, paused)
 }
@@ -169,16 +170,16 @@ func addWaits(a, b unit.Time) unit.Time {
 	return a + b
 }
 
-// rate returns the lowest rate that a link has in the run.
-func (p *Point) rate(link int) unit.LinkRate {
+// lowestRate returns the lowest rate that a link has in the run.
+func (p *Point) lowestRate(link int) unit.LinkRate {
 	if r, changes := p.Waits.Rates[link]; changes {
 		return r
 	}
 	return p.Network.Links[link].Rate
 }
 
-// sendingTime returns how long a port needs to send what can wait at it and one frame more; unit.Never if that has no
-// limit.
+// sendingTime returns how long a port needs to send its largest backlog and one more frame; unit.Never if the backlog
+// has no limit.
 func sendingTime(rate unit.LinkRate, b dataplane.Backlog, frame unit.Bytes) unit.Time {
 	t := unit.Never
 	if rate.Bits > 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Cost estimates what runs of the simulator cost. Times are those of one core of the reference machine.
+// Cost estimates the cost of simulator runs. Times are on one core of the reference machine.
 type Cost struct {
 	Runs       int
 	PacketHops float64 // of all runs
@@ -15,15 +15,15 @@ type Cost struct {
 	Memory     float64 // bytes of the largest run
 }
 
-// EstimateCost estimates the cost of runs. Runs of one point that follow each other are estimated once: the seed
-// changes no estimate.
+// EstimateCost estimates the cost of runs. Consecutive runs of one point are estimated once, since the seed does not
+// change the estimate.
 func EstimateCost(runs []*Run) (c Cost) {
 	c.Runs = len(runs)
 	var hops, seconds float64
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index {
 			hops = Estimate(r)
-			seconds = timeOf(r, hops)
+			seconds = runSeconds(r, hops)
 			c.Longest, c.Memory = max(c.Longest, seconds), max(c.Memory, EstimateMemory(r))
 		}
 		c.PacketHops, c.CPUTime = c.PacketHops+hops, c.CPUTime+seconds
@@ -37,7 +37,7 @@ func (c *Cost) Elapsed(cores int, speed float64) float64 {
 	return max(c.CPUTime/float64(max(cores, 1)), c.Longest) / speed
 }
 
-// RoughTime rounds an estimated time to what it is worth.
+// RoughTime formats an estimated time in seconds, rounded to its precision.
 func RoughTime(seconds float64) string {
 	switch {
 	case seconds < 1:
@@ -53,8 +53,8 @@ func RoughTime(seconds float64) string {
 // ReferenceCores is the number of cores of the reference machine.
 const ReferenceCores = 2
 
-// referenceCalibration is the result of Calibrate on the reference machine: an AMD EPYC of two cores that runs nothing
-// else (docs/performance.md).
+// referenceCalibration is the result of Calibrate on the reference machine: an idle AMD EPYC with two cores
+// (docs/performance.md).
 const referenceCalibration = 190e6
 
 // MachineSpeed measures the speed of one core of this machine relative to the reference machine, in some 40 ms. It
@@ -67,7 +67,7 @@ func MachineSpeed() (speed float64) {
 }
 
 // Calibrate returns the operations per second of a loop of dependent reads and multiplications in 512 KB. This mix is
-// similar to that of an event loop, and contains no code of the simulator.
+// typical of an event loop, and contains no code of the simulator.
 func Calibrate(operations int) float64 {
 	var table [1 << 16]uint64
 	for i := range table {

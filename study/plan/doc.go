@@ -1,4 +1,3 @@
-// Package plan makes runs of an experiment's points: their order, their ids, their flows and
-// configuration, and what they will cost. Its Load reads an experiment and makes each point's
-// first run, so that a spec that is there can be carried out.
+// Package plan expands an experiment into runs: their order, IDs, flows, configuration and estimated cost. Its Load
+// reads an experiment and tries each point's first run, so that a spec that loads can be run.
 package plan

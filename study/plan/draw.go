@@ -14,66 +14,68 @@ type drawing struct {
 	traffic *experiment.Traffic
 	id      int
 	seed    uint64
-	// limit, above 0, is for trials: after that many flows of the traffic, each further source has its share alone.
+	// limit, above 0, is for trials: once the traffic has that many flows, each further source gets only its share.
 	limit int
 	visit func(*experiment.Flow) error
 
-	count, own int  // flows that were visited, in all and of the present source
-	isCut      bool // by limit
-	flow       experiment.Flow
-	err        error
+	count, sourceCount int  // number of visited flows: in total and for the current source
+	isCut              bool // the limit was reached
+	flow               experiment.Flow
+	err                error
 }
 
-// isOver reports whether no more flows of the present source are to be visited.
+// isOver reports whether the current source gets no more flows: after an error or beyond the limit.
 func (g *drawing) isOver() bool {
 	if g.err != nil {
 		return true
 	}
-	over := g.limit > 0 && g.count >= g.limit && g.own >= max(1, g.limit/max(1, len(g.From)))
+	over := g.limit > 0 && g.count >= g.limit && g.sourceCount >= max(1, g.limit/max(1, len(g.From)))
 	g.isCut = g.isCut || over
 	return over
 }
 
-// add visits one flow. Its size is drawn from r.
-func (g *drawing) add(r unit.Random, src, dst int, at, later unit.Time) {
+// addFlow visits one flow. Its size is drawn from r. A negative start is the traffic's start. later is
+// added to the start.
+func (g *drawing) addFlow(r unit.Random, src, dst int, start, later unit.Time) {
 	if g.isOver() {
 		return
 	}
-	g.flow = experiment.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at,
+	g.flow = experiment.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: start >= 0,
+		Start: start,
 		Later: later}
 	if g.Sizes != nil {
 		g.flow.Size = g.Sizes.Size(r.Float64())
 	}
 	g.count++
-	g.own++
+	g.sourceCount++
 	g.err = g.visit(&g.flow)
 }
 
-// each visits the flows of the run, in order. The first limit flows are the same with any limit.
-func (g *drawing) each() error {
+// visitAll visits the flows of the traffic in order. The first limit flows are the same with any limit.
+func (g *drawing) visitAll() error {
 	random := unit.NewRandom(g.seed, "traffic "+g.traffic.Name())
 	switch {
 	case g.Offered == 0:
-		g.eachSet(random)
+		g.visitSets(random)
 	case g.FromN > 0:
-		g.own = g.limit // a draw is of all sources
-		g.arrivals(random, g.Arrivals(0), func(at unit.Time) {
-			sources := draw(random, g.From, g.FromN, g.Aside())
-			targets := g.targets(random, sources)
+		g.sourceCount = g.limit // each draw covers all sources
+		g.visitArrivals(random, g.Arrivals(0), func(start unit.Time) {
+			sources := drawHosts(random, g.From, g.FromN, g.Aside())
+			targets := g.drawTargets(random, sources)
 			for i, src := range sources {
-				for _, dst := range g.destinations(random, src, i, targets) {
-					g.add(random, src, dst, at, 0)
+				for _, dst := range g.drawDestinations(random, src, i, targets) {
+					g.addFlow(random, src, dst, start, 0)
 				}
 			}
 		})
 	default:
-		targets := g.targets(random, g.From)
+		targets := g.drawTargets(random, g.From)
 		for i, src := range g.From {
-			g.own = 0
+			g.sourceCount = 0
 			r := unit.NewRandom(g.seed, fmt.Sprintf("traffic %s host %d", g.traffic.Name(), src))
-			g.arrivals(r, g.Arrivals(src), func(at unit.Time) {
-				for _, dst := range g.destinations(r, src, i, targets) {
-					g.add(r, src, dst, at, 0)
+			g.visitArrivals(r, g.Arrivals(src), func(start unit.Time) {
+				for _, dst := range g.drawDestinations(r, src, i, targets) {
+					g.addFlow(r, src, dst, start, 0)
 				}
 			})
 		}
@@ -81,54 +83,54 @@ func (g *drawing) each() error {
 	return g.err
 }
 
-// eachSet visits a number of flows of each source, in sets.
-func (g *drawing) eachSet(random unit.Random) {
-	sources := draw(random, g.From, g.FromN, g.Aside())
-	targets := g.targets(random, sources)
+// visitSets visits a fixed number of flows of each source, in sets.
+func (g *drawing) visitSets(random unit.Random) {
+	sources := drawHosts(random, g.From, g.FromN, g.Aside())
+	targets := g.drawTargets(random, sources)
 	for set, later := range g.Sets {
 		for i, src := range sources {
 			if set == 0 {
-				g.own = 0
+				g.sourceCount = 0
 			}
 			for range g.Flows {
 				if g.isOver() {
 					break
 				}
-				for _, dst := range g.destinations(random, src, i, targets) {
-					g.add(random, src, dst, -1, later)
+				for _, dst := range g.drawDestinations(random, src, i, targets) {
+					g.addFlow(random, src, dst, -1, later)
 				}
 			}
 		}
 	}
 }
 
-// arrivals calls arrive at the times at which flows arrive, each a second on average.
-func (g *drawing) arrivals(r unit.Random, each float64, arrive func(at unit.Time)) {
-	most := 2*int(g.Expected(g.point, g.traffic)) + 1000 // the spec has checked the mean
+// visitArrivals calls arrive at the arrival times of flows. rate is the mean number of arrivals per second.
+func (g *drawing) visitArrivals(r unit.Random, rate float64, arrive func(start unit.Time)) {
+	maxCount := 2*int(g.Expected(g.point, g.traffic)) + 1000 // the spec has checked the mean
 	until := g.Until(g.point, g.traffic)
 	begin, _ := g.traffic.Start()
-	gap := 1 / each * float64(unit.Second)
-	at := float64(begin)
+	gap := 1 / rate * float64(unit.Second)
+	now := float64(begin)
 	if g.Periodic {
-		at += gap * r.Float64() // a phase of its own
+		now += gap * r.Float64() // a random phase
 	}
 	for {
 		if !g.Periodic {
-			at += gap * r.ExpFloat64()
+			now += gap * r.ExpFloat64()
 		}
-		if at >= float64(until) || g.count > most || g.isOver() {
+		if now >= float64(until) || g.count > maxCount || g.isOver() {
 			return
 		}
-		arrive(unit.Time(at))
+		arrive(unit.Time(now))
 		if g.Periodic {
-			at += gap
+			now += gap
 		}
 	}
 }
 
-// targets are the destinations that are drawn once: those of {random: n}, or a
-// permutation of the sources without a fixed point.
-func (g *drawing) targets(r unit.Random, sources []int) []int {
+// drawTargets returns the destinations that are drawn once: a random choice for {random: n}, or a permutation of the
+// sources without a fixed point. Otherwise it returns all destinations.
+func (g *drawing) drawTargets(r unit.Random, sources []int) []int {
 	switch {
 	case g.Pattern == experiment.Permutation:
 		perm := r.Perm(len(sources))
@@ -153,13 +155,13 @@ func (g *drawing) targets(r unit.Random, sources []int) []int {
 				except[s] = true
 			}
 		}
-		return draw(r, g.To, g.ToN, except)
+		return drawHosts(r, g.To, g.ToN, except)
 	}
 	return g.To
 }
 
-// destinations are those of the flow, or flows, of source number i.
-func (g *drawing) destinations(r unit.Random, src, i int, targets []int) []int {
+// drawDestinations returns the destinations of the next flow, or flows, of source number i.
+func (g *drawing) drawDestinations(r unit.Random, src, i int, targets []int) []int {
 	switch {
 	case g.Pattern == experiment.Permutation:
 		return targets[i : i+1]
@@ -174,24 +176,24 @@ func (g *drawing) destinations(r unit.Random, src, i int, targets []int) []int {
 		}
 		return out
 	}
-	// random, or one of the hosts that are listed
+	// random, or one of the listed hosts
 	for range 64 {
 		if t := targets[r.IntN(len(targets))]; t != src {
 			return []int{t}
 		}
 	}
-	return nil // there is no other
+	return nil // there is no other host
 }
 
-// draw takes n different ones at random, all for 0.
-func draw(r unit.Random, of []int, n int, except map[int]bool) []int {
+// drawHosts returns n different hosts in random order, without those in except; for n = 0 it returns all hosts.
+func drawHosts(r unit.Random, hosts []int, n int, except map[int]bool) []int {
 	if n == 0 {
-		return of
+		return hosts
 	}
 	var out []int
-	for _, k := range r.Perm(len(of)) {
-		if len(out) < n && !except[of[k]] {
-			out = append(out, of[k])
+	for _, k := range r.Perm(len(hosts)) {
+		if len(out) < n && !except[hosts[k]] {
+			out = append(out, hosts[k])
 		}
 	}
 	return out

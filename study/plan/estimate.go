@@ -11,26 +11,26 @@ import (
 	"weir/study/experiment"
 )
 
-// stream is one of the flows that an estimate looks at, for some like it.
+// stream is a sampled flow that represents similar flows in an estimate.
 type stream struct {
 	traffic *experiment.Traffic
-	alike   float64 // flows that it stands for
-	weight  float64 // packets of all flows of a list over those of the ones looked at; 0: nothing is known of that
+	flows   float64 // number of flows that it represents
+	weight  float64 // packets of all listed flows divided by the packets of the sampled ones; 0: unknown
 	size    float64 // bytes; 0: no end
-	script  float64 // datagrams of a capture; 0: it is of none
-	rate    float64 // bit/s, if nothing shared its links
+	script  float64 // datagrams of a capture; 0: it is not from a capture
+	rate    float64 // bit/s of all represented flows if they did not share links
 	path    []int   // directions of links, 2·link + end
 }
 
-// mostStreams is how many flows of a traffic an estimate looks at.
-const mostStreams = 1024
+// maxStreams limits the flows that an estimate samples for each traffic.
+const maxStreams = 1024
 
-// streams are flows of a run: of a traffic with many some that are spread over it.
-func streams(p *experiment.Point) (list []stream) { return streamsOf(p, math.Inf(1)) }
+// sampleStreams returns a sample of a run's flows, spread over each traffic.
+func sampleStreams(p *experiment.Point) (list []stream) { return sampleStreamsWithin(p, math.Inf(1)) }
 
-// streamsOf are those of a run that carries out so many iterations of jobs at most.
-func streamsOf(p *experiment.Point, iterations float64) (list []stream) {
-	if p.Ideal() != nil { // it has no packets
+// sampleStreamsWithin returns a sample of a run's flows if it runs at most that many iterations of its jobs.
+func sampleStreamsWithin(p *experiment.Point, iterations float64) (list []stream) {
+	if p.Ideal() != nil { // an ideal network has no packets
 		return nil
 	}
 	listed := make([][]int, p.Entries())
@@ -43,40 +43,40 @@ func streamsOf(p *experiment.Point, iterations float64) (list []stream) {
 		tr := p.Entry(id)
 		if n := len(listed[id]); n > 0 {
 			first := len(list)
-			for k := range min(n, mostStreams) {
-				f := p.Flow(listed[id][k*n/min(n, mostStreams)])
-				s := stream{traffic: tr, alike: float64(n) / float64(min(n, mostStreams)), size: float64(f.Size),
+			for k := range min(n, maxStreams) {
+				f := p.Flow(listed[id][k*n/min(n, maxStreams)])
+				s := stream{traffic: tr, flows: float64(n) / float64(min(n, maxStreams)), size: float64(f.Size),
 					script: float64(f.Datagrams())}
 				if s.script > 0 {
-					s.rate = s.alike * 8 * s.size / max(f.Lasts(), unit.Millisecond).Seconds()
+					s.rate = s.flows * 8 * s.size / max(f.Lasts(), unit.Millisecond).Seconds()
 				}
-				list = add(list, p, f.Src, f.Dst, s)
+				list = addStream(list, p, f.Src, f.Dst, s)
 			}
-			weigh(list[first:], p, tr, listed[id])
+			weightStreams(list[first:], p, tr, listed[id])
 		}
-		list = ofJob(list, p, tr, iterations)
+		list = addJobStreams(list, p, tr, iterations)
 		g, drawn := tr.Generator()
 		if !drawn {
 			continue
 		}
 		n := g.Expected(p, tr)
-		s := stream{traffic: tr, alike: n / mostStreams, size: g.Mean()}
+		s := stream{traffic: tr, flows: n / maxStreams, size: g.Mean()}
 		if g.Offered > 0 {
-			s.rate = n * g.Mean() * 8 / math.Max(g.Until(p, tr).Seconds(), 1e-12) / mostStreams
+			s.rate = n * g.Mean() * 8 / math.Max(g.Until(p, tr).Seconds(), 1e-12) / maxStreams
 		}
-		for k := range mostStreams {
+		for k := range maxStreams {
 			from, to := g.From[k%len(g.From)], g.To[random.IntN(len(g.To))]
 			for again := 0; from == to && again < 64; again++ {
 				from, to = g.From[random.IntN(len(g.From))], g.To[random.IntN(len(g.To))]
 			}
-			list = add(list, p, from, to, s)
+			list = addStream(list, p, from, to, s)
 		}
 	}
 	return list
 }
 
-// ofJob adds streams of a job's messages: some of those that its ranks send, spread over ranks, lanes and time.
-func ofJob(list []stream, p *experiment.Point, tr *experiment.Traffic, iterations float64) []stream {
+// addJobStreams appends a sample of the messages of a traffic's job, spread over ranks, lanes and time.
+func addJobStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, iterations float64) []stream {
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {
 		return list
@@ -89,55 +89,55 @@ func ofJob(list []stream, p *experiment.Point, tr *experiment.Traffic, iteration
 	ranks, bytes := j.Program.Ranks(), 0.0
 	var from []int
 	var ops []job.Op
-	for k := range max(mostStreams, ranks) {
-		if op, ok := sends(j.Program, k%ranks, &random); ok {
+	for k := range max(maxStreams, ranks) {
+		if op, ok := drawSend(j.Program, k%ranks, &random); ok {
 			from, ops, bytes = append(from, k%ranks), append(ops, op), bytes+float64(op.Size)
 		}
 	}
 	found, first := float64(len(ops)), len(list)
-	for i, op := range ops { // those looked at stand for all, in number and in bytes
+	for i, op := range ops { // the sample represents all messages, in number and in bytes
 		size := float64(op.Size) * traits.Bytes / traits.Messages * found / max(bytes, 1)
-		list = add(list, p, j.Hosts[from[i]], j.Hosts[op.Peer], stream{traffic: tr, alike: traits.Messages / found,
+		list = addStream(list, p, j.Hosts[from[i]], j.Hosts[op.Peer], stream{traffic: tr, flows: traits.Messages / found,
 			size: max(size, 1)})
 	}
-	share := begun(p, tr, list[first:], iterations)
+	share := startedShare(p, tr, list[first:], iterations)
 	for i := range list[first:] {
 		s := &list[first+i]
-		s.alike, s.rate = s.alike*share, s.rate*share
+		s.flows, s.rate = s.flows*share, s.rate*share
 	}
 	return list
 }
 
-// begun is the share of a job's messages, of which these streams are all, that can begin within a run, and in so many
-// iterations: an iteration takes no less than a rank computes in it or waits for the next one's beginning, and about as
-// long as the busiest of the hosts' links takes for the bytes that it sends.
-func begun(p *experiment.Point, tr *experiment.Traffic, list []stream, iterations float64) float64 {
+// startedShare returns the share of a job's messages that can begin within a run and the given iterations. list has
+// all streams of the job. An iteration takes at least as long as a rank computes in it, or as the next iteration's
+// start requires, and as the busiest host link needs for the iteration's bytes.
+func startedShare(p *experiment.Point, tr *experiment.Traffic, list []stream, iterations float64) float64 {
 	j := tr.Job()
 	start, _ := tr.Start()
-	left, all, least, sent := (p.Warmup() + p.Duration() - start).Seconds(), 1.0, 0.0, map[int]float64{}
+	left, all, minTime, sent := (p.Warmup() + p.Duration() - start).Seconds(), 1.0, 0.0, map[int]float64{}
 	for i := range list {
 		if s := &list[i]; len(s.path) > 0 {
 			d := s.path[0]
-			sent[d] += 8 * s.alike * s.size / bits(p.Network().Links[d/2].Rate)
-			least = max(least, sent[d])
+			sent[d] += 8 * s.flows * s.size / bitRate(p.Network().Links[d/2].Rate)
+			minTime = max(minTime, sent[d])
 		}
 	}
 	if a, alike := j.Program.(job.Alike); alike && a.Each(0, 0) > 0 {
 		all = max(float64(a.Ops(0, 0)/a.Each(0, 0)), 1)
-		least = max(least/all, iterationTime(a))
+		minTime = max(minTime/all, iterationTime(a))
 	}
-	if least <= 0 {
+	if minTime <= 0 {
 		return min(iterations/all, 1)
 	}
-	return min(max(math.Floor(left/least)+1, 1)/all, iterations/all, 1)
+	return min(max(math.Floor(left/minTime)+1, 1)/all, iterations/all, 1)
 }
 
-// iterationTime is what the first ranks compute in the first iteration at most, in seconds, or how far the beginnings
-// of iterations are apart at least.
-func iterationTime(a job.Alike) (most float64) {
-	for r := range min(a.Ranks(), mostStreams) {
+// iterationTime returns the longest time, in seconds, that one of the first ranks computes in the first iteration, or
+// the minimum distance of iterations' starts if that is longer.
+func iterationTime(a job.Alike) (longest float64) {
+	for r := range min(a.Ranks(), maxStreams) {
 		computes, waits := unit.Time(0), unit.Time(0)
-		for i := range min(a.Each(r, 0), mostStreams) {
+		for i := range min(a.Each(r, 0), maxStreams) {
 			switch op := a.Op(r, job.Ref{Op: int32(i)}); op.Kind {
 			case job.Calc:
 				computes += op.Time
@@ -145,15 +145,15 @@ func iterationTime(a job.Alike) (most float64) {
 				waits = max(waits, op.Time)
 			}
 		}
-		most = max(most, computes.Seconds(), waits.Seconds())
+		longest = max(longest, computes.Seconds(), waits.Seconds())
 	}
-	return most
+	return longest
 }
 
-// sends finds a message that a rank sends, each as likely as any other of a lane; where they are rare, the next one
-// behind a drawn place.
-func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool) {
-	const draws, most = 64, 4096 // of a lane so many are looked at
+// drawSend draws a message that a rank sends. In a lane each message is equally likely. If messages are rare it takes
+// the next one behind a drawn operation. It reports false if it finds no message.
+func drawSend(p job.Program, rank int, random *unit.Random) (op job.Op, found bool) {
+	const draws, maxOps = 64, 4096 // limits of the inspected operations of a lane
 	lanes := p.Lanes(rank)
 	first := random.IntN(lanes)
 	for l := range lanes {
@@ -162,12 +162,12 @@ func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool)
 		if n == 0 {
 			continue
 		}
-		at := 0
-		for i := range draws + min(n, most) {
-			if at = (at + 1) % n; i < draws {
-				at = random.IntN(n)
+		place := 0
+		for i := range draws + min(n, maxOps) {
+			if place = (place + 1) % n; i < draws {
+				place = random.IntN(n)
 			}
-			if op = p.Op(rank, job.Ref{Lane: int32(lane), Op: int32(at)}); op.Kind == job.Send {
+			if op = p.Op(rank, job.Ref{Lane: int32(lane), Op: int32(place)}); op.Kind == job.Send {
 				return op, true
 			}
 		}
@@ -175,24 +175,25 @@ func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool)
 	return op, false
 }
 
-// weigh lets the streams of a list have the packets of all its flows: where few flows have most of the
-// bytes, the ones looked at may have much less, or more.
-func weigh(list []stream, p *experiment.Point, tr *experiment.Traffic, listed []int) {
-	all, seen := 0.0, 0.0
+// weightStreams sets the weight of a list's streams so that they have the packets of all its flows. If few flows have
+// most of the bytes, the sample may have far fewer packets, or more.
+func weightStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, listed []int) {
+	all, sampled := 0.0, 0.0
 	for _, i := range listed {
 		f := p.Flow(i)
-		all += (&stream{traffic: tr, size: float64(f.Size), script: float64(f.Datagrams())}).packets()
+		all += (&stream{traffic: tr, size: float64(f.Size), script: float64(f.Datagrams())}).countPackets()
 	}
 	for i := range list {
-		seen += list[i].alike * list[i].packets()
+		sampled += list[i].flows * list[i].countPackets()
 	}
 	for i := range list {
-		list[i].weight = all / seen
+		list[i].weight = all / sampled
 	}
 }
 
-// add adds a stream between two hosts with its path, and its rate if it has none.
-func add(list []stream, p *experiment.Point, from, to int, s stream) []stream {
+// addStream appends a stream between two hosts with its path, and its rate unless it is set. It skips hosts without a
+// path.
+func addStream(list []stream, p *experiment.Point, from, to int, s stream) []stream {
 	near, ok := p.Routes().Near(from, to)
 	if !ok || from == to {
 		return list
@@ -206,27 +207,27 @@ func add(list []stream, p *experiment.Point, from, to int, s stream) []stream {
 		}
 		s.path = append(s.path, 2*l+end)
 		from = link.Ends[1-end]
-		slowest = min(slowest, bits(link.Rate))
+		slowest = min(slowest, bitRate(link.Rate))
 	}
 	if s.rate == 0 {
 		if s.rate = slowest; appRate(s.traffic) > 0 {
 			s.rate = min(slowest, float64(appRate(s.traffic)))
 		}
-		s.rate *= s.alike
+		s.rate *= s.flows
 	}
 	return append(list, s)
 }
 
-// bits are those of a link a second; of packets, full ones.
-func bits(r unit.LinkRate) float64 {
+// bitRate returns a link's rate in bit/s. A rate in packets counts packets of 12,000 bit.
+func bitRate(r unit.LinkRate) float64 {
 	if r.Bits == 0 {
 		return float64(r.Packets) * 12000
 	}
 	return float64(r.Bits)
 }
 
-// loads are what the streams would send over each direction of links, in bit/s.
-func loads(n *topology.Network, list []stream) []float64 {
+// offeredLoads returns the load that the streams offer to each direction of links, in bit/s.
+func offeredLoads(n *topology.Network, list []stream) []float64 {
 	load := make([]float64, 2*len(n.Links))
 	for i := range list {
 		for _, d := range list[i].path {
@@ -236,27 +237,27 @@ func loads(n *topology.Network, list []stream) []float64 {
 	return load
 }
 
-// packets are those that a flow of a size takes: its data, and what acknowledges them; of TCP, which has an
-// acknowledgement for two segments, also the three that open and one that closes at times.
-func packets(tr *experiment.Traffic, size float64) float64 {
+// countPackets returns the packets that a flow of size bytes takes: data and acknowledgements. TCP has one
+// acknowledgement for two segments, and on average 3.5 packets to open and close.
+func countPackets(tr *experiment.Traffic, size float64) float64 {
 	data := math.Ceil(size / float64(tr.Payload()))
 	if s, _ := tr.Transport(); s.Kernel == packet.ProtoTCP {
-		return acknowledged(tr)*data + 3.5
+		return packetsPerData(tr)*data + 3.5
 	}
-	return acknowledged(tr) * data
+	return packetsPerData(tr) * data
 }
 
-// packets are those of one flow of the stream.
-func (s *stream) packets() float64 {
+// countPackets returns the packets of one flow of the stream.
+func (s *stream) countPackets() float64 {
 	if s.script > 0 {
 		return s.script
 	}
-	return packets(s.traffic, s.size)
+	return countPackets(s.traffic, s.size)
 }
 
-// acknowledged is how many packets there are for each with data: only datagrams without a controller have no
-// acknowledgement.
-func acknowledged(tr *experiment.Traffic) float64 {
+// packetsPerData returns the packets for each data packet, including acknowledgements. Only datagrams without a
+// controller are not acknowledged.
+func packetsPerData(tr *experiment.Traffic) float64 {
 	switch s, _ := tr.Transport(); {
 	case s.Kernel == packet.ProtoTCP:
 		return 1.5
@@ -266,8 +267,8 @@ func acknowledged(tr *experiment.Traffic) float64 {
 	return 1
 }
 
-// Estimate guesses how many packet-hops a run takes: flows with a size send all of it, those without one what
-// their application and their share of the links on their path let them.
+// Estimate estimates the packet-hops of a run. Flows with a size send all of it. Flows without one send what their
+// application and their share of the links on their path allow.
 func Estimate(r *Run) (sum float64) {
 	for _, n := range Crossings(r) {
 		sum += n
@@ -275,10 +276,11 @@ func Estimate(r *Run) (sum float64) {
 	return sum
 }
 
-// Crossings guesses how many packets cross each direction of links in a run, by 2·link + end.
-func Crossings(r *Run) []float64 { return crossings(r.Of, streams(r.Of)) }
+// Crossings estimates the packets that cross each direction of links in a run, by 2·link + end.
+func Crossings(r *Run) []float64 { return countCrossings(r.Of, sampleStreams(r.Of)) }
 
-func crossings(p *experiment.Point, list []stream) []float64 {
+// countCrossings estimates the packets of the streams that cross each direction of links, by 2·link + end.
+func countCrossings(p *experiment.Point, list []stream) []float64 {
 	seconds := (p.Warmup() + p.Duration()).Seconds()
 	rates, load := meanRates(p), make([]float64, 2*len(p.Network().Links))
 	for i := range list {
@@ -291,7 +293,7 @@ func crossings(p *experiment.Point, list []stream) []float64 {
 		s := &list[i]
 		n := 0.0
 		if s.size > 0 {
-			n = s.alike * s.packets()
+			n = s.flows * s.countPackets()
 			if s.weight > 0 {
 				n *= s.weight
 			}
@@ -301,9 +303,9 @@ func crossings(p *experiment.Point, list []stream) []float64 {
 				share = min(share, rates[d/2]/load[d])
 			}
 			frame := float64(s.traffic.Payload() + s.traffic.Headers())
-			n = acknowledged(s.traffic) * s.rate * share / 8 / frame * seconds
+			n = packetsPerData(s.traffic) * s.rate * share / 8 / frame * seconds
 		}
-		data := n / acknowledged(s.traffic)
+		data := n / packetsPerData(s.traffic)
 		for _, d := range s.path {
 			crossed[d] += data
 			crossed[d^1] += n - data
@@ -312,21 +314,21 @@ func crossings(p *experiment.Point, list []stream) []float64 {
 	return crossed
 }
 
-// meanRate is what a stream sends over the run, in bit/s, if nothing shared its links: one with a size no more than
-// that.
+// meanRate returns what a stream sends over a run of the given length, in bit/s, if links were not shared. A stream
+// with a size sends no more than its size.
 func (s *stream) meanRate(seconds float64) float64 {
 	if s.size > 0 {
-		return min(s.rate, s.alike*8*s.size/seconds)
+		return min(s.rate, s.flows*8*s.size/seconds)
 	}
 	return s.rate
 }
 
-// meanRates are those of links over a run whose events change them, in bit/s; at least a little of each is left.
+// meanRates returns the mean rates of links over a run, in bit/s, including events. Each is at least 1.
 func meanRates(p *experiment.Point) []float64 {
 	links := p.Network().Links
 	rates := make([]float64, len(links))
 	for i := range links {
-		rates[i] = bits(links[i].Rate)
+		rates[i] = bitRate(links[i].Rate)
 	}
 	now := slices.Clone(rates)
 	end := p.Warmup() + p.Duration()
@@ -337,11 +339,11 @@ func meanRates(p *experiment.Point) []float64 {
 		var next float64
 		switch {
 		case e.Rated():
-			next = bits(e.Rate)
+			next = bitRate(e.Rate)
 		case e.Down:
 			next = 0
-		default: // it comes up
-			next = bits(links[e.Link].Rate)
+		default: // the link comes up
+			next = bitRate(links[e.Link].Rate)
 		}
 		left := float64(end-e.At) / float64(end)
 		rates[e.Link] += (next - now[e.Link]) * left
@@ -353,36 +355,37 @@ func meanRates(p *experiment.Point) []float64 {
 	return rates
 }
 
-// EstimateTime guesses the seconds that a run takes of one core, as this project's machines are: for packets on
-// their way, for making, starting and noting each flow, and for making the network and writing what came of it.
-func EstimateTime(r *Run) float64 { return timeOf(r, Estimate(r)) }
+// EstimateTime estimates the seconds that a run takes on one core of the reference machine: for packet-hops, for each
+// flow, and for building the network and writing the results.
+func EstimateTime(r *Run) float64 { return runSeconds(r, Estimate(r)) }
 
-// EstimateRecurring guesses the packet-hops and the seconds of one core that a run takes if it carries out so many
-// iterations of its jobs, and those behind them recur.
+// EstimateRecurring estimates the packet-hops and the seconds of one core of a run that simulates the given number of
+// iterations of its jobs and repeats their results for the others.
 func EstimateRecurring(r *Run, iterations int) (hops, seconds float64) {
-	for _, n := range crossings(r.Of, streamsOf(r.Of, float64(iterations))) {
+	for _, n := range countCrossings(r.Of, sampleStreamsWithin(r.Of, float64(iterations))) {
 		hops += n
 	}
-	return hops, timeOf(r, hops)
+	return hops, runSeconds(r, hops)
 }
 
-func timeOf(r *Run, hops float64) float64 {
+// runSeconds estimates the seconds that a run with the given packet-hops takes on one core.
+func runSeconds(r *Run, hops float64) float64 {
 	const (
-		ofRun          = 5e-3
-		ofPart         = 30e-6 // a node or a link
+		perRun         = 5e-3
+		perPart        = 30e-6 // a node or a link
 		hopsPerSecond  = 3e6   // the order of magnitude that weir bench engine shows
 		flowsPerSecond = 3e4
 	)
 	flows := 0.0
-	for _, n := range flowsOf(r.Of) {
+	for _, n := range expectedFlows(r.Of) {
 		flows += n
 	}
 	n := r.Of.Network()
-	return hops/hopsPerSecond + flows/flowsPerSecond + ofRun + ofPart*float64(len(n.Nodes)+len(n.Links))
+	return hops/hopsPerSecond + flows/flowsPerSecond + perRun + perPart*float64(len(n.Nodes)+len(n.Links))
 }
 
-// flowsOf are the flows of a run by traffic, on average.
-func flowsOf(p *experiment.Point) []float64 {
+// expectedFlows returns the mean number of flows of a run, by traffic.
+func expectedFlows(p *experiment.Point) []float64 {
 	flows := make([]float64, p.Entries())
 	for i := range p.Flows() {
 		flows[p.Flow(i).Traffic]++

@@ -7,5 +7,5 @@ import (
 
 // Trial makes a run as configure does, with a limit of the flows that are drawn.
 func Trial(p *experiment.Point, seed uint64, limit int) (*sim.Config, error) {
-	return configure(p, seed, 1, limit)
+	return configureRun(p, seed, 1, limit)
 }

@@ -13,23 +13,23 @@ import (
 	"weir/worlds/sim"
 )
 
-// SwitchFootprint is what the programs of one kind of switch take: of switches of one tier
-// that have the same programs, that with the most memory, of several the first.
+// SwitchFootprint is the resources that the programs of one kind of switch use. Switches of one tier with the same
+// programs are one kind. The switch with the most memory represents it, the first of several.
 type SwitchFootprint struct {
-	Tier     string // leaf, spine, super spine; switch where the network is no fat tree
-	Switch   string // its name
-	Count    int    // switches of the kind
+	Tier     string // leaf, spine, super spine; switch if the network is not a fat tree
+	Switch   string // name of the switch that represents the kind
+	Count    int    // number of switches of the kind
 	Ports    int
 	Programs []ProgramFootprint
 }
 
-// ProgramFootprint is a program's part.
+// ProgramFootprint is the footprint of one program.
 type ProgramFootprint struct {
 	Name string
 	dataplane.Footprint
 }
 
-// Sums adds the programs up.
+// Sums returns the sum of the programs' footprints.
 func (f *SwitchFootprint) Sums() (s dataplane.Sums) {
 	for i := range f.Programs {
 		s.Add(f.Programs[i].Sums())
@@ -37,18 +37,18 @@ func (f *SwitchFootprint) Sums() (s dataplane.Sums) {
 	return s
 }
 
-// ProgramBreak is what of a program, or of all of a switch, goes beyond a limit.
+// ProgramBreak is a limit that a program, or all programs of a switch together, exceed.
 type ProgramBreak struct {
-	Program string // "all": of the switch
+	Program string // "all": all programs of the switch
 	dataplane.Break
 }
 
-// Breaks lists what breaks the limits: of each program, and the stages of all together.
+// Breaks lists which limits are exceeded: by each program, and for stages by all programs together.
 func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
-	own := l
-	own.Stages = int(^uint(0) >> 1)
+	programLimits := l
+	programLimits.Stages = int(^uint(0) >> 1)
 	for i := range f.Programs {
-		for _, b := range f.Programs[i].Breaks(own) {
+		for _, b := range f.Programs[i].Breaks(programLimits) {
 			out = append(out, ProgramBreak{f.Programs[i].Name, b})
 		}
 	}
@@ -59,14 +59,14 @@ func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
 	return out
 }
 
-// PointFootprint is the footprint of a network's switches at points of a sweep that have the same.
+// PointFootprint is the footprint of a network's switches at points of a sweep that have the same footprint.
 type PointFootprint struct {
-	Points   []string // as PointName gives them; one that is empty without a sweep
+	Points   []string // names by PointName; one empty name without a sweep
 	Switches []SwitchFootprint
 }
 
-// Footprints tells what the programs of an experiment's switches take, by kind of switch. Points
-// of the sweep with the same footprints are together.
+// Footprints returns the footprints of the programs of an experiment's switches, by kind of switch. Points of the
+// sweep with the same footprints are merged.
 func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 	for _, p := range s.Points() {
 		c, err := Config(p, 1)
@@ -74,7 +74,7 @@ func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 			return nil, err
 		}
 		c.Flows, c.Jobs, c.Wiring.Events, c.Watches, c.Onsets = nil, nil, nil, nil, nil
-		f, err := footprints(c)
+		f, err := buildFootprints(c)
 		if err != nil {
 			return nil, err
 		}
@@ -88,10 +88,9 @@ func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 	return out, nil
 }
 
-// Footprint tells what one program takes in the switches of a topology, by kind of switch:
-// topology is what an experiment has under that key, and set are parameters of the
-// program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
-// is wrong comes back as InputErrors.
+// Footprint returns the footprint of one program in the switches of a topology, by kind of switch. topology is the
+// value of an experiment's key of that name. set has parameters of the program, or of switches (queues), as key=value.
+// Fat trees have hierarchical addresses. Errors in the arguments are returned as document.InputErrors.
 func Footprint(r *experiment.Registry, name, topology string, set []string) ([]SwitchFootprint, error) {
 	p, err := r.FootprintPoint(name, topology, set)
 	if err != nil {
@@ -101,7 +100,7 @@ func Footprint(r *experiment.Registry, name, topology string, set []string) ([]S
 	if err != nil {
 		return nil, err
 	}
-	out, err := footprints(config)
+	out, err := buildFootprints(config)
 	var no *noFootprint
 	if err != nil && !errors.As(err, &no) {
 		c := document.NewReader(experiment.FileKind)
@@ -113,16 +112,16 @@ func Footprint(r *experiment.Registry, name, topology string, set []string) ([]S
 	return out, err
 }
 
-// noFootprint is a program that does not tell what it takes.
+// noFootprint is the error of a program that does not report its footprint.
 type noFootprint struct{ program string }
 
 func (e *noFootprint) Error() string {
 	return fmt.Sprintf("program %s does not tell its footprint", e.program)
 }
 
-// footprints builds the switches of a run and asks their programs. It keeps none of them:
-// all registers of a large network together would not fit into memory.
-func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
+// buildFootprints builds the switches of a run and queries their programs. It does not keep the programs: the
+// registers of a large network would not fit into memory together.
+func buildFootprints(c *sim.Config) (out []SwitchFootprint, err error) {
 	programs := make([][]ProgramFootprint, len(c.Wiring.Network.Nodes))
 	for i := range c.Wiring.Switches {
 		build := c.Wiring.Switches[i].Programs
@@ -149,10 +148,10 @@ func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 	}
 	tree, ports := c.Wiring.Tree, c.Wiring.Network.Ports()
 	if tree == nil {
-		tree, _ = c.Wiring.Network.Tree() // nil: it is none
+		tree, _ = c.Wiring.Network.Tree() // nil: the network is no fat tree
 	}
 	var kinds []string
-	var most []int64
+	var memories []int64
 	var tiers []uint8
 	for i, node := range c.Wiring.Network.Nodes {
 		if !node.Switch {
@@ -176,11 +175,11 @@ func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 			for k > 0 && tiers[k-1] > tier {
 				k--
 			}
-			out, kinds, most, tiers = slices.Insert(out, k, f), slices.Insert(kinds, k, kind), slices.Insert(most, k,
+			out, kinds, memories, tiers = slices.Insert(out, k, f), slices.Insert(kinds, k, kind), slices.Insert(memories, k,
 				sums.Memory()), slices.Insert(tiers, k, tier)
-		} else if sums.Memory() > most[k] {
+		} else if sums.Memory() > memories[k] {
 			f.Count = out[k].Count
-			out[k], most[k] = f, sums.Memory()
+			out[k], memories[k] = f, sums.Memory()
 		}
 		out[k].Count++
 	}

@@ -9,11 +9,11 @@ import (
 	"weir/study/measure"
 )
 
-// FramesPerSecond estimates how many frames a second all hosts together send at most. Datagrams depart at their own
-// rate, which only the sender's link limits. All other flows share the links of their paths max-min fairly, and their
-// receivers acknowledge every second segment. Links have their highest rate.
+// FramesPerSecond estimates the largest number of frames per second that all hosts together send. Datagrams are sent
+// at their own rate, which only the sender's link limits. All other flows share the links of their paths max-min
+// fairly, and their receivers acknowledge every second segment. Links have their highest rate.
 func FramesPerSecond(p *experiment.Point) float64 {
-	list, links := streams(p), peakRates(p)
+	list, links := sampleStreams(p), peakRates(p)
 	frames := datagramsPerSecond(p, list, links)
 	var demands []measure.Demand
 	var sizes []float64 // bits of a full frame, by demand
@@ -21,21 +21,21 @@ func FramesPerSecond(p *experiment.Point) float64 {
 		path       string
 		rate, size float64
 	}
-	known := map[kind]int{} // index of the demand of such streams
+	known := map[kind]int{} // index of the demand of streams of this kind
 	for i := range list {
 		s := &list[i]
 		if t, _ := s.traffic.Transport(); t.Kernel == packet.ProtoUDP || len(s.path) == 0 {
 			continue
 		}
-		k := kind{fmt.Sprint(s.path), s.offers(links, s.path), 8 * float64(s.traffic.Headers()+s.traffic.Payload())}
-		at, there := known[k]
+		k := kind{fmt.Sprint(s.path), s.offeredRate(links, s.path), 8 * float64(s.traffic.Headers()+s.traffic.Payload())}
+		index, there := known[k]
 		if !there {
-			at = len(demands)
-			known[k] = at
+			index = len(demands)
+			known[k] = index
 			demands, sizes = append(demands, measure.Demand{Uses: s.path}), append(sizes, k.size)
 		}
-		demands[at].Weight += s.alike
-		demands[at].Max += k.rate
+		demands[index].Weight += s.flows
+		demands[index].Max += k.rate
 	}
 	for i, rate := range measure.FairShares(links, demands) {
 		frames += 1.5 * rate / sizes[i]
@@ -43,8 +43,8 @@ func FramesPerSecond(p *experiment.Point) float64 {
 	return frames
 }
 
-// offers returns the rate in bit/s at which a stream sends if it has these directions of links to itself.
-func (s *stream) offers(rates []float64, path []int) float64 {
+// offeredRate returns the rate in bit/s at which a stream sends if it has these directions of links to itself.
+func (s *stream) offeredRate(rates []float64, path []int) float64 {
 	if g, drawn := s.traffic.Generator(); drawn && g.Offered > 0 {
 		return s.rate
 	}
@@ -55,13 +55,13 @@ func (s *stream) offers(rates []float64, path []int) float64 {
 	for _, d := range path {
 		rate = min(rate, rates[d])
 	}
-	return s.alike * rate
+	return s.flows * rate
 }
 
-// datagramsPerSecond estimates how many datagrams a second all hosts together send at most.
+// datagramsPerSecond estimates the largest number of datagrams per second that all hosts together send.
 func datagramsPerSecond(p *experiment.Point, list []stream, links []float64) (sum float64) {
 	n := len(p.Network().Nodes)
-	count, bits := make([]float64, n), make([]float64, n) // a second, by host
+	count, bits := make([]float64, n), make([]float64, n) // per second, by host
 	first := make([]float64, n)                           // bit/s of the host's link
 	for l := range p.Network().Links {
 		for end, node := range p.Network().Links[l].Ends {
@@ -74,12 +74,12 @@ func datagramsPerSecond(p *experiment.Point, list []stream, links []float64) (su
 			continue
 		}
 		payload, d := 8*float64(s.traffic.Payload()), s.path[0]
-		packets := s.offers(links, s.path[:1]) / payload
+		packets := s.offeredRate(links, s.path[:1]) / payload
 		from := p.Network().Links[d/2].Ends[d%2]
 		count[from] += packets
 		bits[from] += packets * (payload + 8*float64(s.traffic.Headers()))
 	}
-	for i := range p.Flows() { // a capture states what it offers
+	for i := range p.Flows() { // a capture defines its offered load
 		f := p.Flow(i)
 		if packets, bytes := f.Peak(); packets > 0 {
 			from := int(f.Src)
@@ -99,14 +99,14 @@ func datagramsPerSecond(p *experiment.Point, list []stream, links []float64) (su
 func peakRates(p *experiment.Point) []float64 {
 	var rates []float64
 	for _, l := range p.Network().Links {
-		rates = append(rates, bits(l.Rate), bits(l.Rate))
+		rates = append(rates, bitRate(l.Rate), bitRate(l.Rate))
 	}
 	for _, e := range p.Events() {
 		if e.Link < 0 || e.Link >= len(p.Network().Links) || !e.Rated() {
 			continue
 		}
 		for end := range 2 {
-			rates[2*e.Link+end] = max(rates[2*e.Link+end], bits(e.Rate))
+			rates[2*e.Link+end] = max(rates[2*e.Link+end], bitRate(e.Rate))
 		}
 	}
 	return rates

@@ -15,8 +15,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// jobs adds the jobs of a run, and tries a message of each.
-func (b *builder) jobs(c *sim.Config) error {
+// addJobs adds the jobs of a run to c, and makes endpoints of one message of each to find errors.
+func (b *builder) addJobs(c *sim.Config) error {
 	c.Ideal = b.point.Ideal()
 	for id := range b.point.Entries() {
 		tr := b.point.Entry(id)
@@ -26,14 +26,14 @@ func (b *builder) jobs(c *sim.Config) error {
 		}
 		start, _ := tr.Start()
 		c.Jobs = append(c.Jobs, outcome.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start})
-		b.steers = append(b.steers, nil)
+		b.nicPrograms = append(b.nicPrograms, nil)
 		if c.Ideal != nil || len(j.Hosts) < 2 {
 			continue
 		}
-		if err := b.steered(id, j); err != nil {
+		if err := b.checkNICCount(id, j); err != nil {
 			return err
 		}
-		if err := b.bound(id, j); err != nil {
+		if err := b.checkNamedNIC(id, j); err != nil {
 			return err
 		}
 		if err := b.tryMessage(id, len(c.Jobs)-1, j); err != nil {
@@ -43,17 +43,18 @@ func (b *builder) jobs(c *sim.Config) error {
 	return nil
 }
 
-// tryMessage makes the ends of a job's first message, to find errors in their parameters. A job may have no message.
+// tryMessage makes the endpoints of a job's first message, to find errors in their parameters. A job may have no
+// message.
 func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 	tried := false
-	j.Sends(func(from int, at job.Ref, to int) bool {
+	j.Sends(func(from int, ref job.Ref, to int) bool {
 		if tried {
 			return false
 		}
 		tried = true
 		start, _ := b.point.Entry(id).Start()
 		f := outcome.Flow{Group: id, Src: j.Hosts[from], Dst: j.Hosts[to], Size: 1000, Start: start}
-		m := job.Message{From: int32(from), Send: at}
+		m := job.Message{From: int32(from), Send: ref}
 		if err = b.Message(number, &m, int32(to), &f, func(int) bool { return true }); err == nil {
 			_, _, err = b.MessageEndpoints(&f, 0, 0, start)
 		}
@@ -62,24 +63,24 @@ func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 	return err
 }
 
-// steered notes that a job says which NICs its messages take, if it does, and that there are as many as it demands: at
-// each host that sends, to the others of the job that it has a path to.
-func (b *builder) steered(id int, j *experiment.Job) error {
+// checkNICCount records a job that chooses the NICs of its messages. If the job demands a number of NICs, it returns
+// an error for a host that sends but has fewer NICs with a path to the job's other hosts.
+func (b *builder) checkNICCount(id int, j *experiment.Job) error {
 	traits := job.TraitsOf(j.Program)
 	nics, demands := traits.NICs, traits.RequiresNICs
 	if nics == 0 {
 		return nil
 	}
-	b.steers[len(b.steers)-1] = j.Program
+	b.nicPrograms[len(b.nicPrograms)-1] = j.Program
 	var sends []bool // by rank; nil: not needed yet
 	for i, from := range j.Hosts {
-		most := 0
-		for k := 1; k < len(j.Hosts) && most < nics && demands; k++ {
+		maxPaths := 0
+		for k := 1; k < len(j.Hosts) && maxPaths < nics && demands; k++ {
 			if _, ways, err := b.selector.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)]); err == nil {
-				most = max(most, ways)
+				maxPaths = max(maxPaths, ways)
 			}
 		}
-		if !demands || most >= nics {
+		if !demands || maxPaths >= nics {
 			continue
 		}
 		if sends == nil {
@@ -90,25 +91,25 @@ func (b *builder) steered(id int, j *experiment.Job) error {
 			})
 		}
 		if sends[i] {
-			return &experiment.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", most),
+			return &experiment.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", maxPaths),
 				Why: fmt.Errorf("traffic %s: channels take turns at %d NICs (nics), and %s has %d that lead to others",
-					b.point.Entry(id).Name(), nics, b.point.Network().Nodes[from].Name, most)}
+					b.point.Entry(id).Name(), nics, b.point.Network().Nodes[from].Name, maxPaths)}
 		}
 	}
 	return nil
 }
 
-// bound tries that the NIC which a traffic names leads from each rank of its job to those that it sends to.
-func (b *builder) bound(id int, j *experiment.Job) (err error) {
+// checkNamedNIC returns an error if the NIC that a traffic names has no path from a rank of its job to a receiver.
+func (b *builder) checkNamedNIC(id int, j *experiment.Job) (err error) {
 	tr := b.point.Entry(id)
 	how, port := tr.NIC()
-	if port < 0 || !b.point.Routes().NICs().Several() || b.steers[len(b.steers)-1] != nil {
+	if port < 0 || !b.point.Routes().NICs().Several() || b.nicPrograms[len(b.nicPrograms)-1] != nil {
 		return nil
 	}
 	j.Sends(func(from int, _ job.Ref, to int) bool {
 		if err == nil {
 			if _, wrong := b.selector.Choose(how, port, j.Hosts[from], j.Hosts[to], 0); wrong != nil {
-				err = b.noNIC(id, wrong)
+				err = b.nicError(id, wrong)
 			}
 		}
 		return err == nil
@@ -116,14 +117,14 @@ func (b *builder) bound(id int, j *experiment.Job) (err error) {
 	return err
 }
 
-// noNIC is that a traffic asks for a NIC that a host has not, or that leads to no host that it sends to.
-func (b *builder) noNIC(id int, why error) error {
+// nicError returns the error that a NIC which a traffic requests is missing or has no path to a receiver.
+func (b *builder) nicError(id int, why error) error {
 	return &experiment.NoNIC{Traffic: id,
 		Allowed: "hash, round_robin, rail, or a NIC that leads from each sender to its receivers",
 		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 
-// Tick is the granularity in which a traffic's transport and its controller take time (sim.PersistentEndpointFactory).
+// Tick returns the granularity of time of a traffic's transport and its controller (sim.PersistentEndpointFactory).
 func (b *builder) Tick(group int) unit.Time {
 	tr := b.point.Entry(group)
 	transport, _ := tr.Transport()
@@ -133,21 +134,22 @@ func (b *builder) Tick(group int) unit.Time {
 	return transport.Tick
 }
 
-// mostPorts is how many source ports flows have.
-const mostPorts = 50000
+// sourcePorts is the number of source ports of flows.
+const sourcePorts = 50000
 
-// Message gives a message the ports of its queue pair: all from one rank to another, over the same lane or NIC, have
-// the same, in every iteration (sim.MessageEndpointFactory).
+// Message gives message m the ports of its queue pair, and its NICs (sim.MessageEndpointFactory). All messages from
+// one rank to another over the same lane or NIC have the same ports, in every iteration. up reports whether a NIC has
+// a link.
 func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb
 	pair ^= pair >> 29
 	pair *= 0xbf58476d1ce4e5b9
 	pair ^= pair >> 32
-	f.SrcPort, f.DstPort = uint16(firstPort+pair%mostPorts), serverPort
+	f.SrcPort, f.DstPort = uint16(firstPort+pair%sourcePorts), serverPort
 	tr := b.point.Entry(f.Group)
 	f.Class = tr.TOSOf(f.Size) >> 5
-	if p := b.steers[j]; p != nil {
+	if p := b.nicPrograms[j]; p != nil {
 		nics, _, err := b.selector.ByTurn(int(p.Op(int(m.From), m.Send).NIC), f.Src, f.Dst)
 		if err != nil {
 			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
@@ -158,13 +160,13 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 	how, port := tr.NIC()
 	nics, err := b.selector.ChooseUp(how, port, f.Src, f.Dst, uint32(pair), up)
 	if err != nil {
-		return b.noNIC(f.Group, err)
+		return b.nicError(f.Group, err)
 	}
 	f.Src, f.Dst = nics.From, nics.To
 	return nil
 }
 
-// State returns what outlasts a message: the turns of the NIC selector, and what hosts share
+// State returns the state that outlasts a message: the turns of the NIC selector, and what hosts share
 // (sim.PersistentEndpointFactory).
 func (b *builder) State() any {
 	return &struct {
@@ -173,38 +175,39 @@ func (b *builder) State() any {
 	}{b.selector, b.hosts}
 }
 
-// path is that between two hosts of a traffic. Messages take the same again and again; a run with jobs has one thread.
-func (b *builder) path(f *outcome.Flow) cc.Path {
+// messagePath returns the path of a message. It caches paths, since messages reuse them; a run with jobs has one
+// thread.
+func (b *builder) messagePath(f *outcome.Flow) cc.Path {
 	key := [3]int{f.Src, f.Dst, f.Group}
 	p, known := b.paths[key]
 	if !known {
 		if b.paths == nil {
 			b.paths = map[[3]int]cc.Path{}
 		}
-		p = b.seen.Path(f.Src, f.Dst, &b.seen.Traffic[f.Group])
+		p = b.measured.Path(f.Src, f.Dst, &b.measured.Traffic[f.Group])
 		b.paths[key] = p
 	}
 	return p
 }
 
-// MessageEndpoints makes both endpoints of a message (sim.MessageEndpointFactory).
+// MessageEndpoints returns both endpoints of a message, recycled ones if possible (sim.MessageEndpointFactory).
 func (b *builder) MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (sender,
 	receiver transport.Endpoint, err error) {
 	tr := b.point.Entry(f.Group)
 	controller, config := tr.CC()
 	scheme, parameters := tr.Transport()
-	var room [32]byte // there may be hundreds of millions of messages
+	var room [32]byte // avoids an allocation: there may be hundreds of millions of messages
 	name := strconv.AppendUint(append(append(append(room[:0], "message "...), tr.Name()...), ' '), number, 10)
 	flow := transport.Flow{
 		ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
 		Start: start, Stop: unit.Never, Size: f.Size, Payload: tr.Payload(), Framing: b.point.Framing(),
 		Random: unit.NewRandom(b.seed, string(name)), Seed: b.seed,
-		Path: b.path(f), CC: controller, CCConfig: config,
+		Path: b.messagePath(f), CC: controller, CCConfig: config,
 		Telemetry: b.telemetry, Host: &b.hosts[f.Dst],
 	}
 	if scheme.Rebuild != nil {
-		sender, receiver, err = scheme.Rebuild(flow, parameters, b.old(f.Group))
+		sender, receiver, err = scheme.Rebuild(flow, parameters, b.takeRecycled(f.Group))
 	}
 	if sender == nil && err == nil {
 		sender, receiver, err = scheme.Build(flow, parameters)
@@ -215,29 +218,29 @@ func (b *builder) MessageEndpoints(f *outcome.Flow, id int, number uint64, start
 	return sender, receiver, err
 }
 
-// mostOld is how many ends a traffic keeps of messages that are over.
-const mostOld = 1024
+// maxRecycled limits the endpoints of finished messages that a traffic keeps.
+const maxRecycled = 1024
 
-// Recycle keeps the endpoints of a closed message for one that begins (sim.EndpointRecycler).
+// Recycle keeps the endpoints of a finished message for a later one (sim.EndpointRecycler).
 func (b *builder) Recycle(group int, sender, receiver transport.Endpoint) {
 	if scheme, _ := b.point.Entry(group).Transport(); scheme.Rebuild == nil {
 		return
 	}
-	if b.spare == nil {
-		b.spare = make([][]transport.EndpointPair, b.point.Entries())
+	if b.recycled == nil {
+		b.recycled = make([][]transport.EndpointPair, b.point.Entries())
 	}
-	if all := b.spare[group]; len(all) < mostOld {
-		b.spare[group] = append(all, transport.EndpointPair{Sender: sender, Receiver: receiver})
+	if all := b.recycled[group]; len(all) < maxRecycled {
+		b.recycled[group] = append(all, transport.EndpointPair{Sender: sender, Receiver: receiver})
 	}
 }
 
-// old are ends of a traffic's message that is over; none: none is left.
-func (b *builder) old(group int) (ends transport.EndpointPair) {
-	if group < len(b.spare) {
-		if all := b.spare[group]; len(all) > 0 {
+// takeRecycled removes and returns kept endpoints of a traffic; empty if no endpoints are kept.
+func (b *builder) takeRecycled(group int) (ends transport.EndpointPair) {
+	if group < len(b.recycled) {
+		if all := b.recycled[group]; len(all) > 0 {
 			n := len(all) - 1
 			ends, all[n] = all[n], transport.EndpointPair{}
-			b.spare[group] = all[:n]
+			b.recycled[group] = all[:n]
 		}
 	}
 	return ends

@@ -8,67 +8,71 @@ import (
 	"weir/worlds/sim"
 )
 
-// Load reads an experiment and tries each of its points: what only constructors can know is an
-// error of the file. Everything that is wrong comes back together as document.InputErrors.
+// Load reads an experiment and tries each of its points, so that errors which only constructors find are reported with
+// the file's errors. All errors are returned together as document.InputErrors.
 func Load(r *experiment.Registry, src *experiment.Source, o experiment.Options) (*experiment.Spec, error) {
 	return experiment.Load(r, src, o, trial{})
 }
 
-// trial makes the first run of points.
+// trial tries the first run of points.
 type trial struct{}
 
+// Build makes the run of a point without running it; if whole is set it also builds the network. It returns the
+// numbers of samples that a run keeps in memory and beyond the run.
 func (trial) Build(p *experiment.Point, whole bool) (samples, kept float64, err error) {
-	c, err := configure(p, 1, mostTried, mostDrawn)
+	c, err := configureRun(p, 1, maxTried, maxDrawn)
 	if err != nil {
 		return 0, 0, err
 	}
-	seen := c.EndpointFactory.(*builder).seen
-	samples, kept = measure.Samples(seen, &c.Load, c.Watches), p.Measures().Kept(seen, &c.Load)
+	measured := c.EndpointFactory.(*builder).measured
+	samples, kept = measure.Samples(measured, &c.Load, c.Watches), p.Measures().Kept(measured, &c.Load)
 	if c.Ideal != nil {
 		return samples, kept, nil
 	}
-	if err = reduce(p, c); err == nil && whole {
-		for i := range c.Jobs { // configure has tried a message of each; all that begin may not fit into memory
-			c.Jobs[i].Program = resting{c.Jobs[i].Program}
+	if err = limitFlows(p, c); err == nil && whole {
+		for i := range c.Jobs { // configureRun has tried one message of each; all may not fit into memory
+			c.Jobs[i].Program = idleProgram{c.Jobs[i].Program}
 		}
 		_, err = sim.New(c)
 	}
 	return samples, kept, err
 }
 
-// resting is a job whose ranks have nothing to do.
-type resting struct{ job.Program }
+// idleProgram is a job with ranks that have no operations.
+type idleProgram struct{ job.Program }
 
-func (resting) Ops(int, int) int { return 0 }
+// Ops returns 0.
+func (idleProgram) Ops(int, int) int { return 0 }
 
-// reduce leaves the first flows of each traffic, and what is observed of them, so that to try a run with many takes no
-// more memory than to read of them. They do not wait for each other any more.
-func reduce(p *experiment.Point, c *sim.Config) (err error) {
+// limitFlows keeps only the first flows of each traffic, and what is observed of them. So trying a run with many flows
+// takes no more memory than reading the experiment. The kept flows do not wait for each other.
+func limitFlows(p *experiment.Point, c *sim.Config) (err error) {
 	c.Triggers = nil
 	b := c.EndpointFactory.(*builder)
 	kept, n, scripts := make([]int, p.Entries()), 0, map[int]*transport.Script{}
 	for i, f := range b.flows {
-		if kept[f.Group]++; kept[f.Group] > mostTried {
+		if kept[f.Group]++; kept[f.Group] > maxTried {
 			continue
 		}
 		f.After = nil
 		if s := b.scripts[i]; s != nil {
 			scripts[n] = s
 		}
-		b.flows[n], b.index[n] = f, b.index[i]
+		b.flows[n], b.flowIndex[n] = f, b.flowIndex[i]
 		n++
 	}
 	if n == len(b.flows) {
 		return nil
 	}
-	b.flows, b.index, b.scripts = b.flows[:n], b.index[:n], scripts
+	b.flows, b.flowIndex, b.scripts = b.flows[:n], b.flowIndex[:n], scripts
 	c.Flows = b.flows
 	c.Selection, err = p.Measures().Observe(p.Measured(), &c.Load)
 	return err
 }
 
+// Shape returns the names of what runs of the point measure; empty after an error.
 func (trial) Shape(p *experiment.Point) (names measure.Values) {
-	if c, err := configure(p, 1, 1, mostTried); err == nil && reduce(p, c) == nil {
+	if c, err := configureRun(p, 1, 1, maxTried); err == nil && limitFlows(p, c) == nil {
 		names = p.Measures().Shape(p.Measured(), &c.Load)
 	}
 	return names

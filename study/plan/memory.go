@@ -10,45 +10,45 @@ import (
 	"weir/study/experiment"
 )
 
-// SharedMemory guesses the bytes that are taken once for all runs: the program, and what is decoded.
+// SharedMemory estimates the bytes that all runs share: the program and the decoded experiment.
 func SharedMemory(s *experiment.Spec) float64 {
 	const program = 35e6
 	return program + float64(s.Memory())
 }
 
-// CommandMemory guesses the bytes that weir run takes at most, with so many runs at a time: those under way, what is
-// kept of all, which tables and pages are made of, and what is collected late.
+// CommandMemory estimates the largest memory of weir run in bytes, with the given number of parallel runs. It covers
+// the parallel runs, the kept results of all runs, tables and pages, and garbage.
 func CommandMemory(s *experiment.Spec, jobs int) float64 {
 	const (
-		pages      = 35e6  // plots, tables and their code
-		ofRun      = 450e3 // its outcome, and what is collected late of it
-		ofValue    = 24    // of a series, with what is collected late
-		ofKeptFlow = 200   // its row of the table of flows, and what is collected late
+		pages       = 35e6  // plots, tables and their code
+		perRun      = 450e3 // its outcome, and its share of garbage
+		perValue    = 24    // per value of a series, with garbage
+		perKeptFlow = 200   // its row in the table of flows, with garbage
 	)
-	kept, own := 0.0, 0.0
+	kept, largest := 0.0, 0.0
 	runs := Runs(s)
 	var each, memory float64
 	for i, r := range runs {
-		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+		if i == 0 || r.Index != runs[i-1].Index { // seeds do not change the estimate
 			flows := 0.0
-			for _, n := range flowsOf(r.Of) {
+			for _, n := range expectedFlows(r.Of) {
 				flows += n
 			}
-			each, memory = ofRun+ofValue*r.Of.Kept()*lasting(r)+ofKeptFlow*flows, ownMemory(r)
+			each, memory = perRun+perValue*r.Of.Kept()*activeShare(r)+perKeptFlow*flows, runMemory(r)
 		}
-		kept, own = kept+each, max(own, memory)
+		kept, largest = kept+each, max(largest, memory)
 	}
-	return SharedMemory(s) + pages + kept + float64(max(min(jobs, len(runs)), 1))*own
+	return SharedMemory(s) + pages + kept + float64(max(min(jobs, len(runs)), 1))*largest
 }
 
-// EstimateMemory guesses the bytes that there are with one run under way.
-func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + ownMemory(r) }
+// EstimateMemory estimates the memory of the process in bytes while one run is active.
+func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + runMemory(r) }
 
-// lasting guesses what share of its duration a run goes on: with flows that all have an end, until the last one has
-// begun, or sent what its application makes, and for 1.5 times as long as what crosses the busiest link takes there,
-// and twenty of the longest round trips and a millisecond.
-func lasting(r *Run) float64 {
-	const slack, trips, least = 1.5, 20, 1e-3
+// activeShare estimates the share of its duration for which a run is active. It is 1 if a flow has no end. Otherwise
+// the run ends a while after the last flow has begun or its application has written all data. The rest is 1.5 times
+// the time of the busiest link for its packets, plus 20 of the longest round trips and 1 ms.
+func activeShare(r *Run) float64 {
+	const slack, trips, minTail = 1.5, 20, 1e-3
 	p := r.Of
 	last := unit.Time(0)
 	for i := range p.Flows() {
@@ -60,7 +60,7 @@ func lasting(r *Run) float64 {
 		if f.Fixed {
 			high = f.Start
 		}
-		last = max(last, high+f.Later+making(p.Entry(f.Traffic), f.Size)+f.Lasts())
+		last = max(last, high+f.Later+applicationTime(p.Entry(f.Traffic), f.Size)+f.Lasts())
 	}
 	frame := 0.0
 	for t := range p.Entries() {
@@ -76,11 +76,11 @@ func lasting(r *Run) float64 {
 			} else if n := len(g.Sets); n > 0 {
 				high += g.Sets[n-1]
 			}
-			last = max(last, high+making(tr, unit.Bytes(g.Mean())))
+			last = max(last, high+applicationTime(tr, unit.Bytes(g.Mean())))
 		}
 	}
 	longest := unit.Time(0)
-	for _, s := range streams(p) {
+	for _, s := range sampleStreams(p) {
 		delay := unit.Time(0)
 		for _, d := range s.path {
 			delay += p.Network().Links[d/2].Delay
@@ -89,37 +89,37 @@ func lasting(r *Run) float64 {
 	}
 	busiest := 0.0
 	for d, packets := range Crossings(r) {
-		busiest = max(busiest, 8*frame*packets/bits(p.Network().Links[d/2].Rate))
+		busiest = max(busiest, 8*frame*packets/bitRate(p.Network().Links[d/2].Rate))
 	}
-	end := last.Seconds() + slack*busiest + trips*longest.Seconds() + least
+	end := last.Seconds() + slack*busiest + trips*longest.Seconds() + minTail
 	warmup, whole := p.Warmup().Seconds(), p.Duration().Seconds()
 	return min(max(end-warmup, 0)/whole, 1)
 }
 
-// making is how long an application with a rate of its own takes for a flow.
-func making(tr *experiment.Traffic, size unit.Bytes) unit.Time {
+// applicationTime returns the time that an application with a rate takes to write a flow; 0 without a rate.
+func applicationTime(tr *experiment.Traffic, size unit.Bytes) unit.Time {
 	if rate := appRate(tr); rate > 0 {
 		return unit.Time(8 * float64(size) / float64(rate) * float64(unit.Second))
 	}
 	return 0
 }
 
-// ownMemory guesses the bytes that a run takes: nodes, flows, tables, samples, and packets; twice, as what is no longer
-// used is collected when there is as much of it again.
-func ownMemory(r *Run) float64 {
+// runMemory estimates the bytes of one run: nodes, flows, tables, samples, and packets. It doubles them, since the
+// collector runs when garbage has reached the size of live memory.
+func runMemory(r *Run) float64 {
 	p := r.Of
 	const (
-		ofNode       = 4e3
-		ofKept       = 600  // of each flow: what it is, its outcome, and its line in results
-		ofFlow       = 2e3  // of one that has begun and is not over: its ends
-		ofControlled = 10e3 // with queues of segments
-		ofSample     = 24   // in the run, sorted, and on its way into a file
-		ofPacket     = 256
-		ofRoute      = 4
-		ofDatagram   = 16 // of a capture
-		garbage      = 2
+		perNode           = 4e3
+		perKeptFlow       = 600  // each flow: its description, its outcome, and its line in the results
+		perFlow           = 2e3  // each active flow: its endpoints
+		perControlledFlow = 10e3 // with queues of segments
+		perSample         = 24   // in the run, sorted, and while it is written
+		perPacket         = 256
+		perRoute          = 4
+		perDatagram       = 16 // each datagram of a capture
+		garbage           = 2
 	)
-	bytes, leaves := ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
+	bytes, leaves := perNode*float64(len(p.Network().Nodes)), map[int]bool{}
 	switches := 0.0
 	for _, n := range p.Network().Nodes {
 		if n.Switch {
@@ -133,33 +133,34 @@ func ownMemory(r *Run) float64 {
 			}
 		}
 	}
-	bytes += ofRoute*switches*float64(len(leaves)) + ofPacket*underway(p)
-	for t, n := range flowsOf(p) {
-		each := ofFlow
+	bytes += perRoute*switches*float64(len(leaves)) + perPacket*packetsInFlight(p)
+	for t, n := range expectedFlows(p) {
+		each := perFlow
 		if s, _ := p.Entry(t).Transport(); s.Controlled {
-			each = ofControlled
+			each = perControlledFlow
 		}
-		bytes += ofKept*n + each*atOnce(p, t, n)
+		bytes += perKeptFlow*n + each*openFlows(p, t, n)
 	}
 	for t := range p.Entries() {
 		open, packets := openMessages(p.Entry(t))
-		each := ofFlow
+		each := perFlow
 		if s, _ := p.Entry(t).Transport(); s.Controlled {
-			each = ofControlled
+			each = perControlledFlow
 		}
-		bytes += open * (each + ofPacket*packets)
+		bytes += open * (each + perPacket*packets)
 	}
 	for i := range p.Flows() {
 		f := p.Flow(i)
-		bytes += ofDatagram * float64(f.Datagrams())
+		bytes += perDatagram * float64(f.Datagrams())
 	}
-	return garbage * (bytes + ofSample*p.Samples()*lasting(r))
+	return garbage * (bytes + perSample*p.Samples()*activeShare(r))
 }
 
-// openMessages guesses how many messages of a traffic's job are under way at most, and how many packets each of them
-// has out: of what a rank looks at a half are sends, and what has no window is not all begun together.
+// openMessages estimates the largest number of messages of a traffic's job in flight, and the packets in flight of
+// each. It assumes that half of a rank's operations are sends, and that a lane without a window has 64 operations
+// open. A message has at most 32 packets in flight.
 func openMessages(tr *experiment.Traffic) (open, packets float64) {
-	const together, most = 64, 32
+	const together, maxPackets = 64, 32
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {
 		return 0, 0
@@ -177,14 +178,15 @@ func openMessages(tr *experiment.Traffic) (open, packets float64) {
 			open += float64(min(n, window)) / 2
 		}
 	}
-	return min(open, traits.Messages), min(math.Ceil(traits.Bytes/traits.Messages/float64(max(tr.Payload(), 1))), most)
+	return min(open, traits.Messages), min(math.Ceil(traits.Bytes/traits.Messages/float64(max(tr.Payload(), 1))),
+		maxPackets)
 }
 
-// atOnce guesses how many of a traffic's n flows have begun and are not over, at most. Each host of a collective
-// operation sends one flow and receives one. Others are taken to last ten times as long as their bytes take on the
-// slowest link of a host, and a millisecond; flows without a size last as long as the run.
-func atOnce(p *experiment.Point, t int, n float64) float64 {
-	const patience, least = 10, 1e-3
+// openFlows estimates the largest number of a traffic's n flows that are active together. Each host of a collective
+// operation sends one flow and receives one. Other flows are assumed to last ten times as long as their bytes take on
+// the slowest host link, plus 1 ms. Flows without a size last as long as the run.
+func openFlows(p *experiment.Point, t int, n float64) float64 {
+	const patience, minDuration = 10, 1e-3
 	tr := p.Entry(t)
 	low, high := tr.Start()
 	hosts, last, size := map[int]bool{}, unit.Time(0), unit.Bytes(0)
@@ -218,47 +220,47 @@ func atOnce(p *experiment.Point, t int, n float64) float64 {
 		return min(n, 2*float64(len(hosts)))
 	}
 	span := (high - low + last).Seconds()
-	if lasts := patience*8*mean/slowestHost(p) + least; lasts < span {
+	if lasts := patience*8*mean/slowestHostRate(p) + minDuration; lasts < span {
 		return n * lasts / span
 	}
 	return n
 }
 
-// slowestHost is the rate of the slowest link of a host, in bit/s.
-func slowestHost(p *experiment.Point) float64 {
+// slowestHostRate returns the rate of the slowest link of a host, in bit/s.
+func slowestHostRate(p *experiment.Point) float64 {
 	n, slowest := p.Network(), math.Inf(1)
 	for i := range n.Links {
 		l := &n.Links[i]
 		if !n.Nodes[l.Ends[0]].Switch || !n.Nodes[l.Ends[1]].Switch {
-			slowest = min(slowest, bits(l.Rate))
+			slowest = min(slowest, bitRate(l.Rate))
 		}
 	}
 	return slowest
 }
 
-// underway guesses the packets that are on links and in queues at most: what the flows fill of their links,
-// and of the queues before those that they want more of than there is, one without a limit taken for a
-// hundred packets, and each flow for 256 at most. Flows with a size have no more than that.
-func underway(p *experiment.Point) (n float64) {
+// packetsInFlight estimates the largest number of packets on links and in queues: links are filled by the load that
+// they carry. Queues count at overloaded links of switches; a queue without a limit counts as 100 packets, and each
+// flow has at most 256 packets in a queue. The total is limited by the packets of flows with a size.
+func packetsInFlight(p *experiment.Point) (n float64) {
 	const unlimited, typical, eachFlow = 100, 1000, 256
-	list := streams(p)
+	list := sampleStreams(p)
 	whole, flows := 0.0, make([]float64, 2*len(p.Network().Links))
 	for i := range list {
 		for _, d := range list[i].path {
-			flows[d] += list[i].alike
+			flows[d] += list[i].flows
 		}
 		s := &list[i]
-		if whole += s.alike * s.packets(); s.size == 0 {
+		if whole += s.flows * s.countPackets(); s.size == 0 {
 			whole = math.Inf(1)
 		}
 	}
-	wanted := loads(p.Network(), list)
+	wanted := offeredLoads(p.Network(), list)
 	carried := carriedLoads(p.Network(), list, wanted)
 	for d, load := range wanted {
 		l := &p.Network().Links[d/2]
-		n += min(carried[d], bits(l.Rate)) * l.Delay.Seconds() / 8 / typical
+		n += min(carried[d], bitRate(l.Rate)) * l.Delay.Seconds() / 8 / typical
 		switch {
-		case load <= bits(l.Rate) || !p.Network().Nodes[l.Ends[d%2]].Switch:
+		case load <= bitRate(l.Rate) || !p.Network().Nodes[l.Ends[d%2]].Switch:
 		case l.Buffer.Packets > 0:
 			n += min(float64(l.Buffer.Packets), eachFlow*flows[d])
 		case l.Buffer.Bytes > 0:
@@ -270,16 +272,16 @@ func underway(p *experiment.Point) (n float64) {
 	return min(n, whole)
 }
 
-// carriedLoads estimates what streams that want the given loads send over each direction of links, in bit/s. A stream
-// of TCP sends its part of the busiest link of its path, over all its links. Streams of other transports can begin at
-// the rate of their host, and so have all that they want.
+// carriedLoads estimates what streams that offer the wanted loads send over each direction of links, in bit/s. A
+// stream of TCP sends its part of the busiest link of its path, over all its links. Streams of other transports may
+// begin at the rate of their host, so they are counted with all that they offer.
 func carriedLoads(n *topology.Network, list []stream, wanted []float64) []float64 {
 	carried := make([]float64, len(wanted))
 	for i := range list {
 		part := 1.0
 		if t, _ := list[i].traffic.Transport(); t.Kernel == packet.ProtoTCP {
 			for _, d := range list[i].path {
-				part = min(part, bits(n.Links[d/2].Rate)/max(wanted[d], 1))
+				part = min(part, bitRate(n.Links[d/2].Rate)/max(wanted[d], 1))
 			}
 		}
 		for _, d := range list[i].path {

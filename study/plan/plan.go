@@ -12,18 +12,17 @@ import (
 	"weir/worlds/sim"
 )
 
-// Config makes the simulator's configuration of the run, for those who run it
-// themselves.
+// Config returns the simulator's configuration of the run, for programs that run it themselves.
 func (r *Run) Config() (*sim.Config, error) { return Config(r.Of, r.Seed) }
 
-// appRate is that of a traffic's application; 0: it has none.
+// appRate returns the rate of a traffic's application; 0 without an application rate.
 func appRate(tr *experiment.Traffic) unit.Rate {
 	return tr.Traits().AppRate
 }
 
-// EstimateLab estimates FramesPerSecond of a run, and how long it takes in the lab, in seconds.
+// EstimateLab estimates the run's FramesPerSecond, and its duration in the lab in seconds.
 func EstimateLab(r *Run) (frames, seconds float64) {
-	const around = 1 // namespaces, data plane, lead, end
+	const around = 1 // namespaces, data plane, start and end
 	p := r.Of
 	return FramesPerSecond(p), (p.Warmup() + p.Duration()).Seconds() + around
 }
@@ -35,26 +34,26 @@ type Run struct {
 	Number int // in the order of Spec.RunsOn, from 0
 	Spec   *experiment.Spec
 	Of     *experiment.Point
-	Index  int // of the point
+	Index  int // of the point in the spec
 }
 
-// Runs expands the spec for the simulator: the sweep's first key varies slowest, seeds
-// fastest. With seeds by need (experiment.Need) they are as many as there can be.
+// Runs returns the spec's runs in the simulator. The sweep's first key varies slowest, seeds fastest. If the number of
+// seeds depends on results (experiment.Need), it has the largest number.
 func Runs(s *experiment.Spec) []*Run { return RunsOn(s, experiment.Sim) }
 
-// RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.
+// RunsOn returns the spec's runs in Sim or Lab. The two may differ in the number of seeds of a point.
 func RunsOn(s *experiment.Spec, world string) []*Run {
 	var runs []*Run
 	for i, p := range s.Points() {
-		at := p.At()
+		point := p.At()
 		for k := range s.RepeatOn(world) {
-			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: at, Number: len(runs), Spec: s, Of: p, Index: i})
+			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: point, Number: len(runs), Spec: s, Of: p, Index: i})
 		}
 	}
 	return runs
 }
 
-// ByID returns runs by their IDs, for the program with that SHA-256 of its executable.
+// ByID returns runs by their IDs. They depend on the program with the given SHA-256 of its executable.
 func ByID(runs []*Run, executable string) map[string]*Run {
 	all := make(map[string]*Run, len(runs))
 	for _, r := range runs {
@@ -63,8 +62,8 @@ func ByID(runs []*Run, executable string) map[string]*Run {
 	return all
 }
 
-// ID is the hash of all that decides the run's outcome: the resolved spec of its
-// point, its seed, and the program (the SHA-256 of the executable).
+// ID returns the hash of all that determines the run's outcome: the resolved spec of its point, its seed, and the
+// program (the SHA-256 of its executable).
 func (r *Run) ID(executable string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.Of.Canonical(), r.Seed, executable)
@@ -73,7 +72,7 @@ func (r *Run) ID(executable string) string {
 
 const idLength = 16
 
-// IsID reports whether a text can be a run's ID: what is read of a file names files only then.
+// IsID reports whether a text has the form of a run's ID. Texts from files must be checked before they name files.
 func IsID(s string) bool {
 	return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -1,5 +1,5 @@
-// Package plots reads the plots of an experiment: what is on their axes, which points and traffics they show, and how
-// they look. A Decoder checks them against what runs have; it depends on no point.
+// Package plots reads the plots of an experiment: the axes, the points and traffics that are shown, and the
+// appearance. A Decoder checks them against what runs measure; it does not depend on a point.
 //
 //	p, err := plots.NewDecoder(reader, view, names, traffics, ranks).Parse(keys)
 //

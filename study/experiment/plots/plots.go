@@ -15,9 +15,9 @@ import (
 
 // Forms of values.
 var (
-	aText   = document.Value("text")
-	aNumber = document.Value("number")
-	where   = document.Unbound("points, as of a claim")
+	textForm   = document.Value("text")
+	numberForm = document.Value("number")
+	whereForm  = document.Unbound("points, as of a claim")
 )
 
 // Table has the keys of a plot.
@@ -36,23 +36,24 @@ var Table = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.
 	{Name: "traffic", Form: document.AnyOf("group of the measure, or list of them", document.Value("group"),
 		document.ListOf(document.Value("group"), "")), Doc: "the traffics, ports or other groups that are shown",
 		Without: "all traffics; of what is not by traffic the first group, which the plot says"},
-	{Name: "where", Form: where, Doc: "points that are shown; `traffic` in it is as the key", Without: "all"},
+	{Name: "where", Form: whereForm, Doc: "points that are shown; `traffic` in it is as the key", Without: "all"},
 	{Name: "panels", Form: document.Value("sweep key or `traffic`"), Doc: "small multiples: a panel for each value",
 		Without: "one panel, or more where it would have over 16 curves"},
-	{Name: "ranks", Form: document.AnyOf("list of ranks, from 0, or how many", aNumber, document.ListOf(aNumber, "")),
+	{Name: "ranks", Form: document.AnyOf("list of ranks, from 0, or how many", numberForm, document.ListOf(numberForm,
+		"")),
 		Doc:     "of a timeline: these in this order, or so many of them, first those that others wait for, which wait least",
 		Without: "all in their order, if there are up to 32, and else 32"},
 	{Name: "log", Form: document.OneOf("x", "y", "xy", "none"), Doc: "logarithmic axes",
 		Without: "`x` over sizes, and over a sweep in steps of equal factors; `y` of a `ccdf`"},
-	{Name: "x_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
-	{Name: "y_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
-	{Name: "z_range", Form: aSpan, Doc: "ends of a heat map's colours", Without: "by the values"},
-	{Name: "x_ticks", Form: someTicks, Doc: "where the axis has ticks", Without: "as many as there is room for"},
-	{Name: "y_ticks", Form: someTicks, Doc: "where the axis has ticks", Without: "as many as there is room for"},
-	{Name: "x_label", Form: aText, Doc: "of the axis, with its unit", Without: "the key and the unit"},
-	{Name: "y_label", Form: aText, Doc: "of the axis, with its unit", Without: "the measure and the unit"},
-	{Name: "z_label", Form: aText, Doc: "of a heat map's colours", Without: "the measure and the unit"},
-	{Name: "title", Form: aText, Doc: "above it; `none` for no title and no note",
+	{Name: "x_range", Form: rangeForm, Doc: "ends of the axis", Without: "by the values"},
+	{Name: "y_range", Form: rangeForm, Doc: "ends of the axis", Without: "by the values"},
+	{Name: "z_range", Form: rangeForm, Doc: "ends of a heat map's colours", Without: "by the values"},
+	{Name: "x_ticks", Form: ticksForm, Doc: "where the axis has ticks", Without: "as many as there is room for"},
+	{Name: "y_ticks", Form: ticksForm, Doc: "where the axis has ticks", Without: "as many as there is room for"},
+	{Name: "x_label", Form: textForm, Doc: "of the axis, with its unit", Without: "the key and the unit"},
+	{Name: "y_label", Form: textForm, Doc: "of the axis, with its unit", Without: "the measure and the unit"},
+	{Name: "z_label", Form: textForm, Doc: "of a heat map's colours", Without: "the measure and the unit"},
+	{Name: "title", Form: textForm, Doc: "above it; `none` for no title and no note",
 		Without: "what it shows, and of how many runs"},
 	{Name: "legend", Form: document.OneOf(legends...),
 		Doc: "where it stands; `best` is a corner without values", Without: "`below`"},
@@ -71,11 +72,12 @@ var Table = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.
 }}
 
 var (
-	aSpan     = document.Value("`low..high`, of which one may be missing")
-	someTicks = document.AnyOf("list of values, or about how many", aNumber, document.ListOf(document.Value("value"), ""))
+	rangeForm = document.Value("`low..high`, of which one may be missing")
+	ticksForm = document.AnyOf("list of values, or about how many", numberForm, document.ListOf(document.Value("value"),
+		""))
 )
 
-// kinds of plots.
+// kinds are the kinds of plots that files name.
 var kinds = []string{KindLines, KindPoints, KindBars, KindBox, KindCDF, KindCCDF, KindHeat, KindSeries, KindTimeline}
 
 // legends are the places of a legend.
@@ -85,23 +87,23 @@ var legends = []string{"below", "above", "right", "best", "top_left", "top_right
 // Plot is one entry of the spec's plot list.
 type Plot struct {
 	Kind    AxesKind
-	Drawn   string // one of the kinds that keys have; "" by what is shown
-	X, Y, Z string // Z is what a heat map's colours show
+	Drawn   string // one of the kinds that files name; "": by the axes
+	X, Y, Z string // Z is the measure of a heat map's colours
 	Groups  []string
-	Lines   []string // what tells lines apart: sweep keys, or "traffic" for the groups of the measure
-	Panels  string   // a sweep key, or "traffic": a panel each
+	Lines   []string // keys that distinguish lines: sweep keys, or "traffic" for the groups of the measure
+	Panels  string   // a sweep key, or "traffic": one panel for each value
 	LogX    bool
 	LogY    bool
-	Scaled  bool // the file says which axes are logarithmic
+	Scaled  bool // the file states which axes are logarithmic
 
 	Ranks   []int // of a timeline, in this order; nil: by Slowest
-	Slowest int   // so many, first those that others wait for; 0: all, if there is room
+	Slowest int   // number of ranks, those with the shortest wait first; 0: all, if there is room
 
 	Style
 	claim.Filter
 }
 
-// Style is the appearance of a plot. Zero values leave it to the drawing.
+// Style is the appearance of a plot. Zero values select the defaults.
 type Style struct {
 	XRange, YRange, ZRange Range
 	XTicks, YTicks         Ticks
@@ -109,38 +111,37 @@ type Style struct {
 	Title                  string
 	Untitled               bool
 	Legend                 string
-	Order                  []string // rising or falling alone is by value
+	Order                  []string // rising or falling alone: by value
 	Names                  map[string]string
-	Error                  string  // bars, band, none; "" as usual
-	Width, Height          float64 // in points; 0 as usual
+	Error                  string  // bars, band, none; "": the default
+	Width, Height          float64 // in points; 0: the default
 	Text                   float64 // in points
 }
 
-// Range is that of an axis; an end that is not given is left to the values.
+// Range is the range of an axis. An end that is not set follows from the values.
 type Range struct {
 	Low, High       float64
 	HasLow, HasHigh bool
 }
 
-// Ticks are those of an axis, or about how many.
+// Ticks are the ticks of an axis, or their approximate number.
 type Ticks struct {
 	At    []float64
 	Count int
 }
 
-// AxesKind is the type of a plot's axes.
+// AxesKind defines the type of a plot's axes.
 type AxesKind uint8
 
-// Kinds of plots. OverSweep has a measure over a sweep key; OverTime a series; OverSize
-// a measure by flow size; CDF the share of values of X up to each, or beyond each; OverRanks
-// what ranks of jobs do over time.
+// Kinds of plots. OverSweep shows a measure over a sweep key, OverTime a series, OverSize a measure by flow size. CDF
+// shows the share of values up to or beyond each value of X. OverRanks shows what ranks of jobs do over time.
 const (
 	OverSweep AxesKind = iota
 	OverTime
 	OverSize
 	CDF
 	OverRanks
-	kindCount // how many there are
+	kindCount // number of kinds
 )
 
 // Kinds that files name.
@@ -156,29 +157,29 @@ const (
 	KindTimeline = "timeline"
 )
 
-// Names on axes that are no measures.
+// Names on axes that are not measures.
 const (
-	timeAxis = "time"
-	sizeAxis = "flow_size"
-	cdfAxis  = KindCDF
-	ccdfAxis = KindCCDF
-	byGroup  = "traffic"
+	timeAxis  = "time"
+	sizeAxis  = "flow_size"
+	cdfAxis   = KindCDF
+	ccdfAxis  = KindCCDF
+	groupAxis = "traffic"
 )
 
-// Key is a key of a plot with its text, and where that is from.
+// Key is a key of a plot with its text, and the place of the text for errors.
 type Key struct{ Name, Text, Place string }
 
-// Keys returns the names and meanings of a plot's keys.
+// Keys returns the keys of a plot with their descriptions.
 func Keys() []document.Key { return slices.Clone(Table.Keys) }
 
-// shownGroups are the groups of what a plot can show, by its name.
+// shownGroups has, by name, the groups of each measure that a plot can show.
 type shownGroups map[string][]string
 
-func (g shownGroups) add(name string, groups ...string) {
+func (g shownGroups) addGroups(name string, groups ...string) {
 	g[name] = append(g[name], groups...)
 }
 
-// Decoder reads plots, when it is known what runs have.
+// Decoder reads plots. What runs measure must be known.
 type Decoder struct {
 	*document.Reader
 	view     *claim.View
@@ -189,8 +190,8 @@ type Decoder struct {
 	plots    []Plot
 }
 
-// NewDecoder returns a decoder of plots of runs that have these names, over the points of a view. Ranks is the number
-// of ranks of the largest job.
+// NewDecoder returns a decoder of plots. names has what runs measure, and view the points. ranks is the number of
+// ranks of the largest job.
 func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, traffics []string, ranks int) *Decoder {
 	d := &Decoder{Reader: r, view: view, traffics: traffics, ranks: ranks, sets: listShown(names)}
 	for _, dim := range view.Sweep {
@@ -199,8 +200,8 @@ func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, tra
 	return d
 }
 
-// Parse reads a plot that is no entry of the list: keys in their order, each with the text of its value as a file has
-// it. Places of errors are names, such as those of flags.
+// Parse reads a plot that is not in the plot list: keys in their order, each with its value as text in the form of a
+// file. Places of errors are names, such as names of flags.
 func (d *Decoder) Parse(keys []Key) (Plot, error) {
 	item := &document.Node{Kind: document.Mapping, Position: document.Position{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
@@ -217,40 +218,40 @@ func (d *Decoder) Parse(keys []Key) (Plot, error) {
 	return d.plots[0], nil
 }
 
-// FileKind is how messages name a plot that is no entry of the list.
+// FileKind is how messages name a plot that is not in the plot list.
 var FileKind = document.FileKind{Name: "plot", Whole: "a plot", First: "x, y, …"}
 
-// listShown returns what plots of each kind can show, with groups.
+// listShown returns, by kind of plot, what it can show, with groups.
 func listShown(names *measure.Values) [kindCount]shownGroups {
 	var sets [kindCount]shownGroups
 	for i := range sets {
 		sets[i] = shownGroups{}
 	}
 	for _, m := range names.Measures {
-		sets[OverSweep].add(m.Name)
+		sets[OverSweep].addGroups(m.Name)
 		for _, g := range m.Groups {
-			sets[OverSweep].add(m.Name, g.Group)
+			sets[OverSweep].addGroups(m.Name, g.Group)
 		}
 	}
 	for _, x := range names.Series {
-		sets[OverTime].add(x.Name, x.Group)
+		sets[OverTime].addGroups(x.Name, x.Group)
 	}
 	for _, b := range names.Bins {
-		sets[OverSize].add(b.Name, b.Traffic)
+		sets[OverSize].addGroups(b.Name, b.Traffic)
 		for _, q := range b.Percentiles {
-			sets[OverSize].add(measure.PercentileName(b.Name, q), b.Traffic)
+			sets[OverSize].addGroups(measure.PercentileName(b.Name, q), b.Traffic)
 		}
 	}
 	for _, x := range names.Distributions {
-		sets[CDF].add(x.Name, x.Group)
+		sets[CDF].addGroups(x.Name, x.Group)
 	}
 	for _, x := range names.Timelines {
-		sets[OverRanks].add(KindTimeline, x.Traffic)
+		sets[OverRanks].addGroups(KindTimeline, x.Traffic)
 	}
 	return sets
 }
 
-// Read reads the plot list.
+// Read reads the plot list. Errors go to the reader.
 func (d *Decoder) Read(t *document.Node) []Plot {
 	if t == nil {
 		return nil
@@ -267,7 +268,7 @@ func (d *Decoder) Read(t *document.Node) []Plot {
 	return d.plots
 }
 
-// readPlot reads an entry of the list.
+// readPlot reads an entry of the list and appends it to d.plots.
 func (d *Decoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
@@ -288,7 +289,7 @@ func (d *Decoder) readPlot(x document.Map) {
 		w := d.Word(v, "logarithmic axis", Table.Key("log").Form.Words)
 		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
-	apart := append(slices.Clip(d.keys), byGroup)
+	apart := append(slices.Clip(d.keys), groupAxis)
 	for _, l := range document.ItemsOf(x.Get("lines")) {
 		p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", apart))
 	}
@@ -297,7 +298,7 @@ func (d *Decoder) readPlot(x document.Map) {
 			d.Fail(v.Position, "another key", "%s is on an axis already", p.Panels)
 		}
 	}
-	d.readLook(x, &p)
+	d.readStyle(x, &p)
 	if measured == nil {
 		return
 	}
@@ -307,8 +308,7 @@ func (d *Decoder) readPlot(x document.Map) {
 	d.plots = append(d.plots, p)
 }
 
-// readAxes reads x and y, and says what the kind of plot is and which of the two is a measure; nil if that cannot be
-// told.
+// readAxes reads x and y, and sets the kind of plot. It returns the axis that has the measure; nil after an error.
 func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 	keys := d.keys
 	axisX, axisY := x.Get("x"), x.Get("y")
@@ -353,10 +353,10 @@ func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 	return measured
 }
 
-// checkLonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
+// checkLonelyY reports an error for the y of a plot without an x if no plot can show it.
 func (d *Decoder) checkLonelyY(axisY *document.Node) {
 	name, _, _ := strings.Cut(d.Text(axisY), ".")
-	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(d.keys, name) {
+	if slices.Contains([]string{cdfAxis, ccdfAxis, groupAxis}, name) || slices.Contains(d.keys, name) {
 		return
 	}
 	words := map[string]bool{}
@@ -370,12 +370,12 @@ func (d *Decoder) checkLonelyY(axisY *document.Node) {
 	}
 }
 
-// checkKind refuses kinds that do not go with the axes.
+// checkKind reports an error if the kind does not match the axes.
 func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
 	allowed := map[AxesKind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
 		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
 	switch {
-	case !slices.Contains(kinds, p.Drawn): // none is given, or that has been said
+	case !slices.Contains(kinds, p.Drawn): // the file has no kind, or an error was reported
 	case !slices.Contains(allowed, p.Drawn):
 		d.Fail(x.Get("kind").Position, document.Choices(allowed), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
 			p.Y)
@@ -384,7 +384,7 @@ func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
 	}
 }
 
-// readHeatAxes reads those of a heat map, whose measure is z.
+// readHeatAxes reads the axes of a heat map, and returns z, which has its measure; nil without a z.
 func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.Node) *document.Node {
 	keys := d.keys
 	if p.X == timeAxis && !slices.Contains(keys, timeAxis) {
@@ -392,7 +392,7 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	} else {
 		d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis))
 	}
-	d.Word(axisY, "what rows are of", append(append([]string{}, keys...), byGroup))
+	d.Word(axisY, "what rows are of", append(append([]string{}, keys...), groupAxis))
 	if p.X == p.Y {
 		d.Fail(axisY.Position, "another key", "%s is on the other axis already", p.Y)
 	}
@@ -403,13 +403,13 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	return z
 }
 
-// readMeasure reads what is shown: a measure, or measure.group.
+// readMeasure reads the measure, or measure.group, that is shown.
 func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
 	set := d.sets[p.Kind]
-	if p.Drawn == KindBox { // of seeds, or of all values
+	if p.Drawn == KindBox { // a box shows the distribution over seeds, or of all values
 		set = maps.Clone(set)
 		for name, groups := range d.sets[CDF] {
-			set.add(name, groups...)
+			set.addGroups(name, groups...)
 		}
 	}
 	words := slices.Sorted(maps.Keys(set))
@@ -457,7 +457,7 @@ func (p *Plot) Measured() string {
 	return p.Y
 }
 
-// groupsOf returns the groups of a measure that some point has.
+// groupsOf returns the groups of a measure that any point has.
 func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
 	traffics := d.traffics
 	byTraffic := false
@@ -465,10 +465,10 @@ func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
 		if g != "" && !slices.Contains(out, g) {
 			out = append(out, g)
 		}
-		of, _, _ := strings.Cut(g, ".") // a flow of a traffic
-		byTraffic = byTraffic || slices.Contains(traffics, of)
+		traffic, _, _ := strings.Cut(g, ".") // the traffic of a flow
+		byTraffic = byTraffic || slices.Contains(traffics, traffic)
 	}
-	for _, t := range traffics { // other points may have others
+	for _, t := range traffics { // other points may have other traffics
 		if byTraffic && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -476,14 +476,14 @@ func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
 	return out
 }
 
-// readWhere reads the points, and the groups, that are shown.
+// readWhere reads the points and the groups that are shown.
 func (d *Decoder) readWhere(x document.Map, p *Plot) {
 	groups := document.ItemsOf(x.Get("traffic"))
 	if w := x.Get("where"); w != nil {
-		if t := w.Find(byGroup); t != nil && !slices.Contains(d.keys, byGroup) {
+		if t := w.Find(groupAxis); t != nil && !slices.Contains(d.keys, groupAxis) {
 			groups = append(groups, document.ItemsOf(t)...)
 			rest := *w
-			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == byGroup })
+			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == groupAxis })
 			w = &rest
 		}
 		d.view.Where(d.Reader, &p.Filter, w)
@@ -492,7 +492,7 @@ func (d *Decoder) readWhere(x document.Map, p *Plot) {
 	if _, ok := set[p.Measured()]; !ok {
 		set = d.sets[CDF]
 	}
-	if _, ok := set[p.Measured()]; !ok { // that has been said
+	if _, ok := set[p.Measured()]; !ok { // an error was reported
 		return
 	}
 	allowed := d.groupsOf(p.Measured(), set)
@@ -507,9 +507,9 @@ func (d *Decoder) readWhere(x document.Map, p *Plot) {
 	}
 }
 
-// splitByTraffic has a plot that does not say which traffic it shows tell all of them apart.
+// splitByTraffic adds a line for each traffic if the plot selects no traffic.
 func (d *Decoder) splitByTraffic(p *Plot) {
-	if p.Kind != OverSweep || slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || p.Y == byGroup {
+	if p.Kind != OverSweep || slices.Contains(p.Lines, groupAxis) || p.Panels == groupAxis || p.Y == groupAxis {
 		return
 	}
 	traffics, n := d.traffics, 0
@@ -519,14 +519,14 @@ func (d *Decoder) splitByTraffic(p *Plot) {
 		}
 	}
 	if len(p.Groups) > 1 || len(p.Groups) == 0 && (n > 1 || n == 1 && len(traffics) > 1) {
-		p.Lines = append(p.Lines, byGroup)
+		p.Lines = append(p.Lines, groupAxis)
 	}
 }
 
-// maxRanksShown bounds the ranks of a timeline.
+// maxRanksShown limits the ranks of a timeline.
 const maxRanksShown = 1000
 
-// readTimeline reads an entry of the list that shows what ranks do.
+// readTimeline reads an entry of the list with kind timeline.
 func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	p.Kind, p.X = OverRanks, timeAxis
 	if v := x.Get("x"); v != nil {
@@ -545,11 +545,11 @@ func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	}
 	d.readRanks(x, p)
 	d.readWhere(x, p)
-	d.readLook(x, p)
+	d.readStyle(x, p)
 	d.plots = append(d.plots, *p)
 }
 
-// readRanks reads which ranks are shown.
+// readRanks reads the ranks that are shown: a list, or their number.
 func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	v := x.Get("ranks")
 	switch {
@@ -572,8 +572,8 @@ func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	}
 }
 
-// readLook reads how a plot is to look.
-func (d *Decoder) readLook(x document.Map, p *Plot) {
+// readStyle reads the appearance of a plot.
+func (d *Decoder) readStyle(x document.Map, p *Plot) {
 	for _, a := range []struct {
 		key string
 		to  *Range
@@ -637,7 +637,7 @@ func (d *Decoder) readLook(x document.Map, p *Plot) {
 	}
 }
 
-// readLength returns a length in points; NaN if it is none.
+// readLength returns a length in points; NaN if the text is not a length.
 func readLength(text string) float64 {
 	for _, u := range []struct {
 		name  string
@@ -654,7 +654,7 @@ func readLength(text string) float64 {
 	return math.NaN()
 }
 
-// readRange reads low..high.
+// readRange reads low..high. log requires values above 0.
 func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	const allowed = "low..high such as 0..50Mbps, 10.., or ..1"
 	text := d.Text(v)
@@ -689,7 +689,7 @@ func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	return r
 }
 
-// readTicks reads values, or how many.
+// readTicks reads the values of ticks, or their number.
 func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 	if v.Kind == document.Scalar {
 		n, err := strconv.Atoi(v.Text)
@@ -703,16 +703,16 @@ func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 		return t
 	}
 	for _, i := range v.Items {
-		at, ok := measure.ParseQuantity(d.Text(i))
+		value, ok := measure.ParseQuantity(d.Text(i))
 		if !ok && i.Kind == document.Scalar {
 			d.Fail(i.Position, "a quantity such as 10, 5ms or 20%", "%q is not a quantity", i.Text)
 		}
-		t.At = append(t.At, at)
+		t.At = append(t.At, value)
 	}
 	return t
 }
 
-// String returns the range as a file has it.
+// String returns the range in the form of a file.
 func (r Range) String() string {
 	end := func(v float64, has bool) string {
 		if !has {
@@ -723,14 +723,14 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s..%s", end(r.Low, r.HasLow), end(r.High, r.HasHigh))
 }
 
-// checkNames refuses an order, and names, of what no curve, panel or word of the plot has. --set and --quick may have
-// taken values away: then they are not looked at.
+// checkNames reports an error for values in order and names that the plot does not have. It skips the check if --set or
+// --quick may have removed values.
 func (d *Decoder) checkNames(x document.Map, p *Plot) {
 	if d.view.Narrowed {
 		return
 	}
 	values := d.groupsOf(p.Measured(), d.sets[p.Kind])
-	for _, g := range d.groupsOf(p.Measured(), d.sets[CDF]) { // of a box
+	for _, g := range d.groupsOf(p.Measured(), d.sets[CDF]) { // for boxes
 		if !slices.Contains(values, g) {
 			values = append(values, g)
 		}
@@ -740,11 +740,11 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 			values = append(values, v.Text)
 		}
 	}
-	check := func(at document.Position, what, name string, words []string) {
-		for _, part := range strings.Split(name, " ") { // a curve's whole name has several
+	check := func(place document.Position, what, name string, words []string) {
+		for _, part := range strings.Split(name, " ") { // the name of a curve may have several parts
 			_, value, _ := strings.Cut(part, "=")
 			if !slices.Contains(words, name) && !slices.Contains(words, part) && !slices.Contains(words, value) {
-				d.Unknown(at, what, name, words)
+				d.Unknown(place, what, name, words)
 				return
 			}
 		}
@@ -752,14 +752,14 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 	for _, v := range document.ItemsOf(x.Get("order")) {
 		check(v.Position, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
 	}
-	keys := append(append([]string{byGroup}, d.keys...), values...)
+	keys := append(append([]string{groupAxis}, d.keys...), values...)
 	for _, k := range x.Entries("names") {
 		check(k.Position, "value, traffic or key in names", k.Name, keys)
 	}
 }
 
-// CheckNames checks plots where it is not known what runs have: view.Blind reports whether they may have a name, and
-// known are the names that they may have.
+// CheckNames checks plots if the measures of runs are unknown: view.Blind reports whether a name may be a measure, and
+// known has the possible names for messages.
 func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
 	if t == nil || t.Kind != document.List {
 		return
@@ -784,7 +784,7 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []
 	}
 }
 
-// neededAxes returns the axes that a plot cannot be without.
+// neededAxes returns the required axes of a plot.
 func neededAxes(x document.Map) []string {
 	kind := ""
 	if v := x.Get("kind"); v != nil {
