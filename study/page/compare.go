@@ -68,7 +68,7 @@ func (s *Server) serveComparison(w http.ResponseWriter, r *http.Request) error {
 		sides = append(sides, comparedResult{Letter: string(rune('A' + i)), Folder: name, Name: o.Name, Title: o.Spec.Title(),
 			World: o.World, Runs: len(o.Runs), out: o, points: report.Summarise(o.Runs), Plots: listPlots(o.Dir)})
 	}
-	points, common, unshared := comparePoints(sides)
+	points, common, single := comparePoints(sides)
 	parameters := compareParameters(sides)
 	same := 0
 	only := r.URL.Query().Get("all") == ""
@@ -84,7 +84,7 @@ func (s *Server) serveComparison(w http.ResponseWriter, r *http.Request) error {
 		})
 	}
 	return s.showPage(w, r, "compare", http.StatusOK, "Compare", map[string]any{"Sides": sides,
-		"Parameters": parameters, "Points": points, "Common": common, "Unshared": unshared, "Same": same,
+		"Parameters": parameters, "Points": points, "Common": common, "Unshared": single, "Same": same,
 		"Strangers": slices.ContainsFunc(sides, func(x comparedResult) bool { return x.Name != sides[0].Name }),
 		"Only":      only, "Claims": compareClaims(sides), "Plots": commonPlots(sides)})
 }

@@ -196,14 +196,14 @@ func (x *index) listNames() ([]string, error) {
 // rememberOrder stores the names in the order of the list, so that the next sort is fast.
 func (x *index) rememberOrder(list []folderEntry) {
 	names := make([]string, 0, len(list))
-	seen := make(map[string]bool, len(list))
+	inList := make(map[string]bool, len(list))
 	for _, e := range list {
-		names, seen[e.Name] = append(names, e.Name), true
+		names, inList[e.Name] = append(names, e.Name), true
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, name := range x.names { // results may still appear there
-		if !seen[name] {
+		if !inList[name] {
 			names = append(names, name)
 		}
 	}

@@ -230,8 +230,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) error {
 	default:
 		h.Set("Retry-After", "10")
 		return httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d pages follow jobs, which is the limit; close "+
-			"some of "+
-			"them.", maxStreams)}
+			"some of them.", maxStreams)}
 	}
 	h.Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)

@@ -271,10 +271,10 @@ type tableRow struct {
 
 // newTable returns a table with a column for each value that any point has. It omits columns without a defined value,
 // and sparse measures that are 0 everywhere.
-func newTable(points []report.PointSummary, of *experiment.Spec) (t valueTable) {
+func newTable(points []report.PointSummary, spec *experiment.Spec) (t valueTable) {
 	t.Keys, t.Runs, t.Same = report.Columns(points)
 	meanings := map[string]string{}
-	for _, m := range of.Meanings() {
+	for _, m := range spec.Meanings() {
 		meanings[m.Key+"="+m.Value] = m.Text
 	}
 	for _, p := range points {
@@ -285,7 +285,7 @@ func newTable(points []report.PointSummary, of *experiment.Spec) (t valueTable) 
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	units := report.Units(of, points)
+	units := report.Units(spec, points)
 	for _, v := range distinctValues(points) {
 		maxMean := math.Inf(-1)
 		for i := range points {
@@ -293,12 +293,12 @@ func newTable(points []report.PointSummary, of *experiment.Spec) (t valueTable) 
 				maxMean = max(maxMean, math.Abs(x.Mean))
 			}
 		}
-		if math.IsInf(maxMean, -1) || maxMean == 0 && v.Group != "all" && of.Kind(v.Measure).Sparse {
+		if math.IsInf(maxMean, -1) || maxMean == 0 && v.Group != "all" && spec.Kind(v.Measure).Sparse {
 			continue
 		}
 		sc := units(v.Measure, v.Unit)
 		t.Heads = append(t.Heads, columnHead{strings.ReplaceAll(v.Measure, "_", " "), v.Group, sc.Unit,
-			report.MeasureDoc(of, v.Measure)})
+			report.MeasureDoc(spec, v.Measure)})
 		for i := range points {
 			cell := "–"
 			if x := findValue(points[i].Values, v); x != nil {

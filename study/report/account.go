@@ -214,8 +214,7 @@ func (a *executionAccount) addIncidents(e *results.Execution) {
 // workerLegend explains the columns of workers.
 const workerLegend = "jobs: runs at a time; runs: taken of it; checks: runs of others that it made again, to " +
 	"compare them; anew: its results that were discarded, and made by others; lost: runs that it did not come back " +
-	"with; errors: of " +
-	"runs, that it reported; broken: times that its connection broke and it came back"
+	"with; errors: of runs, that it reported; broken: times that its connection broke and it came back"
 
 // Account returns the account of runs by workers or a cluster in lines of the default width; "" if one machine
 // executed all runs by itself.

@@ -47,10 +47,10 @@ func growsByFactors(x []float64) bool {
 	if len(x) < 3 || x[0] <= 0 || x[len(x)-1] < 8*x[0] {
 		return false
 	}
-	uneven := func(of func(float64) float64) float64 {
+	uneven := func(transform func(float64) float64) float64 {
 		low, high := math.Inf(1), 0.0
 		for i := 1; i < len(x); i++ {
-			gap := of(x[i]) - of(x[i-1])
+			gap := transform(x[i]) - transform(x[i-1])
 			low, high = min(low, gap), max(high, gap)
 		}
 		return high / low

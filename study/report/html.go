@@ -178,13 +178,13 @@ func factsLine(o *results.Outcome, points int) string {
 }
 
 // formatSpan returns the text of a time or, if it depends on the sweep, the range over the points.
-func formatSpan(s *experiment.Spec, text string, of func(p *experiment.Point) unit.Time) string {
+func formatSpan(s *experiment.Spec, text string, get func(p *experiment.Point) unit.Time) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
 	shortest, longest := unit.Never, unit.Time(0)
 	for _, p := range s.Points() {
-		shortest, longest = min(shortest, of(p)), max(longest, of(p))
+		shortest, longest = min(shortest, get(p)), max(longest, get(p))
 	}
 	if shortest >= longest {
 		return longest.String()

@@ -60,9 +60,9 @@ func attemptColumns(rows []machineRow) (keys, values []column) {
 		}
 		values = append(values, c)
 	}
-	times := func(head string, groups []string, of func(*results.Attempt) []float64) {
+	times := func(head string, groups []string, get func(*results.Attempt) []float64) {
 		for k, g := range groups {
-			add(head, g, "µs", func(a *results.Attempt) string { return formatBounded(1e6*of(a)[k], 0) })
+			add(head, g, "µs", func(a *results.Attempt) string { return formatBounded(1e6*get(a)[k], 0) })
 		}
 	}
 	share := func(v float64) string { return formatBounded(100*v, 1) }
@@ -269,11 +269,11 @@ func latenessSVG(o *results.Outcome) ([]byte, error) {
 	}
 	edge := func(i int) float64 { return math.Ldexp(1, i-1) * 1e-3 } // in µs
 	const low = 0.5                                                  // end of the axis: a single frame is visible
-	stairs := func(of []uint64) (x, y []float64) {
+	stairs := func(counts []uint64) (x, y []float64) {
 		for i := from; i <= to; i++ {
 			top := low
-			if i < to && i < len(of) {
-				top = max(low, float64(of[i]))
+			if i < to && i < len(counts) {
+				top = max(low, float64(counts[i]))
 			}
 			x, y = append(x, edge(i)), append(y, top)
 		}

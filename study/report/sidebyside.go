@@ -438,7 +438,7 @@ func agreementRule(s *experiment.Spec, all []results.Agreement) string {
 
 // unmeasuredText describes why a value is not judged.
 func unmeasuredText(a *results.Agreement) string {
-	if _, of := measure.PercentileOf(a.Group); of {
+	if _, isPercentile := measure.PercentileOf(a.Group); isPercentile {
 		return "too few samples"
 	}
 	return "–"

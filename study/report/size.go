@@ -33,10 +33,10 @@ func (t *sizeTable) Title() string {
 func sizeTables(points []PointSummary) []sizeTable {
 	var out []sizeTable
 	for _, first := range listBins(points) {
-		for of := -1; of < len(first.Percentiles); of++ {
+		for percentile := -1; percentile < len(first.Percentiles); percentile++ {
 			t := sizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean"}
-			if of >= 0 {
-				t.Of = "p" + strconv.FormatFloat(first.Percentiles[of], 'f', -1, 64)
+			if percentile >= 0 {
+				t.Of = "p" + strconv.FormatFloat(first.Percentiles[percentile], 'f', -1, 64)
 			}
 			for _, b := range first.Bins {
 				t.Edges = append(t.Edges, b.ToBytes)
@@ -54,10 +54,10 @@ func sizeTables(points []PointSummary) []sizeTable {
 						}
 						b := &r.Bins[k].Bins[i]
 						flows[i] += b.N
-						if of < 0 {
+						if percentile < 0 {
 							x = append(x, float64(b.Mean))
-						} else if of < len(b.Percentiles) {
-							x = append(x, float64(b.Percentiles[of]))
+						} else if percentile < len(b.Percentiles) {
+							x = append(x, float64(b.Percentiles[percentile]))
 						}
 					}
 					mean[i], half[i] = claim.MeanInterval(x)

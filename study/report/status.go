@@ -185,10 +185,10 @@ const maxIterationWays = 5
 
 // countRuns counts the runs by a text, and returns the texts in the order of their first runs. It ignores runs with
 // an empty text.
-func countRuns(o *results.Outcome, of func(r *results.Run) string) (order []string, count map[string]int) {
+func countRuns(o *results.Outcome, describe func(r *results.Run) string) (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, r := range o.Runs {
-		if how := of(r); how != "" {
+		if how := describe(r); how != "" {
 			if count[how]++; count[how] == 1 {
 				order = append(order, how)
 			}

@@ -68,9 +68,9 @@ func (s *span) include(low, v, high float64) {
 	}
 }
 
-// chooseRange returns the axis's range: the given bounds, otherwise the values' range plus the margin (a share of the
-// range). Values that are never negative do not extend the range below 0, even if their intervals do. The range
-// starts at 0 for bars and similar marks (margin above 0.03) unless all values are far from 0.
+// chooseRange returns the axis's range: the given bounds, otherwise the values' range extended by the margin, a
+// share of the range. Values that are never negative do not extend it below 0, even if their intervals do. It
+// includes 0 if the axis asks for that or, with a margin above 0.03, unless all values are far from 0.
 func (a axis) chooseRange(s span, margin float64) (low, high float64) {
 	low, high = s.low, s.high
 	if low > high {

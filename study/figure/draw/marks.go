@@ -89,7 +89,8 @@ func slotsOf(p *figure.Panel) (out []int) {
 	return out
 }
 
-// slotOffset returns the offset of a series from the centre of its place and its width, in units of the axis.
+// slotOffset returns the offset of a series from the centre of its place and its width, both in units of the axis.
+// Without slots it returns 0, 0.8.
 func slotOffset(slots []int, series int) (by, width float64) {
 	if len(slots) == 0 {
 		return 0, 0.8

@@ -174,8 +174,8 @@ func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 // isPaired reports whether the share of unpaired flows is within the tolerance.
 func (c *Comparison) isPaired() bool {
 	n := &c.Common
-	alone := n.OnlyA + n.OnlyB
-	return float64(alone) <= c.tolerances.Unpaired*float64(n.Flows+alone)
+	unpaired := n.OnlyA + n.OnlyB
+	return float64(unpaired) <= c.tolerances.Unpaired*float64(n.Flows+unpaired)
 }
 
 // isWithin reports whether the ratio deviates from 1 by at most the tolerance, with a margin for rounding. A negative

@@ -214,10 +214,10 @@ func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exported
 
 // queueHistograms returns the histograms of switch ports from the run's queue histograms in kB or queue samples in
 // bytes; nil if the run has neither. Ports of a node are numbered from 1 in the order of its links.
-func queueHistograms(of *experiment.Spec, p *experiment.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
+func queueHistograms(spec *experiment.Spec, p *experiment.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
 	counts := map[string][]uint64{}
 	for i := range r.Series {
-		if s := &r.Series[i]; s.Unit == "bytes" && of.Kind(s.Name).Queues {
+		if s := &r.Series[i]; s.Unit == "bytes" && spec.Kind(s.Name).Queues {
 			var q simfiles.QueueHistogram
 			for _, v := range s.Values {
 				q.Add(int64(v))
@@ -226,7 +226,7 @@ func queueHistograms(of *experiment.Spec, p *experiment.Point, r *results.Run, o
 		}
 	}
 	for i := range r.Histograms {
-		if h := &r.Histograms[i]; h.Unit == "kB" && of.Kind(h.Name).Queues {
+		if h := &r.Histograms[i]; h.Unit == "kB" && spec.Kind(h.Name).Queues {
 			counts[h.Group] = h.Counts
 		}
 	}

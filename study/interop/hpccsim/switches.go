@@ -31,13 +31,11 @@ func (m *hpccImport) listPrograms() []string {
 			}
 		} else {
 			m.unmapped["ENABLE_QCN"] = "marks; without KMIN_MAP, KMAX_MAP and PMAX_MAP, with which alone the simulator " +
-				"starts, " +
-				"there are none"
+				"starts, there are none"
 		}
 	} else {
 		m.unmapped["ENABLE_QCN"] = "no marks, and so it is here; and hosts that do not wake for the next paced packet " +
-			"until " +
-			"something else wakes them (qbb-net-device.cc), which here they do"
+			"until something else wakes them (qbb-net-device.cc), which here they do"
 		for _, key := range []string{"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"} {
 			if m.config.Get(key) != nil {
 				m.mapped[key] = "nothing: ENABLE_QCN is 0"
