@@ -118,7 +118,7 @@ type LegendEntry struct {
 	Series int
 }
 
-// LegendPosition is the position of the legend.
+// LegendPosition is the position of the legend, inside or outside of the axes.
 type LegendPosition string
 
 // Places of legends. Best selects an empty corner of the first panel, or Below if no corner is empty.

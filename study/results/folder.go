@@ -77,8 +77,8 @@ func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*expe
 	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.specOrigin()})
 }
 
-// ReadUnfinished reads the state of world folder without a runs.json, with an execution in progress or interrupted. It returns the
-// experiment, its world and the command.
+// ReadUnfinished reads the experiment, the world and the command of a results folder without a runs.json: its
+// execution is in progress or was interrupted.
 func ReadUnfinished(r *experiment.Registry, dir string) (s *experiment.Spec, world, command string, err error) {
 	p, err := openPart(dir)
 	if err != nil {

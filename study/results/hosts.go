@@ -111,7 +111,7 @@ type IdlePeriod struct {
 	Why  []string  `json:"why"`
 }
 
-// TimedNotice is a notice with its time.
+// TimedNotice is a notice to the user, with its time.
 type TimedNotice struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

@@ -31,7 +31,7 @@ type Chosen struct {
 	samples *sampleTable
 }
 
-// ChoiceState is the state of the choice.
+// ChoiceState is the state of the choice of the number of seeds.
 type ChoiceState string
 
 // States. Pending: a run of the first N seeds is missing, so that it is open whether N suffice. Met: N is the

@@ -45,7 +45,8 @@ func (m *hpccImport) formatScheme(s *scheme.Scheme, params []namedValue) string 
 
 // noteLeftOut adds a warning about something that the registry lacks.
 func (m *hpccImport) noteLeftOut(format string, args ...any) {
-	m.otherWarnings = append(m.otherWarnings, document.Warn(warnLeftOut, document.Position{}, "left out: "+format, args...))
+	w := document.Warn(warnLeftOut, document.Position{}, "left out: "+format, args...)
+	m.otherWarnings = append(m.otherWarnings, w)
 }
 
 // formatProgram returns the YAML of a switch program as a list of one; nil, with a note, if the registry lacks the

@@ -41,8 +41,8 @@ func (m *hpccImport) addErrors(err error) {
 	if len(all) > 0 {
 		return
 	}
-	experiment.Foreign(m.reader, &document.Node{Position: document.Position{File: m.file, Line: 1, Column: 1}, Text: m.file},
-		err)
+	start := document.Position{File: m.file, Line: 1, Column: 1}
+	experiment.Foreign(m.reader, &document.Node{Position: start, Text: m.file}, err)
 }
 
 // readNamedFile reads the file that a key names. It returns the name to use in the experiment and the path to use in

@@ -64,7 +64,7 @@ type Job struct {
 // jobState is the part of a job that changes while it runs, protected by mu.
 type jobState struct {
 	mu        sync.Mutex
-	state     State
+	state     JobState
 	begun     time.Time
 	ended     time.Time
 	progress  run.Progress

@@ -20,7 +20,7 @@ const (
 	maxListed = 10        // flows listed in a frame: those that received the most since the previous frame
 )
 
-// Snapshot is the state of the network at one time. Counters start at the beginning with the run.
+// Snapshot is the state of the network at one time. Its counters start at the beginning of the run.
 type Snapshot struct {
 	T       float64   `json:"t"` // seconds since the beginning of the warm-up
 	Queues  []uint32  `json:"q"` // queued bytes, by port (2·link + end)
