@@ -134,15 +134,6 @@ const (
 	NoLegend    LegendPosition = "none"
 )
 
-// Places returns the names of all legend places.
-func Places() []string {
-	var out []string
-	for _, p := range []LegendPosition{Below, Above, Right, Best, TopLeft, TopRight, BottomLeft, BottomRight, NoLegend} {
-		out = append(out, string(p))
-	}
-	return out
-}
-
 // Size is the size of a figure and of its text, in points.
 type Size struct {
 	Width, Height float64 // Height 0: chosen from the panels

@@ -5,8 +5,8 @@ import (
 	"weir/study/results"
 )
 
-// describeSeeds describes how the data chose the number of seeds, one sentence for each world; nil if the experiment gives
-// the number.
+// describeSeeds describes how the data chose the number of seeds, one sentence for each world; nil if the experiment
+// gives the number.
 func describeSeeds(o *results.Outcome) (lines []string) {
 	if o.Chosen != nil {
 		lines = append(lines, describeChosen(o.Chosen, ""))

@@ -509,7 +509,7 @@ func checkColumns(v *measure.Values) error {
 	return nil
 }
 
-// json returns the document of --json and runs.json.
+// JSON returns the document of --json and runs.json.
 func (o *Outcome) JSON() []byte {
 	var doc jsonObject
 	doc.addKey("format", Format)

@@ -94,7 +94,7 @@ func TestColumnsShown(t *testing.T) {
 	}
 	all := map[string][]Column{"first": firstColumns(), "trace": traceColumns()}
 	for _, s := range Sheets() {
-		all[s.Name] = s.own
+		all[s.Name] = s.ownColumns
 	}
 	block := regexp.MustCompile(`(?s)<!-- columns: ([a-z]+) -->\n.*?<!-- end -->`)
 	got := block.ReplaceAllStringFunc(string(data), func(text string) string {

@@ -55,10 +55,7 @@ func firstColumns() []Column {
 		{Name: "seed", zero: uint64(0), Doc: "its seed"}}
 }
 
-// Own returns the columns after the sweep's.
-func (s *Sheet) Own() []Column { return s.ownColumns }
-
-// Columns returns all columns of the sheet for an experiment: run, seed, each sweep key as text and, if all its
+// columns returns all columns of the sheet for an experiment: run, seed, each sweep key as text and, if all its
 // values are quantities, in base units as key_value, then its own.
 func (s *Sheet) columns(x *experiment.Spec) []Column {
 	columns, taken := firstColumns(), map[string]bool{}

@@ -81,7 +81,8 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 func WriteFCT(w io.Writer, flows []FCT) error {
 	b := bufio.NewWriter(w)
 	for _, f := range flows {
-		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", addressOf(f.Src), addressOf(f.Dst), f.SrcPort, f.DstPort, f.Size, f.Start,
+		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", addressOf(f.Src), addressOf(f.Dst), f.SrcPort, f.DstPort, f.Size,
+			f.Start,
 			f.FCT, f.Standalone)
 	}
 	return b.Flush()
