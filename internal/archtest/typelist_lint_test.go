@@ -39,7 +39,7 @@ var typeExceptions = []TypeException{
 	{"study/bench.SwitchRow", 0, 22, record},
 	{"study/page.Server", 53, 0, "a method for each page"},
 	{"study/results.Attempt", 0, 26, record},
-	{"study/results.merging", 0, 22, "what one merge has read of all parts so far"},
+	{"study/results.merger", 0, 22, "what one merge has read of all parts so far"},
 	{"study/results.TraceRow", 0, 21, record},
 	{"study/run/jetstream.Coordinator", 0, 30, "one server: what its lock protects, and the parts that it consists of"},
 	{"worlds/lab.Report", 0, 31, record},

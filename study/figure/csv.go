@@ -9,19 +9,20 @@ import (
 	"weir/internal/text"
 )
 
-// dataHead are the columns of a figure's numbers, which are in the units of its axes. place is the word at x, of an
-// axis with words; a box has low, q1, median, q3, high; of a heat map series and row say which row it is, and y is the
-// value; of a part of a row x and high are its ends, place is the row's name, and series what it does.
-var dataHead = []string{"panel", "series", "shown_as", "place", "x", "y", "low", "high", "q1", "median", "q3", "row"}
+// csvHeader lists the columns of a figure's numbers; values are in the units of the axes. place is the word at x on
+// an axis of words. A box fills low, q1, median, q3 and high. For a heat map, series and row identify the row and y
+// is the value. For a span of a row, x and high are its ends, place is the row's name and series the state.
+var csvHeader = []string{"panel", "series", "shown_as", "place", "x", "y", "low", "high", "q1", "median", "q3", "row"}
 
-// forms are the names of forms in a figure's numbers.
-var forms = [...]string{Line: "line", Steps: "steps", Points: "points", Hollow: "points", Crosses: "crosses",
+// formNames are the forms' names in the shown_as column.
+var formNames = [...]string{Line: "line", Steps: "steps", Points: "points", Hollow: "points", Crosses: "crosses",
 	Bars: "bars", Boxes: "boxes", Area: "area", Blocks: "span"}
 
 // String returns the name of a form in a figure's numbers.
-func (f Form) String() string { return forms[f] }
+func (f Form) String() string { return formNames[f] }
 
-// SeriesName returns the name of a mark's series in the numbers and scripts.
+// SeriesName returns the name of the mark's series in the numbers and scripts; "" for the ink style or a series
+// without a name.
 func (f *Figure) SeriesName(m *Mark) string {
 	if m.Series < 0 || f.Names[m.Series] == "" {
 		return ""
@@ -29,12 +30,12 @@ func (f *Figure) SeriesName(m *Mark) string {
 	return f.Names[m.Series]
 }
 
-// CSV returns all numbers of a figure.
+// CSV returns all numbers of the figure as CSV with the columns of csvHeader. Undefined values are empty cells.
 func (f *Figure) CSV() ([]byte, error) {
 	f = f.Shown()
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.Write(dataHead)
+	w.Write(csvHeader)
 	number := func(v float64) string {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return ""

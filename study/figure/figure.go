@@ -7,38 +7,38 @@ import (
 	"weir/internal/text"
 )
 
-// Figure is what is drawn: panels with the same axes, below a title and above a legend.
+// Figure describes a drawing: panels with the same axes, below a title and next to a legend.
 type Figure struct {
 	Title  string
-	Note   string // below the title: how many runs, what the intervals are
+	Note   string // below the title: number of runs, meaning of the intervals
 	X, Y   Axis
 	Panels []Panel
-	Names  []string      // of the series, which the legend has in this order
-	Extra  []LegendEntry // what the legend has behind them
+	Names  []string      // names of the series, in the order of the legend
+	Extra  []LegendEntry // legend entries after the series
 	Legend LegendPosition
 	Size   Size
-	Across int      // panels beside each other; 0: as many as there is room for
-	Bar    *Axis    // of a heat map: its colours
-	Does   []string // what rows do, in the order of its colours, up to MostDone; the axis Y has no words of its own then
+	Across int      // panels per row; 0: as many as fit
+	Bar    *Axis    // colour axis of a heat map
+	Does   []string // states of rows, up to MostDone, in the order of their colours; the axis Y has no words then
 }
 
-// Axis is how values are shown along one side of a figure.
+// Axis describes one axis of a figure.
 type Axis struct {
 	Label    string
 	Log      bool
-	Min, Max float64   // the range; NaN: by the values
-	Ticks    []float64 // nil: chosen
-	Count    int       // of ticks, about; 0: as many as there is room for
-	Words    []string  // of places 0, 1, 2, … of an axis without numbers
-	At       []float64 // values of a sweep, which are the ticks if there is room for them
-	Zero     bool      // it begins at 0
-	Top      float64   // a value that the range does not pass by a margin: shares end at 1; 0: none
+	Min, Max float64   // the range; NaN: chosen from the values
+	Ticks    []float64 // nil: chosen automatically
+	Count    int       // approximate number of ticks; 0: as many as fit
+	Words    []string  // labels of the places 0, 1, 2, … of an axis without numbers
+	At       []float64 // values of a sweep; they become the ticks if they fit
+	Zero     bool      // the range includes 0
+	Top      float64   // upper bound that the margin does not exceed, such as 1 for shares; 0: no bound
 }
 
-// Auto is an axis whose range the values decide.
+// Auto returns a linear axis with the given label; its range follows from the values.
 func Auto(label string) Axis { return Axis{Label: label, Min: math.NaN(), Max: math.NaN()} }
 
-// Panel is one part of a figure.
+// Panel is one part of a figure: marks, a heat map or rows.
 type Panel struct {
 	Title string
 	Marks []Mark
@@ -46,12 +46,12 @@ type Panel struct {
 	Rows  *Rows
 }
 
-// Form is how the values of a mark look.
+// Form is the shape in which the values of a mark are drawn.
 type Form uint8
 
-// Forms of marks. Hollow are points that are not filled, Crosses are numbers of others.
+// Forms of marks. Hollow draws unfilled points. Crosses draws reference values of others.
 const (
-	Line Form = iota // points too, where they are few
+	Line Form = iota // with point markers if the points are few
 	Steps
 	Points
 	Hollow
@@ -59,69 +59,69 @@ const (
 	Bars
 	Boxes
 	Area   // rectangles from each X to the next one, from the axis up to Y
-	Blocks // of the legend: what rows do
+	Blocks // legend entries of row states
 )
 
-// Mark is one series in one form.
+// Mark is one series drawn in one form.
 type Mark struct {
-	Series    int // number of its style and its name; −1: ink
+	Series    int // index of its style and name; −1: ink
 	Form      Form
 	X, Y      []float64
-	Low, High []float64 // ends of intervals; nil for none, NaN where there is none
-	Band      bool      // the intervals are a band
+	Low, High []float64 // ends of intervals; nil: no intervals; NaN: this value has no interval
+	Band      bool      // draw the intervals as a band
 	Plain     bool      // a line with markers at few places only
 	Dash      Dash
-	Boxes     []Box // of the form Boxes, by X
-	Thin      bool  // drawn more lightly, for it lies below others
+	Boxes     []Box // for the form Boxes, one per X
+	Thin      bool  // draw lighter than the other marks
 }
 
-// Dash says how a line is broken.
+// Dash selects the dash pattern of a line.
 type Dash uint8
 
-// Dashes of lines: as its series has it, none, or the one that marks a second world.
+// Dashes of lines: the pattern of the series, a solid line, or the pattern that marks a second world.
 const (
 	BySeries Dash = iota
 	Solid
 	Broken
 )
 
-// Box sums a distribution up: whiskers, quartiles, median.
+// Box summarizes a distribution: whiskers, quartiles and median.
 type Box struct{ Low, Q1, Median, Q3, High float64 }
 
-// Heat is a matrix of values, by row from below and by column.
+// Heat is a matrix of values. Row 0 is at the bottom.
 type Heat struct {
 	Rows, Columns int
-	Values        []float64 // by row, then by column; NaN: not defined
-	Paper         []float64 // numbers of others, as Values has its own; nil: none
-	Edges         []float64 // of the columns; nil: they stand at 0, 1, 2, …
+	Values        []float64 // row by row; NaN: not defined
+	Paper         []float64 // reference values of others in the order of Values; nil: not available
+	Edges         []float64 // edges of the columns on the X axis; nil: the columns are at 0, 1, 2, …
 	Label         func(float64) string
 }
 
-// Rows are what several things do over time, one below the other.
+// Rows shows the states of several things over time, one row below the other.
 type Rows struct {
-	Names []string // of the rows, from above
-	Spans []Span   // in the order of rows, and of time
+	Names []string // names of the rows, from the top
+	Spans []Span   // ordered by row, then by time
 }
 
-// Span is a part of a row, in which it does the thing of that number (Figure.Does).
+// Span is an interval From–To in which row Row is in state Does (an index into Figure.Does).
 type Span struct {
 	Row, Does int
 	From, To  float64
 }
 
-// LegendEntry is an entry of the legend that belongs to no series.
+// LegendEntry is a legend entry without a series.
 type LegendEntry struct {
 	Name string
 	Form Form
 	Dash Dash
-	// Series is the number of a style; −1: ink
+	// Series is the index of a style; −1: ink.
 	Series int
 }
 
-// LegendPosition is the position of a legend, inside or outside the axes.
+// LegendPosition is the position of the legend, inside or outside of the axes.
 type LegendPosition string
 
-// Places of legends. Best is a corner without values, or else below.
+// Places of legends. Best selects an empty corner of the first panel, or Below if no corner is empty.
 const (
 	Below       LegendPosition = "below"
 	Above       LegendPosition = "above"
@@ -134,45 +134,48 @@ const (
 	NoLegend    LegendPosition = "none"
 )
 
-// Size is that of a figure, and of its text, in points.
+// Size is the size of a figure and of its text, in points.
 type Size struct {
-	Width, Height float64 // Height 0: what the panels want
-	Text          float64 // of labels and the legend; ticks are a little smaller
-	Grow          bool    // it may be wider, for the sake of many words on an axis
+	Width, Height float64 // Height 0: chosen from the panels
+	Text          float64 // size of labels and of the legend; tick labels are a little smaller
+	Grow          bool    // the figure may become wider to fit many words on an axis
 }
 
-// LeastText is the smallest text of a printed figure, in points.
+// LeastText is the smallest text size of a printed figure, in points.
 const LeastText = 7
 
-// Screen is the size of a report's figures: at the width of a phone their text can still be read.
+// Screen returns the size of figures in reports. Their text stays legible at the width of a phone.
 func Screen() Size { return Size{Width: 340, Text: 11.5, Grow: true} }
 
-// Print is the size of a printed figure. The columns of journals have 89 mm, and their pages 183 mm.
+// Print returns the size of a printed figure with the given width in points. Journal columns are 89 mm wide, pages
+// 183 mm.
 func Print(width float64) Size { return Size{Width: width, Text: 8} }
 
-// Limits of what a reader can distinguish.
+// Limits of the styles that a reader can distinguish.
 const (
-	MostSeries = 16 // series of a panel, each with a colour and a marker of its own
-	MostDone   = 4  // things that rows do
+	MostSeries = 16 // series of a panel, each with its own colour and marker
+	MostDone   = 4  // states of rows
 )
 
-// Drawer draws figures. Package draw has one.
+// Drawer draws figures. Package draw implements it.
 type Drawer interface {
-	// Draw returns a figure in one of the Formats.
+	// Draw returns the figure in one of the Formats. It returns an error for a figure without values or without enough
+	// space.
 	Draw(f *Figure, format string) ([]byte, error)
-	// Matplotlib returns a script that draws the figure by its CSV, a file of the name data next to the script.
+	// Matplotlib returns a Python script that draws the figure from its CSV, a file named data next to the script.
 	Matplotlib(f *Figure, data string) ([]byte, error)
-	// Gnuplot returns a script for gnuplot that writes an SVG of the name into.
+	// Gnuplot returns a gnuplot script that reads the CSV named data and writes an SVG to the file into.
 	Gnuplot(f *Figure, data, into string) ([]byte, error)
 }
 
-// Drawing is the place of the Drawer, which an import links in.
+// Drawing holds the linked-in Drawer. An import of weir/app/figure sets it.
 var Drawing = linked.New[Drawer]("the drawing of figures", "weir/app/figure")
 
-// Formats are those that a figure can be written in.
+// Formats returns the file formats that Figure.Write supports.
 func Formats() []string { return []string{"svg", "pdf", "png"} }
 
-// Write draws the figure in one of the Formats.
+// Write draws the figure in one of the Formats and returns the file's content. It returns an error if no Drawer is
+// linked in.
 func (f *Figure) Write(format string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
@@ -181,7 +184,7 @@ func (f *Figure) Write(format string) ([]byte, error) {
 	return d.Draw(f, format)
 }
 
-// Matplotlib returns a script that draws the figure by its CSV, which it finds next to itself under the name data.
+// Matplotlib returns a Python script that draws the figure from its CSV, a file named data next to the script.
 func (f *Figure) Matplotlib(data string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
@@ -190,7 +193,7 @@ func (f *Figure) Matplotlib(data string) ([]byte, error) {
 	return d.Matplotlib(f, data)
 }
 
-// Gnuplot returns such a script for gnuplot, which writes an SVG of the name into.
+// Gnuplot returns a gnuplot script that reads the CSV named data and writes an SVG to the file into.
 func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
@@ -199,16 +202,17 @@ func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
 	return d.Gnuplot(f, data, into)
 }
 
-// Shown returns a copy of the figure whose texts cannot act on a terminal.
+// Shown returns a copy of the figure with control characters in its texts made visible, so that they cannot act on a
+// terminal.
 func (f *Figure) Shown() *Figure {
 	shown := *f
 	f = &shown
 	f.Title, f.Note = text.Lines(f.Title), text.Lines(f.Note)
 	axis := func(a Axis) Axis {
-		a.Label, a.Words = text.Shown(a.Label), shownAll(a.Words)
+		a.Label, a.Words = text.Shown(a.Label), sanitizeAll(a.Words)
 		return a
 	}
-	f.X, f.Y, f.Names, f.Does = axis(f.X), axis(f.Y), shownAll(f.Names), shownAll(f.Does)
+	f.X, f.Y, f.Names, f.Does = axis(f.X), axis(f.Y), sanitizeAll(f.Names), sanitizeAll(f.Does)
 	if f.Bar != nil {
 		bar := axis(*f.Bar)
 		f.Bar = &bar
@@ -217,13 +221,14 @@ func (f *Figure) Shown() *Figure {
 	for i := range f.Panels {
 		f.Panels[i].Title = text.Shown(f.Panels[i].Title)
 		if r := f.Panels[i].Rows; r != nil {
-			f.Panels[i].Rows = &Rows{shownAll(r.Names), r.Spans}
+			f.Panels[i].Rows = &Rows{sanitizeAll(r.Names), r.Spans}
 		}
 	}
 	return f
 }
 
-func shownAll(all []string) []string {
+// sanitizeAll applies text.Shown to each string. It returns nil for nil.
+func sanitizeAll(all []string) []string {
 	if all == nil {
 		return nil
 	}

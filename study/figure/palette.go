@@ -2,8 +2,8 @@ package figure
 
 import "image/color"
 
-// palette are the colours of series. The first eight are Okabe's and Ito's (2008) for the colour-blind, darkened
-// until they have a contrast of 3 on white; the others differ from them in lightness too.
+// palette are the colours of series. The first eight are from Okabe and Ito (2008), safe for colour-blind readers and
+// darkened to a contrast of 3 on white. The others differ from them in lightness, too.
 var palette = [MostSeries]color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x92, 0x69, 0xff}, {0xc2, 0x64, 0x9a, 0xff},
 	{0xb8, 0x7d, 0x00, 0xff}, {0x2f, 0x8f, 0xc9, 0xff}, {0x44, 0x44, 0x44, 0xff}, {0x8c, 0x2d, 0x1f, 0xff},
@@ -11,5 +11,5 @@ var palette = [MostSeries]color.RGBA{
 	{0x8f, 0x5f, 0xd0, 0xff}, {0x23, 0x8b, 0x8b, 0xff}, {0xd0, 0x4a, 0x6a, 0xff}, {0x6b, 0x7a, 0x8f, 0xff},
 }
 
-// Palette returns the colours of series, in their order.
+// Palette returns the colours of the series in series order.
 func Palette() []color.RGBA { return palette[:] }

@@ -22,23 +22,25 @@ import (
 	"weir/study/report"
 )
 
-// own is the room of experiments that are files of the one who has started the server.
-const own = "yours"
+// ownRoom is the group of experiments given as files on the command line.
+const ownRoom = "yours"
 
-// catalogued is an experiment of the catalogue.
-type catalogued struct {
+// catalogueEntry is an experiment of the catalogue.
+type catalogueEntry struct {
 	Room, Short, Title, Figure string
 }
 
-// Path is that of its page.
-func (c catalogued) Path() string {
+// Path returns the path of the experiment's page.
+func (c catalogueEntry) Path() string {
 	return "/experiments/" + url.PathEscape(c.Room) + "/" + url.PathEscape(c.Short)
 }
 
-// experiments are all that there are, by room.
-func (s *Server) experiments() (list []catalogued) {
+// listExperiments returns all experiments, the given files first, then the library by group. It reads the files'
+// titles on each call.
+func (s *Server) listExperiments() (list []catalogueEntry) {
 	for i, f := range s.options.Files {
-		c := catalogued{Room: own, Short: fmt.Sprintf("%d-%s", i+1, strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)))}
+		c := catalogueEntry{Room: ownRoom, Short: fmt.Sprintf("%d-%s", i+1, strings.TrimSuffix(filepath.Base(f),
+			filepath.Ext(f)))}
 		if src, err := s.options.Registry.Open(f); err == nil {
 			for _, line := range strings.Split(string(src.Data), "\n") {
 				if t, ok := strings.CutPrefix(line, "title:"); ok {
@@ -54,37 +56,39 @@ func (s *Server) experiments() (list []catalogued) {
 	return append(list, s.library()...)
 }
 
-// libraryOf are the experiments that the program has, which are read once.
-func libraryOf(g *experiment.Registry) (list []catalogued) {
+// listLibrary returns the built-in experiments.
+func listLibrary(g *experiment.Registry) (list []catalogueEntry) {
 	for _, e := range g.Experiments() {
 		room, short, _ := strings.Cut(e.Name, "/")
-		list = append(list, catalogued{room, short, e.Title, e.Paper.Figure})
+		list = append(list, catalogueEntry{room, short, e.Title, e.Paper.Figure})
 	}
 	return list
 }
 
-// source finds an experiment that a request names: one of the catalogue, and nothing else.
-func (s *Server) source(r *http.Request) (*experiment.Source, catalogued, error) {
+// findSource returns the source and entry of the experiment that a request names. It returns a not-found error unless
+// the catalogue has it.
+func (s *Server) findSource(r *http.Request) (*experiment.Source, catalogueEntry, error) {
 	room, short := r.PathValue("room"), r.PathValue("name")
-	for i, c := range s.experiments() {
+	for i, c := range s.listExperiments() {
 		if c.Room != room || c.Short != short {
 			continue
 		}
-		if room == own {
+		if room == ownRoom {
 			src, err := s.options.Registry.Open(s.options.Files[i])
 			if err != nil {
 				return nil, c, wrongInput(err.Error())
 			}
-			return s.confined(src), c, nil
+			return s.confineSource(src), c, nil
 		}
 		src, err := s.options.Registry.Open(room + "/" + short)
 		return src, c, err
 	}
-	return nil, catalogued{}, missing("There is no such experiment.")
+	return nil, catalogueEntry{}, notFound("There is no such experiment.")
 }
 
-// confined is a file's source that opens what the file itself names, and nothing that a form adds.
-func (s *Server) confined(src *experiment.Source) *experiment.Source {
+// confineSource returns a file's source that can open only the inputs that the file itself names, not those that a
+// form adds.
+func (s *Server) confineSource(src *experiment.Source) *experiment.Source {
 	named := map[string]bool{}
 	if whole, err := plan.Load(s.options.Registry, src, experiment.Options{Machine: s.options.Machine}); err == nil {
 		for name := range whole.Inputs() {
@@ -102,22 +106,23 @@ func (s *Server) confined(src *experiment.Source) *experiment.Source {
 	return &c
 }
 
-// choice is what the form says.
-type choice struct {
+// formInput is the user's input in the form of an experiment.
+type formInput struct {
 	Quick  bool
 	Seed   string
 	Sets   []string // key=value
 	Traces string
 }
 
-// Bounds of what a form may say.
+// Limits of a form's input.
 const (
-	mostSets = 64
-	mostText = 2000
+	maxSets       = 64
+	maxTextLength = 2000
 )
 
-// chosen reads the form. Of parameters there are pairs of key and value, and lines of key=value.
-func chosen(form url.Values) (c choice, err error) {
+// parseForm reads the form. Parameters are pairs of the fields key and value, and fields sweep.KEY. It returns an
+// error for too many or too long values.
+func parseForm(form url.Values) (c formInput, err error) {
 	c.Quick, c.Seed, c.Traces = form.Get("quick") != "", strings.TrimSpace(form.Get("seed")), form.Get("trace")
 	values := form["value"]
 	for i, key := range form["key"] {
@@ -130,18 +135,18 @@ func chosen(form url.Values) (c choice, err error) {
 			c.Sets = append(c.Sets, key+"="+v)
 		}
 	}
-	if len(c.Sets) > mostSets {
-		return c, wrongInput(fmt.Sprintf("%d parameters are changed; up to %d are allowed.", len(c.Sets), mostSets))
+	if len(c.Sets) > maxSets {
+		return c, wrongInput(fmt.Sprintf("%d parameters are changed; up to %d are allowed.", len(c.Sets), maxSets))
 	}
 	for _, text := range append(slices.Clone(c.Sets), c.Seed, c.Traces) {
-		if len(text) > mostText {
-			return c, wrongInput(fmt.Sprintf("a value has %d characters; up to %d are allowed.", len(text), mostText))
+		if len(text) > maxTextLength {
+			return c, wrongInput(fmt.Sprintf("a value has %d characters; up to %d are allowed.", len(text), maxTextLength))
 		}
 	}
 	return c, nil
 }
 
-// sweptKeys are keys of the sweep that a form has, in order.
+// sweptKeys returns the keys of fields sweep.KEY of a form, sorted.
 func sweptKeys(form url.Values) (keys []string) {
 	for name := range form {
 		if key, ok := strings.CutPrefix(name, "sweep."); ok {
@@ -152,8 +157,8 @@ func sweptKeys(form url.Values) (keys []string) {
 	return keys
 }
 
-// load reads an experiment as the form has it.
-func (s *Server) load(src *experiment.Source, c choice) (*experiment.Spec, error) {
+// loadExperiment loads an experiment with the form's input. Errors of the input have status 422 or 400.
+func (s *Server) loadExperiment(src *experiment.Source, c formInput) (*experiment.Spec, error) {
 	o := experiment.Options{Quick: c.Quick, Set: c.Sets, Machine: s.options.Machine}
 	if c.Seed != "" {
 		n, err := strconv.ParseUint(c.Seed, 10, 64)
@@ -165,28 +170,28 @@ func (s *Server) load(src *experiment.Source, c choice) (*experiment.Spec, error
 	exp, err := plan.Load(s.options.Registry, src, o)
 	var wrong document.InputErrors
 	if errors.As(err, &wrong) {
-		return nil, failure{http.StatusUnprocessableEntity, wrong.Error()}
+		return nil, httpError{http.StatusUnprocessableEntity, wrong.Error()}
 	}
 	return exp, err
 }
 
-// command is what gives the same on a command line.
-func command(name string, c choice) string {
-	words := []string{"weir", "run", quoted(name)}
+// runCommand returns the command line that gives the same results.
+func runCommand(name string, c formInput) string {
+	words := []string{"weir", "run", quoteShell(name)}
 	if c.Quick {
 		words = append(words, "--quick")
 	}
 	if c.Seed != "" {
-		words = append(words, "--seed", quoted(c.Seed))
+		words = append(words, "--seed", quoteShell(c.Seed))
 	}
 	for _, x := range c.Sets {
-		words = append(words, "--set", quoted(x))
+		words = append(words, "--set", quoteShell(x))
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell needs it.
-func quoted(word string) string {
+// quoteShell quotes a word for a POSIX shell if it needs quotes.
+func quoteShell(word string) string {
 	const plain = "-_./=:,+%@"
 	if word != "" && strings.IndexFunc(word, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune(plain, r)
@@ -196,15 +201,15 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// room is experiments that stand together.
-type room struct {
+// roomList is a group of experiments on the catalogue page.
+type roomList struct {
 	Name, Title string
-	List        []catalogued
+	List        []catalogueEntry
 }
 
-// roomTitle returns the heading of a room: the title of its library, or its name if the library has no title.
+// roomTitle returns the heading of a group: the title of its library, or its name if the library has no title.
 func (s *Server) roomTitle(name string) string {
-	if name == own {
+	if name == ownRoom {
 		return "Yours"
 	}
 	for _, l := range s.options.Registry.Library {
@@ -215,42 +220,44 @@ func (s *Server) roomTitle(name string) string {
 	return name
 }
 
-func (s *Server) catalogue(w http.ResponseWriter, r *http.Request) error {
-	var list []room
-	for _, c := range s.experiments() {
-		i := slices.IndexFunc(list, func(x room) bool { return x.Name == c.Room })
+// serveCatalogue shows all experiments and the latest results.
+func (s *Server) serveCatalogue(w http.ResponseWriter, r *http.Request) error {
+	var list []roomList
+	for _, c := range s.listExperiments() {
+		i := slices.IndexFunc(list, func(x roomList) bool { return x.Name == c.Room })
 		if i < 0 {
-			i, list = len(list), append(list, room{Name: c.Room, Title: s.roomTitle(c.Room)})
+			i, list = len(list), append(list, roomList{Name: c.Room, Title: s.roomTitle(c.Room)})
 		}
 		list[i].List = append(list[i].List, c)
 	}
-	recent, old, err := s.index.list()
+	recent, old, err := s.index.listFolders()
 	if err != nil {
 		return err
 	}
-	return s.show(w, r, "catalogue", http.StatusOK, "Experiments", map[string]any{"Rooms": list,
-		"Recent": s.rows(recent[:min(len(recent), 5)]), "Results": len(recent), "Old": old})
+	return s.showPage(w, r, "catalogue", http.StatusOK, "Experiments", map[string]any{"Rooms": list,
+		"Recent": s.readRows(recent[:min(len(recent), 5)]), "Results": len(recent), "Old": old})
 }
 
-// estimate is what an experiment would take.
-type estimate struct {
+// costEstimate is the estimated cost of an experiment, as text for the page.
+type costEstimate struct {
 	Runs, Points, AtATime int
-	AtLeast               bool // the data may ask for more runs
+	AtLeast               bool // the data may require more runs
 	Hops, Time, Memory    string
 }
 
-// speed is the speed of a core of this machine: the best of all measurements, as other programs slow some of them.
-func (s *Server) speed() float64 {
+// machineSpeed measures the speed of a core and returns the maximum of all measurements, because other programs slow
+// down some of them.
+func (s *Server) machineSpeed() float64 {
 	now := s.options.Speed()
-	s.speeds.Lock()
-	defer s.speeds.Unlock()
-	s.fastest = max(s.fastest, now)
-	return s.fastest
+	s.speedMutex.Lock()
+	defer s.speedMutex.Unlock()
+	s.maxSpeed = max(s.maxSpeed, now)
+	return s.maxSpeed
 }
 
-// estimated estimates the cost of an experiment on a machine of a speed, by the rule of weir check (plan.Cost): runs
-// that only the data ask for are not counted.
-func estimated(exp *experiment.Spec, speed float64) (e estimate) {
+// estimateCost estimates the cost of an experiment on a machine with cores of the given speed, like weir check
+// (plan.Cost). It does not count runs that only the data may require.
+func estimateCost(exp *experiment.Spec, speed float64) (e costEstimate) {
 	runs := plan.Runs(exp)
 	if need, byNeed := exp.Need(); byNeed {
 		e.AtLeast = true
@@ -264,47 +271,49 @@ func estimated(exp *experiment.Spec, speed float64) (e estimate) {
 	return e
 }
 
-// dimension is a key of the sweep, as the form has it.
-type dimension struct {
+// sweepDimension is a key of the sweep in the form.
+type sweepDimension struct {
 	Key    string
 	Values []string
 	Chosen string
 }
 
-func (s *Server) experiment(w http.ResponseWriter, r *http.Request) error {
-	src, c, err := s.source(r)
+// serveExperiment shows an experiment with the form from the request's query.
+func (s *Server) serveExperiment(w http.ResponseWriter, r *http.Request) error {
+	src, c, err := s.findSource(r)
 	if err != nil {
 		return err
 	}
-	whole, err := s.load(src, choice{})
+	whole, err := s.loadExperiment(src, formInput{})
 	if err != nil {
 		return err
 	}
-	asked, err := chosen(r.URL.Query())
+	asked, err := parseForm(r.URL.Query())
 	if err != nil {
 		return err
 	}
 	return s.showExperiment(w, r, http.StatusOK, src, c, whole, asked, r.URL.Query())
 }
 
-// showExperiment shows an experiment with the form as it was filled in, and what is wrong with that.
+// showExperiment shows an experiment with the form as filled in, and the error of that input. whole is the experiment
+// without the form's changes.
 func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status int, src *experiment.Source,
-	c catalogued,
-	whole *experiment.Spec, asked choice, form url.Values) error {
+	c catalogueEntry,
+	whole *experiment.Spec, asked formInput, form url.Values) error {
 	data := map[string]any{"About": c, "Name": src.Name, "Exp": whole, "Asked": asked, "Checked": len(form) > 0}
-	exp, err := s.load(src, asked)
+	exp, err := s.loadExperiment(src, asked)
 	if err != nil {
-		data["Wrong"], exp = s.clean(err.Error()), whole
+		data["Wrong"], exp = s.hidePaths(err.Error()), whole
 	}
-	data["Estimate"], data["Warnings"] = estimated(exp, s.speed()), exp.Warnings()
-	data["Given"], data["Defaults"] = parted(exp.Parameters())
-	data["Command"] = command(src.Name, asked)
-	if c.Room == own {
-		data["Command"] = command(c.Short[strings.IndexByte(c.Short, '-')+1:]+".yaml", asked)
+	data["Estimate"], data["Warnings"] = estimateCost(exp, s.machineSpeed()), exp.Warnings()
+	data["Given"], data["Defaults"] = splitParameters(exp.Parameters())
+	data["Command"] = runCommand(src.Name, asked)
+	if c.Room == ownRoom {
+		data["Command"] = runCommand(c.Short[strings.IndexByte(c.Short, '-')+1:]+".yaml", asked)
 	}
-	var sweep []dimension
+	var sweep []sweepDimension
 	for _, d := range whole.Sweep() {
-		x := dimension{Key: d.Key, Chosen: form.Get("sweep." + d.Key)}
+		x := sweepDimension{Key: d.Key, Chosen: form.Get("sweep." + d.Key)}
 		for _, v := range d.Values {
 			x.Values = append(x.Values, v.Text)
 		}
@@ -328,11 +337,11 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 	}
 	data["Pairs"] = append(pairs, make([]pair, max(3-len(pairs), 1))...)
 	data["Claims"] = whole.Judge(nil, 1)
-	return s.show(w, r, "experiment", status, whole.Title(), data)
+	return s.showPage(w, r, "experiment", status, whole.Title(), data)
 }
 
-// parted are the parameters that somebody has given, and those that are defaults.
-func parted(all []experiment.Parameter) (given, defaults []experiment.Parameter) {
+// splitParameters separates given parameters from defaults.
+func splitParameters(all []experiment.Parameter) (given, defaults []experiment.Parameter) {
 	for _, p := range all {
 		if strings.HasPrefix(p.Source, "default") {
 			defaults = append(defaults, p)
@@ -343,8 +352,9 @@ func parted(all []experiment.Parameter) (given, defaults []experiment.Parameter)
 	return given, defaults
 }
 
-func (s *Server) experimentFile(w http.ResponseWriter, r *http.Request) error {
-	src, _, err := s.source(r)
+// serveExperimentFile sends the experiment's YAML.
+func (s *Server) serveExperimentFile(w http.ResponseWriter, r *http.Request) error {
+	src, _, err := s.findSource(r)
 	if err != nil {
 		return err
 	}
@@ -353,28 +363,29 @@ func (s *Server) experimentFile(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// start puts the experiment into the queue, as the form has it.
-func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
+// startRun queues the experiment with the form's input and redirects to its job. If the input is wrong, it shows the
+// form again.
+func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<18)
 	if err := r.ParseForm(); err != nil {
 		return wrongInput(err.Error())
 	}
-	src, c, err := s.source(r)
+	src, c, err := s.findSource(r)
 	if err != nil {
 		return err
 	}
-	asked, err := chosen(r.PostForm)
+	asked, err := parseForm(r.PostForm)
 	if err != nil {
 		return err
 	}
-	exp, err := s.load(src, asked)
+	exp, err := s.loadExperiment(src, asked)
 	if err == nil && s.options.Jobs != nil {
 		if _, _, tooLarge := s.options.Jobs(exp); tooLarge != nil {
 			err = wrongInput(tooLarge.Error())
 		}
 	}
-	if f := (failure{}); errors.As(err, &f) {
-		whole, bad := s.load(src, choice{})
+	if f := (httpError{}); errors.As(err, &f) {
+		whole, bad := s.loadExperiment(src, formInput{})
 		if bad != nil {
 			return bad
 		}
@@ -383,19 +394,19 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := src.Name
-	if c.Room == own {
+	if c.Room == ownRoom {
 		name += ".yaml"
 	}
-	job, err := s.jobs.Start(exp, command(name, asked), tracePorts(asked.Traces))
+	job, err := s.jobs.Start(exp, runCommand(name, asked), parseTracePorts(asked.Traces))
 	if err != nil {
-		return failure{http.StatusServiceUnavailable, err.Error()}
+		return httpError{http.StatusServiceUnavailable, err.Error()}
 	}
 	http.Redirect(w, r, fmt.Sprintf("/jobs/%d", job.ID), http.StatusSeeOther)
 	return nil
 }
 
-// tracePorts are the ports that a form names, separated by commas.
-func tracePorts(text string) (ports []string) {
+// parseTracePorts splits a list of ports at commas.
+func parseTracePorts(text string) (ports []string) {
 	for _, p := range strings.Split(text, ",") {
 		if p = strings.TrimSpace(p); p != "" {
 			ports = append(ports, p)
@@ -404,15 +415,16 @@ func tracePorts(text string) (ports []string) {
 	return ports
 }
 
-// kind is schemes of one kind.
-type kind struct {
+// schemeKind is the list of schemes of one kind.
+type schemeKind struct {
 	Name    string
 	Schemes []scheme.Scheme
 }
 
-func (s *Server) schemes(w http.ResponseWriter, r *http.Request) error {
+// serveSchemes shows all schemes, measures and workloads of the registry.
+func (s *Server) serveSchemes(w http.ResponseWriter, r *http.Request) error {
 	g := s.options.Registry
-	var kinds [7]kind
+	var kinds [7]schemeKind
 	for i, name := range []string{"controllers", "switch programs", "schedulers", "transports", "topologies", "jobs",
 		"ideal networks"} {
 		kinds[i].Name = name
@@ -441,6 +453,6 @@ func (s *Server) schemes(w http.ResponseWriter, r *http.Request) error {
 	for _, k := range kinds {
 		slices.SortStableFunc(k.Schemes, func(a, b scheme.Scheme) int { return strings.Compare(a.Name, b.Name) })
 	}
-	return s.show(w, r, "schemes", http.StatusOK, "Schemes", map[string]any{"Kinds": kinds,
+	return s.showPage(w, r, "schemes", http.StatusOK, "Schemes", map[string]any{"Kinds": kinds,
 		"Measures": g.Measures, "Workloads": g.Workloads})
 }

@@ -14,11 +14,11 @@ import (
 	"weir/study/results"
 )
 
-// mostCompared is how many results stand side by side.
-const mostCompared = 6
+// maxCompared limits the results of one comparison.
+const maxCompared = 6
 
-// side is one of the results.
-type side struct {
+// comparedResult is one of the compared results.
+type comparedResult struct {
 	Letter, Folder, Name, Title string
 	World                       string
 	Runs                        int
@@ -27,51 +27,53 @@ type side struct {
 	Plots                       []string
 }
 
-// differing is a row of a comparison.
-type differing struct {
+// comparisonRow is a row of a comparison with one cell for each result.
+type comparisonRow struct {
 	What  string
-	Cells []cell
+	Cells []comparisonCell
 }
 
-// cell is what one of the results has.
-type cell struct {
+// comparisonCell is a value of one result.
+type comparisonCell struct {
 	Text   string
-	Change string // from the first's
-	Class  string // of a verdict
+	Change string // relative to the first result
+	Class  string // CSS class of a verdict
 }
 
-// valueRows are the values of a point.
+// valueRows are the values of a point, one row for each.
 type valueRows struct {
 	Point string
-	Rows  []differing
+	Rows  []comparisonRow
 }
 
-func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
+// serveComparison shows the results named by the query's r next to each other. Without all it hides rows of equal
+// values.
+func (s *Server) serveComparison(w http.ResponseWriter, r *http.Request) error {
 	var names []string
 	for _, name := range r.URL.Query()["r"] {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	if len(names) < 2 || len(names) > mostCompared {
+	if len(names) < 2 || len(names) > maxCompared {
 		return wrongInput(fmt.Sprintf("%s chosen; 2 to %d can be compared. Choose them in the list of results.",
-			text.Count(len(names), "result"), mostCompared))
+			text.Count(len(names), "result"), maxCompared))
 	}
-	var sides []side
+	var sides []comparedResult
 	for i, name := range names {
-		o, err := s.open(name)
+		o, err := s.openResults(name)
 		if err != nil {
 			return err
 		}
-		sides = append(sides, side{Letter: string(rune('A' + i)), Folder: name, Name: o.Name, Title: o.Spec.Title(),
-			World: o.World, Runs: len(o.Runs), out: o, points: report.Summarise(o.Runs), Plots: plotFiles(o.Dir)})
+		sides = append(sides, comparedResult{Letter: string(rune('A' + i)), Folder: name, Name: o.Name, Title: o.Spec.Title(),
+			World: o.World, Runs: len(o.Runs), out: o, points: report.Summarise(o.Runs), Plots: listPlots(o.Dir)})
 	}
-	points, common, unshared := comparedPoints(sides)
-	parameters := comparedParameters(sides)
+	points, common, single := comparePoints(sides)
+	parameters := compareParameters(sides)
 	same := 0
 	only := r.URL.Query().Get("all") == ""
 	for i := range points {
-		points[i].Rows = slices.DeleteFunc(points[i].Rows, func(d differing) bool {
+		points[i].Rows = slices.DeleteFunc(points[i].Rows, func(d comparisonRow) bool {
 			for _, c := range d.Cells[1:] {
 				if c.Text != d.Cells[0].Text {
 					return false
@@ -81,14 +83,14 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 			return only
 		})
 	}
-	return s.show(w, r, "compare", http.StatusOK, "Compare", map[string]any{"Sides": sides,
-		"Parameters": parameters, "Points": points, "Common": common, "Unshared": unshared, "Same": same,
-		"Strangers": slices.ContainsFunc(sides, func(x side) bool { return x.Name != sides[0].Name }),
-		"Only":      only, "Claims": comparedClaims(sides), "Plots": commonPlots(sides)})
+	return s.showPage(w, r, "compare", http.StatusOK, "Compare", map[string]any{"Sides": sides,
+		"Parameters": parameters, "Points": points, "Common": common, "Unshared": single, "Same": same,
+		"Strangers": slices.ContainsFunc(sides, func(x comparedResult) bool { return x.Name != sides[0].Name }),
+		"Only":      only, "Claims": compareClaims(sides), "Plots": commonPlots(sides)})
 }
 
-// comparedParameters are those that are not the same in all.
-func comparedParameters(sides []side) (rows []differing) {
+// compareParameters returns the parameters that differ between the results.
+func compareParameters(sides []comparedResult) (rows []comparisonRow) {
 	var paths []string
 	values := make([]map[string]string, len(sides))
 	for i, x := range sides {
@@ -100,13 +102,13 @@ func comparedParameters(sides []side) (rows []differing) {
 		}
 	}
 	for _, path := range paths {
-		d, differs := differing{What: path}, false
+		d, differs := comparisonRow{What: path}, false
 		for i := range sides {
 			v, is := values[i][path]
 			if !is {
 				v = "not there"
 			}
-			d.Cells = append(d.Cells, cell{Text: v})
+			d.Cells = append(d.Cells, comparisonCell{Text: v})
 			differs = differs || v != d.Cells[0].Text
 		}
 		if differs {
@@ -116,16 +118,16 @@ func comparedParameters(sides []side) (rows []differing) {
 	return rows
 }
 
-// comparedPoints are those that at least two have, with their values; how many values at least two have; and which
-// points only one has.
-func comparedPoints(sides []side) (all []valueRows, common int, unshared []differing) {
+// comparePoints returns the points that at least two results have, with their values; the number of values that at
+// least two results have; and the points that only one result has.
+func comparePoints(sides []comparedResult) (all []valueRows, common int, unshared []comparisonRow) {
 	var names []string
-	at := make([]map[string]*report.PointSummary, len(sides))
+	byPoint := make([]map[string]*report.PointSummary, len(sides))
 	for i := range sides {
-		at[i] = map[string]*report.PointSummary{}
+		byPoint[i] = map[string]*report.PointSummary{}
 		for k := range sides[i].points {
 			name := measure.PointName(sides[i].points[k].Point)
-			if at[i][name] = &sides[i].points[k]; !slices.Contains(names, name) {
+			if byPoint[i][name] = &sides[i].points[k]; !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -137,62 +139,64 @@ func comparedPoints(sides []side) (all []valueRows, common int, unshared []diffe
 	units := report.Units(sides[0].out.Spec, shown...)
 	for _, name := range names {
 		var have []report.PointSummary
-		d := differing{What: name}
+		d := comparisonRow{What: name}
 		for i := range sides {
 			mark := ""
-			if p := at[i][name]; p != nil {
+			if p := byPoint[i][name]; p != nil {
 				have, mark = append(have, *p), "✓"
 			}
-			d.Cells = append(d.Cells, cell{Text: mark})
+			d.Cells = append(d.Cells, comparisonCell{Text: mark})
 		}
 		if len(have) < 2 {
 			unshared = append(unshared, d)
 			continue
 		}
 		rows := valueRows{Point: name}
-		for _, v := range valuesOf(have) {
-			if inCommon(v, have) {
+		for _, v := range distinctValues(have) {
+			if isCommon(v, have) {
 				common++
 			}
-			rows.Rows = append(rows.Rows, comparedValue(v, name, at, units(v.Measure, v.Unit)))
+			rows.Rows = append(rows.Rows, compareValue(v, name, byPoint, units(v.Measure, v.Unit)))
 		}
 		all = append(all, rows)
 	}
 	return all, common, unshared
 }
 
-// inCommon reports whether at least two have a value.
-func inCommon(v report.Value, have []report.PointSummary) bool {
+// isCommon reports whether at least two of the points have the value.
+func isCommon(v report.Value, have []report.PointSummary) bool {
 	n := 0
 	for i := range have {
-		if find(have[i].Values, v) != nil {
+		if findValue(have[i].Values, v) != nil {
 			n++
 		}
 	}
 	return n > 1
 }
 
-// comparedValue is a value of a point in all results, in one unit.
-func comparedValue(v report.Value, name string, at []map[string]*report.PointSummary, sc report.Scale) differing {
-	var of []*report.Value
-	for i := range at {
+// compareValue returns the row of a value of a point, in one unit for all results, with the change from the first
+// result.
+func compareValue(v report.Value, name string, byPoint []map[string]*report.PointSummary,
+	sc report.Scale) comparisonRow {
+	var values []*report.Value
+	for i := range byPoint {
 		var x *report.Value
-		if p := at[i][name]; p != nil {
-			x = find(p.Values, v)
+		if p := byPoint[i][name]; p != nil {
+			x = findValue(p.Values, v)
 		}
-		of = append(of, x)
+		values = append(values, x)
 	}
-	d := differing{What: strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)}
+	d := comparisonRow{What: strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)}
 	if sc.Unit != "" {
 		d.What += " [" + sc.Unit + "]"
 	}
-	for i, x := range of {
+	for i, x := range values {
 		if x == nil {
-			d.Cells = append(d.Cells, cell{Text: "not there"})
+			d.Cells = append(d.Cells, comparisonCell{Text: "not there"})
 			continue
 		}
-		c := cell{Text: report.Cell(x.Mean*sc.Factor, x.Half*sc.Factor)}
-		if first := of[0]; i > 0 && first != nil && first.Mean != 0 && !math.IsNaN(first.Mean) && !math.IsNaN(x.Mean) &&
+		c := comparisonCell{Text: report.Cell(x.Mean*sc.Factor, x.Half*sc.Factor)}
+		if first := values[0]; i > 0 && first != nil && first.Mean != 0 && !math.IsNaN(first.Mean) && !math.IsNaN(x.Mean) &&
 			first.Mean != x.Mean {
 			c.Change = fmt.Sprintf("%+.1f %%", 100*(x.Mean/first.Mean-1))
 			if half := math.Hypot(first.Half, x.Half); !math.IsNaN(half) && math.Abs(x.Mean-first.Mean) <= half {
@@ -204,24 +208,24 @@ func comparedValue(v report.Value, name string, at []map[string]*report.PointSum
 	return d
 }
 
-// comparedClaims are all claims with their verdicts.
-func comparedClaims(sides []side) (rows []differing) {
+// compareClaims returns all claims with their verdicts.
+func compareClaims(sides []comparedResult) (rows []comparisonRow) {
 	var ids []string
-	says := map[string]string{}
+	descriptions := map[string]string{}
 	for _, x := range sides {
 		for _, c := range x.out.Claims {
-			if says[c.ID] == "" {
-				ids, says[c.ID] = append(ids, c.ID), c.Says
+			if descriptions[c.ID] == "" {
+				ids, descriptions[c.ID] = append(ids, c.ID), c.Says
 			}
 		}
 	}
 	for _, id := range ids {
-		d := differing{What: says[id]}
+		d := comparisonRow{What: descriptions[id]}
 		for _, x := range sides {
-			c := cell{Text: "–"}
+			c := comparisonCell{Text: "–"}
 			if i := slices.IndexFunc(x.out.Claims, func(c claim.Claim) bool { return c.ID == id }); i >= 0 {
 				y := x.out.Claims[i]
-				c = cell{Text: string(y.Verdict), Change: y.Measured, Class: verdictClass(y.Verdict)}
+				c = comparisonCell{Text: string(y.Verdict), Change: y.Measured, Class: verdictClass(y.Verdict)}
 			}
 			d.Cells = append(d.Cells, c)
 		}
@@ -230,12 +234,12 @@ func comparedClaims(sides []side) (rows []differing) {
 	return rows
 }
 
-// commonPlots are plots of one name in at least two of the results.
-func commonPlots(sides []side) (names []string) {
-	seen := map[string]int{}
+// commonPlots returns the names of plots that at least two results have.
+func commonPlots(sides []comparedResult) (names []string) {
+	counts := map[string]int{}
 	for _, x := range sides {
 		for _, p := range x.Plots {
-			if seen[p]++; seen[p] == 2 {
+			if counts[p]++; counts[p] == 2 {
 				names = append(names, p)
 			}
 		}

@@ -1,5 +1,5 @@
-// Package page is the workbench as a page that a browser shows: the catalogue with a form that starts simulations, how
-// far they are and what the network looks like meanwhile, results side by side, traces, the documentation. A Server has
-// all of it below one handler. It needs no network beyond the browser's own connection, and lets in nobody who does not
-// have its token.
+// Package page implements the workbench, a web page: the catalogue with a form that starts simulations, their
+// progress and the state of the network, results and comparisons, traces, and the documentation. A Server serves all
+// of it by one handler. It needs no network apart from the browser's connection, and answers only requests with its
+// token.
 package page

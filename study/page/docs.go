@@ -21,20 +21,22 @@ import (
 	"weir/internal/docsite"
 )
 
-// docs are the pages of the documentation.
-type docs struct {
+// docSet holds the pages of the documentation.
+type docSet struct {
 	files fs.FS
 	pages []docPage
 }
 
+// docPage is a page of the documentation with its Markdown source.
 type docPage struct {
 	File, Title string
 	source      []byte
 }
 
-// newDocs reads the pages: README.md and others of the root folder, then those of docs.
-func newDocs(files fs.FS) (*docs, error) {
-	d := &docs{files: files}
+// newDocs reads the pages: README.md and others of the root folder, then those below docs. It returns an empty set if
+// files is nil.
+func newDocs(files fs.FS) (*docSet, error) {
+	d := &docSet{files: files}
 	if files == nil {
 		return d, nil
 	}
@@ -76,14 +78,14 @@ func newDocs(files fs.FS) (*docs, error) {
 	return d, nil
 }
 
-// markdown renders tables too, and gives headings names that links can name. HTML of a page is left out.
+// markdown renders Markdown with tables and headings with ids for links. It omits HTML in a page.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.
 	WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Linkify), goldmark.WithParserOptions(
 	parser.WithAutoHeadingID()), goldmark.WithRendererOptions(renderer.WithNodeRenderers(
 	util.Prioritized(docsite.CodeSpans{}, 100))))
 
-// render is a page as HTML, whose links lead to other pages of the documentation here.
-func (d *docs) render(p *docPage) (template.HTML, error) {
+// renderPage returns a page as HTML, with links to other pages changed to their addresses on this server.
+func (d *docSet) renderPage(p *docPage) (template.HTML, error) {
 	tree := markdown.Parser().Parse(text.NewReader(p.source))
 	err := ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -91,9 +93,9 @@ func (d *docs) render(p *docPage) (template.HTML, error) {
 		}
 		switch x := n.(type) {
 		case *ast.Link:
-			x.Destination = []byte(d.target(p.File, string(x.Destination)))
+			x.Destination = []byte(d.resolveLink(p.File, string(x.Destination)))
 		case *ast.Image:
-			x.Destination = []byte(d.target(p.File, string(x.Destination)))
+			x.Destination = []byte(d.resolveLink(p.File, string(x.Destination)))
 		}
 		return ast.WalkContinue, nil
 	})
@@ -104,18 +106,19 @@ func (d *docs) render(p *docPage) (template.HTML, error) {
 	if err := markdown.Renderer().Render(&b, p.source, tree); err != nil {
 		return "", err
 	}
-	return template.HTML(b.String()), nil // of the program's own pages, without their HTML
+	return template.HTML(b.String()), nil // from the program's own pages, without their HTML
 }
 
-// target is where a link of a page leads to.
-func (d *docs) target(from, to string) string {
+// resolveLink returns the address on this server of the link to in the page from. A link to a file that is not
+// embedded leads to /docs.
+func (d *docSet) resolveLink(from, to string) string {
 	file, fragment, _ := strings.Cut(to, "#")
 	if file == "" || strings.Contains(file, ":") {
 		return to
 	}
 	at := path.Join(path.Dir(from), file)
 	if _, err := fs.Stat(d.files, at); err != nil {
-		return "/docs" // code, which the program does not carry
+		return "/docs" // source code is not embedded
 	}
 	if fragment != "" {
 		at += "#" + fragment
@@ -123,24 +126,25 @@ func (d *docs) target(from, to string) string {
 	return "/docs/" + at
 }
 
-// hit is a place where the documentation has what was looked for.
-type hit struct {
+// searchHit is a page that matches a search, with the number of matches and sample lines.
+type searchHit struct {
 	Page  docPage
 	Count int
 	Lines []string
 }
 
-// mostLines is how many places of a page are shown.
-const mostLines = 3
+// maxHitLines limits the sample lines of a page.
+const maxHitLines = 3
 
-// plainly leaves out what Markdown marks words with.
-var plainly = strings.NewReplacer("`", "", "**", "", " | ", ": ")
+// plainText removes Markdown's emphasis.
+var plainText = strings.NewReplacer("`", "", "**", "", " | ", ": ")
 
-// search finds pages that have all words, those with most of them first.
-func (d *docs) search(words []string) (hits []hit) {
+// searchPages returns the pages that contain all words (in lower case), ordered by the number of matches. words must
+// not be empty.
+func (d *docSet) searchPages(words []string) (hits []searchHit) {
 	for _, p := range d.pages {
 		lower := strings.ToLower(string(p.source))
-		h := hit{Page: p}
+		h := searchHit{Page: p}
 		for _, w := range words {
 			n := strings.Count(lower, w)
 			if h.Count += n; n == 0 {
@@ -152,45 +156,49 @@ func (d *docs) search(words []string) (hits []hit) {
 			continue
 		}
 		for _, line := range strings.Split(string(p.source), "\n") {
-			if at := strings.ToLower(line); len(h.Lines) < mostLines && strings.Contains(at, words[0]) {
-				h.Lines = append(h.Lines, plainly.Replace(strings.Trim(strings.TrimSpace(line), "#|> ")))
+			if at := strings.ToLower(line); len(h.Lines) < maxHitLines && strings.Contains(at, words[0]) {
+				h.Lines = append(h.Lines, plainText.Replace(strings.Trim(strings.TrimSpace(line), "#|> ")))
 			}
 		}
 		hits = append(hits, h)
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return b.Count - a.Count })
+	slices.SortStableFunc(hits, func(a, b searchHit) int { return b.Count - a.Count })
 	return hits
 }
 
-func (s *Server) docList(w http.ResponseWriter, r *http.Request) error {
+// serveDocList shows the list of pages, or the search results for the query's find.
+func (s *Server) serveDocList(w http.ResponseWriter, r *http.Request) error {
 	find := strings.TrimSpace(r.URL.Query().Get("find"))
 	data := map[string]any{"Pages": s.docs.pages, "Find": find}
 	if find != "" {
-		data["Hits"] = s.docs.search(strings.Fields(strings.ToLower(find)))
+		data["Hits"] = s.docs.searchPages(strings.Fields(strings.ToLower(find)))
 	}
-	return s.show(w, r, "docs", http.StatusOK, "Documentation", data)
+	return s.showPage(w, r, "docs", http.StatusOK, "Documentation", data)
 }
 
-var picture = regexp.MustCompile(`^docs/[A-Za-z0-9-]+\.(svg|png)$`)
+// picturePath matches the documentation's pictures.
+var picturePath = regexp.MustCompile(`^docs/[A-Za-z0-9-]+\.(svg|png)$`)
 
-func (s *Server) docPage(w http.ResponseWriter, r *http.Request) error {
+// serveDocPage shows a page of the documentation or a picture.
+func (s *Server) serveDocPage(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("page")
 	for i := range s.docs.pages {
 		if p := &s.docs.pages[i]; p.File == name {
-			html, err := s.docs.render(p)
+			html, err := s.docs.renderPage(p)
 			if err != nil {
 				return err
 			}
-			return s.show(w, r, "doc", http.StatusOK, p.Title, map[string]any{"Page": p, "HTML": html, "Pages": s.docs.pages})
+			return s.showPage(w, r, "doc", http.StatusOK, p.Title, map[string]any{"Page": p, "HTML": html,
+				"Pages": s.docs.pages})
 		}
 	}
-	if m := picture.FindStringSubmatch(name); m != nil && s.docs.files != nil {
+	if m := picturePath.FindStringSubmatch(name); m != nil && s.docs.files != nil {
 		if data, err := fs.ReadFile(s.docs.files, name); err == nil {
 			w.Header().Set("Content-Type", map[string]string{"svg": "image/svg+xml", "png": "image/png"}[m[1]])
-			w.Header().Set("Content-Security-Policy", apart)
+			w.Header().Set("Content-Security-Policy", filePolicy)
 			_, err = w.Write(data)
 			return err
 		}
 	}
-	return missing("There is no such page.")
+	return notFound("There is no such page.")
 }

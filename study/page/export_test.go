@@ -14,7 +14,10 @@ func (s *Server) Session() string                   { return s.session }
 func (s *Server) CookieName(r *http.Request) string { return s.cookieName(r) }
 func (s *Server) Jobs() []*live.Job                 { return s.jobs.Jobs() }
 func (s *Server) Job(id int) *live.Job              { return s.jobs.Job(id) }
-func (s *Server) About(name string) (any, string)   { a := s.index.of(name); return a, a.Experiment }
+func (s *Server) About(name string) (any, string) {
+	a := s.index.loadSummary(name)
+	return a, a.Experiment
+}
 
 // FillStreams opens as many streams of events as there may be, and returns what closes them.
 func (s *Server) FillStreams() (empty func()) {
@@ -36,13 +39,13 @@ func (s *Server) DocFiles() (files []string) {
 }
 
 // Files are those of a folder that its line in the list is made of.
-func Files() []string { return read[:] }
+func Files() []string { return summaryFiles[:] }
 
 // Static is the address of a script or a style.
-func Static(name string) string { return address(name) }
+func Static(name string) string { return staticURL(name) }
 
 // Picture reports whether a page of the documentation may be that picture.
-func Picture(name string) bool { return picture.MatchString(name) }
+func Picture(name string) bool { return picturePath.MatchString(name) }
 
 // Rendered is the first page of a documentation.
 func Rendered(files fs.FS) (string, error) {
@@ -50,7 +53,7 @@ func Rendered(files fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	html, err := d.render(&d.pages[0])
+	html, err := d.renderPage(&d.pages[0])
 	return string(html), err
 }
 
@@ -59,16 +62,16 @@ type Placed = drawnNode
 
 // Draw draws a point's network.
 func Draw(p *experiment.Point) (nodes []Placed, links, rows int) {
-	d := draw(p)
+	d := drawNetwork(p)
 	return d.Nodes, len(d.Links), d.Rows
 }
 
 // MostListed is how many folders a page of the list has.
-const MostListed = mostListed
+const MostListed = rowsPerPage
 
 // Read is how many folders have been read.
 func (s *Server) Read() int {
 	s.index.mu.Lock()
 	defer s.index.mu.Unlock()
-	return len(s.index.about)
+	return len(s.index.summaries)
 }

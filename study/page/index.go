@@ -20,38 +20,38 @@ import (
 	"weir/study/experiment"
 )
 
-// index knows the results below a folder. What a folder has is read once, and again when one of its files has changed:
-// of those that nobody looks at, only the names and the time are. The names are read again when the folder around them
-// has changed, and the times whenever somebody asks.
+// index lists the results below a folder. It reads a summary of a folder once, and again when one of its files has
+// changed; without a request for the summary it reads only the name and the time. It reads the names again when the
+// parent folder has changed, and the times on each request.
 type index struct {
 	dir string
 
-	mu    sync.Mutex
-	about map[string]*about
-	names []string  // of what may be folders of results, the latest that were known first
-	stamp time.Time // of dir, when it had these names; zero: they are to be read again
-	known listing   // the last one
+	mu          sync.Mutex
+	summaries   map[string]*folderSummary
+	names       []string      // of folders that may hold results; the known latest first
+	dirTime     time.Time     // modification time of dir when the names were read; zero: read them again
+	lastListing folderListing // the latest list
 
-	listing sync.Mutex // held by the one who makes a list
+	listMutex sync.Mutex // held while a list is made
 }
 
-// listing is all folders at a time.
-type listing struct {
-	list []entry // nobody changes it
-	at   time.Time
-	err  error
+// folderListing is the list of all folders at one time.
+type folderListing struct {
+	list     []folderEntry // not modified
+	readTime time.Time
+	err      error
 }
 
-// entry is a folder of results.
-type entry struct {
-	Name string    // of the folder
-	When time.Time // of its runs.json, or of the folder if there is none
-	Done bool      // there is a runs.json
+// folderEntry is a folder of results.
+type folderEntry struct {
+	Name string    // name of the folder
+	When time.Time // time of runs.json, or of spec.yaml without it
+	Done bool      // runs.json exists
 }
 
-// about is what is shown of a folder in lists.
-type about struct {
-	stamp      [4]stamp
+// folderSummary is the part of a folder that lists show.
+type folderSummary struct {
+	stamps     [4]fileStamp
 	Experiment string
 	Title      string
 	World      string
@@ -59,92 +59,94 @@ type about struct {
 	Holds      int
 	Fails      int
 	Undecided  int
-	Changed    []experiment.Parameter // from the defaults of the experiment
+	Changed    []experiment.Parameter // parameters changed from the experiment's defaults
 	Quick      bool
 	Revision   string
-	Wrong      string // why it cannot be read
+	Wrong      string // error of reading; "": no error
 }
 
-// stamp tells versions of a file apart.
-type stamp struct {
+// fileStamp identifies a version of a file.
+type fileStamp struct {
 	size int64
 	time int64
 }
 
-// read are the files that about is made of.
-var read = [4]string{"runs.json", "spec.yaml", "host.json", "origin.json"}
+// summaryFiles are the files that a summary depends on.
+var summaryFiles = [4]string{"runs.json", "spec.yaml", "host.json", "origin.json"}
 
-func newIndex(dir string) *index { return &index{dir: dir, about: map[string]*about{}} }
+// newIndex returns an index of the results below dir.
+func newIndex(dir string) *index { return &index{dir: dir, summaries: map[string]*folderSummary{}} }
 
-// folderName is what names of results folders look like: no path can be made of one.
+// folderName matches names of results folders. A match contains no path separator.
 var folderName = regexp.MustCompile(`^[^./\\\x00-\x1f][^/\\\x00-\x1f]{0,254}$`)
 
-// patience is how long somebody who asks for the list waits for it, if there is an older one.
-const patience = 100 * time.Millisecond
+// listTimeout limits the time that a request waits for a new list if an older one exists.
+const listTimeout = 100 * time.Millisecond
 
-// list are all folders, the latest first. On a busy machine they may be as they were a while ago: then old is how long.
-func (x *index) list() (list []entry, old time.Duration, err error) {
+// listFolders returns all folders, the latest first. On a busy machine it may return an older list; old is then its
+// age.
+func (x *index) listFolders() (list []folderEntry, old time.Duration, err error) {
 	begun := time.Now()
-	made := make(chan listing, 1)
+	made := make(chan folderListing, 1)
 	go func() {
-		x.listing.Lock() // who comes second has what the first one finds, if that begins now
-		defer x.listing.Unlock()
+		x.listMutex.Lock() // a waiting request reuses a list that was begun after the request
+		defer x.listMutex.Unlock()
 		x.mu.Lock()
-		l := x.known
+		l := x.lastListing
 		x.mu.Unlock()
-		if l.at.Before(begun) {
-			l = listing{at: time.Now()}
-			l.list, l.err = x.look()
+		if l.readTime.Before(begun) {
+			l = folderListing{readTime: time.Now()}
+			l.list, l.err = x.scanFolders()
 			x.mu.Lock()
-			x.known = l
+			x.lastListing = l
 			x.mu.Unlock()
 		}
 		made <- l
 	}()
 	x.mu.Lock()
-	before := x.known
+	before := x.lastListing
 	x.mu.Unlock()
-	if before.at.IsZero() || before.err != nil {
+	if before.readTime.IsZero() || before.err != nil {
 		before = <-made
 		return slices.Clone(before.list), 0, before.err
 	}
 	select {
 	case l := <-made:
 		return slices.Clone(l.list), 0, l.err
-	case <-time.After(patience):
-		return slices.Clone(before.list), time.Since(before.at), nil
+	case <-time.After(listTimeout):
+		return slices.Clone(before.list), time.Since(before.readTime), nil
 	}
 }
 
-// look finds all folders.
-func (x *index) look() ([]entry, error) {
-	names, err := x.named()
+// scanFolders reads the list of all folders.
+func (x *index) scanFolders() ([]folderEntry, error) {
+	names, err := x.listNames()
 	if err != nil {
 		return nil, err
 	}
-	list := make([]entry, len(names)) // one without a name is no folder of results
-	each(len(names), func(i int) { list[i] = entryOf(x.dir, names[i]) })
-	list = slices.DeleteFunc(list, func(e entry) bool { return e.Name == "" })
-	slices.SortFunc(list, func(a, b entry) int {
+	list := make([]folderEntry, len(names)) // an entry without a name is not a results folder
+	forEachParallel(len(names), func(i int) { list[i] = readEntry(x.dir, names[i]) })
+	list = slices.DeleteFunc(list, func(e folderEntry) bool { return e.Name == "" })
+	slices.SortFunc(list, func(a, b folderEntry) int {
 		return cmp.Or(b.When.Compare(a.When), strings.Compare(a.Name, b.Name))
 	})
-	x.reorder(list)
+	x.rememberOrder(list)
 	return list, nil
 }
 
-// each does something for each of so many, on all cores: what takes time is to ask the kernel.
-func each(n int, do func(i int)) {
+// forEachParallel calls do for 0 … n−1 on all cores. The time is spent in system calls.
+func forEachParallel(n int, do func(i int)) {
 	var group sync.WaitGroup
 	var next atomic.Int64
-	const most = 64 // at a time
+	const batch = 64 // indices per step
 	for range min(runtime.GOMAXPROCS(0), n) {
 		group.Go(func() {
 			for {
-				end := int(next.Add(most))
-				if end-most >= n {
+				end := int(next.Add(batch))
+				if end-batch >= n {
 					return
 				}
-				for i := end - most; i < min(end, n); i++ {
+				for i := end - batch; i < min(end, n); i++ {
 					do(i)
 				}
 			}
@@ -153,11 +155,12 @@ func each(n int, do func(i int)) {
 	group.Wait()
 }
 
-// racy is how long a folder may change without a change of its time: the clock of a file system ticks.
-const racy = 2 * time.Second
+// clockTick is the time in which a folder may change without a new modification time, because the file system's clock
+// is coarse.
+const clockTick = 2 * time.Second
 
-// named are the names below the folder that may be of results.
-func (x *index) named() ([]string, error) {
+// listNames returns the names below the folder that may be results. It reads them only if the folder has changed.
+func (x *index) listNames() ([]string, error) {
 	info, err := os.Stat(x.dir)
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -166,7 +169,7 @@ func (x *index) named() ([]string, error) {
 	}
 	x.mu.Lock()
 	known := x.names
-	same := !x.stamp.IsZero() && x.stamp.Equal(info.ModTime())
+	same := !x.dirTime.IsZero() && x.dirTime.Equal(info.ModTime())
 	x.mu.Unlock()
 	if same {
 		return known, nil
@@ -184,45 +187,45 @@ func (x *index) named() ([]string, error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.names, x.stamp = names, info.ModTime(); begun.Sub(x.stamp) < racy {
-		x.stamp = time.Time{}
+	if x.names, x.dirTime = names, info.ModTime(); begun.Sub(x.dirTime) < clockTick {
+		x.dirTime = time.Time{}
 	}
 	return names, nil
 }
 
-// reorder keeps the names in the order of a list, which is soon sorted again then.
-func (x *index) reorder(list []entry) {
+// rememberOrder stores the names in the order of the list, so that the next sort is fast.
+func (x *index) rememberOrder(list []folderEntry) {
 	names := make([]string, 0, len(list))
-	seen := make(map[string]bool, len(list))
+	inList := make(map[string]bool, len(list))
 	for _, e := range list {
-		names, seen[e.Name] = append(names, e.Name), true
+		names, inList[e.Name] = append(names, e.Name), true
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, name := range x.names { // results may still come to be there
-		if !seen[name] {
+	for _, name := range x.names { // results may still appear there
+		if !inList[name] {
 			names = append(names, name)
 		}
 	}
 	x.names = names
 }
 
-// Path is that of its page.
-func (e entry) Path() string { return "/results/" + url.PathEscape(e.Name) }
+// Path returns the path of the folder's page.
+func (e folderEntry) Path() string { return "/results/" + url.PathEscape(e.Name) }
 
-// entryOf looks at a folder; without a name it has no results.
-func entryOf(dir, name string) entry {
-	if info, err := os.Lstat(filepath.Join(dir, name, read[0])); err == nil {
-		return entry{name, info.ModTime(), true}
+// readEntry returns the entry of a folder; an empty Name if it has no results.
+func readEntry(dir, name string) folderEntry {
+	if info, err := os.Lstat(filepath.Join(dir, name, summaryFiles[0])); err == nil {
+		return folderEntry{name, info.ModTime(), true}
 	}
 	if info, err := os.Lstat(filepath.Join(dir, name, "spec.yaml")); err == nil {
-		return entry{name, info.ModTime(), false}
+		return folderEntry{name, info.ModTime(), false}
 	}
-	return entry{}
+	return folderEntry{}
 }
 
-// folder is the path of a folder of results that a request names. The error is about one that is not there.
-func (x *index) folder(name string) (string, error) {
+// findFolder returns the path of the results folder that a request names, or a not-found error.
+func (x *index) findFolder(name string) (string, error) {
 	dir := filepath.Join(x.dir, name)
 	if folderName.MatchString(name) && filepath.IsLocal(name) {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
@@ -231,35 +234,35 @@ func (x *index) folder(name string) (string, error) {
 			}
 		}
 	}
-	return "", missing("There are no such results.")
+	return "", notFound("There are no such results.")
 }
 
-// of is what a folder has.
-func (x *index) of(name string) *about {
+// loadSummary returns the summary of a folder. It reads the folder's files if they have changed.
+func (x *index) loadSummary(name string) *folderSummary {
 	dir := filepath.Join(x.dir, name)
-	var now [4]stamp
-	for i, file := range read {
+	var now [4]fileStamp
+	for i, file := range summaryFiles {
 		if info, err := os.Lstat(filepath.Join(dir, file)); err == nil {
-			now[i] = stamp{info.Size(), info.ModTime().UnixNano()}
+			now[i] = fileStamp{info.Size(), info.ModTime().UnixNano()}
 		}
 	}
 	x.mu.Lock()
-	a := x.about[name]
+	a := x.summaries[name]
 	x.mu.Unlock()
-	if a != nil && a.stamp == now {
+	if a != nil && a.stamps == now {
 		return a
 	}
-	a = readAbout(dir)
-	a.stamp = now
+	a = readSummary(dir)
+	a.stamps = now
 	x.mu.Lock()
-	x.about[name] = a
+	x.summaries[name] = a
 	x.mu.Unlock()
 	return a
 }
 
-// readAbout reads what lists show.
-func readAbout(dir string) *about {
-	a := &about{}
+// readSummary reads the summary of a folder.
+func readSummary(dir string) *folderSummary {
+	a := &folderSummary{}
 	file := func(name string, into any) bool {
 		data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
 		if err == nil {
@@ -311,12 +314,12 @@ func readAbout(dir string) *about {
 	if a.Revision = host.Revision; a.Revision == "" && len(host.Hosts) > 0 {
 		a.Revision = host.Hosts[0].Revision
 	}
-	a.Title = title(dir)
+	a.Title = readTitle(dir)
 	return a
 }
 
-// title is that of spec.yaml, which begins with it.
-func title(dir string) string {
+// readTitle returns the title in the first 4096 bytes of spec.yaml; "" if it is missing.
+func readTitle(dir string) string {
 	f, _, err := document.Open(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return ""
@@ -332,8 +335,8 @@ func title(dir string) string {
 	return ""
 }
 
-// kept counts the runs that a folder has, finished.
-func kept(dir string) (n int) {
+// countKept returns the number of finished runs in a folder.
+func countKept(dir string) (n int) {
 	all, err := os.ReadDir(filepath.Join(dir, "runs"))
 	if err != nil {
 		return 0

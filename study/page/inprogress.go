@@ -16,17 +16,18 @@ import (
 	"weir/study/results"
 )
 
-// under is how far runs are that somebody carries out into a folder: this server, or weir run, with workers or without.
-type under struct {
+// folderProgress is the progress of an execution into a folder, by this server or by weir run, with or without
+// workers.
+type folderProgress struct {
 	Kept   int
-	All    int       // 0: it is not known
-	Now    int       // runs that are written just now
-	Last   time.Time // one was finished
-	Minute int       // that were finished in the last minute
+	All    int       // 0: not known
+	Now    int       // runs that are being written
+	Last   time.Time // time of the latest finished run
+	Minute int       // runs finished in the last minute
 }
 
-// farUnder looks at the runs of a folder.
-func farUnder(dir string) (u under) {
+// readProgress reads the progress of a folder's runs from its files.
+func readProgress(dir string) (u folderProgress) {
 	runs := filepath.Join(dir, "runs")
 	all, err := os.ReadDir(runs)
 	if err != nil {
@@ -51,11 +52,11 @@ func farUnder(dir string) (u under) {
 	return u
 }
 
-// Share is how much is there.
-func (u under) Share() float64 { return float64(u.Kept) / float64(max(u.All, 1)) }
+// Share returns the share of runs that are kept, 0 … 1.
+func (u folderProgress) Share() float64 { return float64(u.Kept) / float64(max(u.All, 1)) }
 
-// Line says it for people.
-func (u under) Line() string {
+// Line returns a description of the progress.
+func (u folderProgress) Line() string {
 	line := text.Count(u.Kept, "run") + " kept"
 	if u.All > 0 {
 		line = fmt.Sprintf("%d of %s kept", u.Kept, text.Count(u.All, "run"))
@@ -68,8 +69,9 @@ func (u under) Line() string {
 	return line
 }
 
-// sweeps are what happened in a folder that has no account yet, and the last of it apart if it goes on.
-func (s *Server) sweeps(dir string, u under) (goes, before []results.Execution) {
+// splitExecutions returns the executions of a folder without an account. goes is the latest one if it is in progress,
+// before are the others.
+func (s *Server) splitExecutions(dir string, u folderProgress) (goes, before []results.Execution) {
 	if s.options.Account == nil {
 		return nil, nil
 	}
@@ -80,21 +82,21 @@ func (s *Server) sweeps(dir string, u under) (goes, before []results.Execution) 
 	return goes, before
 }
 
-// serveInProgress shows a folder without runs.json: somebody carries it out just now, or was ended.
+// serveInProgress shows a folder without runs.json: its execution is in progress or was interrupted.
 func (s *Server) serveInProgress(w http.ResponseWriter, r *http.Request, name, dir string) error {
-	u := farUnder(dir)
-	data := map[string]any{"Name": name, "About": s.index.of(name)}
+	u := readProgress(dir)
+	data := map[string]any{"Name": name, "About": s.index.loadSummary(name)}
 	spec, world, command, err := results.ReadUnfinished(s.options.Registry, dir)
 	switch {
 	case err != nil:
-		data["Wrong"] = s.clean(err.Error())
+		data["Wrong"] = s.hidePaths(err.Error())
 	default:
 		u.All, data["Spec"], data["Command"] = len(plan.RunsOn(spec, world)), spec, command
 		if need, is := spec.NeedOn(world); is {
 			data["Least"] = need.Least * len(spec.Points())
 		}
 	}
-	data["Goes"], data["Sweeps"] = s.sweeps(dir, u)
+	data["Goes"], data["Sweeps"] = s.splitExecutions(dir, u)
 	data["Far"] = u
-	return s.show(w, r, "unfinished", http.StatusOK, name, data)
+	return s.showPage(w, r, "unfinished", http.StatusOK, name, data)
 }

@@ -16,15 +16,15 @@ import (
 	"weir/study/plan"
 )
 
-// job finds the job that a request names.
-func (s *Server) named(r *http.Request) (*live.Job, error) {
+// findJob returns the job that a request names, or a not-found error.
+func (s *Server) findJob(r *http.Request) (*live.Job, error) {
 	id, err := strconv.Atoi(r.PathValue("job"))
 	if err == nil {
 		if j := s.jobs.Job(id); j != nil {
 			return j, nil
 		}
 	}
-	return nil, missing("There is no such job. Jobs are forgotten when the server ends; results are kept.")
+	return nil, notFound("There is no such job. Jobs are forgotten when the server ends; results are kept.")
 }
 
 // jobRow is a job in the list.
@@ -33,45 +33,46 @@ type jobRow struct {
 	Status live.Status
 }
 
-func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
+// serveJobList shows all jobs.
+func (s *Server) serveJobList(w http.ResponseWriter, r *http.Request) error {
 	var list []jobRow
 	for _, j := range s.jobs.Jobs() {
 		list = append(list, jobRow{j, j.Status()})
 	}
-	return s.show(w, r, "jobs", http.StatusOK, "Runs", map[string]any{"Jobs": list, "Join": s.options.Join})
+	return s.showPage(w, r, "jobs", http.StatusOK, "Runs", map[string]any{"Jobs": list, "Join": s.options.Join})
 }
 
-// told is a job as its page shows it, which is told of it as long as it goes on.
-type told struct {
+// jobNews is the state of a job as its page shows it. The server sends it to the page while the job runs.
+type jobNews struct {
 	State   live.JobState `json:"state"`
 	Share   float64       `json:"share"`
 	Line    string        `json:"line"`
-	Runs    []toldRun     `json:"runs"`
+	Runs    []runNews     `json:"runs"`
 	Notices []string      `json:"notices"`
 	Workers *live.Sweep   `json:"workers"`
-	Queue   string        `json:"queue"` // of workers, in words
+	Queue   string        `json:"queue"` // state of the workers' queue as text
 	Error   string        `json:"error"`
-	Folder  string        `json:"folder"` // of the results, when they are there
+	Folder  string        `json:"folder"` // folder of the results, when they exist
 	Over    bool          `json:"over"`
 	Films   map[int]bool  `json:"films"`
-	Watch   int           `json:"watch"` // number of a run that goes on, or has gone on last; −1: none
+	Watch   int           `json:"watch"` // number of the run to watch: in progress, or the latest one; −1: none has a film
 }
 
-// toldRun is a run of it that has begun.
-type toldRun struct {
+// runNews is the state of a run that has begun.
+type runNews struct {
 	Number int     `json:"n"`
 	State  string  `json:"state"`
 	Share  float64 `json:"share"`
 	Text   string  `json:"text"`
 }
 
-// tell is a job as it is.
-func (s *Server) tell(j *live.Job) told {
+// describeJob returns the current state of a job.
+func (s *Server) describeJob(j *live.Job) jobNews {
 	x := j.Status()
-	t := told{State: x.State, Share: x.Far.Share, Notices: x.Notices, Workers: x.Workers, Error: s.clean(x.Error),
+	t := jobNews{State: x.State, Share: x.Far.Share, Notices: x.Notices, Workers: x.Workers, Error: s.hidePaths(x.Error),
 		Over: x.State.Over(), Films: map[int]bool{}, Watch: -1}
 	if x.Workers != nil {
-		if t.Queue = queueLine(x.Workers); t.Over {
+		if t.Queue = queueText(x.Workers); t.Over {
 			t.Queue = "At the end: " + t.Queue
 		}
 	} else if j.Elsewhere {
@@ -81,7 +82,7 @@ func (s *Server) tell(j *live.Job) told {
 		t.Notices = []string{}
 	}
 	for i, n := range t.Notices {
-		t.Notices[i] = s.clean(n)
+		t.Notices[i] = s.hidePaths(n)
 	}
 	going := map[int]live.Going{}
 	for _, g := range x.Going {
@@ -92,7 +93,7 @@ func (s *Server) tell(j *live.Job) told {
 		if state == live.RunWaiting {
 			continue
 		}
-		run := toldRun{Number: runs[i].Number, State: string(state)}
+		run := runNews{Number: runs[i].Number, State: string(state)}
 		if g, is := going[runs[i].Number]; is {
 			if run.Share, run.Text = g.Share, measure.Quantity(g.Seconds, "s"); g.Seconds == 0 {
 				run.Text = fmt.Sprintf("%.0f %%", 100*g.Share)
@@ -109,7 +110,7 @@ func (s *Server) tell(j *live.Job) told {
 	if x.Outcome != nil && x.Outcome.Dir != "" {
 		t.Folder = filepath.Base(x.Outcome.Dir)
 	}
-	t.Line = line(j, x)
+	t.Line = jobText(j, x)
 	if t.Over && x.State == live.Done {
 		t.Share = 1
 	}
@@ -119,8 +120,8 @@ func (s *Server) tell(j *live.Job) told {
 	return t
 }
 
-// line says how a job is, for people.
-func line(j *live.Job, x live.Status) string {
+// jobText returns a description of the job's state.
+func jobText(j *live.Job, x live.Status) string {
 	all := len(j.Runs())
 	switch x.State {
 	case live.Waiting:
@@ -150,8 +151,8 @@ func line(j *live.Job, x live.Status) string {
 	return text
 }
 
-// queueLine says how a sweep is.
-func queueLine(w *live.Sweep) string {
+// queueText returns a description of the workers' queue.
+func queueText(w *live.Sweep) string {
 	line := fmt.Sprintf("%d queued or under way, %d done, %d failed", w.Queued, w.Done, w.Failed)
 	for _, x := range []struct {
 		n    int
@@ -168,8 +169,9 @@ func queueLine(w *live.Sweep) string {
 	return line
 }
 
-func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
-	j, err := s.named(r)
+// serveJob shows a job with its runs.
+func (s *Server) serveJob(w http.ResponseWriter, r *http.Request) error {
+	j, err := s.findJob(r)
 	if err != nil {
 		return err
 	}
@@ -185,12 +187,13 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	}
 	const most = 2000
 	more := len(rows) - most
-	return s.show(w, r, "job", http.StatusOK, j.Spec.Title(), map[string]any{"Job": j, "Told": s.tell(j),
-		"Rows": rows[:min(len(rows), most)], "More": more, "Join": s.options.Join, "NoFilm": noFilm})
+	return s.showPage(w, r, "job", http.StatusOK, j.Spec.Title(), map[string]any{"Job": j, "Told": s.describeJob(j),
+		"Rows": rows[:min(len(rows), most)], "More": more, "Join": s.options.Join, "NoFilm": noFilmText})
 }
 
-func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
-	j, err := s.named(r)
+// stopJob stops a job and redirects to its page.
+func (s *Server) stopJob(w http.ResponseWriter, r *http.Request) error {
+	j, err := s.findJob(r)
 	if err != nil {
 		return err
 	}
@@ -199,22 +202,24 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// often is how long a page waits for news at most, and at least.
+// minNewsWait and maxNewsWait bound the time between two news of a job. With a film the page gets news every
+// minNewsWait.
 const (
-	seldom = 10 * time.Second
-	often  = 250 * time.Millisecond
+	maxNewsWait = 10 * time.Second
+	minNewsWait = 250 * time.Millisecond
 )
 
-// maxStreams limits the streams of events that are open at a time, and streamTimeout the time in which a reader takes
-// one event.
+// maxStreams limits the number of open event streams, and streamTimeout the time in which a client must accept an
+// event.
 const (
 	maxStreams    = 64
 	streamTimeout = 10 * time.Second
 )
 
-// events are news of a job as server-sent events, until it is over. With film=N also the frames of run N, as they come.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	j, err := s.named(r)
+// serveEvents sends news of a job as server-sent events until the job ends. With film=N it also sends the new frames
+// of run N.
+func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) error {
+	j, err := s.findJob(r)
 	if err != nil {
 		return err
 	}
@@ -224,12 +229,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		defer func() { <-s.streams }()
 	default:
 		h.Set("Retry-After", "10")
-		return failure{http.StatusServiceUnavailable, fmt.Sprintf("%d pages follow jobs, which is the limit; close some of "+
-			"them.", maxStreams)}
+		return httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d pages follow jobs, which is the limit; close "+
+			"some of them.", maxStreams)}
 	}
 	h.Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
-	defer control.SetWriteDeadline(time.Time{}) // of the connection, which the next request may use
+	defer control.SetWriteDeadline(time.Time{}) // the next request may use the connection
 	number, filmed := -1, false
 	if text := r.URL.Query().Get("film"); text != "" {
 		if number, err = strconv.Atoi(text); err != nil {
@@ -249,17 +254,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return control.Flush()
 	}
 	epoch, from, ended := -1, 0, !filmed
-	known := map[int]string{} // what the page has been told of runs
+	known := map[int]string{} // state of each run that the page has received
 	for {
 		changed := j.Changed()
-		t := s.tell(j)
-		t.Runs = slices.DeleteFunc(t.Runs, func(r toldRun) bool {
+		t := s.describeJob(j)
+		t.Runs = slices.DeleteFunc(t.Runs, func(r runNews) bool {
 			old := known[r.Number] == r.State && r.State != string(live.RunGoing)
 			known[r.Number] = r.State
 			return old
 		})
 		if err := send("job", t); err != nil {
-			return nil // the browser has gone
+			return nil // the browser has disconnected
 		}
 		if !ended {
 			if film, is := j.Film(number, epoch, from); is {
@@ -275,9 +280,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			send("over", t.State)
 			return nil
 		}
-		wait := seldom
+		wait := maxNewsWait
 		if filmed && !ended {
-			wait = often
+			wait = minNewsWait
 			changed = nil
 		}
 		select {
@@ -286,28 +291,29 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		case <-changed:
 		case <-time.After(wait):
 		}
-		select { // no more often than a reader can see
+		select { // limit the rate
 		case <-r.Context().Done():
 			return nil
-		case <-time.After(often):
+		case <-time.After(minNewsWait):
 		}
 	}
 }
 
-// noFilm is why runs that workers carry out have none.
-const noFilm = "Workers carry out the runs of this job. They send results and how far they are, and no pictures, so " +
-	"that there is no film. The page of a finished run, among the results, carries it out again here, to be watched."
+// noFilmText explains why runs of workers have no film.
+const noFilmText = "Workers carry out the runs of this job. They send results and how far they are, and no " +
+	"pictures, so that there is no film. The page of a finished run, among the results, carries it out again here, to " +
+	"be watched."
 
-// kept reports whether a run is among the results.
-func (t *told) kept(j *live.Job, run *plan.Run) bool {
+// hasResult reports whether the results include a run.
+func (t *jobNews) hasResult(j *live.Job, run *plan.Run) bool {
 	each := j.Status().Each
 	i := slices.IndexFunc(j.Runs(), func(x *plan.Run) bool { return x == run })
 	return j.Single == nil && i >= 0 && (each[i] == live.RunFinished || each[i] == live.RunThere)
 }
 
-// filmed finds a run of a job that there is, or will be, a film of.
-func (s *Server) filmed(r *http.Request) (*live.Job, *plan.Run, error) {
-	j, err := s.named(r)
+// findFilm returns the job and run that a request names, or a not-found error. The run need not have a film yet.
+func (s *Server) findFilm(r *http.Request) (*live.Job, *plan.Run, error) {
+	j, err := s.findJob(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -315,48 +321,51 @@ func (s *Server) filmed(r *http.Request) (*live.Job, *plan.Run, error) {
 	runs := j.Runs()
 	i := slices.IndexFunc(runs, func(x *plan.Run) bool { return x.Number == n })
 	if err != nil || i < 0 {
-		return nil, nil, missing("The job has no such run.")
+		return nil, nil, notFound("The job has no such run.")
 	}
 	return j, runs[i], nil
 }
 
-func (s *Server) film(w http.ResponseWriter, r *http.Request) error {
-	j, run, err := s.filmed(r)
+// serveFilm shows the film of a run, or why there is no film.
+func (s *Server) serveFilm(w http.ResponseWriter, r *http.Request) error {
+	j, run, err := s.findFilm(r)
 	if err != nil {
 		return err
 	}
-	told := s.tell(j)
-	data := map[string]any{"Job": j, "Run": run, "Name": measure.PointName(run.Point), "Told": told}
+	news := s.describeJob(j)
+	data := map[string]any{"Job": j, "Run": run, "Name": measure.PointName(run.Point), "Told": news}
 	switch {
-	case told.Films[run.Number]:
+	case news.Films[run.Number]:
 	case j.Elsewhere:
-		data["None"] = noFilm
-	case told.Over:
+		data["None"] = noFilmText
+	case news.Over:
 		data["None"] = "There is no film of this run. Films are kept of the last runs of a job, and of runs that were " +
 			"carried out for it: not of those that were there already."
 	}
-	if data["None"] != nil && told.Folder != "" && told.kept(j, run) {
-		data["Kept"] = fmt.Sprintf("/results/%s/runs/%s", url.PathEscape(told.Folder), run.ID(s.options.Executable))
+	if data["None"] != nil && news.Folder != "" && news.hasResult(j, run) {
+		data["Kept"] = fmt.Sprintf("/results/%s/runs/%s", url.PathEscape(news.Folder), run.ID(s.options.Executable))
 	}
-	return s.show(w, r, "film", http.StatusOK, j.Spec.Title(), data)
+	return s.showPage(w, r, "film", http.StatusOK, j.Spec.Title(), data)
 }
 
-func (s *Server) filmNetwork(w http.ResponseWriter, r *http.Request) error {
-	_, run, err := s.filmed(r)
+// serveFilmNetwork sends the network of a run as JSON.
+func (s *Server) serveFilmNetwork(w http.ResponseWriter, r *http.Request) error {
+	_, run, err := s.findFilm(r)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, draw(run.Of))
+	return writeJSON(w, drawNetwork(run.Of))
 }
 
-func (s *Server) frames(w http.ResponseWriter, r *http.Request) error {
-	j, run, err := s.filmed(r)
+// serveFrames sends all frames of a run's film as JSON.
+func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) error {
+	j, run, err := s.findFilm(r)
 	if err != nil {
 		return err
 	}
 	film, is := j.Film(run.Number, -1, 0)
 	if !is {
-		return missing("There is no film of this run: films are kept of the last runs of a job.")
+		return notFound("There is no film of this run: films are kept of the last runs of a job.")
 	}
 	return writeJSON(w, film)
 }

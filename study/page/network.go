@@ -12,16 +12,17 @@ import (
 	"weir/study/experiment"
 )
 
-// drawing is a network as the page draws it: nodes in rows, hosts below, each in the middle of what it is joined to.
-// Places are shares of the width and of the height.
-type drawing struct {
+// networkDrawing is the layout of a network: nodes in rows, hosts at the bottom, each node near the middle of its
+// neighbours. Positions are shares of the width and of the height.
+type networkDrawing struct {
 	Nodes   []drawnNode `json:"nodes"`
 	Links   []drawnLink `json:"links"`
 	Rows    int         `json:"rows"`
-	Widest  int         `json:"widest"` // nodes in the widest row
+	Widest  int         `json:"widest"` // number of nodes in the widest row
 	Traffic []string    `json:"traffic"`
 }
 
+// drawnNode is a node with its position.
 type drawnNode struct {
 	Name   string  `json:"name"`
 	Switch bool    `json:"switch"`
@@ -29,25 +30,26 @@ type drawnNode struct {
 	Y      float64 `json:"y"`
 }
 
+// drawnLink is a link between the nodes A and B, by index.
 type drawnLink struct {
 	A    int     `json:"a"`
 	B    int     `json:"b"`
-	Rate float64 `json:"rate"` // bit/s; 0: it is in packets
+	Rate float64 `json:"rate"` // bit/s; 0: the rate is in packets
 	Text string  `json:"text"`
 }
 
-// draw places the nodes of a point's network. The row of a switch is how far it is from the nearest host.
-func draw(p *experiment.Point) *drawing {
+// drawNetwork lays out the network of a point. The row of a switch is its distance from the nearest host.
+func drawNetwork(p *experiment.Point) *networkDrawing {
 	n := p.Network()
-	d := &drawing{}
+	d := &networkDrawing{}
 	joined := make([][]int, len(n.Nodes))
 	for _, l := range n.Links {
 		a, b := l.Ends[0], l.Ends[1]
 		joined[a], joined[b] = append(joined[a], b), append(joined[b], a)
-		x := drawnLink{A: a, B: b, Rate: float64(l.Rate.Bits), Text: rateText(l.Rate) + ", " + l.Delay.String()}
+		x := drawnLink{A: a, B: b, Rate: float64(l.Rate.Bits), Text: formatRate(l.Rate) + ", " + l.Delay.String()}
 		d.Links = append(d.Links, x)
 	}
-	row, highest := rowsOf(n, joined)
+	row, highest := assignRows(n, joined)
 	rows := make([][]int, highest+1)
 	for i := range n.Nodes {
 		rows[row[i]] = append(rows[row[i]], i)
@@ -61,7 +63,7 @@ func draw(p *experiment.Point) *drawing {
 	for _, nodes := range rows {
 		spread(nodes)
 	}
-	// Each row is ordered by the middle of the neighbours in the row that was ordered before: up and down again.
+	// Each pass orders the rows by the mean position of the neighbours in other rows, alternately upwards and downwards.
 	for pass := range 6 {
 		for k := range rows {
 			r := k
@@ -90,7 +92,7 @@ func draw(p *experiment.Point) *drawing {
 	}
 	for i, node := range n.Nodes {
 		y := 1 - (float64(row[i])+0.5)/float64(len(rows))
-		d.Nodes = append(d.Nodes, drawnNode{node.Name, node.Switch, round(x[i]), round(y)})
+		d.Nodes = append(d.Nodes, drawnNode{node.Name, node.Switch, roundPlace(x[i]), roundPlace(y)})
 	}
 	for i := range p.Entries() {
 		d.Traffic = append(d.Traffic, p.Entry(i).Name())
@@ -98,8 +100,9 @@ func draw(p *experiment.Point) *drawing {
 	return d
 }
 
-// rowsOf is how far nodes are from the nearest host; of nodes that reach none, 1.
-func rowsOf(n *topology.Network, joined [][]int) (row []int, highest int) {
+// assignRows returns the distance of each node from the nearest host, and the largest one. A switch without a path to
+// a host gets 1.
+func assignRows(n *topology.Network, joined [][]int) (row []int, highest int) {
 	row = make([]int, len(n.Nodes))
 	var next []int
 	for i, node := range n.Nodes {
@@ -125,15 +128,18 @@ func rowsOf(n *topology.Network, joined [][]int) (row []int, highest int) {
 	return row, highest
 }
 
-func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+// roundPlace rounds to four decimals.
+func roundPlace(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-func rateText(r unit.LinkRate) string {
+// formatRate returns a link's rate as text.
+func formatRate(r unit.LinkRate) string {
 	if r.Bits > 0 {
-		return quantity(float64(r.Bits), "bps")
+		return formatQuantity(float64(r.Bits), "bps")
 	}
-	return quantity(float64(r.Packets), "pps")
+	return formatQuantity(float64(r.Packets), "pps")
 }
 
+// writeJSON sends v as JSON.
 func writeJSON(w http.ResponseWriter, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -144,14 +150,15 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return err
 }
 
-func (s *Server) experimentNetwork(w http.ResponseWriter, r *http.Request) error {
-	src, _, err := s.source(r)
+// serveExperimentNetwork sends the network of an experiment's first point as JSON.
+func (s *Server) serveExperimentNetwork(w http.ResponseWriter, r *http.Request) error {
+	src, _, err := s.findSource(r)
 	if err != nil {
 		return err
 	}
-	exp, err := s.load(src, choice{})
+	exp, err := s.loadExperiment(src, formInput{})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, draw(exp.Points()[0]))
+	return writeJSON(w, drawNetwork(exp.Points()[0]))
 }

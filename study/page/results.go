@@ -23,63 +23,63 @@ import (
 
 // resultRow is a folder of results in a list.
 type resultRow struct {
-	entry
-	*about
-	Kept int // runs, of one that is not done
+	folderEntry
+	*folderSummary
+	Kept int // number of finished runs, if the results are not complete
 }
 
-// rows reads what lists show of some folders.
-func (s *Server) rows(list []entry) []resultRow {
+// readRows reads the summaries of folders.
+func (s *Server) readRows(list []folderEntry) []resultRow {
 	rows := make([]resultRow, len(list))
-	each(len(list), func(i int) {
-		rows[i] = resultRow{entry: list[i], about: s.index.of(list[i].Name)}
+	forEachParallel(len(list), func(i int) {
+		rows[i] = resultRow{folderEntry: list[i], folderSummary: s.index.loadSummary(list[i].Name)}
 		if !list[i].Done {
-			rows[i].Kept = kept(filepath.Join(s.options.Out, list[i].Name))
+			rows[i].Kept = countKept(filepath.Join(s.options.Out, list[i].Name))
 		}
 	})
 	return rows
 }
 
-// mostListed is how many folders a page of the list has.
-const mostListed = 50
+// rowsPerPage is the number of folders on a page of the list.
+const rowsPerPage = 50
 
-// listed is what a list of results is asked for.
-type listed struct {
+// listQuery is a request for the list of results.
+type listQuery struct {
 	Find, Sort, Show string
-	Names            bool // their names alone, all on one page
+	Names            bool // show only the names, all on one page
 	Page             int
 }
 
-// option is one of a choice.
-type option struct{ Value, Text string }
+// queryOption is a value of a query with its text.
+type queryOption struct{ Value, Text string }
 
-// orders and choices are what a list can be asked for; the first is what it is else.
+// sortOrders and showChoices are the allowed values; the first one is the default.
 var (
-	orders  = []option{{"", "latest first"}, {"earliest", "earliest first"}, {"name", "by name"}}
-	choices = []option{{"", "all"}, {"finished", "finished"}, {"unfinished", "not finished"},
+	sortOrders  = []queryOption{{"", "latest first"}, {"earliest", "earliest first"}, {"name", "by name"}}
+	showChoices = []queryOption{{"", "all"}, {"finished", "finished"}, {"unfinished", "not finished"},
 		{"holds", "all claims hold"}, {"fails", "a claim fails"}, {"undecided", "a claim is undecided"},
 		{"changed", "changed from the file"}}
 )
 
-// asks reads a request for the list. What it does not know it takes for what it is else.
-func asks(q url.Values) (l listed) {
-	one := func(key string, of []option) string {
-		if v := q.Get(key); slices.ContainsFunc(of, func(o option) bool { return o.Value == v }) {
+// parseListQuery reads a request for the list. An unknown value means the default.
+func parseListQuery(q url.Values) (l listQuery) {
+	one := func(key string, options []queryOption) string {
+		if v := q.Get(key); slices.ContainsFunc(options, func(o queryOption) bool { return o.Value == v }) {
 			return v
 		}
 		return ""
 	}
-	l.Find, l.Sort, l.Show = strings.TrimSpace(q.Get("find")), one("sort", orders), one("show", choices)
+	l.Find, l.Sort, l.Show = strings.TrimSpace(q.Get("find")), one("sort", sortOrders), one("show", showChoices)
 	l.Names = q.Get("as") == "names"
 	page, _ := strconv.Atoi(q.Get("page"))
 	l.Page = max(page, 1)
 	return l
 }
 
-// Query is an address of the same list, of another page or as names.
-func (l listed) Query(page int, names bool) string {
+// Query returns the address of the same list with another page, or of the names.
+func (l listQuery) Query(page int, names bool) string {
 	q := url.Values{}
-	for _, x := range []option{{"find", l.Find}, {"sort", l.Sort}, {"show", l.Show}} {
+	for _, x := range []queryOption{{"find", l.Find}, {"sort", l.Sort}, {"show", l.Show}} {
 		if x.Text != "" {
 			q.Set(x.Value, x.Text)
 		}
@@ -92,86 +92,88 @@ func (l listed) Query(page int, names bool) string {
 	return "/results?" + q.Encode()
 }
 
-// picked are the entries that a list is asked for, in its order. Of those of which it is asked what they hold, all have
-// to be read, which is kept.
-func (s *Server) picked(list []entry, l listed) []entry {
+// filterEntries returns the entries that match the query, in its order. A query about contents reads the summaries of
+// all matching folders. It modifies list.
+func (s *Server) filterEntries(list []folderEntry, l listQuery) []folderEntry {
 	words := strings.Fields(strings.ToLower(strings.ReplaceAll(l.Find, "/", "-")))
-	list = slices.DeleteFunc(list, func(e entry) bool {
+	list = slices.DeleteFunc(list, func(e folderEntry) bool {
 		name := strings.ToLower(e.Name)
 		return l.Show == "finished" && !e.Done || l.Show == "unfinished" && e.Done ||
 			slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(name, w) })
 	})
-	var is func(a *about) bool
+	var is func(a *folderSummary) bool
 	switch l.Show {
 	case "holds":
-		is = func(a *about) bool { return a.Holds > 0 && a.Fails+a.Undecided == 0 }
+		is = func(a *folderSummary) bool { return a.Holds > 0 && a.Fails+a.Undecided == 0 }
 	case "fails":
-		is = func(a *about) bool { return a.Fails > 0 }
+		is = func(a *folderSummary) bool { return a.Fails > 0 }
 	case "undecided":
-		is = func(a *about) bool { return a.Undecided > 0 }
+		is = func(a *folderSummary) bool { return a.Undecided > 0 }
 	case "changed":
-		is = func(a *about) bool { return len(a.Changed) > 0 }
+		is = func(a *folderSummary) bool { return len(a.Changed) > 0 }
 	}
 	if is != nil {
-		each(len(list), func(i int) {
-			if !is(s.index.of(list[i].Name)) {
+		forEachParallel(len(list), func(i int) {
+			if !is(s.index.loadSummary(list[i].Name)) {
 				list[i].Name = ""
 			}
 		})
-		list = slices.DeleteFunc(list, func(e entry) bool { return e.Name == "" })
+		list = slices.DeleteFunc(list, func(e folderEntry) bool { return e.Name == "" })
 	}
 	switch l.Sort {
 	case "earliest":
 		slices.Reverse(list)
 	case "name":
-		slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(list, func(a, b folderEntry) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return list
 }
 
-func (s *Server) results(w http.ResponseWriter, r *http.Request) error {
-	list, old, err := s.index.list()
+// serveResults shows the list of results.
+func (s *Server) serveResults(w http.ResponseWriter, r *http.Request) error {
+	list, old, err := s.index.listFolders()
 	if err != nil {
 		return err
 	}
-	l, all := asks(r.URL.Query()), len(list)
-	list = s.picked(list, l)
-	pages := max((len(list)+mostListed-1)/mostListed, 1)
+	l, all := parseListQuery(r.URL.Query()), len(list)
+	list = s.filterEntries(list, l)
+	pages := max((len(list)+rowsPerPage-1)/rowsPerPage, 1)
 	l.Page = min(l.Page, pages)
-	data := map[string]any{"Asked": l, "All": all, "Found": len(list), "Pages": pages, "Orders": orders, "Old": old,
-		"Choices": choices, "Narrowed": l.Find != "" || l.Show != ""}
+	data := map[string]any{"Asked": l, "All": all, "Found": len(list), "Pages": pages, "Orders": sortOrders, "Old": old,
+		"Choices": showChoices, "Narrowed": l.Find != "" || l.Show != ""}
 	if l.Names {
-		data["Names"] = slices.Collect(slices.Chunk(list, mostListed))
+		data["Names"] = slices.Collect(slices.Chunk(list, rowsPerPage))
 	} else {
-		first := (l.Page - 1) * mostListed
-		shown := list[first:min(first+mostListed, len(list))]
-		data["Rows"], data["First"], data["Last"] = s.rows(shown), first+1, first+len(shown)
+		first := (l.Page - 1) * rowsPerPage
+		shown := list[first:min(first+rowsPerPage, len(list))]
+		data["Rows"], data["First"], data["Last"] = s.readRows(shown), first+1, first+len(shown)
 	}
-	return s.show(w, r, "results", http.StatusOK, "Results", data)
+	return s.showPage(w, r, "results", http.StatusOK, "Results", data)
 }
 
-// opened keeps the results that were looked at last, as long as their files are the same.
-type opened struct {
+// openedResults caches the results that were opened last, until their files change.
+type openedResults struct {
 	mu   sync.Mutex
 	last []openedFolder
 }
 
+// openedFolder is a cached outcome with the versions of its files.
 type openedFolder struct {
 	name  string
-	stamp [4]stamp
+	stamp [4]fileStamp
 	out   *results.Outcome
 }
 
-// mostOpen is how many are kept.
-const mostOpen = 4
+// maxOpen limits the cached results.
+const maxOpen = 4
 
-// open reads a folder of results.
-func (s *Server) open(name string) (*results.Outcome, error) {
-	dir, err := s.index.folder(name)
+// openResults returns the results of a folder, from the cache if its files are unchanged.
+func (s *Server) openResults(name string) (*results.Outcome, error) {
+	dir, err := s.index.findFolder(name)
 	if err != nil {
 		return nil, err
 	}
-	now := s.index.of(name).stamp
+	now := s.index.loadSummary(name).stamps
 	x := &s.opened
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -183,40 +185,42 @@ func (s *Server) open(name string) (*results.Outcome, error) {
 	}
 	o, err := results.Open(s.options.Registry, dir)
 	if err != nil {
-		return nil, failure{http.StatusUnprocessableEntity, err.Error()}
+		return nil, httpError{http.StatusUnprocessableEntity, err.Error()}
 	}
 	x.last = append(slices.DeleteFunc(x.last, func(o openedFolder) bool { return o.name == name }),
 		openedFolder{name, now, o})
-	if len(x.last) > mostOpen {
-		x.last = slices.Delete(x.last, 0, len(x.last)-mostOpen)
+	if len(x.last) > maxOpen {
+		x.last = slices.Delete(x.last, 0, len(x.last)-maxOpen)
 	}
 	return o, nil
 }
 
-func (s *Server) result(w http.ResponseWriter, r *http.Request) error {
+// serveResult shows a folder of results: values, claims, plots and runs.
+func (s *Server) serveResult(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("folder")
-	dir, err := s.index.folder(name)
+	dir, err := s.index.findFolder(name)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "runs.json")); err != nil {
 		return s.serveInProgress(w, r, name, dir)
 	}
-	o, err := s.open(name)
+	o, err := s.openResults(name)
 	if err != nil {
 		return err
 	}
-	table := tableOf(report.Summarise(o.Runs), o.Spec)
-	data := map[string]any{"Name": name, "Out": o, "Table": table, "Claims": o.Claims, "Plots": plotFiles(dir),
-		"About": s.index.of(name), "Runs": runRows(o), "Sweeps": sweepsOf(o), "Counts": report.Verdicts(o.Claims),
+	table := newTable(report.Summarise(o.Runs), o.Spec)
+	data := map[string]any{"Name": name, "Out": o, "Table": table, "Claims": o.Claims, "Plots": listPlots(dir),
+		"About": s.index.loadSummary(name), "Runs": newRunRows(o), "Sweeps": listExecutions(o),
+		"Counts":    report.Verdicts(o.Claims),
 		"Explained": (&report.TableOptions{}).Explained(o.Spec), "Without": report.Without(o.Spec)}
-	data["Given"], data["Defaults"] = parted(o.Spec.Parameters())
+	data["Given"], data["Defaults"] = splitParameters(o.Spec.Parameters())
 	if room, short, ok := strings.Cut(o.Name, "/"); ok {
 		q := url.Values{}
 		if o.Spec.Quick() {
 			q.Set("quick", "1")
 		}
-		for _, p := range s.index.of(name).Changed {
+		for _, p := range s.index.loadSummary(name).Changed {
 			if p.Source == "--seed" {
 				q.Set("seed", p.Value)
 			} else {
@@ -224,77 +228,80 @@ func (s *Server) result(w http.ResponseWriter, r *http.Request) error {
 				q.Add("value", p.Value)
 			}
 		}
-		data["Experiment"] = catalogued{Room: room, Short: short}.Path() + "?" + q.Encode()
+		data["Experiment"] = catalogueEntry{Room: room, Short: short}.Path() + "?" + q.Encode()
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "report.html")); err == nil {
 		data["Report"] = true
 	}
-	if u := farUnder(dir); u.Now > 0 { // more of it is carried out
+	if u := readProgress(dir); u.Now > 0 { // an execution adds to the results
 		u.All = len(plan.RunsOn(o.Spec, o.World))
 		data["Far"] = u
-		data["Goes"], _ = s.sweeps(dir, u)
+		data["Goes"], _ = s.splitExecutions(dir, u)
 	}
-	return s.show(w, r, "result", http.StatusOK, o.Spec.Title(), data)
+	return s.showPage(w, r, "result", http.StatusOK, o.Spec.Title(), data)
 }
 
-// table is points with their values.
-type table struct {
-	Same  []string // what all points have in common: it has no column
+// valueTable is a table of points with their values.
+type valueTable struct {
+	Same  []string // what all points have in common; it needs no column
 	Keys  []string
-	Runs  string // head of the column with the number of runs; "": all points have the same
-	Heads []head
+	Runs  string // heading of the column with the number of runs; "": equal for all points
+	Heads []columnHead
 	Rows  []tableRow
 }
 
-type head struct {
+// columnHead is the heading of a column of values.
+type columnHead struct {
 	Measure, Group, Unit string
-	Doc                  string // what the measure is
+	Doc                  string // description of the measure
 }
 
 // keyCell is a value of the sweep.
 type keyCell struct {
 	Text string
-	Says string // what it stands for
+	Says string // its meaning
 }
 
+// tableRow is a point with N runs.
 type tableRow struct {
 	Keys  []keyCell
 	N     int
 	Cells []string
 }
 
-// tableOf makes a column of each value that any point has; what is not defined anywhere has none.
-func tableOf(points []report.PointSummary, of *experiment.Spec) (t table) {
+// newTable returns a table with a column for each value that any point has. It omits columns without a defined value,
+// and sparse measures that are 0 everywhere.
+func newTable(points []report.PointSummary, spec *experiment.Spec) (t valueTable) {
 	t.Keys, t.Runs, t.Same = report.Columns(points)
 	meanings := map[string]string{}
-	for _, m := range of.Meanings() {
+	for _, m := range spec.Meanings() {
 		meanings[m.Key+"="+m.Value] = m.Text
 	}
 	for _, p := range points {
 		row := tableRow{N: p.N}
 		for _, key := range t.Keys {
-			value := coordinate(p.Point, key)
+			value := coordinateText(p.Point, key)
 			row.Keys = append(row.Keys, keyCell{value, meanings[key+"="+value]})
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	units := report.Units(of, points)
-	for _, v := range valuesOf(points) {
-		most := math.Inf(-1)
+	units := report.Units(spec, points)
+	for _, v := range distinctValues(points) {
+		maxMean := math.Inf(-1)
 		for i := range points {
-			if x := find(points[i].Values, v); x != nil && !math.IsNaN(x.Mean) {
-				most = max(most, math.Abs(x.Mean))
+			if x := findValue(points[i].Values, v); x != nil && !math.IsNaN(x.Mean) {
+				maxMean = max(maxMean, math.Abs(x.Mean))
 			}
 		}
-		if math.IsInf(most, -1) || most == 0 && v.Group != "all" && of.Kind(v.Measure).Sparse {
+		if math.IsInf(maxMean, -1) || maxMean == 0 && v.Group != "all" && spec.Kind(v.Measure).Sparse {
 			continue
 		}
 		sc := units(v.Measure, v.Unit)
-		t.Heads = append(t.Heads, head{strings.ReplaceAll(v.Measure, "_", " "), v.Group, sc.Unit,
-			report.MeasureDoc(of, v.Measure)})
+		t.Heads = append(t.Heads, columnHead{strings.ReplaceAll(v.Measure, "_", " "), v.Group, sc.Unit,
+			report.MeasureDoc(spec, v.Measure)})
 		for i := range points {
 			cell := "–"
-			if x := find(points[i].Values, v); x != nil {
+			if x := findValue(points[i].Values, v); x != nil {
 				cell = report.Cell(x.Mean*sc.Factor, x.Half*sc.Factor)
 			}
 			t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
@@ -303,7 +310,8 @@ func tableOf(points []report.PointSummary, of *experiment.Spec) (t table) {
 	return t
 }
 
-func coordinate(point []measure.Coordinate, key string) string {
+// coordinateText returns the point's value of a sweep key; "" if the point lacks the key.
+func coordinateText(point []measure.Coordinate, key string) string {
 	for _, c := range point {
 		if c.Key == key {
 			return c.Text
@@ -312,11 +320,11 @@ func coordinate(point []measure.Coordinate, key string) string {
 	return ""
 }
 
-// valuesOf are what any of the points has, in the order in which it is met.
-func valuesOf(points []report.PointSummary) (all []report.Value) {
+// distinctValues returns each value that any point has once, in the order of first occurrence.
+func distinctValues(points []report.PointSummary) (all []report.Value) {
 	for _, p := range points {
 		for _, v := range p.Values {
-			if find(all, v) == nil {
+			if findValue(all, v) == nil {
 				all = append(all, v)
 			}
 		}
@@ -324,7 +332,8 @@ func valuesOf(points []report.PointSummary) (all []report.Value) {
 	return all
 }
 
-func find(values []report.Value, v report.Value) *report.Value {
+// findValue returns the value with the measure and group of v; nil if values lacks it.
+func findValue(values []report.Value, v report.Value) *report.Value {
 	for i := range values {
 		if values[i].Measure == v.Measure && values[i].Group == v.Group {
 			return &values[i]
@@ -340,7 +349,8 @@ type runRow struct {
 	Stuck                bool
 }
 
-func runRows(o *results.Outcome) (rows []runRow) {
+// newRunRows returns a row for each run.
+func newRunRows(o *results.Outcome) (rows []runRow) {
 	for _, x := range o.Runs {
 		row := runRow{Run: x, Name: measure.PointName(x.Point), Stuck: x.End.Stuck(),
 			Ended: x.End.Reason + " at " + measure.Quantity(x.End.TimeS, "s")}
@@ -354,8 +364,8 @@ func runRows(o *results.Outcome) (rows []runRow) {
 	return rows
 }
 
-// plotFiles are the names of the plots that a folder has.
-func plotFiles(dir string) (names []string) {
+// listPlots returns the file names of a folder's plots, ordered by their number.
+func listPlots(dir string) (names []string) {
 	all, err := os.ReadDir(filepath.Join(dir, "plots"))
 	if err != nil {
 		return nil
@@ -372,33 +382,35 @@ func plotFiles(dir string) (names []string) {
 	return names
 }
 
+// plotName matches file names of plots.
 var plotName = regexp.MustCompile(`^[^./\\][^/\\]*\.svg$`)
 
-// apart is what a file of a folder may do that is shown on its own: nothing but look as it does.
-const apart = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
+// filePolicy is the Content-Security-Policy of a file that is shown on its own: it may only use inline styles and
+// images.
+const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
 
-// file shows a regular file of a folder of results as it is.
-func (s *Server) file(w http.ResponseWriter, r *http.Request, kind string, names ...string) error {
-	dir, err := s.index.folder(r.PathValue("folder"))
+// serveFile sends a regular file of a results folder; names are the elements of its path.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, kind string, names ...string) error {
+	dir, err := s.index.findFolder(r.PathValue("folder"))
 	if err != nil {
 		return err
 	}
 	name := filepath.Join(names...)
-	if !inside(dir, name) {
-		return missing("There is no such file.")
+	if !isInside(dir, name) {
+		return notFound("There is no such file.")
 	}
 	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
 	if err != nil {
-		return missing("There is no such file.")
+		return notFound("There is no such file.")
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Security-Policy", apart)
+	w.Header().Set("Content-Security-Policy", filePolicy)
 	_, err = w.Write(data)
 	return err
 }
 
-// inside reports whether a folder has a file, and not only a link that leads out of it.
-func inside(dir, name string) bool {
+// isInside reports whether a folder has a regular file of that name. A link out of the folder does not count.
+func isInside(dir, name string) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false
@@ -408,21 +420,23 @@ func inside(dir, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) error {
-	return s.file(w, r, "text/html; charset=utf-8", "report.html")
+// serveReport sends the report of a results folder.
+func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) error {
+	return s.serveFile(w, r, "text/html; charset=utf-8", "report.html")
 }
 
-func (s *Server) plotFile(w http.ResponseWriter, r *http.Request) error {
+// servePlot sends a plot of a results folder.
+func (s *Server) servePlot(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("file")
 	if !plotName.MatchString(name) || !filepath.IsLocal(name) {
-		return missing("There is no such plot.")
+		return notFound("There is no such plot.")
 	}
-	return s.file(w, r, "image/svg+xml", "plots", name)
+	return s.serveFile(w, r, "image/svg+xml", "plots", name)
 }
 
-// runNamed finds a run of a folder.
-func (s *Server) runNamed(r *http.Request) (*results.Outcome, *results.Run, error) {
-	o, err := s.open(r.PathValue("folder"))
+// findRun returns the results and the run that a request names, or a not-found error.
+func (s *Server) findRun(r *http.Request) (*results.Outcome, *results.Run, error) {
+	o, err := s.openResults(r.PathValue("folder"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -431,11 +445,11 @@ func (s *Server) runNamed(r *http.Request) (*results.Outcome, *results.Run, erro
 			return o, x, nil
 		}
 	}
-	return nil, nil, missing("These results have no such run.")
+	return nil, nil, notFound("These results have no such run.")
 }
 
-// planned is the run of the experiment that a result is of; nil if there is none.
-func planned(o *results.Outcome, x *results.Run) *plan.Run {
+// findPlanned returns the experiment's run that produced a result; nil if the experiment does not have it.
+func findPlanned(o *results.Outcome, x *results.Run) *plan.Run {
 	for _, r := range plan.RunsOn(o.Spec, o.World) {
 		if r.Seed == x.Seed && measure.PointName(r.Point) == measure.PointName(x.Point) {
 			return r
@@ -444,8 +458,9 @@ func planned(o *results.Outcome, x *results.Run) *plan.Run {
 	return nil
 }
 
-func (s *Server) oneRun(w http.ResponseWriter, r *http.Request) error {
-	o, x, err := s.runNamed(r)
+// serveRun shows one run with its values.
+func (s *Server) serveRun(w http.ResponseWriter, r *http.Request) error {
+	o, x, err := s.findRun(r)
 	if err != nil {
 		return err
 	}
@@ -453,29 +468,30 @@ func (s *Server) oneRun(w http.ResponseWriter, r *http.Request) error {
 	var values []value
 	for _, m := range x.Listed() {
 		if m.Groups == nil {
-			values = append(values, value{m.Name, "", quantity(m.Value, m.Unit)})
+			values = append(values, value{m.Name, "", formatQuantity(m.Value, m.Unit)})
 		}
 		for _, g := range m.Groups {
-			values = append(values, value{m.Name, g.Group, quantity(g.Value, m.Unit)})
+			values = append(values, value{m.Name, g.Group, formatQuantity(g.Value, m.Unit)})
 		}
 	}
 	traced := ""
 	if _, err := os.Lstat(filepath.Join(o.Dir, "traces", x.ID+".parquet")); err == nil {
 		traced = filepath.Base(o.Dir) + "/" + x.ID + ".parquet"
 	}
-	return s.show(w, r, "run", http.StatusOK, o.Spec.Title(), map[string]any{"Folder": filepath.Base(o.Dir), "Run": x,
-		"Row": runRows(&results.Outcome{Runs: []*results.Run{x}})[0], "Values": values, "Traced": traced,
+	return s.showPage(w, r, "run", http.StatusOK, o.Spec.Title(), map[string]any{"Folder": filepath.Base(o.Dir), "Run": x,
+		"Row": newRunRows(&results.Outcome{Runs: []*results.Run{x}})[0], "Values": values, "Traced": traced,
 		"Sim": o.World == experiment.Sim, "Series": len(x.Series)})
 }
 
-// seriesOf is what a run has measured over time, with the port of each, if it is of one.
-type seriesOf struct {
+// portSeries is a series of a run with the port that it belongs to.
+type portSeries struct {
 	measure.Series
-	Port int `json:"port"` // 2·link + end; −1: of none
+	Port int `json:"port"` // 2·link + end; −1: not of a port
 }
 
-func (s *Server) oneRunData(w http.ResponseWriter, r *http.Request) error {
-	o, x, err := s.runNamed(r)
+// serveRunData sends the network and the series of a run as JSON.
+func (s *Server) serveRunData(w http.ResponseWriter, r *http.Request) error {
+	o, x, err := s.findRun(r)
 	if err != nil {
 		return err
 	}
@@ -486,7 +502,7 @@ func (s *Server) oneRunData(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if p == nil {
-		return missing("The experiment has no such point.")
+		return notFound("The experiment has no such point.")
 	}
 	ports := map[string]int{}
 	for l := range p.Network().Links {
@@ -494,37 +510,37 @@ func (s *Server) oneRunData(w http.ResponseWriter, r *http.Request) error {
 			ports[p.Network().PortName(l, e)] = 2*l + e
 		}
 	}
-	list := []seriesOf{}
+	list := []portSeries{}
 	for _, y := range x.Series {
 		at, is := ports[y.Group]
 		if !is {
 			at = -1
 		}
-		list = append(list, seriesOf{y, at})
+		list = append(list, portSeries{y, at})
 	}
-	return writeJSON(w, map[string]any{"network": draw(p), "series": list})
+	return writeJSON(w, map[string]any{"network": drawNetwork(p), "series": list})
 }
 
-// again carries out a run once more, to be looked at.
-func (s *Server) again(w http.ResponseWriter, r *http.Request) error {
-	o, x, err := s.runNamed(r)
+// watchAgain starts a job that repeats a run of the simulator to film it, and redirects to it.
+func (s *Server) watchAgain(w http.ResponseWriter, r *http.Request) error {
+	o, x, err := s.findRun(r)
 	if err != nil {
 		return err
 	}
-	run := planned(o, x)
+	run := findPlanned(o, x)
 	if run == nil || o.World != experiment.Sim {
 		return wrongInput("Only runs of the simulator can be carried out again here.")
 	}
 	j, err := s.jobs.Watch(run)
 	if err != nil {
-		return failure{http.StatusServiceUnavailable, err.Error()}
+		return httpError{http.StatusServiceUnavailable, err.Error()}
 	}
 	http.Redirect(w, r, fmt.Sprintf("/jobs/%d/runs/%d", j.ID, run.Number), http.StatusSeeOther)
 	return nil
 }
 
-// sweepsOf is what happened while workers or a cluster carried out the runs.
-func sweepsOf(o *results.Outcome) []results.Execution {
+// listExecutions returns the account of runs by workers or a cluster; nil if they ran on one machine.
+func listExecutions(o *results.Outcome) []results.Execution {
 	if o.Hosts == nil {
 		return nil
 	}

@@ -16,30 +16,31 @@ import (
 	"weir/study/plan"
 )
 
-// Server is the page.
+// Server serves the page. It implements http.Handler and live.Server.
 type Server struct {
 	options live.Options
 	access
-	mux     *http.ServeMux
-	jobs    *live.Manager
-	index   *index
-	docs    *docs
-	pages   map[string]*template.Template
-	library func() []catalogued
-	opened  opened
-	streams chan struct{} // streams of events that are open
-	speeds  sync.Mutex
-	fastest float64 // the best speed of this machine so far
+	mux        *http.ServeMux
+	jobs       *live.Manager
+	index      *index
+	docs       *docSet
+	pages      map[string]*template.Template
+	library    func() []catalogueEntry
+	opened     openedResults
+	streams    chan struct{} // one element for each open event stream
+	speedMutex sync.Mutex
+	maxSpeed   float64 // maximum of the measured speeds of this machine
 }
 
-// New makes a server, with a token of its own.
+// New returns a server with a new token. It starts reading the list of results. It returns an error if the
+// documentation or a template cannot be read.
 func New(o live.Options) (*Server, error) {
 	if o.Speed == nil {
 		o.Speed = plan.MachineSpeed
 	}
 	s := &Server{options: o, access: access{rand.Text(), rand.Text(), o.Hosts}, mux: http.NewServeMux(),
 		streams: make(chan struct{}, maxStreams)}
-	s.library = sync.OnceValue(func() []catalogued { return libraryOf(o.Registry) })
+	s.library = sync.OnceValue(func() []catalogueEntry { return listLibrary(o.Registry) })
 	s.jobs = live.New(live.Config{Dir: o.Out, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report, Runner: o.Runner})
 	s.index = newIndex(o.Out)
 	var err error
@@ -49,16 +50,16 @@ func New(o live.Options) (*Server, error) {
 	if s.pages, err = parsePages(); err != nil {
 		return nil, err
 	}
-	s.routes()
-	go func() { // so that the first who asks need not wait
-		if list, _, err := s.index.list(); err == nil {
-			s.rows(list[:min(len(list), mostListed)])
+	s.addRoutes()
+	go func() { // so that the first request need not wait
+		if list, _, err := s.index.listFolders(); err == nil {
+			s.readRows(list[:min(len(list), rowsPerPage)])
 		}
 	}()
 	return s, nil
 }
 
-// Close stops what is under way, and keeps what is finished.
+// Close stops the job in progress and keeps finished runs.
 func (s *Server) Close() { s.jobs.Close() }
 
 // Serve answers the connections of a listener until ctx ends.
@@ -80,58 +81,58 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// routes are all that can be asked for. What changes something is a POST, and nothing else is.
-func (s *Server) routes() {
+// addRoutes registers the handlers. Only POST requests change something.
+func (s *Server) addRoutes() {
 	for pattern, f := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /{$}":                               s.catalogue,
-		"GET /":                                  s.nothing,
-		"GET /experiments/{room}/{name}":         s.experiment,
-		"GET /experiments/{room}/{name}/yaml":    s.experimentFile,
-		"GET /experiments/{room}/{name}/network": s.experimentNetwork,
-		"POST /experiments/{room}/{name}/run":    s.start,
-		"GET /schemes":                           s.schemes,
-		"GET /jobs":                              s.jobList,
-		"GET /jobs/{job}":                        s.job,
-		"POST /jobs/{job}/stop":                  s.stop,
-		"GET /jobs/{job}/events":                 s.events,
-		"GET /jobs/{job}/runs/{run}":             s.film,
-		"GET /jobs/{job}/runs/{run}/network":     s.filmNetwork,
-		"GET /jobs/{job}/runs/{run}/frames":      s.frames,
-		"GET /results":                           s.results,
-		"GET /results/{folder}":                  s.result,
-		"GET /results/{folder}/report":           s.reportFile,
-		"GET /results/{folder}/plots/{file}":     s.plotFile,
-		"GET /results/{folder}/runs/{run}":       s.oneRun,
-		"GET /results/{folder}/runs/{run}/data":  s.oneRunData,
-		"POST /results/{folder}/runs/{run}/show": s.again,
-		"GET /compare":                           s.compare,
-		"GET /traces":                            s.traces,
-		"GET /docs":                              s.docList,
-		"GET /docs/{page...}":                    s.docPage,
-		"GET /static/{edition}/{file}":           s.staticFile,
+		"GET /{$}":                               s.serveCatalogue,
+		"GET /":                                  s.serveNotFound,
+		"GET /experiments/{room}/{name}":         s.serveExperiment,
+		"GET /experiments/{room}/{name}/yaml":    s.serveExperimentFile,
+		"GET /experiments/{room}/{name}/network": s.serveExperimentNetwork,
+		"POST /experiments/{room}/{name}/run":    s.startRun,
+		"GET /schemes":                           s.serveSchemes,
+		"GET /jobs":                              s.serveJobList,
+		"GET /jobs/{job}":                        s.serveJob,
+		"POST /jobs/{job}/stop":                  s.stopJob,
+		"GET /jobs/{job}/events":                 s.serveEvents,
+		"GET /jobs/{job}/runs/{run}":             s.serveFilm,
+		"GET /jobs/{job}/runs/{run}/network":     s.serveFilmNetwork,
+		"GET /jobs/{job}/runs/{run}/frames":      s.serveFrames,
+		"GET /results":                           s.serveResults,
+		"GET /results/{folder}":                  s.serveResult,
+		"GET /results/{folder}/report":           s.serveReport,
+		"GET /results/{folder}/plots/{file}":     s.servePlot,
+		"GET /results/{folder}/runs/{run}":       s.serveRun,
+		"GET /results/{folder}/runs/{run}/data":  s.serveRunData,
+		"POST /results/{folder}/runs/{run}/show": s.watchAgain,
+		"GET /compare":                           s.serveComparison,
+		"GET /traces":                            s.serveTraces,
+		"GET /docs":                              s.serveDocList,
+		"GET /docs/{page...}":                    s.serveDocPage,
+		"GET /static/{edition}/{file}":           s.serveStatic,
 	} {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := f(w, r); err != nil {
-				s.fail(w, r, err)
+				s.showError(w, r, err)
 			}
 		})
 	}
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, static, "static/icon.svg") // of reports and figures, which do not name it
+		http.ServeFileFS(w, r, static, "static/icon.svg") // for reports and figures, which do not name it
 	})
 }
 
-// policy is what pages may do: load what this server has embedded, and talk to it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// pagePolicy is the Content-Security-Policy of pages: they load embedded files and connect to this server.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " +
+	"'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// ServeHTTP lets in who has the token, asks for this server by a name that is its own, and, to change something, comes
-// from one of its pages.
+// ServeHTTP answers requests that have the token or its cookie, use a known name of this server, and come from its
+// own pages if they change something.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer browsers say Origin: null, also to their own site
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer browsers send Origin: null, also to their own site
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
@@ -145,71 +146,75 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "A page of another site has asked for this.", http.StatusForbidden)
 	case s.hasToken(r) || s.hasCookie(r):
 		s.mux.ServeHTTP(w, r)
-	case r.Method == http.MethodGet && r.URL.Path == "/" && equal(r.URL.Query().Get("token"), s.token):
-		s.letIn(w, r)
+	case r.Method == http.MethodGet && r.URL.Path == "/" && equalSecrets(r.URL.Query().Get("token"), s.token):
+		s.grantAccess(w, r)
 	default:
 		closeAfter(w)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusUnauthorized)
-		s.writeBarePage(w, "locked")
+		s.showBare(w, "locked")
 	}
 }
 
-// closeAfter has the connection of a refused request end with the response, without waiting for the rest of its body.
+// closeAfter closes the connection of a refused request after the response, without waiting for the rest of the
+// request's body.
 func closeAfter(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	http.NewResponseController(w).SetReadDeadline(time.Now()) // a recorder of tests has no connection
 }
 
-// letIn gives a browser the cookie for the token, and takes the token out of its address.
-func (s *Server) letIn(w http.ResponseWriter, r *http.Request) {
+// grantAccess gives a browser the cookie in exchange for the token. The page that it shows continues at an address
+// without the token.
+func (s *Server) grantAccess(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: s.cookieName(r), Value: s.session, Path: "/", HttpOnly: true,
 		SameSite: http.SameSiteStrictMode})
-	s.writeBarePage(w, "enter")
+	s.showBare(w, "enter")
 }
 
-// nothing is there for a GET; what is a POST's is another method's.
-func (s *Server) nothing(w http.ResponseWriter, r *http.Request) error {
+// serveNotFound returns a not-found error; a method error for a GET to an address that only accepts POST.
+func (s *Server) serveNotFound(w http.ResponseWriter, r *http.Request) error {
 	other := r.Clone(r.Context())
 	other.Method = http.MethodPost
 	if _, pattern := s.mux.Handler(other); strings.HasPrefix(pattern, "POST ") {
 		w.Header().Set("Allow", http.MethodPost)
-		return failure{http.StatusMethodNotAllowed, "This changes something, and is for the forms of the page."}
+		return httpError{http.StatusMethodNotAllowed, "This changes something, and is for the forms of the page."}
 	}
-	return missing("There is no such page.")
+	return notFound("There is no such page.")
 }
 
-// writeBarePage writes a page without the header and footer of the others.
-func (s *Server) writeBarePage(w http.ResponseWriter, page string) {
-	s.pages[page].ExecuteTemplate(w, page+".tmpl", nil) // it has no data, and the browser may have gone
+// showBare writes a page without the common frame.
+func (s *Server) showBare(w http.ResponseWriter, page string) {
+	s.pages[page].ExecuteTemplate(w, page+".tmpl", nil) // the page has no data; a write error means a disconnected browser
 }
 
-// failure is an error with its status, for people.
-type failure struct {
+// httpError is an error with its HTTP status and a text for the user.
+type httpError struct {
 	status int
 	text   string
 }
 
-func (f failure) Error() string { return f.text }
+func (f httpError) Error() string { return f.text }
 
-func missing(text string) error { return failure{http.StatusNotFound, text} }
+// notFound returns an error with status 404.
+func notFound(text string) error { return httpError{http.StatusNotFound, text} }
 
-func wrongInput(text string) error { return failure{http.StatusBadRequest, text} }
+// wrongInput returns an error with status 400.
+func wrongInput(text string) error { return httpError{http.StatusBadRequest, text} }
 
-// fail shows an error.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := failure{http.StatusInternalServerError, err.Error()}
+// showError shows an error as a page or as plain text. An error that is not an httpError has status 500.
+func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error) {
+	f := httpError{http.StatusInternalServerError, err.Error()}
 	if errors.As(err, &f); r.Context().Err() != nil {
 		return
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		s.show(w, r, "error", f.status, "", map[string]any{"Status": f.status, "Text": s.clean(f.text)})
+		s.showPage(w, r, "error", f.status, "", map[string]any{"Status": f.status, "Text": s.hidePaths(f.text)})
 		return
 	}
-	http.Error(w, s.clean(f.text), f.status)
+	http.Error(w, s.hidePaths(f.text), f.status)
 }
 
-// clean is a message without this machine's paths: results are named by their folders.
-func (s *Server) clean(text string) string {
+// hidePaths removes the results' path from a message: the page names results by their folders.
+func (s *Server) hidePaths(text string) string {
 	return strings.ReplaceAll(text, strings.TrimSuffix(s.options.Out, "/")+"/", "")
 }

@@ -20,15 +20,15 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// parsePages makes a template of each file, with the frame around all.
+// parsePages returns a template for each file, with the common frame.
 func parsePages() (map[string]*template.Template, error) {
 	base := template.New("base").Funcs(template.FuncMap{
-		"quantity": quantity, "ago": ago, "when": when, "verdictClass": verdictClass, "count": text.Count,
+		"quantity": formatQuantity, "ago": formatAge, "when": formatTime, "verdictClass": verdictClass, "count": text.Count,
 		"verb":    text.Verb,
 		"percent": func(v float64) string { return fmt.Sprintf("%.0f", 100*v) },
 		"add":     func(a, b int) int { return a + b },
-		"figure":  figure,
-		"static":  address,
+		"figure":  figureName,
+		"static":  staticURL,
 		"lasted":  func(d time.Duration) string { return measure.Quantity(d.Round(time.Millisecond).Seconds(), "s") },
 		"float":   func(n int64) float64 { return float64(n) },
 		"dict": func(pairs ...any) map[string]any {
@@ -63,19 +63,20 @@ func parsePages() (map[string]*template.Template, error) {
 	return pages, nil
 }
 
-// shown is what the frame around a page shows.
-type shown struct {
+// pageFrame is the data of the common frame.
+type pageFrame struct {
 	Title   string
-	Here    string // part of the page: the first word of its path
+	Here    string // section: the first element of the path
 	Version string
-	Going   int // jobs that are not done
+	Going   int // number of unfinished jobs
 	Data    any
 }
 
-// show writes a page. It is made as a whole before: half a page is none.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, page string, status int, title string, data any) error {
+// showPage renders and sends a page. It renders the whole page first, so that an error does not leave half a page.
+func (s *Server) showPage(w http.ResponseWriter, r *http.Request, page string, status int, title string,
+	data any) error {
 	here, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	x := shown{Title: title, Here: here, Version: s.options.Version, Data: data}
+	x := pageFrame{Title: title, Here: here, Version: s.options.Version, Data: data}
 	for _, j := range s.jobs.Jobs() {
 		if !j.State().Over() {
 			x.Going++
@@ -91,15 +92,16 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, page string, statu
 	return nil
 }
 
-func quantity(v float64, unit string) string {
+// formatQuantity returns the value with its unit; "–" if it is not defined.
+func formatQuantity(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
 	return measure.Quantity(v, unit)
 }
 
-// ago is how long a time is past, for people.
-func ago(t time.Time) string {
+// formatAge returns the time since t as text.
+func formatAge(t time.Time) string {
 	switch d := time.Since(t); {
 	case d < time.Minute:
 		return "just now"
@@ -111,8 +113,10 @@ func ago(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-func when(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+// formatTime returns date and time of t.
+func formatTime(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
 
+// verdictClass returns the CSS class of a verdict.
 func verdictClass(v claim.Verdict) string {
 	switch v {
 	case claim.Holds:
@@ -123,8 +127,8 @@ func verdictClass(v claim.Verdict) string {
 	return "undecided"
 }
 
-// figure says which one of a paper an experiment is: a number alone is that of a figure.
-func figure(name string) string {
+// figureName returns the name of a paper's figure or table; a number alone is a figure's.
+func figureName(name string) string {
 	if name != "" && name[0] >= '0' && name[0] <= '9' {
 		return "figure " + name
 	}

@@ -13,27 +13,28 @@ import (
 //go:embed static
 var static embed.FS
 
-// edition is a part of the addresses of scripts and styles, which changes when one of them does: a browser keeps what
-// it has of an edition, and asks for nothing again from page to page.
-var edition = sync.OnceValue(func() string {
+// staticEdition returns a digest of the scripts and styles that is part of their addresses. Browsers cache the files
+// of an edition and request new ones after a change.
+var staticEdition = sync.OnceValue(func() string {
 	h := sha256.New()
-	all, _ := fs.Glob(static, "static/*") // of a pattern that is right
+	all, _ := fs.Glob(static, "static/*") // the pattern is valid
 	for _, name := range all {
-		data, _ := static.ReadFile(name) // it is embedded
+		data, _ := static.ReadFile(name) // the file is embedded
 		h.Write([]byte(name))
 		h.Write(data)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
 })
 
-// address is that of a script, a style or an icon.
-func address(file string) string { return "/static/" + edition() + "/" + file }
+// staticURL returns the address of a script, a style or an icon.
+func staticURL(file string) string { return "/static/" + staticEdition() + "/" + file }
 
-// staticFile shows one of them. Nothing else may be kept by a browser.
-func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) error {
+// serveStatic sends an embedded file. These are the only responses that browsers may cache.
+func (s *Server) serveStatic(w http.ResponseWriter, r *http.Request) error {
 	name := path.Join("static", r.PathValue("file"))
-	if info, err := fs.Stat(static, name); err != nil || !info.Mode().IsRegular() || r.PathValue("edition") != edition() {
-		return missing("There is no such file.")
+	if info, err := fs.Stat(static, name); err != nil || !info.Mode().IsRegular() ||
+		r.PathValue("edition") != staticEdition() {
+		return notFound("There is no such file.")
 	}
 	w.Header().Set("Cache-Control", "private, max-age=604800, immutable")
 	http.ServeFileFS(w, r, static, name)

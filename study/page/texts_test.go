@@ -40,7 +40,7 @@ func TestLine(t *testing.T) {
 			{"done", &live.Job{}, live.Status{State: live.Done, Begun: begun, Ended: begun.Add(1500 * time.Millisecond)},
 				"done after 1.5 s"},
 		} {
-			if got := line(c.job, c.status); got != c.want {
+			if got := jobText(c.job, c.status); got != c.want {
 				t.Errorf("%s: %q, want %q", c.name, got, c.want)
 			}
 		}
@@ -62,7 +62,7 @@ func TestQueueLine(t *testing.T) {
 				"It waits: its disk is full"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := queueLine(&c.sweep); got != c.want {
+			if got := queueText(&c.sweep); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -76,11 +76,11 @@ func TestEstimated(t *testing.T) {
 			"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput]\n"
 		return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 	}
-	fixed := estimated(load("repeat: 4"), 1)
+	fixed := estimateCost(load("repeat: 4"), 1)
 	if fixed.Runs != 8 || fixed.Points != 2 || fixed.AtLeast || fixed.Hops == "" || fixed.Time == "" {
 		t.Errorf("%+v", fixed)
 	}
-	need := estimated(load("repeat: {measure: goodput.a, until: 5%, least: 4, most: 9}"), 1)
+	need := estimateCost(load("repeat: {measure: goodput.a, until: 5%, least: 4, most: 9}"), 1)
 	if !need.AtLeast || need.Runs != 8 || need.Points != 2 || need.Hops != fixed.Hops {
 		t.Errorf("%+v, and with 4 seeds in any case %+v", fixed, need)
 	}
@@ -93,22 +93,22 @@ func TestAgo(t *testing.T) {
 		for past, want := range map[time.Duration]string{0: "just now", 59 * time.Second: "just now",
 			time.Minute: "1 min ago", 59 * time.Minute: "59 min ago", time.Hour: "1 h ago", 23 * time.Hour: "23 h ago",
 			24 * time.Hour: now.Add(-24 * time.Hour).Format(time.DateOnly)} {
-			if got := ago(now.Add(-past)); got != want {
+			if got := formatAge(now.Add(-past)); got != want {
 				t.Errorf("%v: %q, want %q", past, got, want)
 			}
 		}
 	})
-	if got := quantity(math.NaN(), "s"); got != "–" {
+	if got := formatQuantity(math.NaN(), "s"); got != "–" {
 		t.Errorf("no number: %q", got)
 	}
 }
 
 // Ports of a form may have spaces around them.
 func TestTracePorts(t *testing.T) {
-	if got := tracePorts(" s1->server,, a->* ,"); !slices.Equal(got, []string{"s1->server", "a->*"}) {
+	if got := parseTracePorts(" s1->server,, a->* ,"); !slices.Equal(got, []string{"s1->server", "a->*"}) {
 		t.Errorf("%q", got)
 	}
-	if got := tracePorts(""); got != nil {
+	if got := parseTracePorts(""); got != nil {
 		t.Errorf("%q of nothing", got)
 	}
 }

@@ -18,14 +18,14 @@ import (
 	"weir/study/results"
 )
 
-// traceName is what traces of a folder of results are called.
+// traceName matches file names of traces in a results folder.
 var traceName = regexp.MustCompile(`^[0-9a-f]{16}\.(parquet|pcapng|txt)$`)
 
-// Bounds of a search.
+// Limits of a search.
 const (
-	mostEvents = 500 // that are listed
-	mostTime   = 60 * time.Second
-	mostTraces = 500 // that can be chosen from
+	maxEvents     = 500 // events listed
+	maxSearchTime = 60 * time.Second
+	maxTraces     = 500 // traces offered
 )
 
 // traceFile is a trace of a folder.
@@ -34,13 +34,13 @@ type traceFile struct {
 	Size         int64
 }
 
-// Name is how a request names it.
+// Name returns the trace's name in requests.
 func (t traceFile) Name() string { return t.Folder + "/" + t.File }
 
-// traceFiles are all traces below the results, those of the latest results first. Of the forms of one trace it is
-// Parquet, which is read fastest.
-func (s *Server) traceFiles() (list []traceFile, err error) {
-	all, _, err := s.index.list()
+// listTraces returns up to maxTraces traces below the results, those of the latest results first. If a trace exists
+// in several formats, it returns only Parquet, which is fastest to read.
+func (s *Server) listTraces() (list []traceFile, err error) {
+	all, _, err := s.index.listFolders()
 	for _, e := range all {
 		files, err := os.ReadDir(filepath.Join(s.options.Out, e.Name, "traces"))
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) traceFiles() (list []traceFile, err error) {
 				if info, err := f.Info(); err == nil {
 					t.Size = info.Size()
 				}
-				if list = append(list, t); len(list) >= mostTraces {
+				if list = append(list, t); len(list) >= maxTraces {
 					return list, nil
 				}
 			}
@@ -69,33 +69,34 @@ func (s *Server) traceFiles() (list []traceFile, err error) {
 	return list, err
 }
 
-// traceSearch is what a search is for.
+// traceSearch holds the fields of a search, as entered.
 type traceSearch struct {
 	Trace, Flow, Port, Node, Host, Kind, From, To string
 }
 
-func searched(r *http.Request) traceSearch {
+// parseSearch reads the fields of a search from the query.
+func parseSearch(r *http.Request) traceSearch {
 	q := r.URL.Query()
 	return traceSearch{q.Get("trace"), q.Get("flow"), q.Get("port"), q.Get("node"), q.Get("host"), q.Get("kind"),
 		q.Get("from"), q.Get("to")}
 }
 
-// words are what a field has, separated by commas or spaces.
-func words(text string) []string {
+// splitWords splits a field at commas and spaces.
+func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// filter reads the search.
-func (t *traceSearch) filter() (f trace.Filter, err error) {
-	f.Ports, f.Nodes, f.Hosts = words(t.Port), words(t.Node), words(t.Host)
-	for _, w := range words(t.Flow) {
+// parseFilter converts the fields to a filter. It returns an error for an invalid field.
+func (t *traceSearch) parseFilter() (f trace.Filter, err error) {
+	f.Ports, f.Nodes, f.Hosts = splitWords(t.Port), splitWords(t.Node), splitWords(t.Host)
+	for _, w := range splitWords(t.Flow) {
 		n, err := strconv.ParseInt(w, 10, 64)
 		if err != nil || n < 0 {
 			return f, wrongInput(fmt.Sprintf("%q is no number of a flow; they count from 0.", w))
 		}
 		f.Flows = append(f.Flows, n)
 	}
-	for _, w := range words(t.Kind) {
+	for _, w := range splitWords(t.Kind) {
 		k, ok := trace.ParseKind(w)
 		if !ok {
 			return f, wrongInput(fmt.Sprintf("%q is no kind of event; allowed: %s.", w, document.Choices(trace.KindNames())))
@@ -119,8 +120,8 @@ func (t *traceSearch) filter() (f trace.Filter, err error) {
 	return f, nil
 }
 
-// found is what a search has given.
-type found struct {
+// searchResult is the result of a search.
+type searchResult struct {
 	All, Picked int64
 	Summary     string
 	Events      []string
@@ -128,41 +129,42 @@ type found struct {
 	Wrong       string
 }
 
-func (s *Server) traces(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.traceFiles()
+// serveTraces shows the traces, and the result of the search in the query.
+func (s *Server) serveTraces(w http.ResponseWriter, r *http.Request) error {
+	list, err := s.listTraces()
 	if err != nil {
 		return err
 	}
-	asked := searched(r)
+	asked := parseSearch(r)
 	data := map[string]any{"Traces": list, "Asked": asked, "Kinds": trace.KindNames()}
 	if asked.Trace != "" {
 		folder, file, _ := strings.Cut(asked.Trace, "/")
-		dir, err := s.index.folder(folder)
+		dir, err := s.index.findFolder(folder)
 		if err != nil {
 			return err
 		}
-		if !traceName.MatchString(file) || !inside(dir, filepath.Join("traces", file)) {
-			return missing("There is no such trace.")
+		if !traceName.MatchString(file) || !isInside(dir, filepath.Join("traces", file)) {
+			return notFound("There is no such trace.")
 		}
-		x := found{}
-		if filter, err := asked.filter(); err != nil {
+		x := searchResult{}
+		if filter, err := asked.parseFilter(); err != nil {
 			x.Wrong = err.Error()
 		} else {
-			x = search(r.Context(), filepath.Join(dir, "traces", file), &filter)
-			x.Wrong = s.clean(x.Wrong)
+			x = searchTrace(r.Context(), filepath.Join(dir, "traces", file), &filter)
+			x.Wrong = s.hidePaths(x.Wrong)
 		}
-		data["Found"], data["Columns"] = x, strings.Fields(columns)
+		data["Found"], data["Columns"] = x, strings.Fields(textColumns)
 	}
-	return s.show(w, r, "traces", http.StatusOK, "Traces", data)
+	return s.showPage(w, r, "traces", http.StatusOK, "Traces", data)
 }
 
-// columns are those of the text form.
-const columns = "time_s event node port flow packet proto src dst seq ack size_bytes payload_bytes tos ecn flags " +
+// textColumns are the columns of the text format.
+const textColumns = "time_s event node port flow packet proto src dst seq ack size_bytes payload_bytes tos ecn flags " +
 	"queue_packets queue_bytes reason"
 
-// search goes through a trace, until it is through or nobody waits any more.
-func search(ctx context.Context, name string, filter *trace.Filter) (x found) {
-	ctx, cancel := context.WithTimeout(ctx, mostTime)
+// searchTrace searches a trace until its end, a timeout or the end of ctx.
+func searchTrace(ctx context.Context, name string, filter *trace.Filter) (x searchResult) {
+	ctx, cancel := context.WithTimeout(ctx, maxSearchTime)
 	defer cancel()
 	var sum trace.Summary
 	_, err := results.ReadTrace(name, func(r *trace.Record) error {
@@ -172,7 +174,7 @@ func search(ctx context.Context, name string, filter *trace.Filter) (x found) {
 		if !filter.Match(r) {
 			return nil
 		}
-		if x.Picked++; x.Picked <= mostEvents {
+		if x.Picked++; x.Picked <= maxEvents {
 			x.Events = append(x.Events, strings.TrimSpace(string(trace.AppendText(nil, r))))
 		}
 		sum.Add(r)
@@ -181,16 +183,16 @@ func search(ctx context.Context, name string, filter *trace.Filter) (x found) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		x.Wrong = fmt.Sprintf("The search ended after %v: what is shown is of the first %d events. Narrow it, or use "+
-			"weir trace.", mostTime, x.All)
+			"weir trace.", maxSearchTime, x.All)
 	case err != nil:
 		x.Wrong = err.Error()
 	}
-	x.More, x.Summary = x.Picked > mostEvents, sum.String()
+	x.More, x.Summary = x.Picked > maxEvents, sum.String()
 	return x
 }
 
-// Rows are the events, as columns.
-func (x found) Rows() (rows [][]string) {
+// Rows returns the events split into columns.
+func (x searchResult) Rows() (rows [][]string) {
 	for _, e := range x.Events {
 		rows = append(rows, strings.Fields(e))
 	}

@@ -16,38 +16,38 @@ import (
 )
 
 //go:embed host.html.tmpl
-var hostSource string
+var hostTemplate string
 
-var hostPage = template.Must(template.Must(page.Clone()).New("host").Parse(hostSource))
+var hostPage = template.Must(template.Must(pageTemplate.Clone()).New("host").Parse(hostTemplate))
 
-// account is what happened in an execution, in words.
-type account struct {
+// executionAccount describes one execution as text.
+type executionAccount struct {
 	When string
-	Who  []string // who asked whom
-	Head []string // of the table of workers
+	Who  []string // hosts that asked for the runs, and the server
+	Head []string // header of the table of workers
 	Rows [][]string
-	More string   // of workers that are not in it
-	Said []string // what else happened
+	More string   // workers that are not listed
+	Said []string // other incidents
 	Then []string // events
 }
 
-// carriedOut says who carried out the runs.
-var carriedOut = map[string]string{
+// executorNames describes what executed the runs, by Execution.By.
+var executorNames = map[string]string{
 	results.ByWorkers: "by workers",
 	results.BySlurm:   "by jobs of Slurm (--runner slurm)",
 	results.ByCollect: "by jobs of Slurm (weir collect)",
 	results.ByHere:    "on the machine itself",
 }
 
-// accounts are those of an outcome, if others than one machine itself have taken part.
-func accounts(o *results.Outcome) (all []account) {
+// newAccounts returns the accounts of an outcome; nil if one machine executed all runs by itself.
+func newAccounts(o *results.Outcome) (all []executionAccount) {
 	if o.Hosts == nil || len(o.Hosts.Executions) == 0 {
 		return nil
 	}
 	program := ""
 	for i := range o.Hosts.Executions {
 		e := &o.Hosts.Executions[i]
-		a := accountOf(e)
+		a := newAccount(e)
 		if e.Revision != program {
 			a.Who[0] += " by " + e.Revision
 		}
@@ -57,18 +57,18 @@ func accounts(o *results.Outcome) (all []account) {
 	return all
 }
 
-const clock = "15:04:05"
+const clockLayout = "15:04:05" // layout of a time of day
 
-// moment is a time, with its day if that is another.
-func moment(t, near time.Time) string {
+// formatMoment formats a time of day, with the date if it differs from that of near.
+func formatMoment(t, near time.Time) string {
 	if t.UTC().Format(time.DateOnly) == near.UTC().Format(time.DateOnly) {
-		return t.UTC().Format(clock)
+		return t.UTC().Format(clockLayout)
 	}
 	return t.UTC().Format(time.DateTime)
 }
 
-// lasted is a duration for people.
-func lasted(from, to time.Time) string {
+// formatDuration formats a rounded duration.
+func formatDuration(from, to time.Time) string {
 	d := to.Sub(from)
 	if d < 10*time.Second {
 		return d.Round(10 * time.Millisecond).String()
@@ -76,9 +76,10 @@ func lasted(from, to time.Time) string {
 	return d.Round(time.Second).String()
 }
 
-func accountOf(e *results.Execution) account {
-	var a account
-	by := carriedOut[e.By]
+// newAccount returns the account of an execution.
+func newAccount(e *results.Execution) executionAccount {
+	var a executionAccount
+	by := executorNames[e.By]
 	if by == "" {
 		by = "by " + strconv.Quote(e.By)
 	}
@@ -86,7 +87,7 @@ func accountOf(e *results.Execution) account {
 	if e.Ended.IsZero() {
 		a.When += " UTC until it was killed"
 	} else {
-		a.When += fmt.Sprintf(" to %s UTC (%s)", moment(e.Ended, e.Begun), lasted(e.Begun, e.Ended))
+		a.When += fmt.Sprintf(" to %s UTC (%s)", formatMoment(e.Ended, e.Begun), formatDuration(e.Begun, e.Ended))
 	}
 	if e.Interrupted {
 		a.When += ", interrupted"
@@ -96,13 +97,13 @@ func accountOf(e *results.Execution) account {
 	if e.Place != "" {
 		a.Who = append(a.Who, "the server of the queue was "+e.Place)
 	}
-	a.workers(e)
-	a.happened(e)
+	a.addWorkers(e)
+	a.addIncidents(e)
 	for _, f := range e.Failed {
 		a.Said = append(a.Said, fmt.Sprintf("%s failed: %s", f.Run, f.Error))
 	}
 	for _, x := range e.Events {
-		a.Then = append(a.Then, moment(x.At, e.Begun)+" "+x.Text)
+		a.Then = append(a.Then, formatMoment(x.At, e.Begun)+" "+x.Text)
 	}
 	if e.Further > 0 {
 		a.Then = append(a.Then, fmt.Sprintf("and %d more", e.Further))
@@ -110,11 +111,11 @@ func accountOf(e *results.Execution) account {
 	return a
 }
 
-// mostWorkers is how many are listed: those with most runs.
-const mostWorkers = 100
+// maxWorkers limits the listed workers to those with the largest number of runs.
+const maxWorkers = 100
 
-// workers makes the table of those who took part. Columns in which all have nothing are left out.
-func (a *account) workers(e *results.Execution) {
+// addWorkers adds the table of workers. It omits columns without a value.
+func (a *executionAccount) addWorkers(e *results.Execution) {
 	all := slices.Clone(e.Workers)
 	slices.SortStableFunc(all, func(x, y results.Worker) int {
 		if x.Runs != y.Runs {
@@ -122,25 +123,25 @@ func (a *account) workers(e *results.Execution) {
 		}
 		return strings.Compare(x.Name, y.Name)
 	})
-	if n := len(all) - mostWorkers; n > 0 {
+	if n := len(all) - maxWorkers; n > 0 {
 		runs := 0
-		for _, w := range all[mostWorkers:] {
+		for _, w := range all[maxWorkers:] {
 			runs += w.Runs
 		}
 		a.More = fmt.Sprintf("and %d more with %s", n, text.Count(runs, "run"))
-		all = all[:mostWorkers]
+		all = all[:maxWorkers]
 	}
 	name, jobs := "worker", "jobs"
 	if e.By == results.BySlurm || e.By == results.ByCollect {
 		name, jobs = "job", "tasks"
 	}
-	number := func(of func(w results.Worker) int) func(w results.Worker) string {
-		return func(w results.Worker) string { return strconv.Itoa(of(w)) }
+	number := func(get func(w results.Worker) int) func(w results.Worker) string {
+		return func(w results.Worker) string { return strconv.Itoa(get(w)) }
 	}
 	columns := []struct {
 		head   string
 		always bool
-		of     func(w results.Worker) string
+		text   func(w results.Worker) string
 	}{
 		{name, true, func(w results.Worker) string { return w.Name }},
 		{"host", false, func(w results.Worker) string { return w.Host }},
@@ -154,16 +155,16 @@ func (a *account) workers(e *results.Execution) {
 	}
 	a.Rows = make([][]string, len(all))
 	for _, c := range columns {
-		told := c.always
+		nonzero := c.always
 		for _, w := range all {
-			told = told || c.of(w) != "0" && c.of(w) != ""
+			nonzero = nonzero || c.text(w) != "0" && c.text(w) != ""
 		}
-		if !told || len(all) == 0 {
+		if !nonzero || len(all) == 0 {
 			continue
 		}
 		a.Head = append(a.Head, c.head)
 		for i, w := range all {
-			a.Rows[i] = append(a.Rows[i], c.of(w))
+			a.Rows[i] = append(a.Rows[i], c.text(w))
 		}
 	}
 	for _, w := range e.Workers {
@@ -176,9 +177,9 @@ func (a *account) workers(e *results.Execution) {
 	}
 }
 
-// happened says what did, but for the ordinary.
-func (a *account) happened(e *results.Execution) {
-	say := func(n int, one, many string) {
+// addIncidents adds the execution's incidents, such as lost runs and waits.
+func (a *executionAccount) addIncidents(e *results.Execution) {
+	add := func(n int, one, many string) {
 		switch {
 		case n == 1:
 			a.Said = append(a.Said, one)
@@ -186,43 +187,43 @@ func (a *account) happened(e *results.Execution) {
 			a.Said = append(a.Said, fmt.Sprintf(many, n))
 		}
 	}
-	say(e.Checked, "1 run was made twice, by two, and had the same bytes",
+	add(e.Checked, "1 run was made twice, by two, and had the same bytes",
 		"%d runs were made twice, by two, and had the same bytes")
-	say(e.Judged, "1 run was made by whoever asked, to see who is right",
+	add(e.Judged, "1 run was made by whoever asked, to see who is right",
 		"%d runs were made by whoever asked, to see who is right")
 	if e.By == results.ByWorkers {
-		say(e.Lost, "once a worker took a run and did not come back with it: another made it",
+		add(e.Lost, "once a worker took a run and did not come back with it: another made it",
 			"%d times a worker took a run and did not come back with it: another made it")
 	} else {
-		say(e.Lost, "1 run did not come: its task ended without it, or goes on",
+		add(e.Lost, "1 run did not come: its task ended without it, or goes on",
 			"%d runs did not come: their tasks ended without them, or go on")
 	}
-	say(e.Twice, "1 result came that was there already, and was not kept twice",
+	add(e.Twice, "1 result came that was there already, and was not kept twice",
 		"%d results came that were there already, and were not kept twice")
 	for _, w := range e.Waits {
-		line := "nothing went on from " + moment(w.From, e.Begun)
+		line := "nothing went on from " + formatMoment(w.From, e.Begun)
 		if w.To.IsZero() {
 			line += " until the end"
 		} else {
-			line += fmt.Sprintf(" to %s (%s)", moment(w.To, e.Begun), lasted(w.From, w.To))
+			line += fmt.Sprintf(" to %s (%s)", formatMoment(w.To, e.Begun), formatDuration(w.From, w.To))
 		}
 		a.Said = append(a.Said, line+": "+strings.Join(w.Why, "; "))
 	}
 }
 
-// legend says what the columns of workers are.
-const legend = "jobs: runs at a time; runs: taken of it; checks: runs of others that it made again, to compare them; " +
-	"anew: its results that were discarded, and made by others; lost: runs that it did not come back with; errors: of " +
-	"runs, that it reported; broken: times that its connection broke and it came back"
+// workerLegend explains the columns of workers.
+const workerLegend = "jobs: runs at a time; runs: taken of it; checks: runs of others that it made again, to " +
+	"compare them; anew: its results that were discarded, and made by others; lost: runs that it did not come back " +
+	"with; errors: of runs, that it reported; broken: times that its connection broke and it came back"
 
-// Account is what happened while the runs were carried out by workers or on a cluster, for a terminal; "" if they were
-// on one machine itself.
+// Account returns the account of runs by workers or a cluster in lines of the default width; "" if one machine
+// executed all runs by itself.
 func Account(o *results.Outcome) string { return (&TableOptions{}).Account(o) }
 
 // Account returns the account of the runs in lines of the options' width.
 func (l *TableOptions) Account(o *results.Outcome) string {
 	width := l.newSheet().width
-	all := accounts(o)
+	all := newAccounts(o)
 	if len(all) == 0 {
 		return ""
 	}
@@ -234,7 +235,7 @@ func (l *TableOptions) Account(o *results.Outcome) string {
 		for _, s := range a.Who {
 			item(s)
 		}
-		b.WriteString(workersTable(a.Head, a.Rows, width))
+		b.WriteString(formatWorkers(a.Head, a.Rows, width))
 		if a.More != "" {
 			item(a.More)
 		}
@@ -242,12 +243,13 @@ func (l *TableOptions) Account(o *results.Outcome) string {
 			item(s)
 		}
 	}
-	b.WriteString("\n" + Wrap(legend, width, "  ") + "\n")
+	b.WriteString("\n" + Wrap(workerLegend, width, "  ") + "\n")
 	return text.Lines(b.String())
 }
 
-// workersTable prints workers: names to the left, numbers to the right, all within the terminal's width.
-func workersTable(head []string, rows [][]string, most int) string {
+// formatWorkers formats the table of workers. Names are left-aligned and cropped to fit limit columns, numbers
+// right-aligned.
+func formatWorkers(head []string, rows [][]string, limit int) string {
 	if len(rows) == 0 {
 		return ""
 	}
@@ -263,8 +265,8 @@ func workersTable(head []string, rows [][]string, most int) string {
 	if len(head) > 1 && head[1] == "host" {
 		words = 2
 	}
-	for c := words - 1; c >= 0; c-- { // the host first: the name mostly has it
-		cut := min(max(total-most, 0), max(width[c]-12, 0))
+	for c := words - 1; c >= 0; c-- { // crop the host first: the name usually includes it
+		cut := min(max(total-limit, 0), max(width[c]-12, 0))
 		width[c] -= cut
 		total -= cut
 	}
@@ -272,7 +274,7 @@ func workersTable(head []string, rows [][]string, most int) string {
 	for _, l := range lines {
 		line := "  "
 		for c, cell := range l {
-			cell = cropped(text.Shown(cell), width[c])
+			cell = cropMiddle(text.Shown(cell), width[c])
 			gap := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
 			if c < words {
 				line += cell + gap + "  "
@@ -285,8 +287,8 @@ func workersTable(head []string, rows [][]string, most int) string {
 	return b.String()
 }
 
-// cropped is a text with its middle left out if it is longer.
-func cropped(s string, width int) string {
+// cropMiddle replaces the middle of a text that is longer than width runes by "…".
+func cropMiddle(s string, width int) string {
 	r := []rune(s)
 	if len(r) <= width {
 		return s
@@ -294,8 +296,8 @@ func cropped(s string, width int) string {
 	return string(r[:width/2]) + "…" + string(r[len(r)-(width-width/2-1):])
 }
 
-// hostHTML is the page of what host.json has: the machines, and what happened. It is apart from the report, whose bytes
-// do not depend on where runs were carried out.
+// hostHTML returns the page of host.json: the machines and executions. It is separate from the report so that the
+// report's bytes do not depend on the machines.
 func hostHTML(o *results.Outcome, p Page) ([]byte, error) {
 	var machines []string
 	if o.Hosts != nil {
@@ -310,6 +312,6 @@ func hostHTML(o *results.Outcome, p Page) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := hostPage.Execute(&b, map[string]any{"Title": o.Spec.Title(), "Name": o.Name, "Machines": machines,
-		"Accounts": accounts(o), "Legend": legend, "Version": p.Version})
+		"Accounts": newAccounts(o), "Legend": workerLegend, "Version": p.Version})
 	return []byte(text.Lines(b.String())), err
 }

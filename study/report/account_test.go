@@ -76,11 +76,11 @@ func TestAccount(t *testing.T) {
 // Workers are listed by their runs, up to a limit, and the rest is counted.
 func TestManyWorkers(t *testing.T) {
 	e := results.Execution{ID: "a", By: results.ByWorkers}
-	for i := range mostWorkers + 2 {
+	for i := range maxWorkers + 2 {
 		e.Workers = append(e.Workers, results.Worker{Name: "w", Runs: i + 1})
 	}
-	a := accountOf(&e)
-	if len(a.Rows) != mostWorkers || a.Rows[0][1] != "102" || a.More != "and 2 more with 3 runs" {
+	a := newAccount(&e)
+	if len(a.Rows) != maxWorkers || a.Rows[0][1] != "102" || a.More != "and 2 more with 3 runs" {
 		t.Errorf("%d rows, %v, %s", len(a.Rows), a.Rows[0], a.More)
 	}
 }

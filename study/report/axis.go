@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-func axis(name, unit string) string {
+// axisLabel returns the label of an axis, with the unit in brackets if there is one.
+func axisLabel(name, unit string) string {
 	if unit == "" {
 		return name
 	}
 	return name + " [" + unit + "]"
 }
 
-// largest is the largest magnitude of the values that are defined.
-func largest(x []float64) float64 {
+// maxMagnitude returns the largest magnitude of the defined values; 0 without values.
+func maxMagnitude(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {
 		if !math.IsNaN(v) {
@@ -23,15 +24,15 @@ func largest(x []float64) float64 {
 	return m
 }
 
-// extremes are the smallest and the largest of some values; 0 for none.
-func extremes(x []float64) (low, high float64) {
+// minMax returns the smallest and the largest value; 0, 0 without values.
+func minMax(x []float64) (low, high float64) {
 	if len(x) == 0 {
 		return 0, 0
 	}
 	return slices.Min(x), slices.Max(x)
 }
 
-// baseUnit is how people write a unit without a prefix.
+// baseUnit returns the readable form of a unit without a prefix.
 func baseUnit(unit string) string {
 	if unit == "bps" {
 		return "b/s"
@@ -39,17 +40,17 @@ func baseUnit(unit string) string {
 	return unit
 }
 
-// byFactors reports whether values go up by factors rather than by steps, such as 1, 2, 4, 8, 16: their logarithms
-// are more evenly apart than they are themselves.
-func byFactors(x []float64) bool {
+// growsByFactors reports whether values grow by factors rather than by steps, such as 1, 2, 4, 8, 16: their
+// logarithms are more evenly spaced than the values.
+func growsByFactors(x []float64) bool {
 	x = slices.Compact(slices.Sorted(slices.Values(x)))
 	if len(x) < 3 || x[0] <= 0 || x[len(x)-1] < 8*x[0] {
 		return false
 	}
-	uneven := func(of func(float64) float64) float64 {
+	uneven := func(transform func(float64) float64) float64 {
 		low, high := math.Inf(1), 0.0
 		for i := 1; i < len(x); i++ {
-			gap := of(x[i]) - of(x[i-1])
+			gap := transform(x[i]) - transform(x[i-1])
 			low, high = min(low, gap), max(high, gap)
 		}
 		return high / low

@@ -9,11 +9,11 @@ import (
 	"weir/study/measure"
 )
 
-// comparedPoints are the points that are compared with each other, by their index: those that have the same network,
-// load and times. Sets of one point are left out.
-func comparedPoints(s *experiment.Spec, points []PointSummary) (sets [][]int, conditions []string) {
+// comparableSets returns the sets of points, by index, that are compared with each other: points with the same
+// network, load and times. It omits sets of one point. conditions are the sweep keys that separate the sets.
+func comparableSets(s *experiment.Spec, points []PointSummary) (sets [][]int, conditions []string) {
 	conditions = s.Conditions()
-	at := map[string]int{}
+	setIndex := map[string]int{}
 	for i, p := range points {
 		var key strings.Builder
 		for _, c := range p.Point {
@@ -21,36 +21,38 @@ func comparedPoints(s *experiment.Spec, points []PointSummary) (sets [][]int, co
 				key.WriteString(c.Key + "\n" + c.Text + "\n")
 			}
 		}
-		k, there := at[key.String()]
+		k, there := setIndex[key.String()]
 		if !there {
 			k = len(sets)
-			at[key.String()], sets = k, append(sets, nil)
+			setIndex[key.String()], sets = k, append(sets, nil)
 		}
 		sets[k] = append(sets[k], i)
 	}
 	return slices.DeleteFunc(sets, func(set []int) bool { return len(set) < 2 }), conditions
 }
 
-// estimate is a mean with half of its interval.
+// estimate is a mean with half of its 95 % interval.
 type estimate struct{ mean, half float64 }
 
-// apart reports whether two values differ by more than their intervals.
-func (a estimate) apart(b estimate) bool { return math.Abs(a.mean-b.mean) > math.Hypot(a.half, b.half) }
+// differs reports whether two values differ by more than their intervals.
+func (a estimate) differs(b estimate) bool {
+	return math.Abs(a.mean-b.mean) > math.Hypot(a.half, b.half)
+}
 
-// marks says of values that are compared which are the best. Without intervals, as of one run, nothing is known of
-// that; neither is anything marked where no value differs from the best by more than the intervals.
-func marks(of []estimate, better measure.Better) []mark {
-	out := make([]mark, len(of))
+// markBest marks the best of the compared values and those that do not differ from it. No value is marked if one of
+// them has no interval, as with a single run, or if all values are within the intervals of the best.
+func markBest(values []estimate, better measure.Better) []mark {
+	out := make([]mark, len(values))
 	best, defined := -1, 0
-	for i, v := range of {
+	for i, v := range values {
 		switch {
 		case math.IsNaN(v.mean):
 			continue
 		case math.IsNaN(v.half) || math.IsInf(v.half, 0):
 			return out
 		}
-		if defined++; best < 0 || better == measure.Higher && v.mean > of[best].mean ||
-			better == measure.Lower && v.mean < of[best].mean {
+		if defined++; best < 0 || better == measure.Higher && v.mean > values[best].mean ||
+			better == measure.Lower && v.mean < values[best].mean {
 			best = i
 		}
 	}
@@ -58,8 +60,8 @@ func marks(of []estimate, better measure.Better) []mark {
 		return out
 	}
 	var tied []int
-	for i, v := range of {
-		if !math.IsNaN(v.mean) && !v.apart(of[best]) {
+	for i, v := range values {
+		if !math.IsNaN(v.mean) && !v.differs(values[best]) {
 			tied = append(tied, i)
 		}
 	}
@@ -75,43 +77,45 @@ func marks(of []estimate, better measure.Better) []mark {
 	return out
 }
 
-// markParts notes which of a column's cells are of fewer things than they were to be, at these points.
-func markParts(s *experiment.Spec, v Value, cells []cell, points []PointSummary) {
+// markPartial marks the cells of a column that count fewer things than they should, such as unfinished flows.
+func markPartial(s *experiment.Spec, v Value, cells []cell, points []PointSummary) {
 	parts, ok := s.Parts(v.Measure)
 	if !ok {
 		return
 	}
 	for i := range cells {
-		of, to := v, v
-		of.Measure, to.Measure = parts[0], parts[1]
-		a, b := find(points[i].Values, of), find(points[i].Values, to)
-		if known(a) && known(b) && a.Mean < b.Mean && cells[i].mean != "" {
+		value, to := v, v
+		value.Measure, to.Measure = parts[0], parts[1]
+		a, b := findValue(points[i].Values, value), findValue(points[i].Values, to)
+		if isDefined(a) && isDefined(b) && a.Mean < b.Mean && cells[i].mean != "" {
 			cells[i].partial = parts[0]
 		}
 	}
 }
 
-// markColumn marks the best of a column's cells, which have these values; nil is none. What is partial is not compared.
+// markColumn marks the best cells of a column within each set. values has the cells' values; nil: not defined.
+// Partial cells are not compared.
 func markColumn(cells []cell, values []*Value, better measure.Better, sets [][]int) {
 	for _, set := range sets {
-		of := make([]estimate, len(set))
+		estimates := make([]estimate, len(set))
 		for k, i := range set {
-			if of[k] = (estimate{math.NaN(), math.NaN()}); values[i] != nil && cells[i].partial == "" {
-				of[k] = estimate{values[i].Mean, values[i].Half}
+			if estimates[k] = (estimate{math.NaN(), math.NaN()}); values[i] != nil && cells[i].partial == "" {
+				estimates[k] = estimate{values[i].Mean, values[i].Half}
 			}
 		}
-		for k, m := range marks(of, better) {
+		for k, m := range markBest(estimates, better) {
 			cells[set[k]].mark = m
 		}
 	}
 }
 
-// Signs of marks beside a number.
+// Signs of marks next to a number.
 const (
 	bestSign = "*"
 	tiedSign = "~"
 )
 
+// sign returns the sign of the mark; "" for unmarked.
 func (m mark) sign() string {
 	switch m {
 	case bestMark:
@@ -122,23 +126,23 @@ func (m mark) sign() string {
 	return ""
 }
 
-// legend says what marks are; "" if nothing is marked. The signs are as the form has them.
-func legendOf(columns []column, conditions []string, best, tied string) string {
-	var seen [3]bool
+// markLegend explains the marks that occur; "" without marks. best and tied are the signs in the output format.
+func markLegend(columns []column, conditions []string, best, tied string) string {
+	var found [3]bool
 	partial := ""
 	for i := range columns {
 		for k := range columns[i].cells {
 			x := &columns[i].cells[k]
-			if seen[x.mark] = true; x.partial != "" {
+			if found[x.mark] = true; x.partial != "" {
 				partial = partialSign + " of fewer than there were to be (" + x.partial + ")"
 			}
 		}
 	}
 	var words []string
-	if seen[bestMark] {
+	if found[bestMark] {
 		words = append(words, best+" the best")
 	}
-	if seen[tiedMark] {
+	if found[tiedMark] {
 		words = append(words, tied+" as good as the best, as far as the 95 % intervals tell")
 	}
 	if len(words) == 0 {

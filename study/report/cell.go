@@ -7,41 +7,42 @@ import (
 	"unicode/utf8"
 )
 
-// Digits that a number has at most, and without an interval; and those of an interval.
+// Limits of a number's digits: in total, without an interval, of an interval, and after the point.
 const (
-	mostDigits     = 6
+	maxDigits      = 6
 	usualDigits    = 4
 	intervalDigits = 2
-	mostDecimals   = 7
+	maxDecimals    = 7
 )
 
-// undefinedText is how a value is shown that is not defined.
+// undefinedText stands for an undefined value.
 const undefinedText = "–"
 
-// mark is what a value is among those that it is compared with.
+// mark ranks a value among the values that it is compared with.
 type mark uint8
 
 const (
 	unmarked mark = iota
-	bestMark      // better than all others, by more than the intervals
-	tiedMark      // as good as the best, as far as the intervals tell, and better than some
+	bestMark      // better than all others by more than the intervals
+	tiedMark      // within the intervals of the best, and better than some
 )
 
 // cell is an entry of a table: a number with its interval, or a text.
 type cell struct {
-	text       string // of what is no number
+	text       string // content of a cell that is not a number
 	mean, half string
 	mark       mark
 	outside    bool   // the lab's value does not agree with the simulator's
-	partial    string // of how many it is, the name of that, where these are fewer than they were to be; ""
+	partial    string // name of the counted things if they are fewer than they should be; "" otherwise
 }
 
-func word(text string) cell { return cell{text: text} }
+// textCell returns a cell with a text.
+func textCell(text string) cell { return cell{text: text} }
 
-// partialSign stands behind what is partial.
+// partialSign follows partial values.
 const partialSign = "†"
 
-// sign is what stands behind a number.
+// sign returns the sign after the number.
 func (c *cell) sign() string {
 	if c.partial != "" {
 		return partialSign
@@ -49,7 +50,7 @@ func (c *cell) sign() string {
 	return c.mark.sign()
 }
 
-// String is the cell without its mark.
+// String returns the cell without its sign.
 func (c *cell) String() string {
 	switch {
 	case c.text != "":
@@ -60,44 +61,44 @@ func (c *cell) String() string {
 	return c.mean + " ± " + c.half
 }
 
-// order is the power of ten of a number's first digit.
-func order(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)))) }
+// decimalExponent returns the power of ten of a number's first digit.
+func decimalExponent(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)))) }
 
-// number is a mean with half of its 95 % interval. The interval decides the digits: it has two, and the mean ends where
-// it ends, but has six at most. A number without an interval has four, a whole one all. Nothing is shown as 0 that is
-// not: a mean below the last digit has one of its own, and an interval below it is said to be.
-func number(mean, half float64) cell {
+// numberCell formats a mean with half of its 95 % interval. The interval has two digits and decides the decimals of
+// the mean, which has at most six digits. A number without an interval has four digits, a whole number all. A nonzero
+// value is never shown as 0: a mean below the last digit is shown with one digit, a smaller interval with "<".
+func numberCell(mean, half float64) cell {
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
-		return word(undefinedText)
+		return textCell(undefinedText)
 	}
 	known := !math.IsNaN(half) && !math.IsInf(half, 0)
 	decimals := 0
 	switch {
 	case known && half > 0:
-		decimals = intervalDigits - 1 - order(half)
+		decimals = intervalDigits - 1 - decimalExponent(half)
 		if mean != 0 && math.Abs(mean) >= half {
-			decimals = min(decimals, max(mostDigits-1-order(mean), 0))
+			decimals = min(decimals, max(maxDigits-1-decimalExponent(mean), 0))
 		}
-	case mean != 0 && !whole(mean):
-		decimals = usualDigits - 1 - order(mean)
+	case mean != 0 && !isWhole(mean):
+		decimals = usualDigits - 1 - decimalExponent(mean)
 	}
 	decimals = max(decimals, 0)
-	if decimals > mostDecimals && math.Abs(mean) < 1 {
+	if decimals > maxDecimals && math.Abs(mean) < 1 {
 		c := cell{mean: strconv.FormatFloat(mean, 'g', usualDigits, 64)}
 		if known {
 			if half > 0 && mean != 0 {
-				c.mean = strconv.FormatFloat(mean, 'g', min(max(decimals+order(mean)+1, 1), mostDigits), 64)
+				c.mean = strconv.FormatFloat(mean, 'g', min(max(decimals+decimalExponent(mean)+1, 1), maxDigits), 64)
 			}
 			c.half = strconv.FormatFloat(half, 'g', intervalDigits, 64)
 		}
 		return c
 	}
-	c := cell{mean: fixed(mean, decimals)}
+	c := cell{mean: formatFixed(mean, decimals)}
 	if !known {
 		return c
 	}
 	last := math.Pow(10, -float64(decimals))
-	if c.half = fixed(half, decimals); half > 0 && half < last/2 {
+	if c.half = formatFixed(half, decimals); half > 0 && half < last/2 {
 		c.half = "<" + strconv.FormatFloat(last, 'f', decimals, 64)
 	} else if half == 0 {
 		c.half = "0"
@@ -105,13 +106,14 @@ func number(mean, half float64) cell {
 	return c
 }
 
-// whole reports whether a number is one without a fraction, but for rounding.
-func whole(v float64) bool {
+// isWhole reports whether a number is an integer, apart from rounding errors.
+func isWhole(v float64) bool {
 	return math.Abs(v) < 1e6 && math.Abs(v-math.Round(v)) <= 1e-9*math.Abs(v)
 }
 
-// fixed prints a number with so many decimals; what would be 0 then has a digit of its own.
-func fixed(v float64, decimals int) string {
+// formatFixed formats a number with the given decimals. A nonzero number that would be rounded to 0 gets one
+// significant digit.
+func formatFixed(v float64, decimals int) string {
 	if v == 0 {
 		return "0"
 	}
@@ -121,21 +123,21 @@ func fixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// Cell prints a mean with its interval as tables have it: the interval with two digits, and the mean up to there. What
-// is not defined is a dash.
+// Cell formats a mean with its interval like the tables do: the interval has two digits, and the mean ends at the
+// same digit. An undefined value is a dash.
 func Cell(mean, half float64) string {
-	c := number(mean, half)
+	c := numberCell(mean, half)
 	return c.String()
 }
 
-// plainNumber is a number alone, as sentences have it.
-func plainNumber(v float64) string {
-	c := number(v, math.NaN())
+// formatPlain formats a number without an interval for sentences.
+func formatPlain(v float64) string {
+	c := numberCell(v, math.NaN())
 	return c.String()
 }
 
-// parts are a number's digits before the point, and the point with those behind it.
-func parts(text string) (before, behind string) {
+// splitAtPoint splits a number before its decimal point. A number with an exponent is not split.
+func splitAtPoint(text string) (before, behind string) {
 	if strings.ContainsRune(text, 'e') {
 		return text, ""
 	}
@@ -145,16 +147,17 @@ func parts(text string) (before, behind string) {
 	return text, ""
 }
 
-// alignment is how wide the parts of a column's numbers are, so that points stand below points.
+// alignment holds the widths of a column's numbers before and after the decimal point.
 type alignment struct{ before, behind, halfBefore, halfBehind int }
 
-func alignmentOf(cells []cell) (a alignment) {
+// newAlignment returns the widths that fit all cells.
+func newAlignment(cells []cell) (a alignment) {
 	for i := range cells {
 		if c := &cells[i]; c.text == "" {
-			before, behind := parts(c.mean)
+			before, behind := splitAtPoint(c.mean)
 			a.before, a.behind = max(a.before, utf8.RuneCountInString(before)), max(a.behind, len(behind))
 			if c.half != "" {
-				before, behind = parts(c.half)
+				before, behind = splitAtPoint(c.half)
 				a.halfBefore, a.halfBehind = max(a.halfBefore, len(before)), max(a.halfBehind, len(behind))
 			}
 		}
@@ -162,24 +165,24 @@ func alignmentOf(cells []cell) (a alignment) {
 	return a
 }
 
-// aligned is the cell with its numbers padded; a text stays as it is.
-func (a *alignment) aligned(c *cell) string {
+// alignCell returns the cell with padded numbers; a text is not padded.
+func (a *alignment) alignCell(c *cell) string {
 	if c.text != "" {
 		return c.text
 	}
-	text := a.alignedMean(c)
+	text := a.alignMean(c)
 	if a.halfBefore == 0 {
 		return text
 	}
 	if c.half == "" {
 		return text + strings.Repeat(" ", len(" + ")+a.halfBefore+a.halfBehind)
 	}
-	before, behind := parts(c.half)
-	return text + " ± " + pad(before, a.halfBefore, false) + pad(behind, a.halfBehind, true)
+	before, behind := splitAtPoint(c.half)
+	return text + " ± " + padText(before, a.halfBefore, false) + padText(behind, a.halfBehind, true)
 }
 
-// alignedMean is the padded mean alone.
-func (a *alignment) alignedMean(c *cell) string {
-	before, behind := parts(c.mean)
-	return pad(before, a.before, false) + pad(behind, a.behind, true)
+// alignMean returns only the padded mean.
+func (a *alignment) alignMean(c *cell) string {
+	before, behind := splitAtPoint(c.mean)
+	return padText(before, a.before, false) + padText(behind, a.behind, true)
 }

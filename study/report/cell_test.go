@@ -48,7 +48,7 @@ func TestNumber(t *testing.T) {
 		{3, math.Inf(1), "3"},
 	} {
 		t.Run(fmt.Sprint(c.mean, " ± ", c.half), func(t *testing.T) {
-			got := number(c.mean, c.half)
+			got := numberCell(c.mean, c.half)
 			if got.String() != c.want {
 				t.Errorf("%g ± %g is %q, want %q", c.mean, c.half, got.String(), c.want)
 			}
@@ -72,16 +72,16 @@ func TestCurves(t *testing.T) {
 			IsNum: true}}
 	}
 	p := points(at("b", "1"), at("b", "22"), at("a", "1"), at("a", "22"))
-	d := collect(plots.Plot{X: "scheme", Y: "m"}, p, false)
-	if strings.Join(d.words, " ") != "b a" || len(d.lines) != 2 || d.lines[0].name != "n=1" || len(d.lines[1].x) != 2 ||
-		d.lines[1].x[1] != 1 {
+	d := collectCurves(plots.Plot{X: "scheme", Y: "m"}, p, false)
+	if strings.Join(d.words, " ") != "b a" || len(d.curves) != 2 || d.curves[0].name != "n=1" || len(d.curves[1].x) != 2 ||
+		d.curves[1].x[1] != 1 {
 		t.Errorf("%+v", d)
 	}
-	d = collect(plots.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p, false)
-	if d.words != nil || len(d.lines) != 2 || d.lines[0].name != "b" || d.lines[1].x[1] != 2 {
+	d = collectCurves(plots.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p, false)
+	if d.words != nil || len(d.curves) != 2 || d.curves[0].name != "b" || d.curves[1].x[1] != 2 {
 		t.Errorf("%+v", d)
 	}
-	svg, err := svg(plots.Plot{X: "scheme", Y: "m"}, p)
+	svg, err := drawPlot(plots.Plot{X: "scheme", Y: "m"}, p)
 	if err != nil || !strings.Contains(string(svg), ">b<") || !strings.Contains(string(svg), ">n=22<") {
 		t.Errorf("%v: %s", err, svg)
 	}
@@ -92,14 +92,14 @@ func TestCurves(t *testing.T) {
 func TestNames(t *testing.T) {
 	key := `a<b>&"/../c`
 	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
-	svg, err := svg(plots.Plot{X: key, Y: "m", Lines: []string{key}}, p)
+	svg, err := drawPlot(plots.Plot{X: key, Y: "m", Lines: []string{key}}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(svg), "<script") || strings.Contains(string(svg), "a<b>") {
 		t.Errorf("not escaped: %s", svg)
 	}
-	if got, want := fileName("m over "+key), "m-over-a-b----..-c"; got != want {
+	if got, want := safeFileName("m over "+key), "m-over-a-b----..-c"; got != want {
 		t.Errorf("file name %q, want %q", got, want)
 	}
 }

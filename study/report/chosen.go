@@ -5,19 +5,20 @@ import (
 	"weir/study/results"
 )
 
-// describeSeeds says that the data chose how many seeds there are, a sentence a world; nothing where the experiment has the
-// number.
+// describeSeeds describes how the data chose the number of seeds, one sentence for each world; nil if the experiment
+// gives the number.
 func describeSeeds(o *results.Outcome) (lines []string) {
 	if o.Chosen != nil {
-		lines = append(lines, chosen(o.Chosen, ""))
+		lines = append(lines, describeChosen(o.Chosen, ""))
 	}
 	if o.World == experiment.Lab && o.Counterpart != nil && o.Counterpart.Chosen != nil {
-		lines = append(lines, chosen(o.Counterpart.Chosen, "in the simulator "))
+		lines = append(lines, describeChosen(o.Counterpart.Chosen, "in the simulator "))
 	}
 	return lines
 }
 
-func chosen(c *results.Chosen, where string) string {
+// describeChosen describes a choice; where precedes it.
+func describeChosen(c *results.Chosen, where string) string {
 	text := where + c.String()
 	if c.State == results.Met {
 		text += ". " + results.Note
@@ -25,7 +26,8 @@ func chosen(c *results.Chosen, where string) string {
 	return text
 }
 
-// tooWide reports whether there are seeds of which not even the most were enough, or it is not known how many are.
+// tooWide reports whether the interval is still too wide with the maximum number of seeds, or the choice is still
+// open.
 func tooWide(o *results.Outcome) bool {
 	return o.Chosen != nil && o.Chosen.State != results.Met ||
 		o.World == experiment.Lab && o.Counterpart != nil && o.Counterpart.Chosen != nil &&

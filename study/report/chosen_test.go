@@ -65,7 +65,7 @@ func TestChosen(t *testing.T) {
 				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
 			}
 			titled := slices.ContainsFunc(s.Plots(), func(p plots.Plot) bool {
-				svg, err := worldsOf(o).svg(p)
+				svg, err := newWorlds(o).drawSVG(p)
 				return err == nil && strings.Contains(string(svg), " by the data")
 			})
 			if titled != (c.own != nil) {
@@ -75,7 +75,7 @@ func TestChosen(t *testing.T) {
 	}
 	o := labOutcome(t)
 	o.Spec, o.Counterpart = s, nil
-	if text := facts(o, 1); strings.Contains(text, "of the simulator") || len(describeSeeds(o)) > 0 {
+	if text := factsLine(o, 1); strings.Contains(text, "of the simulator") || len(describeSeeds(o)) > 0 {
 		t.Errorf("without the simulator's results it says %s, %q", text, describeSeeds(o))
 	}
 }

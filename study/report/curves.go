@@ -12,54 +12,54 @@ import (
 	"weir/study/measure"
 )
 
-// byGroup stands for the groups of a measure where keys of the sweep stand.
+// byGroup selects the groups of a measure in place of a sweep key.
 const byGroup = "traffic"
 
-// line is one curve.
-type line struct {
+// curve is one curve of a plot.
+type curve struct {
 	panel, name string
 	x           []float64
-	y, half     []float64 // half is nil where there are no intervals
+	y, half     []float64 // half is nil without intervals
 	boxes       []figure.Box
 }
 
-// highest is the largest magnitude of a value with its interval.
-func (d *drawing) highest() (most float64) {
-	for _, l := range d.lines {
+// maxHeight returns the largest magnitude of a value including its interval.
+func (d *curveSet) maxHeight() (height float64) {
+	for _, l := range d.curves {
 		for i, y := range l.y {
 			if !math.IsNaN(y) {
-				most = max(most, math.Abs(y)+l.interval(i))
+				height = max(height, math.Abs(y)+l.intervalAt(i))
 			}
 		}
 		for _, b := range l.boxes {
-			most = max(most, b.High)
+			height = max(height, b.High)
 		}
 	}
-	return most
+	return height
 }
 
-// interval is half of a value's interval; 0 if it has none.
-func (l *line) interval(i int) float64 {
+// intervalAt returns half of the interval of value i; 0 without an interval.
+func (l *curve) intervalAt(i int) float64 {
 	if l.half == nil || math.IsNaN(l.half[i]) {
 		return 0
 	}
 	return l.half[i]
 }
 
-// shell is a drawing without its lines.
-func (d *drawing) shell() drawing {
+// withoutCurves returns a copy without its curves.
+func (d *curveSet) withoutCurves() curveSet {
 	out := *d
-	out.lines = nil
+	out.curves = nil
 	return out
 }
 
-// bothNotes says how many runs the curves of each world come from.
-func (d *drawing) bothNotes(sim *drawing) {
+// noteBothWorlds puts the number of runs of each world into the note.
+func (d *curveSet) noteBothWorlds(sim *curveSet) {
 	if d.note == sim.note || d.plain {
 		return
 	}
 	d.note = d.runs + " in the lab, " + sim.runs + " in the simulator"
-	if max(d.most, sim.most) > 1 {
+	if max(d.maxRuns, sim.maxRuns) > 1 {
 		d.note = meanNote + d.note
 	}
 }
@@ -67,16 +67,16 @@ func (d *drawing) bothNotes(sim *drawing) {
 // meanNote begins the note of a plot with intervals; the number of runs follows.
 const meanNote = "mean and 95 % interval of "
 
-// oneRun is the note of a plot that shows a single run of several.
-func oneRun(seed uint64, runs int) string {
+// singleRunNote returns the note of a plot that shows one of several runs.
+func singleRunNote(seed uint64, runs int) string {
 	if runs > 1 {
 		return fmt.Sprintf("seed %d, one of %d runs", seed, runs)
 	}
 	return fmt.Sprintf("one run, seed %d", seed)
 }
 
-// measured reports whether a run has the measure, defined or not.
-func measured(name string, points []PointSummary) bool {
+// hasMeasure reports whether any run has the measure, defined or not.
+func hasMeasure(name string, points []PointSummary) bool {
 	for _, s := range points {
 		for _, r := range s.Runs {
 			for _, m := range r.Listed() {
@@ -89,39 +89,39 @@ func measured(name string, points []PointSummary) bool {
 	return false
 }
 
-// drawing is what a plot shows.
-type drawing struct {
-	lines        []line
-	index        map[string]int
-	xs           []float64
-	words        []string // of an x without numbers, at 0, 1, 2, …
-	xName, yName string
-	unit, xUnit  string
-	runs, note   string // note is below the title: the number of runs, and what of them is shown
-	most         int    // runs a point
-	plain, steps bool   // without markers; as stairs
-	each         bool   // a panel for every curve
+// curveSet is the content of a plot for one world.
+type curveSet struct {
+	curves        []curve
+	index         map[string]int
+	xs            []float64
+	words         []string // labels at 0, 1, 2, … of an x axis without numbers
+	xName, yName  string
+	unit, xUnit   string
+	runs, note    string // note below the title, beginning with the number of runs
+	maxRuns       int    // maximum number of runs of a point
+	plain, steps  bool   // without markers; as steps
+	panelPerCurve bool   // a panel for each curve
 }
 
-// count is how many names of curves, and how many panels there are.
-func (d *drawing) count() (names, panels int) {
+// countCurves returns the number of different curve names and of panels.
+func (d *curveSet) countCurves() (names, panels int) {
 	named, titled := map[string]bool{}, map[string]bool{}
-	for _, l := range d.lines {
+	for _, l := range d.curves {
 		named[l.name], titled[l.panel] = true, true
 	}
-	if d.each {
+	if d.panelPerCurve {
 		return min(1, len(named)), len(titled)
 	}
 	return len(named), len(titled)
 }
 
-// lineOf finds the curve of that name in a panel, or begins it.
-func (d *drawing) lineOf(at label, group string) *line {
-	if at.lone == group { // the title has it
+// findCurve returns the curve of a point and group, and adds it if necessary.
+func (d *curveSet) findCurve(at curveLabel, group string) *curve {
+	if at.onlyGroup == group { // the title names the group
 		group = ""
 	}
-	l := line{panel: at.panel, name: at.name}
-	if group != "" && at.apart {
+	l := curve{panel: at.panel, name: at.name}
+	if group != "" && at.panelByGroup {
 		l.panel = group
 	} else if group != "" {
 		l.name += " " + group
@@ -129,30 +129,30 @@ func (d *drawing) lineOf(at label, group string) *line {
 	if l.name = strings.TrimSpace(l.name); l.name == "" {
 		l.name = d.yName
 	}
-	if d.each {
+	if d.panelPerCurve {
 		l.panel = l.name
 	}
 	full := l.panel + "\x00" + l.name
 	k, ok := d.index[full]
 	if !ok {
-		k = len(d.lines)
+		k = len(d.curves)
 		d.index[full] = k
-		d.lines = append(d.lines, l)
+		d.curves = append(d.curves, l)
 	}
-	return &d.lines[k]
+	return &d.curves[k]
 }
 
-// label is what a point's curves are called.
-type label struct {
-	panel, name string
-	apart       bool   // panels are by group
-	lone        string // the one group
+// curveLabel names the curves of a point.
+type curveLabel struct {
+	panel, name  string
+	panelByGroup bool   // a panel for each group
+	onlyGroup    string // the only group
 }
 
-// labels name the curves of points: by the keys of lines, and by others that the points vary, for else a curve would
-// go back.
-func labels(p plots.Plot, points []PointSummary) func(*PointSummary) label {
-	texts, varied := map[string]string{}, map[string]bool{} // of each key its first value; those that have others
+// newLabels returns a function that names the curves of a point by the keys of lines and by other varying keys.
+// Without these, one curve would have several values at the same x.
+func newLabels(p plots.Plot, points []PointSummary) func(*PointSummary) curveLabel {
+	texts, varied := map[string]string{}, map[string]bool{} // first value of each key; keys with other values
 	for _, s := range points {
 		for _, c := range s.Point {
 			if first, ok := texts[c.Key]; ok && first != c.Text {
@@ -162,10 +162,10 @@ func labels(p plots.Plot, points []PointSummary) func(*PointSummary) label {
 			}
 		}
 	}
-	return func(s *PointSummary) label {
-		out := label{apart: p.Panels == byGroup}
-		if len(p.Groups) == 1 && !out.apart {
-			out.lone = p.Groups[0]
+	return func(s *PointSummary) curveLabel {
+		out := curveLabel{panelByGroup: p.Panels == byGroup}
+		if len(p.Groups) == 1 && !out.panelByGroup {
+			out.onlyGroup = p.Groups[0]
 		}
 		for _, key := range p.Lines {
 			for _, c := range s.Point {
@@ -186,61 +186,61 @@ func labels(p plots.Plot, points []PointSummary) func(*PointSummary) label {
 	}
 }
 
-// collect makes a plot's curves in the order of the points.
-func collect(p plots.Plot, points []PointSummary, each bool) drawing {
-	d := drawing{index: map[string]int{}, xName: p.X, yName: p.Y, each: each}
+// collectCurves returns the curves of a plot in the order of the points.
+func collectCurves(p plots.Plot, points []PointSummary, each bool) curveSet {
+	d := curveSet{index: map[string]int{}, xName: p.X, yName: p.Y, panelPerCurve: each}
 	if len(points) == 0 {
 		return d
 	}
 	low := math.MaxInt
 	for _, s := range points {
-		if s.N > 0 { // 0: of another world only
-			low, d.most = min(low, s.N), max(d.most, s.N)
+		if s.N > 0 { // 0: only in the other world
+			low, d.maxRuns = min(low, s.N), max(d.maxRuns, s.N)
 		}
 	}
-	d.runs = countOf(min(low, d.most), d.most)
-	if d.note = d.runs; d.most > 1 {
+	d.runs = runCountText(min(low, d.maxRuns), d.maxRuns)
+	if d.note = d.runs; d.maxRuns > 1 {
 		d.note = meanNote + d.runs
 	}
-	name := labels(p, points)
+	name := newLabels(p, points)
 	switch {
 	case p.Drawn == plots.KindBox:
-		d.boxes(p, points, name)
+		d.addBoxes(p, points, name)
 	case p.Kind == plots.OverTime:
-		d.overTime(p, points, name)
+		d.addSeries(p, points, name)
 	case p.Kind == plots.OverSize:
-		d.overSize(p, points, name)
+		d.addSizes(p, points, name)
 	case p.Kind == plots.CDF:
-		d.cumulative(p, points, name)
+		d.addDistributions(p, points, name)
 	default:
-		d.overSweep(p, points, name)
+		d.addSweep(p, points, name)
 	}
 	return d
 }
 
-// wanted reports whether a plot shows a group: that of a name, or a flow of the traffic of that name.
-func wanted(p *plots.Plot, group string) bool {
+// showsGroup reports whether a plot shows a group: by its name, or as a flow (name.N) of the traffic.
+func showsGroup(p *plots.Plot, group string) bool {
 	return len(p.Groups) == 0 || slices.ContainsFunc(p.Groups, func(g string) bool {
 		return group == g || strings.HasPrefix(group, g+".")
 	})
 }
 
-// places gives points their places on the axis of a sweep key, which words have in their order.
-func (d *drawing) places(p plots.Plot, points []PointSummary) (at []float64) {
+// placePoints returns the points' x values for a sweep key. Words get consecutive places in their order.
+func (d *curveSet) placePoints(p plots.Plot, points []PointSummary) (at []float64) {
 	numbers := p.Drawn != plots.KindBars && p.Drawn != plots.KindBox && p.Drawn != plots.KindHeat
 	for _, s := range points {
 		for _, c := range s.Point {
 			numbers = numbers && (c.IsNum || c.Key != p.X)
 		}
 	}
-	place := map[string]int{} // of a word on the x axis
+	place := map[string]int{} // places of words
 	for i := range points {
 		x := 0.0
 		for _, c := range points[i].Point {
 			switch {
 			case c.Key != p.X:
 			case numbers:
-				x, d.xUnit = c.Value, unitOf(c.Text)
+				x, d.xUnit = c.Value, coordinateUnit(c.Text)
 			default:
 				if _, ok := place[c.Text]; !ok {
 					place[c.Text] = len(d.words)
@@ -255,17 +255,17 @@ func (d *drawing) places(p plots.Plot, points []PointSummary) (at []float64) {
 	return at
 }
 
-// overSweep has a measure over a sweep key. A measure with several groups that the plot neither distinguishes nor
-// chooses is shown by its first group (a queue's mean), and the note names the others.
-func (d *drawing) overSweep(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
+// addSweep adds curves of a measure over a sweep key. If the plot neither distinguishes nor selects groups, it shows
+// the first group (a queue's mean), and the note lists the others.
+func (d *curveSet) addSweep(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 1
 	var left []string
 	shown := ""
-	for i, x := range d.places(p, points) {
+	for i, x := range d.placePoints(p, points) {
 		s := &points[i]
 		first := true
 		for _, v := range s.Values {
-			if v.Measure != p.Y || !wanted(&p, v.Group) {
+			if v.Measure != p.Y || !showsGroup(&p, v.Group) {
 				continue
 			}
 			if !every && !first {
@@ -278,25 +278,25 @@ func (d *drawing) overSweep(p plots.Plot, points []PointSummary, name func(*Poin
 				shown = v.Group
 			}
 			d.unit = v.Unit
-			l := d.lineOf(name(s), v.Group)
+			l := d.findCurve(name(s), v.Group)
 			l.x, l.y, l.half = append(l.x, x), append(l.y, v.Mean), append(l.half, v.Half)
 		}
 	}
 	if len(left) > 0 {
-		d.note += fmt.Sprintf("; of %s only %s, not %s", spoken(p.Y), shown, strings.Join(left, ", "))
+		d.note += fmt.Sprintf("; of %s only %s, not %s", readableName(p.Y), shown, strings.Join(left, ", "))
 	}
 }
 
-// overTime has a series of each point's first run, or with a band the mean of all runs.
-func (d *drawing) overTime(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
+// addSeries adds the series of each point's first run, or the mean of all runs for a plot with bands.
+func (d *curveSet) addSeries(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.plain, d.xUnit = true, "s"
-	if p.Error == "band" && d.most > 1 {
-		d.meansOverTime(p, points, name)
+	if p.Error == "band" && d.maxRuns > 1 {
+		d.addMeanSeries(p, points, name)
 		return
 	}
 	seeds := map[uint64]bool{}
-	most := mostShown
-	for pass := range 2 { // many curves have fewer values each
+	limit := maxShown
+	for pass := range 2 { // with many curves, each gets fewer values
 		for i := range points {
 			s := &points[i]
 			if len(s.Runs) == 0 {
@@ -304,26 +304,26 @@ func (d *drawing) overTime(p plots.Plot, points []PointSummary, name func(*Point
 			}
 			r := s.Runs[0]
 			seeds[r.Seed] = true
-			d.note = oneRun(r.Seed, s.N)
+			d.note = singleRunNote(r.Seed, s.N)
 			for k := range r.Series {
 				x := &r.Series[k]
-				if x.Name != p.Y || !wanted(&p, x.Group) {
+				if x.Name != p.Y || !showsGroup(&p, x.Group) {
 					continue
 				}
 				d.unit = x.Unit
-				l := d.lineOf(name(s), x.Group)
+				l := d.findCurve(name(s), x.Group)
 				if pass == 0 {
 					continue
 				}
-				for _, v := range thinned(x.Values, most) {
-					t := x.Time(v.at)
+				for _, v := range thinSeries(x.Values, limit) {
+					t := x.Time(v.index)
 					d.xs = append(d.xs, t)
 					l.x, l.y = append(l.x, t), append(l.y, v.value)
 				}
 			}
 		}
-		if n := len(d.lines); n > 0 {
-			most = max(200, min(mostShown, 40*mostShown/n))
+		if n := len(d.curves); n > 0 {
+			limit = max(200, min(maxShown, 40*maxShown/n))
 		}
 	}
 	if len(seeds) > 1 {
@@ -331,36 +331,36 @@ func (d *drawing) overTime(p plots.Plot, points []PointSummary, name func(*Point
 	}
 }
 
-// meansOverTime has the means of all runs' series, with their intervals.
-func (d *drawing) meansOverTime(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
+// addMeanSeries adds the means of all runs' series with their intervals.
+func (d *curveSet) addMeanSeries(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	for i := range points {
 		s := &points[i]
 		var groups []string
-		at := map[string][][]float64{} // of a group by time, the runs' values
+		values := map[string][][]float64{} // by group and time: values of the runs
 		first := map[string]*measure.Series{}
 		for _, r := range s.Runs {
 			for k := range r.Series {
 				x := &r.Series[k]
-				if x.Name != p.Y || !wanted(&p, x.Group) {
+				if x.Name != p.Y || !showsGroup(&p, x.Group) {
 					continue
 				}
 				if first[x.Group] == nil {
 					first[x.Group], groups = x, append(groups, x.Group)
 				}
 				for t, v := range x.Values {
-					for len(at[x.Group]) <= t {
-						at[x.Group] = append(at[x.Group], nil)
+					for len(values[x.Group]) <= t {
+						values[x.Group] = append(values[x.Group], nil)
 					}
-					at[x.Group][t] = append(at[x.Group][t], float64(v))
+					values[x.Group][t] = append(values[x.Group][t], float64(v))
 				}
 			}
 		}
 		for _, g := range groups {
 			d.unit = first[g].Unit
-			l := d.lineOf(name(s), g)
-			step := max(1, len(at[g])/mostShown)
-			for t := 0; t < len(at[g]); t += step {
-				mean, half := claim.MeanInterval(at[g][t])
+			l := d.findCurve(name(s), g)
+			step := max(1, len(values[g])/maxShown)
+			for t := 0; t < len(values[g]); t += step {
+				mean, half := claim.MeanInterval(values[g][t])
 				d.xs = append(d.xs, first[g].Time(t))
 				l.x, l.y, l.half = append(l.x, first[g].Time(t)), append(l.y, mean), append(l.half, half)
 			}
@@ -368,24 +368,25 @@ func (d *drawing) meansOverTime(p plots.Plot, points []PointSummary, name func(*
 	}
 }
 
-// sampled is one value of a series with its number.
-type sampled struct {
-	at    int
+// sample is one value of a series with its index.
+type sample struct {
+	index int
 	value float64
 }
 
-// mostShown is how many values of a series a curve shows: beyond that the smallest
-// and the largest of every part.
-const mostShown = 1200
+// maxShown limits the values of a series that a curve shows.
+const maxShown = 1200
 
-func thinned(values []measure.Number, most int) (out []sampled) {
-	if len(values) <= most {
+// thinSeries returns the values if they are within the limit. Otherwise it divides them into limit/2 parts and
+// returns the smallest and the largest value of each.
+func thinSeries(values []measure.Number, limit int) (out []sample) {
+	if len(values) <= limit {
 		for i, v := range values {
-			out = append(out, sampled{i, float64(v)})
+			out = append(out, sample{i, float64(v)})
 		}
 		return out
 	}
-	parts := most / 2
+	parts := limit / 2
 	for part := range parts {
 		from, to := part*len(values)/parts, (part+1)*len(values)/parts
 		low, high := -1, -1
@@ -405,28 +406,28 @@ func thinned(values []measure.Number, most int) (out []sampled) {
 			continue
 		}
 		for _, i := range []int{min(low, high), max(low, high)} {
-			if n := len(out); n == 0 || out[n-1].at != i {
-				out = append(out, sampled{i, float64(values[i])})
+			if n := len(out); n == 0 || out[n-1].index != i {
+				out = append(out, sample{i, float64(values[i])})
 			}
 		}
 	}
 	return out
 }
 
-// overSize has a measure by flow size, at the largest size of each bin.
-func (d *drawing) overSize(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
+// addSizes adds curves of a measure by flow size, at the largest size of each bin.
+func (d *curveSet) addSizes(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.xUnit = "bytes"
 	for _, t := range sizeTables(points) {
 		m := t.Measure
 		if t.Of != "mean" {
 			m += "_" + strings.ReplaceAll(t.Of, ".", "_")
 		}
-		if m != p.Y || !wanted(&p, t.Traffic) {
+		if m != p.Y || !showsGroup(&p, t.Traffic) {
 			continue
 		}
 		d.unit = t.Unit
 		for i := range points {
-			l := d.lineOf(name(&points[i]), t.Traffic)
+			l := d.findCurve(name(&points[i]), t.Traffic)
 			for k, e := range t.Edges {
 				d.xs = append(d.xs, float64(e))
 				l.x, l.y, l.half = append(l.x, float64(e)), append(l.y, t.Mean[i][k]), append(l.half, t.Half[i][k])
@@ -435,8 +436,8 @@ func (d *drawing) overSize(p plots.Plot, points []PointSummary, name func(*Point
 	}
 }
 
-// unitOf says which quantity a sweep value is.
-func unitOf(text string) string {
+// coordinateUnit returns the unit of a sweep value's text; "" if it is unknown.
+func coordinateUnit(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -12,60 +12,61 @@ import (
 	"weir/study/results"
 )
 
-// diff compares two outcomes, as wide as a terminal of which nothing is known.
-func diff(a, b *results.Outcome) (shown string, common int) { return (&TableOptions{}).Diff(a, b) }
-
-// changed is a value of which two outcomes have different numbers.
-type changed struct {
-	point, label string
-	a, b, change string
-	within       bool // the intervals
+// diffOutcomes compares two outcomes in lines of the default width.
+func diffOutcomes(a, b *results.Outcome) (shown string, common int) {
+	return (&TableOptions{}).Diff(a, b)
 }
 
-// Diff compares two outcomes: what differs in their specs, points that only one has,
-// and for the others each value of both, with the change and its 95 % interval
-// (Welch). Values that agree exactly are only counted. common is how many values both have: of none there is nothing
-// to compare.
+// valueChange is a value with different numbers in two outcomes.
+type valueChange struct {
+	point, label string
+	a, b, change string
+	within       bool // the change is within the intervals
+}
+
+// Diff compares two outcomes: differing parameters, points that only one has, and for common points each differing
+// value with its change and 95 % interval. Equal values are only counted. common is the number of values that both
+// have.
 func (l *TableOptions) Diff(a, b *results.Outcome) (shown string, common int) {
 	out := l.newSheet()
 	for _, x := range []struct {
-		name string
-		of   *results.Outcome
+		name    string
+		outcome *results.Outcome
 	}{{"A  ", a}, {"B  ", b}} {
-		out.say(x.name, strong, describe(x.of), "   ")
+		out.writeHanging(x.name, strong, describeOutcome(x.outcome), "   ")
 	}
-	if lines := parameterDiff(a.Spec.Parameters(), b.Spec.Parameters()); len(lines) > 0 {
-		out.line()
-		out.line(bit{"parameters", strong})
+	if lines := diffParameters(a.Spec.Parameters(), b.Spec.Parameters()); len(lines) > 0 {
+		out.writeLine()
+		out.writeLine(textPiece{"parameters", strong})
 		for _, l := range lines {
-			out.say("  ", plain, l, "      ")
+			out.writeHanging("  ", plain, l, "      ")
 		}
 	}
-	rows, only, same := changes(a, b)
-	out.changes(rows)
-	if n := len(only) - mostOnly; n > 0 {
-		only = append(only[:mostOnly:mostOnly], "and "+text.Count(n, "more point")+" that only one has")
+	rows, only, same := findChanges(a, b)
+	out.printChanges(rows)
+	if n := len(only) - maxOnly; n > 0 {
+		only = append(only[:maxOnly:maxOnly], "and "+text.Count(n, "more point")+" that only one has")
 	}
 	if len(only) > 0 {
-		out.line()
+		out.writeLine()
 		for _, o := range only {
-			out.say("", plain, o, "    ")
+			out.writeHanging("", plain, o, "    ")
 		}
 	}
-	out.line()
-	out.say("", plain, counted(len(rows), same), "")
+	out.writeLine()
+	out.writeHanging("", plain, describeCounts(len(rows), same), "")
 	return out.b.String(), len(rows) + same
 }
 
-// changes are the values that differ, in the order of A's points; the points that only one has; and how many values are
-// the same.
-func changes(a, b *results.Outcome) (rows []changed, only []string, same int) {
+// findChanges returns the differing values in the order of A's points, a line for each point that only one outcome
+// has, and the number of equal values.
+func findChanges(a, b *results.Outcome) (rows []valueChange, only []string, same int) {
 	pa, pb := Summarise(a.Runs), Summarise(b.Runs)
 	other := map[string]*PointSummary{}
 	for i := range pb {
 		other[measure.PointName(pb[i].Point)] = &pb[i]
 	}
-	units := newScales(a.Spec).seeAll(pa).seeAll(pb)
+	units := newScales(a.Spec).addPoints(pa).addPoints(pb)
 	for i := range pa {
 		name := measure.PointName(pa[i].Point)
 		q := other[name]
@@ -75,13 +76,13 @@ func changes(a, b *results.Outcome) (rows []changed, only []string, same int) {
 		}
 		delete(other, name)
 		for _, v := range pa[i].Values {
-			w := find(q.Values, v)
+			w := findValue(q.Values, v)
 			switch {
 			case w == nil:
-			case alike(v, *w):
+			case isEqual(v, *w):
 				same++
 			default:
-				rows = append(rows, changeOf(name, v, *w, units.scale(v.Measure, v.Unit)))
+				rows = append(rows, newChange(name, v, *w, units.chooseScale(v.Measure, v.Unit)))
 			}
 		}
 	}
@@ -93,15 +94,15 @@ func changes(a, b *results.Outcome) (rows []changed, only []string, same int) {
 	return rows, only, same
 }
 
-// alike reports whether two values agree exactly.
-func alike(v, w Value) bool {
+// isEqual reports whether two values agree exactly.
+func isEqual(v, w Value) bool {
 	return math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.Half == w.Half || math.IsNaN(v.Half) &&
 		math.IsNaN(w.Half))
 }
 
-// changeOf is how a value differs.
-func changeOf(point string, v, w Value, sc Scale) changed {
-	c := changed{point: point, a: shown(v, sc), b: shown(w, sc), change: undefinedText}
+// newChange describes how a value changes from v to w.
+func newChange(point string, v, w Value, sc Scale) valueChange {
+	c := valueChange{point: point, a: formatValue(v, sc), b: formatValue(w, sc), change: undefinedText}
 	if v.Mean != 0 && !math.IsNaN(v.Mean) && !math.IsNaN(w.Mean) {
 		c.change = fmt.Sprintf("%+.1f %%", 100*(w.Mean/v.Mean-1))
 		half := math.Hypot(v.Half, w.Half)
@@ -114,9 +115,9 @@ func changeOf(point string, v, w Value, sc Scale) changed {
 	return c
 }
 
-// changes prints values that differ, point by point, with columns that are the same for all. Where a line is too narrow
-// for all of them, the numbers stand below the name.
-func (s *sheet) changes(rows []changed) {
+// printChanges prints differing values point by point in common columns. If the lines would be too wide, the numbers
+// follow below the names.
+func (s *sheet) printChanges(rows []valueChange) {
 	const inIntervals = "within the intervals"
 	var label, a, b, change int
 	for i := range rows {
@@ -132,31 +133,31 @@ func (s *sheet) changes(rows []changed) {
 	below := 2+label+2+a+3+b+2+change > s.width
 	for i, r := range rows {
 		if i == 0 || r.point != rows[i-1].point {
-			if s.line(); r.point != "" {
-				s.say("", plain, r.point, "    ")
+			if s.writeLine(); r.point != "" {
+				s.writeHanging("", plain, r.point, "    ")
 			}
 		}
-		numbers := []bit{{pad(r.a, a, false) + " → " + pad(r.b, b, true) + "  " + r.change, plain}}
+		numbers := []textPiece{{padText(r.a, a, false) + " → " + padText(r.b, b, true) + "  " + r.change, plain}}
 		if r.within {
-			numbers = append(numbers, bit{"  " + inIntervals, faint})
+			numbers = append(numbers, textPiece{"  " + inIntervals, faint})
 		}
 		if below {
-			s.say("  ", plain, r.label, "    ")
+			s.writeHanging("  ", plain, r.label, "    ")
 			numbers[0].text = r.a + " → " + r.b + "  " + r.change
-			s.line(append([]bit{{"      ", plain}}, numbers...)...)
+			s.writeLine(append([]textPiece{{"      ", plain}}, numbers...)...)
 			continue
 		}
-		s.line(append([]bit{{"  " + pad(r.label, label, true) + "  ", plain}}, numbers...)...)
+		s.writeLine(append([]textPiece{{"  " + padText(r.label, label, true) + "  ", plain}}, numbers...)...)
 	}
 }
 
-// shown is a value with its interval.
-func shown(v Value, sc Scale) string {
+// formatValue formats a value with its interval.
+func formatValue(v Value, sc Scale) string {
 	return Cell(v.Mean*sc.Factor, v.Half*sc.Factor)
 }
 
-// counted says how many values there are to compare.
-func counted(differ, same int) string {
+// describeCounts describes how many values differ and agree.
+func describeCounts(differ, same int) string {
 	if differ+same == 0 {
 		return "A and B have nothing in common: no point of both has a value of the same measure"
 	}
@@ -164,10 +165,11 @@ func counted(differ, same int) string {
 		text.Verb(same, "are"))
 }
 
-// mostOnly is how many points are listed that only one outcome has.
-const mostOnly = 20
+// maxOnly limits the listed points that only one outcome has.
+const maxOnly = 20
 
-func describe(o *results.Outcome) string {
+// describeOutcome returns the name, number of runs and world of an outcome.
+func describeOutcome(o *results.Outcome) string {
 	text := o.Name + ", " + text.Count(len(o.Runs), "run")
 	if o.World == experiment.Lab {
 		text += " in the lab"
@@ -178,7 +180,8 @@ func describe(o *results.Outcome) string {
 	return text
 }
 
-func find(values []Value, v Value) *Value {
+// findValue returns the value with the measure and group of v; nil if values lacks it.
+func findValue(values []Value, v Value) *Value {
 	for i := range values {
 		if values[i].Measure == v.Measure && values[i].Group == v.Group {
 			return &values[i]
@@ -187,23 +190,23 @@ func find(values []Value, v Value) *Value {
 	return nil
 }
 
-// parameterDiff lists parameters that differ, in A's order, then those of B alone.
-func parameterDiff(a, b []experiment.Parameter) (lines []string) {
-	of := map[string]string{}
+// diffParameters lists the differing parameters in A's order, then those that only B has.
+func diffParameters(a, b []experiment.Parameter) (lines []string) {
+	values := map[string]string{}
 	for _, p := range b {
-		of[p.Path] = p.Value
+		values[p.Path] = p.Value
 	}
-	seen := map[string]bool{}
+	inA := map[string]bool{}
 	for _, p := range a {
-		seen[p.Path] = true
-		if v, there := of[p.Path]; !there {
+		inA[p.Path] = true
+		if v, there := values[p.Path]; !there {
 			lines = append(lines, fmt.Sprintf("%s: %s → not there", p.Path, p.Value))
 		} else if v != p.Value {
 			lines = append(lines, fmt.Sprintf("%s: %s → %s", p.Path, p.Value, v))
 		}
 	}
 	for _, p := range b {
-		if !seen[p.Path] {
+		if !inA[p.Path] {
 			lines = append(lines, fmt.Sprintf("%s: not there → %s", p.Path, p.Value))
 		}
 	}

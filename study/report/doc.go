@@ -1,3 +1,3 @@
-// Package report shows what an experiment gave: tables for the terminal, plots as
-// SVG, and a self-contained HTML page that can be sent to somebody.
+// Package report presents the results of an experiment: tables for the terminal, plots as SVG, and a self-contained
+// HTML page.
 package report

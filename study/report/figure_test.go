@@ -42,7 +42,7 @@ func swept(values []float64, schemes []string, seeds int) (points []PointSummary
 // figureOf makes the figure of a plot.
 func figureOf(t *testing.T, p plots.Plot, points []PointSummary) *figure.Figure {
 	t.Helper()
-	f, err := (&worlds{own: points}).figure(p)
+	f, err := (&worlds{own: points}).newFigure(p)
 	if err != nil || f == nil {
 		t.Fatalf("%s: %v", Title(p), err)
 	}
@@ -94,7 +94,7 @@ func TestTimelines(t *testing.T) {
 	if data, err := f.CSV(); err != nil || !strings.Contains(string(data), "n=0 train,computing,span,1 h1,0,,0,1,,,,0\n") {
 		t.Errorf("%s, %v", data, err)
 	}
-	if none, err := (&worlds{own: swept([]float64{1}, []string{"a"}, 1)}).figure(plot); none != nil || err != nil {
+	if none, err := (&worlds{own: swept([]float64{1}, []string{"a"}, 1)}).newFigure(plot); none != nil || err != nil {
 		t.Errorf("without a timeline: %v, %v", none, err)
 	}
 }
@@ -365,7 +365,7 @@ func TestHeatWithPaper(t *testing.T) {
 		if p.Order = nil; order != "" {
 			p.Order = []string{order}
 		}
-		f, err := (&worlds{own: points, paper: paper}).figure(p)
+		f, err := (&worlds{own: points, paper: paper}).newFigure(p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,40 +25,39 @@ import (
 )
 
 //go:embed report.html.tmpl
-var pageSource string
+var pageText string
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": text.Count}).Parse(pageSource))
+var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"count": text.Count}).Parse(pageText))
 
-// Page is what report.html is made of besides the outcome.
+// Page holds the data of report.html apart from the outcome.
 type Page struct {
 	Version string // of weir
 }
 
-// drops are the packets that a run has dropped, by reason.
-type drops struct {
+// runDrops lists the packets dropped in a run by reason.
+type runDrops struct {
 	Point string
 	Seed  uint64
 	Drops string
 }
 
-// dropsOf are those of all runs; stuck says that one of them got stuck.
-func dropsOf(o *results.Outcome) (dropped []drops, stuck bool) {
+// listDrops returns the drops of all runs, and whether any run got stuck.
+func listDrops(o *results.Outcome) (dropped []runDrops, stuck bool) {
 	for _, r := range o.Runs {
 		var s []string
 		for _, c := range r.Drops {
 			s = append(s, fmt.Sprintf("%s %d", c.Name, c.Count))
 		}
-		dropped = append(dropped, drops{measure.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
+		dropped = append(dropped, runDrops{measure.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
 		stuck = stuck || r.End.Stuck()
 	}
 	return dropped, stuck
 }
 
-// HTML writes the self-contained page: claims with their verdicts first, then plots, tables, how
-// the runs ended, every parameter with its source, and the command that gives it again. It has no
-// scripts and refers to nothing outside itself.
+// HTML returns the self-contained page: claims with their verdicts, plots, tables, the ends of the runs, every
+// parameter with its source, and the command to repeat the experiment. It has no scripts and no external references.
 func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
-	dropped, stuck := dropsOf(o)
+	dropped, stuck := listDrops(o)
 	var given, defaults []experiment.Parameter
 	for _, x := range o.Spec.Parameters() {
 		if strings.HasPrefix(x.Source, "default") {
@@ -71,35 +70,35 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	if command == "" {
 		command = revision.Name() + " run spec.yaml"
 	}
-	w := worldsOf(o)
-	keys, values := w.sorted(o.Spec.Listing().Sort)
+	w := newWorlds(o)
+	keys, values := w.sortedColumns(o.Spec.Listing().Sort)
 	var same []string
 	if len(w.own) > 1 {
 		g := grid{keys: keys, rows: len(w.own)}
-		same, keys = g.constant(), g.keys
+		same, keys = g.takeConstantKeys(), g.keys
 	}
-	runs := tableOf("results", keys, values, len(w.own))
-	for i := range runs.Rows { // sorted rows are no groups
+	runs := newPageTable("results", keys, values, len(w.own))
+	for i := range runs.Rows { // sorted rows form no groups
 		runs.Rows[i].First = runs.Rows[i].First && len(o.Spec.Listing().Sort) == 0
 	}
-	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
-	runs.explain(o.Spec)
-	var sizes []table
+	runs.Legend = markLegend(values, w.conditions, "bold:", "underlined:")
+	runs.addMeanings(o.Spec)
+	var sizes []pageTable
 	for _, g := range w.sizeGrids(&TableOptions{}) {
-		g = g.page()
-		t := tableOf(g.title, g.keys, g.values, g.rows)
-		t.Legend = legendOf(g.values, w.conditions, "bold:", "underlined:")
+		g = g.withPageHeads()
+		t := newPageTable(g.title, g.keys, g.values, g.rows)
+		t.Legend = markLegend(g.values, w.conditions, "bold:", "underlined:")
 		sizes = append(sizes, t)
 	}
-	attempts := machineRows(o, true)
-	machineKeys, machineValues := machineColumns(attempts)
+	attempts := listAttempts(o, true)
+	machineKeys, machineValues := attemptColumns(attempts)
 	histogram, err := latenessSVG(o)
 	if err != nil {
 		return nil, err
 	}
 	var late template.HTML
 	if histogram != nil {
-		late = template.HTML(inPage(histogram))
+		late = template.HTML(embedSVG(histogram))
 	}
 	undrawn := ""
 	if _, missing := figure.Drawing.Get(); missing != nil && len(points) > 0 && len(o.Spec.Plots()) > 0 {
@@ -107,28 +106,29 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	}
 	agreed := results.Agree(o.Agreements())
 	var b bytes.Buffer
-	err = page.Execute(&b, map[string]any{
+	err = pageTemplate.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": pairClaims(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": Without(o.Spec),
+		"Outside": outsideLines(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": Without(o.Spec),
 		"Explained": (&TableOptions{}).Explained(o.Spec),
-		"Sources":   sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
+		"Sources":   paperSources(o, w), "MachineFacts": machineFacts(o), "Machine": newPageTable("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": describeSeeds(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
-		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
+		"Facts": factsLine(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn,
 		"Table": runs, "Sizes": sizes, "Drops": dropped,
-		"Ends": Status(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
+		"Ends": Status(o), "Given": groupParameters(given), "GivenN": len(given), "Defaults": groupParameters(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
-		"Programs": programs(o),
-		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(), "Ran": ran(o, p),
+		"Programs": programLines(o),
+		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
+		"Ran": programLine(o, p),
 	})
 	return []byte(text.Lines(b.String())), err
 }
 
-// ran says which program carried out the runs, and which made this page, if that is another.
-func ran(o *results.Outcome, p Page) string {
+// programLine names the program that executed the runs, and the one that made this page if it differs.
+func programLine(o *results.Outcome, p Page) string {
 	page := "This page was made by " + revision.Name() + " " + p.Version + "."
 	switch line := "program " + o.Program; {
 	case o.Program == "":
@@ -142,8 +142,8 @@ func ran(o *results.Outcome, p Page) string {
 	}
 }
 
-// programs says which runs are of which program, where several have carried them out.
-func programs(o *results.Outcome) (lines []string) {
+// programLines lists the runs of each program if several executed them.
+func programLines(o *results.Outcome) (lines []string) {
 	for _, p := range o.Programs {
 		lines = append(lines, fmt.Sprintf("by program %s: %s: %s", p.Revision, text.Count(len(p.Runs), "run"),
 			strings.Join(p.Runs, ", ")))
@@ -151,8 +151,8 @@ func programs(o *results.Outcome) (lines []string) {
 	return lines
 }
 
-// facts says what was run, in a line.
-func facts(o *results.Outcome, points int) string {
+// factsLine summarizes what was run in one line.
+func factsLine(o *results.Outcome, points int) string {
 	duration, warmup := "", ""
 	for _, p := range o.Spec.Parameters() {
 		switch p.Path {
@@ -166,25 +166,25 @@ func facts(o *results.Outcome, points int) string {
 	if points > 0 {
 		line += " of " + text.Count(points, "point")
 	}
-	line += ", " + seeds(o.Spec, o.Seeds())
-	if n, known := simulated(o); known && n != o.Seeds() {
-		line += ", of the simulator " + seeds(o.Spec, n)
+	line += ", " + seedText(o.Spec, o.Seeds())
+	if n, known := simulatedSeeds(o); known && n != o.Seeds() {
+		line += ", of the simulator " + seedText(o.Spec, n)
 	}
-	line += "; " + lasts(o.Spec, duration, (*experiment.Point).Duration) + " measured"
+	line += "; " + formatSpan(o.Spec, duration, (*experiment.Point).Duration) + " measured"
 	if warmup != "" && warmup != "0s" {
-		line += " after " + lasts(o.Spec, warmup, (*experiment.Point).Warmup)
+		line += " after " + formatSpan(o.Spec, warmup, (*experiment.Point).Warmup)
 	}
 	return line
 }
 
-// lasts is a time as the file has it or, where the sweep says it, from the shortest to the longest of the points.
-func lasts(s *experiment.Spec, text string, of func(p *experiment.Point) unit.Time) string {
+// formatSpan returns the text of a time or, if it depends on the sweep, the range over the points.
+func formatSpan(s *experiment.Spec, text string, get func(p *experiment.Point) unit.Time) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
 	shortest, longest := unit.Never, unit.Time(0)
 	for _, p := range s.Points() {
-		shortest, longest = min(shortest, of(p)), max(longest, of(p))
+		shortest, longest = min(shortest, get(p)), max(longest, get(p))
 	}
 	if shortest >= longest {
 		return longest.String()
@@ -192,9 +192,9 @@ func lasts(s *experiment.Spec, text string, of func(p *experiment.Point) unit.Ti
 	return shortest.String() + " … " + longest.String()
 }
 
-// simulated is how many seeds a point has in the simulator, beside the lab's; it is not known where the data would
-// have to choose it and are not there.
-func simulated(o *results.Outcome) (n int, known bool) {
+// simulatedSeeds returns the number of seeds of a point in the simulator, next to the lab's. It is unknown if the
+// data choose it and the simulator's results are missing.
+func simulatedSeeds(o *results.Outcome) (n int, known bool) {
 	switch _, byNeed := o.Spec.Need(); {
 	case o.World != experiment.Lab:
 		return 0, false
@@ -206,72 +206,75 @@ func simulated(o *results.Outcome) (n int, known bool) {
 	return o.Counterpart.Seeds(), true
 }
 
-// seeds names those of every point: the first n.
-func seeds(s *experiment.Spec, n int) string {
+// seedText names the first n seeds, which every point has.
+func seedText(s *experiment.Spec, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("seed %d", s.Seed())
 	}
 	return fmt.Sprintf("seeds %d … %d", s.Seed(), s.Seed()+uint64(n)-1)
 }
 
-// table is the results as the page shows them: a head of two lines, measures over
-// their groups, and rows whose first columns stay in place when the rest is moved.
-type table struct {
+// pageTable is a table of the page. It has two header lines, measures above their groups, and its first columns stay
+// visible while the others scroll.
+type pageTable struct {
 	Title  string
-	Legend string // what marks are
+	Legend string // explanation of marks
 	Keys   []keyColumn
-	Spans  []span   // upper line of the head, after the keys
-	Groups []string // lower line
-	Lone   bool     // there is no lower line
+	Spans  []headSpan // upper header line, after the keys
+	Groups []string   // lower header line
+	Lone   bool       // the header has no lower line
 	Rows   []tableRow
 }
 
+// keyColumn is a column of a sweep key.
 type keyColumn struct {
 	Name  string
 	Width int // in digits
-	Left  int // of the columns before it, in digits
-	Pads  int // columns before it
+	Left  int // total width of the columns before it, in digits
+	Pads  int // number of columns before it
 	Class string
 }
 
-type span struct {
+// headSpan is a header cell over N columns.
+type headSpan struct {
 	Name, Unit string
 	N          int
-	Doc        string // what the measure is
+	Doc        string // description of the measure
 }
 
+// tableRow is a row of a page's table.
 type tableRow struct {
 	Keys  []string
-	Says  []string // what the keys' values stand for; nil: unknown
+	Says  []string // meanings of the keys' values; nil: unknown
 	Cells []tableCell
-	First bool // the slowest key has another value than the row above
+	First bool // the first key changes at this row
 }
 
-// tableCell is a mean with its interval, so that means stand below means.
+// tableCell is a mean with its interval, padded so that decimal points align.
 type tableCell struct {
 	Mean, Half string
-	Width      int    // of the widest interval of the column
-	Pad        string // behind the mean: as wide as the digits that others have, so that points stand below points
+	Width      int    // width of the widest interval of the column
+	Pad        string // padding after the mean, as wide as the missing decimals
 	Outside    bool   // the lab's value does not agree with the simulator's
 	Best, Tied bool
 }
 
-// Key columns of so many digits stay in place, on a phone and on a desk: more would
-// leave no room for values.
+// Maximum widths in digits of the key columns that stay visible, on a phone and on a desktop. More would leave too
+// little space for values.
 const (
 	narrowKeys = 20
 	wideKeys   = 45
 )
 
-// tableOf makes the page's table out of the terminal's columns.
-func tableOf(title string, keys, values []column, rows int) table {
-	t := table{Title: title, Lone: true}
+// newPageTable converts the terminal's columns to a table of the page.
+func newPageTable(title string, keys, values []column, rows int) pageTable {
+	t := pageTable{Title: title, Lone: true}
 	left := 0
-	edge, edgeWide := 0, 0 // the last columns that stay
+	edge, edgeWide := 0, 0 // last columns that stay visible
 	for i, k := range keys {
 		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
 		left += c.Width
-		if !k.ofRuns && left <= narrowKeys {
+		if !k.countsRuns && left <= narrowKeys {
 			edge = i
 		}
 		if left <= wideKeys {
@@ -299,7 +302,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 		if i > 0 && v.head[0] == values[i-1].head[0] && v.head[2] == values[i-1].head[2] {
 			t.Spans[len(t.Spans)-1].N++
 		} else {
-			t.Spans = append(t.Spans, span{Name: v.head[0], Unit: strings.Trim(v.head[2], "[]"), N: 1})
+			t.Spans = append(t.Spans, headSpan{Name: v.head[0], Unit: strings.Trim(v.head[2], "[]"), N: 1})
 		}
 		t.Groups = append(t.Groups, v.head[1])
 		t.Lone = t.Lone && v.head[1] == ""
@@ -309,7 +312,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 		for k := range values[i].cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(values[i].cells[k].half))
 		}
-		aligned[i] = alignmentOf(values[i].cells)
+		aligned[i] = newAlignment(values[i].cells)
 	}
 	for i := range rows {
 		var r tableRow
@@ -323,7 +326,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 				mean += partialSign
 			}
 			r.Cells = append(r.Cells, tableCell{Mean: mean, Half: x.half, Width: widths[c],
-				Pad: aligned[c].missing(x), Outside: x.outside, Best: x.mark == bestMark, Tied: x.mark == tiedMark})
+				Pad: aligned[c].missingDigits(x), Outside: x.outside, Best: x.mark == bestMark, Tied: x.mark == tiedMark})
 		}
 		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i].String() != keys[0].cells[i-1].String()
 		t.Rows = append(t.Rows, r)
@@ -331,8 +334,8 @@ func tableOf(title string, keys, values []column, rows int) table {
 	return t
 }
 
-// explain adds what measures and values of the sweep are, which a reader sees who points at them.
-func (t *table) explain(s *experiment.Spec) {
+// addMeanings adds descriptions of measures and sweep values, shown as tooltips.
+func (t *pageTable) addMeanings(s *experiment.Spec) {
 	for i := range t.Spans {
 		t.Spans[i].Doc = MeasureDoc(s, t.Spans[i].Name)
 	}
@@ -346,9 +349,9 @@ func (t *table) explain(s *experiment.Spec) {
 	}
 }
 
-// missing are spaces as wide as the decimals that a mean lacks (U+2007, U+2008).
-func (a *alignment) missing(c *cell) string {
-	_, behind := parts(c.mean)
+// missingDigits returns spaces as wide as the decimals that a mean lacks (U+2007, U+2008).
+func (a *alignment) missingDigits(c *cell) string {
+	_, behind := splitAtPoint(c.mean)
 	switch n := a.behind - len(behind); {
 	case c.text != "" || n <= 0:
 		return ""
@@ -359,8 +362,8 @@ func (a *alignment) missing(c *cell) string {
 	}
 }
 
-// page is the table with heads of the page: two lines and a unit.
-func (g sizeGrid) page() sizeGrid {
+// withPageHeads returns a copy of the table with the page's header: two lines and a unit.
+func (g sizeGrid) withPageHeads() sizeGrid {
 	g.keys, g.values = slices.Clone(g.keys), slices.Clone(g.values)
 	for i, k := range g.keys {
 		g.keys[i].head = []string{"", "", k.head[len(k.head)-1]}
@@ -372,22 +375,23 @@ func (g sizeGrid) page() sizeGrid {
 	return g
 }
 
-// group is the parameters below one part of the spec.
-type group struct {
+// parameterGroup holds the parameters of one part of the spec.
+type parameterGroup struct {
 	Name string
 	Rows []groupRow
 }
 
+// groupRow is a parameter with its path in the group.
 type groupRow struct {
-	Path          []string // below the group
+	Path          []string // relative to the group
 	Value, Source string
 }
 
-// grouped sorts parameters by the part of the spec that they belong to: plain keys
-// first, then parts in the order of the spec.
-func grouped(parameters []experiment.Parameter) []group {
-	out := []group{{Name: "the run"}}
-	at := map[string]int{}
+// groupParameters groups parameters by the part of the spec: top-level keys first, then parts in the order of the
+// spec.
+func groupParameters(parameters []experiment.Parameter) []parameterGroup {
+	out := []parameterGroup{{Name: "the run"}}
+	groups := map[string]int{}
 	for _, p := range parameters {
 		path := strings.Split(p.Path, ".")
 		deep := 1
@@ -398,10 +402,10 @@ func grouped(parameters []experiment.Parameter) []group {
 		if len(path) > 1 {
 			name := strings.Join(path[:deep], " ")
 			var ok bool
-			if i, ok = at[name]; !ok {
+			if i, ok = groups[name]; !ok {
 				i = len(out)
-				at[name] = i
-				out = append(out, group{Name: name})
+				groups[name] = i
+				out = append(out, parameterGroup{Name: name})
 			}
 			path = path[deep:]
 		}
@@ -413,23 +417,24 @@ func grouped(parameters []experiment.Parameter) []group {
 	return out
 }
 
-// Drawn is a plot as the page shows it; a plot without values has only a title.
+// Drawn is a plot on the page. A plot without values has only a title.
 type Drawn struct {
 	Title string
-	File  string        // of the folder plots
-	SVG   template.HTML // made by SVG, which escapes its texts
+	File  string        // path below the results folder
+	SVG   template.HTML // output of figure.Write, which escapes texts
 }
 
-var drawnColour = regexp.MustCompile(`\b(stroke|fill):#([0-9A-Fa-f]{6})\b`)
+// svgColour matches a colour of a stroke or fill.
+var svgColour = regexp.MustCompile(`\b(stroke|fill):#([0-9A-Fa-f]{6})\b`)
 
-// inPage is an SVG as a part of the page: without the head of a file, and with the
-// page's variables for colours, so that it is readable on light and dark. Curves
-// have --curve1 … in the order of the palette; what is grey is ink, grid or paper.
-func inPage(svg []byte) []byte {
+// embedSVG returns an SVG for embedding in the page: without the file's header, and with the page's variables for
+// colours, so that it is readable on light and dark backgrounds. Curves use --curve1 … in palette order; greys become
+// ink, grid or panel.
+func embedSVG(svg []byte) []byte {
 	if at := bytes.Index(svg, []byte("<svg")); at > 0 {
 		svg = svg[at:]
 	}
-	return drawnColour.ReplaceAllFunc(svg, func(m []byte) []byte {
+	return svgColour.ReplaceAllFunc(svg, func(m []byte) []byte {
 		property, hex, _ := strings.Cut(string(m), ":#")
 		rgb, err := strconv.ParseUint(hex, 16, 32)
 		if err != nil {
@@ -453,8 +458,8 @@ func inPage(svg []byte) []byte {
 	})
 }
 
-// fileName keeps the characters of a text that every file system accepts.
-func fileName(text string) string {
+// safeFileName replaces characters that some file systems reject by "-".
+func safeFileName(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
@@ -463,9 +468,9 @@ func fileName(text string) string {
 	}, text)
 }
 
-// Write makes plots and page in the outcome's folder and returns the page's path.
+// Write writes plots, host.html and report.html into the outcome's folder and returns the path of report.html.
 func Write(o *results.Outcome, p Page) (string, error) {
-	w := worldsOf(o)
+	w := newWorlds(o)
 	points := w.own
 	dir := filepath.Join(o.Dir, "plots")
 	if err := atomicfile.MkdirAll(dir); err != nil {
@@ -476,7 +481,7 @@ func Write(o *results.Outcome, p Page) (string, error) {
 		if len(points) == 0 || !figure.Drawing.Linked() {
 			break
 		}
-		svg, err := w.svg(x)
+		svg, err := w.drawSVG(x)
 		if err != nil {
 			return "", err
 		}
@@ -484,11 +489,11 @@ func Write(o *results.Outcome, p Page) (string, error) {
 			plots = append(plots, Drawn{Title: Title(x)})
 			continue
 		}
-		name := fmt.Sprintf("%d-%s.svg", i+1, fileName(Title(x)))
+		name := fmt.Sprintf("%d-%s.svg", i+1, safeFileName(Title(x)))
 		if err := results.WriteFile(filepath.Join(dir, name), svg); err != nil {
 			return "", err
 		}
-		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
+		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(embedSVG(svg))})
 	}
 	if late, err := latenessSVG(o); err != nil {
 		return "", err

@@ -180,7 +180,7 @@ func TestAgreement(t *testing.T) {
 			}
 			o := &results.Outcome{World: experiment.Lab, Spec: resolved(t), Runs: run(c.lab),
 				Counterpart: &results.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
-			_, values := worldsOf(o).columns()
+			_, values := newWorlds(o).resultColumns()
 			if got := values[len(values)-1].cells[0].String(); got != c.want {
 				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
 			}
@@ -201,7 +201,7 @@ func TestDifferenceUnits(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			a := results.Agreement{Sim: c.sim, Lab: c.lab, Unit: c.unit, Verdict: claim.Undecided}
-			if got := apart(a); got != c.want {
+			if got := differenceText(a); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -235,18 +235,18 @@ func TestTooFewSamples(t *testing.T) {
 			}
 			o := &results.Outcome{World: experiment.Lab, Spec: paperSpec(t, ""), Runs: runs(c.lab),
 				Counterpart: &results.Outcome{World: experiment.Sim, Runs: runs(c.sim)}}
-			w := worldsOf(o)
+			w := newWorlds(o)
 			for i, group := range []string{"s->b p50", "s->b p99"} {
-				d, judged := w.difference(Value{Measure: "queue", Group: group, Unit: "packets"})
+				d, judged := w.differenceColumn(Value{Measure: "queue", Group: group, Unit: "packets"})
 				if !judged || d.cells[0].String() != c.cells[i] {
 					t.Errorf("%s: %v, want %q", group, d.cells, c.cells[i])
 				}
 			}
-			if d, judged := w.difference(Value{Measure: "queue", Group: "s->b mean", Unit: "packets"}); judged {
+			if d, judged := w.differenceColumn(Value{Measure: "queue", Group: "s->b mean", Unit: "packets"}); judged {
 				t.Errorf("a mean is judged: %v", d.cells)
 			}
-			if a := results.Agree(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outside(o, w)) > 0 {
-				t.Errorf("%+v, %q", a, outside(o, w))
+			if a := results.Agree(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outsideLines(o, w)) > 0 {
+				t.Errorf("%+v, %q", a, outsideLines(o, w))
 			}
 			text := Text(o)
 			if strings.Contains(text, "undecided") || strings.Contains(text, "not compared") != (c.points == 0) {
@@ -317,7 +317,7 @@ func TestLabPage(t *testing.T) {
 		})
 	}
 	for _, svg := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1) {
-		if left := drawnColour.FindString(strings.ReplaceAll(svg, ",#", "")); left != "" {
+		if left := svgColour.FindString(strings.ReplaceAll(svg, ",#", "")); left != "" {
 			t.Errorf("a plot has the fixed colour %s", left)
 		}
 	}
@@ -330,7 +330,7 @@ func TestLabPage(t *testing.T) {
 // not got to a point; markers are the lab's alone.
 func TestBothWorldsPlot(t *testing.T) {
 	o := labOutcome(t)
-	svg, err := worldsOf(o).svg(o.Spec.Plots()[0])
+	svg, err := newWorlds(o).drawSVG(o.Spec.Plots()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestBothWorldsPlot(t *testing.T) {
 		t.Error("a curve stands twice in the legend")
 	}
 	o.Counterpart = nil
-	if svg, err = worldsOf(o).svg(o.Spec.Plots()[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
+	if svg, err = newWorlds(o).drawSVG(o.Spec.Plots()[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
 	for _, k := range []plots.Plot{{Kind: plots.OverTime, X: "time", Y: "queue"}, {Kind: plots.CDF,
@@ -359,7 +359,7 @@ func TestBothWorldsPlot(t *testing.T) {
 				r.Distributions = []measure.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
 					Counts: []uint64{3, 1}}}
 			}
-			svg, err := worldsOf(o).svg(k)
+			svg, err := newWorlds(o).drawSVG(k)
 			if err != nil || !strings.Contains(string(svg), ">simulator<") ||
 				!strings.Contains(string(svg), "stroke-dasharray") {
 				t.Errorf("%s: %v", Title(k), err)
@@ -371,7 +371,7 @@ func TestBothWorldsPlot(t *testing.T) {
 // The histogram counts every frame of the attempts that count.
 func TestLateness(t *testing.T) {
 	o := labOutcome(t)
-	sum, n := lateness(machineRows(o, false))
+	sum, n := sumLateness(listAttempts(o, false))
 	if n != 7*1000+507 || sum[15] != 7*600+500 || sum[24] != 7 {
 		t.Errorf("%d frames, %v", n, sum)
 	}
@@ -455,7 +455,7 @@ func TestLabDocuments(t *testing.T) {
 // Two folders of different worlds can be compared.
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
-	text, _ := diff(o.Counterpart, o)
+	text, _ := diffOutcomes(o.Counterpart, o)
 	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]",
 		"only in A: scheme=abc r0=100Mbps"} {
 		t.Run(want, func(t *testing.T) {

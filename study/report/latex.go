@@ -9,21 +9,21 @@ import (
 	"weir/study/results"
 )
 
-// lineOfText is how many characters a table has beside each other in LaTeX: what does not fit is a table below.
-const lineOfText = 110
+// latexWidth is the maximum number of characters of a table's line in LaTeX. Further columns follow in a table below.
+const latexWidth = 110
 
-// LaTeX is the report as tables to be read in by \input: claims, results, and tables by flow size. They need the
-// package booktabs, and no other.
+// LaTeX returns the report as tables for \input: claims, results, and tables by flow size. They need the package
+// booktabs.
 func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
-	w := worldsOf(o)
-	l = l.resolve(o.Spec, w.all)
-	if err := w.check(l, o); err != nil {
+	w := newWorlds(o)
+	l = l.resolve(o.Spec, w.quantities)
+	if err := w.checkOptions(l, o); err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	comment := func(words string) { b.WriteString("% " + text.Shown(words) + "\n") }
 	comment(o.Spec.Title())
-	comment(facts(o, len(w.own)))
+	comment(factsLine(o, len(w.own)))
 	if cut := cutShort(o); cut != "" {
 		comment(cut)
 	}
@@ -34,9 +34,9 @@ func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 		comment(o.Command)
 	}
 	comment("Tables for \\input; the preamble needs \\usepackage{booktabs}.")
-	label := "tab:" + fileName(o.Name)
-	latexClaims(&b, o, w.lab, label)
-	g, same := w.grid(l)
+	label := "tab:" + safeFileName(o.Name)
+	writeLatexClaims(&b, o, w.lab, label)
+	g, same := w.resultGrid(l)
 	caption := []string{o.Spec.Title()}
 	if len(same) > 0 {
 		caption = append(caption, "At all points: "+strings.Join(same, ", "))
@@ -45,32 +45,32 @@ func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 		caption = append(caption, line)
 	}
 	caption = append(caption, "Mean ± half of the 95 % interval over the seeds")
-	if legend := legendOf(g.values, w.conditions, "bold:", "underlined:"); legend != "" {
+	if legend := markLegend(g.values, w.conditions, "bold:", "underlined:"); legend != "" {
 		caption = append(caption, legend)
 	}
 	caption = append(caption, Without(o.Spec)...)
 	if empty := w.notDefined(l); empty != "" {
 		caption = append(caption, empty)
 	}
-	for _, s := range sources(o, w) {
+	for _, s := range paperSources(o, w) {
 		caption = append(caption, "Of the paper, "+s)
 	}
 	for _, line := range l.Explained(o.Spec) {
 		comment(line)
 	}
-	latexTable(&b, g.forPage(), caption, label+"-results")
+	writeLatexTable(&b, g.forDocument(), caption, label+"-results")
 	for i, t := range w.sizeGrids(l) {
 		caption := []string{o.Spec.Title() + ": " + t.title}
-		if legend := legendOf(t.values, w.conditions, "bold:", "underlined:"); legend != "" {
+		if legend := markLegend(t.values, w.conditions, "bold:", "underlined:"); legend != "" {
 			caption = append(caption, legend)
 		}
-		latexTable(&b, &t.grid, caption, fmt.Sprintf("%s-size-%d", label, i+1))
+		writeLatexTable(&b, &t.grid, caption, fmt.Sprintf("%s-size-%d", label, i+1))
 	}
 	return b.String(), nil
 }
 
-// latexClaims writes a table of the claims with their verdicts.
-func latexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string) {
+// writeLatexClaims writes a table of the claims with their verdicts.
+func writeLatexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string) {
 	if len(o.Claims) == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func latexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string)
 	if lab {
 		form, head = "llp{0.55\\linewidth}r", "simulator & lab & the paper says & runs in the lab"
 	}
-	latexBegin(b, []string{o.Spec.Title() + ": " + verdictsOf(o.Claims)}, label+"-claims")
+	beginLatexTable(b, []string{o.Spec.Title() + ": " + verdictCounts(o.Claims)}, label+"-claims")
 	b.WriteString("\\begin{tabular}{" + form + "}\n\\toprule\n" + head + " \\\\\n\\midrule\n")
 	for _, c := range pairClaims(o) {
 		if lab {
@@ -86,23 +86,24 @@ func latexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string)
 			if c.Sim != nil {
 				sim = string(c.Sim.Verdict)
 			}
-			b.WriteString(inLaTeX(sim) + " & ")
+			b.WriteString(escapeLaTeX(sim) + " & ")
 		}
-		fmt.Fprintf(b, "%s & %s & %d \\\\\n", inLaTeX(string(c.Verdict)), inLaTeX(c.Says), c.N)
+		fmt.Fprintf(b, "%s & %s & %d \\\\\n", escapeLaTeX(string(c.Verdict)), escapeLaTeX(c.Says), c.N)
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table}\n")
 }
 
-func latexBegin(b *strings.Builder, caption []string, label string) {
+// beginLatexTable begins a table with caption and label. It modifies caption.
+func beginLatexTable(b *strings.Builder, caption []string, label string) {
 	for i := range caption {
-		caption[i] = inLaTeX(strings.TrimSuffix(upper(caption[i]), "."))
+		caption[i] = escapeLaTeX(strings.TrimSuffix(capitalize(caption[i]), "."))
 	}
 	b.WriteString("\n\\begin{table}\n\\centering\n\\caption{" + strings.Join(caption, ". ") +
 		".}\n\\label{" + label + "}\n")
 }
 
-// upper is a sentence, which begins with a capital.
-func upper(s string) string {
+// capitalize returns s with its first letter in upper case.
+func capitalize(s string) string {
 	r := []rune(s)
 	if len(r) > 0 {
 		r[0] = unicode.ToUpper(r[0])
@@ -110,27 +111,28 @@ func upper(s string) string {
 	return string(r)
 }
 
-// latexTable writes a table; what does not fit beside comes below, with the keys again.
-func latexTable(b *strings.Builder, g *grid, caption []string, label string) {
+// writeLatexTable writes a table. Columns beyond latexWidth follow below, with the keys repeated.
+func writeLatexTable(b *strings.Builder, g *grid, caption []string, label string) {
 	if len(g.keys)+len(g.values) == 0 {
 		return
 	}
-	latexBegin(b, caption, label)
+	beginLatexTable(b, caption, label)
 	values := g.values
-	for i, n := range g.parts(lineOfText) {
+	for i, n := range g.splitColumns(latexWidth) {
 		if i > 0 {
 			b.WriteString("\n\\medskip\n")
 		}
-		latexPart(b, g, append(append([]column{}, g.keys...), values[:n]...))
+		writeLatexTabular(b, g, append(append([]column{}, g.keys...), values[:n]...))
 		values = values[n:]
 	}
 	b.WriteString("\\end{table}\n")
 }
 
-func latexPart(b *strings.Builder, g *grid, columns []column) {
+// writeLatexTabular writes the tabular environment of some columns.
+func writeLatexTabular(b *strings.Builder, g *grid, columns []column) {
 	form := ""
 	for i := range columns {
-		if columns[i].left {
+		if columns[i].leftAligned {
 			form += "l"
 		} else {
 			form += "r"
@@ -150,25 +152,25 @@ func latexPart(b *strings.Builder, g *grid, columns []column) {
 			empty = empty && columns[i].head[line] == ""
 		}
 		if !empty {
-			row(func(c *column) string { return inLaTeX(c.head[line]) })
+			row(func(c *column) string { return escapeLaTeX(c.head[line]) })
 		}
 	}
 	b.WriteString("\\midrule\n")
 	for r := range g.rows {
-		if r > 0 && g.apart != nil && g.apart(r) {
+		if r > 0 && g.startsGroup != nil && g.startsGroup(r) {
 			b.WriteString("\\addlinespace\n")
 		}
-		row(func(c *column) string { return latexCell(&c.cells[r]) })
+		row(func(c *column) string { return formatLatexCell(&c.cells[r]) })
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}\n")
 }
 
-// latexCell is a number in mathematics, or a text.
-func latexCell(c *cell) string {
+// formatLatexCell returns a number in math mode, or an escaped text.
+func formatLatexCell(c *cell) string {
 	if c.mean == "" {
-		return inLaTeX(c.text)
+		return escapeLaTeX(c.text)
 	}
-	mean := latexNumber(c.mean)
+	mean := formatLatexNumber(c.mean)
 	switch c.mark {
 	case bestMark:
 		mean = "\\mathbf{" + mean + "}"
@@ -179,13 +181,13 @@ func latexCell(c *cell) string {
 		mean += "^\\dagger"
 	}
 	if c.half != "" {
-		mean += " \\pm " + latexNumber(c.half)
+		mean += " \\pm " + formatLatexNumber(c.half)
 	}
 	return "$" + mean + "$"
 }
 
-// latexNumber writes powers of ten as such.
-func latexNumber(s string) string {
+// formatLatexNumber converts an exponent to a power of ten.
+func formatLatexNumber(s string) string {
 	digits, power, ok := strings.Cut(s, "e")
 	if !ok {
 		return s
@@ -197,8 +199,8 @@ func latexNumber(s string) string {
 	return digits + " \\times 10^{" + sign + strings.TrimLeft(power, "+-0") + "}"
 }
 
-// latexOf has what stands for characters that LaTeX takes for commands, joins, or has in mathematics only.
-var latexOf = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '#': `\#`, '$': `\$`, '%': `\%`,
+// latexEscapes maps characters that LaTeX interprets, joins, or has only in math mode.
+var latexEscapes = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '#': `\#`, '$': `\$`, '%': `\%`,
 	'&': `\&`,
 	'_': `\_`, '~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '<': `\textless{}`, '>': `\textgreater{}`,
 	'|': `\textbar{}`, '"': `''`, '`': "{`}", '[': "{[}", ']': "{]}", '*': "{*}",
@@ -211,17 +213,17 @@ var latexOf = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '#
 	'“': "``", '”': "''", '‘': "`", '’': "'", '\u00a0': "~", '′': `$'$`,
 	'†': `$^\dagger$`}
 
-// inLaTeX is a text of which nothing is a command. Letters of Latin alphabets stay; a character that the fonts of a
-// plain document do not have is named by its code.
-func inLaTeX(s string) string {
+// escapeLaTeX escapes a text. It keeps letters of Latin alphabets and replaces other characters that a plain
+// document's fonts lack by their code.
+func escapeLaTeX(s string) string {
 	var b strings.Builder
 	before := rune(0)
 	for _, r := range text.Shown(s) {
 		if r == '-' && before == '-' {
-			b.WriteString("{}") // two would be joined to a dash
+			b.WriteString("{}") // LaTeX would join two to a dash
 		}
 		before = r
-		switch x, ok := latexOf[r]; {
+		switch x, ok := latexEscapes[r]; {
 		case ok:
 			b.WriteString(x)
 		case r < 0x7f || unicode.IsLetter(r) && r < 0x180:

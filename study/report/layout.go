@@ -6,15 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// grid is a table that is laid out: keys that stand in every part, values, and rows before which something begins.
+// grid is a laid-out table: key columns, which every part repeats, value columns and row groups.
 type grid struct {
 	keys, values []column
 	rows         int
-	apart        func(row int) bool // nil: nowhere
+	startsGroup  func(row int) bool // reports whether a group starts at the row; nil: no groups
 }
 
-// constant takes the keys out that are the same in all rows, and returns what they are: "arrivals = 10ms", "3 runs".
-func (g *grid) constant() (same []string) {
+// takeConstantKeys removes the key columns that are equal in all rows and describes them: "arrivals = 10ms", "3
+// runs".
+func (g *grid) takeConstantKeys() (same []string) {
 	if g.rows == 0 {
 		return nil
 	}
@@ -30,10 +31,10 @@ func (g *grid) constant() (same []string) {
 	return same
 }
 
-// turned is the grid with a row for each value and a column for each row: many measures of few points are read better
-// so.
-func (g *grid) turned() *grid {
-	name, unit := column{left: true}, column{left: true}
+// transpose returns the grid with a row for each value and a column for each row. Many measures of few points are
+// more readable this way.
+func (g *grid) transpose() *grid {
+	name, unit := column{leftAligned: true}, column{leftAligned: true}
 	for i := range g.keys {
 		h := g.keys[i].head
 		name.head, unit.head = append(name.head, h[len(h)-1]), append(unit.head, "")
@@ -45,12 +46,12 @@ func (g *grid) turned() *grid {
 	for i := range g.values {
 		v := &g.values[i]
 		last := len(v.head) - 1
-		name.cells = append(name.cells, word(strings.TrimSpace(strings.Join(v.head[:last], " "))))
-		unit.cells = append(unit.cells, word(v.head[last]))
+		name.cells = append(name.cells, textCell(strings.TrimSpace(strings.Join(v.head[:last], " "))))
+		unit.cells = append(unit.cells, textCell(v.head[last]))
 	}
 	t.keys = []column{name, unit}
 	for r := range g.rows {
-		c := column{loose: true}
+		c := column{unaligned: true}
 		for i := range g.keys {
 			c.head = append(c.head, g.keys[i].cells[r].String())
 		}
@@ -65,7 +66,7 @@ func (g *grid) turned() *grid {
 	return t
 }
 
-// keysWidth is that of the keys with the space behind each.
+// keysWidth returns the width of the key columns with the space after each.
 func (g *grid) keysWidth() (n int) {
 	for i := range g.keys {
 		n += g.keys[i].width() + 2
@@ -73,8 +74,8 @@ func (g *grid) keysWidth() (n int) {
 	return n
 }
 
-// parts are how many of the values stand beside each other, part by part, within a width.
-func (g *grid) parts(width int) (counts []int) {
+// splitColumns returns how many value columns each part has within the width.
+func (g *grid) splitColumns(width int) (counts []int) {
 	at, used := 0, 0
 	for i := range g.values {
 		w := g.values[i].width() + 2
@@ -89,63 +90,63 @@ func (g *grid) parts(width int) (counts []int) {
 	return counts
 }
 
-// fitting is the grid, or the turned one where that takes fewer parts.
-func (g *grid) fitting(width int) *grid {
-	if n := len(g.parts(width)); n > 1 && g.rows > 0 {
-		if t := g.turned(); len(t.parts(width)) < n {
+// fitWidth returns the grid, or the transposed one if it needs fewer parts.
+func (g *grid) fitWidth(width int) *grid {
+	if n := len(g.splitColumns(width)); n > 1 && g.rows > 0 {
+		if t := g.transpose(); len(t.splitColumns(width)) < n {
 			return t
 		}
 	}
 	return g
 }
 
-// print prints the grid within the sheet's width: what does not fit beside comes below, with the keys again.
-func (g *grid) print(s *sheet) {
+// printParts prints the grid within the sheet's width. Further columns follow below, with the keys repeated.
+func (g *grid) printParts(s *sheet) {
 	values := g.values
-	for i, n := range g.parts(s.width) {
+	for i, n := range g.splitColumns(s.width) {
 		if i > 0 {
-			s.line()
+			s.writeLine()
 		}
-		g.part(s, append(slices.Clone(g.keys), values[:n]...))
+		g.printColumns(s, append(slices.Clone(g.keys), values[:n]...))
 		values = values[n:]
 	}
 }
 
-// part prints columns beside each other.
-func (g *grid) part(s *sheet, columns []column) {
+// printColumns prints columns as one table.
+func (g *grid) printColumns(s *sheet, columns []column) {
 	if len(columns) == 0 {
 		return
 	}
 	widths, cells := make([]int, len(columns)), make([][]string, len(columns))
 	for i := range columns {
-		widths[i], cells[i] = columns[i].width(), columns[i].printed()
+		widths[i], cells[i] = columns[i].width(), columns[i].printCells()
 	}
 	if slices.ContainsFunc(columns, func(c column) bool { return c.title != "" }) {
-		var row []bit
+		var row []textPiece
 		for i := range columns {
-			row = append(row, bit{pad(columns[i].title, widths[i]+2, true), faint})
+			row = append(row, textPiece{padText(columns[i].title, widths[i]+2, true), faint})
 		}
-		s.line(row...)
+		s.writeLine(row...)
 	}
 	for line := range columns[0].head {
-		var row []bit
+		var row []textPiece
 		for i := range columns {
-			row = append(row, bit{pad(columns[i].head[line], widths[i], columns[i].left) + "  ", faint})
+			row = append(row, textPiece{padText(columns[i].head[line], widths[i], columns[i].leftAligned) + "  ", faint})
 		}
-		if slices.ContainsFunc(row, func(x bit) bool { return strings.TrimSpace(x.text) != "" }) {
-			s.line(row...)
+		if slices.ContainsFunc(row, func(x textPiece) bool { return strings.TrimSpace(x.text) != "" }) {
+			s.writeLine(row...)
 		}
 	}
 	for r := range g.rows {
-		if r > 0 && g.apart != nil && g.apart(r) {
-			s.line()
+		if r > 0 && g.startsGroup != nil && g.startsGroup(r) {
+			s.writeLine()
 		}
-		s.line(cellSpans(columns, widths, cells, r)...)
+		s.writeLine(rowPieces(columns, widths, cells, r)...)
 	}
 }
 
-// cellSpans are a row's pieces.
-func cellSpans(columns []column, widths []int, cells [][]string, r int) (row []bit) {
+// rowPieces returns the pieces of row r.
+func rowPieces(columns []column, widths []int, cells [][]string, r int) (row []textPiece) {
 	for i := range columns {
 		text, as := cells[i][r], plain
 		switch columns[i].cells[r].mark {
@@ -155,10 +156,10 @@ func cellSpans(columns []column, widths []int, cells [][]string, r int) (row []b
 			as = strong
 		}
 		fill := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-		if columns[i].left {
-			row = append(row, bit{text, as}, bit{fill + "  ", plain})
+		if columns[i].leftAligned {
+			row = append(row, textPiece{text, as}, textPiece{fill + "  ", plain})
 		} else {
-			row = append(row, bit{fill, plain}, bit{text, as}, bit{"  ", plain})
+			row = append(row, textPiece{fill, plain}, textPiece{text, as}, textPiece{"  ", plain})
 		}
 	}
 	return row

@@ -2,30 +2,30 @@ package report
 
 import "weir/study/figure"
 
-// Line is a curve of LinesSVG: points with values above 0.
+// Line is a curve of LinesSVG with positive values.
 type Line struct {
 	Name string
 	X, Y []float64
 }
 
-// LinesSVG draws curves on logarithmic axes, the vertical one over a decade at least: figures of benchmarks, not of
-// experiments.
+// LinesSVG draws curves on logarithmic axes as an SVG; the vertical axis covers at least a decade. It serves figures
+// of benchmarks.
 func LinesSVG(title, x, y string, lines []Line) ([]byte, error) {
 	f := figure.Figure{Title: title, X: figure.Auto(x), Y: figure.Auto(y), Size: figure.Screen()}
 	f.X.Log, f.Y.Log = true, true
 	var marks []figure.Mark
-	most, least := 0.0, 0.0
+	highest, lowest := 0.0, 0.0
 	for i, l := range lines {
 		f.Names = append(f.Names, l.Name)
 		marks = append(marks, figure.Mark{Series: i, X: l.X, Y: l.Y})
 		for _, v := range l.Y {
-			if most = max(most, v); least == 0 || v < least {
-				least = v
+			if highest = max(highest, v); lowest == 0 || v < lowest {
+				lowest = v
 			}
 		}
 	}
-	if least > most/10 { // a range of less than a decade looks like more than it is
-		f.Y.Min = most / 10
+	if lowest > highest/10 { // a range below a decade would exaggerate differences
+		f.Y.Min = highest / 10
 	}
 	f.Panels = []figure.Panel{{Marks: marks}}
 	return f.Write("svg")

@@ -14,15 +14,15 @@ import (
 	"weir/study/results"
 )
 
-// machineRow is a line of the machine's table: an attempt of a run.
+// machineRow is a row of the machine's table: one attempt of a run.
 type machineRow struct {
 	run     *results.Run
 	attempt int // from 1
-	a       *results.Attempt
+	record  *results.Attempt
 }
 
-// machineRows are the attempts of an outcome's runs: the ones that count, or all.
-func machineRows(o *results.Outcome, all bool) (out []machineRow) {
+// listAttempts returns the attempts of an outcome's runs: all, or only the last one of each run, which counts.
+func listAttempts(o *results.Outcome, all bool) (out []machineRow) {
 	for _, r := range o.Runs {
 		for i := range r.Attempts {
 			if all || i == len(r.Attempts)-1 {
@@ -33,15 +33,15 @@ func machineRows(o *results.Outcome, all bool) (out []machineRow) {
 	return out
 }
 
-// machineColumns are those of the machine's table.
-func machineColumns(rows []machineRow) (keys, values []column) {
+// attemptColumns returns the columns of the machine's table.
+func attemptColumns(rows []machineRow) (keys, values []column) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
 	key := func(head string, left bool, text func(machineRow) string) {
-		c := column{head: []string{"", "", head}, left: left}
+		c := column{head: []string{"", "", head}, leftAligned: left}
 		for _, r := range rows {
-			c.cells = append(c.cells, word(text(r)))
+			c.cells = append(c.cells, textCell(text(r)))
 		}
 		keys = append(keys, c)
 	}
@@ -56,16 +56,16 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		}
 		c := column{head: []string{head, group, unit}}
 		for _, r := range rows {
-			c.cells = append(c.cells, word(text(r.a)))
+			c.cells = append(c.cells, textCell(text(r.record)))
 		}
 		values = append(values, c)
 	}
-	times := func(head string, groups []string, of func(*results.Attempt) []float64) {
+	times := func(head string, groups []string, get func(*results.Attempt) []float64) {
 		for k, g := range groups {
-			add(head, g, "µs", func(a *results.Attempt) string { return atLeast(1e6*of(a)[k], 0) })
+			add(head, g, "µs", func(a *results.Attempt) string { return formatBounded(1e6*get(a)[k], 0) })
 		}
 	}
-	share := func(v float64) string { return atLeast(100*v, 1) }
+	share := func(v float64) string { return formatBounded(100*v, 1) }
 	times("late", []string{"p50", "p99", "p99.9", "max"}, func(a *results.Attempt) []float64 {
 		return []float64{a.LateP50S, a.LateP99S, a.LateP999S, a.LateMaxS}
 	})
@@ -73,8 +73,8 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 	add("steal", "", "%", func(a *results.Attempt) string { return share(a.Steal) })
 	add("CPU", "switch", "%", func(a *results.Attempt) string { return share(a.CPU) })
 	add("CPU", "hosts", "%", func(a *results.Attempt) string { return share(a.OwnCPU) })
-	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.a.HostsWaitedS > 0 }) {
-		add("wait", "hosts", "ms", func(a *results.Attempt) string { return atLeast(1e3*a.HostsWaitedS, 0) })
+	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.record.HostsWaitedS > 0 }) {
+		add("wait", "hosts", "ms", func(a *results.Attempt) string { return formatBounded(1e3*a.HostsWaitedS, 0) })
 	}
 	add("lost", "rings", "frames", func(a *results.Attempt) string { return strconv.FormatUint(a.RingLost, 10) })
 	add("lost", "kernel", "frames", func(a *results.Attempt) string { return strconv.FormatUint(a.Lost, 10) })
@@ -87,7 +87,7 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		}
 		return "no"
 	})
-	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.a.Send != nil }) {
+	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.record.Send != nil }) {
 		times("sent late", []string{"p50", "p99", "max"}, func(a *results.Attempt) []float64 {
 			if s := a.Send; s != nil {
 				return []float64{s.P50S, s.P99S, s.MaxS}
@@ -98,9 +98,9 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 	return keys, values
 }
 
-// atLeast prints a value with so many decimals; one that is too small for them is shown as below
-// the least.
-func atLeast(v float64, decimals int) string {
+// formatBounded formats a value with the given decimals. A positive value that would be rounded to 0 is shown as "<"
+// the last digit.
+func formatBounded(v float64, decimals int) string {
 	last := math.Pow(10, -float64(decimals))
 	switch {
 	case math.IsNaN(v):
@@ -111,8 +111,7 @@ func atLeast(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// machineFacts says in sentences how often the machine disturbed runs; nil for an
-// outcome without attempts.
+// machineFacts describes in sentences how often the machine disturbed runs; nil for an outcome without attempts.
 func machineFacts(o *results.Outcome) []string {
 	runs, attempts, repeated, disturbed, wrong := 0, 0, 0, 0, 0
 	frames, late := uint64(0), 0.0
@@ -143,13 +142,13 @@ func machineFacts(o *results.Outcome) []string {
 		fmt.Sprintf("%s in %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
 			text.Count(runs, "run"), text.Count(attempts, "attempt"), repeated, disturbed),
 		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
-			strings.TrimSpace(measure.SI(float64(frames))), plainNumber(late*sc.Factor),
+			strings.TrimSpace(measure.SI(float64(frames))), formatPlain(late*sc.Factor),
 			sc.Unit),
 	}
 	switches, hosts, in, sent, other := 0, 0, uint64(0), uint64(0), ""
-	for _, r := range machineRows(o, false) {
-		for i := range r.a.Replays {
-			x := &r.a.Replays[i]
+	for _, r := range listAttempts(o, false) {
+		for i := range r.record.Replays {
+			x := &r.record.Replays[i]
 			if x.Switch == results.ReplayedHosts {
 				hosts++
 			} else {
@@ -166,7 +165,7 @@ func machineFacts(o *results.Outcome) []string {
 		out = append(out, "replayed in the simulator, one did otherwise: "+other)
 	case switches+hosts > 0:
 		out = append(out, fmt.Sprintf("%s, replayed in the simulator: of %d frames in came the same %d out, "+
-			"byte for byte, at the same times", capturedOf(switches, hosts), in, sent))
+			"byte for byte, at the same times", capturedText(switches, hosts), in, sent))
 	}
 	if wrong > 0 {
 		out = append(out, text.Count(wrong, "run")+" had errors: no measurement")
@@ -174,8 +173,8 @@ func machineFacts(o *results.Outcome) []string {
 	return out
 }
 
-// capturedOf says how many switches were captured, and in how many runs hosts of Weir's own.
-func capturedOf(switches, hosts int) string {
+// capturedText counts captured switches, and runs with captured hosts of Weir.
+func capturedText(switches, hosts int) string {
 	var words []string
 	if switches > 0 {
 		words = append(words, text.Count(switches, "captured switch"))
@@ -186,54 +185,54 @@ func capturedOf(switches, hosts int) string {
 	return strings.Join(words, " and ")
 }
 
-// attemptNotes says by what attempts were disturbed, and what was wrong with them.
+// attemptNotes lists the disturbances and errors of attempts.
 func attemptNotes(o *results.Outcome) (out []string) {
-	for _, r := range machineRows(o, true) {
+	for _, r := range listAttempts(o, true) {
 		what := fmt.Sprintf("%s seed %d, attempt %d of %d", measure.PointName(r.run.Point), r.run.Seed, r.attempt,
 			len(r.run.Attempts))
 		if r.attempt == len(r.run.Attempts) {
 			what += ", which counts"
 		}
-		if len(r.a.Errors) > 0 {
-			out = append(out, strings.TrimSpace(what)+": error: "+strings.Join(r.a.Errors, "; "))
+		if len(r.record.Errors) > 0 {
+			out = append(out, strings.TrimSpace(what)+": error: "+strings.Join(r.record.Errors, "; "))
 		}
-		if len(r.a.Disturbed) > 0 {
-			out = append(out, strings.TrimSpace(what)+": disturbed by "+strings.Join(r.a.Disturbed, "; "))
+		if len(r.record.Disturbed) > 0 {
+			out = append(out, strings.TrimSpace(what)+": disturbed by "+strings.Join(r.record.Disturbed, "; "))
 		}
 	}
 	return out
 }
 
-// mostNotes is how many lines of attempts the terminal shows.
-const mostNotes = 30
+// maxNotes limits the notes about attempts on the terminal.
+const maxNotes = 30
 
-// machineText is the terminal's part about the machine: a line a run of the attempt
-// that counts, and what disturbed others.
-func machineText(s *sheet, o *results.Outcome, facts []string) {
-	s.line(bit{"the machine", strong})
-	rows := machineRows(o, false)
-	g := grid{rows: len(rows), apart: func(r int) bool {
+// printMachine prints the section about the machine: a row for the counted attempt of each run, the facts, and notes
+// about disturbed attempts.
+func printMachine(s *sheet, o *results.Outcome, facts []string) {
+	s.writeLine(textPiece{"the machine", strong})
+	rows := listAttempts(o, false)
+	g := grid{rows: len(rows), startsGroup: func(r int) bool {
 		p, q := rows[r].run.Point, rows[r-1].run.Point
 		return len(p) > 1 && p[0].Text != q[0].Text
 	}}
-	g.keys, g.values = machineColumns(rows)
-	g.print(s)
+	g.keys, g.values = attemptColumns(rows)
+	g.printParts(s)
 	for _, f := range facts {
-		s.note(f, plain)
+		s.writeNote(f, plain)
 	}
 	notes := attemptNotes(o)
-	for _, n := range notes[:min(len(notes), mostNotes)] {
-		s.note(n, plain)
+	for _, n := range notes[:min(len(notes), maxNotes)] {
+		s.writeNote(n, plain)
 	}
-	if left := len(notes) - mostNotes; left > 0 {
-		s.note(fmt.Sprintf("… and %d more, in runs.json", left), plain)
+	if left := len(notes) - maxNotes; left > 0 {
+		s.writeNote(fmt.Sprintf("… and %d more, in runs.json", left), plain)
 	}
 }
 
-// lateness sums the histograms of attempts up.
-func lateness(rows []machineRow) (sum []uint64, frames uint64) {
+// sumLateness adds the lateness histograms of attempts.
+func sumLateness(rows []machineRow) (sum []uint64, frames uint64) {
 	for _, r := range rows {
-		for i, n := range r.a.Lateness {
+		for i, n := range r.record.Lateness {
 			if i >= len(sum) {
 				sum = append(sum, 0)
 			}
@@ -244,38 +243,37 @@ func lateness(rows []machineRow) (sum []uint64, frames uint64) {
 	return sum, frames
 }
 
-// latenessSVG draws how late frames left, over all runs: the frames by powers of two,
-// of the attempts that count and, as an outline, of those that were repeated. It is
-// nil if there are none, or the program cannot draw.
+// latenessSVG draws a histogram of the lateness of frames over all runs, in powers of two: of the counted attempts,
+// and as an outline of the repeated ones. It returns nil without frames or without a linked-in Drawer.
 func latenessSVG(o *results.Outcome) ([]byte, error) {
-	counted := machineRows(o, false)
+	counted := listAttempts(o, false)
 	var repeated []machineRow
-	for _, r := range machineRows(o, true) {
+	for _, r := range listAttempts(o, true) {
 		if r.attempt < len(r.run.Attempts) {
 			repeated = append(repeated, r)
 		}
 	}
-	sum, n := lateness(counted)
-	other, m := lateness(repeated)
+	sum, n := sumLateness(counted)
+	other, m := sumLateness(repeated)
 	if n == 0 || !figure.Drawing.Linked() {
 		return nil, nil
 	}
-	// entry i reaches from 2^(i−1) to 2^i ns; the first are below the resolution of any clock
-	from, to, most := len(sum), 0, uint64(0)
+	// Entry i reaches from 2^(i−1) to 2^i ns; the first entries are below the resolution of any clock.
+	from, to, highest := len(sum), 0, uint64(0)
 	for _, h := range [][]uint64{sum, other} {
 		for i, c := range h {
 			if c > 0 {
-				from, to, most = min(from, i), max(to, i+1), max(most, c)
+				from, to, highest = min(from, i), max(to, i+1), max(highest, c)
 			}
 		}
 	}
 	edge := func(i int) float64 { return math.Ldexp(1, i-1) * 1e-3 } // in µs
-	const low = 0.5                                                  // of the axis: a frame more is seen
-	stairs := func(of []uint64) (x, y []float64) {
+	const low = 0.5                                                  // end of the axis: a single frame is visible
+	stairs := func(counts []uint64) (x, y []float64) {
 		for i := from; i <= to; i++ {
 			top := low
-			if i < to && i < len(of) {
-				top = max(low, float64(of[i]))
+			if i < to && i < len(counts) {
+				top = max(low, float64(counts[i]))
 			}
 			x, y = append(x, edge(i)), append(y, top)
 		}
@@ -286,7 +284,7 @@ func latenessSVG(o *results.Outcome) ([]byte, error) {
 		X: figure.Auto("late by [µs]"), Y: figure.Auto("frames"), Size: figure.Screen(),
 		Names: []string{strings.TrimSpace(measure.SI(float64(n))) + " frames of the attempts that count"}}
 	f.X.Log, f.X.Min, f.X.Max = true, edge(from), max(edge(to), 1.5*bound)
-	f.Y.Log, f.Y.Min, f.Y.Max = true, low, float64(most)*2
+	f.Y.Log, f.Y.Min, f.Y.Max = true, low, float64(highest)*2
 	x, y := stairs(sum)
 	marks := []figure.Mark{{Form: figure.Area, X: x, Y: y}}
 	if m > 0 {

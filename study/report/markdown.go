@@ -9,79 +9,79 @@ import (
 	"weir/study/results"
 )
 
-// mostBeside is how many columns of values a table of a document has before it is turned, if it is the shorter so.
-const mostBeside = 8
+// maxColumns is the number of value columns beyond which a document's table is transposed if that is shorter.
+const maxColumns = 8
 
-// forPage is the grid as a document has it: rows of values where there are many of few points.
-func (g *grid) forPage() *grid {
-	if len(g.values) > mostBeside && g.rows < len(g.values) && g.rows > 0 {
-		return g.turned()
+// forDocument returns the grid for a document: transposed if it has many values and few points.
+func (g *grid) forDocument() *grid {
+	if len(g.values) > maxColumns && g.rows < len(g.values) && g.rows > 0 {
+		return g.transpose()
 	}
 	return g
 }
 
-// Markdown is the report as a document with tables of GitHub's Markdown.
+// Markdown returns the report as a document with tables in GitHub's Markdown.
 func (l *TableOptions) Markdown(o *results.Outcome) (string, error) {
-	w := worldsOf(o)
-	l = l.resolve(o.Spec, w.all)
-	if err := w.check(l, o); err != nil {
+	w := newWorlds(o)
+	l = l.resolve(o.Spec, w.quantities)
+	if err := w.checkOptions(l, o); err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	paragraph := func(words string) { b.WriteString(inMarkdown(words) + "\n\n") }
+	paragraph := func(words string) { b.WriteString(escapeMarkdown(words) + "\n\n") }
 	list := func(items []string) {
 		for _, x := range items {
-			b.WriteString("- " + inMarkdown(x) + "\n")
+			b.WriteString("- " + escapeMarkdown(x) + "\n")
 		}
 		if len(items) > 0 {
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("## " + inMarkdown(o.Spec.Title()) + "\n\n")
-	paragraph(facts(o, len(w.own)))
+	b.WriteString("## " + escapeMarkdown(o.Spec.Title()) + "\n\n")
+	paragraph(factsLine(o, len(w.own)))
 	if cut := cutShort(o); cut != "" {
-		b.WriteString("**" + inMarkdown(cut) + "**\n\n")
+		b.WriteString("**" + escapeMarkdown(cut) + "**\n\n")
 	}
 	if line := agreementLine(o); line != "" {
 		paragraph(line)
-		list(outside(o, w))
+		list(outsideLines(o, w))
 	}
-	markdownClaims(&b, o, w.lab)
-	g, same := w.grid(l)
+	writeMarkdownClaims(&b, o, w.lab)
+	g, same := w.resultGrid(l)
 	if len(same) > 0 {
 		paragraph("At all points: " + strings.Join(same, ", ") + ".")
 	}
-	markdownTable(&b, g.forPage())
-	markdownLegend(&b, legendOf(g.values, w.conditions, "bold:", "italic:"))
+	writeMarkdownTable(&b, g.forDocument())
+	writeMarkdownLegend(&b, markLegend(g.values, w.conditions, "bold:", "italic:"))
 	list(l.Explained(o.Spec))
 	list(Without(o.Spec))
 	if empty := w.notDefined(l); empty != "" {
 		paragraph(empty + ".")
 	}
 	for _, t := range w.sizeGrids(l) {
-		b.WriteString("### " + inMarkdown(t.title) + "\n\n")
-		page := t.page()
-		markdownTable(&b, &page.grid)
-		markdownLegend(&b, legendOf(t.values, w.conditions, "bold:", "italic:"))
+		b.WriteString("### " + escapeMarkdown(t.title) + "\n\n")
+		page := t.withPageHeads()
+		writeMarkdownTable(&b, &page.grid)
+		writeMarkdownLegend(&b, markLegend(t.values, w.conditions, "bold:", "italic:"))
 	}
 	for _, words := range describeSeeds(o) {
 		paragraph(words)
 	}
-	for _, words := range sources(o, w) {
+	for _, words := range paperSources(o, w) {
 		paragraph("paper: " + words)
 	}
 	list(machineFacts(o))
-	list(programs(o))
+	list(programLines(o))
 	list(summaryLines(o))
 	return strings.TrimRight(b.String(), "\n") + "\n", nil
 }
 
-// markdownClaims writes the claims with their verdicts.
-func markdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
+// writeMarkdownClaims writes the claims with their verdicts.
+func writeMarkdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 	if len(o.Claims) == 0 {
 		return
 	}
-	b.WriteString("**" + inMarkdown(verdictsOf(o.Claims)) + "**\n\n")
+	b.WriteString("**" + escapeMarkdown(verdictCounts(o.Claims)) + "**\n\n")
 	head, rule, runs := "| verdict ", "|:--", "runs"
 	if lab {
 		head, rule, runs = "| simulator | lab ", "|:--|:--", "runs (simulator, lab)"
@@ -94,14 +94,14 @@ func markdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 		} else if lab {
 			verdict, n = undefinedText+" | "+verdict, undefinedText+", "+n
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", verdict, inMarkdown(c.ID), n, inMarkdown(c.Says),
-			inMarkdown(c.Measured))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", verdict, escapeMarkdown(c.ID), n, escapeMarkdown(c.Says),
+			escapeMarkdown(c.Measured))
 	}
 	b.WriteString("\n")
 }
 
-// markdownTable writes a table, whose heads are one line.
-func markdownTable(b *strings.Builder, g *grid) {
+// writeMarkdownTable writes a table with the header in one line.
+func writeMarkdownTable(b *strings.Builder, g *grid) {
 	columns := append(append([]column{}, g.keys...), g.values...)
 	if len(columns) == 0 {
 		return
@@ -111,11 +111,11 @@ func markdownTable(b *strings.Builder, g *grid) {
 		var words []string
 		for _, h := range columns[i].head {
 			if h != "" {
-				words = append(words, inMarkdown(h))
+				words = append(words, escapeMarkdown(h))
 			}
 		}
 		head += " " + strings.Join(words, " ") + " |"
-		if columns[i].left {
+		if columns[i].leftAligned {
 			rule += ":--|"
 		} else {
 			rule += "--:|"
@@ -126,7 +126,7 @@ func markdownTable(b *strings.Builder, g *grid) {
 		b.WriteString("|")
 		for i := range columns {
 			c := &columns[i].cells[r]
-			x := inMarkdown(c.String())
+			x := escapeMarkdown(c.String())
 			switch c.mark {
 			case bestMark:
 				x = "**" + x + "**"
@@ -143,18 +143,19 @@ func markdownTable(b *strings.Builder, g *grid) {
 	b.WriteString("\n")
 }
 
-func markdownLegend(b *strings.Builder, legend string) {
+// writeMarkdownLegend writes a legend as a paragraph.
+func writeMarkdownLegend(b *strings.Builder, legend string) {
 	if legend != "" {
-		b.WriteString(inMarkdown(legend) + ".\n\n")
+		b.WriteString(escapeMarkdown(legend) + ".\n\n")
 	}
 }
 
-var markdownSpecial = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`",
+var markdownEscaper = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`",
 	"<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "#", `\#`, "&", "&amp;", "~", `\~`, "$", `\$`, "!", `\!`)
 
-// inMarkdown is a text in one line, of which nothing is markup.
-func inMarkdown(s string) string {
-	s = markdownSpecial.Replace(text.Shown(strings.Join(strings.Fields(s), " ")))
+// escapeMarkdown returns a text in one line with Markdown escaped.
+func escapeMarkdown(s string) string {
+	s = markdownEscaper.Replace(text.Shown(strings.Join(strings.Fields(s), " ")))
 	switch { // at the beginning of a line these would make a list
 	case strings.HasPrefix(s, "- "), strings.HasPrefix(s, "+ "), strings.HasPrefix(s, "--"), strings.HasPrefix(s, "=="):
 		return `\` + s

@@ -10,11 +10,11 @@ import (
 	"weir/study/measure"
 )
 
-// maxMeanings limits how many values of the sweep are explained below a table; the file has all of them.
+// maxMeanings limits the explained sweep values below a table; the file has all of them.
 const maxMeanings = 12
 
-// Explained returns what a reader needs who stops at a name in a table of results: what the schemes of the sweep stand
-// for, and what those measures without a unit are that tables show, a line each.
+// Explained returns explanations of names in a table of results, one line each: schemes of the sweep, and shown
+// measures without a unit.
 func (l *TableOptions) Explained(s *experiment.Spec) (lines []string) {
 	all := s.Meanings()
 	for _, m := range all[:min(len(all), maxMeanings)] {
@@ -34,7 +34,7 @@ func (l *TableOptions) Explained(s *experiment.Spec) (lines []string) {
 	return lines
 }
 
-// MeasureDoc returns what a measure is, as the title of its column head; "" if it is unknown.
+// MeasureDoc returns the description of a measure for its column head; "" if it is unknown.
 func MeasureDoc(s *experiment.Spec, name string) string {
 	kind := s.KindOf(strings.ReplaceAll(name, " ", "_"))
 	if kind.Reads != "" && kind.Name == name {
@@ -43,7 +43,7 @@ func MeasureDoc(s *experiment.Spec, name string) string {
 	return kind.Doc
 }
 
-// meaningOf returns what a value of a sweep key stands for; "" if it explains itself.
+// meaningOf returns the meaning of a sweep key's value; "" if it has no explanation.
 func meaningOf(all []experiment.Meaning, key, value string) string {
 	for _, m := range all {
 		if m.Key == key && m.Value == value {

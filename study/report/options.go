@@ -12,23 +12,23 @@ import (
 	"weir/study/measure"
 )
 
-// TableOptions are the width, colours, columns and order of a report. The zero value has what the experiment's file
-// asks for, or else everything, as wide as a terminal with unknown properties.
+// TableOptions selects the width, colours, columns and order of a report. The zero value uses the experiment's file,
+// otherwise all columns, in lines of Width.
 type TableOptions struct {
 	Width   int      // of a line, in columns; 0: Width
-	Color   bool     // with the codes of a terminal; what others wrote is then escaped already
-	Columns []string // measures, or measures with a group (goodput.client0); * stands for any characters; none: all
-	Sort    []string // keys of the sweep, or such names; with :desc the largest first
+	Color   bool     // use terminal colours; other texts are then escaped
+	Columns []string // measures, or measures with a group (goodput.client0); * matches any characters; nil: all
+	Sort    []string // sweep keys or such names; with :desc in descending order
 }
 
-// choice is an error of Columns or Sort: a word that names nothing.
-type choice struct {
+// optionError is an error in Columns or Sort: a word without a unique meaning.
+type optionError struct {
 	Option, Word string
-	Several      bool // it names several, of which one is wanted
+	Several      bool // the word matches several values, but one is needed
 	Allowed      []string
 }
 
-func (e *choice) Error() string {
+func (e *optionError) Error() string {
 	text := fmt.Sprintf("--%s: %q names nothing that the results have", e.Option, e.Word)
 	if e.Several {
 		text = fmt.Sprintf("--%s: %q names several, and one decides the order", e.Option, e.Word)
@@ -38,7 +38,7 @@ func (e *choice) Error() string {
 	return text + "; allowed: " + document.Choices(e.Allowed)
 }
 
-// Check reports what Columns and Sort name that runs of an experiment do not have.
+// Check returns an error if Columns or Sort name something that runs of the experiment do not have.
 func (l *TableOptions) Check(s *experiment.Spec) error {
 	var values []Value
 	var keys []string
@@ -53,19 +53,21 @@ func (l *TableOptions) Check(s *experiment.Spec) error {
 	for _, d := range s.Sweep() {
 		keys = append(keys, d.Key)
 	}
-	return l.check(keys, values)
+	return l.checkNames(keys, values)
 }
 
-func (l *TableOptions) check(keys []string, values []Value) error {
-	allowed := namesOf(values)
+// checkNames returns an error for a name in Columns or Sort without a matching key or value, or with several matches
+// in Sort.
+func (l *TableOptions) checkNames(keys []string, values []Value) error {
+	allowed := valueNames(values)
 	for _, word := range l.Columns {
 		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.Named(word, v.Measure, v.Group) }) {
-			return &choice{"columns", word, false, allowed}
+			return &optionError{"columns", word, false, allowed}
 		}
 	}
 	for _, word := range l.Sort {
 		name := strings.TrimSuffix(word, experiment.Descending)
-		if n := count(values, name); n != 1 && !slices.Contains(keys, name) {
+		if n := countNamed(values, name); n != 1 && !slices.Contains(keys, name) {
 			if n > 1 {
 				allowed = nil
 				for _, v := range values {
@@ -73,16 +75,16 @@ func (l *TableOptions) check(keys []string, values []Value) error {
 						allowed = append(allowed, v.Measure+"."+v.Group)
 					}
 				}
-				return &choice{"sort", name, true, allowed}
+				return &optionError{"sort", name, true, allowed}
 			}
-			return &choice{"sort", name, false, append(slices.Clone(keys), allowed...)}
+			return &optionError{"sort", name, false, append(slices.Clone(keys), allowed...)}
 		}
 	}
 	return nil
 }
 
-// namesOf are the names by which values can be chosen: measures, and where they have groups also each.
-func namesOf(values []Value) (out []string) {
+// valueNames returns the names that select values: measures, and measure.group for values with a group.
+func valueNames(values []Value) (out []string) {
 	for _, v := range values {
 		if !slices.Contains(out, v.Measure) {
 			out = append(out, v.Measure)
@@ -96,7 +98,8 @@ func namesOf(values []Value) (out []string) {
 	return out
 }
 
-func count(values []Value, name string) (n int) {
+// countNamed returns the number of values that a name matches.
+func countNamed(values []Value, name string) (n int) {
 	for _, v := range values {
 		if experiment.Named(name, v.Measure, v.Group) {
 			n++
@@ -105,20 +108,20 @@ func count(values []Value, name string) (n int) {
 	return n
 }
 
-// showsValue reports whether a value is chosen.
+// showsValue reports whether the options select a value.
 func (l *TableOptions) showsValue(v Value) bool {
 	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool {
 		return experiment.Named(word, v.Measure, v.Group)
 	})
 }
 
-// choose leaves the columns of a results table that are asked for, in that order, and sorts its rows.
-func (l *TableOptions) choose(g *grid, points []PointSummary) {
+// selectColumns keeps the selected columns of a results table in the order of Columns, and sorts its rows.
+func (l *TableOptions) selectColumns(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
 			return slices.IndexFunc(l.Columns, func(word string) bool {
-				return experiment.Named(word, c.of.Measure,
-					c.of.Group)
+				return experiment.Named(word, c.value.Measure,
+					c.value.Group)
 			})
 		}
 		g.values = slices.DeleteFunc(g.values, func(c column) bool { return place(c) < 0 })
@@ -133,7 +136,7 @@ func (l *TableOptions) choose(g *grid, points []PointSummary) {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		for _, word := range l.Sort {
-			if c := compareBy(word, &points[i], &points[j]); c != 0 {
+			if c := comparePoints(word, &points[i], &points[j]); c != 0 {
 				return c
 			}
 		}
@@ -150,9 +153,9 @@ func (l *TableOptions) choose(g *grid, points []PointSummary) {
 	}
 }
 
-// compareBy orders two points by a key of the sweep, as a number if it is one, or by a value. What is not defined comes
-// last in either direction.
-func compareBy(word string, p, q *PointSummary) int {
+// comparePoints orders two points by a sweep key, numerically if possible, or by a value. Undefined values come last
+// in both directions.
+func comparePoints(word string, p, q *PointSummary) int {
 	name, down := strings.CutSuffix(word, experiment.Descending)
 	turn := 1
 	if down {
@@ -185,11 +188,13 @@ func compareBy(word string, p, q *PointSummary) int {
 	return turn * cmp.Compare(a, b)
 }
 
-// resolve returns the options with the columns and the order of the experiment's file in place of missing ones. Results
-// that are not there, for runs have failed or are missing, have no columns.
+// resolve returns the options with columns and order of the experiment's file in place of missing ones. It omits
+// names without results, because runs have failed or are missing.
 func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions {
 	out, file := *l, s.Listing()
-	none := func(word string) bool { return count(values, strings.TrimSuffix(word, experiment.Descending)) == 0 }
+	none := func(word string) bool {
+		return countNamed(values, strings.TrimSuffix(word, experiment.Descending)) == 0
+	}
 	if len(out.Columns) == 0 {
 		out.Columns = slices.DeleteFunc(file.Columns, none)
 	}
@@ -203,6 +208,7 @@ func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions
 	return &out
 }
 
+// newSheet returns an empty sheet with the options' width and colours.
 func (l *TableOptions) newSheet() *sheet {
 	s := &sheet{width: l.Width, color: l.Color}
 	if s.width <= 0 {

@@ -11,129 +11,128 @@ import (
 	"weir/study/results"
 )
 
-// spoken is a name as people read it.
-func spoken(s string) string { return strings.ReplaceAll(s, "_", " ") }
+// readableName returns a name with spaces in place of underscores.
+func readableName(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// Title is a plot's heading.
+// Title returns the title of a plot.
 func Title(p plots.Plot) string {
 	if p.Title != "" {
 		return p.Title
 	}
-	of := ""
+	suffix := ""
 	if len(p.Groups) == 1 {
-		of = " of " + p.Groups[0]
+		suffix = " of " + p.Groups[0]
 	}
 	switch {
 	case p.Kind == plots.OverRanks:
-		return "what ranks do" + of
+		return "what ranks do" + suffix
 	case p.Drawn == plots.KindHeat:
-		return spoken(p.Z) + of + " over " + spoken(p.X) + " and " + spoken(p.Y)
+		return readableName(p.Z) + suffix + " over " + readableName(p.X) + " and " + readableName(p.Y)
 	case p.Kind == plots.CDF && p.Y == plots.KindCCDF:
-		return "complementary distribution of " + spoken(p.X) + of
+		return "complementary distribution of " + readableName(p.X) + suffix
 	case p.Kind == plots.CDF:
-		return "distribution of " + spoken(p.X) + of
+		return "distribution of " + readableName(p.X) + suffix
 	}
-	return spoken(p.Y) + of + " over " + spoken(p.X)
+	return readableName(p.Y) + suffix + " over " + readableName(p.X)
 }
 
-// svg draws one plot, one curve a combination of the keys in Lines and of any other
-// key that the sweep varies: y over the sweep key x, or by flow size, with 95 %
-// intervals over the seeds; a series of each point's first run; or distributions of
-// all runs of a point together. The bytes depend on the numbers only. It is nil if no
-// value is defined.
-func svg(p plots.Plot, points []PointSummary) ([]byte, error) {
-	return (&worlds{own: points}).svg(p)
+// drawPlot draws a plot with one curve for each combination of the keys in Lines and of other varying keys. It shows
+// y over the sweep key x or by flow size with 95 % intervals over the seeds, a series of each point's first run, or
+// distributions over all runs of a point. The bytes depend only on the numbers. It returns nil if no value is
+// defined.
+func drawPlot(p plots.Plot, points []PointSummary) ([]byte, error) {
+	return (&worlds{own: points}).drawSVG(p)
 }
 
-// Figure makes a plot of results: a file's, or one of its own. It is nil if no value is defined.
+// Figure returns the figure of a plot of results; nil if no value is defined.
 func Figure(o *results.Outcome, p plots.Plot) (*figure.Figure, error) {
-	return worldsOf(o).figure(p)
+	return newWorlds(o).newFigure(p)
 }
 
-// FileName is a text as the name of a file that every file system accepts.
-func FileName(text string) string { return fileName(text) }
+// FileName replaces characters that some file systems reject by "-".
+func FileName(text string) string { return safeFileName(text) }
 
-// svg draws a plot of all worlds in one picture.
-func (all *worlds) svg(p plots.Plot) ([]byte, error) {
-	f, err := all.figure(p)
+// drawSVG draws a plot of all worlds as an SVG; nil without values.
+func (all *worlds) drawSVG(p plots.Plot) ([]byte, error) {
+	f, err := all.newFigure(p)
 	if f == nil || err != nil {
 		return nil, err
 	}
 	return f.Write("svg")
 }
 
-// drawn is one plot of all worlds while its figure is made.
-type drawn struct {
+// plotBuilder builds the figure of a plot of all worlds.
+type plotBuilder struct {
 	plots.Plot
 	figure.Figure
-	own, sim, paper drawing
-	both            bool  // own is the lab's, with the simulator's beside
-	logX, logY      bool  // axes are logarithmic
-	xScale, yScale  Scale // of values, to those that the axes show
+	own, sim, paper curveSet
+	sideBySide      bool  // own is the lab's, shown with the simulator's
+	logX, logY      bool  // logarithmic axes
+	xScale, yScale  Scale // from base units to those of the axes
 	names           []string
 	panels          []string
-	crossed         bool // a number of the paper is shown
+	hasPaper        bool // a value of the paper is shown
 	shown           map[string]bool
 }
 
-// figure makes a plot of all worlds: of the lab the simulator as a line and the lab as markers, of what has no
-// markers as dashes; over a sweep key the paper's numbers as crosses. A curve has its colour in every world. It is
-// nil if no value is defined.
-func (all *worlds) figure(p plots.Plot) (*figure.Figure, error) {
+// newFigure returns the figure of a plot of all worlds; nil without values. For lab results the simulator is a line
+// and the lab has markers, or dashes where plots have no markers. Over a sweep key the paper's numbers are crosses. A
+// curve has the same colour in all worlds.
+func (all *worlds) newFigure(p plots.Plot) (*figure.Figure, error) {
 	if p.Drawn == plots.KindHeat {
-		return all.heat(p)
+		return all.newHeatMap(p)
 	}
 	if p.Kind == plots.OverRanks {
-		return all.timeline(p)
+		return all.newTimeline(p)
 	}
-	x, err := all.collect(p)
+	x, err := all.collectPlot(p)
 	if x == nil || err != nil {
 		return nil, err
 	}
-	x.order()
-	x.axes()
-	x.marks()
+	x.orderCurves()
+	x.setAxes()
+	x.addMarks()
 	if len(x.Names) == 0 {
-		return nil, nil // nothing of it is defined
+		return nil, nil // no value is defined
 	}
-	x.legend()
-	x.heading()
+	x.addLegend()
+	x.addHeading()
 	return &x.Figure, nil
 }
 
-// collect has what a plot shows; nil if there is nothing.
-func (all *worlds) collect(p plots.Plot) (*drawn, error) {
-	w := all.only(p.Means)
-	x := &drawn{Plot: p, both: w.sim != nil, shown: map[string]bool{}}
+// collectPlot collects the curves of a plot; nil without values. It returns an error if no run has the measure.
+func (all *worlds) collectPlot(p plots.Plot) (*plotBuilder, error) {
+	w := all.selectPoints(p.Means)
+	x := &plotBuilder{Plot: p, sideBySide: w.sim != nil, shown: map[string]bool{}}
 	make := func(p plots.Plot, each bool) {
-		x.own, x.sim, x.paper = collect(p, w.own, each), drawing{}, drawing{}
-		if x.both {
-			x.sim = collect(p, w.sim, each)
+		x.own, x.sim, x.paper = collectCurves(p, w.own, each), curveSet{}, curveSet{}
+		if x.sideBySide {
+			x.sim = collectCurves(p, w.sim, each)
 		}
 		if w.paper != nil && p.Kind == plots.OverSweep && p.Drawn != plots.KindBox {
-			x.paper = collect(p, w.paper, each)
+			x.paper = collectCurves(p, w.paper, each)
 		}
 		x.Plot = p
 	}
 	make(p, false)
-	if p.Panels == "" && x.most() > figure.MostSeries { // more cannot be told apart
-		split(p, w.own, make)
+	if p.Panels == "" && x.countNames() > figure.MostSeries { // more are indistinguishable
+		splitPanels(p, w.own, make)
 	}
-	if x.most() > figure.MostSeries {
+	if x.countNames() > figure.MostSeries {
 		make(p, true)
 	}
-	if len(x.own.lines) == 0 && len(x.sim.lines) > 0 { // the lab has nothing of it
-		x.own = x.sim.shell()
+	if len(x.own.curves) == 0 && len(x.sim.curves) > 0 { // the lab has no such values
+		x.own = x.sim.withoutCurves()
 	}
 	switch {
-	case len(x.own.lines) > 0 || len(x.sim.lines) > 0:
-	case len(w.own) > 0 && p.Kind == plots.OverSweep && !measured(p.Y, w.own):
+	case len(x.own.curves) > 0 || len(x.sim.curves) > 0:
+	case len(w.own) > 0 && p.Kind == plots.OverSweep && !hasMeasure(p.Y, w.own):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
-	default: // no value of it is defined, as of percentiles with too few samples
+	default: // no value is defined, such as percentiles of few samples
 		return nil, nil
 	}
-	if x.both {
-		x.own.bothNotes(&x.sim)
+	if x.sideBySide {
+		x.own.noteBothWorlds(&x.sim)
 	}
 	if w.chosen && !x.own.plain {
 		x.own.note += ", chosen by the data"
@@ -141,8 +140,9 @@ func (all *worlds) collect(p plots.Plot) (*drawn, error) {
 	return x, nil
 }
 
-// split tries the keys by which a plot with too many curves can have panels, and takes the one with the fewest.
-func split(p plots.Plot, points []PointSummary, make func(plots.Plot, bool)) {
+// splitPanels divides a plot with too many curves into panels by the key that gives the fewest panels. It calls make
+// for the divided plot.
+func splitPanels(p plots.Plot, points []PointSummary, make func(plots.Plot, bool)) {
 	keys := slices.Clone(p.Lines)
 	for _, c := range points[0].Point {
 		if c.Key != p.X && !slices.Contains(keys, c.Key) {
@@ -156,8 +156,8 @@ func split(p plots.Plot, points []PointSummary, make func(plots.Plot, bool)) {
 	for _, key := range keys {
 		q := p
 		q.Panels = key
-		d := collect(q, points, false)
-		names, panels := d.count()
+		d := collectCurves(q, points, false)
+		names, panels := d.countCurves()
 		if names <= figure.MostSeries && panels > 1 && panels < fewest {
 			best, fewest = key, panels
 		}
@@ -168,15 +168,15 @@ func split(p plots.Plot, points []PointSummary, make func(plots.Plot, bool)) {
 	}
 }
 
-// most is how many curves have to be told apart.
-func (x *drawn) most() int {
-	names, _ := x.own.count()
-	other, _ := x.sim.count()
+// countNames returns the number of curves that must be distinguishable.
+func (x *plotBuilder) countNames() int {
+	names, _ := x.own.countCurves()
+	other, _ := x.sim.countCurves()
 	return max(names, other)
 }
 
-// call is what a name of the file is called in the figure.
-func (x *drawn) call(name string) string {
+// displayName returns the name that the plot's style gives to a name of the file.
+func (x *plotBuilder) displayName(name string) string {
 	if to, ok := x.Style.Names[name]; ok {
 		return to
 	}
@@ -200,27 +200,30 @@ func (x *drawn) call(name string) string {
 	return strings.Join(parts, " ")
 }
 
-// axes makes the axes and their scales.
-func (x *drawn) axes() {
-	most := max(x.own.highest(), x.sim.highest(), x.paper.highest())
-	x.yScale, x.xScale = scaleFor(x.own.unit, most), scaleFor(x.own.xUnit, max(largest(x.own.xs), largest(x.sim.xs)))
+// setAxes sets the axes and their scales.
+func (x *plotBuilder) setAxes() {
+	highest := max(x.own.maxHeight(), x.sim.maxHeight(), x.paper.maxHeight())
+	x.yScale, x.xScale = scaleFor(x.own.unit, highest), scaleFor(x.own.xUnit, max(maxMagnitude(x.own.xs),
+		maxMagnitude(x.sim.xs)))
 	x.logX, x.logY = x.LogX && x.own.words == nil, x.LogY
-	if !x.Scaled && x.Kind == plots.OverSweep && x.own.words == nil && byFactors(x.own.xs) &&
+	if !x.Scaled && x.Kind == plots.OverSweep && x.own.words == nil && growsByFactors(x.own.xs) &&
 		!(x.XRange.HasLow && x.XRange.Low <= 0) {
 		x.logX = true
 	}
-	if low, high := extremes(x.own.xs); x.logX && (x.Kind != plots.OverSweep || high >= 1e4*low) {
+	if low, high := minMax(x.own.xs); x.logX && (x.Kind != plots.OverSweep || high >= 1e4*low) {
 		x.xScale = Scale{baseUnit(x.own.xUnit), 1}
 	}
 	if x.logY && x.Kind != plots.CDF {
 		x.yScale = Scale{baseUnit(x.own.unit), 1}
 	}
 	X, Y := &x.Figure.X, &x.Figure.Y
-	*X = axisOf(axis(x.call(spoken(x.own.xName)), x.xScale.Unit), x.XLabel, x.XRange, x.XTicks, x.xScale, x.logX)
-	*Y = axisOf(axis(x.call(spoken(x.own.yName)), x.yScale.Unit), x.YLabel, x.YRange, x.YTicks, x.yScale, x.logY)
+	*X = newAxis(axisLabel(x.displayName(readableName(x.own.xName)), x.xScale.Unit), x.XLabel, x.XRange, x.XTicks,
+		x.xScale, x.logX)
+	*Y = newAxis(axisLabel(x.displayName(readableName(x.own.yName)), x.yScale.Unit), x.YLabel, x.YRange, x.YTicks,
+		x.yScale, x.logY)
 	if x.own.words != nil {
 		for _, w := range x.own.words {
-			X.Words = append(X.Words, x.call(w))
+			X.Words = append(X.Words, x.displayName(w))
 		}
 	} else if x.Kind == plots.OverSweep {
 		for _, v := range x.own.xs {
@@ -230,16 +233,16 @@ func (x *drawn) axes() {
 	if x.Kind == plots.CDF {
 		Y.Top = 1
 	}
-	Y.Zero = x.barred() && !x.logY
+	Y.Zero = x.hasBars() && !x.logY
 }
 
-// barred reports whether values are bars.
-func (x *drawn) barred() bool {
+// hasBars reports whether the values are drawn as bars.
+func (x *plotBuilder) hasBars() bool {
 	return x.Kind == plots.OverSweep && (x.Drawn == plots.KindBars || x.Drawn == "" && x.own.words != nil)
 }
 
-// axisOf is an axis with what the file says of it.
-func axisOf(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bool) figure.Axis {
+// newAxis returns an axis with the label, range and ticks of the file.
+func newAxis(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bool) figure.Axis {
 	a := figure.Auto(label)
 	if given != "" {
 		a.Label = given
@@ -258,14 +261,14 @@ func axisOf(label, given string, r plots.Range, t plots.Ticks, sc Scale, log boo
 	return a
 }
 
-// marks makes those of all worlds; what comes later lies above.
-func (x *drawn) marks() {
-	for _, d := range []*drawing{&x.sim, &x.own, &x.paper} {
-		for i := range d.lines {
-			x.mark(d, &d.lines[i])
+// addMarks adds the marks of all worlds; later marks are drawn above earlier ones.
+func (x *plotBuilder) addMarks() {
+	for _, d := range []*curveSet{&x.sim, &x.own, &x.paper} {
+		for i := range d.curves {
+			x.addMark(d, &d.curves[i])
 		}
 	}
-	var used []int // series of which something is defined
+	var used []int // series with a defined value
 	for _, p := range x.Figure.Panels {
 		for _, m := range p.Marks {
 			if !slices.Contains(used, m.Series) {
@@ -278,24 +281,24 @@ func (x *drawn) marks() {
 	}
 }
 
-// place is the panel of a title, which it begins.
-func (x *drawn) place(title string) *figure.Panel {
+// findPanel returns the panel with a title, and adds it if necessary.
+func (x *plotBuilder) findPanel(title string) *figure.Panel {
 	i := slices.Index(x.panels, title)
 	if i < 0 {
 		i = len(x.panels)
 		x.panels = append(x.panels, title)
-		x.Figure.Panels = append(x.Figure.Panels, figure.Panel{Title: x.call(title)})
+		x.Figure.Panels = append(x.Figure.Panels, figure.Panel{Title: x.displayName(title)})
 	}
 	return &x.Figure.Panels[i]
 }
 
-// mark adds a curve of one world.
-func (x *drawn) mark(d *drawing, l *line) {
+// addMark adds a curve of one world.
+func (x *plotBuilder) addMark(d *curveSet, l *curve) {
 	i := slices.Index(x.names, l.name)
-	if d.each {
+	if d.panelPerCurve {
 		i = 0
 	}
-	m := figure.Mark{Series: i, Form: x.form(d), Plain: d.plain}
+	m := figure.Mark{Series: i, Form: x.markForm(d), Plain: d.plain}
 	for k := range l.y {
 		at, y := l.x[k]*x.xScale.Factor, l.y[k]*x.yScale.Factor
 		if x.own.words != nil {
@@ -310,40 +313,40 @@ func (x *drawn) mark(d *drawing, l *line) {
 			m.Boxes = append(m.Boxes, figure.Box{Low: b.Low * by, Q1: b.Q1 * by, Median: b.Median * by, Q3: b.Q3 * by,
 				High: b.High * by})
 		}
-		if l.half != nil && d.most > 1 && d != &x.paper && x.Error != "none" {
-			half := l.interval(k) * x.yScale.Factor
+		if l.half != nil && d.maxRuns > 1 && d != &x.paper && x.Error != "none" {
+			half := l.intervalAt(k) * x.yScale.Factor
 			m.Low, m.High = append(m.Low, y-half), append(m.High, y+half)
 		}
 	}
-	if i < 0 || len(m.X) == 0 { // of a curve that is not shown; not defined
+	if i < 0 || len(m.X) == 0 { // the curve is not shown, or has no defined value
 		return
 	}
 	m.Band = x.Error == "band" && m.Form != figure.Bars
 	switch {
 	case d == &x.paper:
-		x.crossed = true
-	case x.both && d.plain && d == &x.own:
+		x.hasPaper = true
+	case x.sideBySide && d.plain && d == &x.own:
 		m.Dash = figure.Broken
-	case x.both && d.plain:
+	case x.sideBySide && d.plain:
 		m.Dash = figure.Solid
-	case x.both && d == &x.sim:
+	case x.sideBySide && d == &x.sim:
 		m.Thin = true
 	}
 	x.shown[l.name] = true
-	p := x.place(l.panel)
+	p := x.findPanel(l.panel)
 	p.Marks = append(p.Marks, m)
 }
 
-// form is how a world's values look.
-func (x *drawn) form(d *drawing) figure.Form {
+// markForm returns the form of a world's values.
+func (x *plotBuilder) markForm(d *curveSet) figure.Form {
 	switch {
 	case d == &x.paper:
 		return figure.Crosses
 	case x.Drawn == plots.KindBox:
 		return figure.Boxes
-	case x.both && !d.plain && d == &x.own:
+	case x.sideBySide && !d.plain && d == &x.own:
 		return figure.Hollow
-	case x.barred():
+	case x.hasBars():
 		return figure.Bars
 	case x.Drawn == plots.KindPoints:
 		return figure.Points
@@ -353,40 +356,40 @@ func (x *drawn) form(d *drawing) figure.Form {
 	return figure.Line
 }
 
-// legend adds the entries of the worlds and of the paper.
-func (x *drawn) legend() {
+// addLegend adds entries for the worlds and the paper, and removes redundant names.
+func (x *plotBuilder) addLegend() {
 	x.Figure.Legend = figure.LegendPosition(x.Style.Legend)
 	add := func(name string, form figure.Form, dash figure.Dash) {
 		x.Extra = append(x.Extra, figure.LegendEntry{Name: name, Form: form, Dash: dash, Series: -1})
 	}
 	switch {
-	case x.both && x.own.plain:
+	case x.sideBySide && x.own.plain:
 		add(simulatorName, figure.Line, figure.Solid)
 		add(labName, figure.Line, figure.Broken)
-	case x.both:
+	case x.sideBySide:
 		form := figure.Line
-		if x.barred() {
+		if x.hasBars() {
 			form = figure.Bars
 		}
 		add(simulatorName, form, figure.Solid)
 		add(labName, figure.Hollow, figure.BySeries)
 	}
-	if x.crossed {
+	if x.hasPaper {
 		add(paperName, figure.Crosses, figure.BySeries)
 	}
-	if len(x.Figure.Names) == 1 && (x.names[0] == x.Measured() || x.own.each) && len(x.Extra) == 0 {
+	if len(x.Figure.Names) == 1 && (x.names[0] == x.Measured() || x.own.panelPerCurve) && len(x.Extra) == 0 {
 		x.Figure.Names[0] = ""
 	}
-	if x.own.each { // every curve has a panel of its own, with its name
+	if x.own.panelPerCurve { // each panel has its curve's name as the title
 		for i := range x.Figure.Names {
 			x.Figure.Names[i] = ""
 		}
 	}
 }
 
-// heading makes title and note, and the figure's size.
-func (x *drawn) heading() {
-	x.Figure.Size = sizeOf(x.Style)
+// addHeading sets title, note and size of the figure.
+func (x *plotBuilder) addHeading() {
+	x.Figure.Size = figureSize(x.Style)
 	if x.Untitled {
 		return
 	}
@@ -401,7 +404,7 @@ func (x *drawn) heading() {
 	var none []string
 	for _, n := range x.names {
 		if !x.shown[n] {
-			none = append(none, x.call(n))
+			none = append(none, x.displayName(n))
 		}
 	}
 	if len(none) > 0 {
@@ -409,8 +412,8 @@ func (x *drawn) heading() {
 	}
 }
 
-// sizeOf is the size of a figure.
-func sizeOf(l plots.Style) figure.Size {
+// figureSize returns the size of a figure with a style.
+func figureSize(l plots.Style) figure.Size {
 	size := figure.Screen()
 	if l.Width > 0 {
 		size = figure.Print(l.Width)

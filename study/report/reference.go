@@ -13,16 +13,16 @@ import (
 	"weir/study/results"
 )
 
-// reference is a column of values that are given, beside the paper's.
+// reference is a column of given values in addition to the paper's.
 type reference struct {
 	name   string
 	points []PointSummary
 }
 
-// referencePoints returns the points with the values of a column; any is false if it has none of them.
+// referencePoints returns the points with the values of a column; any is false if the column lacks all of them.
 func (w *worlds) referencePoints(column string) (points []PointSummary, any bool) {
 	for i := range w.own {
-		q := PointSummary{Point: w.own[i].Point, Values: w.undefined()}
+		q := PointSummary{Point: w.own[i].Point, Values: w.undefinedValues()}
 		for k := range q.Values {
 			v := &q.Values[k]
 			if x, ok := w.spec.ColumnValue(column, q.Point, v.Measure, v.Group); ok {
@@ -34,9 +34,9 @@ func (w *worlds) referencePoints(column string) (points []PointSummary, any bool
 	return points, any
 }
 
-// sources says where in the paper the numbers that are shown stand.
-func sources(o *results.Outcome, w *worlds) (out []string) {
-	if w.paper == nil && w.more == nil {
+// paperSources returns the places in the paper of the shown numbers.
+func paperSources(o *results.Outcome, w *worlds) (out []string) {
+	if w.paper == nil && w.otherColumns == nil {
 		return nil
 	}
 	for _, v := range o.Spec.PaperValues() {
@@ -61,7 +61,7 @@ func sources(o *results.Outcome, w *worlds) (out []string) {
 	return out
 }
 
-// PaperValues lists the numbers that an experiment has of its paper, "" if none.
+// PaperValues lists the paper's numbers in an experiment; "" without any.
 func PaperValues(s *experiment.Spec) string {
 	var b strings.Builder
 	for _, v := range s.PaperValues() {

@@ -144,11 +144,11 @@ func TestSVG(t *testing.T) {
 	o := outcome(t)
 	points := Summarise(o.Runs)
 	for _, p := range o.Spec.Plots() {
-		a, err := svg(p, points)
+		a, err := drawPlot(p, points)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, _ := svg(p, points)
+		b, _ := drawPlot(p, points)
 		if string(a) != string(b) {
 			t.Errorf("%s: two drawings differ", Title(p))
 		}
@@ -158,11 +158,11 @@ func TestSVG(t *testing.T) {
 			}
 		}
 	}
-	a, _ := svg(o.Spec.Plots()[0], points)
+	a, _ := drawPlot(o.Spec.Plots()[0], points)
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
-	if _, err := svg(plots.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+	if _, err := drawPlot(plots.Plot{X: "r0", Y: "nothing"}, points); err == nil {
 		t.Error("a measure that is not there is drawn")
 	}
 }
@@ -178,7 +178,7 @@ func TestSVGOddities(t *testing.T) {
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := svg(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := drawPlot(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -219,7 +219,7 @@ func TestSizesCount(t *testing.T) {
 			Values: measure.Values{Bins: []measure.Binned{{Name: "fct", Unit: "s", Traffic: "x",
 				Bins: []measure.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}}})
 	}
-	text := sizes(resolved(t), Summarise(runs))
+	text := formatSizes(resolved(t), Summarise(runs))
 	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
 		t.Error(text)
 	}
@@ -251,7 +251,7 @@ plot:
   - {x: k, y: fct}
 `)
 	for _, p := range s.Plots() {
-		if svg, err := svg(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
+		if svg, err := drawPlot(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
 			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
 		}
 	}
@@ -333,7 +333,7 @@ func TestWrite(t *testing.T) {
 // they stand on, curves of 3 (WCAG 2.2 §1.4.3, §1.4.11), and every colour of the
 // palette has one of its own on both.
 func TestContrast(t *testing.T) {
-	light, rest, _ := strings.Cut(pageSource, "prefers-color-scheme: dark")
+	light, rest, _ := strings.Cut(pageText, "prefers-color-scheme: dark")
 	dark, _, _ := strings.Cut(rest, "} }")
 	for name, css := range map[string]string{"light": light, "dark": dark} {
 		t.Run(name, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestContrast(t *testing.T) {
 
 // Plots take the page's colours there, and have their own as files.
 func TestInPage(t *testing.T) {
-	got := string(inPage([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/>` +
+	got := string(embedSVG([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/>` +
 		`<path style="fill:#FFFFFF"/>` +
 		`<path style="stroke:#000000"/><path style="stroke:#E1E1E1"/><path style="fill:#123456"/>` +
 		`<text>stroke:#0072B2x</text></svg>`)))
@@ -389,11 +389,11 @@ func TestInPage(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	points := Summarise(outcome(t).Runs)
-	svg, err := svg(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	svg, err := drawPlot(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
 	}
-	if left := drawnColour.FindString(strings.ReplaceAll(string(inPage(svg)), ",#", "")); left != "" {
+	if left := svgColour.FindString(strings.ReplaceAll(string(embedSVG(svg)), ",#", "")); left != "" {
 		t.Errorf("the page's plot has the fixed colour %s", left)
 	}
 }
@@ -402,8 +402,8 @@ func TestInPage(t *testing.T) {
 // intervals, keys that stay in place as far as a phone has room.
 func TestPageTable(t *testing.T) {
 	o := outcome(t)
-	keys, values := worldsOf(o).columns()
-	got := tableOf("results", keys, values, len(values[0].cells))
+	keys, values := newWorlds(o).resultColumns()
+	got := newPageTable("results", keys, values, len(values[0].cells))
 	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2 } {delay ms 1 } {queue packets 2 } {jain  1 }]" {
 		t.Errorf("spans %s", s)
 	}
@@ -429,7 +429,7 @@ func TestPageTable(t *testing.T) {
 // the others.
 func TestGrouped(t *testing.T) {
 	var text []string
-	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
+	for _, g := range groupParameters([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
 		{Path: "traffic.x.cc.bbr"},
 		{Path: "traffic.y.rate"}, {Path: "sweep.n"}, {Path: "sweep.scheme.abc.queue"}, {Path: "seed"}}) {
 		var rows []string

@@ -80,7 +80,7 @@ func TestRunsColumn(t *testing.T) {
 		o := sameKey(t, key)
 		o.Runs = o.Runs[:5]
 		o.Runs[3].Point[0].Text, o.Runs[4].Point[0].Text = "8", "8"
-		keys, _ := worldsOf(o).columns()
+		keys, _ := newWorlds(o).resultColumns()
 		var names []string
 		for _, k := range keys {
 			if name := k.head[2]; name != "size" {

@@ -7,16 +7,17 @@ import (
 	"weir/study/experiment"
 )
 
-// Scale is the unit in which a column or axis is shown.
+// Scale is the unit of a column or axis.
 type Scale struct {
-	Unit   string // as people write it: Mb/s
-	Factor float64
+	Unit   string  // readable form, such as Mb/s
+	Factor float64 // from base units
 }
 
-// scaleFor chooses the unit of a quantity whose largest value is most.
-func scaleFor(unit string, most float64) Scale {
+// scaleFor returns the unit with the prefix that fits the value highest. 0 means no defined value, and gets no
+// prefix.
+func scaleFor(unit string, highest float64) Scale {
 	prefixed := func(steps []Scale) Scale {
-		if most == 0 { // nothing, or nothing defined: no prefix
+		if highest == 0 { // no defined value: no prefix
 			for _, s := range steps {
 				if s.Factor == 1 {
 					return s
@@ -24,7 +25,7 @@ func scaleFor(unit string, most float64) Scale {
 			}
 		}
 		for _, s := range steps {
-			if most >= 1/s.Factor {
+			if highest >= 1/s.Factor {
 				return s
 			}
 		}
@@ -41,22 +42,24 @@ func scaleFor(unit string, most float64) Scale {
 		return prefixed([]Scale{{"GB", 1e-9}, {"MB", 1e-6}, {"kB", 1e-3}, {"bytes", 1}})
 	case "":
 		return Scale{"", 1}
-	case "share": // of a sweep, which is written in percent
+	case "share": // a share of a sweep, written in percent
 		return Scale{"%", 100}
 	}
 	return Scale{unit, 1}
 }
 
-// scales are the units of a report: one for all values of a kind of measure, in all columns and tables, so that they
-// can be compared.
-type scales struct {
-	spec *experiment.Spec
-	of   map[string][]float64 // what there is of each, by kind and unit
+// unitScales chooses the units of a report: the same for all values of a kind of measure in all columns and tables,
+// so that they are comparable.
+type unitScales struct {
+	spec       *experiment.Spec
+	magnitudes map[string][]float64 // magnitudes of the values, by kind and unit
 }
 
-func newScales(s *experiment.Spec) *scales { return &scales{s, map[string][]float64{}} }
+// newScales returns unitScales without values.
+func newScales(s *experiment.Spec) *unitScales { return &unitScales{s, map[string][]float64{}} }
 
-func (s *scales) key(measureName, unit string) string {
+// kindKey returns the key of a kind of measure and a unit.
+func (s *unitScales) kindKey(measureName, unit string) string {
 	kind := measureName
 	if s.spec != nil {
 		if k := s.spec.KindOf(measureName); k.Name != "" {
@@ -66,27 +69,27 @@ func (s *scales) key(measureName, unit string) string {
 	return kind + "\n" + unit
 }
 
-// see counts a value of a measure.
-func (s *scales) see(measureName, unit string, v float64) {
+// addValue records a value of a measure. It ignores 0 and undefined values.
+func (s *unitScales) addValue(measureName, unit string, v float64) {
 	if v != 0 && !math.IsNaN(v) && !math.IsInf(v, 0) {
-		key := s.key(measureName, unit)
-		s.of[key] = append(s.of[key], math.Abs(v))
+		key := s.kindKey(measureName, unit)
+		s.magnitudes[key] = append(s.magnitudes[key], math.Abs(v))
 	}
 }
 
-// seeAll counts the values of points.
-func (s *scales) seeAll(points []PointSummary) *scales {
+// addPoints records the values of points.
+func (s *unitScales) addPoints(points []PointSummary) *unitScales {
 	for i := range points {
 		for _, v := range points[i].Values {
-			s.see(v.Measure, v.Unit, v.Mean)
+			s.addValue(v.Measure, v.Unit, v.Mean)
 		}
 	}
 	return s
 }
 
-// scale is a measure's unit: one in which half of its values have a digit before the point.
-func (s *scales) scale(measureName, unit string) Scale {
-	all := s.of[s.key(measureName, unit)]
+// chooseScale returns the unit of a measure, chosen so that the median of its values has a digit before the point.
+func (s *unitScales) chooseScale(measureName, unit string) Scale {
+	all := s.magnitudes[s.kindKey(measureName, unit)]
 	if len(all) == 0 {
 		return scaleFor(unit, 0)
 	}
@@ -94,12 +97,12 @@ func (s *scales) scale(measureName, unit string) Scale {
 	return scaleFor(unit, sorted[(len(sorted)-1)/2])
 }
 
-// Units chooses the units of values as reports do: one for all values of a kind of measure, of all points of all
-// results that are shown together.
+// Units returns a function that chooses units like reports do: the same for all values of a kind of measure in all
+// given results.
 func Units(s *experiment.Spec, results ...[]PointSummary) func(measureName, unit string) Scale {
 	x := newScales(s)
 	for _, points := range results {
-		x.seeAll(points)
+		x.addPoints(points)
 	}
-	return x.scale
+	return x.chooseScale
 }

@@ -11,24 +11,24 @@ import (
 	"weir/study/figure"
 )
 
-// pool is a distribution of all runs of a point together, by group.
-type pool struct {
+// valuePool is the distribution of one group over all runs of a point.
+type valuePool struct {
 	group  string
 	unit   string
 	counts map[float64]uint64
 }
 
-// pools are those of a point's runs, in the order of the groups.
-func pools(p *plots.Plot, s *PointSummary) (out []*pool) {
-	at := map[string]*pool{}
+// poolValues returns the distributions of a point's runs in the order of the groups.
+func poolValues(p *plots.Plot, s *PointSummary) (out []*valuePool) {
+	at := map[string]*valuePool{}
 	for _, r := range s.Runs {
 		for k := range r.Distributions {
 			x := &r.Distributions[k]
-			if x.Name != p.Measured() || len(x.Values) == 0 || !wanted(p, x.Group) {
+			if x.Name != p.Measured() || len(x.Values) == 0 || !showsGroup(p, x.Group) {
 				continue
 			}
 			if at[x.Group] == nil {
-				at[x.Group] = &pool{x.Group, x.Unit, map[float64]uint64{}}
+				at[x.Group] = &valuePool{x.Group, x.Unit, map[float64]uint64{}}
 				out = append(out, at[x.Group])
 			}
 			for j, v := range x.Values {
@@ -39,8 +39,8 @@ func pools(p *plots.Plot, s *PointSummary) (out []*pool) {
 	return out
 }
 
-// sorted are the values, ascending, and how many there are of all.
-func (p *pool) sorted() (values []float64, total uint64) {
+// sortedValues returns the values in ascending order, and the total count.
+func (p *valuePool) sortedValues() (values []float64, total uint64) {
 	values = slices.Sorted(maps.Keys(p.counts))
 	for _, v := range values {
 		total += p.counts[v]
@@ -48,21 +48,21 @@ func (p *pool) sorted() (values []float64, total uint64) {
 	return values, total
 }
 
-// cumulative has the share of all runs' values up to each value, or beyond each.
-func (d *drawing) cumulative(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
+// addDistributions adds the cumulative share of all runs' values up to each value, or beyond each.
+func (d *curveSet) addDistributions(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.plain, d.steps = true, true
 	beyond := p.Y == plots.KindCCDF
 	if d.yName = "share of values"; beyond {
 		d.yName = "share of values beyond"
 	}
 	low, high := uint64(math.MaxUint64), uint64(0)
-	smallest := 1.0 // of the first shares
+	smallest := 1.0 // minimum of the curves' first shares
 	for i := range points {
-		for _, g := range pools(&p, &points[i]) {
+		for _, g := range poolValues(&p, &points[i]) {
 			d.xUnit = g.unit
-			values, total := g.sorted()
+			values, total := g.sortedValues()
 			low, high = min(low, total), max(high, total)
-			l := d.lineOf(name(&points[i]), g.group)
+			l := d.findCurve(name(&points[i]), g.group)
 			sum := uint64(0)
 			for k, v := range values {
 				sum += g.counts[v]
@@ -78,9 +78,10 @@ func (d *drawing) cumulative(p plots.Plot, points []PointSummary, name func(*Poi
 			d.xs = append(d.xs, values[0], values[len(values)-1])
 		}
 	}
-	// a curve rises from 0, or falls from 1; where all values but few are the least one, an axis that rises begins there
-	for i := range d.lines {
-		l := &d.lines[i]
+	// Insert the start of each curve at 0, or at 1 if it falls. If most values equal the smallest one, a rising curve
+	// starts there.
+	for i := range d.curves {
+		l := &d.curves[i]
 		switch {
 		case len(l.x) == 0 || !beyond && smallest > 0.5:
 			continue
@@ -90,7 +91,7 @@ func (d *drawing) cumulative(p plots.Plot, points []PointSummary, name func(*Poi
 			l.y = slices.Insert(l.y, 0, 1)
 		}
 		l.x = slices.Insert(l.x, 0, l.x[0])
-		if last := len(l.y) - 1; beyond && p.LogY { // its last share is 0, which the axis does not have
+		if last := len(l.y) - 1; beyond && p.LogY { // a logarithmic axis cannot show the last share, 0
 			l.y[last] = l.y[last-1]
 		}
 	}
@@ -99,25 +100,25 @@ func (d *drawing) cumulative(p plots.Plot, points []PointSummary, name func(*Poi
 	}
 }
 
-// boxes sums up what is known of a measure: all values of its distribution or, without one, the values of the seeds.
-func (d *drawing) boxes(p plots.Plot, points []PointSummary, name func(*PointSummary) label) {
+// addBoxes adds boxes over all values of a measure's distribution or, without one, over the values of the seeds.
+func (d *curveSet) addBoxes(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 0
-	of := "the seeds"
-	for i, x := range d.places(p, points) {
+	source := "the seeds"
+	for i, x := range d.placePoints(p, points) {
 		s := &points[i]
 		add := func(group, unit string, values []float64, counts []uint64) {
-			b, ok := boxOf(values, counts)
+			b, ok := newBox(values, counts)
 			if !ok {
 				return
 			}
 			d.unit = unit
-			l := d.lineOf(name(s), group)
+			l := d.findCurve(name(s), group)
 			l.x, l.y, l.boxes = append(l.x, x), append(l.y, b.Median), append(l.boxes, b)
 		}
-		if all := pools(&p, s); len(all) > 0 {
-			of = "all values"
+		if all := poolValues(&p, s); len(all) > 0 {
+			source = "all values"
 			for _, g := range all {
-				values, _ := g.sorted()
+				values, _ := g.sortedValues()
 				counts := make([]uint64, len(values))
 				for k, v := range values {
 					counts[k] = g.counts[v]
@@ -127,7 +128,7 @@ func (d *drawing) boxes(p plots.Plot, points []PointSummary, name func(*PointSum
 			continue
 		}
 		for k, v := range s.Values {
-			if v.Measure != p.Y || !wanted(&p, v.Group) || !every && k > 0 && s.Values[k-1].Measure == p.Y {
+			if v.Measure != p.Y || !showsGroup(&p, v.Group) || !every && k > 0 && s.Values[k-1].Measure == p.Y {
 				continue
 			}
 			values := seedValues(s, v)
@@ -135,13 +136,13 @@ func (d *drawing) boxes(p plots.Plot, points []PointSummary, name func(*PointSum
 			add(v.Group, v.Unit, values, nil)
 		}
 	}
-	d.note = fmt.Sprintf("quartiles and median of %s, whiskers to 5 %% and 95 %%", of)
-	if of == "the seeds" {
-		d.note = fmt.Sprintf("quartiles and median of %s, whiskers to the ends, %s", of, d.runs)
+	d.note = fmt.Sprintf("quartiles and median of %s, whiskers to 5 %% and 95 %%", source)
+	if source == "the seeds" {
+		d.note = fmt.Sprintf("quartiles and median of %s, whiskers to the ends, %s", source, d.runs)
 	}
 }
 
-// seedValues are the values that the runs of a point have of one measure and group, as far as they are defined.
+// seedValues returns the defined values of a measure and group, one for each run of a point.
 func seedValues(s *PointSummary, v Value) (out []float64) {
 	for _, r := range s.Runs {
 		for _, m := range r.Listed() {
@@ -161,9 +162,9 @@ func seedValues(s *PointSummary, v Value) (out []float64) {
 	return out
 }
 
-// boxOf has the quartiles of ascending values with their counts; without counts, each once, the whiskers are their
-// ends.
-func boxOf(values []float64, counts []uint64) (b figure.Box, ok bool) {
+// newBox returns the quartiles of ascending values with their counts; ok is false without values. Whiskers reach to 5
+// % and 95 %. Without counts each value counts once, and the whiskers are the extremes.
+func newBox(values []float64, counts []uint64) (b figure.Box, ok bool) {
 	if len(values) == 0 {
 		return b, false
 	}
@@ -175,7 +176,7 @@ func boxOf(values []float64, counts []uint64) (b figure.Box, ok bool) {
 			total += counts[i]
 		}
 	}
-	at := func(share float64) float64 { // the least value up to which the share is reached
+	quantile := func(share float64) float64 { // the smallest value up to which the share is reached
 		want, sum := uint64(math.Ceil(share*float64(total))), uint64(0)
 		for i := range values {
 			if counts == nil {
@@ -189,7 +190,8 @@ func boxOf(values []float64, counts []uint64) (b figure.Box, ok bool) {
 		}
 		return values[len(values)-1]
 	}
-	b = figure.Box{Low: at(0.05), Q1: at(0.25), Median: at(0.5), Q3: at(0.75), High: at(0.95)}
+	b = figure.Box{Low: quantile(0.05), Q1: quantile(0.25), Median: quantile(0.5), Q3: quantile(0.75),
+		High: quantile(0.95)}
 	if counts == nil {
 		b.Low, b.High = values[0], values[len(values)-1]
 	}

@@ -7,10 +7,10 @@ import (
 	"weir/internal/text"
 )
 
-// Width is that of a terminal of which nothing is known.
+// Width is the line width in columns for a terminal of unknown width.
 const Width = 80
 
-// style is how a piece of text looks on a terminal that shows colours.
+// style is the appearance of a piece of text on a colour terminal.
 type style uint8
 
 const (
@@ -22,25 +22,26 @@ const (
 	unsure
 )
 
-// codes are the attributes of styles (ECMA-48 §8.3.117): colours that are readable on light and dark are the
-// terminal's own.
-var codes = [...]string{plain: "", strong: "1", faint: "2", good: "1;32", bad: "1;31", unsure: "1;33"}
+// styleCodes are the attributes of styles (ECMA-48 §8.3.117). They use the terminal's own colours, which are readable
+// on light and dark backgrounds.
+var styleCodes = [...]string{plain: "", strong: "1", faint: "2", good: "1;32", bad: "1;31", unsure: "1;33"}
 
-// bit is a piece of a line.
-type bit struct {
+// textPiece is a piece of a line.
+type textPiece struct {
 	text string
 	style
 }
 
-// sheet is what a terminal shows. With colours it has what others wrote already escaped, so that nothing but its own
-// codes acts on the terminal; without, its writer does that.
+// sheet is the output for a terminal. With colours it escapes the texts of others, so that only its own codes act on
+// the terminal. Without colours the caller escapes the output.
 type sheet struct {
 	b     strings.Builder
 	width int
 	color bool
 }
 
-func (s *sheet) line(spans ...bit) {
+// writeLine writes a line of pieces, without trailing spaces.
+func (s *sheet) writeLine(spans ...textPiece) {
 	last := len(spans) - 1
 	for last >= 0 && strings.TrimRight(spans[last].text, " ") == "" {
 		last--
@@ -50,12 +51,13 @@ func (s *sheet) line(spans ...bit) {
 		if i == last {
 			x = strings.TrimRight(x, " ")
 		}
-		s.piece(x, spans[i].style)
+		s.writePiece(x, spans[i].style)
 	}
 	s.b.WriteByte('\n')
 }
 
-func (s *sheet) piece(x string, as style) {
+// writePiece writes a text in a style.
+func (s *sheet) writePiece(x string, as style) {
 	if !s.color {
 		s.b.WriteString(x)
 		return
@@ -64,29 +66,30 @@ func (s *sheet) piece(x string, as style) {
 		s.b.WriteString(x)
 		return
 	}
-	s.b.WriteString("\x1b[" + codes[as] + "m" + x + "\x1b[0m")
+	s.b.WriteString("\x1b[" + styleCodes[as] + "m" + x + "\x1b[0m")
 }
 
-// say prints a text within the width, whose first line begins with something of a style, and the others with an indent.
-func (s *sheet) say(first string, as style, words, indent string) {
+// writeHanging writes a text within the width. The first line begins with first in a style, the others with the
+// indent.
+func (s *sheet) writeHanging(first string, as style, words, indent string) {
 	for i, l := range strings.Split(Hang(first, words, indent, s.width), "\n") {
 		if rest, ok := strings.CutPrefix(l, first); ok && i == 0 {
-			s.line(bit{first, as}, bit{rest, plain})
+			s.writeLine(textPiece{first, as}, textPiece{rest, plain})
 		} else {
-			s.line(bit{l, plain})
+			s.writeLine(textPiece{l, plain})
 		}
 	}
 }
 
-// note prints a text of a style within the width.
-func (s *sheet) note(words string, as style) {
+// writeNote writes a text in a style within the width.
+func (s *sheet) writeNote(words string, as style) {
 	for _, l := range strings.Split(Wrap(words, s.width, "    "), "\n") {
-		s.line(bit{l, as})
+		s.writeLine(textPiece{l, as})
 	}
 }
 
-// Hang breaks text into lines of at most width columns: the first begins with what is first, which is as wide as it is,
-// each after it with the indent.
+// Hang breaks text into lines of at most width columns. The first line begins with first, each following line with
+// the indent.
 func Hang(first, words, indent string, width int) string {
 	var b strings.Builder
 	b.WriteString(first)
@@ -108,11 +111,11 @@ func Hang(first, words, indent string, width int) string {
 	return b.String()
 }
 
-// Wrap breaks text into lines of at most width columns, each after the first
-// indented.
+// Wrap breaks text into lines of at most width columns and indents all lines after the first.
 func Wrap(text string, width int, indent string) string { return Hang("", text, indent, width) }
 
-func pad(s string, width int, left bool) string {
+// padText pads s with spaces to width runes, on the right if left is set.
+func padText(s string, width int, left bool) string {
 	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 	if left {
 		return s + fill

@@ -14,45 +14,45 @@ import (
 	"weir/study/results"
 )
 
-// Names of what stands side by side.
+// Names of worlds in tables and plots.
 const (
 	simulatorName = "simulator"
 	labName       = "lab"
 	paperName     = "paper"
 )
 
-// worlds are an outcome's points in each world that there are results of, and the
-// paper's numbers. The lists have the same points in the same order: a point without
-// results has N = 0 and values that are NaN.
+// worlds holds the points of an outcome in each world with results, and the paper's numbers. The lists have the same
+// points in the same order. A point without results has N = 0 and NaN values.
 type worlds struct {
-	spec  *experiment.Spec
-	own   []PointSummary // of the outcome itself
-	sim   []PointSummary // of the lab: the simulator's; nil if there are none
-	paper []PointSummary // nil if the paper gives none of the values
-	more  []reference    // other columns of given values
-	lab   bool           // own is the lab's
-	// chosen: the data chose how many seeds own has
-	chosen bool
-	all    []Value // what is measured, without values
-	agree  map[string]results.Agreement
+	spec         *experiment.Spec
+	own          []PointSummary // the outcome's own
+	sim          []PointSummary // the simulator's, for an outcome of the lab; nil without them
+	paper        []PointSummary // nil without values of the paper
+	otherColumns []reference    // columns of given values in addition to the paper's
+	lab          bool           // own is the lab's
+	// chosen reports whether the data chose the number of own's seeds.
+	chosen     bool
+	quantities []Value // all measures and groups, without values
+	agreements map[string]results.Agreement
 
-	scales     *scales
-	sets       [][]int  // points of own that are compared
-	conditions []string // keys in which these do not differ
-	empty      []Value  // that no point has: they have no column
+	scales     *unitScales
+	sets       [][]int  // sets of own's points that are compared
+	conditions []string // sweep keys that are equal within a set
+	empty      []Value  // values without a column because no point has them
 }
 
+// valueName returns a key for a value of a point.
 func valueName(point []measure.Coordinate, name, group string) string {
 	return measure.PointName(point) + "\n" + name + "\n" + group
 }
 
-// worldsOf puts the outcome's points side by side.
-func worldsOf(o *results.Outcome) *worlds {
+// newWorlds puts the outcome's points of all worlds into the same order.
+func newWorlds(o *results.Outcome) *worlds {
 	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == experiment.Lab, chosen: o.Chosen != nil,
-		agree: map[string]results.Agreement{}}
+		agreements: map[string]results.Agreement{}}
 	if w.lab && o.Counterpart != nil && len(o.Counterpart.Runs) > 0 {
 		w.sim = Summarise(o.Counterpart.Runs)
-		for _, p := range w.sim { // those that the lab has not got to
+		for _, p := range w.sim { // points that the lab does not have yet
 			if !slices.ContainsFunc(w.own, func(q PointSummary) bool {
 				return measure.PointName(q.Point) == measure.PointName(p.Point)
 			}) {
@@ -60,10 +60,10 @@ func worldsOf(o *results.Outcome) *worlds {
 			}
 		}
 		for _, a := range o.Agreements() {
-			w.agree[valueName(a.Point, a.Measure, a.Group)] = a
+			w.agreements[valueName(a.Point, a.Measure, a.Group)] = a
 		}
 	}
-	w.all = quantities(append(append([]PointSummary{}, w.own...), w.sim...))
+	w.quantities = listQuantities(append(append([]PointSummary{}, w.own...), w.sim...))
 	at := map[string]*PointSummary{}
 	for i := range w.sim {
 		at[measure.PointName(w.sim[i].Point)] = &w.sim[i]
@@ -72,9 +72,9 @@ func worldsOf(o *results.Outcome) *worlds {
 	for i := range w.own {
 		p := &w.own[i]
 		if p.N == 0 {
-			p.Values = w.undefined()
+			p.Values = w.undefinedValues()
 		}
-		s := PointSummary{Point: p.Point, Values: w.undefined()}
+		s := PointSummary{Point: p.Point, Values: w.undefinedValues()}
 		if x := at[measure.PointName(p.Point)]; x != nil {
 			s = *x
 		}
@@ -83,7 +83,7 @@ func worldsOf(o *results.Outcome) *worlds {
 	if w.sim != nil {
 		w.sim = sim
 	}
-	w.prepare()
+	w.setUnits()
 	for i, column := range o.Spec.PaperColumns() {
 		points, given := w.referencePoints(column)
 		switch {
@@ -91,32 +91,32 @@ func worldsOf(o *results.Outcome) *worlds {
 		case i == 0:
 			w.paper = points
 		default:
-			w.more = append(w.more, reference{column, points})
+			w.otherColumns = append(w.otherColumns, reference{column, points})
 		}
 	}
 	return w
 }
 
-// prepare chooses units, and which points are compared.
-func (w *worlds) prepare() {
-	w.scales = newScales(w.spec).seeAll(w.own).seeAll(w.sim)
+// setUnits chooses the units and the sets of compared points.
+func (w *worlds) setUnits() {
+	w.scales = newScales(w.spec).addPoints(w.own).addPoints(w.sim)
 	for _, p := range [][]PointSummary{w.own, w.sim} {
-		w.scales.seeSizes(p)
+		w.scales.addSizes(p)
 	}
-	w.sets, w.conditions = comparedPoints(w.spec, w.own)
+	w.sets, w.conditions = comparableSets(w.spec, w.own)
 }
 
-// undefined are all values, none of them defined.
-func (w *worlds) undefined() (out []Value) {
-	for _, v := range w.all {
+// undefinedValues returns all values as undefined.
+func (w *worlds) undefinedValues() (out []Value) {
+	for _, v := range w.quantities {
 		v.Mean, v.Half = math.NaN(), math.NaN()
 		out = append(out, v)
 	}
 	return out
 }
 
-// only are the worlds' points that a plot shows.
-func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
+// selectPoints returns the points that a plot shows.
+func (w *worlds) selectPoints(means func([]measure.Coordinate) bool) *worlds {
 	out := &worlds{spec: w.spec, lab: w.lab, chosen: w.chosen}
 	for _, x := range []struct {
 		from []PointSummary
@@ -131,24 +131,24 @@ func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
 	return out
 }
 
-// columns are those of the results table: the outcome's own, each followed by the paper's
-// numbers; for the lab four a value: simulator, lab, paper and difference.
-func (w *worlds) columns() (keys, values []column) {
+// resultColumns returns the columns of the results table: each of the outcome's values, followed by the paper's. For
+// the lab there are four for each value: simulator, lab, paper and difference.
+func (w *worlds) resultColumns() (keys, values []column) {
 	if keys = keyColumns(w.own); len(keys) == 0 {
 		return nil, nil
 	}
 	if w.sim != nil {
-		w.countBoth(&keys[len(keys)-1])
+		w.showBothCounts(&keys[len(keys)-1])
 	}
 	w.empty = nil
-	for _, v := range w.all {
-		values = append(values, w.columnsOf(v)...)
+	for _, v := range w.quantities {
+		values = append(values, w.valueColumns(v)...)
 	}
 	return keys, values
 }
 
-// countBoth shows the runs of both worlds in the column of runs if their numbers differ.
-func (w *worlds) countBoth(n *column) {
+// showBothCounts shows the runs of both worlds in the column of runs if their numbers differ.
+func (w *worlds) showBothCounts(n *column) {
 	for i := range w.own {
 		if w.own[i].N != w.sim[i].N {
 			n.head[1], n.head[2] = n.head[2], "lab/sim"
@@ -158,68 +158,68 @@ func (w *worlds) countBoth(n *column) {
 	}
 	for i := range n.cells {
 		if n.head[2] == "lab/sim" {
-			n.cells[i] = word(fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N))
+			n.cells[i] = textCell(fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N))
 		}
 	}
 }
 
-// columnsOf are the columns of one value. A count that is 0 everywhere has none, nor has a value that is defined
-// nowhere, which is noted.
-func (w *worlds) columnsOf(v Value) (out []column) {
-	most, defined := 0.0, false
-	of := func(points []PointSummary) (found []*Value) {
+// valueColumns returns the columns of one value. It returns nil for a sparse count that is 0 everywhere, and for a
+// value that is defined nowhere, which it adds to empty.
+func (w *worlds) valueColumns(v Value) (out []column) {
+	highest, defined := 0.0, false
+	lookup := func(points []PointSummary) (found []*Value) {
 		for i := range points {
-			x := find(points[i].Values, v)
-			if found = append(found, x); known(x) {
-				most, defined = max(most, math.Abs(x.Mean)), true
+			x := findValue(points[i].Values, v)
+			if found = append(found, x); isDefined(x) {
+				highest, defined = max(highest, math.Abs(x.Mean)), true
 			}
 		}
 		return found
 	}
-	sim, own, paper := of(w.sim), of(w.own), of(w.paper)
-	if absent(w.spec, v, most) && len(w.own) > 0 {
+	sim, own, paper := lookup(w.sim), lookup(w.own), lookup(w.paper)
+	if isOmitted(w.spec, v, highest) && len(w.own) > 0 {
 		return nil
 	}
 	title := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
-	difference, judged := w.difference(v)
+	difference, judged := w.differenceColumn(v)
 	if !defined && !judged && len(w.own) > 0 {
 		w.empty = append(w.empty, v)
 		return nil
 	}
-	sc := w.scales.scale(v.Measure, v.Unit)
-	unit := inBrackets(sc.Unit)
+	sc := w.scales.chooseScale(v.Measure, v.Unit)
+	unit := bracketUnit(sc.Unit)
 	if over := w.spec.Over(v.Measure); over != "" {
 		unit = "over " + over
 	}
-	add := func(of []*Value, points []PointSummary, head ...string) {
+	add := func(values []*Value, points []PointSummary, head ...string) {
 		paper := points == nil
-		c := column{head: append(head, unit), of: v}
-		for _, x := range of {
+		c := column{head: append(head, unit), value: v}
+		for _, x := range values {
 			switch {
-			case !known(x):
-				c.cells = append(c.cells, word(undefinedText))
-			case paper: // with no more digits than the paper has
+			case !isDefined(x):
+				c.cells = append(c.cells, textCell(undefinedText))
+			case paper: // no more digits than the paper has
 				c.cells = append(c.cells, cell{mean: strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)})
 			default:
-				c.cells = append(c.cells, number(x.Mean*sc.Factor, x.Half*sc.Factor))
+				c.cells = append(c.cells, numberCell(x.Mean*sc.Factor, x.Half*sc.Factor))
 			}
 		}
 		if !paper {
-			markParts(w.spec, v, c.cells, points)
-			markColumn(c.cells, of, w.spec.Better(v.Measure, v.Group), w.sets)
+			markPartial(w.spec, v, c.cells, points)
+			markColumn(c.cells, values, w.spec.Better(v.Measure, v.Group), w.sets)
 		}
 		out = append(out, c)
 	}
 	m := strings.ReplaceAll(v.Measure, "_", " ")
-	hasPaper := slices.ContainsFunc(paper, known)
+	hasPaper := slices.ContainsFunc(paper, isDefined)
 	if !w.lab {
 		add(own, w.own, m, v.Group)
 		if hasPaper {
 			add(paper, nil, m, strings.TrimSpace(v.Group+" "+paperName))
 		}
-		for _, r := range w.more {
-			if of := of(r.points); slices.ContainsFunc(of, known) {
-				add(of, nil, m, strings.TrimSpace(v.Group+" "+r.name))
+		for _, r := range w.otherColumns {
+			if values := lookup(r.points); slices.ContainsFunc(values, isDefined) {
+				add(values, nil, m, strings.TrimSpace(v.Group+" "+r.name))
 			}
 		}
 		return out
@@ -232,27 +232,27 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 		add(paper, nil, title, paperName)
 	}
 	if judged {
-		difference.head, difference.of = []string{title, "lab − sim", unit}, v
+		difference.head, difference.value = []string{title, "lab − sim", unit}, v
 		out = append(out, difference)
 	}
 	return out
 }
 
-// known reports whether a point has a value.
-func known(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) && !math.IsInf(x.Mean, 0) }
+// isDefined reports whether a point has a finite value.
+func isDefined(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) && !math.IsInf(x.Mean, 0) }
 
-// difference is the column that says how far the lab is from the simulator; judged is false if no
-// point says it.
-func (w *worlds) difference(v Value) (c column, judged bool) {
+// differenceColumn returns the column with the difference of the lab from the simulator; judged is false if no point
+// is compared.
+func (w *worlds) differenceColumn(v Value) (c column, judged bool) {
 	for i := range w.own {
-		a, ok := w.agree[valueName(w.own[i].Point, v.Measure, v.Group)]
-		x := word(undefinedText)
+		a, ok := w.agreements[valueName(w.own[i].Point, v.Measure, v.Group)]
+		x := textCell(undefinedText)
 		switch {
 		case !ok:
 		case a.Unmeasured:
-			judged, x = true, word(unmeasured(&a))
+			judged, x = true, textCell(unmeasuredText(&a))
 		case a.Judged:
-			judged, x = true, word(apart(a))
+			judged, x = true, textCell(differenceText(a))
 			x.outside = a.Verdict == claim.Fails
 		}
 		c.cells = append(c.cells, x)
@@ -260,16 +260,16 @@ func (w *worlds) difference(v Value) (c column, judged bool) {
 	return c, judged
 }
 
-// within says where a difference is.
-var within = map[claim.Verdict]string{claim.Holds: "inside", claim.Fails: "outside", claim.Undecided: "undecided"}
+// verdictWords describes the difference of a value by its verdict.
+var verdictWords = map[claim.Verdict]string{claim.Holds: "inside", claim.Fails: "outside", claim.Undecided: "undecided"}
 
-// apart says how far the lab is from the simulator.
-func apart(a results.Agreement) string {
-	word := within[a.Verdict]
+// differenceText describes the difference of the lab from the simulator.
+func differenceText(a results.Agreement) string {
+	word := verdictWords[a.Verdict]
 	switch {
 	case a.Sim == a.Lab:
 		return "0 % " + word
-	case a.Sim == 0, math.Abs(a.Lab/a.Sim-1) >= 10: // a share says nothing
+	case a.Sim == 0, math.Abs(a.Lab/a.Sim-1) >= 10: // a ratio would be meaningless
 		sign := ""
 		if a.Lab > a.Sim {
 			sign = "+"
@@ -279,35 +279,35 @@ func apart(a results.Agreement) string {
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }
 
-// grid is the results table, without keys that are the same everywhere: same says what they are. The columns of one
-// value of the lab stay together below its name; where they are too wide, intervals are left out.
-func (w *worlds) grid(l *TableOptions) (g *grid, same []string) {
-	keys, values := w.columns()
+// resultGrid returns the results table without keys that are equal in all rows, and a description of those.
+func (w *worlds) resultGrid(l *TableOptions) (g *grid, same []string) {
+	keys, values := w.resultColumns()
 	g = &grid{keys: keys, values: values, rows: len(w.own)}
-	l.choose(g, w.own)
+	l.selectColumns(g, w.own)
 	if len(l.Sort) == 0 {
-		g.apart = func(row int) bool { // another value of the first key
+		g.startsGroup = func(row int) bool { // the first key changes
 			p := w.own[row].Point
 			return len(p) > 1 && p[0].Text != w.own[row-1].Point[0].Text
 		}
 	}
-	return g, g.constant()
+	return g, g.takeConstantKeys()
 }
 
-// print prints the results table.
-func (w *worlds) print(s *sheet, g *grid) {
+// printGrid prints the results table. The lab's columns of one value stay together below its name. If they are too
+// wide, intervals are left out.
+func (w *worlds) printGrid(s *sheet, g *grid) {
 	if !w.lab {
-		g.fitting(s.width).print(s)
+		g.fitWidth(s.width).printParts(s)
 		return
 	}
-	for i := range g.keys { // runs of both
+	for i := range g.keys { // runs of both worlds
 		g.keys[i].head = []string{"", strings.TrimSpace(g.keys[i].head[1] + " " + g.keys[i].head[2])}
 	}
 	room := s.width - g.keysWidth()
-	clusters := clustersOf(g.values, room)
+	clusters := clusterColumns(g.values, room)
 	for first := true; first || len(clusters) > 0; first = false {
 		if !first {
-			s.line()
+			s.writeLine()
 		}
 		n, used := 0, 0
 		for n < len(clusters) && (n == 0 || used+clusters[n].width() <= room) {
@@ -316,20 +316,20 @@ func (w *worlds) print(s *sheet, g *grid) {
 		}
 		part := slices.Clone(g.keys)
 		for k := range clusters[:n] {
-			part = append(part, clusters[k].beside()...)
+			part = append(part, clusters[k].withTitle()...)
 		}
-		g.part(s, part)
+		g.printColumns(s, part)
 		clusters = clusters[n:]
 	}
 }
 
-// cluster are the columns of one value.
+// cluster holds the columns of one value.
 type cluster struct {
 	title   string
 	columns []column
 }
 
-// columnsWidth is the width without the title.
+// columnsWidth returns the width without the title.
 func (c *cluster) columnsWidth() int {
 	n := -2
 	for i := range c.columns {
@@ -340,14 +340,14 @@ func (c *cluster) columnsWidth() int {
 
 func (c *cluster) width() int { return max(c.columnsWidth(), utf8.RuneCountInString(c.title)) }
 
-// beside are the columns with the title above the first of them, or across them all.
-func (c *cluster) beside() (out []column) {
+// withTitle returns the columns with the title above the first of them, continued above the others.
+func (c *cluster) withTitle() (out []column) {
 	rest, fill := []rune(c.title), c.width()-c.columnsWidth()
 	for i, x := range c.columns {
-		w := x.width() + fill // of the first, if the title is wider than all
-		x.least = w
+		w := x.width() + fill // the first column is wider if the title needs more space than all columns
+		x.minWidth = w
 		if fill = 0; i < len(c.columns)-1 {
-			w += 2 // the title goes on in the gap
+			w += 2 // the title continues in the gap
 		}
 		n := min(w, len(rest))
 		x.head, x.title = []string{"", x.head[0]}, string(rest[:n])
@@ -357,8 +357,8 @@ func (c *cluster) beside() (out []column) {
 	return out
 }
 
-// clustersOf puts the columns of one value together, without intervals where they are too wide.
-func clustersOf(values []column, room int) (clusters []cluster) {
+// clusterColumns groups the columns of one value, and removes the intervals of groups that are wider than room.
+func clusterColumns(values []column, room int) (clusters []cluster) {
 	for i, v := range values {
 		if i == 0 || v.head[0] != values[i-1].head[0] || v.head[2] != values[i-1].head[2] {
 			clusters = append(clusters, cluster{title: strings.TrimSpace(v.head[0] + " " + v.head[2])})
@@ -370,15 +370,15 @@ func clustersOf(values []column, room int) (clusters []cluster) {
 	for i := range clusters {
 		if c := &clusters[i]; c.width() > room {
 			for k := range c.columns {
-				c.columns[k].short()
+				c.columns[k].dropIntervals()
 			}
 		}
 	}
 	return clusters
 }
 
-// sizes are the tables by flow size, of the lab with the simulator's points beside.
-func (w *worlds) sizes() []PointSummary {
+// sizePoints returns the points for tables by flow size; for the lab, the simulator's point precedes each.
+func (w *worlds) sizePoints() []PointSummary {
 	if w.sim == nil {
 		return w.own
 	}
@@ -395,7 +395,7 @@ func (w *worlds) sizes() []PointSummary {
 	return out
 }
 
-// agreementLine says whether simulator and lab agree; "" for an outcome of the simulator.
+// agreementLine describes whether simulator and lab agree; "" for an outcome of the simulator.
 func agreementLine(o *results.Outcome) string {
 	if o.World != experiment.Lab {
 		return ""
@@ -414,8 +414,7 @@ func agreementLine(o *results.Outcome) string {
 		agreementRule(o.Spec, all), agreed.Verdict)
 }
 
-// agreementRule says in words how near judged values have to be: of each measure, if there are
-// several.
+// agreementRule describes the tolerance of judged values, for each measure if there are several.
 func agreementRule(s *experiment.Spec, all []results.Agreement) string {
 	var names, rules []string
 	for _, a := range all {
@@ -437,16 +436,16 @@ func agreementRule(s *experiment.Spec, all []results.Agreement) string {
 	return strings.Join(rules, ", ") + "; one in ten may be outside"
 }
 
-// unmeasured says why a value is not judged.
-func unmeasured(a *results.Agreement) string {
-	if _, of := measure.PercentileOf(a.Group); of {
+// unmeasuredText describes why a value is not judged.
+func unmeasuredText(a *results.Agreement) string {
+	if _, isPercentile := measure.PercentileOf(a.Group); isPercentile {
 		return "too few samples"
 	}
 	return "–"
 }
 
-// describeVerdict returns why a value is undecided, or that a value outside rests on one seed in each world; "" for
-// other verdicts.
+// describeVerdict describes why a value is undecided, or that a value outside depends on one seed in each world; ""
+// for other verdicts.
 func describeVerdict(a *results.Agreement, factor float64) string {
 	switch {
 	case a.Verdict == claim.Fails && math.IsNaN(a.Interval):
@@ -460,14 +459,14 @@ func describeVerdict(a *results.Agreement, factor float64) string {
 		strconv.FormatFloat(a.Interval*factor, 'g', intervalDigits, 64))
 }
 
-// outside lists the values that do not agree, or of which that is not known.
-func outside(o *results.Outcome, w *worlds) (out []string) {
+// outsideLines lists the judged values that do not agree or are undecided.
+func outsideLines(o *results.Outcome, w *worlds) (out []string) {
 	for _, a := range o.Agreements() {
 		if a.Judged && a.Verdict != claim.Holds {
-			sc := w.scales.scale(a.Measure, a.Unit)
+			sc := w.scales.chooseScale(a.Measure, a.Unit)
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", measure.PointName(a.Point), a.Measure, a.Group))+
-				fmt.Sprintf(": %s %s in the simulator, %s in the lab%s", plainNumber(a.Sim*sc.Factor), sc.Unit,
-					plainNumber(a.Lab*sc.Factor), describeVerdict(&a, sc.Factor)))
+				fmt.Sprintf(": %s %s in the simulator, %s in the lab%s", formatPlain(a.Sim*sc.Factor), sc.Unit,
+					formatPlain(a.Lab*sc.Factor), describeVerdict(&a, sc.Factor)))
 		}
 	}
 	return out
@@ -476,9 +475,10 @@ func outside(o *results.Outcome, w *worlds) (out []string) {
 // claimPair is a claim with the verdicts of both worlds.
 type claimPair struct {
 	claim.Claim
-	Sim *claim.Claim // nil: the simulator's verdict is not there
+	Sim *claim.Claim // nil: the simulator's verdict is missing
 }
 
+// pairClaims returns the outcome's claims with the simulator's verdicts.
 func pairClaims(o *results.Outcome) (out []claimPair) {
 	for _, c := range o.Claims {
 		x := claimPair{Claim: c}

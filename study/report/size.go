@@ -11,32 +11,32 @@ import (
 	"weir/study/measure"
 )
 
-// sizeTable is a measure of one traffic's flows by their size: a row a bin, a value
-// of each point, for each of the measure's percentiles and the mean.
+// sizeTable shows a measure of one traffic's flows by their size, with a row for each bin and a value for each point.
+// There is one table for the mean and one for each percentile.
 type sizeTable struct {
 	Measure, Traffic, Unit string
 	Of                     string // mean, p50, …
 	Edges                  []int64
-	N                      [][]int // by point, by bin: finished flows, of all its runs
+	N                      [][]int // by point, by bin: number of finished flows over all its runs
 	Points                 []string
 	Mean, Half             [][]float64 // by point, by bin
 }
 
-// Title says what the table shows.
+// Title returns the title of the table.
 func (t *sizeTable) Title() string {
 	return fmt.Sprintf("%s of %s, %s by flow size", strings.ReplaceAll(t.Measure, "_", " "), t.Traffic, t.Of)
 }
 
-// sizeTables makes the tables by flow size that the runs have. Means and intervals
-// are over the seeds; bins of runs whose edges differ are joined by their number, and
-// the edges are those of the first. A point that does not have the traffic has no values.
+// sizeTables returns the tables by flow size of the points. Means and intervals are over the seeds. Bins of runs with
+// different edges are joined by their index, and the first run's edges are shown. A point without the traffic has no
+// values.
 func sizeTables(points []PointSummary) []sizeTable {
 	var out []sizeTable
-	for _, first := range binned(points) {
-		for of := -1; of < len(first.Percentiles); of++ {
+	for _, first := range listBins(points) {
+		for percentile := -1; percentile < len(first.Percentiles); percentile++ {
 			t := sizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean"}
-			if of >= 0 {
-				t.Of = "p" + strconv.FormatFloat(first.Percentiles[of], 'f', -1, 64)
+			if percentile >= 0 {
+				t.Of = "p" + strconv.FormatFloat(first.Percentiles[percentile], 'f', -1, 64)
 			}
 			for _, b := range first.Bins {
 				t.Edges = append(t.Edges, b.ToBytes)
@@ -48,23 +48,23 @@ func sizeTables(points []PointSummary) []sizeTable {
 				for i := range first.Bins {
 					var x []float64
 					for _, r := range p.Runs {
-						k := slices.IndexFunc(r.Bins, first.same)
+						k := slices.IndexFunc(r.Bins, first.isSameMeasure)
 						if k < 0 || i >= len(r.Bins[k].Bins) {
 							continue
 						}
 						b := &r.Bins[k].Bins[i]
 						flows[i] += b.N
-						if of < 0 {
+						if percentile < 0 {
 							x = append(x, float64(b.Mean))
-						} else if of < len(b.Percentiles) {
-							x = append(x, float64(b.Percentiles[of]))
+						} else if percentile < len(b.Percentiles) {
+							x = append(x, float64(b.Percentiles[percentile]))
 						}
 					}
 					mean[i], half[i] = claim.MeanInterval(x)
 				}
 				t.Mean, t.Half, t.N = append(t.Mean, mean), append(t.Half, half), append(t.N, flows)
 			}
-			if t.defined() {
+			if t.hasValues() {
 				out = append(out, t)
 			}
 		}
@@ -72,13 +72,13 @@ func sizeTables(points []PointSummary) []sizeTable {
 	return out
 }
 
-// binned has of each measure and traffic by flow size what the first run has that has it.
-func binned(points []PointSummary) (out []bins) {
+// listBins returns the bins of each measure and traffic from the first run that has them.
+func listBins(points []PointSummary) (out []binSeries) {
 	for _, p := range points {
 		for _, r := range p.Runs {
 			for k := range r.Bins {
-				b := bins{&r.Bins[k]}
-				if !slices.ContainsFunc(out, func(x bins) bool { return x.same(*b.Binned) }) {
+				b := binSeries{&r.Bins[k]}
+				if !slices.ContainsFunc(out, func(x binSeries) bool { return x.isSameMeasure(*b.Binned) }) {
 					out = append(out, b)
 				}
 			}
@@ -87,12 +87,16 @@ func binned(points []PointSummary) (out []bins) {
 	return out
 }
 
-type bins struct{ *measure.Binned }
+// binSeries are the bins of one measure and traffic.
+type binSeries struct{ *measure.Binned }
 
-func (b bins) same(x measure.Binned) bool { return b.Name == x.Name && b.Traffic == x.Traffic }
+// isSameMeasure reports whether x has the same measure and traffic.
+func (b binSeries) isSameMeasure(x measure.Binned) bool {
+	return b.Name == x.Name && b.Traffic == x.Traffic
+}
 
-// defined reports whether there is a value in the table.
-func (t *sizeTable) defined() bool {
+// hasValues reports whether the table has a defined value.
+func (t *sizeTable) hasValues() bool {
 	for _, p := range t.Mean {
 		for _, v := range p {
 			if !math.IsNaN(v) {
@@ -103,22 +107,22 @@ func (t *sizeTable) defined() bool {
 	return false
 }
 
-// sizeGrid is a table by flow size that is laid out.
+// sizeGrid is a laid-out table by flow size.
 type sizeGrid struct {
 	grid
 	title string
 }
 
-// sizeGrids are the tables by flow size of what the options show: a column for each point; of one point alone a column
-// for each of mean and percentiles.
+// sizeGrids returns the selected tables by flow size with a column for each point. With a single point, one table has
+// a column for the mean and each percentile.
 func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
-	points := w.sizes()
-	keys := varying(points)
+	points := w.sizePoints()
+	keys := varyingKeys(points)
 	for _, t := range sizeTables(points) {
-		if !l.showsValue(Value{Measure: t.name(), Group: t.Traffic}) {
+		if !l.showsValue(Value{Measure: t.measureName(), Group: t.Traffic}) {
 			continue
 		}
-		g := w.sizeGrid(&t, points, keys)
+		g := w.newSizeGrid(&t, points, keys)
 		if last := len(out) - 1; len(points) == 1 && last >= 0 && out[last].title == g.title {
 			out[last].values = append(out[last].values, g.values...)
 			continue
@@ -128,8 +132,8 @@ func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
 	return out
 }
 
-// name is that of the measure that the table has by size: fct_p99.
-func (t *sizeTable) name() string {
+// measureName returns the name of the measure that the table shows by size, such as fct_p99.
+func (t *sizeTable) measureName() string {
 	if t.Of == "mean" {
 		return t.Measure
 	}
@@ -137,11 +141,11 @@ func (t *sizeTable) name() string {
 	return measure.PercentileName(t.Measure, p)
 }
 
-// sizeGrid lays a table out. In a row the best of the points are marked that are compared.
-func (w *worlds) sizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeGrid {
+// newSizeGrid lays out a table. In each row it marks the best of the compared points.
+func (w *worlds) newSizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeGrid {
 	g := sizeGrid{grid: grid{rows: len(t.Edges)}}
-	sc := w.scales.scale(t.Measure, t.Unit)
-	unit := inBrackets(sc.Unit)
+	sc := w.scales.chooseScale(t.Measure, t.Unit)
+	unit := bracketUnit(sc.Unit)
 	heads := func(last string) []string { return append(make([]string, max(len(keys), 1)), last) }
 	size, n := column{head: heads("up to")}, column{head: heads("flows")}
 	for i, e := range t.Edges {
@@ -153,14 +157,15 @@ func (w *worlds) sizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeG
 		if low != high { // they differ between the points
 			count = fmt.Sprintf("%d … %d", low, high)
 		}
-		size.cells, n.cells = append(size.cells, word(Bytes(e))), append(n.cells, word(count))
+		size.cells, n.cells = append(size.cells, textCell(Bytes(e))), append(n.cells, textCell(count))
 	}
 	for i, k := range keys {
 		size.head[i] = points[0].Point[k].Key
 	}
 	g.keys = []column{size, n}
 	for p := range points {
-		c := column{head: append(pointOf(points[p].Point, keys), unit), of: Value{Measure: t.name(), Group: t.Traffic}}
+		c := column{head: append(pointTexts(points[p].Point, keys), unit), value: Value{Measure: t.measureName(),
+			Group: t.Traffic}}
 		if len(keys) == 0 {
 			c.head = []string{"", unit}
 		}
@@ -168,20 +173,20 @@ func (w *worlds) sizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeG
 			g.title, c.head[0] = strings.Replace(g.title, ", "+t.Of+" by", " by", 1), t.Of
 		}
 		for i := range t.Edges {
-			c.cells = append(c.cells, number(t.Mean[p][i]*sc.Factor, t.Half[p][i]*sc.Factor))
+			c.cells = append(c.cells, numberCell(t.Mean[p][i]*sc.Factor, t.Half[p][i]*sc.Factor))
 		}
 		g.values = append(g.values, c)
 	}
 	if w.sim != nil {
-		return g // points are those of two worlds, in another order
+		return g // the points of two worlds are in another order
 	}
 	for i := range t.Edges {
 		for _, set := range w.sets {
-			of := make([]estimate, len(set))
+			estimates := make([]estimate, len(set))
 			for k, p := range set {
-				of[k] = estimate{t.Mean[p][i], t.Half[p][i]}
+				estimates[k] = estimate{t.Mean[p][i], t.Half[p][i]}
 			}
-			for k, m := range marks(of, w.spec.Better(t.name(), t.Traffic)) {
+			for k, m := range markBest(estimates, w.spec.Better(t.measureName(), t.Traffic)) {
 				g.values[set[k]].cells[i].mark = m
 			}
 		}
@@ -189,18 +194,18 @@ func (w *worlds) sizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeG
 	return g
 }
 
-// seeSizes counts the values by flow size of points.
-func (s *scales) seeSizes(points []PointSummary) {
+// addSizes records the values of points by flow size.
+func (s *unitScales) addSizes(points []PointSummary) {
 	for _, t := range sizeTables(points) {
 		for _, row := range t.Mean {
 			for _, v := range row {
-				s.see(t.Measure, t.Unit, v)
+				s.addValue(t.Measure, t.Unit, v)
 			}
 		}
 	}
 }
 
-// Bytes prints a size as an experiment writes it: 10kB, 1.5MB.
+// Bytes formats a size like an experiment's file: 10kB, 1.5MB.
 func Bytes(n int64) string {
 	for _, u := range []struct {
 		worth float64

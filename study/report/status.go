@@ -10,14 +10,15 @@ import (
 	"weir/study/results"
 )
 
-// Status returns how the runs ended, and lists what is unfinished or failed. Whether runs are new or were there
-// before makes no difference: the same results give the same text.
+// Status describes how the runs ended, and lists unfinished and failed runs. Equal results give equal text, even if
+// some runs were executed earlier.
 func Status(o *results.Outcome) string {
 	s := (&TableOptions{}).newSheet()
 	writeStatus(s, o)
 	return s.b.String()
 }
 
+// writeStatus writes the text of Status.
 func writeStatus(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
 	var parts []string
@@ -27,29 +28,29 @@ func writeStatus(s *sheet, o *results.Outcome) {
 	if len(parts) == 0 {
 		parts = append(parts, "none finished")
 	}
-	s.note(text.Count(len(o.Runs), "run")+": "+strings.Join(parts, ", "), plain)
+	s.writeNote(text.Count(len(o.Runs), "run")+": "+strings.Join(parts, ", "), plain)
 	for _, r := range o.Runs {
 		if n := len(r.End.Ports); n > 0 {
 			ports := strings.Join(r.End.Ports[:min(n, 10)], ", ")
 			if n > 10 {
 				ports += fmt.Sprintf(" and %d more", n-10)
 			}
-			s.note(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
+			s.writeNote(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
 				r.End.TimeS, ports), plain)
 		}
 	}
 	for _, r := range o.Runs {
 		if r.End.Violation != "" {
-			s.note(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
+			s.writeNote(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
 				r.End.TimeS, r.End.Violation), plain)
 		}
 	}
-	notExpected(s, o)
-	idealNetworks(s, o)
-	iterations(s, o)
-	aligned(s, o)
-	if line := spurious(o); line != "" {
-		s.note(line, plain)
+	noteNotExpected(s, o)
+	noteIdealNetworks(s, o)
+	noteIterations(s, o)
+	noteAligned(s, o)
+	if line := spuriousText(o); line != "" {
+		s.writeNote(line, plain)
 	}
 	listed := 0
 	for _, r := range o.Runs {
@@ -60,34 +61,34 @@ func writeStatus(s *sheet, o *results.Outcome) {
 				if u.WaitsFor != "" {
 					line += "; it waited for " + u.WaitsFor
 				}
-				s.note(line, plain)
+				s.writeNote(line, plain)
 			}
 		}
 	}
 	if listed > 20 {
-		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(listed-20, "more unfinished flow")), plain)
+		s.writeNote(fmt.Sprintf("… and %s, in runs.json", text.Count(listed-20, "more unfinished flow")), plain)
 	}
-	unfinishedJobs(s, o)
+	noteUnfinishedJobs(s, o)
 	for _, f := range o.Failed {
 		lines := strings.Split(fmt.Sprintf("failed: %s seed %d: %v", measure.PointName(f.Point), f.Seed, f.Err), "\n")
-		for _, l := range lines { // as it is: a message may have lines of its own
-			s.line(bit{l, bad})
+		for _, l := range lines { // keep the lines of the message
+			s.writeLine(textPiece{l, bad})
 		}
 	}
 	if o.Missing > 0 {
-		s.note(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
+		s.writeNote(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
 			text.Verb(o.Missing, "are")), plain)
 	}
 }
 
-// Limits of the unfinished jobs that a report lists, and of the lines about what each waits for.
+// Limits of the unfinished jobs in a report, and of the lines about each.
 const (
 	maxUnfinishedJobs = 20
 	maxJobWaits       = 3
 )
 
-// unfinishedJobs lists the jobs with operations that never ended, and messages of them.
-func unfinishedJobs(s *sheet, o *results.Outcome) {
+// noteUnfinishedJobs lists the jobs with unfinished operations, and their messages.
+func noteUnfinishedJobs(s *sheet, o *results.Outcome) {
 	count := 0
 	for _, r := range o.Runs {
 		for _, u := range r.End.Jobs {
@@ -101,58 +102,58 @@ func unfinishedJobs(s *sheet, o *results.Outcome) {
 				case i > maxJobWaits:
 					continue
 				}
-				s.note(w, plain)
+				s.writeNote(w, plain)
 			}
 			if n := len(u.WaitsFor) - 1 - maxJobWaits; n > 0 {
-				s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(n, "more line")), plain)
+				s.writeNote(fmt.Sprintf("… and %s, in runs.json", text.Count(n, "more line")), plain)
 			}
 			for _, m := range u.Messages {
-				s.note("unfinished message: "+m, plain)
+				s.writeNote("unfinished message: "+m, plain)
 			}
 		}
 	}
 	if count > maxUnfinishedJobs {
-		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(count-maxUnfinishedJobs, "more unfinished job")), plain)
+		s.writeNote(fmt.Sprintf("… and %s, in runs.json", text.Count(count-maxUnfinishedJobs, "more unfinished job")), plain)
 	}
 }
 
-// notExpected names the runs in which packets arrived at a host's NIC where no endpoint expects them.
-func notExpected(s *sheet, o *results.Outcome) {
+// noteNotExpected lists the runs with packets that arrived at a NIC without an endpoint for them.
+func noteNotExpected(s *sheet, o *results.Outcome) {
 	for _, r := range o.Runs {
 		for _, c := range r.Drops {
 			if c.Name == dataplane.NotExpected.String() {
-				s.note(fmt.Sprintf("not expected: %s seed %d: %s arrived where no endpoint expects them (drops.%s)",
+				s.writeNote(fmt.Sprintf("not expected: %s seed %d: %s arrived where no endpoint expects them (drops.%s)",
 					measure.PointName(r.Point), r.Seed, text.Count(int(c.Count), "packet"), dataplane.NotExpected.Word()), plain)
 			}
 		}
 	}
 }
 
-// aligned names the jobs with aligned iterations, each once.
-func aligned(s *sheet, o *results.Outcome) {
+// noteAligned lists the jobs with aligned iterations, each once.
+func noteAligned(s *sheet, o *results.Outcome) {
 	listed := map[results.Aligned]bool{}
 	for _, r := range o.Runs {
 		for _, a := range r.End.Aligned {
 			if !listed[a] {
 				listed[a] = true
-				s.note(a.String(), plain)
+				s.writeNote(a.String(), plain)
 			}
 		}
 	}
 }
 
-// summaryLines returns how the runs ended, in one line, and how many packets were sent again without need.
+// summaryLines returns how the runs ended in one line, and the number of spurious retransmissions.
 func summaryLines(o *results.Outcome) []string {
 	all := strings.Split(strings.TrimSpace(Status(o)), "\n")[:1]
-	if line := spurious(o); line != "" {
+	if line := spuriousText(o); line != "" {
 		all = append(all, line)
 	}
 	return all
 }
 
-// spurious returns how many packets of all runs were sent again although they had arrived, by cause, and how many were
-// dropped. Runs without these counts are left out; "": no run has them.
-func spurious(o *results.Outcome) string {
+// spuriousText describes the number of packets in all runs that were sent again although they had arrived, by cause,
+// and the number of drops. It returns "" if no run has these counts.
+func spuriousText(o *results.Outcome) string {
 	var total results.Spurious
 	known, dropped := false, uint64(0)
 	total.By = map[string]int64{}
@@ -179,15 +180,15 @@ func spurious(o *results.Outcome) string {
 	return line
 }
 
-// mostRepeated is how many ways in which iterations were carried out are told.
-const mostRepeated = 5
+// maxIterationWays limits the listed descriptions of repeated iterations.
+const maxIterationWays = 5
 
-// countRuns counts the runs by a text that they have, and returns the texts in the order of their first runs. Runs
-// without a text are left out.
-func countRuns(o *results.Outcome, of func(r *results.Run) string) (order []string, count map[string]int) {
+// countRuns counts the runs by a text, and returns the texts in the order of their first runs. It ignores runs with
+// an empty text.
+func countRuns(o *results.Outcome, describe func(r *results.Run) string) (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, r := range o.Runs {
-		if how := of(r); how != "" {
+		if how := describe(r); how != "" {
 			if count[how]++; count[how] == 1 {
 				order = append(order, how)
 			}
@@ -196,16 +197,17 @@ func countRuns(o *results.Outcome, of func(r *results.Run) string) (order []stri
 	return order, count
 }
 
-// idealNetworks names the ideal networks that carried jobs in place of packets.
-func idealNetworks(s *sheet, o *results.Outcome) {
+// noteIdealNetworks lists the ideal networks that carried jobs in place of packets.
+func noteIdealNetworks(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string { return r.End.Network })
 	for _, name := range order {
-		s.note(fmt.Sprintf("network: %s, in %s", name, text.Count(count[name], "run")), plain)
+		s.writeNote(fmt.Sprintf("network: %s, in %s", name, text.Count(count[name], "run")), plain)
 	}
 }
 
-// iterations says how many of jobs were not carried out, as they are those before them once more, and else why.
-func iterations(s *sheet, o *results.Outcome) {
+// noteIterations describes how many iterations of jobs repeat earlier ones and were not simulated, or why all were
+// simulated.
+func noteIterations(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string {
 		if r.End.Iterations == nil {
 			return ""
@@ -213,10 +215,10 @@ func iterations(s *sheet, o *results.Outcome) {
 		return r.End.Iterations.String()
 	})
 	for i, how := range order {
-		if i == mostRepeated {
-			s.note(fmt.Sprintf("… and in %s, in runs.json", text.Count(len(order)-i, "more way")), plain)
+		if i == maxIterationWays {
+			s.writeNote(fmt.Sprintf("… and in %s, in runs.json", text.Count(len(order)-i, "more way")), plain)
 			return
 		}
-		s.note(fmt.Sprintf("iterations of the job, in %s: %s", text.Count(count[how], "run"), how), plain)
+		s.writeNote(fmt.Sprintf("iterations of the job, in %s: %s", text.Count(count[how], "run"), how), plain)
 	}
 }

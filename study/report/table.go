@@ -11,22 +11,21 @@ import (
 	"weir/study/results"
 )
 
-// PointSummary is one point of the sweep: its runs' measures with mean and 95 %
-// interval over the seeds.
+// PointSummary is one point of the sweep: the measures of its runs with mean and 95 % interval over the seeds.
 type PointSummary struct {
 	Point  []measure.Coordinate
-	N      int // runs
+	N      int // number of runs
 	Values []Value
 	Runs   []*results.Run
 }
 
-// Value is one number of a point: a measure, or one group of it.
+// Value is one number of a point: a measure, or one of its groups.
 type Value struct {
 	Measure, Group, Unit string
-	Mean, Half           float64 // Half is NaN for one run
+	Mean, Half           float64 // Half is half of the interval; NaN for one run
 }
 
-// Summarise joins the runs of each point, in the order of the runs.
+// Summarise combines the runs of each point, in the order of the runs.
 func Summarise(runs []*results.Run) []PointSummary {
 	var out []PointSummary
 	index := map[string]int{}
@@ -78,87 +77,87 @@ func Summarise(runs []*results.Run) []PointSummary {
 
 // column is one column of a table.
 type column struct {
-	head  []string // lines: measure, group, unit
-	cells []cell
-	left  bool
-	of    Value // what it shows, if it is a measure's
+	head        []string // header lines: measure, group, unit
+	cells       []cell
+	leftAligned bool
+	value       Value // value of a measure that it shows
 
-	ofRuns   bool // its cells are numbers of runs
-	lab, sim int  // of such a column, where lab and simulator differ: the runs of the first point; 0: they do not
+	countsRuns bool // its cells count runs
+	lab, sim   int  // first point's runs in lab and simulator, if these differ; 0: equal
 
-	loose bool   // its cells are of several measures: they end below each other, but for that are as they are
-	title string // above its head, also above the gap behind it
-	least int    // width
+	unaligned bool   // its cells are of several measures and are only right-aligned
+	title     string // above the header and the following gap
+	minWidth  int    // minimum width
 }
 
-// printed are the cells as they stand below each other: points below points, signs behind.
-func (c *column) printed() []string {
-	a := alignmentOf(c.cells)
+// printCells returns the cells as aligned texts: decimal points below each other, signs at the end.
+func (c *column) printCells() []string {
+	a := newAlignment(c.cells)
 	signs := slices.ContainsFunc(c.cells, func(x cell) bool { return x.sign() != "" })
 	out := make([]string, len(c.cells))
 	for i := range c.cells {
-		if out[i] = c.cells[i].String(); !c.loose {
-			out[i] = a.aligned(&c.cells[i])
+		if out[i] = c.cells[i].String(); !c.unaligned {
+			out[i] = a.alignCell(&c.cells[i])
 		}
 		if sign := c.cells[i].sign(); signs && (c.cells[i].text == "" || sign != "") {
-			out[i] += pad(sign, 1, true)
+			out[i] += padText(sign, 1, true)
 		}
 	}
 	return out
 }
 
+// width returns the width of the column in runes.
 func (c *column) width() int {
-	w := c.least
-	for _, s := range append(slices.Clone(c.head), c.printed()...) {
+	w := c.minWidth
+	for _, s := range append(slices.Clone(c.head), c.printCells()...) {
 		w = max(w, utf8.RuneCountInString(s))
 	}
 	return w
 }
 
-// short leaves the intervals out.
-func (c *column) short() {
+// dropIntervals removes the intervals.
+func (c *column) dropIntervals() {
 	for i := range c.cells {
 		c.cells[i].half = ""
 	}
 }
 
-// inBrackets is a unit as a head has it.
-func inBrackets(unit string) string {
+// bracketUnit returns a unit in brackets; "" for no unit.
+func bracketUnit(unit string) string {
 	if unit == "" {
 		return ""
 	}
 	return "[" + unit + "]"
 }
 
-// keyColumns are the sweep's keys, and how many runs a point has.
+// keyColumns returns a column for each sweep key, and one for the number of runs.
 func keyColumns(points []PointSummary) (keys []column) {
 	if len(points) == 0 {
 		return nil
 	}
 	var names []string
 	for k, c := range points[0].Point {
-		col := column{head: []string{"", "", c.Key}, left: true}
+		col := column{head: []string{"", "", c.Key}, leftAligned: true}
 		for _, p := range points {
-			col.cells = append(col.cells, word(p.Point[k].Text))
+			col.cells = append(col.cells, textCell(p.Point[k].Text))
 		}
 		keys, names = append(keys, col), append(names, c.Key)
 	}
-	n := column{head: []string{"", "", runsColumn(names)}, ofRuns: true}
+	n := column{head: []string{"", "", runsColumn(names)}, countsRuns: true}
 	for _, p := range points {
-		n.cells = append(n.cells, word(strconv.Itoa(p.N)))
+		n.cells = append(n.cells, textCell(strconv.Itoa(p.N)))
 	}
 	return append(keys, n)
 }
 
-// absent reports whether tables leave out a value whose largest is most: groups of a sparse
-// measure of which there is nothing would fill them.
-func absent(s *experiment.Spec, v Value, most float64) bool {
-	return most == 0 && v.Group != "all" && s.Kind(v.Measure).Sparse
+// isOmitted reports whether tables omit a value with the largest magnitude highest: empty groups of a sparse measure
+// would fill them.
+func isOmitted(s *experiment.Spec, v Value, highest float64) bool {
+	return highest == 0 && v.Group != "all" && s.Kind(v.Measure).Sparse
 }
 
-// quantities are the measures and groups that any point has, in the order of the first
-// point that has them.
-func quantities(points []PointSummary) (out []Value) {
+// listQuantities returns the measures and groups that any point has, in the order of first occurrence.
+func listQuantities(points []PointSummary) (out []Value) {
 	for _, p := range points {
 		at := len(out)
 		for _, v := range p.Values {

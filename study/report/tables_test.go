@@ -70,7 +70,7 @@ func TestOneUnit(t *testing.T) {
 		r.Bins = []measure.Binned{{Name: "fct", Unit: "s", Traffic: "web", Bins: []measure.Bin{{ToBytes: 100, N: 2,
 			Mean: 7e-3}}}}
 	}
-	_, values := worldsOf(o).columns()
+	_, values := newWorlds(o).resultColumns()
 	units := map[string]string{}
 	for _, c := range values {
 		units[c.head[0]] = c.head[2]
@@ -81,7 +81,7 @@ func TestOneUnit(t *testing.T) {
 	if got := values[2].cells[0].String(); got != "31.27 ± 0.78" {
 		t.Errorf("a median of 31.27 µs beside a largest of 5 ms is %s", got)
 	}
-	for _, g := range worldsOf(o).sizeGrids(&TableOptions{}) {
+	for _, g := range newWorlds(o).sizeGrids(&TableOptions{}) {
 		if got := g.values[0].head; got[len(got)-1] != "[µs]" {
 			t.Errorf("by flow size the unit is %q", got)
 		}
@@ -149,7 +149,7 @@ func TestMarks(t *testing.T) {
 				of = append(of, estimate{c.means[i], c.halves[i]})
 			}
 			got := ""
-			for _, m := range marks(of, c.better) {
+			for _, m := range markBest(of, c.better) {
 				got += (m.sign() + ".")[:1]
 			}
 			if got != c.want {
@@ -407,14 +407,14 @@ func TestChosenColumns(t *testing.T) {
 		{"by two", []string{"jain"}, []string{"size", "fct"}, "jain.", "two/10 one/10 one/20 two/20"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, options := worldsOf(o), &TableOptions{Columns: c.columns, Sort: c.sort}
-			if err := w.check(options, o); err != nil {
+			w, options := newWorlds(o), &TableOptions{Columns: c.columns, Sort: c.sort}
+			if err := w.checkOptions(options, o); err != nil {
 				t.Fatal(err)
 			}
-			g, _ := w.grid(options)
+			g, _ := w.resultGrid(options)
 			var heads, rows []string
 			for _, v := range g.values {
-				heads = append(heads, v.of.Measure+"."+v.of.Group)
+				heads = append(heads, v.value.Measure+"."+v.value.Group)
 			}
 			for r := range g.rows {
 				rows = append(rows, g.keys[0].cells[r].text+"/"+strings.TrimSuffix(g.keys[1].cells[r].text, " kB"))
@@ -426,7 +426,7 @@ func TestChosenColumns(t *testing.T) {
 	}
 	o.Runs[0].Named("fct").Groups[0].Value = math.NaN()
 	for _, by := range []string{"fct", "fct:desc"} {
-		g, _ := worldsOf(o).grid(&TableOptions{Sort: []string{by}})
+		g, _ := newWorlds(o).resultGrid(&TableOptions{Sort: []string{by}})
 		if last := g.keys[0].cells[3].text + g.keys[1].cells[3].text; last != "one10 kB" {
 			t.Errorf("by %s the last is %s, not what is not defined", by, last)
 		}
@@ -453,7 +453,7 @@ func TestChosenErrors(t *testing.T) {
 			_, document := c.options.Markdown(o)
 			_, paper := c.options.LaTeX(o)
 			for _, err := range []error{after, document, paper, c.options.Check(o.Spec)} {
-				var choice *choice
+				var choice *optionError
 				if !errors.As(err, &choice) {
 					t.Fatalf("no such error: %v", err)
 				}

@@ -13,44 +13,44 @@ import (
 	"weir/study/results"
 )
 
-// Results prints the table of all points, within 80 columns: what does not fit
-// beside comes below, with the sweep's keys again.
+// Results returns the table of all points within 80 columns. Further columns follow below, with the sweep's keys
+// repeated.
 func Results(s *experiment.Spec, points []PointSummary) string {
-	w := &worlds{spec: s, own: points, all: quantities(points)}
-	w.prepare()
+	w := &worlds{spec: s, own: points, quantities: listQuantities(points)}
+	w.setUnits()
 	look := &TableOptions{}
 	out := look.newSheet()
-	w.results(out, look)
+	w.printResults(out, look)
 	return out.b.String()
 }
 
-// results prints what all points have in common, the table, and what its signs are.
-func (w *worlds) results(s *sheet, l *TableOptions) {
-	g, same := w.grid(l)
+// printResults prints the common values of all points, the table, and the explanation of its signs.
+func (w *worlds) printResults(s *sheet, l *TableOptions) {
+	g, same := w.resultGrid(l)
 	if len(same) > 0 && len(w.own) > 0 {
 		where := "at all points: "
 		if len(w.own) == 1 {
 			where = "at the only point: "
 		}
-		s.note(where+strings.Join(same, ", "), plain)
-		s.line()
+		s.writeNote(where+strings.Join(same, ", "), plain)
+		s.writeLine()
 	}
-	w.print(s, g)
-	if legend := legendOf(g.values, w.conditions, bestSign, tiedSign); legend != "" {
-		s.note(legend, faint)
+	w.printGrid(s, g)
+	if legend := markLegend(g.values, w.conditions, bestSign, tiedSign); legend != "" {
+		s.writeNote(legend, faint)
 	}
 	for _, line := range l.Explained(w.spec) {
-		s.note(line, faint)
+		s.writeNote(line, faint)
 	}
 	for _, line := range Without(w.spec) {
-		s.note(line, plain)
+		s.writeNote(line, plain)
 	}
 	if empty := w.notDefined(l); empty != "" {
-		s.note(empty, faint)
+		s.writeNote(empty, faint)
 	}
 }
 
-// notDefined names values that have no column and would be shown; "" if there are none.
+// notDefined names the selected values without a column; "" without any.
 func (w *worlds) notDefined(l *TableOptions) string {
 	var names []string
 	for _, v := range w.empty {
@@ -64,11 +64,11 @@ func (w *worlds) notDefined(l *TableOptions) string {
 	return "not defined at any point: " + strings.Join(names, ", ")
 }
 
-// ofVerdict is how a verdict looks.
-var ofVerdict = map[claim.Verdict]style{claim.Holds: good, claim.Fails: bad, claim.Undecided: unsure}
+// verdictStyles are the styles of verdicts.
+var verdictStyles = map[claim.Verdict]style{claim.Holds: good, claim.Fails: bad, claim.Undecided: unsure}
 
-// verdictsOf counts claims: "5 claims: 4 hold, 1 fails".
-func verdictsOf(claims []claim.Claim) string {
+// verdictCounts counts claims by verdict: "5 claims: 4 hold, 1 fails".
+func verdictCounts(claims []claim.Claim) string {
 	var counts []string
 	for _, v := range Verdicts(claims) {
 		counts = append(counts, v.String())
@@ -110,146 +110,148 @@ func (c Counted) String() string {
 	return strconv.Itoa(c.N) + " " + word
 }
 
-// Claims prints each claim with its verdict first.
+// Claims returns each claim with its verdict first.
 func Claims(claims []claim.Claim) string {
 	s := (&TableOptions{}).newSheet()
 	printClaims(s, claims)
 	return s.b.String()
 }
 
-// besideVerdict is the room that the word of a verdict takes, where lines are not narrow.
+// verdictIndent is as wide as a verdict. Lines narrower than narrowWidth have no such indent.
 const (
-	besideVerdict = "           "
-	narrow        = 50
+	verdictIndent = "           "
+	narrowWidth   = 50
 )
 
+// printClaims prints claims with their verdicts.
 func printClaims(s *sheet, claims []claim.Claim) {
-	indent, room := besideVerdict, len(besideVerdict)
-	if s.width < narrow { // there is no room beside a word
+	indent, room := verdictIndent, len(verdictIndent)
+	if s.width < narrowWidth { // too narrow for a column of verdicts
 		indent, room = "  ", 0
 	}
 	for _, c := range claims {
-		first := pad(string(c.Verdict), room, true)
+		first := padText(string(c.Verdict), room, true)
 		if room == 0 {
 			first += " "
 		}
-		s.say(first, ofVerdict[c.Verdict], fmt.Sprintf("%s (%s)", c.ID, text.Count(c.N, "run")), indent)
-		s.say(indent, plain, c.Says, indent)
+		s.writeHanging(first, verdictStyles[c.Verdict], fmt.Sprintf("%s (%s)", c.ID, text.Count(c.N, "run")), indent)
+		s.writeHanging(indent, plain, c.Says, indent)
 		if c.Measured != "" {
-			s.say(indent, plain, "→ "+c.Measured, indent)
+			s.writeHanging(indent, plain, "→ "+c.Measured, indent)
 		}
 	}
 }
 
-// printBoth prints each claim with the verdicts of simulator and lab.
-func printBoth(s *sheet, claims []claimPair) {
+// printClaimPairs prints each claim with the verdicts of simulator and lab.
+func printClaimPairs(s *sheet, claims []claimPair) {
 	const indent = "                      "
 	if len(claims) > 0 {
-		s.line(bit{pad(simulatorName, len(besideVerdict), true) + labName, faint})
+		s.writeLine(textPiece{padText(simulatorName, len(verdictIndent), true) + labName, faint})
 	}
 	for _, c := range claims {
 		sim, as := undefinedText, plain
 		runs := text.Count(c.N, "run")
 		if c.Sim != nil {
-			if sim, as = string(c.Sim.Verdict), ofVerdict[c.Sim.Verdict]; c.Sim.N != c.N {
+			if sim, as = string(c.Sim.Verdict), verdictStyles[c.Sim.Verdict]; c.Sim.N != c.N {
 				runs = fmt.Sprintf("%s in the simulator, %d in the lab", text.Count(c.Sim.N, "run"), c.N)
 			}
 		}
 		lines := strings.Split(Hang(indent, fmt.Sprintf("%s (%s)", c.ID, runs), indent, s.width), "\n")
-		s.line(bit{pad(sim, len(besideVerdict), true), as},
-			bit{pad(string(c.Verdict), len(besideVerdict), true), ofVerdict[c.Verdict]},
-			bit{strings.TrimPrefix(lines[0], indent), plain})
+		s.writeLine(textPiece{padText(sim, len(verdictIndent), true), as},
+			textPiece{padText(string(c.Verdict), len(verdictIndent), true), verdictStyles[c.Verdict]},
+			textPiece{strings.TrimPrefix(lines[0], indent), plain})
 		for _, l := range lines[1:] {
-			s.line(bit{l, plain})
+			s.writeLine(textPiece{l, plain})
 		}
-		s.say(indent, plain, c.Says, indent)
+		s.writeHanging(indent, plain, c.Says, indent)
 		if c.Sim != nil && c.Sim.Measured != "" {
-			s.say(indent, plain, "simulator → "+c.Sim.Measured, indent)
+			s.writeHanging(indent, plain, "simulator → "+c.Sim.Measured, indent)
 		}
 		if c.Measured != "" {
-			s.say(indent, plain, "lab → "+c.Measured, indent)
+			s.writeHanging(indent, plain, "lab → "+c.Measured, indent)
 		}
 	}
 }
 
-// Text is all that the terminal shows of an outcome: a summary with the claims and their verdicts, of the lab how it
-// agrees with the simulator; tables; what the machine did, and how the runs ended. No line is wider than Width.
+// Text returns the terminal's report of an outcome: a summary with the claims, for the lab its agreement with the
+// simulator; tables; the machine's influence, and how the runs ended. No line is wider than Width.
 func Text(o *results.Outcome) string {
-	text, _ := (&TableOptions{}).Text(o) // nothing is chosen that is not there
+	text, _ := (&TableOptions{}).Text(o) // no option can be wrong
 	return text
 }
 
-// Text is that of the look's width and colours, with the columns that it asks for.
+// Text returns the report with the options' width, colours and columns. It returns an error if an option names a
+// missing value.
 func (l *TableOptions) Text(o *results.Outcome) (string, error) {
-	w := worldsOf(o)
-	l = l.resolve(o.Spec, w.all)
-	if err := w.check(l, o); err != nil {
+	w := newWorlds(o)
+	l = l.resolve(o.Spec, w.quantities)
+	if err := w.checkOptions(l, o); err != nil {
 		return "", err
 	}
 	s := l.newSheet()
-	w.summary(s, o)
-	s.line()
-	w.results(s, l)
+	w.printSummary(s, o)
+	s.writeLine()
+	w.printResults(s, l)
 	w.printSizes(s, l)
 	for _, text := range describeSeeds(o) {
-		s.line()
-		s.note(text, plain)
+		s.writeLine()
+		s.writeNote(text, plain)
 	}
-	for i, text := range sources(o, w) {
+	for i, text := range paperSources(o, w) {
 		if i == 0 {
-			s.line()
+			s.writeLine()
 		}
-		s.note("paper: "+text, plain)
+		s.writeNote("paper: "+text, plain)
 	}
 	if facts := machineFacts(o); facts != nil {
-		s.line()
-		machineText(s, o, facts)
+		s.writeLine()
+		printMachine(s, o, facts)
 	}
-	s.line()
-	for _, line := range programs(o) {
-		s.note(line, plain)
+	s.writeLine()
+	for _, line := range programLines(o) {
+		s.writeNote(line, plain)
 	}
 	writeStatus(s, o)
 	return s.b.String(), nil
 }
 
-// check reports what the look asks for and the outcome does not have.
-func (w *worlds) check(l *TableOptions, o *results.Outcome) error {
+// checkOptions returns an error if the options name something that the outcome does not have.
+func (w *worlds) checkOptions(l *TableOptions, o *results.Outcome) error {
 	var keys []string
 	for _, d := range o.Spec.Sweep() {
 		keys = append(keys, d.Key)
 	}
-	return l.check(keys, w.all)
+	return l.checkNames(keys, w.quantities)
 }
 
-// summary is what one wants to know first: what was run, whether all of it came to its end, and the claims.
-func (w *worlds) summary(s *sheet, o *results.Outcome) {
-	s.note(o.Spec.Title(), strong)
-	s.note(facts(o, len(w.own)), plain)
+// printSummary prints what was run, whether all runs ended normally, the agreement and the claims.
+func (w *worlds) printSummary(s *sheet, o *results.Outcome) {
+	s.writeNote(o.Spec.Title(), strong)
+	s.writeNote(factsLine(o, len(w.own)), plain)
 	if cut := cutShort(o); cut != "" {
-		s.note(cut+"; see the last lines", bad)
+		s.writeNote(cut+"; see the last lines", bad)
 	}
 	if line := agreementLine(o); line != "" {
-		s.line()
-		s.note(line, ofVerdict[results.Agree(o.Agreements()).Verdict])
-		for _, text := range outside(o, w) {
-			s.note("not inside: "+text, plain)
+		s.writeLine()
+		s.writeNote(line, verdictStyles[results.Agree(o.Agreements()).Verdict])
+		for _, text := range outsideLines(o, w) {
+			s.writeNote("not inside: "+text, plain)
 		}
 	}
 	if len(o.Claims) == 0 {
 		return
 	}
-	s.line()
+	s.writeLine()
 	if w.lab {
-		s.note("in the lab "+verdictsOf(o.Claims), strong)
-		printBoth(s, pairClaims(o))
+		s.writeNote("in the lab "+verdictCounts(o.Claims), strong)
+		printClaimPairs(s, pairClaims(o))
 		return
 	}
-	s.note(verdictsOf(o.Claims), strong)
+	s.writeNote(verdictCounts(o.Claims), strong)
 	printClaims(s, o.Claims)
 }
 
-// cutShort says that not all runs came to their end; "" if they did.
+// cutShort describes failed, missing and stuck runs; "" without any.
 func cutShort(o *results.Outcome) string {
 	stuck := 0
 	for _, r := range o.Runs {
@@ -272,30 +274,30 @@ func cutShort(o *results.Outcome) string {
 	return "not all runs came to their end: " + strings.Join(parts, ", ")
 }
 
-// printSizes prints the tables by flow size of what is chosen.
+// printSizes prints the selected tables by flow size.
 func (w *worlds) printSizes(s *sheet, l *TableOptions) {
 	for _, t := range w.sizeGrids(l) {
-		s.line()
-		s.line(bit{t.title, strong})
-		t.fitting(s.width).print(s)
-		if legend := legendOf(t.values, w.conditions, bestSign, tiedSign); legend != "" {
-			s.note(legend, faint)
+		s.writeLine()
+		s.writeLine(textPiece{t.title, strong})
+		t.fitWidth(s.width).printParts(s)
+		if legend := markLegend(t.values, w.conditions, bestSign, tiedSign); legend != "" {
+			s.writeNote(legend, faint)
 		}
 	}
 }
 
-// sizes prints the tables by flow size, within 80 columns.
-func sizes(s *experiment.Spec, points []PointSummary) string {
-	w := &worlds{spec: s, own: points, all: quantities(points)}
-	w.prepare()
+// formatSizes returns the tables by flow size within 80 columns.
+func formatSizes(s *experiment.Spec, points []PointSummary) string {
+	w := &worlds{spec: s, own: points, quantities: listQuantities(points)}
+	w.setUnits()
 	look := &TableOptions{}
 	out := look.newSheet()
 	w.printSizes(out, look)
 	return out.b.String()
 }
 
-// varying are the keys of points, in their order, that are not the same at all.
-func varying(points []PointSummary) (keys []int) {
+// varyingKeys returns the indices of the point's keys with more than one value.
+func varyingKeys(points []PointSummary) (keys []int) {
 	if len(points) == 0 {
 		return nil
 	}
@@ -307,8 +309,8 @@ func varying(points []PointSummary) (keys []int) {
 	return keys
 }
 
-// pointOf names a point by the keys that vary.
-func pointOf(p []measure.Coordinate, keys []int) (out []string) {
+// pointTexts returns the point's values of some keys.
+func pointTexts(p []measure.Coordinate, keys []int) (out []string) {
 	for _, k := range keys {
 		out = append(out, p[k].Text)
 	}

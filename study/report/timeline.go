@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	mostRows  = 32 // ranks that a timeline shows by itself
-	mostLines = 12 // panels of a figure of timelines
+	maxRows      = 32 // maximum number of ranks in a timeline by default
+	maxTimelines = 12 // maximum number of panels
 )
 
-// timeline makes a plot of what ranks do: a panel for each point and job, of the first run of the point. It is nil if
-// no run has kept any of it.
-func (all *worlds) timeline(p plots.Plot) (*figure.Figure, error) {
-	w := all.only(p.Means)
+// newTimeline returns a plot of the states of ranks: a panel for each point and job from the point's first run; nil
+// if no run has kept them.
+func (all *worlds) newTimeline(p plots.Plot) (*figure.Figure, error) {
+	w := all.selectPoints(p.Means)
 	points := w.own
 	if len(points) == 0 {
 		points = w.sim
 	}
-	x := &drawn{Plot: p, shown: map[string]bool{}}
+	x := &plotBuilder{Plot: p, shown: map[string]bool{}}
 	var notes []string
 	note := func(text string) {
 		if text != "" && !slices.Contains(notes, text) {
 			notes = append(notes, text)
 		}
 	}
-	name, left, last := labels(p, points), 0, 0.0
+	name, left, last := newLabels(p, points), 0, 0.0
 	var lines []*measure.Timeline
 	for i := range points {
 		s := &points[i]
@@ -41,9 +41,9 @@ func (all *worlds) timeline(p plots.Plot) (*figure.Figure, error) {
 		r := s.Runs[0]
 		for _, t := range r.Timelines {
 			switch {
-			case !wanted(&p, t.Traffic) || len(t.Does) == 0:
+			case !showsGroup(&p, t.Traffic) || len(t.Does) == 0:
 				continue
-			case len(lines) == mostLines:
+			case len(lines) == maxTimelines:
 				left++
 				continue
 			}
@@ -51,47 +51,47 @@ func (all *worlds) timeline(p plots.Plot) (*figure.Figure, error) {
 			if len(p.Groups) != 1 {
 				title = strings.TrimSpace(title + " " + t.Traffic)
 			}
-			x.Figure.Panels = append(x.Figure.Panels, figure.Panel{Title: x.call(title)})
+			x.Figure.Panels = append(x.Figure.Panels, figure.Panel{Title: x.displayName(title)})
 			lines = append(lines, t)
 			last = max(last, slices.Max(t.EndS))
-			note(oneRun(r.Seed, s.N))
+			note(singleRunNote(r.Seed, s.N))
 		}
 	}
 	if len(lines) == 0 {
 		return nil, nil
 	}
 	x.xScale = scaleFor("s", last)
-	x.Figure.X = axisOf(axis("time", x.xScale.Unit), p.XLabel, p.XRange, p.XTicks, x.xScale, false)
+	x.Figure.X = newAxis(axisLabel("time", x.xScale.Unit), p.XLabel, p.XRange, p.XTicks, x.xScale, false)
 	x.Figure.Y = figure.Auto("rank")
 	if p.YLabel != "" {
 		x.Figure.Y.Label = p.YLabel
 	}
 	for _, does := range job.Doings() {
-		x.Figure.Does = append(x.Figure.Does, x.call(does))
+		x.Figure.Does = append(x.Figure.Does, x.displayName(does))
 	}
 	for i, t := range lines {
-		ranks, text := x.ranks(t)
+		ranks, text := x.chooseRanks(t)
 		note(text)
-		x.Figure.Panels[i].Rows = x.rows(t, ranks)
+		x.Figure.Panels[i].Rows = x.rankRows(t, ranks)
 		if t.LeftOut > 0 {
 			note(fmt.Sprintf("of %s nothing from %s %s on, where there was no more room", t.Traffic,
-				digits(t.CutS*x.xScale.Factor), x.xScale.Unit))
+				formatShort(t.CutS*x.xScale.Factor), x.xScale.Unit))
 		}
 	}
 	if left > 0 {
-		note(fmt.Sprintf("of %d jobs and points the first %d", left+mostLines, mostLines))
+		note(fmt.Sprintf("of %d jobs and points the first %d", left+maxTimelines, maxTimelines))
 	}
 	x.own.note = strings.Join(notes, "; ")
 	x.Figure.Legend = figure.LegendPosition(p.Style.Legend)
-	x.heading()
+	x.addHeading()
 	return &x.Figure, nil
 }
 
-// digits is a number as a note has it.
-func digits(v float64) string { return fmt.Sprintf("%.4g", v) }
+// formatShort formats a number for a note.
+func formatShort(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// ranks are those of a job that are shown, from above, and what is left out.
-func (x *drawn) ranks(t *measure.Timeline) (ranks []int32, note string) {
+// chooseRanks returns the shown ranks of a job from the top, and a note about omitted ranks.
+func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note string) {
 	slowest, _ := t.Ranks()
 	if x.Plot.Ranks != nil {
 		for _, r := range x.Plot.Ranks {
@@ -105,12 +105,12 @@ func (x *drawn) ranks(t *measure.Timeline) (ranks []int32, note string) {
 		return ranks, note
 	}
 	n := x.Slowest
-	if n == 0 && len(slowest) <= mostRows {
+	if n == 0 && len(slowest) <= maxRows {
 		slices.Sort(slowest)
 		return slowest, ""
 	}
 	if n == 0 {
-		n = mostRows
+		n = maxRows
 	}
 	if n >= len(slowest) {
 		return slowest, "first the ranks that wait least, as others wait for them"
@@ -119,22 +119,22 @@ func (x *drawn) ranks(t *measure.Timeline) (ranks []int32, note string) {
 		t.Traffic, n)
 }
 
-// rows are those of some ranks.
-func (x *drawn) rows(t *measure.Timeline, ranks []int32) *figure.Rows {
+// rankRows returns the rows of some ranks. Adjoining spans of the same state are merged.
+func (x *plotBuilder) rankRows(t *measure.Timeline, ranks []int32) *figure.Rows {
 	out := &figure.Rows{}
-	at := map[int32]int{} // where a rank's stretches begin
+	at := map[int32]int{} // index of a rank's first span
 	for i, r := range t.Rank {
 		if _, there := at[r]; !there {
 			at[r] = i
 		}
 	}
 	for row, r := range ranks {
-		out.Names = append(out.Names, fmt.Sprintf("%d %s", r, x.call(t.Hosts[r])))
+		out.Names = append(out.Names, fmt.Sprintf("%d %s", r, x.displayName(t.Hosts[r])))
 		for i := at[r]; i < len(t.Rank) && t.Rank[i] == r; i++ {
 			s := figure.Span{Row: row, Does: int(t.Does[i]), From: t.BeginS[i] * x.xScale.Factor,
 				To: t.EndS[i] * x.xScale.Factor}
 			if n := len(out.Spans) - 1; n >= 0 && out.Spans[n].Row == row && out.Spans[n].Does == s.Does &&
-				out.Spans[n].To == s.From { // another iteration, or operation
+				out.Spans[n].To == s.From { // of another iteration or operation
 				out.Spans[n].To = s.To
 				continue
 			}

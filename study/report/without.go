@@ -6,7 +6,7 @@ import (
 	"weir/study/experiment"
 )
 
-// Without says which points of the sweep are left out, and why, a sentence for each reason.
+// Without describes the points of the sweep that are left out, one sentence for each reason.
 func Without(s *experiment.Spec) (lines []string) {
 	for _, a := range s.Without() {
 		lines = append(lines, fmt.Sprintf("left out: %s: %s", a.Which(s.Sweep()), a.Why))
@@ -14,10 +14,10 @@ func Without(s *experiment.Spec) (lines []string) {
 	return lines
 }
 
-// sorted are the columns of the results with their rows in an order that the experiment's file asks for.
-func (w *worlds) sorted(by []string) (keys, values []column) {
-	keys, values = w.columns()
+// sortedColumns returns the columns of the results with the rows in the order of the experiment's file.
+func (w *worlds) sortedColumns(by []string) (keys, values []column) {
+	keys, values = w.resultColumns()
 	g := &grid{keys: keys, values: values, rows: len(w.own)}
-	(&TableOptions{Sort: by}).choose(g, w.own)
+	(&TableOptions{Sort: by}).selectColumns(g, w.own)
 	return g.keys, g.values
 }

@@ -112,7 +112,7 @@ func TestLasts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := facts(&results.Outcome{Name: "x", World: experiment.Sim, Spec: s}, 0); !strings.HasSuffix(got, want) {
+		if got := factsLine(&results.Outcome{Name: "x", World: experiment.Sim, Spec: s}, 0); !strings.HasSuffix(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

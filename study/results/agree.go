@@ -10,8 +10,8 @@ import (
 	"weir/study/measure"
 )
 
-// array is a JSON list of what is JSON already.
-func array(items []json.RawMessage) json.RawMessage {
+// jsonList joins encoded JSON values to a JSON list.
+func jsonList(items []json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('[')
 	for i, x := range items {
@@ -24,13 +24,13 @@ func array(items []json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// besideJSON adds what a document of the lab has besides its runs and claims: the
-// simulator's, and how the two agree.
-func (o *Outcome) besideJSON(doc *object) {
+// addCounterpart adds the simulator's results and the agreement of the two worlds to a document of the lab. It adds
+// nothing without a counterpart.
+func (o *Outcome) addCounterpart(doc *jsonObject) {
 	if o.Counterpart == nil {
 		return
 	}
-	var simulator object
+	var simulator jsonObject
 	runs := []json.RawMessage{}
 	for _, r := range o.Counterpart.Runs {
 		runs = append(runs, r.Json(false))
@@ -40,79 +40,79 @@ func (o *Outcome) besideJSON(doc *object) {
 		claims = []claim.Claim{}
 	}
 	if o.Counterpart.Chosen != nil {
-		simulator.add("seeds", o.Counterpart.Chosen.json())
+		simulator.addKey("seeds", o.Counterpart.Chosen.encodeJSON())
 	}
-	simulator.add("runs", array(runs))
-	simulator.add("claims", claims)
-	doc.add("simulator", simulator.bytes())
+	simulator.addKey("runs", jsonList(runs))
+	simulator.addKey("claims", claims)
+	doc.addKey("simulator", simulator.finishJSON())
 	all := o.Agreements()
 	values := []json.RawMessage{}
 	for _, a := range all {
-		var v, point object
+		var v, point jsonObject
 		for _, c := range a.Point {
-			point.add(c.Key, c.Text)
+			point.addKey(c.Key, c.Text)
 		}
-		v.add("point", point.bytes())
+		v.addKey("point", point.finishJSON())
 		m := measure.Measured{Name: a.Measure, Unit: a.Unit}
-		v.add("measure", m.JSONName())
+		v.addKey("measure", m.JSONName())
 		if a.Group != "" {
-			v.add("group", a.Group)
+			v.addKey("group", a.Group)
 		}
-		v.add("simulator", a.Sim)
-		v.add("lab", a.Lab)
+		v.addKey("simulator", a.Sim)
+		v.addKey("lab", a.Lab)
 		if p, ok := o.Spec.PaperValue(a.Point, a.Measure, a.Group); ok {
-			v.add("paper", p.Value)
+			v.addKey("paper", p.Value)
 		}
-		v.add("judged", a.Judged)
+		v.addKey("judged", a.Judged)
 		if !math.IsNaN(a.Interval) {
-			v.add("interval", a.Interval)
+			v.addKey("interval", a.Interval)
 		}
 		if a.Judged {
-			v.add("verdict", a.Verdict)
+			v.addKey("verdict", a.Verdict)
 		}
 		if a.Upset {
-			v.add("upset", true)
+			v.addKey("upset", true)
 		}
 		if a.Unmeasured {
-			v.add("unmeasured", true)
+			v.addKey("unmeasured", true)
 		}
-		values = append(values, v.bytes())
+		values = append(values, v.finishJSON())
 	}
-	doc.add("agreement", array(values))
-	var verdict object
+	doc.addKey("agreement", jsonList(values))
+	var verdict jsonObject
 	agreed := Agree(all)
-	verdict.add("inside", agreed.Inside)
-	verdict.add("apart", agreed.Apart)
-	verdict.add("points", agreed.Points)
-	verdict.add("verdict", agreed.Verdict)
-	doc.add("agree", verdict.bytes())
+	verdict.addKey("inside", agreed.Inside)
+	verdict.addKey("apart", agreed.Apart)
+	verdict.addKey("points", agreed.Points)
+	verdict.addKey("verdict", agreed.Verdict)
+	doc.addKey("agree", verdict.finishJSON())
 }
 
-// Agreement is how one value of one point of the sweep compares between simulator and
-// lab: means over the seeds.
+// Agreement compares one value of one point of the sweep between simulator and lab: means over the seeds.
 type Agreement struct {
 	Point    []measure.Coordinate
 	Measure  string // goodput, …
 	Group    string // "" if the measure has none
 	Unit     string
 	Sim, Lab float64
-	// Interval is half of the 95 % interval of the difference of the means, by the seeds of both worlds; NaN if
-	// there is one seed in each.
+	// Interval is half of the 95 % interval of the difference of the means by the seeds of both worlds; NaN with one
+	// seed in each.
 	Interval float64
-	// Judged values are those whose kind of measure says how near they have to be. They agree (claim.Holds) or differ
-	// (claim.Fails) where the whole interval is within that, or none of it; else that is undecided: there are too few
-	// seeds, or, with Upset, the machine disturbed a run or can have changed the lab's mean by as much.
+	// Judged reports whether the kind of measure has a tolerance. The value agrees (claim.Holds) if the whole interval
+	// is within the tolerance, differs (claim.Fails) if all of it is outside, and is undecided otherwise: the seeds are
+	// too few or, with Upset, the machine disturbed a run or may have changed the lab's mean by as much.
 	Judged  bool
 	Verdict claim.Verdict
 	Upset   bool
-	// Unmeasured values would be judged, were they defined in all runs of both worlds: percentiles have at least ten
-	// samples beyond them.
+	// Unmeasured reports that the value would be judged, but is not defined in all runs of both worlds: percentiles need
+	// at least ten samples beyond them.
 	Unmeasured bool
 }
 
-// judge compares two samples.
-func (a *Agreement) judge(sim, lab []float64, near measure.Tolerance, upset float64) {
-	difference, half := compare(sim, lab)
+// judgeSamples compares the samples of both worlds and sets the verdict. upset is the amount by which the machine may
+// have changed the lab's mean.
+func (a *Agreement) judgeSamples(sim, lab []float64, near measure.Tolerance, upset float64) {
+	difference, half := compareMeans(sim, lab)
 	a.Interval = half
 	if a.Judged = near.Given(); !a.Judged {
 		return
@@ -122,14 +122,14 @@ func (a *Agreement) judge(sim, lab []float64, near measure.Tolerance, upset floa
 		return
 	}
 	if math.IsNaN(half) {
-		half = 0 // the values are what there is to go by
+		half = 0 // only the values themselves are known
 	}
-	least, most := near.Bounds(a.Sim)
+	lower, upper := near.Bounds(a.Sim)
 	decide := func(half float64) claim.Verdict {
 		switch {
-		case difference-half >= least && difference+half <= most:
+		case difference-half >= lower && difference+half <= upper:
 			return claim.Holds
-		case difference-half > most || difference+half < least:
+		case difference-half > upper || difference+half < lower:
 			return claim.Fails
 		}
 		return claim.Undecided
@@ -142,9 +142,9 @@ func (a *Agreement) judge(sim, lab []float64, near measure.Tolerance, upset floa
 	}
 }
 
-// compare gives by how much the mean of the second sample is above that of the first, and half of its 95 % interval by
-// Student's t with the variance of both together, which a sample of one borrows from the other; NaN if both are of one.
-func compare(a, b []float64) (difference, half float64) {
+// compareMeans returns the difference of the means of the samples, b − a, and half of its 95 % interval by Student's
+// t with the pooled variance; NaN if both samples have one value. A sample of one value uses the other's variance.
+func compareMeans(a, b []float64) (difference, half float64) {
 	mean := func(x []float64) (m, squares float64) {
 		for _, v := range x {
 			m += v / float64(len(x))
@@ -165,12 +165,11 @@ func compare(a, b []float64) (difference, half float64) {
 	return mb - ma, t * math.Sqrt((sa+sb)/freedom*(1/na+1/nb))
 }
 
-// mayDisagree is the share of points of which a judged value may be outside.
-const mayDisagree = 0.1
+// maxDisagreeing is the largest share of points with judged values outside of the tolerance.
+const maxDisagreeing = 0.1
 
-// Agreements compares the outcome, which is the lab's, with the simulator's beside it,
-// over the points that both have; nil if there is nothing to compare. Points are in the
-// order of the sweep, measures in that of the file.
+// Agreements compares the outcome of the lab with its counterpart from the simulator over the points that both have;
+// nil without a counterpart. Points are in the order of the sweep, measures in the order of the file.
 func (o *Outcome) Agreements() []Agreement {
 	if o.Counterpart == nil {
 		return nil
@@ -178,7 +177,7 @@ func (o *Outcome) Agreements() []Agreement {
 	type key struct{ point, measure, group string }
 	type sum struct {
 		of    []float64
-		upset float64 // the largest share of a run's measured part
+		upset float64 // largest share of a run's measured part
 	}
 	values := func(runs []*Run) (map[key]*sum, []Agreement) {
 		at := map[key]*sum{}
@@ -192,7 +191,7 @@ func (o *Outcome) Agreements() []Agreement {
 				}
 				at[k].of = append(at[k].of, v)
 				if n := len(r.Attempts); n > 0 {
-					at[k].upset = max(at[k].upset, r.Attempts[n-1].changed(o.Spec.Kind(m.Name).Queues))
+					at[k].upset = max(at[k].upset, r.Attempts[n-1].changedShare(o.Spec.Kind(m.Name).Queues))
 				}
 			}
 			listed := r.Listed()
@@ -220,22 +219,23 @@ func (o *Outcome) Agreements() []Agreement {
 		a.Sim, _ = claim.MeanInterval(s.of)
 		a.Lab, _ = claim.MeanInterval(l.of)
 		kind := o.Spec.Kind(a.Measure)
-		a.judge(s.of, l.of, kind.Nearness(a.Unit, a.Group), kind.Moved(a.Group, max(a.Sim, a.Lab), l.upset))
+		a.judgeSamples(s.of, l.of, kind.Nearness(a.Unit, a.Group), kind.Moved(a.Group, max(a.Sim, a.Lab), l.upset))
 		out = append(out, a)
 	}
 	return out
 }
 
-// Agreed says in how many points simulator and lab agree.
+// Agreed counts the points in which simulator and lab agree.
 type Agreed struct {
-	Inside int // points all of whose judged values agree
-	Apart  int // points of which a value differs
-	Points int // with judged values in both worlds; the others of them are undecided
-	// Verdict: one point in ten may differ; what is undecided may be so or so, and if there is no point all is.
+	Inside int // points with all judged values in agreement
+	Apart  int // points with a differing value
+	Points int // points with judged values in both worlds; those neither inside nor apart are undecided
+	// Verdict allows one point in ten to differ. It is undecided while undecided points may change it, or without
+	// points.
 	Verdict claim.Verdict
 }
 
-// Agree counts points by what is said of their values.
+// Agree counts points by the verdicts of their values.
 func Agree(all []Agreement) (a Agreed) {
 	worst := map[string]claim.Verdict{}
 	for _, x := range all {
@@ -261,7 +261,7 @@ func Agree(all []Agreement) (a Agreed) {
 			a.Apart++
 		}
 	}
-	may := mayDisagree * float64(a.Points)
+	may := maxDisagreeing * float64(a.Points)
 	switch {
 	case float64(a.Apart) > may:
 		a.Verdict = claim.Fails
@@ -273,7 +273,7 @@ func Agree(all []Agreement) (a Agreed) {
 	return a
 }
 
-// String is the comparison in words.
+// String describes the comparison.
 func (a *Agreement) String() string {
 	name := a.Measure
 	if a.Group != "" {

@@ -22,30 +22,31 @@ import (
 	"weir/internal/document"
 )
 
-// A bundle is a tar archive, compressed with gzip, of results folders. Its first file lists all others with their sizes
-// and SHA-256. It has what runs have left, and not what is made of that: pages and tables are made anew where it is
-// opened, so that nobody opens somebody else's page.
+// A bundle is a gzip-compressed tar archive of results folders. Its first file lists all other files with sizes and
+// SHA-256. It has only the data of runs. Pages and tables are generated again on opening, so that a recipient never
+// opens a page made by someone else.
 const (
 	bundleList   = "weir-bundle.json"
 	bundleFormat = 1
 
-	mostList    = 64 << 20 // bytes of the list
-	mostFolders = 10000
-	mostFiles   = 4000000
+	maxListBytes = 64 << 20 // of the list
+	maxFolders   = 10000
+	maxFiles     = 4000000
 )
 
-// bundled is the list of a bundle.
-type bundled struct {
+// bundleIndex is the list of a bundle.
+type bundleIndex struct {
 	Format  int             `json:"format"`
 	Folders []bundledFolder `json:"folders"`
 }
 
+// bundledFolder is a results folder in the list.
 type bundledFolder struct {
 	Name  string        `json:"name"`
 	Files []bundledFile `json:"files"`
 }
 
-// bundledFile is a file of a folder: its path in it, with slashes.
+// bundledFile is a file of a folder: its path relative to the folder, with slashes.
 type bundledFile struct {
 	Path   string    `json:"path"`
 	Size   int64     `json:"size"`
@@ -53,15 +54,16 @@ type bundledFile struct {
 	Time   time.Time `json:"time"`
 }
 
-// bundledFiles and bundledFolders are what of a results folder goes into a bundle.
+// bundledFiles and bundledFolders name the bundled contents of a results folder.
 var (
 	bundledFiles   = []string{"spec.yaml", "origin.json", "runs.json", hostsFile}
 	bundledFolders = []string{"inputs", "runs", "traces", "captures"}
 )
 
-// Bundle writes results folders into one archive. Folders that are being written to are refused.
+// Bundle writes results folders into one archive, and returns the number of files and bytes. It returns an error for
+// a folder that another process writes to.
 func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes int64, err error) {
-	list := bundled{Format: bundleFormat}
+	list := bundleIndex{Format: bundleFormat}
 	var roots []*os.Root
 	defer func() {
 		for _, r := range roots {
@@ -85,20 +87,20 @@ func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes i
 			return 0, 0, err
 		}
 		roots = append(roots, root)
-		if f.Files, err = listOf(ctx, root, dir); err != nil {
+		if f.Files, err = listFiles(ctx, root, dir); err != nil {
 			return 0, 0, err
 		}
 		list.Folders = append(list.Folders, f)
 	}
-	if err := list.check(); err != nil {
+	if err := list.checkList(); err != nil {
 		return 0, 0, fmt.Errorf("this cannot be bundled: %w", err)
 	}
-	files, bytes = list.size()
-	return files, bytes, list.write(ctx, w, roots)
+	files, bytes = list.totalSize()
+	return files, bytes, list.writeArchive(ctx, w, roots)
 }
 
-// listOf lists what of a folder is bundled.
-func listOf(ctx context.Context, root *os.Root, dir string) (files []bundledFile, err error) {
+// listFiles returns the bundled files of a folder with their digests.
+func listFiles(ctx context.Context, root *os.Root, dir string) (files []bundledFile, err error) {
 	names := slices.Clone(bundledFiles)
 	for _, below := range bundledFolders {
 		if info, err := root.Lstat(below); err != nil || !info.IsDir() {
@@ -109,10 +111,10 @@ func listOf(ctx context.Context, root *os.Root, dir string) (files []bundledFile
 			return nil, err
 		}
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), newFile) {
+			if strings.HasPrefix(e.Name(), tempPrefix) {
 				return nil, fmt.Errorf("%s: a process writes into it: bundle it when that has ended", dir)
 			}
-			if names = append(names, path.Join(below, e.Name())); !inBundle(names[len(names)-1]) {
+			if names = append(names, path.Join(below, e.Name())); !isBundled(names[len(names)-1]) {
 				return nil, fmt.Errorf("%s: %s cannot be in a bundle", dir, names[len(names)-1])
 			}
 		}
@@ -144,8 +146,8 @@ func listOf(ctx context.Context, root *os.Root, dir string) (files []bundledFile
 	return files, nil
 }
 
-// write writes the archive.
-func (l *bundled) write(ctx context.Context, w io.Writer, roots []*os.Root) error {
+// writeArchive writes the archive. It returns an error if a file has changed since it was listed.
+func (l *bundleIndex) writeArchive(ctx context.Context, w io.Writer, roots []*os.Root) error {
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)
 	data, err := json.MarshalIndent(l, "", " ")
@@ -189,8 +191,8 @@ func (l *bundled) write(ctx context.Context, w io.Writer, roots []*os.Root) erro
 	return z.Close()
 }
 
-// size is how many files the list has, and how many bytes.
-func (l *bundled) size() (files int, bytes int64) {
+// totalSize returns the number of files and bytes in the list.
+func (l *bundleIndex) totalSize() (files int, bytes int64) {
 	for _, f := range l.Folders {
 		for _, x := range f.Files {
 			files++
@@ -200,56 +202,56 @@ func (l *bundled) size() (files int, bytes int64) {
 	return files, bytes
 }
 
-// check is an error if the list is not one of what Bundle writes. Names decide where files go.
-func (l *bundled) check() error {
+// checkList returns an error if Bundle cannot have written the list. Names decide where files are written.
+func (l *bundleIndex) checkList() error {
 	if l.Format != bundleFormat {
 		return fmt.Errorf("its list has format %d; this weir reads and writes format %d", l.Format, bundleFormat)
 	}
-	if len(l.Folders) == 0 || len(l.Folders) > mostFolders {
-		return fmt.Errorf("its list has %d folders; 1 … %d are allowed", len(l.Folders), mostFolders)
+	if len(l.Folders) == 0 || len(l.Folders) > maxFolders {
+		return fmt.Errorf("its list has %d folders; 1 … %d are allowed", len(l.Folders), maxFolders)
 	}
-	seen, total, files := map[string]bool{}, int64(0), 0
+	listed, total, files := map[string]bool{}, int64(0), 0
 	for _, f := range l.Folders {
-		if !plainBase(f.Name) || strings.HasPrefix(f.Name, ".") {
+		if !isPlainName(f.Name) || strings.HasPrefix(f.Name, ".") {
 			return fmt.Errorf("%q is no name of a results folder", document.Shorten(f.Name))
 		}
-		if seen[strings.ToLower(f.Name)] { // some systems do not tell letters apart
+		if listed[strings.ToLower(f.Name)] { // some file systems ignore case
 			return fmt.Errorf("the folder %s is in its list twice", f.Name)
 		}
-		seen[strings.ToLower(f.Name)] = true
+		listed[strings.ToLower(f.Name)] = true
 		for _, x := range f.Files {
 			name := f.Name + "/" + x.Path
 			sum, err := hex.DecodeString(x.SHA256)
 			switch files++; {
-			case !inBundle(x.Path):
+			case !isBundled(x.Path):
 				return fmt.Errorf("%q is no file of a results folder", document.Shorten(x.Path))
-			case seen[strings.ToLower(name)]:
+			case listed[strings.ToLower(name)]:
 				return fmt.Errorf("the file %s is in its list twice", document.Shorten(name))
 			case x.Size < 0 || total+x.Size < total:
 				return fmt.Errorf("the file %s has %d bytes in its list", document.Shorten(name), x.Size)
 			case err != nil || len(sum) != sha256.Size:
 				return fmt.Errorf("the file %s has no SHA-256 in its list", document.Shorten(name))
-			case files > mostFiles:
-				return fmt.Errorf("its list has more than %d files", mostFiles)
+			case files > maxFiles:
+				return fmt.Errorf("its list has more than %d files", maxFiles)
 			}
-			seen[strings.ToLower(name)] = true
+			listed[strings.ToLower(name)] = true
 			total += x.Size
 		}
 	}
 	return nil
 }
 
-// inBundle reports whether a path in a results folder is that of a file that bundles have.
-func inBundle(name string) bool {
+// isBundled reports whether a path in a results folder belongs into a bundle.
+func isBundled(name string) bool {
 	if slices.Contains(bundledFiles, name) {
 		return true
 	}
 	below, base, is := strings.Cut(name, "/")
-	return is && slices.Contains(bundledFolders, below) && plainBase(base) && !strings.HasPrefix(base, newFile)
+	return is && slices.Contains(bundledFolders, below) && isPlainName(base) && !strings.HasPrefix(base, tempPrefix)
 }
 
-// plainBase reports whether a name is one of a file or folder, on any system, and nothing else.
-func plainBase(name string) bool {
+// isPlainName reports whether name is a valid name of a single file or folder on all systems.
+func isPlainName(name string) bool {
 	if name == "" || name == "." || name == ".." || len(name) > 255 || strings.TrimRight(name, ". ") != name {
 		return false
 	}
@@ -258,16 +260,16 @@ func plainBase(name string) bool {
 	})
 }
 
-// Unbundling says how an archive is opened.
+// Unbundling configures Unbundle.
 type Unbundling struct {
-	Into string // the folder that results folders go into
-	Most int64  // bytes of all files together
+	Into string // parent folder of the results folders
+	Most int64  // limit of the total size in bytes
 }
 
-// Unbundle opens an archive that may be anybody's: it takes files of results folders alone, by their list, no links,
-// none twice, none larger than was said or with another digest, and nothing beside or behind them. All is written
-// into a new folder of its own, and moved into its place when all of it is right; after an error nothing is left.
-// made is called for each folder before that, and can refuse it.
+// Unbundle opens an untrusted archive. It accepts only files of results folders that are in the list, each once, with
+// their listed size and digest, and no links or additional data. It writes into a new temporary folder and moves the
+// results folders into place when all are correct; after an error it removes everything. It calls made for each
+// folder before the move; an error of made aborts.
 func Unbundle(ctx context.Context, r io.Reader, u Unbundling, made func(dir, name string) error) (names []string,
 	err error) {
 	z, err := gzip.NewReader(r)
@@ -283,12 +285,12 @@ func Unbundle(ctx context.Context, r io.Reader, u Unbundling, made func(dir, nam
 		return nil, fmt.Errorf("%s: it cannot be written into: %w", u.Into, document.Reason(err))
 	}
 	defer os.RemoveAll(work)
-	list, err := unpack(ctx, z, work, u)
+	list, err := unpackArchive(ctx, z, work, u)
 	if err != nil {
 		return nil, err
 	}
-	if n, err := io.Copy(io.Discard, io.LimitReader(z, 1<<20)); err != nil || n == 1<<20 { // the end of a tar is padded
-		return nil, fmt.Errorf("there is something behind its last file: %w", cmpErr(err))
+	if n, err := io.Copy(io.Discard, io.LimitReader(z, 1<<20)); err != nil || n == 1<<20 { // tar archives end with padding
+		return nil, fmt.Errorf("there is something behind its last file: %w", trailingError(err))
 	}
 	var one [1]byte
 	if n, _ := io.ReadFull(r, one[:]); n > 0 {
@@ -302,7 +304,7 @@ func Unbundle(ctx context.Context, r io.Reader, u Unbundling, made func(dir, nam
 	for k, f := range list.Folders {
 		if err := os.Rename(filepath.Join(work, f.Name), filepath.Join(u.Into, f.Name)); err != nil {
 			for _, done := range names[:k] {
-				os.RemoveAll(filepath.Join(u.Into, done)) // these are new, and this process' own
+				os.RemoveAll(filepath.Join(u.Into, done)) // this call has created them
 			}
 			return nil, fmt.Errorf("%s: it cannot be moved in: %w", f.Name, document.Reason(err))
 		}
@@ -311,15 +313,16 @@ func Unbundle(ctx context.Context, r io.Reader, u Unbundling, made func(dir, nam
 	return names, nil
 }
 
-func cmpErr(err error) error {
+// trailingError returns err, or an error about excess data.
+func trailingError(err error) error {
 	if err == nil {
 		return errors.New("more than the padding of a tar archive")
 	}
 	return err
 }
 
-// unpack writes the files of a tar archive into an empty folder, as its list has them.
-func unpack(ctx context.Context, r io.Reader, work string, u Unbundling) (*bundled, error) {
+// unpackArchive writes the files of a tar archive into the empty folder work according to the archive's list.
+func unpackArchive(ctx context.Context, r io.Reader, work string, u Unbundling) (*bundleIndex, error) {
 	root, err := os.OpenRoot(work)
 	if err != nil {
 		return nil, err
@@ -330,7 +333,7 @@ func unpack(ctx context.Context, r io.Reader, work string, u Unbundling) (*bundl
 	if err != nil {
 		return nil, err
 	}
-	if _, bytes := list.size(); bytes > u.Most {
+	if _, bytes := list.totalSize(); bytes > u.Most {
 		return nil, fmt.Errorf("it has files of %d bytes; %d are allowed", bytes, u.Most)
 	}
 	for _, f := range list.Folders {
@@ -366,27 +369,27 @@ func unpack(ctx context.Context, r io.Reader, work string, u Unbundling) (*bundl
 	return list, nil
 }
 
-// readList reads the first file.
-func readList(t *tar.Reader) (*bundled, error) {
+// readList reads and checks the list, the first file of the archive.
+func readList(t *tar.Reader) (*bundleIndex, error) {
 	h, err := t.Next()
 	if err != nil {
 		return nil, fmt.Errorf("it is no archive of weir results bundle: %w", err)
 	}
-	if h.Name != bundleList || h.Typeflag != tar.TypeReg || h.Size > mostList {
+	if h.Name != bundleList || h.Typeflag != tar.TypeReg || h.Size > maxListBytes {
 		return nil, fmt.Errorf("it is no archive of weir results bundle: it does not begin with %s", bundleList)
 	}
-	data, err := io.ReadAll(io.LimitReader(t, mostList))
+	data, err := io.ReadAll(io.LimitReader(t, maxListBytes))
 	if err != nil {
 		return nil, fmt.Errorf("its list cannot be read: %w", err)
 	}
-	list := &bundled{}
+	list := &bundleIndex{}
 	if err := json.Unmarshal(data, list); err != nil {
 		return nil, fmt.Errorf("its list is not what weir writes: %w", err)
 	}
-	return list, list.check()
+	return list, list.checkList()
 }
 
-// unpackFile writes the next file, which has to be this one.
+// unpackFile writes the next file of the archive, which must be x.
 func unpackFile(t *tar.Reader, root *os.Root, folder string, x bundledFile) error {
 	name := path.Join(folder, x.Path)
 	h, err := t.Next()

@@ -55,7 +55,7 @@ func zipped(data []byte) []byte {
 
 // listing is the list of an archive with these files of folder x.
 func listing(files ...packed) packed {
-	l := bundled{Format: bundleFormat, Folders: []bundledFolder{{Name: "x"}}}
+	l := bundleIndex{Format: bundleFormat, Folders: []bundledFolder{{Name: "x"}}}
 	for _, f := range files {
 		l.Folders[0].Files = append(l.Folders[0].Files, bundledFile{Path: strings.TrimPrefix(f.name, "x/"),
 			Size: int64(len(f.data)), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(f.data)))})
@@ -208,7 +208,8 @@ func FuzzUnpack(f *testing.F) {
 		if err := os.Mkdir(work, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		list, err := unpack(t.Context(), bytes.NewReader(data), work, Unbundling{filepath.Join(around, "into"), 1 << 20})
+		list, err := unpackArchive(t.Context(), bytes.NewReader(data), work, Unbundling{filepath.Join(around, "into"),
+			1 << 20})
 		for _, name := range whole(t, around) {
 			if info, err := os.Lstat(name); err != nil || !info.IsDir() && !info.Mode().IsRegular() ||
 				name != work && !strings.HasPrefix(name, work+string(filepath.Separator)) {

@@ -12,31 +12,32 @@ func HasRun(dir, id string) bool {
 	return err == nil
 }
 
-// RunClaim is the right to write the file of a run, which one process has at a time. Executions, tasks of a cluster and
-// merging all put runs into a folder by it.
+// RunClaim is the exclusive right of one process to write a run's file. Executions, tasks of a cluster and merging
+// use it to put runs into a folder.
 type RunClaim struct {
 	name string
-	file *atomicfile.File // nil: a write has failed at its end, and the claim with it
+	file *atomicfile.File // nil: a write failed at its end and lost the claim
 }
 
-// ClaimRun claims the file of the run with that ID in a results folder. The error is atomicfile.ErrTaken while another
-// process has it.
+// ClaimRun claims the file of the run with an ID in a results folder. It returns atomicfile.ErrTaken while another
+// process holds the claim.
 func ClaimRun(dir, id string) (*RunClaim, error) {
 	c := &RunClaim{name: RunFile(dir, id)}
-	return c, c.claim()
+	return c, c.claimFile()
 }
 
-func (c *RunClaim) claim() (err error) {
+// claimFile claims the file.
+func (c *RunClaim) claimFile() (err error) {
 	if c.file, err = atomicfile.Claim(c.name); err == atomicfile.ErrTaken {
 		return err
 	}
 	return Unwritten(c.name, err)
 }
 
-// Keep writes the file and ends the claim. After an error it can be called again.
+// Keep writes the file and ends the claim. It may be called again after an error.
 func (c *RunClaim) Keep(data []byte) error {
 	if c.file == nil {
-		if err := c.claim(); err != nil {
+		if err := c.claimFile(); err != nil {
 			return err
 		}
 	}
@@ -49,7 +50,7 @@ func (c *RunClaim) Keep(data []byte) error {
 	return Unwritten(c.name, err)
 }
 
-// Discard ends the claim, unless Keep has written the file. A nil claim has no effect.
+// Discard ends the claim unless Keep has written the file. A nil claim has no effect.
 func (c *RunClaim) Discard() {
 	if c != nil {
 		c.file.Discard()

@@ -11,32 +11,31 @@ import (
 	"weir/study/measure"
 )
 
-// table writes CSV whose cells do nothing where they are opened: a spreadsheet takes none for a formula, and a
-// terminal obeys none.
+// table writes CSV with harmless cells: a spreadsheet does not interpret them as formulas, nor a terminal as control
+// sequences.
 type table struct{ w *csv.Writer }
 
-// newTable returns one that writes to w.
+// newTable returns a table that writes to w.
 func newTable(w io.Writer) *table { return &table{csv.NewWriter(w)} }
 
-// row writes a line.
+// row writes a row. Flush returns its error.
 func (t *table) row(cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
 		line[i] = text.Cell(c)
 	}
-	t.w.Write(line) // Flush has the error
+	t.w.Write(line) // Flush returns the error
 }
 
-// Flush writes what is kept, and returns the first error of all.
+// Flush writes buffered rows and returns the first error of the table.
 func (t *table) Flush() error {
 	t.w.Flush()
 	return t.w.Error()
 }
 
-// CSV writes one line for each value of each run: run, seed, the sweep's keys,
-// measure, group, unit, value in base units; a value that is not defined is empty. Of
-// the lab a first column says the world: the simulator's values follow the lab's. Where the data chose how many seeds
-// there are, a last column says so.
+// CSV writes a line for each value of each run: run, seed, the sweep's keys, measure, group, unit, and the value in
+// base units, empty if it is not defined. For the lab, a first column has the world, and the simulator's values
+// follow the lab's. If the data chose the number of seeds, a last column describes that.
 func (o *Outcome) CSV(w io.Writer) error {
 	c := newTable(w)
 	head := []string{"run", "seed"}
@@ -75,7 +74,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 			}
 			cells := append(append([]string{}, base...), m.Name, group, m.Unit, number)
 			if chosen {
-				cells = append(cells, o.seedsOf(i < len(o.Runs)))
+				cells = append(cells, o.describeSeeds(i < len(o.Runs)))
 			}
 			c.row(cells...)
 		}
@@ -91,8 +90,8 @@ func (o *Outcome) CSV(w io.Writer) error {
 	return c.Flush()
 }
 
-// seedsOf says how many seeds there are, and why, of the outcome's own runs or of those beside.
-func (o *Outcome) seedsOf(own bool) string {
+// describeSeeds describes the number of seeds of the outcome (own) or of its counterpart.
+func (o *Outcome) describeSeeds(own bool) string {
 	if !own {
 		o = o.Counterpart
 	}

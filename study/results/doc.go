@@ -1,5 +1,4 @@
-// Package results has what runs give, and the folder that keeps it: one file a run, moved in
-// when the run is finished, and what is made of all of them: runs.json, tables as Parquet and
-// CSV, claims judged, simulator and lab side by side. Traces as Parquet, and
-// the reader of traces of every form, are here too.
+// Package results holds the results of runs and the results folder. The folder has one file for each finished run,
+// and files made from all runs: runs.json, tables as Parquet and CSV, judged claims, and the comparison of simulator
+// and lab. The package also writes traces as Parquet and reads traces of all formats.
 package results

@@ -23,22 +23,21 @@ import (
 	"weir/study/plan"
 )
 
-// Open reads a results folder that Execute has written: its spec, the runs that
-// runs.json names, and the claims judged anew. Runs that the spec has and the folder
-// does not are missing in the outcome. What is wrong with the folder is an
-// InputErrors that names the file.
+// Open reads a results folder of Execute: its spec and the runs listed in runs.json. It judges the claims again. Runs
+// of the spec that the folder lacks are missing in the outcome. Errors in the folder are returned as InputErrors that
+// name the file.
 func Open(r *experiment.Registry, dir string) (*Outcome, error) {
-	doc, err := openIndex(dir)
+	doc, err := readIndex(dir)
 	if err != nil {
 		return nil, err
 	}
-	return openAs(r, dir, doc)
+	return openWithIndex(r, dir, doc)
 }
 
-// openAs is Open with what runs.json has, or is to have.
-func openAs(r *experiment.Registry, dir string, doc *index) (*Outcome, error) {
-	from, unknown := openOrigin(dir)
-	s, err := specOf(r, dir, doc.Experiment, from)
+// openWithIndex opens a folder with the given content of runs.json.
+func openWithIndex(r *experiment.Registry, dir string, doc *runIndex) (*Outcome, error) {
+	from, unknown := readOrigin(dir)
+	s, err := loadSpec(r, dir, doc.Experiment, from)
 	if err != nil {
 		return nil, err
 	}
@@ -49,24 +48,24 @@ func openAs(r *experiment.Registry, dir string, doc *index) (*Outcome, error) {
 	if from != nil {
 		o.Command, o.Version, o.Program = from.Command, from.Version, from.Program
 	}
-	if err := o.openRuns(doc); err != nil {
+	if err := o.readRuns(doc); err != nil {
 		return nil, err
 	}
 	if o.Hosts, err = ReadHosts(dir); err != nil {
 		return nil, err
 	}
 	o.Claims = Judge(s, o.Runs, o.Seeds())
-	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+experiment.Lab); ok && o.World == experiment.Lab {
-		// What the simulator has for the same; without it the lab's stands alone.
-		if b, err := Open(r, beside); err == nil && b.World == experiment.Sim && b.Spec.Hash() == s.Hash() {
+	if simulatorDir, ok := strings.CutSuffix(filepath.Clean(dir), "-"+experiment.Lab); ok && o.World == experiment.Lab {
+		// Add the simulator's results of the same experiment, if they exist.
+		if b, err := Open(r, simulatorDir); err == nil && b.World == experiment.Sim && b.Spec.Hash() == s.Hash() {
 			o.Counterpart = b
 		}
 	}
 	return o, nil
 }
 
-// specOf reads what a folder's results are of.
-func specOf(r *experiment.Registry, dir, name string, from *originFile) (*experiment.Spec, error) {
+// loadSpec loads the spec of a results folder.
+func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*experiment.Spec, error) {
 	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return nil, err
@@ -75,117 +74,118 @@ func specOf(r *experiment.Registry, dir, name string, from *originFile) (*experi
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(dir, name), document.LargestInput)
 	}
-	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.spec()})
+	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.specOrigin()})
 }
 
-// ReadUnfinished reads the experiment, the world and the command of a results folder whose execution goes on or was
-// interrupted. It needs no runs.json.
+// ReadUnfinished reads the experiment, the world and the command of a results folder without a runs.json: its
+// execution is in progress or was interrupted.
 func ReadUnfinished(r *experiment.Registry, dir string) (s *experiment.Spec, world, command string, err error) {
 	p, err := openPart(dir)
 	if err != nil {
 		return nil, "", "", err
 	}
-	from, err := openOrigin(dir)
+	from, err := readOrigin(dir)
 	if err != nil {
 		return nil, "", "", err
 	}
 	if from != nil {
 		command = from.Command
 	}
-	s, err = specOf(r, dir, p.name(), from)
+	s, err = loadSpec(r, dir, p.experimentName(), from)
 	return s, p.world, command, err
 }
 
-// wrong is an error about a file of a results folder.
-func wrong(dir, name, format string, args ...any) error {
+// fileError returns an InputErrors about a file of a results folder.
+func fileError(dir, name, format string, args ...any) error {
 	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
 }
 
-// index is what Open takes of runs.json.
-type index struct {
-	Format     int       `json:"format"`
-	Experiment string    `json:"experiment"`
-	World      string    `json:"world"`
-	Programs   []Program `json:"programs"`
-	Runs       []indexed `json:"runs"`
+// runIndex holds the part of runs.json that Open needs.
+type runIndex struct {
+	Format     int          `json:"format"`
+	Experiment string       `json:"experiment"`
+	World      string       `json:"world"`
+	Programs   []Program    `json:"programs"`
+	Runs       []indexEntry `json:"runs"`
 	Claims     []struct {
 		Verdict claim.Verdict `json:"verdict"`
 	} `json:"claims"`
 }
 
-// indexed is a run of runs.json.
-type indexed struct {
+// indexEntry is a run of runs.json.
+type indexEntry struct {
 	ID string `json:"id"`
 }
 
-func openIndex(dir string) (*index, error) {
+// readIndex reads and checks runs.json. A missing file is an error.
+func readIndex(dir string) (*runIndex, error) {
 	const name = "runs.json"
 	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, wrong(dir, name, "this is no results folder: the file is not there")
+		return nil, fileError(dir, name, "this is no results folder: the file is not there")
 	}
 	if err != nil {
-		return nil, wrong(dir, name, "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, name, "it cannot be read: %v", document.Reason(err))
 	}
-	doc := &index{}
+	doc := &runIndex{}
 	if err := json.Unmarshal(data, doc); err != nil {
-		return nil, wrong(dir, name, "it is not what weir writes: %v", err)
+		return nil, fileError(dir, name, "it is not what weir writes: %v", err)
 	}
 	if doc.Format != Format {
-		return nil, wrong(dir, name, "%v", formatError{doc.Format})
+		return nil, fileError(dir, name, "%v", formatError{doc.Format})
 	}
 	if doc.Experiment == "" {
-		return nil, wrong(dir, name, "it is not what weir writes: it names no experiment")
+		return nil, fileError(dir, name, "it is not what weir writes: it names no experiment")
 	}
 	return doc, nil
 }
 
-// openOrigin reads where the spec comes from; nil if the folder does not say it.
-func openOrigin(dir string) (*originFile, error) {
+// readOrigin reads origin.json; nil if the folder lacks it.
+func readOrigin(dir string) (*originFile, error) {
 	const name = "origin.json"
 	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
-	if errors.Is(err, fs.ErrNotExist) { // folders of before have none
+	if errors.Is(err, fs.ErrNotExist) { // older folders lack it
 		return nil, nil
 	}
 	if err != nil {
-		return nil, wrong(dir, name, "%v", err)
+		return nil, fileError(dir, name, "%v", err)
 	}
 	from := &originFile{}
 	if err := json.Unmarshal(data, from); err != nil {
-		return nil, wrong(dir, name, "it is not what weir writes: %v", err)
+		return nil, fileError(dir, name, "it is not what weir writes: %v", err)
 	}
 	return from, nil
 }
 
-// spec is what the spec is told of it; nil if nothing is known.
-func (f *originFile) spec() *experiment.Origin {
+// specOrigin returns the part that the spec needs; nil for nil.
+func (f *originFile) specOrigin() *experiment.Origin {
 	if f == nil {
 		return nil
 	}
 	return &experiment.Origin{Quick: f.Quick, Parameters: f.Parameters}
 }
 
-// openRuns reads the runs that the index names, and puts those that count into the order of the spec's.
-func (o *Outcome) openRuns(doc *index) error {
+// readRuns reads the indexed runs, and stores those that count in the order of the spec.
+func (o *Outcome) readRuns(doc *runIndex) error {
 	at := map[string]*Run{}
 	var all []*Run
 	for _, x := range doc.Runs {
 		if !plan.IsID(x.ID) {
-			return wrong(o.Dir, "runs.json", "it is not what weir writes: no run has the id %q", x.ID)
+			return fileError(o.Dir, "runs.json", "it is not what weir writes: no run has the id %q", x.ID)
 		}
 		name := filepath.Join("runs", x.ID+".json")
 		data, err := document.ReadFile(filepath.Join(o.Dir, name), document.LargestResult)
 		if err != nil {
-			return wrong(o.Dir, name, "it cannot be read: %v", document.Reason(err))
+			return fileError(o.Dir, name, "it cannot be read: %v", document.Reason(err))
 		}
 		run, err := ReadRun(data)
 		switch other, damage := (formatError{}), (DamagedError{}); {
 		case errors.As(err, &other), errors.As(err, &damage):
-			return wrong(o.Dir, name, "%v", err)
+			return fileError(o.Dir, name, "%v", err)
 		case err != nil:
-			return wrong(o.Dir, name, "it is not what weir writes: %v", err)
+			return fileError(o.Dir, name, "it is not what weir writes: %v", err)
 		case run.ID != x.ID:
-			return wrong(o.Dir, name, "it is not what weir writes: it has the run %q", run.ID)
+			return fileError(o.Dir, name, "it is not what weir writes: it has the run %q", run.ID)
 		}
 		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
 		all = append(all, run)
@@ -205,23 +205,22 @@ func (o *Outcome) openRuns(doc *index) error {
 	return nil
 }
 
-// originFile is the file origin.json: what spec.yaml does not say of the file and the
-// command that it was made of.
+// originFile is the file origin.json, with the origin of spec.yaml: the command and the parameters.
 type originFile struct {
 	Command    string                 `json:"command"`
-	Version    string                 `json:"version"` // of the program that carried out the runs, as people call it
-	Program    string                 `json:"program"` // its revision; empty: of several, or not known
+	Version    string                 `json:"version"` // version of the program that executed the runs
+	Program    string                 `json:"program"` // revision of that program; empty: several programs, or unknown
 	Quick      bool                   `json:"quick"`
 	Parameters []experiment.Parameter `json:"parameters"`
 }
 
-// Origin is origin.json of what this program carries out.
+// Origin returns origin.json for an execution by this program.
 func Origin(s *experiment.Spec, command string) []byte {
-	return originOf(s, command, revision.Version(), revision.This().String())
+	return formatOrigin(s, command, revision.Version(), revision.This().String())
 }
 
-// originOf is Origin for another program.
-func originOf(s *experiment.Spec, command, version, program string) []byte {
+// formatOrigin returns origin.json for an execution by any program.
+func formatOrigin(s *experiment.Spec, command, version, program string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -230,15 +229,15 @@ func originOf(s *experiment.Spec, command, version, program string) []byte {
 	return []byte(text.Lines(b.String()))
 }
 
-// inputFile is where a results folder keeps a file that the spec names, wherever that
-// lies: two of one base name are told apart.
+// inputFile returns the path in a results folder of a file that the spec names. Files of the same base name get
+// different paths.
 func inputFile(dir, name string) string {
 	name = filepath.ToSlash(name)
 	h := sha256.Sum256([]byte(name))
 	return filepath.Join(dir, "inputs", fmt.Sprintf("%x-%s", h[:4], path.Base(name)))
 }
 
-// WriteInputs keeps the files that the spec names with the results.
+// WriteInputs copies the files that the spec names into the results folder.
 func WriteInputs(s *experiment.Spec, dir string) error {
 	inputs := s.Inputs()
 	for i, name := range slices.Sorted(maps.Keys(inputs)) {

@@ -22,20 +22,21 @@ import (
 // FolderInfo describes a results folder without its runs.
 type FolderInfo struct {
 	Dir        string
-	Name       string    // of the experiment
+	Name       string    // name of the experiment
 	World      string    // Sim or Lab
-	Hash       string    // of the spec as it was carried out
-	When       time.Time // the last of its runs was finished
-	Version    string    // of the program that carried it out; "" if the folder does not say it
-	Program    string    // its revision
-	Options    string    // that differ from the experiment as it is: --quick --set duration=3s
-	Runs       int       // that its index has
+	Hash       string    // hash of the executed spec
+	When       time.Time // when the latest run finished
+	Version    string    // version of the program that executed it; "" if unknown
+	Program    string    // revision of the program
+	Options    string    // differences from the experiment as it is: --quick --set duration=3s
+	Runs       int       // number of runs in its index
 	Verdicts   map[claim.Verdict]int
-	Unfinished bool   // whoever wrote it came to no index
+	Unfinished bool   // the execution ended before the index was written
 	Wrong      string // why the folder cannot be read; "" if it can
 }
 
-// ListFolders lists the results folders below a folder, the newest first. One that is not there has none.
+// ListFolders lists the results folders below a folder, the newest first. It returns nil if the folder does not
+// exist.
 func ListFolders(dir string) ([]*FolderInfo, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +60,7 @@ func ListFolders(dir string) ([]*FolderInfo, error) {
 	return all, nil
 }
 
-// InspectFolder describes one folder; nil if it lacks the mark of results.
+// InspectFolder describes one folder; nil if Marked is false.
 func InspectFolder(dir string) *FolderInfo {
 	if !Marked(dir) {
 		return nil
@@ -67,17 +68,17 @@ func InspectFolder(dir string) *FolderInfo {
 	s := &FolderInfo{Dir: dir, Verdicts: map[claim.Verdict]int{}}
 	p, err := openPart(dir)
 	if err != nil {
-		s.Name, s.Wrong = filepath.Base(dir), oneLine(err)
-		s.When = changed(dir)
+		s.Name, s.Wrong = filepath.Base(dir), firstLine(err)
+		s.When = lastChange(dir)
 		return s
 	}
-	s.Name, s.World, s.Unfinished = cmp.Or(p.name(), filepath.Base(dir)), p.world, p.doc == nil
-	s.Hash = hashOf(p.spec)
-	if s.Version, s.Program = p.program(); s.Program == severalKey {
+	s.Name, s.World, s.Unfinished = cmp.Or(p.experimentName(), filepath.Base(dir)), p.world, p.doc == nil
+	s.Hash = hashSpec(p.spec)
+	if s.Version, s.Program = p.findProgram(); s.Program == severalKey {
 		s.Version, s.Program = "several programs", ""
 	}
-	if from, err := openOrigin(dir); err == nil && from != nil {
-		s.Options = optionsOf(from.Command)
+	if from, err := readOrigin(dir); err == nil && from != nil {
+		s.Options = commandOptions(from.Command)
 	}
 	if p.doc != nil {
 		s.Runs = len(p.doc.Runs)
@@ -85,12 +86,12 @@ func InspectFolder(dir string) *FolderInfo {
 			s.Verdicts[c.Verdict]++
 		}
 	}
-	s.When = changed(dir)
+	s.When = lastChange(dir)
 	return s
 }
 
-// changed is when the last run of a folder was finished; of one without runs, when it was begun.
-func changed(dir string) (last time.Time) {
+// lastChange returns when the latest run of a folder finished; for a folder without runs, when it was created.
+func lastChange(dir string) (last time.Time) {
 	entries, _ := os.ReadDir(filepath.Join(dir, "runs"))
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.ModTime().After(last) {
@@ -103,26 +104,26 @@ func changed(dir string) (last time.Time) {
 	return last
 }
 
-// optionsOf are the words of a command behind program, run and experiment.
-func optionsOf(command string) string {
+// commandOptions returns the words of a command after program, subcommand and experiment.
+func commandOptions(command string) string {
 	words := shellWords(command)
 	return strings.Join(words[min(len(words), 3):], " ")
 }
 
-func oneLine(err error) string {
+// firstLine returns the first line of an error.
+func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// Marked reports whether a folder is one that weir has made for results: its origin.json names the program, as it does
-// from the beginning on, or, in folders of older versions, spec.yaml and an index of a format are there. A link to a
-// folder is none.
+// Marked reports whether weir created a folder for results. Its origin.json then names the program from the start;
+// folders of older versions have spec.yaml and runs.json instead. A link to a folder does not count.
 func Marked(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	if from, err := openOrigin(dir); err == nil && from != nil {
+	if from, err := readOrigin(dir); err == nil && from != nil {
 		if _, err := revision.Parse(from.Program); err == nil {
 			return true
 		}
@@ -138,14 +139,15 @@ func Marked(dir string) bool {
 	return err == nil && json.Unmarshal(data, &doc) == nil && doc.Experiment != ""
 }
 
-// Matches reports whether somebody who says this may mean the folder: the experiment's name, or its last part, or the
-// beginning of the folder's that goes on behind the experiment: less may be a slip.
+// Matches reports whether name may refer to the folder: the experiment's name, its last part, or a prefix of the
+// folder's name that is longer than the experiment. A shorter prefix could be a typing error.
 func (s *FolderInfo) Matches(name string) bool {
 	return name != "" && (s.Name == name || path.Base(s.Name) == name ||
-		strings.HasPrefix(filepath.Base(s.Dir), plainName(name)) && strings.HasPrefix(plainName(name), plainName(s.Name)+"-"))
+		strings.HasPrefix(filepath.Base(s.Dir), folderSafeName(name)) && strings.HasPrefix(folderSafeName(name),
+			folderSafeName(s.Name)+"-"))
 }
 
-// Judged are the verdicts in words: 3 hold, 1 fails.
+// Judged describes the verdicts: "3 hold, 1 fails".
 func (s *FolderInfo) Judged() string {
 	var all []string
 	for _, x := range []struct {
@@ -162,16 +164,16 @@ func (s *FolderInfo) Judged() string {
 	return strings.Join(all, ", ")
 }
 
-// Removed says what came of a removal.
+// Removed is the result of a removal.
 type Removed struct {
 	Files int
 	Bytes int64
-	Kept  []string // what is no file of weir's, and stays with the folder
+	Kept  []string // files that weir does not write; they remain with the folder
 }
 
-// Remove removes the files of a results folder, and the folder if it has no others. It touches only a folder with the
-// mark of results, only files that weir writes, and follows no link. While another process writes into it, it is left
-// alone.
+// Remove removes the files of a results folder, and the folder if it is empty then. It refuses folders without the
+// mark of results, removes only files that weir writes, and follows no links. It returns an error while another
+// process writes into the folder.
 func Remove(dir string) (*Removed, error) {
 	if !Marked(dir) {
 		return nil, fmt.Errorf("%s is no folder that weir has made for results: it is left alone", dir)
@@ -181,14 +183,14 @@ func Remove(dir string) (*Removed, error) {
 		return nil, err
 	}
 	defer root.Close()
-	for _, below := range append([]string{"."}, ownFolders...) {
-		if info, err := root.Lstat(below); err != nil || !info.IsDir() { // it is not there, or is a link to others' files
+	for _, below := range append([]string{"."}, resultFolders...) {
+		if info, err := root.Lstat(below); err != nil || !info.IsDir() { // missing, or a link to other files
 			continue
 		}
-		atomicfile.Sweep(filepath.Join(dir, below)) // what the dead have left; of the living it stays
+		atomicfile.Sweep(filepath.Join(dir, below)) // files of ended processes; those of running ones remain
 		entries, _ := os.ReadDir(filepath.Join(dir, below))
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), newFile) {
+			if strings.HasPrefix(e.Name(), tempPrefix) {
 				return nil, fmt.Errorf("%s: a process writes %s: nothing is removed", dir, filepath.Join(below, e.Name()))
 			}
 		}
@@ -209,7 +211,7 @@ func Remove(dir string) (*Removed, error) {
 		x.Bytes += info.Size()
 		return nil
 	}
-	for _, below := range ownFolders {
+	for _, below := range resultFolders {
 		info, err := root.Lstat(below)
 		if err != nil || !info.IsDir() {
 			continue
@@ -220,10 +222,10 @@ func Remove(dir string) (*Removed, error) {
 				return x, err
 			}
 		}
-		root.Remove(below) // what is left in it is no file of weir's
+		root.Remove(below) // fails if other files remain
 	}
-	// the mark goes last, so that what was cut off can be removed again
-	others := slices.DeleteFunc(slices.Clone(ownFiles), isMark)
+	// Remove the mark last, so that an interrupted removal can continue.
+	others := slices.DeleteFunc(slices.Clone(resultFiles), isMark)
 	for _, name := range append(others, "runs.json", "spec.yaml", "origin.json") {
 		if err := remove(name); err != nil {
 			return x, err
@@ -242,10 +244,10 @@ func Remove(dir string) (*Removed, error) {
 	return x, nil
 }
 
-// isMark reports whether a file is what Marked looks at.
+// isMark reports whether Marked checks the file.
 func isMark(name string) bool {
 	return name == "origin.json" || name == "runs.json" || name == "spec.yaml"
 }
 
-// newFile begins the names of files that are being written.
-const newFile = ".new-"
+// tempPrefix is the prefix of files that are being written.
+const tempPrefix = ".new-"

@@ -19,14 +19,14 @@ import (
 	"weir/internal/text"
 )
 
-// Hosts is what host.json has: the machines that a folder's results come from and, of sweeps, what happened.
+// Hosts is the content of host.json: the machines that a folder's results come from, and its executions.
 type Hosts struct {
 	Machines   []Machine
-	Merged     bool        // the folder was made of several
-	Executions []Execution // in the order of their beginnings
+	Merged     bool        // the folder was merged from several
+	Executions []Execution // by their start
 }
 
-// Machine is one that has carried out runs, or has had others do so.
+// Machine is a machine that executed runs or had others execute them.
 type Machine struct {
 	Host       string `json:"host"`
 	OS         string `json:"os"`
@@ -35,37 +35,36 @@ type Machine struct {
 	Go         string `json:"go"`
 	Executable string `json:"executable_sha256"`
 	Revision   string `json:"revision"`
-	Version    string `json:"version"` // of the program, as people call it
+	Version    string `json:"version"` // version of the program
 	Jobs       int    `json:"jobs"`
 
-	facts json.RawMessage // all that is said of it
+	facts json.RawMessage // all fields of the file
 }
 
-// Execution is what happened from a beginning to an end of carrying out runs by workers or on a cluster, or here beside
-// those.
+// Execution is the account of one execution of runs with workers or a cluster, from start to end.
 type Execution struct {
 	ID       string    `json:"id"`
 	By       string    `json:"by"`              // one of the constants below
 	Place    string    `json:"place,omitempty"` // the server of workers
-	Host     string    `json:"host"`            // that asked for it
-	Revision string    `json:"revision"`        // of its program
+	Host     string    `json:"host"`            // host of the process that asked for the runs
+	Revision string    `json:"revision"`        // of that process's program
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended,omitzero"` // zero: it was killed
-	// Interrupted: Ctrl-C or a signal has ended it before it was through.
+	// Interrupted reports that Ctrl-C or a signal ended it early.
 	Interrupted bool          `json:"interrupted,omitempty"`
-	Runs        int           `json:"runs"` // that were taken
+	Runs        int           `json:"runs"` // runs accepted
 	Workers     []Worker      `json:"workers,omitempty"`
 	Failed      []FailedRun   `json:"failed,omitempty"`
-	Checked     int           `json:"checked,omitempty"` // runs made twice whose results were alike
-	Judged      int           `json:"judged,omitempty"`  // runs that whoever asked made itself, to see who is right
-	Lost        int           `json:"lost,omitempty"`    // times that a run did not come back, and was handed out anew
-	Twice       int           `json:"twice,omitempty"`   // results that came though the run was there already
+	Checked     int           `json:"checked,omitempty"` // runs made twice with equal results
+	Judged      int           `json:"judged,omitempty"`  // runs repeated by the asking process to settle differences
+	Lost        int           `json:"lost,omitempty"`    // times that a run was lost and handed out again
+	Twice       int           `json:"twice,omitempty"`   // duplicate results
 	Waits       []IdlePeriod  `json:"waits,omitempty"`
 	Events      []TimedNotice `json:"events,omitempty"`
-	Further     int           `json:"further_events,omitempty"` // that are not listed
+	Further     int           `json:"further_events,omitempty"` // number of events that are not listed
 }
 
-// What carries out the runs of an Execution.
+// Executors of the runs of an Execution.
 const (
 	ByWorkers = "workers" // weir worker
 	BySlurm   = "slurm"   // weir run --runner slurm
@@ -73,39 +72,39 @@ const (
 	ByHere    = "here"    // weir run, on the machine itself
 )
 
-// NewExecution returns the begin of an execution by this process. by is one of the constants above.
+// NewExecution returns the start of an execution by this process. by is one of the constants above.
 func NewExecution(by string) Execution {
 	host, _ := os.Hostname()
 	return Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: Now()}
 }
 
-// Now returns the time in the resolution that accounts have.
+// Now returns the time in the resolution of accounts, milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Worker is one that took part in an Execution: a weir worker, or a job of Slurm.
+// Worker is a participant of an Execution: a weir worker, or a job of Slurm.
 type Worker struct {
 	ID       string `json:"id,omitempty"`
 	Name     string `json:"name"`
 	Host     string `json:"host,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`     // runs at a time
-	Runs     int    `json:"runs"`               // taken of it
-	Compared int    `json:"compared,omitempty"` // runs of others that it made, to be compared
-	Anew     int    `json:"anew,omitempty"`     // its results that were discarded, and made by others
-	Errors   int    `json:"errors,omitempty"`   // of runs that it reported
-	Lost     int    `json:"lost,omitempty"`     // runs that it took and did not come back with
-	Broken   int    `json:"broken,omitempty"`   // times that its connection broke, and it came back
-	Refused  string `json:"refused,omitempty"`  // why it carried out nothing
+	Runs     int    `json:"runs"`               // results accepted from it
+	Compared int    `json:"compared,omitempty"` // runs of others repeated for comparison
+	Anew     int    `json:"anew,omitempty"`     // its results that were discarded and made by others
+	Errors   int    `json:"errors,omitempty"`   // runs that it reported as failed
+	Lost     int    `json:"lost,omitempty"`     // runs that it took and did not return
+	Broken   int    `json:"broken,omitempty"`   // reconnections
+	Refused  string `json:"refused,omitempty"`  // why it executed no runs
 	SetAside string `json:"set_aside,omitempty"`
 }
 
-// FailedRun is a run that was given up.
+// FailedRun is a run that failed for good.
 type FailedRun struct {
 	Run   string `json:"run"`   // its point and seed
-	Error string `json:"error"` // the last one
+	Error string `json:"error"` // of the last try
 }
 
-// IdlePeriod is a period in which no run made progress.
+// IdlePeriod is a period without progress.
 type IdlePeriod struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"` // zero: it did not end
@@ -120,24 +119,23 @@ type TimedNotice struct {
 
 const hostsFile = "host.json"
 
-// ReadHosts reads host.json of a results folder. One that is not there says nothing; what is wrong with one is an
-// InputErrors.
+// ReadHosts reads host.json of a results folder. A missing file gives an empty Hosts; an invalid one an InputErrors.
 func ReadHosts(dir string) (*Hosts, error) {
 	data, err := document.ReadFile(filepath.Join(dir, hostsFile), document.LargestResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Hosts{}, nil
 	}
 	if err != nil {
-		return nil, wrong(dir, hostsFile, "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, hostsFile, "it cannot be read: %v", document.Reason(err))
 	}
 	h, err := parseHosts(data)
 	if err != nil {
-		return nil, wrong(dir, hostsFile, "it is not what weir writes: %v", err)
+		return nil, fileError(dir, hostsFile, "it is not what weir writes: %v", err)
 	}
 	return h, nil
 }
 
-// parseHosts reads one machine, or of a merged folder several.
+// parseHosts parses host.json with one machine, or several of a merged folder.
 func parseHosts(data []byte) (*Hosts, error) {
 	var doc struct {
 		Hosts      []json.RawMessage `json:"hosts"`
@@ -166,25 +164,25 @@ func parseHosts(data []byte) (*Hosts, error) {
 			return nil, err
 		}
 		var facts bytes.Buffer
-		json.Compact(&facts, raw) // it has been read
+		json.Compact(&facts, raw) // it is valid JSON
 		m.facts = facts.Bytes()
 		h.Machines = append(h.Machines, m)
 	}
-	h.Executions = unite(doc.Executions)
+	h.Executions = uniteExecutions(doc.Executions)
 	return h, nil
 }
 
-// HostsOf is host.json of a folder whose results come from this machine.
+// HostsOf returns host.json for a folder with results of this machine.
 func HostsOf(m Machine, executions []Execution) *Hosts {
 	m.facts, _ = json.Marshal(m)
-	return &Hosts{Machines: []Machine{m}, Executions: unite(executions)}
+	return &Hosts{Machines: []Machine{m}, Executions: uniteExecutions(executions)}
 }
 
-// json is the file: an object of the machine or, of a merged folder, a list of them, and in both what happened.
+// json returns the file: an object of the machine or, for a merged folder, a list of machines, and the executions.
 func (h *Hosts) json() []byte {
 	doc := map[string]json.RawMessage{}
 	if len(h.Machines) == 1 && !h.Merged {
-		json.Unmarshal(h.Machines[0].facts, &doc) // it has been read, or written
+		json.Unmarshal(h.Machines[0].facts, &doc) // it was read or written as JSON
 	} else {
 		list := []json.RawMessage{}
 		for _, m := range h.Machines {
@@ -195,7 +193,7 @@ func (h *Hosts) json() []byte {
 	if len(h.Executions) > 0 {
 		doc["executions"], _ = json.Marshal(h.Executions)
 	}
-	data, _ := json.Marshal(doc) // of strings, numbers and what was read as JSON
+	data, _ := json.Marshal(doc) // of strings, numbers and valid JSON
 	return []byte(text.Lines(string(Indent(data))))
 }
 
@@ -204,8 +202,8 @@ func WriteHosts(dir string, h *Hosts) error {
 	return WriteFile(filepath.Join(dir, hostsFile), h.json())
 }
 
-// together is what several folders have: each machine and each execution once.
-func (h *Hosts) together(others ...*Hosts) *Hosts {
+// mergeHosts returns the union of several folders' machines and executions.
+func (h *Hosts) mergeHosts(others ...*Hosts) *Hosts {
 	machines, executions := map[string]Machine{}, []Execution{}
 	for _, o := range append([]*Hosts{h}, others...) {
 		for _, m := range o.Machines {
@@ -213,15 +211,15 @@ func (h *Hosts) together(others ...*Hosts) *Hosts {
 		}
 		executions = append(executions, o.Executions...)
 	}
-	all := &Hosts{Merged: true, Executions: unite(executions)}
+	all := &Hosts{Merged: true, Executions: uniteExecutions(executions)}
 	for _, facts := range slices.Sorted(maps.Keys(machines)) {
 		all.Machines = append(all.Machines, machines[facts])
 	}
 	return all
 }
 
-// unite orders executions by their beginnings, each once: what was said of one last counts.
-func unite(all []Execution) []Execution {
+// uniteExecutions orders executions by their start and keeps the latest account of each.
+func uniteExecutions(all []Execution) []Execution {
 	at := map[string]int{}
 	var once []Execution
 	for _, e := range all {
@@ -240,13 +238,12 @@ func unite(all []Execution) []Execution {
 	return once
 }
 
-// Brief is what somebody else says, as an account has it: the first line, not too long, of which nothing acts on a
-// terminal.
+// Brief returns the first line of a text from another process, shortened to 300 characters and safe for a terminal.
 func Brief(s string) string {
-	const most = 300
+	const maxLength = 300
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(text.Shown(s)); len(r) > most {
-		return string(r[:most]) + "…"
+	if r := []rune(text.Shown(s)); len(r) > maxLength {
+		return string(r[:maxLength]) + "…"
 	}
 	return text.Shown(s)
 }

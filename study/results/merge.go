@@ -19,33 +19,33 @@ import (
 	"weir/study/plan"
 )
 
-// Merging says how results folders are merged.
+// Merging configures Merge.
 type Merging struct {
-	Into string // the merged folder goes below it, as those of weir run below --out
-	Any  bool   // also runs that several programs have carried out
-	// Generators of traffic in the lab, by name: runs of one are not runs of another.
+	Into string // parent of the merged folder, like --out of weir run
+	Any  bool   // also merge runs of different programs
+	// Generators are the names of traffic generators in the lab; runs of different generators are different runs.
 	Generators []string
-	// OnNotice is told of what is not taken, though it is no error.
+	// OnNotice is called with a text about runs that are left out without an error.
 	OnNotice func(text string)
-	// Report writes what is made of the outcome besides into its folder, while no other process does.
+	// Report writes further files of the outcome into its folder, while the folder is locked.
 	Report func(*Outcome) error
 }
 
-// Merged says what has come of it.
+// Merged is the result of Merge.
 type Merged struct {
 	*Outcome
-	Folders int // that were given
-	New     int // runs that the merged folder did not have
-	Alike   int // runs that several folders had, with the same bytes
+	Folders int // number of given folders
+	New     int // runs that the merged folder lacked
+	Alike   int // runs that several folders had with the same bytes
 }
 
-// Merge makes one results folder of several of one experiment: all their runs, as if one machine had carried them out.
-// Nothing is written before all is checked. What is wrong with the folders is an InputErrors; other errors are about
-// writing, or ctx's if that has ended: what is merged then stays, and the same call goes on. Where the merged folder is
-// there already, it is one of those that are merged.
+// Merge merges results folders of one experiment into one, as if one machine had executed all runs. It checks all
+// folders before it writes. Errors in the folders are returned as InputErrors. Other errors are about writing, or the
+// error of an ended ctx; merged runs are kept then, and the same call continues. An existing merged folder takes part
+// in the merge.
 func Merge(ctx context.Context, r *experiment.Registry, dirs []string, m Merging) (*Merged, error) {
-	x := &merging{Merging: m, registry: r}
-	if err := x.open(dirs); err != nil {
+	x := &merger{Merging: m, registry: r}
+	if err := x.openParts(dirs); err != nil {
 		return nil, err
 	}
 	x.executables = []string{revision.Executable()}
@@ -61,125 +61,126 @@ func Merge(ctx context.Context, r *experiment.Registry, dirs []string, m Merging
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := x.read(p, &wrongs); err != nil {
+		if err := x.readRunFiles(p, &wrongs); err != nil {
 			return nil, err
 		}
 	}
-	if err := wrongs.err(); err != nil {
+	if err := wrongs.asError(); err != nil {
 		return nil, err
 	}
-	if err := x.choose(); err != nil {
+	if err := x.chooseRuns(); err != nil {
 		return nil, err
 	}
-	x.tell()
-	if err := x.write(ctx); err != nil {
+	x.reportLeftOut()
+	if err := x.writeFolder(ctx); err != nil {
 		if !errors.As(err, &document.InputErrors{}) {
-			err = fmt.Errorf("%w; %d of %d runs are merged and kept; the same command goes on with the rest", err, x.kept,
+			err = fmt.Errorf("%w; %d of %d runs are merged and kept; the same command goes on with the rest", err, x.keptCount,
 				len(x.chosen))
 		}
 		return nil, err
 	}
-	return x.end()
+	return x.writeResults()
 }
 
-// merging is what Merge has in hand.
-type merging struct {
+// merger is the state of Merge.
+type merger struct {
 	Merging
 	registry    *experiment.Registry
-	parts       []*part
-	given       int // parts that were named
+	parts       []*mergePart
+	givenCount  int // number of named parts
 	name, world string
 	spec        *experiment.Spec
 	command     string
-	origin      bool   // it is known
-	version     string // of the program that has carried out the runs, as people call it; "": of several
-	program     string // its revision
+	hasOrigin   bool   // the origin is known
+	version     string // version of the program that executed the runs; "": several programs
+	program     string // revision of that program
 	dir         string
-	plan        map[string]*plan.Run // by place
+	plan        map[string]*plan.Run // by planKey
 	order       []*plan.Run
-	executables []string // that are known
-	left        []*mergeable
-	chosen      []*mergeable                       // one a run, in the order of the plan
-	alike       []string                           // ids of runs that several folders had
-	lists       map[string]map[string][]*mergeable // by run and name of the list: those that have it
-	programs    []Program                          // if there are several
-	kept        int                                // of the chosen, those that the merged folder has
-	written     []string                           // ids of these that it did not have
+	executables []string // digests of known programs
+	leftOut     []*mergeRun
+	chosen      []*mergeRun                       // one for each run, in the order of the plan
+	duplicates  []string                          // ids of runs that several folders had
+	lists       map[string]map[string][]*mergeRun // by run and name of the digest list: the files with that list
+	programs    []Program                         // nil for a single program
+	keptCount   int                               // number of chosen runs that the merged folder has
+	added       []string                          // ids of runs that were copied
 }
 
-// open opens the folders, makes one experiment of theirs, and finds where it goes.
-func (x *merging) open(dirs []string) error {
+// openParts opens the folders, merges their specs, and opens the target folder.
+func (x *merger) openParts(dirs []string) error {
 	var wrongs problems
 	for _, dir := range dirs {
-		if x.has(dir) { // it was named twice
+		if x.hasPart(dir) { // named twice
 			continue
 		}
 		p, err := openPart(dir)
-		if err := wrongs.join(err); err != nil {
+		if err := wrongs.joinError(err); err != nil {
 			return err
 		}
 		if p != nil && err == nil {
 			x.parts = append(x.parts, p)
 		}
 	}
-	if err := wrongs.err(); err != nil {
+	if err := wrongs.asError(); err != nil {
 		return err
 	}
-	x.given = len(x.parts)
-	if err := x.agree(); err != nil {
+	x.givenCount = len(x.parts)
+	if err := x.agreeOnName(); err != nil {
 		return err
 	}
-	text, from, base, err := together(x.parts)
+	text, from, base, err := mergeSpecs(x.parts)
 	if err != nil {
 		return err
 	}
-	if err := x.load(text, from, base); err != nil {
+	if err := x.loadExperiment(text, from, base); err != nil {
 		return err
 	}
 	if err := x.openTarget(); err != nil {
 		return err
 	}
-	return x.sameInputs(base)
+	return x.checkInputs(base)
 }
 
-// has is whether a folder is one of the parts.
-func (x *merging) has(dir string) bool {
+// hasPart reports whether a folder is one of the parts.
+func (x *merger) hasPart(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return false // what opens it says so
+		return false // opening it reports the error
 	}
-	return slices.ContainsFunc(x.parts, func(p *part) bool {
+	return slices.ContainsFunc(x.parts, func(p *mergePart) bool {
 		other, err := os.Stat(p.dir)
 		return err == nil && os.SameFile(info, other)
 	})
 }
 
-// agree finds the name and the world that all parts have.
-func (x *merging) agree() error {
+// agreeOnName sets the name and the world of all parts. It returns an error if they differ.
+func (x *merger) agreeOnName() error {
 	x.world = x.parts[0].world
-	var named *part
+	var named *mergePart
 	for _, p := range x.parts {
 		if p.world != x.world {
 			return document.InputErrors{{File: p.dir, Line: 1, Column: 1, Msg: fmt.Sprintf("these are results of the %s, and "+
 				"those of %s are of the %s: simulated and measured runs stay apart", worldName(p.world), x.parts[0].dir,
 				worldName(x.world)), Allowed: "folders of the simulator, and then those of the lab into the same folder"}}
 		}
-		name := p.name()
+		name := p.experimentName()
 		switch {
 		case name == "":
 		case named == nil:
 			named, x.name = p, name
 		case name != x.name:
-			return wrong(p.dir, "runs.json", "the experiment is named %q, and that of %s %q", name, named.dir, x.name)
+			return fileError(p.dir, "runs.json", "the experiment is named %q, and that of %s %q", name, named.dir, x.name)
 		}
 	}
 	if named == nil {
-		return wrong(x.parts[0].dir, "runs.json", "the file is in none of the folders, which have other names than weir run "+
-			"gives: nothing says how the experiment is named; weir run with the same options and --out writes it")
+		return fileError(x.parts[0].dir, "runs.json", "the file is in none of the folders, which have other names than "+
+			"weir run gives: nothing says how the experiment is named; weir run with the same options and --out writes it")
 	}
 	return nil
 }
 
+// worldName returns the name of a world in messages.
 func worldName(world string) string {
 	if world == experiment.Lab {
 		return "lab"
@@ -187,8 +188,8 @@ func worldName(world string) string {
 	return "simulator"
 }
 
-// load loads the experiment.
-func (x *merging) load(text []byte, from *originFile, base *part) error {
+// loadExperiment loads the merged experiment and its plan.
+func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) error {
 	name := filepath.Join(base.dir, "spec.yaml")
 	src, err := x.registry.Open(name)
 	if err != nil {
@@ -198,7 +199,8 @@ func (x *merging) load(text []byte, from *originFile, base *part) error {
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(base.dir, name), document.LargestInput)
 	}
-	if x.spec, err = plan.Load(x.registry, src, experiment.Options{Resolved: true, Origin: from.spec()}); err != nil {
+	if x.spec, err = plan.Load(x.registry, src, experiment.Options{Resolved: true,
+		Origin: from.specOrigin()}); err != nil {
 		return err
 	}
 	if !bytes.Equal(x.spec.Resolved(), text) {
@@ -206,21 +208,21 @@ func (x *merging) load(text []byte, from *originFile, base *part) error {
 			Msg:     "another version of weir wrote it, or it was changed: this one would write it otherwise",
 			Allowed: "the version of weir that wrote it"}}
 	}
-	if x.origin = from != nil; x.origin {
+	if x.hasOrigin = from != nil; x.hasOrigin {
 		x.command = from.Command
 	}
-	x.oneProgram()
+	x.findProgram()
 	x.plan, x.order = map[string]*plan.Run{}, plan.RunsOn(x.spec, x.world)
 	for _, r := range x.order {
-		x.plan[place(r.Point, r.Seed)] = r
+		x.plan[planKey(r.Point, r.Seed)] = r
 	}
 	return nil
 }
 
-// oneProgram finds the program of all parts, if they are of one.
-func (x *merging) oneProgram() {
+// findProgram sets the program of the parts, or severalKey if they differ.
+func (x *merger) findProgram() {
 	for k, p := range x.parts {
-		version, program := p.program()
+		version, program := p.findProgram()
 		if k > 0 && program != x.program {
 			x.version, x.program = "", severalKey
 			return
@@ -229,31 +231,31 @@ func (x *merging) oneProgram() {
 	}
 }
 
-// key is what the merged folder's name has of the program.
-func (x *merging) key() string {
+// folderKey returns the program's key in the merged folder's name.
+func (x *merger) folderKey() string {
 	r, err := revision.Parse(x.program)
 	switch {
 	case x.program == severalKey:
 		return severalKey
-	case err != nil: // it is not known
+	case err != nil: // unknown
 		return revision.This().Key()
 	}
 	return r.Key()
 }
 
-// openTarget finds the folder that all goes into, which is one of the parts if it is there.
-func (x *merging) openTarget() error {
+// openTarget determines the target folder. An existing one becomes a part.
+func (x *merger) openTarget() error {
 	if _, err := os.Stat(filepath.Join(x.Into, "spec.yaml")); err == nil {
 		return document.InputErrors{{File: x.Into, Line: 1, Column: 1, Msg: "this is a results folder itself",
 			Allowed: "--into with the folder that a results folder is to be in, as --out of weir run"}}
 	}
-	x.dir = folderOf(x.spec, x.Into, x.world, x.key())
+	x.dir = folderPath(x.spec, x.Into, x.world, x.folderKey())
 	if err := Usable(x.spec, x.dir); err != nil {
 		return err
 	}
 	info, err := os.Stat(x.dir)
 	if err != nil {
-		return nil // it is made
+		return nil // it is going to be created
 	}
 	for _, p := range x.parts {
 		if other, err := os.Stat(p.dir); err == nil && os.SameFile(info, other) {
@@ -262,7 +264,7 @@ func (x *merging) openTarget() error {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(x.dir, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
-		return nil // there is nothing in it yet
+		return nil // it is empty
 	}
 	p, err := openPart(x.dir)
 	if err != nil {
@@ -273,33 +275,33 @@ func (x *merging) openTarget() error {
 	return nil
 }
 
-// sameInputs is an error if a file that the experiment names is not the same in all parts.
-func (x *merging) sameInputs(base *part) error {
+// checkInputs returns an error if an input file differs between the parts.
+func (x *merger) checkInputs(base *mergePart) error {
 	var wrongs problems
 	for name, want := range x.spec.Inputs() {
 		for _, p := range x.parts {
 			file := inputFile(p.dir, name)
 			data, err := document.ReadFile(file, document.LargestInput)
 			switch {
-			case errors.Is(err, fs.ErrNotExist) && p.target && p.doc == nil: // whoever began it got no further
+			case errors.Is(err, fs.ErrNotExist) && p.target && p.doc == nil: // the execution ended before it was written
 			case err != nil:
-				wrongs.add(file, "", "it cannot be read: %v", document.Reason(err))
+				wrongs.addError(file, "", "it cannot be read: %v", document.Reason(err))
 			case !bytes.Equal(data, want):
-				wrongs.add(file, "", "it is not what %s is: the runs are of other input", inputFile(base.dir, name))
+				wrongs.addError(file, "", "it is not what %s is: the runs are of other input", inputFile(base.dir, name))
 			}
 		}
 	}
 	slices.SortFunc(wrongs, func(a, b document.InputError) int { return cmp.Compare(a.File, b.File) })
-	return wrongs.err()
+	return wrongs.asError()
 }
 
-// tell tells of what is not taken.
-func (x *merging) tell() {
-	taken, left := map[string]bool{}, map[*part]int{}
+// reportLeftOut reports the files that are left out.
+func (x *merger) reportLeftOut() {
+	taken, left := map[string]bool{}, map[*mergePart]int{}
 	for _, m := range x.chosen {
 		taken[m.id] = true
 	}
-	for _, m := range x.left {
+	for _, m := range x.leftOut {
 		if !taken[m.id] {
 			left[m.part]++
 		}
@@ -316,35 +318,36 @@ func (x *merging) tell() {
 	}
 }
 
-// end writes what is made of all runs.
-func (x *merging) end() (*Merged, error) {
+// writeResults writes the files that are made from all runs.
+func (x *merger) writeResults() (*Merged, error) {
 	defer atomicfile.Lock(x.dir)()
-	doc := &index{Format: Format, Experiment: x.name, World: x.world, Programs: x.programs}
+	doc := &runIndex{Format: Format, Experiment: x.name, World: x.world, Programs: x.programs}
 	for _, m := range x.chosen {
-		doc.Runs = append(doc.Runs, indexed{m.id})
+		doc.Runs = append(doc.Runs, indexEntry{m.id})
 	}
-	o, err := openAs(x.registry, x.dir, doc)
+	o, err := openWithIndex(x.registry, x.dir, doc)
 	if err != nil {
 		return nil, err
 	}
 	o.keepPrograms()
 	all := &Hosts{}
 	for _, p := range x.parts {
-		all = all.together(p.hosts)
+		all = all.mergeHosts(p.hosts)
 	}
 	o.Hosts = all
 	if err := o.writeIndex(); err != nil {
 		return nil, err
 	}
-	out := &Merged{Outcome: o, Folders: x.given, New: len(o.ofThese(x.written)), Alike: len(o.ofThese(x.alike))}
+	out := &Merged{Outcome: o, Folders: x.givenCount, New: len(o.countedIDs(x.added)),
+		Alike: len(o.countedIDs(x.duplicates))}
 	if x.Report == nil {
 		return out, nil
 	}
 	return out, x.Report(o)
 }
 
-// ofThese are the ids that runs of the outcome have: where the data chose how many seeds count, others are there too.
-func (o *Outcome) ofThese(ids []string) (own []string) {
+// countedIDs returns the ids that belong to counted runs. If the data chose the number of seeds, further runs exist.
+func (o *Outcome) countedIDs(ids []string) (own []string) {
 	counts := map[string]bool{}
 	for _, r := range o.Runs {
 		counts[r.ID] = true
@@ -357,11 +360,11 @@ func (o *Outcome) ofThese(ids []string) (own []string) {
 	return own
 }
 
-// keepPrograms leaves the programs of runs that count, if these are of several.
+// keepPrograms removes the programs without counted runs, and all if only one remains.
 func (o *Outcome) keepPrograms() {
 	var all []Program
 	for _, p := range o.Programs {
-		if p.Runs = o.ofThese(p.Runs); len(p.Runs) > 0 {
+		if p.Runs = o.countedIDs(p.Runs); len(p.Runs) > 0 {
 			all = append(all, p)
 		}
 	}
@@ -370,7 +373,7 @@ func (o *Outcome) keepPrograms() {
 	}
 }
 
-// writeIndex writes the files that are made of all runs, and what is said of machines.
+// writeIndex writes runs.json, the tables and host.json.
 func (o *Outcome) writeIndex() error {
 	if err := WriteFile(filepath.Join(o.Dir, "runs.json"), o.JSON()); err != nil {
 		return err
@@ -381,7 +384,7 @@ func (o *Outcome) writeIndex() error {
 	return WriteHosts(o.Dir, o.Hosts)
 }
 
-// named is how a message names a run.
-func named(r *plan.Run) string {
+// runLabel names a run in messages.
+func runLabel(r *plan.Run) string {
 	return fmt.Sprintf("%s seed %d", measure.PointName(r.Point), r.Seed)
 }

@@ -19,38 +19,38 @@ import (
 	"weir/study/experiment"
 )
 
-// at is a file of the part's folder.
-func (p *part) at(name string) string { return filepath.Join(p.dir, name) }
+// path returns the path of a file in the part's folder.
+func (p *mergePart) path(name string) string { return filepath.Join(p.dir, name) }
 
-// vouchedFiles are the traces and captures of a run that have the digests beside them. What is there without digests
-// was not finished, and is not taken.
-func (x *merging) vouchedFiles(dir string, run *Run) (all []vouched, err error) {
+// digestedFiles returns the traces and captures of a run with their digest lists. It ignores files without digests,
+// which are incomplete.
+func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err error) {
 	lists := []string{filepath.Join("traces", run.ID+TraceDigests)}
 	if x.world == experiment.Lab {
 		lists = []string{filepath.Join("captures", run.ID+TraceDigests), filepath.Join("captures",
 			run.ID+"-hosts"+TraceDigests)}
 	}
 	for _, list := range lists {
-		text, err := document.ReadFile(filepath.Join(dir, list), largestDigests)
+		text, err := document.ReadFile(filepath.Join(dir, list), maxDigestBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, wrong(dir, list, "it cannot be read: %v", document.Reason(err))
+			return nil, fileError(dir, list, "it cannot be read: %v", document.Reason(err))
 		}
-		v := vouched{list: list, text: text}
+		v := digestList{list: list, text: text}
 		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 			_, name, is := strings.Cut(line, "  ")
 			if i == 0 || strings.HasPrefix(line, "#") {
-				continue // whose they are, which CheckTrace knows, and of what
+				continue // header lines: CheckTrace checks the first one
 			}
 			file := filepath.Join(filepath.Dir(list), name)
 			if base := strings.TrimSuffix(filepath.Base(list), TraceDigests); !is || name != base+filepath.Ext(name) ||
 				filepath.Ext(name) == TraceDigests {
-				return nil, wrong(dir, list, "it is damaged: line %d names no file of the run", i+1)
+				return nil, fileError(dir, list, "it is damaged: line %d names no file of the run", i+1)
 			}
 			if _, err := CheckTrace(filepath.Join(dir, file), DigestHead(run)); err != nil {
-				return nil, wrong(dir, file, "%v", err)
+				return nil, fileError(dir, file, "%v", err)
 			}
 			v.files = append(v.files, file)
 		}
@@ -59,21 +59,21 @@ func (x *merging) vouchedFiles(dir string, run *Run) (all []vouched, err error) 
 	return all, nil
 }
 
-// write puts all into the merged folder that is not there: a run comes when its trace is there, so that a folder that
-// was cut has nothing that is not whole.
-func (x *merging) write(ctx context.Context) error {
+// writeFolder copies all missing files into the merged folder. A run follows its trace, so that an interrupted merge
+// leaves no incomplete runs.
+func (x *merger) writeFolder(ctx context.Context) error {
 	if err := MakeFolder(x.dir); err != nil {
 		return err
 	}
 	if err := WriteFile(filepath.Join(x.dir, "spec.yaml"), x.spec.Resolved()); err != nil {
 		return err
 	}
-	if x.origin {
+	if x.hasOrigin {
 		program := x.program
 		if program == severalKey {
 			program = ""
 		}
-		origin := originOf(x.spec, x.command, x.version, program)
+		origin := formatOrigin(x.spec, x.command, x.version, program)
 		if err := WriteFile(filepath.Join(x.dir, "origin.json"), origin); err != nil {
 			return err
 		}
@@ -94,27 +94,27 @@ func (x *merging) write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if x.kept++; fresh {
-			x.written = append(x.written, m.id)
+		if x.keptCount++; fresh {
+			x.added = append(x.added, m.id)
 		}
 	}
 	return nil
 }
 
-// reread reads a run's file again.
-func (m *mergeable) reread() ([]byte, error) {
-	data, err := document.ReadFile(m.file(), document.LargestResult)
+// readAgain reads the run's file again and checks that it has not changed.
+func (m *mergeRun) readAgain() ([]byte, error) {
+	data, err := document.ReadFile(m.path(), document.LargestResult)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", m.file(), document.Reason(err))
+		return nil, fmt.Errorf("%s: it cannot be read: %w", m.path(), document.Reason(err))
 	}
 	if sha256.Sum256(data) != m.sum {
-		return nil, fmt.Errorf("%s: it has changed since it was looked at", m.file())
+		return nil, fmt.Errorf("%s: it has changed since it was looked at", m.path())
 	}
 	return data, nil
 }
 
-// copyRun puts a run's file into the merged folder; fresh, if it was not there.
-func (x *merging) copyRun(m *mergeable) (fresh bool, err error) {
+// copyRun copies a run's file into the merged folder; fresh reports whether the folder lacked it.
+func (x *merger) copyRun(m *mergeRun) (fresh bool, err error) {
 	if m.part.target {
 		return false, nil
 	}
@@ -127,7 +127,7 @@ func (x *merging) copyRun(m *mergeable) (fresh bool, err error) {
 		return false, err
 	}
 	defer claim.Discard()
-	data, err := m.reread()
+	data, err := m.readAgain()
 	if err != nil {
 		return false, err
 	}
@@ -135,22 +135,22 @@ func (x *merging) copyRun(m *mergeable) (fresh bool, err error) {
 	if err == nil && bytes.Equal(there, data) {
 		return false, nil
 	}
-	if err == nil { // it has come since the folder was looked at, or was left out
-		return false, x.same(m, &mergeable{part: &part{dir: x.dir}, run: m.run, id: m.id, sum: sha256.Sum256(there)})
+	if err == nil { // it has appeared since, or was left out
+		return false, x.checkSame(m, &mergeRun{part: &mergePart{dir: x.dir}, run: m.run, id: m.id, sum: sha256.Sum256(there)})
 	}
 	err = claim.Keep(data)
 	return err == nil, err
 }
 
-// copyFiles puts files of a run, and the list of their digests, into the merged folder, unless they are there.
-func (x *merging) copyFiles(from []*mergeable, list string) error {
+// copyFiles copies the files of a digest list, then the list, into the merged folder unless the folder has them.
+func (x *merger) copyFiles(from []*mergeRun, list string) error {
 	for _, m := range from {
 		if m.part.target {
 			return nil
 		}
 	}
 	p := from[0].part
-	var v vouched
+	var v digestList
 	for _, y := range from[0].lists {
 		if y.list == list {
 			v = y
@@ -164,24 +164,24 @@ func (x *merging) copyFiles(from []*mergeable, list string) error {
 		return Unwritten(filepath.Join(x.dir, list), err)
 	}
 	for _, name := range v.files {
-		sum, err := copyFile(p.at(name), filepath.Join(x.dir, name))
+		sum, err := copyFile(p.path(name), filepath.Join(x.dir, name))
 		if err != nil {
 			return err
 		}
 		if !bytes.Contains(v.text, []byte(DigestLine(filepath.Base(name), sum))) {
-			return fmt.Errorf("%s: it has changed since it was looked at: %s", p.at(name), hex.EncodeToString(sum))
+			return fmt.Errorf("%s: it has changed since it was looked at: %s", p.path(name), hex.EncodeToString(sum))
 		}
 	}
 	return WriteFile(filepath.Join(x.dir, list), v.text)
 }
 
-// written is a file that knows why it cannot be written.
-type written struct {
+// trackedFile is a file that remembers its write error.
+type trackedFile struct {
 	*atomicfile.File
 	err error
 }
 
-func (w *written) Write(b []byte) (int, error) {
+func (w *trackedFile) Write(b []byte) (int, error) {
 	n, err := w.File.Write(b)
 	if err != nil {
 		w.err = err
@@ -189,7 +189,7 @@ func (w *written) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// copyFile copies a file, however large, and returns its digest.
+// copyFile copies a file of any size and returns its SHA-256.
 func copyFile(from, to string) ([]byte, error) {
 	in, _, err := document.Open(from)
 	if err != nil {
@@ -200,7 +200,7 @@ func copyFile(from, to string) ([]byte, error) {
 	if err != nil {
 		return nil, Unwritten(to, err)
 	}
-	w, sum := &written{File: out}, sha256.New()
+	w, sum := &trackedFile{File: out}, sha256.New()
 	if _, err := io.Copy(struct{ io.Writer }{w}, io.TeeReader(in, sum)); err != nil {
 		out.Discard()
 		if w.err != nil {

@@ -17,57 +17,58 @@ import (
 	"weir/study/plan"
 )
 
-// part is one of the folders that are merged.
-type part struct {
-	dir    string
-	target bool   // it is the one that all goes into
-	doc    *index // nil: the process that wrote the folder ended before it could
-	world  string
-	spec   []byte
-	origin []byte // nil: there is none
-	hosts  *Hosts
-	named  map[string]bool // ids of doc
-	runs   []*mergeable
+// mergePart is one of the merged folders.
+type mergePart struct {
+	dir        string
+	target     bool      // it is the target folder
+	doc        *runIndex // nil: the execution ended before the index was written
+	world      string
+	spec       []byte
+	origin     []byte // nil: missing
+	hosts      *Hosts
+	indexedIDs map[string]bool // ids listed in doc
+	runs       []*mergeRun
 }
 
-// mergeable is a run's file of a part.
-type mergeable struct {
-	part    *part
-	run     *plan.Run
-	id      string
-	sum     [sha256.Size]byte // of the file
-	program program
-	lists   []vouched
+// mergeRun is a run's file of a part.
+type mergeRun struct {
+	part     *mergePart
+	run      *plan.Run
+	id       string
+	sum      [sha256.Size]byte // digest of the file
+	executor executor
+	lists    []digestList
 }
 
-func (m *mergeable) file() string { return RunFile(m.part.dir, m.id) }
+func (m *mergeRun) path() string { return RunFile(m.part.dir, m.id) }
 
-// program is what carried out a run.
-type program struct {
-	executable string // its SHA-256, or what else it is known by; "": not known
-	generator  string // of traffic, in the lab
+// executor identifies the program that executed a run.
+type executor struct {
+	executable string // its SHA-256 or another identification; "": unknown
+	generator  string // traffic generator in the lab
 }
 
-// vouched are files of a trace or of a capture with the list of their digests.
-type vouched struct {
-	list  string // its name below the folder
+// digestList holds the files of a trace or capture with the list of their digests.
+type digestList struct {
+	list  string // path of the list in the folder
 	text  []byte
-	files []string // … and theirs
+	files []string // paths of the files
 }
 
-// problems are what is wrong with the folders.
+// problems collects errors in the folders.
 type problems document.InputErrors
 
-// mostProblems is how many are said.
-const mostProblems = 20
+// maxProblems limits the listed errors.
+const maxProblems = 20
 
-func (p *problems) add(file, allowed, format string, args ...any) {
+// addError adds an error about a file.
+func (p *problems) addError(file, allowed, format string, args ...any) {
 	*p = append(*p, document.InputError{File: file, Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...),
 		Allowed: allowed})
 }
 
-// join adds an error that may be several.
-func (p *problems) join(err error) error {
+// joinError adds an error or all errors of an InputErrors. It returns any other error.
+func (p *problems) joinError(err error) error {
 	var all document.InputErrors
 	if errors.As(err, &all) {
 		*p = append(*p, all...)
@@ -76,75 +77,76 @@ func (p *problems) join(err error) error {
 	return err
 }
 
-func (p problems) err() error {
+// asError returns the collected errors, at most maxProblems; nil without any.
+func (p problems) asError() error {
 	if len(p) == 0 {
 		return nil
 	}
-	if n := len(p) - mostProblems; n > 0 {
-		p = append(p[:mostProblems:mostProblems], document.InputError{Rest: true, Msg: fmt.Sprintf("and %d more", n)})
+	if n := len(p) - maxProblems; n > 0 {
+		p = append(p[:maxProblems:maxProblems], document.InputError{Rest: true, Msg: fmt.Sprintf("and %d more", n)})
 	}
 	return document.InputErrors(p)
 }
 
-// openPart reads all of a folder but its runs.
-func openPart(dir string) (*part, error) {
-	p := &part{dir: dir, world: experiment.Sim, named: map[string]bool{}}
+// openPart reads a folder apart from its runs.
+func openPart(dir string) (*mergePart, error) {
+	p := &mergePart{dir: dir, world: experiment.Sim, indexedIDs: map[string]bool{}}
 	var err error
 	if p.spec, err = document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, wrong(dir, "spec.yaml", "this is no results folder: the file is not there")
+			return nil, fileError(dir, "spec.yaml", "this is no results folder: the file is not there")
 		}
-		return nil, wrong(dir, "spec.yaml", "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, "spec.yaml", "it cannot be read: %v", document.Reason(err))
 	}
 	if strings.HasSuffix(filepath.Base(filepath.Clean(dir)), "-"+experiment.Lab) {
 		p.world = experiment.Lab
 	}
 	if _, err := os.Stat(filepath.Join(dir, "runs.json")); !errors.Is(err, fs.ErrNotExist) {
-		if p.doc, err = openIndex(dir); err != nil {
+		if p.doc, err = readIndex(dir); err != nil {
 			return nil, err
 		}
 		p.world = p.doc.World
 		for _, x := range p.doc.Runs {
-			p.named[x.ID] = true
+			p.indexedIDs[x.ID] = true
 		}
 	}
-	if _, err := openOrigin(dir); err != nil {
+	if _, err := readOrigin(dir); err != nil {
 		return nil, err
 	}
 	p.origin, err = document.ReadFile(filepath.Join(dir, "origin.json"), document.LargestResult)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, wrong(dir, "origin.json", "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, "origin.json", "it cannot be read: %v", document.Reason(err))
 	}
 	p.hosts, err = ReadHosts(dir)
 	return p, err
 }
 
-// name is the experiment's, by runs.json or, where whoever wrote the folder did not come to it, by the folder's name;
-// "" if that is another one.
-func (p *part) name() string {
+// experimentName returns the experiment's name from runs.json or, if the execution ended before that was written,
+// from the folder's name; "" if the folder has another name.
+func (p *mergePart) experimentName() string {
 	if p.doc != nil {
 		return p.doc.Experiment
 	}
-	parts := folderForm.FindStringSubmatch(filepath.Base(filepath.Clean(p.dir)))
-	hash := hashOf(p.spec)
+	parts := folderPattern.FindStringSubmatch(filepath.Base(filepath.Clean(p.dir)))
+	hash := hashSpec(p.spec)
 	if parts == nil || parts[2] != hash[:hashLength] || (parts[4] != "") != (p.world == experiment.Lab) {
 		return ""
 	}
-	if from, err := openOrigin(p.dir); err == nil && from != nil { // a name with slashes has lost them
-		if words := shellWords(from.Command); len(words) > 2 && plainName(words[2]) == parts[1] {
+	if from, err := readOrigin(p.dir); err == nil && from != nil { // the folder's name lacks the slashes
+		if words := shellWords(from.Command); len(words) > 2 && folderSafeName(words[2]) == parts[1] {
 			return words[2]
 		}
 	}
 	return parts[1]
 }
 
-// hashOf is the hash of a spec as a results folder has it.
-func hashOf(spec []byte) string { return fmt.Sprintf("%x", sha256.Sum256(spec)) }
+// hashSpec returns the hash of a spec like in the folder's name.
+func hashSpec(spec []byte) string { return fmt.Sprintf("%x", sha256.Sum256(spec)) }
 
-// program is what carried out the part's runs, as people call it and by its revision: by origin.json, or else
+// findProgram returns version and revision of the program that executed the part's runs, from origin.json or else
 // host.json.
-func (p *part) program() (version, line string) {
-	if from, err := openOrigin(p.dir); err == nil && from != nil && from.Program != "" {
+func (p *mergePart) findProgram() (version, line string) {
+	if from, err := readOrigin(p.dir); err == nil && from != nil && from.Program != "" {
 		return from.Version, from.Program
 	}
 	lines := map[string]bool{}
@@ -157,42 +159,42 @@ func (p *part) program() (version, line string) {
 	return "", line
 }
 
-// place is where a run is in the plan, whatever carried it out.
-func place(point []measure.Coordinate, seed uint64) string {
+// planKey identifies a run in the plan, independent of the program.
+func planKey(point []measure.Coordinate, seed uint64) string {
 	return fmt.Sprintf("%s seed %d", measure.PointName(point), seed)
 }
 
-// read reads the runs of a part. What is damaged, or of something else, is told with all others.
-func (x *merging) read(p *part, wrongs *problems) error {
+// readRunFiles reads the runs of a part. It collects errors about damaged or foreign files in wrongs.
+func (x *merger) readRunFiles(p *mergePart, wrongs *problems) error {
 	entries, err := os.ReadDir(filepath.Join(p.dir, "runs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return wrongs.join(wrong(p.dir, "runs", "it cannot be read: %v", document.Reason(err)))
+		return wrongs.joinError(fileError(p.dir, "runs", "it cannot be read: %v", document.Reason(err)))
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".new-") { // somebody writes it, or has died over it
+		if strings.HasPrefix(e.Name(), ".new-") { // being written, or left by an ended process
 			continue
 		}
 		m, err := x.readRun(p, e.Name())
 		if err != nil {
-			if err := wrongs.join(err); err != nil {
+			if err := wrongs.joinError(err); err != nil {
 				return err
 			}
 			continue
 		}
-		if p.counts(m) {
+		if p.isResult(m) {
 			p.runs = append(p.runs, m)
 		} else {
-			x.left = append(x.left, m)
+			x.leftOut = append(x.leftOut, m)
 		}
 	}
 	return nil
 }
 
-// readRun reads a file of a part's folder of runs.
-func (x *merging) readRun(p *part, base string) (*mergeable, error) {
+// readRun reads and checks a run's file of a part.
+func (x *merger) readRun(p *mergePart, base string) (*mergeRun, error) {
 	name := filepath.Join("runs", base)
 	id, is := strings.CutSuffix(base, ".json")
 	if !is || !plan.IsID(id) {
@@ -201,39 +203,40 @@ func (x *merging) readRun(p *part, base string) (*mergeable, error) {
 	}
 	data, err := document.ReadFile(filepath.Join(p.dir, name), document.LargestResult)
 	if err != nil {
-		return nil, wrong(p.dir, name, "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(p.dir, name, "it cannot be read: %v", document.Reason(err))
 	}
 	run, err := ReadRun(data)
 	if err != nil {
-		return nil, wrong(p.dir, name, "%v", err)
+		return nil, fileError(p.dir, name, "%v", err)
 	}
-	r := x.plan[place(run.Point, run.Seed)]
+	r := x.plan[planKey(run.Point, run.Seed)]
 	if r == nil || (run.Attempts != nil) != (x.world == experiment.Lab) {
-		return nil, wrong(p.dir, name, "it is no run of this experiment: %s seed %d", measure.PointName(run.Point), run.Seed)
+		return nil, fileError(p.dir, name, "it is no run of this experiment: %s seed %d", measure.PointName(run.Point),
+			run.Seed)
 	}
-	if why := notThe(run, r, id); why != "" {
-		return nil, wrong(p.dir, name, "it is damaged: %s", why)
+	if why := describeMismatch(run, r, id); why != "" {
+		return nil, fileError(p.dir, name, "it is damaged: %s", why)
 	}
-	m := &mergeable{part: p, run: r, id: id, sum: sha256.Sum256(data), program: x.programOf(p, r, id)}
-	if m.lists, err = x.vouchedFiles(p.dir, run); err != nil {
+	m := &mergeRun{part: p, run: r, id: id, sum: sha256.Sum256(data), executor: x.findExecutor(p, r, id)}
+	if m.lists, err = x.digestedFiles(p.dir, run); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// counts reports whether a run is one of the folder's results. Files of programs that were there before, which
-// runs.json does not name, are not.
-func (p *part) counts(m *mergeable) bool {
-	own := m.program.executable == revision.Executable()
+// isResult reports whether a run belongs to the folder's results. Runs of earlier programs that runs.json does not
+// list do not.
+func (p *mergePart) isResult(m *mergeRun) bool {
+	known := m.executor.executable == revision.Executable()
 	for _, h := range p.hosts.Machines {
-		own = own || h.Executable == m.program.executable && h.Executable != ""
+		known = known || h.Executable == m.executor.executable && h.Executable != ""
 	}
-	return p.doc == nil || p.named[m.id] || own
+	return p.doc == nil || p.indexedIDs[m.id] || known
 }
 
-// programOf says what carried out a run: the id tells it, of programs that some host.json names. Of others host.json
-// beside the run does, if it has one.
-func (x *merging) programOf(p *part, r *plan.Run, id string) program {
+// findExecutor identifies the program that executed a run: by the id for known programs, otherwise by runs.json or
+// the folder's host.json.
+func (x *merger) findExecutor(p *mergePart, r *plan.Run, id string) executor {
 	generators := []string{""}
 	if x.world == experiment.Lab {
 		generators = x.Generators
@@ -241,19 +244,19 @@ func (x *merging) programOf(p *part, r *plan.Run, id string) program {
 	for _, executable := range x.executables {
 		for _, g := range generators {
 			if ID(r, executable, g) == id {
-				return program{executable, g}
+				return executor{executable, g}
 			}
 		}
 	}
 	if p.doc != nil {
 		for _, known := range p.doc.Programs {
 			if slices.Contains(known.Runs, id) {
-				return program{executable: known.Revision}
+				return executor{executable: known.Revision}
 			}
 		}
 	}
-	if p.named[id] && len(p.hosts.Machines) == 1 {
-		return program{executable: p.hosts.Machines[0].Executable}
+	if p.indexedIDs[id] && len(p.hosts.Machines) == 1 {
+		return executor{executable: p.hosts.Machines[0].Executable}
 	}
-	return program{}
+	return executor{}
 }

@@ -13,18 +13,18 @@ import (
 	"weir/study/experiment"
 )
 
-// seeded is a resolved spec without what says which seeds it has.
-type seeded struct {
-	part  *part
+// seedRange is a resolved spec without its seeds, and the seeds.
+type seedRange struct {
+	part  *mergePart
 	rest  string
 	first uint64
-	n     uint64 // 0: the data choose how many there are
+	count uint64 // 0: the data choose the number
 }
 
-// end is the seed after the last.
-func (s *seeded) end() uint64 { return s.first + s.n }
+// endSeed returns the seed after the last one.
+func (s *seedRange) endSeed() uint64 { return s.first + s.count }
 
-// repeatKey is the key of a resolved spec that says how many seeds a point has in a world.
+// repeatKey returns the key of a resolved spec with the number of seeds in a world.
 func repeatKey(text []byte, world string) string {
 	if world == experiment.Lab && bytes.Contains(text, []byte("\nlab_repeat: ")) {
 		return "lab_repeat"
@@ -32,9 +32,9 @@ func repeatKey(text []byte, world string) string {
 	return "repeat"
 }
 
-// seedsOf takes the seeds out of a resolved spec.
-func seedsOf(p *part) *seeded {
-	s := &seeded{part: p}
+// splitSeeds separates the seeds from a resolved spec.
+func splitSeeds(p *mergePart) *seedRange {
+	s := &seedRange{part: p}
 	var rest strings.Builder
 	key := repeatKey(p.spec, p.world)
 	for line := range strings.Lines(string(p.spec)) {
@@ -44,7 +44,7 @@ func seedsOf(p *part) *seeded {
 		case err == nil && name == "seed":
 			s.first = number
 		case err == nil && name == key:
-			s.n = number
+			s.count = number
 		default:
 			rest.WriteString(line)
 		}
@@ -53,8 +53,8 @@ func seedsOf(p *part) *seeded {
 	return s
 }
 
-// withSeeds is a resolved spec with other seeds.
-func withSeeds(p *part, first, n uint64) []byte {
+// replaceSeeds returns a resolved spec with other seeds.
+func replaceSeeds(p *mergePart, first, n uint64) []byte {
 	var out strings.Builder
 	key := repeatKey(p.spec, p.world)
 	for line := range strings.Lines(string(p.spec)) {
@@ -69,32 +69,32 @@ func withSeeds(p *part, first, n uint64) []byte {
 	return []byte(out.String())
 }
 
-// together makes one spec of those of the parts, and says what it is made of: of one that is the same in all, or of
-// all that differ in their seeds only, if these are one range.
-func together(parts []*part) (text []byte, from *originFile, base *part, err error) {
+// mergeSpecs merges the specs of the parts: they must be equal, or differ only in their seeds, with contiguous seed
+// ranges. It returns the spec, its origin and the part that it is based on.
+func mergeSpecs(parts []*mergePart) (text []byte, from *originFile, base *mergePart, err error) {
 	base = parts[0]
 	one := true
 	for _, p := range parts {
 		one = one && bytes.Equal(p.spec, base.spec)
 	}
 	if one {
-		base = leastOrigin(parts)
-		from, err = openOrigin(base.dir)
+		base = firstOrigin(parts)
+		from, err = readOrigin(base.dir)
 		return base.spec, from, base, err
 	}
-	var all []*seeded
+	var all []*seedRange
 	for _, p := range parts {
-		all = append(all, seedsOf(p))
+		all = append(all, splitSeeds(p))
 	}
 	for _, s := range all {
-		if s.rest != all[0].rest || s.n == 0 || s.end() < s.first {
-			return nil, nil, nil, otherExperiment(s.part, base)
+		if s.rest != all[0].rest || s.count == 0 || s.endSeed() < s.first {
+			return nil, nil, nil, specMismatch(s.part, base)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *seeded) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.n, b.n))
+	slices.SortStableFunc(all, func(a, b *seedRange) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.count, b.count))
 	})
-	first, end := all[0].first, all[0].end()
+	first, end := all[0].first, all[0].endSeed()
 	for k, s := range all {
 		if s.first > end {
 			return nil, nil, nil, document.InputErrors{{File: filepath.Join(s.part.dir, "spec.yaml"), Line: 1, Column: 1,
@@ -102,36 +102,36 @@ func together(parts []*part) (text []byte, from *originFile, base *part, err err
 					"first to its last", s.first, filepath.Join(all[k-1].part.dir, "spec.yaml"), end-1),
 				Allowed: "also folders with the seeds between"}}
 		}
-		end = max(end, s.end())
+		end = max(end, s.endSeed())
 	}
-	var firsts []*part
+	var firsts []*mergePart
 	for _, s := range all {
 		if s.first == first {
 			firsts = append(firsts, s.part)
 		}
 	}
-	base = leastOrigin(firsts)
-	if from, err = openOrigin(base.dir); err != nil {
+	base = firstOrigin(firsts)
+	if from, err = readOrigin(base.dir); err != nil {
 		return nil, nil, nil, err
 	}
-	from.reseed(repeatKey(base.spec, base.world), end-first)
-	return withSeeds(base, first, end-first), from, base, nil
+	from.setSeedCount(repeatKey(base.spec, base.world), end-first)
+	return replaceSeeds(base, first, end-first), from, base, nil
 }
 
-// leastOrigin is the part whose origin.json comes first in the order of bytes, so that the order of folders changes
-// nothing: all of them are right.
-func leastOrigin(parts []*part) *part {
-	return slices.MinFunc(parts, func(a, b *part) int {
+// firstOrigin returns the part with the smallest origin.json in byte order, so that the order of folders does not
+// matter.
+func firstOrigin(parts []*mergePart) *mergePart {
+	return slices.MinFunc(parts, func(a, b *mergePart) int {
 		return cmp.Or(cmp.Compare(min(len(b.origin), 1), min(len(a.origin), 1)), bytes.Compare(a.origin, b.origin))
 	})
 }
 
-// otherExperiment says in which line a part's spec is not that of another one.
-func otherExperiment(p, base *part) error {
-	own, other := seedsOf(p), seedsOf(base)
+// specMismatch returns an error with the line in which a part's spec differs from another one.
+func specMismatch(p, base *mergePart) error {
+	own, other := splitSeeds(p), splitSeeds(base)
 	key := repeatKey(p.spec, p.world) + ": "
-	mayDiffer := func(line string) bool { // unless nothing else does: then the seeds are what is wrong
-		return own.rest != other.rest && (strings.HasPrefix(line, "seed: ") || own.n > 0 && strings.HasPrefix(line, key))
+	mayDiffer := func(line string) bool { // unless only the seeds differ
+		return own.rest != other.rest && (strings.HasPrefix(line, "seed: ") || own.count > 0 && strings.HasPrefix(line, key))
 	}
 	a, b := strings.Split(string(p.spec), "\n"), strings.Split(string(base.spec), "\n")
 	line := 0
@@ -145,8 +145,8 @@ func otherExperiment(p, base *part) error {
 			"part of a sweep (--set KEY=VALUE) is an experiment of its own"}}
 }
 
-// reseed makes of the origin of results that of results with so many seeds.
-func (f *originFile) reseed(key string, n uint64) {
+// setSeedCount changes the origin to results with n seeds. key is the key of the number of seeds.
+func (f *originFile) setSeedCount(key string, n uint64) {
 	if f == nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (f *originFile) reseed(key string, n uint64) {
 	f.Command = strings.Join(words, " ")
 }
 
-// shellWords are the words of a command, quoted as they are.
+// shellWords splits a command into its words and keeps their quotes.
 func shellWords(command string) (words []string) {
 	var word strings.Builder
 	inside := false

@@ -12,59 +12,60 @@ import (
 	"weir/study/measure"
 )
 
-// Chosen is how many seeds of every point count where an experiment says by what is measured. All points have the
-// same, so that what is compared has the same seeds.
+// Chosen is the number of seeds of every point that count, if the experiment chooses it by measured values. It is the
+// same for all points, so that compared values have the same seeds.
 type Chosen struct {
 	experiment.Need
-	N     int // the first so many seeds count
+	N     int // the first N seeds count
 	State ChoiceState
-	// Share is half of the interval over the mean where that is largest, and Point is there: of the points with a value
-	// at every one of the N seeds; NaN if there is none.
+	// Share is the largest ratio of half of an interval to its mean, and Point its point. It includes points with a
+	// value at all N seeds; NaN without any.
 	Share float64
 	Point []measure.Coordinate
-	// Without are points with no value at any of the N seeds, which decide nothing.
+	// Without counts the points without a value at any of the N seeds; they do not affect the choice.
 	Without int
-	// Partly is the first point with a value at some of the N seeds only, whose mean no report has; nil: there is none.
+	// Partly is the first point with a value at only some of the N seeds, so that no report has its mean; nil: no such
+	// point.
 	Partly []measure.Coordinate
 
-	at *samples
+	samples *sampleTable
 }
 
-// ChoiceState is the state of the choice of a number of seeds.
+// ChoiceState is the state of the choice of the number of seeds.
 type ChoiceState string
 
-// States. Pending: a run of the first N seeds is not there, because it failed or has not been carried out, so that it
-// is not known whether N are enough; more may be needed. Met: N seeds are the first that are enough. Unmet: not even
-// the most are.
+// States. Pending: a run of the first N seeds is missing, so that it is open whether N suffice. Met: N is the
+// smallest sufficient number. Unmet: the maximum number does not suffice.
 const (
 	Pending ChoiceState = "open"
 	Met     ChoiceState = "met"
 	Unmet   ChoiceState = "not met"
 )
 
-// samples are values by point and seed.
-type samples struct {
+// sampleTable holds values by point and seed.
+type sampleTable struct {
 	need   experiment.Need
 	points [][]measure.Coordinate
 	values [][]float64 // NaN: not defined
 	there  [][]bool
 }
 
-// Choose decides by the finished runs how many seeds count, in the order of the seeds: runs of later ones make no
-// difference. It is nil where the experiment has the number. A value that is not finite is not defined, as in files.
+// Choose chooses the number of seeds that count from the finished runs, in the order of the seeds; runs of later
+// seeds have no influence. It returns nil if the experiment gives the number. A value that is not finite counts as
+// undefined, like in files.
 func Choose(s *experiment.Spec, runs []*Run, world string) *Chosen {
 	need, ok := s.NeedOn(world)
 	if !ok {
 		return nil
 	}
-	a := &samples{need: need}
+	a := &sampleTable{need: need}
 	index := map[string]int{}
 	for i, p := range s.Points() {
 		a.points = append(a.points, p.At())
 		a.values, a.there = append(a.values, make([]float64, need.Most)), append(a.there, make([]bool, need.Most))
 		index[measure.PointName(p.At())] = i
 	}
-	ratios := ratiosOf(s, runs, need.Measure)
+	ratios := ratioMeasures(s, runs, need.Measure)
 	for k, r := range runs {
 		p, known := index[measure.PointName(r.Point)]
 		seed := r.Seed - s.Seed() // wraps as seeds do
@@ -76,71 +77,73 @@ func Choose(s *experiment.Spec, runs []*Run, world string) *Chosen {
 		if ratios != nil {
 			listed = ratios[k]
 		}
-		a.values[p][seed] = valueOf(listed, need.Measure, need.Group)
+		a.values[p][seed] = finiteValue(listed, need.Measure, need.Group)
 	}
-	return a.choose()
+	return a.chooseCount()
 }
 
-// ratiosOf are the ratios of each run; nil if the measure is none.
-func ratiosOf(s *experiment.Spec, runs []*Run, name string) [][]measure.Measured {
+// ratioMeasures returns the ratios of each run; nil if the measure is not a ratio.
+func ratioMeasures(s *experiment.Spec, runs []*Run, name string) [][]measure.Measured {
 	if s.Over(name) == "" {
 		return nil
 	}
-	return s.Ratios(sampled(runs))
+	return s.Ratios(newSamples(runs))
 }
 
-// valueOf is a number of a run; NaN if it is not there or not finite.
-func valueOf(listed []measure.Measured, name, group string) float64 {
+// finiteValue returns a value of a run; NaN if it is missing or not finite.
+func finiteValue(listed []measure.Measured, name, group string) float64 {
 	for i := range listed {
 		m := &listed[i]
 		if m.Name != name {
 			continue
 		}
 		if m.Groups == nil && group == "" {
-			return finite(m.Value)
+			return dropInfinite(m.Value)
 		}
 		for _, g := range m.Groups {
 			if g.Group == group {
-				return finite(g.Value)
+				return dropInfinite(g.Value)
 			}
 		}
 	}
 	return math.NaN()
 }
 
-func finite(v float64) float64 {
+// dropInfinite returns NaN for an infinite value, and other values unchanged.
+func dropInfinite(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return math.NaN()
 	}
 	return v
 }
 
-// choose goes through the numbers of seeds. The point that was too wide is looked at first, as it mostly still is.
-func (a *samples) choose() *Chosen {
+// chooseCount tries the numbers of seeds in ascending order. It first tests the point that was too wide, which
+// usually still is.
+func (a *sampleTable) chooseCount() *Chosen {
 	first := 0
 	for n := a.need.Least; n <= a.need.Most; n++ {
-		if !a.complete(n) {
-			return a.chosen(n, Pending)
+		if !a.isComplete(n) {
+			return a.newChosen(n, Pending)
 		}
 		q, met, known := claim.Quantile(n, a.need.Confidence), true, false
 		for k := range a.points {
 			p := (first + k) % len(a.points)
-			is, value := a.narrow(p, n, q)
+			is, value := a.isNarrow(p, n, q)
 			if known = known || value; !is {
 				first, met = p, false
 				break
 			}
 		}
 		if met && known {
-			return a.chosen(n, Met)
+			return a.newChosen(n, Met)
 		}
 	}
-	return a.chosen(a.need.Most, Unmet)
+	return a.newChosen(a.need.Most, Unmet)
 }
 
-// complete reports whether all points have their first n runs.
-func (a *samples) complete(n int) bool {
-	from := n - 1 // what is before was looked at
+// isComplete reports whether all points have their first n runs.
+func (a *sampleTable) isComplete(n int) bool {
+	from := n - 1 // earlier seeds were checked before
 	if n == a.need.Least {
 		from = 0
 	}
@@ -154,19 +157,19 @@ func (a *samples) complete(n int) bool {
 	return true
 }
 
-// narrow reports whether the interval of a point's mean over n seeds is narrow enough, or decides nothing because no
-// seed has a value.
-func (a *samples) narrow(p, n int, quantile float64) (is, value bool) {
+// isNarrow reports whether the interval of a point's mean over n seeds is narrow enough. It is also true for a point
+// without any value; value is false then.
+func (a *sampleTable) isNarrow(p, n int, quantile float64) (is, value bool) {
 	x := a.values[p][:n]
 	share := claim.Share(x, quantile)
 	if !math.IsNaN(share) {
 		return share <= a.need.Until, true
 	}
-	return a.defined(p, n) == 0, false
+	return a.countDefined(p, n) == 0, false
 }
 
-// defined counts the first n seeds with a value.
-func (a *samples) defined(p, n int) (count int) {
+// countDefined counts the first n seeds with a value.
+func (a *sampleTable) countDefined(p, n int) (count int) {
 	for _, v := range a.values[p][:n] {
 		if !math.IsNaN(v) {
 			count++
@@ -175,9 +178,9 @@ func (a *samples) defined(p, n int) (count int) {
 	return count
 }
 
-// chosen says what is known of n seeds.
-func (a *samples) chosen(n int, state ChoiceState) *Chosen {
-	c := &Chosen{Need: a.need, N: n, State: state, Share: math.NaN(), at: a}
+// newChosen returns the choice of n seeds with its statistics.
+func (a *sampleTable) newChosen(n int, state ChoiceState) *Chosen {
+	c := &Chosen{Need: a.need, N: n, State: state, Share: math.NaN(), samples: a}
 	if state == Pending {
 		return c
 	}
@@ -189,7 +192,7 @@ func (a *samples) chosen(n int, state ChoiceState) *Chosen {
 			if math.IsNaN(c.Share) || share > c.Share {
 				c.Share, c.Point = share, a.points[p]
 			}
-		case a.defined(p, n) == 0:
+		case a.countDefined(p, n) == 0:
 			c.Without++
 		case c.Partly == nil:
 			c.Partly = a.points[p]
@@ -198,28 +201,27 @@ func (a *samples) chosen(n int, state ChoiceState) *Chosen {
 	return c
 }
 
-// Counts reports whether a seed counts, by its number from 0; c may be nil: all do.
+// Counts reports whether a seed, numbered from 0, counts. For a nil Chosen all seeds count.
 func (c *Chosen) Counts(seed uint64) bool { return c == nil || seed < uint64(c.N) }
 
-// Next is how many seeds are worth having before the next choice, if the runs of the first done seeds are all there and
-// are not enough: half of the way to where their variance says that it ends, so that few are in vain. No outcome
-// depends on it.
+// Next returns the number of seeds to run before the next choice, if the first done seeds are complete and do not
+// suffice. It is half of the way to Likely, so that few runs are unnecessary. No outcome depends on it.
 func (c *Chosen) Next(done int) int { return min(done+(c.Likely(done)-done+1)/2, c.Most) }
 
-// Likely is where the variance of the first done seeds says that it ends, if they are not enough.
+// Likely estimates the sufficient number of seeds from the variance of the first done seeds, which do not suffice.
 func (c *Chosen) Likely(done int) int {
 	wanted := done + 1
-	for p := range c.at.points {
-		wanted = max(wanted, c.at.expected(p, done))
+	for p := range c.samples.points {
+		wanted = max(wanted, c.samples.expectedSeeds(p, done))
 	}
 	return min(wanted, c.Most)
 }
 
-// expected is how many seeds of a point are enough if mean and variance stay those of the first n.
-func (a *samples) expected(p, n int) int {
+// expectedSeeds estimates the sufficient number of seeds of a point, if mean and variance stay those of the first n.
+func (a *sampleTable) expectedSeeds(p, n int) int {
 	errors := claim.Share(a.values[p][:n], 1) * math.Sqrt(float64(n)) // deviation over mean
 	if math.IsNaN(errors) {
-		if a.defined(p, n) == 0 {
+		if a.countDefined(p, n) == 0 {
 			return n
 		}
 		return a.need.Most
@@ -230,7 +232,7 @@ func (a *samples) expected(p, n int) int {
 	return n + sort.Search(a.need.Most-n, func(more int) bool { return enough(n + more) })
 }
 
-// String is the choice in a sentence.
+// String describes the choice.
 func (c *Chosen) String() string {
 	wanted, runs := c.Need.String(), text.Count(c.N, "run")+" per point"
 	switch {
@@ -243,28 +245,29 @@ func (c *Chosen) String() string {
 			"%s", c.N, c.N, wanted)
 	case c.Partly != nil:
 		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a value at some seeds only", runs, wanted,
-			orPoint(c.Partly))
+			pointText(c.Partly))
 	case math.IsNaN(c.Share):
 		return fmt.Sprintf("%s, the most: %s is not reached, for no run has a value", runs, wanted)
 	case math.IsInf(c.Share, 0):
-		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a mean of 0", runs, wanted, orPoint(c.Point))
+		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a mean of 0", runs, wanted, pointText(c.Point))
 	}
-	return fmt.Sprintf("%s, the most: %s is not reached, %s is within %s", runs, wanted, orPoint(c.Point),
-		percent(c.Share))
+	return fmt.Sprintf("%s, the most: %s is not reached, %s is within %s", runs, wanted, pointText(c.Point),
+		roundUpPercent(c.Share))
 }
 
-// Note is what to know of intervals over seeds that the data chose.
+// Note explains intervals over seeds that the data chose.
 const Note = "Seeds were added until that interval was narrow enough: it is a little too narrow on average"
 
-func orPoint(p []measure.Coordinate) string {
+// pointText names a point in messages.
+func pointText(p []measure.Coordinate) string {
 	if len(p) == 0 {
 		return "the point"
 	}
 	return measure.PointName(p)
 }
 
-// percent is a share in percent with two digits, rounded up: it is beyond a bound.
-func percent(share float64) string {
+// roundUpPercent formats a share in percent with two digits, rounded up because it exceeds a bound.
+func roundUpPercent(share float64) string {
 	v := 100 * share
 	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
 	if v = math.Ceil(v/unit) * unit; v >= 100 {
@@ -273,23 +276,23 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3g %%", v)
 }
 
-// json is the choice in runs.json.
-func (c *Chosen) json() json.RawMessage {
-	var o, point object
-	o.add("n", c.N)
-	o.add("chosen", c.State)
-	o.add("measure", c.Measured())
-	o.add("until", c.Until)
-	o.add("confidence", c.Confidence)
-	o.add("least", c.Least)
-	o.add("most", c.Most)
+// encodeJSON returns the choice for runs.json.
+func (c *Chosen) encodeJSON() json.RawMessage {
+	var o, point jsonObject
+	o.addKey("n", c.N)
+	o.addKey("chosen", c.State)
+	o.addKey("measure", c.Measured())
+	o.addKey("until", c.Until)
+	o.addKey("confidence", c.Confidence)
+	o.addKey("least", c.Least)
+	o.addKey("most", c.Most)
 	if c.State != Pending {
-		o.add("share", c.Share)
+		o.addKey("share", c.Share)
 		for _, x := range c.Point {
-			point.add(x.Key, x.Text)
+			point.addKey(x.Key, x.Text)
 		}
-		o.add("point", point.bytes())
-		o.add("points_without", c.Without)
+		o.addKey("point", point.finishJSON())
+		o.addKey("points_without", c.Without)
 	}
-	return o.bytes()
+	return o.finishJSON()
 }

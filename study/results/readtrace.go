@@ -14,16 +14,14 @@ import (
 	"weir/study/experiment"
 )
 
-// classicPcap are the first bytes of a pcap file, in both orders of bytes, with microseconds and nanoseconds
+// classicPcap are the first bytes of pcap files in both byte orders, with microseconds and nanoseconds
 // (draft-ietf-opsawg-pcap §4).
 var classicPcap = []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x4d\x3c\xb2\xa1"}
 
-// ReadTrace reads a trace of any form, which its first bytes tell, and hands each record
-// to f, which must not keep it: no trace is in memory as a whole. For experiment.Standard it reads standard
-// input, but no Parquet, which is read from its end. clock is the time of the first packet, in UTC, if the
-// file's times are those of a clock, and else "". An error names the file and the
-// place in it; of a file that can be read to its end and does not have the digest that
-// stands beside it, that.
+// ReadTrace reads a trace of any format, detected from its first bytes, and passes each record to f, which must not
+// keep it. It never holds a whole trace in memory. For experiment.Standard it reads standard input, except Parquet,
+// which is read from its end. clock is the time of the first packet in UTC if the file has clock times, otherwise "".
+// Errors name the file and the place in it, or report a digest mismatch of a readable file.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, size := os.Stdin, int64(0)
 	if name == experiment.Standard {
@@ -42,10 +40,10 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 		err = nil
 	}
 	start := string(head)
-	var stop stopped
+	var stop callbackError
 	take := func(r *trace.Record) error {
 		if err := f(r); err != nil {
-			return stopped{err}
+			return callbackError{err}
 		}
 		return nil
 	}
@@ -86,5 +84,5 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	return clock, nil
 }
 
-// stopped is an error of the taker's, not of the file.
-type stopped struct{ error }
+// callbackError wraps an error of the callback, as opposed to the file.
+type callbackError struct{ error }

@@ -17,12 +17,11 @@ import (
 	"weir/study/plan"
 )
 
-// Format is the version of what a results folder has: runs.json and runs/<id>.json.
-// It changes whenever an older weir could not read them, or a newer one would take
-// them for something else.
+// Format is the version of runs.json and runs/<id>.json. It changes when older versions could not read a folder or
+// newer ones would misinterpret it.
 const Format = 2
 
-// formatError is a file of results in another format than Format.
+// formatError reports results in a format other than Format.
 type formatError struct{ format int }
 
 func (e formatError) Error() string {
@@ -33,25 +32,24 @@ func (e formatError) Error() string {
 		e.format, Format)
 }
 
-// Run is one finished run as runs/<id>.json keeps it. Numbers are in base units
-// with the unit in the measure's JSON name (goodput_bps).
+// Run is a finished run as in runs/<id>.json. Values are in base units; a measure's JSON name includes the unit
+// (goodput_bps).
 type Run struct {
 	ID         string
 	Seed       uint64
 	Point      []measure.Coordinate
 	End        End
-	Drops      []Count // by reason, those above 0
+	Drops      []Count // by reason, counts above 0
 	Unfinished []UnfinishedFlow
-	Events     uint64 // of the event loop
+	Events     uint64 // processed by the event loop
 	PacketHops uint64
-	Attempts   []Attempt // of a run in the lab: what each says of the machine; the last one counts. nil: the simulator's
+	Attempts   []Attempt // attempts of a run in the lab; the last one counts; nil: simulator
 	measure.Values
-	Ratios []measure.Measured // over those of reference points: made of all runs, and not in runs/<id>.json
+	Ratios []measure.Measured // ratios to reference points, computed from all runs; not in runs/<id>.json
 	PFC    []PFCFrame         // only in runs/<id>.json
 }
 
-// PFCFrame is what a Pause or Resume frame did at the port that it reached, or a pause
-// that ended by itself.
+// PFCFrame is the effect of a Pause or Resume frame at the port where it arrived, or of the end of a pause.
 type PFCFrame struct {
 	TimeNs int64 `json:"time_ns"`
 	Node   int   `json:"node"`
@@ -60,43 +58,44 @@ type PFCFrame struct {
 	Paused bool  `json:"paused"`
 }
 
-// End is how a run ended.
+// End describes how a run ended.
 type End struct {
 	Reason string  `json:"reason"`
 	TimeS  float64 `json:"time_s"`
-	// Ports are those of a PFC deadlock, each of which waits for the next, and the last for
-	// the first; or those with a queue that was not served.
+	// Ports are the ports of a PFC deadlock, each waiting for the next and the last for the first; or ports with a queue
+	// that was not served.
 	Ports []string `json:"ports,omitempty"`
-	// WaitsFor says what the first unfinished flow was waiting for, unless all flows are done.
+	// WaitsFor describes what the first unfinished flow waited for; "" if all flows finished.
 	WaitsFor string `json:"waits_for,omitempty"`
-	// Iterations says which of a job's were taken from another one, as the network's state recurred; nil: there are none.
+	// Iterations describes iterations of a job that repeat earlier ones because the network's state recurred; nil: the
+	// run has no iterations.
 	Iterations *Iterations `json:"iterations,omitempty"`
 	// Aligned are the jobs with iterations that begin at multiples of a period.
 	Aligned []Aligned `json:"aligned,omitempty"`
 	// Network is the ideal network that carried jobs in place of packets.
 	Network string `json:"network,omitempty"`
-	// Jobs are the jobs with operations that never ended.
+	// Jobs are the jobs with unfinished operations.
 	Jobs []UnfinishedJob `json:"jobs,omitempty"`
-	// Violation is where packets are missing or too many, or the flows with packets that no endpoint expects.
+	// Violation describes missing or excess packets, or flows with packets without an endpoint.
 	Violation string `json:"violation,omitempty"`
 	// Spurious counts the data packets that were sent again although they had arrived; nil: unknown, as in the lab.
 	Spurious *Spurious `json:"spurious,omitempty"`
 }
 
-// UnfinishedJob is a job with operations that never ended.
+// UnfinishedJob is a job with unfinished operations.
 type UnfinishedJob struct {
 	Traffic  string   `json:"traffic"`
-	WaitsFor []string `json:"waits_for"`          // how many operations are left, then what the first ones wait for
-	Messages []string `json:"messages,omitempty"` // up to 3 that did not end: what they waited for
+	WaitsFor []string `json:"waits_for"`          // number of remaining operations, then what the first ones wait for
+	Messages []string `json:"messages,omitempty"` // what up to 3 unfinished messages waited for
 }
 
 // Spurious counts data packets of a run that were sent again although they had arrived.
 type Spurious struct {
 	Packets int64            `json:"packets"`
-	By      map[string]int64 `json:"by,omitempty"` // by the cause of the copy that arrived in addition
+	By      map[string]int64 `json:"by,omitempty"` // by the cause of the duplicate
 }
 
-// NewSpurious counts by cause.
+// NewSpurious converts the counts by cause.
 func NewSpurious(counts [packet.ResendCauses]int64) *Spurious {
 	s := &Spurious{}
 	for cause := range packet.ResendCauses {
@@ -111,29 +110,29 @@ func NewSpurious(counts [packet.ResendCauses]int64) *Spurious {
 	return s
 }
 
-// Aligned is a job of hosts that begin each iteration together (align).
+// Aligned is a job with hosts that begin each iteration together (align).
 type Aligned struct {
 	Traffic string  `json:"traffic"`
 	PeriodS float64 `json:"period_s"` // iterations begin at multiples of it
 }
 
-// String says what that means for measures.
+// String describes the effect on measures.
 func (a *Aligned) String() string {
 	return fmt.Sprintf("iterations of job %s begin at multiples of %.9g s (align): waiting for that is in job and "+
 		"job_waiting, and in no other measure", a.Traffic, a.PeriodS)
 }
 
-// Iterations is how many of a job's were taken from another one in place of being carried out.
+// Iterations counts iterations of a job that were copied from earlier ones instead of simulated.
 type Iterations struct {
 	Repeated int     `json:"repeated"`
-	First    int     `json:"first,omitempty"`    // number of the first of them, from 1
+	First    int     `json:"first,omitempty"`    // number of the first copied one, from 1
 	Cycle    int     `json:"cycle,omitempty"`    // iterations that recur together
 	PeriodS  float64 `json:"period_s,omitempty"` // of a cycle
-	Words    int     `json:"words,omitempty"`    // of the network's state that were compared, all the same
-	Why      string  `json:"why,omitempty"`      // there are none: the word of the state that differs, or what else it is
+	Words    int     `json:"words,omitempty"`    // compared words of the network's state, all equal
+	Why      string  `json:"why,omitempty"`      // if Repeated is 0: the differing word of the state, or another reason
 }
 
-// String says it in words.
+// String describes the repetition.
 func (i *Iterations) String() string {
 	if i.Repeated == 0 {
 		return "each was carried out: " + i.Why
@@ -146,7 +145,7 @@ func (i *Iterations) String() string {
 		"network's state recurred", i.Repeated, i.First, which, i.PeriodS, i.Words)
 }
 
-// String returns the number of packets, and by cause, or the word for no packet.
+// String returns the number of packets by cause; "none" for 0.
 func (s *Spurious) String() string {
 	if s.Packets == 0 {
 		return "none"
@@ -160,9 +159,9 @@ func (s *Spurious) String() string {
 	return fmt.Sprintf("%d (%s)", s.Packets, strings.Join(parts, ", "))
 }
 
-// Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,
-// one that is not served, packets unaccounted for or misdelivered. A run without progress is none of these: nothing
-// could change any more, so that its measures are those of its whole duration.
+// Stuck reports whether an error in the network ended the run: a deadlock of queues, a queue that is not served,
+// packets unaccounted for or misdelivered. A run without progress is not stuck: its state could not change any more,
+// so that its measures are valid for the whole duration.
 func (e *End) Stuck() bool {
 	switch outcome.EndReason(e.Reason) {
 	case outcome.Deadlock, outcome.Starved, outcome.Violated, outcome.Misdelivered:
@@ -171,7 +170,7 @@ func (e *End) Stuck() bool {
 	return false
 }
 
-// UnfinishedFlow is a flow that had an end and did not reach it.
+// UnfinishedFlow is a flow of limited size that did not finish.
 type UnfinishedFlow struct {
 	Flow      int    `json:"flow"`
 	Traffic   string `json:"traffic"`
@@ -179,45 +178,44 @@ type UnfinishedFlow struct {
 	Dst       string `json:"dst"`
 	SizeBytes int64  `json:"size_bytes"`
 	DoneBytes int64  `json:"done_bytes"`
-	WaitsFor  string `json:"waits_for,omitempty"` // what it was waiting for when the run ended; of the first ones only
+	WaitsFor  string `json:"waits_for,omitempty"` // what it waited for at the end of the run; only for the first flows
 }
 
-// Count is a number of something by name.
+// Count is a named count.
 type Count struct {
 	Name  string
 	Count uint64
 }
 
-// Outcome is all that one invocation of an experiment gives. Runs are in the order
-// of the expansion.
+// Outcome holds the results of one invocation of an experiment. Runs are in the order of the plan.
 type Outcome struct {
 	Name        string // p4abc/fig4
 	World       string // Sim or Lab
 	Spec        *experiment.Spec
-	Runs        []*Run // those that are finished
+	Runs        []*Run // finished runs
 	Claims      []claim.Claim
-	Failed      []RunError // those that could not be carried out
-	Missing     int        // those that were not begun, or were interrupted
-	Found       int        // of Runs, those that were there already
-	Traces      int        // of Runs, those that left the trace that was wanted
-	Untraced    int        // of Runs, those that were there already and whose trace was interrupted
-	Dir         string     // results folder, "" if nothing was written
-	Command     string     // that asked for it, "" if not known
-	Version     string     // of the program that carried the runs out, as people call it; "" if not known
-	Program     string     // its revision; "" if not known, or there are several
-	Counterpart *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
-	Chosen      *Chosen    // how many seeds count, by what is measured; nil: the experiment has the number
-	Programs    []Program  // that carried the runs out, if there are several; nil: one
-	Hosts       *Hosts     // where, and what happened; no part of the results; nil: not known
+	Failed      []RunError // runs that ended with an error
+	Missing     int        // runs not begun or interrupted
+	Found       int        // of Runs, those that existed before
+	Traces      int        // of Runs, those with the requested trace
+	Untraced    int        // of Runs, existing ones with an interrupted trace
+	Dir         string     // results folder; "" if no results were written
+	Command     string     // command that asked for it; "" if unknown
+	Version     string     // version of the program that executed the runs; "" if unknown
+	Program     string     // revision of that program; "" if unknown, or several programs
+	Counterpart *Outcome   // for the lab: the simulator's results of the same experiment; nil without
+	Chosen      *Chosen    // number of seeds chosen by the data; nil: the experiment gives the number
+	Programs    []Program  // if several programs executed the runs; nil: one
+	Hosts       *Hosts     // machines and executions, not part of the results; nil: unknown
 }
 
-// Program is what of merged results one of several programs has carried out.
+// Program lists the runs of merged results that one of several programs executed.
 type Program struct {
-	Revision string   `json:"revision"` // as weir version prints it, or what is known of it
+	Revision string   `json:"revision"` // as printed by weir version, or another identification
 	Runs     []string `json:"runs"`     // their ids
 }
 
-// Seeds is how many of each point count.
+// Seeds returns the number of seeds that count for each point.
 func (o *Outcome) Seeds() int {
 	if o.Chosen != nil {
 		return o.Chosen.N
@@ -233,14 +231,15 @@ type RunError struct {
 	Err   error
 }
 
-// object writes a JSON object whose keys keep their order.
-type object struct {
+// jsonObject builds a JSON object with keys in the order of insertion.
+type jsonObject struct {
 	b     bytes.Buffer
 	count int
-	lines bool // each key on a line of its own
+	lines bool // each key on its own line
 }
 
-func (o *object) add(key string, value any) {
+// addKey adds a key with its value. A json.RawMessage is added unchanged.
+func (o *jsonObject) addKey(key string, value any) {
 	if o.count++; o.count == 1 {
 		o.b.WriteByte('{')
 	} else {
@@ -249,7 +248,7 @@ func (o *object) add(key string, value any) {
 	if o.lines {
 		o.b.WriteString("\n  ")
 	}
-	o.encode(key)
+	o.writeValue(key)
 	if o.b.WriteByte(':'); o.lines {
 		o.b.WriteByte(' ')
 	}
@@ -259,18 +258,18 @@ func (o *object) add(key string, value any) {
 	case json.RawMessage:
 		o.b.Write(v)
 	default:
-		o.encode(v)
+		o.writeValue(v)
 	}
 }
 
-// encode appends a value as JSON, with <, > and & as they are: port names have them. What would act on a
-// terminal is escaped, which JSON reads as the same.
-func (o *object) encode(v any) {
+// writeValue appends a value as JSON without escaping <, > and &, which occur in port names. Characters that would
+// act on a terminal are escaped.
+func (o *jsonObject) writeValue(v any) {
 	var enc bytes.Buffer
 	e := json.NewEncoder(&enc)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // only values of this file come here
+		panic(err) // all callers pass valid values
 	}
 	value := bytes.TrimSpace(enc.Bytes())
 	if at, _, _ := text.Find(value); at >= 0 {
@@ -279,7 +278,8 @@ func (o *object) encode(v any) {
 	o.b.Write(value)
 }
 
-func (o *object) bytes() json.RawMessage {
+// finishJSON returns the object as JSON.
+func (o *jsonObject) finishJSON() json.RawMessage {
 	if o.count == 0 {
 		return json.RawMessage("{}")
 	}
@@ -290,20 +290,21 @@ func (o *object) bytes() json.RawMessage {
 	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
 }
 
-// Json writes the run; series only for the run's own file.
+// Json returns the run as JSON: with whole, the content of its own file with series, tables and digest, otherwise its
+// entry in runs.json.
 func (r *Run) Json(whole bool) json.RawMessage {
-	var o, point, measures, drops object
+	var o, point, measures, drops jsonObject
 	o.lines = whole
 	if whole {
-		o.add("format", Format)
+		o.addKey("format", Format)
 	}
-	o.add("id", r.ID)
-	o.add("seed", r.Seed)
+	o.addKey("id", r.ID)
+	o.addKey("seed", r.Seed)
 	for _, c := range r.Point {
-		point.add(c.Key, c.Text)
+		point.addKey(c.Key, c.Text)
 	}
-	o.add("point", point.bytes())
-	o.add("end", r.End)
+	o.addKey("point", point.finishJSON())
+	o.addKey("end", r.End)
 	listed := r.Measures
 	if !whole {
 		listed = r.Listed()
@@ -311,64 +312,65 @@ func (r *Run) Json(whole bool) json.RawMessage {
 	for i := range listed {
 		m := &listed[i]
 		if m.Groups == nil {
-			measures.add(m.JSONName(), m.Value)
+			measures.addKey(m.JSONName(), m.Value)
 			continue
 		}
-		var g object
+		var g jsonObject
 		for _, x := range m.Groups {
-			g.add(x.Group, x.Value)
+			g.addKey(x.Group, x.Value)
 		}
-		measures.add(m.JSONName(), g.bytes())
+		measures.addKey(m.JSONName(), g.finishJSON())
 	}
-	o.add("measures", measures.bytes())
+	o.addKey("measures", measures.finishJSON())
 	for _, c := range r.Drops {
-		drops.add(c.Name, c.Count)
+		drops.addKey(c.Name, c.Count)
 	}
-	o.add("drops", drops.bytes())
+	o.addKey("drops", drops.finishJSON())
 	if r.Unfinished != nil {
-		o.add("unfinished", r.Unfinished)
+		o.addKey("unfinished", r.Unfinished)
 	}
-	o.add("events", r.Events)
-	o.add("packet_hops", r.PacketHops)
+	o.addKey("events", r.Events)
+	o.addKey("packet_hops", r.PacketHops)
 	if r.Bins != nil {
-		o.add("bins", r.Bins)
+		o.addKey("bins", r.Bins)
 	}
 	if r.Attempts != nil {
-		o.add("attempts", r.Attempts)
+		o.addKey("attempts", r.Attempts)
 	}
 	if whole {
-		o.add("record", record{r.Point, r.Measures, r.Drops}.encode())
+		o.addKey("record", runRecord{r.Point, r.Measures, r.Drops}.encodeRecord())
 		if r.Series != nil {
-			o.add("series", r.Series)
+			o.addKey("series", r.Series)
 		}
 		if r.Distributions != nil {
-			o.add("distributions", r.Distributions)
+			o.addKey("distributions", r.Distributions)
 		}
 		if r.Histograms != nil {
-			o.add("histograms", r.Histograms)
+			o.addKey("histograms", r.Histograms)
 		}
 		if r.Timelines != nil {
-			o.add("timelines", r.Timelines)
+			o.addKey("timelines", r.Timelines)
 		}
 		if r.Flows != nil {
-			o.add("flows", r.Flows)
+			o.addKey("flows", r.Flows)
 		}
 		if r.PFC != nil {
-			o.add("pfc", r.PFC)
+			o.addKey("pfc", r.PFC)
 		}
-		return seal(o.bytes())
+		return appendDigest(o.finishJSON())
 	}
-	return o.bytes()
+	return o.finishJSON()
 }
 
-// record is what reading a run back needs beyond the document: the order of keys
-// and the units of measures.
-type record struct {
+// runRecord holds what a reader of a run needs in addition to the document: the order of keys and the units of
+// measures.
+type runRecord struct {
 	Point    []measure.Coordinate
 	Measures []measure.Measured
 	Drops    []Count
 }
 
+// recordMeasure is a measure with its groups in order.
 type recordMeasure struct {
 	Name, Unit string
 	Value      *float64   `json:",omitempty"`
@@ -376,42 +378,45 @@ type recordMeasure struct {
 	Values     []*float64 `json:",omitempty"`
 }
 
-func pointer(v float64) *float64 {
+// finitePointer returns a pointer to v; nil if v is not finite.
+func finitePointer(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v
 }
 
-func value(p *float64) float64 {
+// pointerValue returns *p; NaN for nil.
+func pointerValue(p *float64) float64 {
 	if p == nil {
 		return math.NaN()
 	}
 	return *p
 }
 
-func (r record) encode() json.RawMessage {
+// encodeRecord returns the record as JSON.
+func (r runRecord) encodeRecord() json.RawMessage {
 	var measures []recordMeasure
 	for _, m := range r.Measures {
 		x := recordMeasure{Name: m.Name, Unit: m.Unit}
 		if m.Groups == nil {
-			x.Value = pointer(m.Value)
+			x.Value = finitePointer(m.Value)
 		}
 		for _, g := range m.Groups {
 			x.Groups = append(x.Groups, g.Group)
-			x.Values = append(x.Values, pointer(g.Value))
+			x.Values = append(x.Values, finitePointer(g.Value))
 		}
 		measures = append(measures, x)
 	}
-	var o object
-	o.add("point", r.Point)
-	o.add("measures", measures)
-	o.add("drops", r.Drops)
-	return o.bytes()
+	var o jsonObject
+	o.addKey("point", r.Point)
+	o.addKey("measures", measures)
+	o.addKey("drops", r.Drops)
+	return o.finishJSON()
 }
 
-// ReadRun reads what Json(true) has written. The error is a formatError if another
-// version of weir has, and a DamagedError if nobody has.
+// ReadRun parses the output of Json(true). The error is a formatError for another version of weir, and a DamagedError
+// for a damaged file.
 func ReadRun(data []byte) (*Run, error) {
 	var version struct {
 		Format int `json:"format"`
@@ -422,12 +427,12 @@ func ReadRun(data []byte) (*Run, error) {
 	if version.Format != Format {
 		return nil, formatError{version.Format}
 	}
-	if err := unsealed(data); err != nil {
+	if err := checkDigest(data); err != nil {
 		return nil, err
 	}
 	var f struct {
 		Format     int                    `json:"format"`
-		Point      json.RawMessage        `json:"point"` // these three are in the record too, in order
+		Point      json.RawMessage        `json:"point"` // also in the record, in order
 		Measures   json.RawMessage        `json:"measures"`
 		Drops      json.RawMessage        `json:"drops"`
 		ID         string                 `json:"id"`
@@ -461,7 +466,7 @@ func ReadRun(data []byte) (*Run, error) {
 	}
 	values := measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Histograms: f.Histograms,
 		Timelines: f.Timelines, Flows: f.Flows}
-	if err := columns(&values); err != nil {
+	if err := checkColumns(&values); err != nil {
 		return nil, err
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
@@ -470,17 +475,17 @@ func ReadRun(data []byte) (*Run, error) {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
 		}
-		x := measure.Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
+		x := measure.Measured{Name: m.Name, Unit: m.Unit, Value: pointerValue(m.Value)}
 		for i, g := range m.Groups {
-			x.Groups = append(x.Groups, measure.Grouped{Group: g, Value: value(m.Values[i])})
+			x.Groups = append(x.Groups, measure.Grouped{Group: g, Value: pointerValue(m.Values[i])})
 		}
 		r.Measures = append(r.Measures, x)
 	}
 	return r, nil
 }
 
-// columns reports whether the columns of a run's tables belong together.
-func columns(v *measure.Values) error {
+// checkColumns returns an error if the columns of a run's tables have different lengths.
+func checkColumns(v *measure.Values) error {
 	for _, d := range v.Distributions {
 		if len(d.Values) != len(d.Counts) {
 			return fmt.Errorf("the distribution of %s has %d values and %d counts", d.Name, len(d.Values), len(d.Counts))
@@ -504,63 +509,64 @@ func columns(v *measure.Values) error {
 	return nil
 }
 
-// json is the one document of --json and runs.json.
+// JSON returns the document of --json and runs.json.
 func (o *Outcome) JSON() []byte {
-	var doc object
-	doc.add("format", Format)
-	doc.add("experiment", o.Name)
-	doc.add("world", o.World)
+	var doc jsonObject
+	doc.addKey("format", Format)
+	doc.addKey("experiment", o.Name)
+	doc.addKey("world", o.World)
 	if o.Programs != nil {
-		doc.add("programs", o.Programs)
+		doc.addKey("programs", o.Programs)
 	}
 	if o.Chosen != nil {
-		doc.add("seeds", o.Chosen.json())
+		doc.addKey("seeds", o.Chosen.encodeJSON())
 	}
 	if left := o.withoutJSON(); left != nil {
-		doc.add("without", left)
+		doc.addKey("without", left)
 	}
 	runs := []json.RawMessage{}
 	for _, r := range o.Runs {
 		runs = append(runs, r.Json(false))
 	}
-	var list bytes.Buffer // not through encoding/json, which would escape again
+	var list bytes.Buffer // encoding/json would escape it again
 	for i, r := range runs {
 		if i > 0 {
 			list.WriteByte(',')
 		}
 		list.Write(r)
 	}
-	doc.add("runs", json.RawMessage("["+list.String()+"]"))
+	doc.addKey("runs", json.RawMessage("["+list.String()+"]"))
 	claims := o.Claims
 	if claims == nil {
 		claims = []claim.Claim{}
 	}
-	doc.add("claims", claims)
-	o.besideJSON(&doc)
-	return Indent(doc.bytes())
+	doc.addKey("claims", claims)
+	o.addCounterpart(&doc)
+	return Indent(doc.finishJSON())
 }
 
-// Listed are the run's measures, and their ratios to those of reference points.
+// Listed returns the run's measures followed by their ratios to reference points.
 func (r *Run) Listed() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
 
-// disturbed reports whether the attempt that counts was disturbed.
-func (r *Run) disturbed() bool {
+// isDisturbed reports whether the attempt that counts was disturbed.
+func (r *Run) isDisturbed() bool {
 	n := len(r.Attempts)
-	return n > 0 && r.Attempts[n-1].disturbed()
+	return n > 0 && r.Attempts[n-1].isDisturbed()
 }
 
-// sampled are runs as the experiment's claims see them.
-func sampled(runs []*Run) (samples []claim.FinishedRun) {
+// newSamples converts runs to samples of the experiment's claims.
+func newSamples(runs []*Run) (samples []claim.FinishedRun) {
 	for _, r := range runs {
 		samples = append(samples, claim.FinishedRun{Point: r.Point, Seed: r.Seed, Values: &r.Values,
-			Disturbed: r.disturbed()})
+			Disturbed: r.isDisturbed()})
 	}
 	return samples
 }
 
-// Judge gives the finished runs their ratios, and every claim of the experiment its verdict over so many seeds.
+// Judge sets the ratios of the finished runs, and returns the experiment's claims with verdicts over the given number
+// of seeds.
 func Judge(s *experiment.Spec, runs []*Run, seeds int) []claim.Claim {
-	samples := sampled(runs)
+	samples := newSamples(runs)
 	for i, ratios := range s.Ratios(samples) {
 		if runs[i].Ratios = ratios; ratios != nil {
 			all := *samples[i].Values

@@ -33,7 +33,7 @@ func FuzzReadRun(f *testing.F) {
 				FCTS: []measure.Number{1}, IdealS: []measure.Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1},
 				RetransmittedPackets: []int64{0}}}, Events: 9, PacketHops: 8}
 	f.Add([]byte(r.Json(true)))
-	f.Add(seal([]byte("{\n  \"format\": 2,\n  \"id\": \"0123456789abcdef\",\n" +
+	f.Add(appendDigest([]byte("{\n  \"format\": 2,\n  \"id\": \"0123456789abcdef\",\n" +
 		"  \"record\": {\"measures\": [{\"Name\": \"x\", \"Groups\": [\"a\"], \"Values\": []}]}\n}\n")))
 	f.Add([]byte(`{"format": 3}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

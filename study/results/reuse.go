@@ -17,13 +17,13 @@ import (
 	"weir/study/plan"
 )
 
-// elsewhere is what helps when a folder is another version's.
-const elsewhere = "another --out, or the version of weir that wrote it"
+// elsewhereHint suggests what to do with a folder of another version.
+const elsewhereHint = "another --out, or the version of weir that wrote it"
 
-// Usable is an InputErrors that names the file if a results folder is another version's, or another experiment's, or
-// has something else where a file or a folder is to be; nil also if there is none.
+// Usable returns an InputErrors if a results folder is of another version or experiment, or if another file is in the
+// place of one that weir writes. It returns nil for a missing folder.
 func Usable(s *experiment.Spec, dir string) error {
-	if err := placesFree(dir); err != nil {
+	if err := checkPlaces(dir); err != nil {
 		return err
 	}
 	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult); err == nil {
@@ -31,7 +31,7 @@ func Usable(s *experiment.Spec, dir string) error {
 			Format int `json:"format"`
 		}
 		if json.Unmarshal(data, &doc) == nil && doc.Format != Format {
-			return unusable(dir, "runs.json", 1, "", "%v", formatError{doc.Format})
+			return unusableError(dir, "runs.json", 1, "", "%v", formatError{doc.Format})
 		}
 	}
 	want := s.Resolved()
@@ -44,39 +44,39 @@ func Usable(s *experiment.Spec, dir string) error {
 		line++
 	}
 	text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
-	return unusable(dir, "spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
+	return unusableError(dir, "spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
 		"version of weir wrote it, or it was changed")
 }
 
-// The files of a results folder, and the folders in it, which have files only.
+// Files of a results folder, and its subfolders, which have only files.
 var (
-	ownFiles = []string{"spec.yaml", "origin.json", "runs.json", FlowsFile, SeriesFile, TimelineFile, "host.json",
+	resultFiles = []string{"spec.yaml", "origin.json", "runs.json", FlowsFile, SeriesFile, TimelineFile, "host.json",
 		"report.html", "host.html"}
-	ownFolders = []string{"runs", "traces", "captures", "inputs", "plots"}
+	resultFolders = []string{"runs", "traces", "captures", "inputs", "plots"}
 )
 
-// placesFree is an InputErrors if something else is where files are to be moved in: said before runs are carried
-// out, whose work would be lost.
-func placesFree(dir string) error {
-	for _, name := range ownFiles {
-		if err := placeFree(dir, name); err != nil {
+// checkPlaces returns an InputErrors if another kind of file is in the place of a file to write. It is called before
+// the runs, because their results would be lost.
+func checkPlaces(dir string) error {
+	for _, name := range resultFiles {
+		if err := checkPlace(dir, name); err != nil {
 			return err
 		}
 	}
-	for _, folder := range ownFolders {
+	for _, folder := range resultFolders {
 		info, err := os.Stat(filepath.Join(dir, folder))
 		if err != nil {
-			continue // it is not there, or what makes it says why it cannot be
+			continue // missing, or its creation reports the error
 		}
 		if !info.IsDir() {
-			return inTheWay(dir, folder, "it is no folder, and one has to be here")
+			return placeError(dir, folder, "it is no folder, and one has to be here")
 		}
-		entries, _ := os.ReadDir(filepath.Join(dir, folder)) // where it cannot be read, its files say so
+		entries, _ := os.ReadDir(filepath.Join(dir, folder)) // if it is unreadable, reading its files reports the error
 		for _, e := range entries {
 			if e.Type().IsRegular() {
 				continue
 			}
-			if err := placeFree(dir, filepath.Join(folder, e.Name())); err != nil {
+			if err := checkPlace(dir, filepath.Join(folder, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -84,27 +84,30 @@ func placesFree(dir string) error {
 	return nil
 }
 
-func placeFree(dir, name string) error {
+// checkPlace returns an error if name exists and is not a regular file.
+func checkPlace(dir, name string) error {
 	info, err := os.Stat(filepath.Join(dir, name))
 	if err != nil || info.Mode().IsRegular() {
 		return nil
 	}
-	return inTheWay(dir, name, (&document.NotRegular{Mode: info.Mode()}).Error())
+	return placeError(dir, name, (&document.NotRegular{Mode: info.Mode()}).Error())
 }
 
-func inTheWay(dir, name, why string) error {
+// placeError returns an InputErrors about an obstructing file.
+func placeError(dir, name, why string) error {
 	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: why,
 		Allowed: "another --out, or take it away"}}
 }
 
-func unusable(dir, name string, line int, excerpt, format string, args ...any) error {
+// unusableError returns an InputErrors about a folder of another version or experiment.
+func unusableError(dir, name string, line int, excerpt, format string, args ...any) error {
 	return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
-		Allowed: elsewhere, Excerpt: excerpt}}
+		Allowed: elsewhereHint, Excerpt: excerpt}}
 }
 
-// Find reads what a results folder has of a run of the plan, whose id is that; nil if that is nothing. What is there
-// and cannot be it, because it is damaged or another run's, is a DamagedError; what another version of weir has
-// written is an InputErrors.
+// Find reads the result of a planned run with the given id from a results folder; nil if it does not exist. It
+// returns a DamagedError if the file is damaged or of another run, and an InputErrors if another version of weir
+// wrote it.
 func Find(dir string, r *plan.Run, id string) (*Run, error) {
 	name := filepath.Join("runs", id+".json")
 	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
@@ -117,27 +120,26 @@ func Find(dir string, r *plan.Run, id string) (*Run, error) {
 	run, err := Vouched(data, r, id)
 	var damage DamagedError
 	if err != nil && !errors.As(err, &damage) {
-		return nil, unusable(dir, name, 1, "", "it cannot be used: %v", err)
+		return nil, unusableError(dir, name, 1, "", "it cannot be used: %v", err)
 	}
 	return run, err
 }
 
-// Vouched reads what a file of a run of the plan has, whose id is that. A DamagedError says why it is not what that
-// run has given: its digest is another, or it is another run's; any other error, that another version of weir has
-// written it.
+// Vouched parses the file of a planned run with the given id. A DamagedError reports a wrong digest or a file of
+// another run; any other error means another version of weir.
 func Vouched(data []byte, r *plan.Run, id string) (*Run, error) {
 	run, err := ReadRun(data)
 	if err != nil {
 		return nil, err
 	}
-	if why := notThe(run, r, id); why != "" {
+	if why := describeMismatch(run, r, id); why != "" {
 		return nil, DamagedError{why}
 	}
 	return run, nil
 }
 
-// notThe says what a run has that the plan's has not; "" if nothing.
-func notThe(run *Run, r *plan.Run, id string) string {
+// describeMismatch describes how a run differs from the planned one; "" if it does not.
+func describeMismatch(run *Run, r *plan.Run, id string) string {
 	same := func(a, b measure.Coordinate) bool { return a.Key == b.Key && a.Text == b.Text }
 	switch {
 	case run.ID != id:

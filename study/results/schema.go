@@ -7,34 +7,34 @@ import (
 	"fmt"
 )
 
-// schemas are JSON schemas of the JSON files of a results folder, in $defs by the file's name; run.json is that of
+// schemaFile holds JSON schemas of the JSON files of a results folder, in $defs by file name; run.json stands for
 // runs/<id>.json.
 //
 //go:embed schemas.json
-var schemas []byte
+var schemaFile []byte
 
-// SchemaNames are the files that there are schemas of, in the order in which they are told of.
+// SchemaNames returns the names of the files with a schema, in the order of documentation.
 func SchemaNames() []string {
 	return []string{"runs.json", "run.json", "origin.json", "host.json", "flows.parquet", "series.parquet",
 		"timeline.parquet", "trace.parquet"}
 }
 
-// Schemas is one JSON schema whose $defs have a schema for each of SchemaNames, and what these share. Those of Parquet
-// files are of a row, as an object.
-func Schemas() []byte { return schema("") }
+// Schemas returns one JSON schema with a schema for each of SchemaNames in $defs. Schemas of Parquet files describe a
+// row as an object.
+func Schemas() []byte { return buildSchema("") }
 
-// Schema is that of one of SchemaNames.
-func Schema(name string) []byte { return schema(name) }
+// Schema returns the schema of one of SchemaNames.
+func Schema(name string) []byte { return buildSchema(name) }
 
-// schema is all, with a reference to the one that is meant.
-func schema(name string) []byte {
+// buildSchema returns all schemas with a reference to the named one; "" for no reference.
+func buildSchema(name string) []byte {
 	var doc struct {
 		Schema string                     `json:"$schema"`
 		Title  string                     `json:"title"`
 		Ref    string                     `json:"$ref,omitempty"`
 		Defs   map[string]json.RawMessage `json:"$defs"`
 	}
-	if err := json.Unmarshal(schemas, &doc); err != nil {
+	if err := json.Unmarshal(schemaFile, &doc); err != nil {
 		panic(err) // a file of this package
 	}
 	if name != "" {
@@ -42,7 +42,7 @@ func schema(name string) []byte {
 		doc.Title = "A file of a results folder of Weir: " + name
 	}
 	for _, s := range []Sheet{flowsSheet(), seriesSheet(), timelineSheet()} {
-		doc.Defs[s.Name+".parquet"] = rowSchema(s.Name+".parquet: "+s.Doc, append(first(), s.own...), true)
+		doc.Defs[s.Name+".parquet"] = rowSchema(s.Name+".parquet: "+s.Doc, append(firstColumns(), s.ownColumns...), true)
 	}
 	doc.Defs["trace.parquet"] = rowSchema("traces/<id>.parquet: an event at a traced port", traceColumns(), false)
 	var b bytes.Buffer
@@ -55,9 +55,9 @@ func schema(name string) []byte {
 	return b.Bytes()
 }
 
-// rowSchema is that of a row as an object, which may have columns of the sweep.
+// rowSchema returns the schema of a row as an object; sweep allows columns of sweep keys.
 func rowSchema(doc string, columns []Column, sweep bool) json.RawMessage {
-	var o, properties object
+	var o, properties jsonObject
 	var names []string
 	for i := range columns {
 		c := &columns[i]
@@ -66,23 +66,23 @@ func rowSchema(doc string, columns []Column, sweep bool) json.RawMessage {
 		if kind == "" {
 			kind = "integer"
 		}
-		var p object
-		if p.add("description", c.Doc); c.Optional {
-			p.add("type", []string{kind, "null"})
+		var p jsonObject
+		if p.addKey("description", c.Doc); c.Optional {
+			p.addKey("type", []string{kind, "null"})
 		} else {
-			p.add("type", kind)
+			p.addKey("type", kind)
 		}
-		properties.add(c.Name, p.bytes())
+		properties.addKey(c.Name, p.finishJSON())
 	}
-	o.add("description", doc)
-	o.add("type", "object")
-	o.add("properties", properties.bytes())
-	o.add("required", names)
+	o.addKey("description", doc)
+	o.addKey("type", "object")
+	o.addKey("properties", properties.finishJSON())
+	o.addKey("required", names)
 	if sweep {
-		o.add("additionalProperties", json.RawMessage(fmt.Sprintf(`{"description": %q, "type": ["string", "number"]}`,
+		o.addKey("additionalProperties", json.RawMessage(fmt.Sprintf(`{"description": %q, "type": ["string", "number"]}`,
 			"a key of the sweep as the experiment writes it; KEY_value: a quantity in base units")))
 	} else {
-		o.add("additionalProperties", false)
+		o.addKey("additionalProperties", false)
 	}
-	return o.bytes()
+	return o.finishJSON()
 }

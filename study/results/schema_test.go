@@ -27,14 +27,14 @@ func TestSchemasFit(t *testing.T) {
 			Required []string
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(schemas, &doc); err != nil {
+	if err := json.Unmarshal(schemaFile, &doc); err != nil {
 		t.Fatal(err)
 	}
 	for name, of := range map[string]any{"end": End{}, "unfinished": UnfinishedFlow{}, "binned": measure.Binned{},
 		"bin": measure.Bin{}, "attempt": Attempt{}, "send": SendLate{}, "hosts": HostsLate{}, "agents": Agents{},
 		"replay": Replay{}, "carrier": Carrier{}, "series": measure.Series{}, "distribution": measure.Distribution{},
 		"histogram": measure.Histogram{}, "flows": measure.FlowTable{}, "pfc": PFCFrame{},
-		"coordinate": measure.Coordinate{}, "recorded": recordMeasure{}, "record": record{}, "execution": Execution{},
+		"coordinate": measure.Coordinate{}, "recorded": recordMeasure{}, "record": runRecord{}, "execution": Execution{},
 		"worker": Worker{}, "failed": FailedRun{}, "wait": IdlePeriod{}, "event": TimedNotice{}, "machine": Machine{},
 		"aligned": Aligned{},
 		"claim":   claim.Claim{}, "program": Program{}, "origin.json": originFile{}, "parameter": experiment.Parameter{}} {
@@ -92,9 +92,9 @@ func TestColumnsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string][]Column{"first": first(), "trace": traceColumns()}
+	all := map[string][]Column{"first": firstColumns(), "trace": traceColumns()}
 	for _, s := range Sheets() {
-		all[s.Name] = s.own
+		all[s.Name] = s.ownColumns
 	}
 	block := regexp.MustCompile(`(?s)<!-- columns: ([a-z]+) -->\n.*?<!-- end -->`)
 	got := block.ReplaceAllStringFunc(string(data), func(text string) string {

@@ -11,26 +11,26 @@ import (
 	"weir/study/experiment"
 )
 
-// Sheet is a table of all runs of results: with a row for each flow, value over time, … Parquet files and CSV are
-// written from it.
+// Sheet is a table over all runs of results, with a row for each flow, value over time or the like. Parquet and CSV
+// files are written from it.
 type Sheet struct {
-	Name string // flows
-	Doc  string // of what there is a row
-	own  []Column
-	rows func(o *Outcome, add func(r *Run, own ...any))
+	Name       string // flows
+	Doc        string // meaning of a row
+	ownColumns []Column
+	rows       func(o *Outcome, add func(r *Run, own ...any))
 }
 
-// Column is one of a sheet.
+// Column is a column of a sheet.
 type Column struct {
 	Name     string
 	Doc      string
-	Optional bool // null in Parquet and an empty cell in CSV where it is not defined
-	of       any  // a value of its type
+	Optional bool // undefined values are null in Parquet and empty in CSV
+	zero     any  // a value of its type
 }
 
-// columnType is that of the column's values in Parquet.
+// columnType returns the name of the column's type in Parquet.
 func (c *Column) columnType() string {
-	switch reflect.TypeOf(c.of).Kind() {
+	switch reflect.TypeOf(c.zero).Kind() {
 	case reflect.String:
 		return "string"
 	case reflect.Float64:
@@ -38,36 +38,36 @@ func (c *Column) columnType() string {
 	case reflect.Bool:
 		return "boolean"
 	}
-	return reflect.TypeOf(c.of).String() // int32, int64, uint64
+	return reflect.TypeOf(c.zero).String() // int32, int64, uint64
 }
 
 // Kind returns the Go type of the column's values.
-func (c *Column) Kind() reflect.Type { return reflect.TypeOf(c.of) }
+func (c *Column) Kind() reflect.Type { return reflect.TypeOf(c.zero) }
 
-// Sheets are those that results can be given in.
+// Sheets returns all sheets.
 func Sheets() []Sheet {
 	return []Sheet{flowsSheet(), seriesSheet(), distributionsSheet(), timelineSheet()}
 }
 
-// first are the columns that every sheet begins with, before those of the sweep.
-func first() []Column {
-	return []Column{{Name: "run", of: "", Doc: "id of the run, as in `runs/<id>.json`"},
-		{Name: "seed", of: uint64(0), Doc: "its seed"}}
+// firstColumns returns the columns that begin every sheet, before the sweep's.
+func firstColumns() []Column {
+	return []Column{{Name: "run", zero: "", Doc: "id of the run, as in `runs/<id>.json`"},
+		{Name: "seed", zero: uint64(0), Doc: "its seed"}}
 }
 
-// columns are all that the sheet has for an experiment: run, seed, and each sweep key as the spec writes it; of a key
-// whose values are all quantities also their value in base units, key_value; then its own.
+// columns returns all columns of the sheet for an experiment: run, seed, each sweep key as text and, if all its
+// values are quantities, in base units as key_value, then its own.
 func (s *Sheet) columns(x *experiment.Spec) []Column {
-	columns, taken := first(), map[string]bool{}
-	for _, c := range append(first(), s.own...) {
+	columns, taken := firstColumns(), map[string]bool{}
+	for _, c := range append(firstColumns(), s.ownColumns...) {
 		taken[c.Name] = true
 	}
-	add := func(name string, of any) {
+	add := func(name string, zero any) {
 		for taken[name] {
 			name = "sweep_" + name
 		}
 		taken[name] = true
-		columns = append(columns, Column{Name: name, of: of})
+		columns = append(columns, Column{Name: name, zero: zero})
 	}
 	for _, d := range x.Sweep() {
 		add(d.Key, "")
@@ -75,22 +75,22 @@ func (s *Sheet) columns(x *experiment.Spec) []Column {
 			add(d.Key+"_value", 0.0)
 		}
 	}
-	return append(columns, s.own...)
+	return append(columns, s.ownColumns...)
 }
 
-// each hands on each row, with the values of all columns.
-func (s *Sheet) each(o *Outcome, add func(values ...any)) {
-	var of *Run
+// eachRow calls add for each row with the values of all columns.
+func (s *Sheet) eachRow(o *Outcome, add func(values ...any)) {
+	var current *Run
 	var point []any
 	s.rows(o, func(r *Run, own ...any) {
-		if r != of {
-			of, point = r, pointValues(o.Spec, r)
+		if r != current {
+			current, point = r, pointValues(o.Spec, r)
 		}
 		add(append(point[:len(point):len(point)], own...)...)
 	})
 }
 
-// pointValues are a run's values of the columns before the sheet's own.
+// pointValues returns a run's values of the columns before the sheet's own.
 func pointValues(s *experiment.Spec, r *Run) []any {
 	out := []any{r.ID, r.Seed}
 	for i, c := range r.Point {
@@ -102,8 +102,8 @@ func pointValues(s *experiment.Spec, r *Run) []any {
 	return out
 }
 
-// WriteCSV writes the sheet of an outcome: a line of names, and one for each row. Numbers are those of Parquet, with as
-// many digits as it takes to read them back.
+// WriteCSV writes the sheet of an outcome as CSV with a header line. Numbers equal those in Parquet, with enough
+// digits to restore them exactly.
 func (s *Sheet) WriteCSV(o *Outcome, w io.Writer) error {
 	t := newTable(w)
 	var cells []string
@@ -111,17 +111,17 @@ func (s *Sheet) WriteCSV(o *Outcome, w io.Writer) error {
 		cells = append(cells, c.Name)
 	}
 	t.row(cells...)
-	s.each(o, func(values ...any) {
+	s.eachRow(o, func(values ...any) {
 		for i, v := range values {
-			cells[i] = cell(v)
+			cells[i] = formatCell(v)
 		}
 		t.row(cells...)
 	})
 	return t.Flush()
 }
 
-// cell is a value in CSV.
-func cell(v any) string {
+// formatCell formats a value for CSV; "" if it is undefined.
+func formatCell(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -136,27 +136,27 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// flowsSheet has a row a flow.
+// flowsSheet returns the sheet with a row for each flow.
 func flowsSheet() Sheet {
 	return Sheet{Name: "flows", Doc: "a flow of a run",
-		own: []Column{
-			{Name: "flow", of: int32(0), Doc: "number of the flow in the run, from 0; traces have the same"},
-			{Name: "traffic", of: "", Doc: "name of its traffic in the experiment"},
-			{Name: "src", of: "", Doc: "host that sends"},
-			{Name: "dst", of: "", Doc: "host that receives"},
-			{Name: "src_port", of: int32(0), Doc: "transport port of the sender"},
-			{Name: "dst_port", of: int32(0), Doc: "transport port of the receiver"},
-			{Name: "size_bytes", of: int64(0), Optional: true, Doc: "payload that it has to carry; undefined: it has no end"},
-			{Name: "start_s", of: 0.0, Optional: true, Doc: "when it began, from the beginning of the warm-up, in seconds; " +
+		ownColumns: []Column{
+			{Name: "flow", zero: int32(0), Doc: "number of the flow in the run, from 0; traces have the same"},
+			{Name: "traffic", zero: "", Doc: "name of its traffic in the experiment"},
+			{Name: "src", zero: "", Doc: "host that sends"},
+			{Name: "dst", zero: "", Doc: "host that receives"},
+			{Name: "src_port", zero: int32(0), Doc: "transport port of the sender"},
+			{Name: "dst_port", zero: int32(0), Doc: "transport port of the receiver"},
+			{Name: "size_bytes", zero: int64(0), Optional: true, Doc: "payload that it has to carry; undefined: it has no end"},
+			{Name: "start_s", zero: 0.0, Optional: true, Doc: "when it began, from the beginning of the warm-up, in seconds; " +
 				"undefined: it did not begin"},
-			{Name: "fct_s", of: 0.0, Optional: true, Doc: "flow completion time: from its start until all was acknowledged, " +
+			{Name: "fct_s", zero: 0.0, Optional: true, Doc: "flow completion time: from its start until all was acknowledged, " +
 				"in seconds; undefined: it was not finished, or has no end"},
-			{Name: "ideal_fct_s", of: 0.0, Optional: true, Doc: "what that would be alone in the network, in seconds; " +
+			{Name: "ideal_fct_s", zero: 0.0, Optional: true, Doc: "what that would be alone in the network, in seconds; " +
 				"undefined: it has no end"},
-			{Name: "slowdown", of: 0.0, Optional: true, Doc: "`fct_s` over `ideal_fct_s`"},
-			{Name: "received_bytes", of: int64(0), Doc: "payload that was new to the receiver, in the measured part"},
-			{Name: "sent_packets", of: int64(0), Doc: "data packets that the sender sent, in the measured part"},
-			{Name: "retransmitted_packets", of: int64(0), Doc: "of these, those sent again"},
+			{Name: "slowdown", zero: 0.0, Optional: true, Doc: "`fct_s` over `ideal_fct_s`"},
+			{Name: "received_bytes", zero: int64(0), Doc: "payload that was new to the receiver, in the measured part"},
+			{Name: "sent_packets", zero: int64(0), Doc: "data packets that the sender sent, in the measured part"},
+			{Name: "retransmitted_packets", zero: int64(0), Doc: "of these, those sent again"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			for _, r := range o.Runs {
@@ -170,7 +170,7 @@ func flowsSheet() Sheet {
 		}}
 }
 
-// flowRow are the values of flow i.
+// flowRow returns the values of flow i.
 func flowRow(r *Run, i int) []any {
 	f := r.Flows
 	var size any
@@ -182,16 +182,16 @@ func flowRow(r *Run, i int) []any {
 		float64(f.FCTS[i] / f.IdealS[i]), f.ReceivedBytes[i], f.SentPackets[i], f.RetransmittedPackets[i]}
 }
 
-// seriesSheet has a row a value over time.
+// seriesSheet returns the sheet with a row for each value over time.
 func seriesSheet() Sheet {
 	return Sheet{Name: "series", Doc: "a value of a measure with `every`, at a time of a run",
-		own: []Column{
-			{Name: "measure", of: "", Doc: "name of the measure"},
-			{Name: "group", of: "", Doc: "of what it is: a traffic, a port, a flow of a traffic (`web.0`)"},
-			{Name: "unit", of: "", Doc: "of the value: `bps`, `s`, `bytes`, `packets`; empty: it has none"},
-			{Name: "time_s", of: 0.0, Doc: "from the beginning of the warm-up, in seconds; of a mean over an interval " +
+		ownColumns: []Column{
+			{Name: "measure", zero: "", Doc: "name of the measure"},
+			{Name: "group", zero: "", Doc: "of what it is: a traffic, a port, a flow of a traffic (`web.0`)"},
+			{Name: "unit", zero: "", Doc: "of the value: `bps`, `s`, `bytes`, `packets`; empty: it has none"},
+			{Name: "time_s", zero: 0.0, Doc: "from the beginning of the warm-up, in seconds; of a mean over an interval " +
 				"(goodput, throughput, utilisation, jain) when that begins"},
-			{Name: "value", of: 0.0, Optional: true, Doc: "in base units; undefined: there was none at that time"},
+			{Name: "value", zero: 0.0, Optional: true, Doc: "in base units; undefined: there was none at that time"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			for _, r := range o.Runs {
@@ -205,17 +205,17 @@ func seriesSheet() Sheet {
 		}}
 }
 
-// distributionsSheet has a row a value of a distribution.
+// distributionsSheet returns the sheet with a row for each value of a distribution.
 func distributionsSheet() Sheet {
 	return Sheet{Name: "distributions", Doc: "a value of a distribution of a run (flow completion times, slowdowns, " +
 		"delays, lengths of queues), in ascending order",
-		own: []Column{
-			{Name: "measure", of: "", Doc: "name of the measure"},
-			{Name: "group", of: "", Doc: "of what it is: a traffic, a port"},
-			{Name: "unit", of: "", Doc: "of the value; empty: it has none"},
-			{Name: "value", of: 0.0, Doc: "in base units; of more than 1,000 values neighbours are merged into their largest"},
-			{Name: "count", of: uint64(0), Doc: "how often there was this value"},
-			{Name: "share", of: 0.0, Doc: "share of the values up to this one: the CDF"},
+		ownColumns: []Column{
+			{Name: "measure", zero: "", Doc: "name of the measure"},
+			{Name: "group", zero: "", Doc: "of what it is: a traffic, a port"},
+			{Name: "unit", zero: "", Doc: "of the value; empty: it has none"},
+			{Name: "value", zero: 0.0, Doc: "in base units; of more than 1,000 values neighbours are merged into their largest"},
+			{Name: "count", zero: uint64(0), Doc: "how often there was this value"},
+			{Name: "share", zero: 0.0, Doc: "share of the values up to this one: the CDF"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			for _, r := range o.Runs {
@@ -231,7 +231,7 @@ func distributionsSheet() Sheet {
 		}}
 }
 
-// traceDocs says what the columns of a trace's Parquet file are, in their order.
+// traceDocs describes the columns of a trace's Parquet file, in order.
 var traceDocs = [...]string{
 	"picoseconds since the beginning of the warm-up",
 	"what happened: `enqueue`, `transmit`, `drop`, `lost`, `arrive`",
@@ -256,17 +256,17 @@ var traceDocs = [...]string{
 	"why it was dropped or lost; undefined: it was not",
 }
 
-// traceColumns are the columns of traces/<id>.parquet.
+// traceColumns returns the columns of traces/<id>.parquet.
 func traceColumns() (columns []Column) {
 	row := reflect.TypeFor[TraceRow]()
 	for i := range row.NumField() {
 		f := row.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
-		of := f.Type
-		if of.Kind() == reflect.Pointer {
-			of = of.Elem()
+		kind := f.Type
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
 		}
-		columns = append(columns, Column{Name: name, Doc: traceDocs[i], of: reflect.Zero(of).Interface(),
+		columns = append(columns, Column{Name: name, Doc: traceDocs[i], zero: reflect.Zero(kind).Interface(),
 			Optional: strings.Contains(","+options+",", ",optional,")})
 	}
 	return columns

@@ -12,48 +12,47 @@ import (
 	"weir/internal/linked"
 )
 
-// Files of a results folder that are made of its runs, for DuckDB, pandas and the
-// like.
+// Files of a results folder made from its runs, for DuckDB, pandas and other programs.
 const (
-	FlowsFile  = "flows.parquet"  // a row a flow
-	SeriesFile = "series.parquet" // a row a value
-	// TimelineFile has a row for each thing that a rank of a job does, where that is measured.
+	FlowsFile  = "flows.parquet"  // a row for each flow
+	SeriesFile = "series.parquet" // a row for each value over time
+	// TimelineFile has a row for each state of a job's rank, if that is measured.
 	TimelineFile = "timeline.parquet"
 )
 
-// Parquet writes and reads Parquet files. Package parquet has one.
+// Parquet writes and reads Parquet files. Package parquet implements it.
 type Parquet interface {
-	// Table returns a file with a row for each call of add: a value a column, of the column's type.
+	// Table returns a file with a row for each call of add, which takes one value for each column.
 	Table(columns []Column, each func(add func(values ...any))) ([]byte, error)
-	// NewTrace begins the file of a trace at these ports.
+	// NewTrace returns a writer of a trace file for the given ports.
 	NewTrace(w io.Writer, ports []string) TraceWriter
-	// ReadTrace reads such a file of size bytes and hands each record to f, which must not keep it.
+	// ReadTrace reads a trace file of size bytes and passes each record to f, which must not keep it.
 	ReadTrace(r io.ReaderAt, size int64, f func(*trace.Record) error) error
 }
 
-// TraceWriter writes the records of a trace. Close ends its file.
+// TraceWriter writes the records of a trace. Close completes its file.
 type TraceWriter interface {
 	trace.Sink
 	Close() error
 }
 
-// ParquetFiles is the place of Parquet, which an import links in. Programs without it write results as JSON and CSV.
+// ParquetFiles holds the linked-in Parquet. Programs without it write results only as JSON and CSV.
 var ParquetFiles = linked.New[Parquet]("Parquet", "weir/app/parquet")
 
 // Pcapng writes and reads traces as pcapng files.
 type Pcapng interface {
-	// NewTrace begins the file of a trace at these ports. snap is how many bytes of a frame are kept; 0: all headers and
-	// the beginning of the payload.
+	// NewTrace returns a writer of a trace file for the given ports. snap is the number of bytes kept of a frame; 0: all
+	// headers and the beginning of the payload.
 	NewTrace(w io.Writer, ports []string, snap int) (TraceWriter, error)
-	// ReadTrace reads such a file, or another program's, and hands each record to f, which must not keep it. start is the
-	// time of the first packet if the file's times are those of a clock.
+	// ReadTrace reads a pcapng file of weir or another program and passes each record to f, which must not keep it.
+	// start is the time of the first packet if the file has clock times.
 	ReadTrace(r io.Reader, f func(*trace.Record) error) (start time.Time, err error)
 }
 
-// PcapngFiles is the place of Pcapng, which an import links in.
+// PcapngFiles holds the linked-in Pcapng.
 var PcapngFiles = linked.New[Pcapng]("pcapng", "weir/app/pcapng")
 
-// MissingTraceForm returns why a program has no traces of a form; nil: it has.
+// MissingTraceForm returns an error if the program does not support traces of a format; nil otherwise.
 func MissingTraceForm(form string) (err error) {
 	switch form {
 	case "pcapng":
@@ -64,8 +63,7 @@ func MissingTraceForm(form string) (err error) {
 	return err
 }
 
-// TraceRow is a record as the columns of a Parquet file: names have their units, what
-// is not there is null.
+// TraceRow is a record as a row of a Parquet file. Names include units; missing values are null.
 type TraceRow struct {
 	TimePS       int64  `parquet:"time_ps,delta"`
 	Event        string `parquet:"event,dict"`
@@ -90,21 +88,21 @@ type TraceRow struct {
 	Reason       string `parquet:"reason,optional,dict"`
 }
 
-// WriteTables writes the Parquet files into the outcome's folder. A program without Parquet removes those of another
-// program, which may lack runs.
+// WriteTables writes the Parquet files into the outcome's folder. A program without Parquet removes existing ones,
+// which may lack runs.
 func (o *Outcome) WriteTables() error {
 	files, missing := ParquetFiles.Get()
 	for _, f := range []struct {
 		name  string
 		sheet Sheet
 	}{{FlowsFile, flowsSheet()}, {SeriesFile, seriesSheet()}, {TimelineFile, timelineSheet()}} {
-		if missing != nil || f.name == TimelineFile && !o.timed() {
+		if missing != nil || f.name == TimelineFile && !o.hasTimelines() {
 			if err := atomicfile.Remove(filepath.Join(o.Dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 			continue
 		}
-		data, err := files.Table(f.sheet.columns(o.Spec), func(add func(values ...any)) { f.sheet.each(o, add) })
+		data, err := files.Table(f.sheet.columns(o.Spec), func(add func(values ...any)) { f.sheet.eachRow(o, add) })
 		if err == nil {
 			err = WriteFile(filepath.Join(o.Dir, f.name), data)
 		}

@@ -6,25 +6,25 @@ import (
 	"weir/core/jobs/job"
 )
 
-// timed reports whether a run has kept what ranks do.
-func (o *Outcome) timed() bool {
+// hasTimelines reports whether any run has a timeline of ranks.
+func (o *Outcome) hasTimelines() bool {
 	return slices.ContainsFunc(o.Runs, func(r *Run) bool { return r.Timelines != nil })
 }
 
-// timelineSheet has a row for each thing that a rank did.
+// timelineSheet returns the sheet with a row for each state of a rank.
 func timelineSheet() Sheet {
 	return Sheet{Name: "timeline", Doc: "what a rank of a job did for a time, of runs with the measure timeline, in the " +
 		"order of jobs, ranks and time",
-		own: []Column{
-			{Name: "traffic", of: "", Doc: "name of the job in the experiment"},
-			{Name: "rank", of: int32(0), Doc: "of the job, from 0"},
-			{Name: "host", of: "", Doc: "where it is"},
-			{Name: "iteration", of: int32(0), Optional: true, Doc: "of the job, from 0; undefined: it has none"},
-			{Name: "operation", of: int32(0), Optional: true, Doc: "collective operation that is communicated for, or " +
+		ownColumns: []Column{
+			{Name: "traffic", zero: "", Doc: "name of the job in the experiment"},
+			{Name: "rank", zero: int32(0), Doc: "of the job, from 0"},
+			{Name: "host", zero: "", Doc: "where it is"},
+			{Name: "iteration", zero: int32(0), Optional: true, Doc: "of the job, from 0; undefined: it has none"},
+			{Name: "operation", zero: int32(0), Optional: true, Doc: "collective operation that is communicated for, or " +
 				"waited in, from 0; undefined: none"},
-			{Name: "does", of: "", Doc: "`computing`, `communicating`, `both` or `waiting`"},
-			{Name: "begin_s", of: 0.0, Doc: "from the beginning of the warm-up, in seconds"},
-			{Name: "end_s", of: 0.0, Doc: "likewise; the rank's next row begins then"},
+			{Name: "does", zero: "", Doc: "`computing`, `communicating`, `both` or `waiting`"},
+			{Name: "begin_s", zero: 0.0, Doc: "from the beginning of the warm-up, in seconds"},
+			{Name: "end_s", zero: 0.0, Doc: "likewise; the rank's next row begins then"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			names := job.Doings()

@@ -15,37 +15,37 @@ import (
 	"weir/internal/document"
 )
 
-// TraceDigests is what the name of the file ends with that has the digests of a trace's files, beside them, a line
-// each as sha256sum(1) writes it: so `sha256sum -c` checks them too. Its first line, a comment there, is DigestHead's.
+// TraceDigests is the suffix of the file with the digests of a trace's files. It has a line for each file in the
+// format of sha256sum(1), so that sha256sum -c accepts it. Its first line, a comment there, is DigestHead's.
 const TraceDigests = ".sha256"
 
-// largestDigests is the most that is read of it.
-const largestDigests = 64 * unit.KB
+// maxDigestBytes limits the size of that file.
+const maxDigestBytes = 64 * unit.KB
 
-// DigestLine is the line of a file.
+// DigestLine returns the line of a file.
 func DigestLine(name string, sum []byte) string { return fmt.Sprintf("%x  %s\n", sum, name) }
 
-// DigestHead is the line that binds digests to a run: a list that was made for another run, or for another result
-// of this one, has another line.
+// DigestHead returns the line that binds digests to a result of a run. Lists of other runs or of other results have
+// another line.
 func DigestHead(r *Run) string {
-	return fmt.Sprintf("# run %s, seed %d, result %s\n", r.ID, r.Seed, sealOf(r.Json(true)))
+	return fmt.Sprintf("# run %s, seed %d, result %s\n", r.ID, r.Seed, storedDigest(r.Json(true)))
 }
 
-// CheckTrace is a DamagedError if a file of a trace does not have the digest that stands beside it, or if the digests
-// do not begin with that head; "": whatever they begin with. listed: one does.
+// CheckTrace returns a DamagedError if a file of a trace does not match its digest, or if the digests do not begin
+// with head; "" matches any. listed reports whether the file has a digest.
 func CheckTrace(name, head string) (listed bool, err error) {
-	beside := strings.TrimSuffix(name, filepath.Ext(name)) + TraceDigests
-	list, err := document.ReadFile(beside, largestDigests)
+	digestFile := strings.TrimSuffix(name, filepath.Ext(name)) + TraceDigests
+	list, err := document.ReadFile(digestFile, maxDigestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, DamagedError{fmt.Sprintf("%s cannot be read: %v", filepath.Base(beside), document.Reason(err))}
+		return false, DamagedError{fmt.Sprintf("%s cannot be read: %v", filepath.Base(digestFile), document.Reason(err))}
 	}
 	want := ""
 	for line := range bytes.Lines(list) {
-		digest, of, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "  ")
-		if of == filepath.Base(name) {
+		digest, file, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "  ")
+		if file == filepath.Base(name) {
 			want = digest
 		}
 	}
@@ -53,7 +53,7 @@ func CheckTrace(name, head string) (listed bool, err error) {
 		return false, nil
 	}
 	if !strings.HasPrefix(string(list), head) {
-		return true, DamagedError{fmt.Sprintf("%s is of another run or of another result", filepath.Base(beside))}
+		return true, DamagedError{fmt.Sprintf("%s is of another run or of another result", filepath.Base(digestFile))}
 	}
 	f, _, err := document.Open(name)
 	if err != nil {
@@ -65,7 +65,7 @@ func CheckTrace(name, head string) (listed bool, err error) {
 		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.Reason(err))}
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != want {
-		return true, DamagedError{"it is damaged: it does not have the digest in " + filepath.Base(beside)}
+		return true, DamagedError{"it is damaged: it does not have the digest in " + filepath.Base(digestFile)}
 	}
 	return true, nil
 }

@@ -2,22 +2,22 @@ package results
 
 import "encoding/json"
 
-// withoutJSON are the points that are left out of the sweep, for they have no meaning, by the reason; nil if there are
-// none.
+// withoutJSON returns the points that are left out of the sweep because they have no meaning, grouped by reason; nil
+// without any.
 func (o *Outcome) withoutJSON() (out []json.RawMessage) {
 	for _, a := range o.Spec.Without() {
-		var x object
+		var x jsonObject
 		var points []json.RawMessage
 		for _, p := range a.Points {
-			var point object
+			var point jsonObject
 			for _, c := range p {
-				point.add(c.Key, c.Text)
+				point.addKey(c.Key, c.Text)
 			}
-			points = append(points, point.bytes())
+			points = append(points, point.finishJSON())
 		}
-		x.add("points", points)
-		x.add("why", a.Why)
-		out = append(out, x.bytes())
+		x.addKey("points", points)
+		x.addKey("why", a.Why)
+		out = append(out, x.finishJSON())
 	}
 	return out
 }

@@ -12,25 +12,25 @@ import (
 	"weir/study/plan"
 )
 
-// settled is after how many packet-hops queues and tables have grown to their size.
-const settled = 2000
+// settledHops is the number of packet-hops after which queues and tables have reached their size.
+const settledHops = 2000
 
-// Bounds of what hooks may take of memory: what grows with flows, or from time to time, stays below.
+// Limits of allocations by hooks. Allocations for growing tables or at intervals stay below them.
 const (
-	mostOfPacket = 0.25 // allocations of a controller for a packet
-	mostOfHop    = 0.1  // of programs for a packet-hop
+	maxAllocsPerPacket = 0.25 // by a controller for each packet
+	maxAllocsPerHop    = 0.1  // by programs for each packet-hop
 )
 
-// costs carries the beginning out again with controllers that nobody watches. It says which own code starts goroutines,
-// or takes memory for every packet.
-func (w *Watched) costs(r *plan.Run) (found []string) {
+// findCosts runs the beginning again with controllers that are not watched. It returns a text for code that starts
+// goroutines, and for each hook that allocates memory for every packet.
+func (w *Watched) findCosts(r *plan.Run) (found []string) {
 	w.findings.Plain = true
 	defer func() { w.findings.Plain = false }()
-	runtime.GC() // starts its own goroutines once
-	begun, taken, from, to := created(), uint64(0), uint64(0), uint64(0)
+	runtime.GC() // this starts goroutines of the runtime
+	begun, taken, from, to := countGoroutines(), uint64(0), uint64(0), uint64(0)
 	result, wrong := rehearse(r, nil, func(hops uint64) {
-		if from == 0 && hops >= settled {
-			from, taken = hops, mallocs()
+		if from == 0 && hops >= settledHops {
+			from, taken = hops, countAllocations()
 		}
 		to = hops
 	})
@@ -38,43 +38,43 @@ func (w *Watched) costs(r *plan.Run) (found []string) {
 		return nil
 	}
 	if from > 0 && to > from {
-		taken = mallocs() - taken
+		taken = countAllocations() - taken
 	} else {
 		taken = 0
 	}
-	if n := created() - begun; n > ofRehearsal {
-		if who := starter(r); who != "" || n >= ofRuntime {
+	if n := countGoroutines() - begun; n > rehearsalGoroutines {
+		if who := findStarter(r); who != "" || n >= maxRuntimeGoroutines {
 			found = append(found, fmt.Sprintf("goroutines are started%s, %d in a few packet-hops: what they do comes in no "+
 				"order, beside what the simulator does; controllers and programs are told the time, and asked for the next one "+
-				"(NextTimer, Tick)", who, n-ofRehearsal))
+				"(NextTimer, Tick)", who, n-rehearsalGoroutines))
 		}
 	}
-	if float64(taken) >= mostOfHop/2*float64(to-from) {
+	if float64(taken) >= maxAllocsPerHop/2*float64(to-from) {
 		packets := int64(0)
 		for i := range result.Flows {
 			packets += result.Flows[i].Sender.SentPackets
 		}
-		found = append(found, takers(r, packets)...)
+		found = append(found, findAllocators(r, packets)...)
 	}
 	return found
 }
 
-// ofRehearsal is how many goroutines rehearse starts itself, and ofRuntime are more than what Go's runtime may start
-// for itself meanwhile.
+// rehearsalGoroutines is the number of goroutines that rehearse starts, and maxRuntimeGoroutines exceeds the number
+// that Go's runtime may start meanwhile.
 const (
-	ofRehearsal = 1
-	ofRuntime   = 50
+	rehearsalGoroutines  = 1
+	maxRuntimeGoroutines = 50
 )
 
-// mallocs is how many objects have been allocated.
-func mallocs() uint64 {
+// countAllocations returns the number of objects allocated so far.
+func countAllocations() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
 }
 
-// created is how many goroutines have been started.
-func created() uint64 {
+// countGoroutines returns the number of goroutines started so far; 0 if the runtime does not report it.
+func countGoroutines() uint64 {
 	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
 	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {
 		return 0
@@ -84,29 +84,29 @@ func created() uint64 {
 
 var (
 	createdBy = regexp.MustCompile(`created by (\S+) in goroutine \d+\n\t([^\n]+):(\d+)`) // the path may have spaces
-	// hooks are the methods of controllers and programs that are called for packets.
-	ofControllers = regexp.MustCompile(`\.(OnSend|OnAck|OnNotice|OnLoss|Decision)$`)
-	ofPrograms    = regexp.MustCompile(`\.(Ingress|Admit|Book|Unbook|Release|Egress|OnDrop)$`)
-	// drivers are packages that call them, and have methods of such names.
-	drivers = regexp.MustCompile(`^weir/(worlds/|core/transport/|core/fabric|core/dataplane\.|core/cc\.)`)
+	// controllerHooks and programHooks match methods of controllers and programs that are called for packets.
+	controllerHooks = regexp.MustCompile(`\.(OnSend|OnAck|OnNotice|OnLoss|Decision)$`)
+	programHooks    = regexp.MustCompile(`\.(Ingress|Admit|Book|Unbook|Release|Egress|OnDrop)$`)
+	// hookCallers matches packages that call hooks and have methods of the same names.
+	hookCallers = regexp.MustCompile(`^weir/(worlds/|core/transport/|core/fabric|core/dataplane\.|core/cc\.)`)
 )
 
-// starter names the function that starts the most goroutines that are there while the run goes on. One processor has
-// them wait.
-func starter(r *plan.Run) (text string) {
-	before := createdBy.FindAllString(goroutines(), -1)
+// findStarter names the function that started most of the goroutines that exist during the run; "" without any. It
+// uses one processor, so that they wait.
+func findStarter(r *plan.Run) (text string) {
+	before := createdBy.FindAllString(goroutineStacks(), -1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	rehearse(r, nil, func(uint64) {
 		if text == "" {
-			text = mostFrequentCreator(goroutines(), before)
+			text = mostFrequentCreator(goroutineStacks(), before)
 		}
 	})
 	return text
 }
 
-// mostFrequentCreator returns the function and line that created the most goroutines in a stack dump. It ignores the
-// rehearsal's own goroutine and goroutines that existed before. Without other goroutines it returns "".
-func mostFrequentCreator(stacks string, before []string) (most string) {
+// mostFrequentCreator returns the function and line that created the largest number of goroutines in a stack dump. It
+// ignores the rehearsal's own goroutine and goroutines that existed before. Without other goroutines it returns "".
+func mostFrequentCreator(stacks string, before []string) (creatorName string) {
 	count := map[string]int{}
 	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {
 		if slices.Contains(before, m[0]) || strings.Contains(m[1], "study/schemelint.rehearse") {
@@ -114,15 +114,15 @@ func mostFrequentCreator(stacks string, before []string) (most string) {
 		}
 		creator := fmt.Sprintf(" by %s (%s:%s)", m[1], filepath.Base(m[2]), m[3])
 		count[creator]++
-		if n := count[creator] - count[most]; n > 0 || n == 0 && creator < most {
-			most = creator
+		if n := count[creator] - count[creatorName]; n > 0 || n == 0 && creator < creatorName {
+			creatorName = creator
 		}
 	}
-	return most
+	return creatorName
 }
 
-// goroutines returns the stacks of all goroutines, or the first 64 MiB of them.
-func goroutines() string {
+// goroutineStacks returns the stacks of all goroutines, or the first 64 MiB of them.
+func goroutineStacks() string {
 	for size := 1 << 18; ; size *= 4 {
 		b := make([]byte, size)
 		if n := runtime.Stack(b, true); n < size || size >= 1<<26 {
@@ -131,40 +131,41 @@ func goroutines() string {
 	}
 }
 
-// takers are the hooks that take memory for every packet, by a profile of all allocations.
-func takers(r *plan.Run, packets int64) (found []string) {
+// findAllocators returns a text for each hook that allocates memory for every packet, from a profile of all
+// allocations. packets is the number of packets that the run sends.
+func findAllocators(r *plan.Run, packets int64) (found []string) {
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
-	before := allocations()
+	before := allocationsByStack()
 	runtime.MemProfileRate = 1
 	last := uint64(0)
 	rehearse(r, nil, func(hops uint64) { last = hops })
 	by := map[string]int64{}
-	for stack, n := range allocations() {
+	for stack, n := range allocationsByStack() {
 		if n -= before[stack]; n <= 0 {
 			continue
 		}
-		if hook := hookOf(stack[:]); hook != "" {
+		if hook := innermostHook(stack[:]); hook != "" {
 			by[hook] += n
 		}
 	}
 	for hook, n := range by {
 		name, _, _ := strings.Cut(hook, " (")
-		each, of, most := float64(n)/float64(max(last, 1)), "packet-hop", mostOfHop
-		if ofControllers.MatchString(name) {
-			each, of, most = float64(n)/float64(max(packets, 1)), "packet", mostOfPacket
+		each, unitName, limit := float64(n)/float64(max(last, 1)), "packet-hop", maxAllocsPerHop
+		if controllerHooks.MatchString(name) {
+			each, unitName, limit = float64(n)/float64(max(packets, 1)), "packet", maxAllocsPerPacket
 		}
-		if each >= most {
+		if each >= limit {
 			found = append(found, fmt.Sprintf("%s allocates memory %.2g times a %s, which takes time: what it needs again "+
-				"can be kept in its own fields", hook, each, of))
+				"can be kept in its own fields", hook, each, unitName))
 		}
 	}
 	slices.Sort(found)
 	return found
 }
 
-// allocations are the objects that stacks have allocated.
-func allocations() map[[32]uintptr]int64 {
-	for range 3 { // what came since the last collection but one is not in the profile
+// allocationsByStack returns the number of objects that each stack has allocated.
+func allocationsByStack() map[[32]uintptr]int64 {
+	for range 3 { // the profile lags behind by up to two collections
 		runtime.GC()
 	}
 	records := make([]runtime.MemProfileRecord, 1000)
@@ -183,16 +184,17 @@ func allocations() map[[32]uintptr]int64 {
 	return out
 }
 
-// hookOf is the innermost hook of a controller or a program on a stack, with the place in it that allocates; "" if
-// there is none.
-func hookOf(stack []uintptr) string {
+// innermostHook returns the innermost hook of a controller or a program on a stack, with the line in it that
+// allocates; "" without a hook.
+func innermostHook(stack []uintptr) string {
 	if n := slices.Index(stack, 0); n >= 0 {
 		stack = stack[:n]
 	}
 	frames := runtime.CallersFrames(stack)
 	for {
 		f, more := frames.Next()
-		if (ofControllers.MatchString(f.Function) || ofPrograms.MatchString(f.Function)) && !drivers.MatchString(f.Function) {
+		if (controllerHooks.MatchString(f.Function) || programHooks.MatchString(f.Function)) &&
+			!hookCallers.MatchString(f.Function) {
 			return fmt.Sprintf("%s (%s:%d)", f.Function, filepath.Base(f.File), f.Line)
 		}
 		if !more {

@@ -41,7 +41,7 @@ func TestGoroutines(t *testing.T) {
 		}()
 	}
 	// Each stack has this line, also if its goroutine has not run yet.
-	found := strings.Count(goroutines(), "created by weir/study/schemelint.TestGoroutines in")
+	found := strings.Count(goroutineStacks(), "created by weir/study/schemelint.TestGoroutines in")
 	close(end)
 	done.Wait()
 	if found != started {

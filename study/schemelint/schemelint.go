@@ -22,25 +22,25 @@ import (
 	"weir/worlds/sim"
 )
 
-// Limits of what is carried out.
+// Limits of the rehearsed runs.
 const (
-	mostHops   = 40_000 // packet-hops of a point's first run
-	mostPoints = 12
+	maxHops   = 40_000 // packet-hops of a point's first run
+	maxPoints = 12
 )
 
 var (
-	mostMemory = 500e6            // bytes that a run would take
-	patience   = 30 * time.Second // how long the simulated time may stand still
+	maxMemory    = 500e6            // bytes of memory of a run
+	stallTimeout = 30 * time.Second // maximum time without simulated progress
 )
 
-// Trap is a mistake that was found.
+// Trap is a mistake in a controller or program.
 type Trap struct {
-	Text  string // with the place in the experiment's file of what makes it
-	Fatal bool   // results would be wrong, or there would be none
+	Text  string // begins with the place in the experiment's file
+	Fatal bool   // results would be wrong or missing
 	Kind  scheme.WarningKind
 }
 
-// Kinds of traps that are no errors.
+// Kinds of warnings about mistakes that are not fatal.
 var (
 	warnController = scheme.WarningKind{ID: "trap-controller",
 		Condition: "a controller breaks a rule of cc.Controller, which changes no result"}
@@ -57,7 +57,7 @@ func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnController, warnDrops, warnMarks, warnCosts}
 }
 
-// Watch gives a registry whose controllers tell what they do. An experiment that is to be looked at is loaded with it.
+// Watch returns a copy of the registry with watched controllers. The experiment to check must be loaded with it.
 func Watch(r *experiment.Registry) (*experiment.Registry, *Watched) {
 	w, own := &Watched{}, *r
 	own.Controllers = nil
@@ -71,32 +71,32 @@ func Watch(r *experiment.Registry) (*experiment.Registry, *Watched) {
 	return &own, w
 }
 
-// Watched is what controllers of a registry have told.
+// Watched collects the findings about the controllers of a registry.
 type Watched struct {
 	findings cctest.Findings
-	names    []string // of all that may have mistakes
+	names    []string // controllers and programs
 }
 
-// Find looks for mistakes in what a spec uses, which was loaded with the registry of Watch. It says why where it
-// cannot look.
+// Find checks the controllers and programs of a spec, which must be loaded with the registry of Watch. It returns the
+// mistakes; why is the reason if a run cannot be checked.
 func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 	add := func(x Trap) {
 		if !slices.Contains(found, x) {
 			found = append(found, x)
 		}
 	}
-	for _, r := range w.choose(s) {
-		if need := plan.EstimateMemory(r); need > mostMemory {
+	for _, r := range w.chooseRuns(s) {
+		if need := plan.EstimateMemory(r); need > maxMemory {
 			return found, fmt.Sprintf("a run of it takes about %.0f MB of memory", math.Ceil(need/1e6))
 		}
-		marks := &marked{}
-		first, wrong := rehearse(r, marks.watch, nil)
+		marks := &markWatch{}
+		first, wrong := rehearse(r, marks.traceAllPorts, nil)
 		w.findings.End()
 		for _, t := range w.findings.Found {
-			if t.Unmarked && !unmarked(r.Of, t.Scheme) {
+			if t.Unmarked && !isUnmarked(r.Of, t.Scheme) {
 				continue
 			}
-			add(Trap{placed(r.Of, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
+			add(Trap{controllerPlace(r.Of, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
 		}
 		if wrong != "" {
 			add(Trap{Text: wrong, Fatal: true})
@@ -105,31 +105,32 @@ func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 		if slices.ContainsFunc(w.findings.Found, func(t cctest.Finding) bool { return t.Fatal }) {
 			continue
 		}
-		if text := drops(first); text != "" {
-			add(Trap{Text: at(r) + text, Kind: warnDrops})
+		if text := describeDrops(first); text != "" {
+			add(Trap{Text: pointPrefix(r) + text, Kind: warnDrops})
 		}
-		if text := marks.found(); text != "" {
-			add(Trap{Text: at(r) + text, Kind: warnMarks})
+		if text := marks.describe(); text != "" {
+			add(Trap{Text: pointPrefix(r) + text, Kind: warnMarks})
 		}
 		switch second, wrong := rehearse(r, nil, nil); {
 		case wrong != "":
 			add(Trap{Text: wrong, Fatal: true})
 			return found, ""
-		case !alike(first, second):
-			add(Trap{Fatal: true, Text: at(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
+		case !isEqual(first, second):
+			add(Trap{Fatal: true, Text: pointPrefix(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
 				"ranges over a map, or draws " +
 				"from a random stream that is not its own (Site.Random)"})
 			continue
 		}
-		for _, text := range w.costs(r) {
-			add(Trap{Text: at(r) + text, Kind: warnCosts})
+		for _, text := range w.findCosts(r) {
+			add(Trap{Text: pointPrefix(r) + text, Kind: warnCosts})
 		}
 	}
 	return found, ""
 }
 
-// placed is where a point's traffic names a controller.
-func placed(p *experiment.Point, name string) string {
+// controllerPlace returns the place where a point's traffic names a controller, followed by ": "; "" if it is not
+// found.
+func controllerPlace(p *experiment.Point, name string) string {
 	for i := range p.Entries() {
 		if s, _ := p.Entry(i).CC(); s != nil && s.Name == name {
 			return p.Entry(i).CCAt().String() + ": "
@@ -138,42 +139,42 @@ func placed(p *experiment.Point, name string) string {
 	return ""
 }
 
-// at names a run's point in front of what is said of it.
-func at(r *plan.Run) string {
+// pointPrefix returns the run's point, followed by ": "; "" for an experiment of one point.
+func pointPrefix(r *plan.Run) string {
 	if len(r.Point) == 0 {
 		return ""
 	}
 	return measure.PointName(r.Point) + ": "
 }
 
-// choose takes first runs of points so that each name is in one of them, as far as that needs few points.
-func (w *Watched) choose(s *experiment.Spec) (runs []*plan.Run) {
-	seen := map[string]bool{}
+// chooseRuns returns the first runs of up to maxPoints points, so that each name occurs in one of them if possible.
+func (w *Watched) chooseRuns(s *experiment.Spec) (runs []*plan.Run) {
+	covered := map[string]bool{}
 	for i, p := range s.Points() {
 		fresh := len(runs) == 0
 		text := p.Canonical()
 		for _, name := range w.names {
-			if !seen[name] && strings.Contains(text, name) && word(name).MatchString(text) {
-				seen[name], fresh = true, true
+			if !covered[name] && strings.Contains(text, name) && wordPattern(name).MatchString(text) {
+				covered[name], fresh = true, true
 			}
 		}
 		if fresh {
 			runs = append(runs, &plan.Run{Seed: s.Seed(), Point: p.At(), Spec: s, Of: p, Index: i})
 		}
-		if len(runs) == mostPoints {
+		if len(runs) == maxPoints {
 			break
 		}
 	}
 	return runs
 }
 
-// word finds a name that is no part of another.
-func word(name string) *regexp.Regexp {
+// wordPattern returns a pattern that matches name as a whole word.
+func wordPattern(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^\w])` + regexp.QuoteMeta(name) + `([^\w]|$)`)
 }
 
-// unmarked reports whether packets of a point's traffic with a controller of that name cannot be marked.
-func unmarked(p *experiment.Point, name string) bool {
+// isUnmarked reports whether packets of a point's traffic with a controller of that name cannot be marked.
+func isUnmarked(p *experiment.Point, name string) bool {
 	for i := range p.Entries() {
 		tr := p.Entry(i)
 		if s, _ := tr.CC(); s != nil && s.Name == name {
@@ -185,8 +186,8 @@ func unmarked(p *experiment.Point, name string) bool {
 	return false
 }
 
-// rehearse carries out the beginning of a run. It says what goes wrong where that has no result. with changes its
-// configuration; each is called as it goes on, with its packet-hops; both may be nil.
+// rehearse runs the beginning of a run. Without a result, wrong describes the failure. with changes the run's
+// configuration; each is called during the run with its packet-hops. Both may be nil.
 func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (result *outcome.Result, wrong string) {
 	c, err := r.Config()
 	if err != nil {
@@ -194,7 +195,7 @@ func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (re
 	}
 	var hops, steps atomic.Uint64
 	c.Warmup, c.Watches, c.Onsets, c.Threads = 0, nil, nil, 1
-	c.Repeat = false // the packets are what is looked at
+	c.Repeat = false // the packets themselves are checked
 	c.Progress = func(p sim.Progress) {
 		hops.Store(p.PacketHops)
 		steps.Add(1)
@@ -202,7 +203,7 @@ func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (re
 			each(p.PacketHops)
 		}
 	}
-	c.Stopped = func() bool { return hops.Load() >= mostHops }
+	c.Stopped = func() bool { return hops.Load() >= maxHops }
 	if with != nil {
 		with(c)
 	}
@@ -211,7 +212,7 @@ func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (re
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				result, wrong = nil, fmt.Sprintf("%s%s panics: %v", at(r), culprit(), p)
+				result, wrong = nil, fmt.Sprintf("%s%s panics: %v", pointPrefix(r), panicSource(), p)
 			}
 		}()
 		if result, err = sim.Run(c); err != nil {
@@ -223,19 +224,19 @@ func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (re
 		select {
 		case <-done:
 			return result, wrong
-		case <-time.After(patience):
+		case <-time.After(stallTimeout):
 		}
 		now := steps.Load()
 		if now == before {
-			return nil, at(r) + "the simulated time stands still: a program (Tick) or a controller (NextTimer) asks for the " +
-				"same time again and again"
+			return nil, pointPrefix(r) + "the simulated time stands still: a program (Tick) or a controller (NextTimer) " +
+				"asks for the same time again and again"
 		}
 		before = now
 	}
 }
 
-// culprit is the function, and its place, that the panic which is being recovered comes from.
-func culprit() string {
+// panicSource returns the function and line that caused the panic being recovered.
+func panicSource() string {
 	pc := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(1, pc)])
 	thrown := false
@@ -253,30 +254,30 @@ func culprit() string {
 	}
 }
 
-// alike reports whether two runs did the same.
-func alike(a, b *outcome.Result) bool {
+// isEqual reports whether two runs had the same results.
+func isEqual(a, b *outcome.Result) bool {
 	return a.End == b.End && a.Time == b.Time && a.Drops == b.Drops && reflect.DeepEqual(a.Flows, b.Flows) &&
 		reflect.DeepEqual(a.Ports, b.Ports)
 }
 
-// byPrograms are the reasons for which programs drop packets, whatever else has room for them.
-var byPrograms = []dataplane.Reason{dataplane.InputLoss, dataplane.Policed, dataplane.ActivityExceeded,
+// programReasons are the reasons for which programs drop packets even if there is space for them.
+var programReasons = []dataplane.Reason{dataplane.InputLoss, dataplane.Policed, dataplane.ActivityExceeded,
 	dataplane.EarlyDrop, dataplane.Evicted}
 
-// drops says that programs drop whatever is sent.
-func drops(res *outcome.Result) string {
+// describeDrops returns a text if no packet arrives and programs drop most of the sent ones; "" otherwise.
+func describeDrops(res *outcome.Result) string {
 	sent, received := int64(0), int64(0)
 	for i := range res.Flows {
 		sent += res.Flows[i].Sender.SentPackets
 		received += res.Flows[i].Receiver.ReceivedPackets
 	}
 	dropped, reasons := uint64(0), []string(nil)
-	for _, r := range byPrograms {
+	for _, r := range programReasons {
 		if dropped += res.Drops[r]; res.Drops[r] > 0 {
 			reasons = append(reasons, r.String())
 		}
 	}
-	few := int64(2) // that could be chance
+	few := int64(2) // fewer drops could be chance
 	if res.End == outcome.Interrupted {
 		few = 8
 	}

@@ -85,8 +85,8 @@ measure: [goodput]
 
 // Each trap is found in a program that was made for it, and none in one that does what many do.
 func TestPrograms(t *testing.T) {
-	patience = 2 * time.Second
-	defer func() { patience = 30 * time.Second; stopTicks.Store(true) }()
+	stallTimeout = 2 * time.Second
+	defer func() { stallTimeout = 30 * time.Second; stopTicks.Store(true) }()
 	accept := func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }
 	n := 0
 	for _, x := range []struct {
@@ -222,8 +222,8 @@ func TestControllers(t *testing.T) {
 
 // What would take much memory is not carried out, and that is said.
 func TestLarge(t *testing.T) {
-	mostMemory = 1e6
-	defer func() { mostMemory = 500e6 }()
+	maxMemory = 1e6
+	defer func() { maxMemory = 500e6 }()
 	own, watched := Watch(registry(program{admit: func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }}))
 	s, err := plan.Load(own, &experiment.Source{Name: "large", File: "large.yaml", Data: []byte(`duration: 3s
 topology: {dumbbell: {hosts: 20, rate: 100Mbps, bottleneck: 10Mbps, delay: 1ms}}

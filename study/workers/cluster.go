@@ -10,66 +10,66 @@ import (
 	"weir/study/run"
 )
 
-// Standards of the options of a cluster: tasks of minutes, as many as a Slurm allows that nobody has configured.
+// Defaults of a cluster's options: tasks of some minutes, and the number of tasks that an unconfigured Slurm allows.
 const (
 	StandardTask  = 10 * time.Minute
 	StandardTasks = 1000
 )
 
-// ClusterOptions are how runs become tasks of a cluster.
+// ClusterOptions configures how runs become tasks of a cluster.
 type ClusterOptions struct {
-	Task       time.Duration // of a task, about: short runs share one
-	Tasks      int           // limit of tasks, of all arrays
-	Threads    int           // and processors of each task
-	Sbatch     []string      // options of sbatch, as partition=short
-	AnyProgram bool          // another program may run tasks than the one that made the folder
+	Task       time.Duration // approximate duration of a task; short runs share a task
+	Tasks      int           // maximum number of tasks, over all arrays
+	Threads    int           // threads and processors of each task
+	Sbatch     []string      // options of sbatch, such as partition=short
+	AnyProgram bool          // a program other than the one that wrote the folder may run tasks
 }
 
-// ClusterArray is a job of tasks that need the same.
+// ClusterArray is a job array of tasks with equal requirements.
 type ClusterArray struct {
-	Script      string // for sbatch
+	Script      string // script for sbatch
 	Tasks, Runs int
-	MemoryBytes int64 // of a task
+	MemoryBytes int64 // of each task
 	Minutes     int
 }
 
-// Exported is a folder for a cluster.
+// Exported is a folder written for a cluster.
 type Exported struct {
 	Dir    string
 	Arrays []ClusterArray
 }
 
-// Collector takes results of a folder.
+// Collector collects the results of a folder.
 type Collector interface {
 	run.Runner
-	// Missing describes the runs that have no result, and what to do.
+	// Missing describes the runs without a result, and how to continue.
 	Missing(ctx context.Context) []string
 }
 
-// ClusterFolder is a folder with what a cluster needs to run an experiment, and the results of tasks.
+// ClusterFolder is a folder with the input that a cluster needs to run an experiment, and the results of tasks.
 type ClusterFolder interface {
 	// Fits returns an error if this program is not the one that wrote the folder.
 	Fits() error
 	Spec() *experiment.Spec
-	// Origin returns the command that the folder was asked for by, and the digest of its program.
+	// Origin returns the command that created the folder, and the digest of its program.
 	Origin() (command, executable string)
 	Tasks() int
-	// Carry runs one task, and returns how many of its runs failed.
+	// Carry runs one task with the given threads and returns the number of failed runs.
 	Carry(ctx context.Context, task, threads int, report func(text string)) (failed int, err error)
 	Collector() Collector
 }
 
-// Cluster has a cluster carry runs out. Package workers/slurm has one.
+// Cluster runs experiments on a cluster. Package workers/slurm implements it.
 type Cluster interface {
-	// Check returns what is wrong with options.
+	// Check returns an error for invalid options.
 	Check(o ClusterOptions) error
 	// Runner returns a runner that submits tasks and waits for them.
 	Runner(o ClusterOptions, notice func(text string)) run.Runner
-	// Export writes a folder for a cluster. executable is the program that it is to run.
+	// Export writes a folder for a cluster. executable is the program that the cluster runs.
 	Export(dir string, w *run.Work, runs []*plan.Run, executable string, o ClusterOptions) (*Exported, error)
-	// Open reads such a folder.
+	// Open reads a folder that Export has written.
 	Open(r *experiment.Registry, dir string) (ClusterFolder, error)
 }
 
-// Slurm is the place of the Cluster, which an import links in.
+// Slurm holds the linked-in Cluster. An import of weir/app/slurm sets it.
 var Slurm = linked.New[Cluster]("Slurm", "weir/app/slurm")

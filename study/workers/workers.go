@@ -1,4 +1,4 @@
-// Package workers is how a program has other machines carry runs out: flags, and the place of what an import links in.
+// Package workers lets other machines run experiments: command-line flags, and interfaces that imports implement.
 package workers
 
 import (
@@ -16,13 +16,13 @@ import (
 	"weir/study/run"
 )
 
-// ServerFlags name a server of NATS that runs already.
+// ServerFlags name a running NATS server.
 type ServerFlags struct {
 	NATS  string `name:"nats" placeholder:"URL" help:"Use the NATS servers at this URL, with JetStream."`
 	Creds string `placeholder:"FILE" help:"Credentials for --nats, as NATS has them (.creds)."`
 }
 
-// Flags are the flags of weir run for runs that other machines carry out.
+// Flags are the flags of weir run for runs on other machines.
 type Flags struct {
 	Workers string `placeholder:"ADDR" help:"${runWorkers}"`
 	ServerFlags
@@ -31,10 +31,10 @@ type Flags struct {
 	Verify  string `enum:"sample,all" default:"sample" help:"${runVerify}"`
 }
 
-// Wanted reports whether other machines carry runs out.
+// Wanted reports whether the flags ask for runs on other machines.
 func (f *Flags) Wanted() bool { return f.Workers != "" || f.NATS != "" || f.Creds != "" }
 
-// Unused returns an error if a flag has no meaning without workers.
+// Unused returns an error if a flag is set that needs workers. It is called for flags without workers.
 func (f *Flags) Unused() error {
 	if f.NoOwn || f.Metrics != "" {
 		return fmt.Errorf("%w: --no-own and --metrics are for --workers and --nats", command.ErrInput)
@@ -56,16 +56,17 @@ type WorkerFlags struct {
 	Name   string        `help:"For people; host and process if it is not given."`
 }
 
-// Machine is what runs have on this machine.
+// Machine describes this machine and its outputs.
 type Machine struct {
 	Registry  *experiment.Registry
 	Available float64 // bytes of memory; 0: not known
 	Stderr    io.Writer
 	Notice    func(text string)
-	Status    func(short string) // shows how far a sweep is
+	Status    func(short string) // shows the progress of a sweep
 }
 
-// Memory returns the bytes that each of a number of runs at a time may take; 0: not known.
+// Memory returns the bytes of memory for each of the given number of concurrent runs; 0: unknown. jobs is as for
+// AtATime.
 func (m *Machine) Memory(jobs int) float64 {
 	if m.Available <= 0 {
 		return 0
@@ -73,7 +74,7 @@ func (m *Machine) Memory(jobs int) float64 {
 	return m.Available / float64(AtATime(jobs))
 }
 
-// AtATime returns how many runs a number of jobs is.
+// AtATime returns the number of concurrent runs for a value of --jobs; 0 means one per core.
 func AtATime(jobs int) int {
 	if jobs == 0 {
 		return runtime.GOMAXPROCS(0)
@@ -81,24 +82,24 @@ func AtATime(jobs int) int {
 	return max(jobs, 1)
 }
 
-// Page is what the page of weir serve has of workers.
+// Page holds the functions that the page of weir serve needs for workers.
 type Page struct {
-	Join    string // file to join with; "": workers know the server
+	Join    string // file to join with; "": workers know the server's address
 	Account func(dir string) []results.Execution
 	Runner  func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error)
 }
 
-// Driver has other machines carry runs out. Package workers/jetstream has one.
+// Driver runs experiments on other machines. Package workers/jetstream implements it.
 type Driver interface {
-	// Runner returns the runner of weir run, and what ends it.
+	// Runner returns the runner of weir run, and a function that ends it.
 	Runner(f *Flags, m *Machine, jobs int) (run.Runner, func() error, error)
-	// Page returns what weir serve has with these flags and its folder of results.
+	// Page returns the page's functions for these flags. out is the folder of results.
 	Page(f *Flags, m *Machine, out string) (*Page, error)
-	// Account returns what happened to a sweep that goes on, or was killed.
+	// Account returns the executions of the sweep in a results folder, which may be in progress or killed.
 	Account(dir string) []results.Execution
-	// Work carries runs out for others until the context ends.
+	// Work executes runs for others until ctx ends.
 	Work(ctx context.Context, f *WorkerFlags, m *Machine) error
 }
 
-// Remote is the place of the Driver, which an import links in.
+// Remote holds the linked-in Driver. An import of weir/app/jetstream sets it.
 var Remote = linked.New[Driver]("JetStream", "weir/app/jetstream")

@@ -12,23 +12,24 @@ import (
 	"weir/study/measure"
 )
 
-// axis is one of a figure while its ticks are chosen.
+// axis wraps a figure's axis with the methods that choose its range and ticks.
 type axis struct{ *figure.Axis }
 
-// tick is one of an axis; a small one has no label.
+// tick is a labelled position on an axis. A minor tick has an empty label.
 type tick struct {
 	value float64
 	label string
 }
 
-// scale takes values to places.
+// scale maps values low … high to drawing positions from … to.
 type scale struct {
 	low, high float64
 	log       bool
 	from, to  vg.Length
 }
 
-func (s *scale) at(v float64) vg.Length {
+// position returns the drawing position of value v. A logarithmic scale needs v > 0.
+func (s *scale) position(v float64) vg.Length {
 	low, high := s.low, s.high
 	if s.log {
 		v, low, high = math.Log(v), math.Log(low), math.Log(high)
@@ -36,8 +37,8 @@ func (s *scale) at(v float64) vg.Length {
 	return s.from + vg.Length((v-low)/(high-low))*(s.to-s.from)
 }
 
-// inside reports whether a value is within the axis.
-func (s *scale) inside(v float64) bool {
+// contains reports whether v is within the range, with a tolerance for rounding.
+func (s *scale) contains(v float64) bool {
 	if s.log {
 		return v >= s.low*(1-1e-9) && v <= s.high*(1+1e-9)
 	}
@@ -45,29 +46,32 @@ func (s *scale) inside(v float64) bool {
 	return v >= s.low-slack && v <= s.high+slack
 }
 
-// span is the range of values that an axis has to show.
+// span collects the range of the values that an axis has to show.
 type span struct {
-	low, high float64
-	lowest    float64 // of the values, without their intervals
-	least     float64 // the smallest above 0
+	low, high   float64
+	lowestValue float64 // of the values without their intervals
+	minPositive float64 // the smallest end or value above 0
 }
 
+// newSpan returns an empty span; low > high until a value is included.
 func newSpan() span {
 	return span{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 }
 
-func (s *span) add(low, v, high float64) {
-	s.low, s.high, s.lowest = min(s.low, low), max(s.high, high), min(s.lowest, v)
+// include extends the span by value v with the interval low … high.
+func (s *span) include(low, v, high float64) {
+	s.low, s.high, s.lowestValue = min(s.low, low), max(s.high, high), min(s.lowestValue, v)
 	for _, x := range []float64{low, v} {
 		if x > 0 {
-			s.least = min(s.least, x)
+			s.minPositive = min(s.minPositive, x)
 		}
 	}
 }
 
-// bounds is the axis's range: what is given, and else what the values need. What is never below 0 does not show
-// less, whatever its intervals say; what is far above 0 does not begin there, unless it has to.
-func (a axis) bounds(s span, margin float64) (low, high float64) {
+// chooseRange returns the axis's range: the given bounds, otherwise the values' range extended by the margin, a
+// share of the range. Values that are never negative do not extend it below 0, even if their intervals do. It
+// includes 0 if the axis asks for that or, with a margin above 0.03, unless all values are far from 0.
+func (a axis) chooseRange(s span, margin float64) (low, high float64) {
 	low, high = s.low, s.high
 	if low > high {
 		low, high = 0, 1
@@ -76,9 +80,9 @@ func (a axis) bounds(s span, margin float64) (low, high float64) {
 	case a.Words != nil:
 		low, high = -0.6, float64(len(a.Words))-0.4
 	case a.Log:
-		low, high = logBounds(s, margin)
+		low, high = chooseLogRange(s, margin)
 	default:
-		positive := s.lowest >= 0
+		positive := s.lowestValue >= 0
 		if positive {
 			low = max(low, 0)
 		}
@@ -106,14 +110,15 @@ func (a axis) bounds(s span, margin float64) (low, high float64) {
 			}
 		}
 	}
-	return a.given(low, high)
+	return a.applyGivenRange(low, high)
 }
 
-// logBounds is the range of a logarithmic axis.
-func logBounds(s span, margin float64) (low, high float64) {
+// chooseLogRange returns the range of a logarithmic axis. It ignores values up to 0; without positive values it is 1
+// … 10.
+func chooseLogRange(s span, margin float64) (low, high float64) {
 	low, high = s.low, s.high
 	if !(low > 0) {
-		low = s.least
+		low = s.minPositive
 	}
 	if math.IsInf(low, 0) || !(high > 0) {
 		return 1, 10
@@ -128,8 +133,8 @@ func logBounds(s span, margin float64) (low, high float64) {
 	return low / factor, high * factor
 }
 
-// given puts the range that is asked for in place of the values' own.
-func (a axis) given(low, high float64) (float64, float64) {
+// applyGivenRange replaces the chosen range by the axis's Min and Max where they are set. It keeps low below high.
+func (a axis) applyGivenRange(low, high float64) (float64, float64) {
 	if !math.IsNaN(a.Min) {
 		if low = a.Min; high <= low {
 			high = low + max(math.Abs(low), 1)
@@ -146,8 +151,9 @@ func (a axis) given(low, high float64) (float64, float64) {
 	return low, high
 }
 
-// format writes values with as many decimals as tell them apart. Shares have no prefixes: a thousandth is 0.001.
-func format(values []float64, log, shares bool) (labels []string) {
+// formatTicks formats tick values with as many decimals as distinguish them. On a logarithmic axis of shares it uses
+// no SI prefixes: a thousandth is 0.001.
+func formatTicks(values []float64, log, shares bool) (labels []string) {
 	decimals := 0
 	for _, v := range values {
 		text := strconv.FormatFloat(v, 'g', 6, 64)
@@ -155,12 +161,12 @@ func format(values []float64, log, shares bool) (labels []string) {
 			decimals = max(decimals, len(after))
 		}
 	}
-	from := 10000.0 // of prefixes
+	from := 10000.0 // the smallest value with a prefix
 	if log && slices.ContainsFunc(values, func(v float64) bool { return v >= from }) {
 		from = 1000
 	}
 	for _, v := range values {
-		v += 0 // not −0
+		v += 0 // turns −0 into 0
 		a := math.Abs(v)
 		switch {
 		case log && shares:
@@ -178,30 +184,30 @@ func format(values []float64, log, shares bool) (labels []string) {
 	return labels
 }
 
-// rule measures labels: along the axis, how much room one takes.
-type rule struct {
-	room vg.Length // between two labels, at least
-	of   func(label string) vg.Length
+// labelRule decides whether labels along an axis overlap.
+type labelRule struct {
+	gap       vg.Length // minimum distance between two labels
+	labelSize func(label string) vg.Length
 }
 
-// fit reports whether no label runs into the next one.
-func (r *rule) fit(s *scale, ticks []tick) bool {
+// labelsFit reports whether no two neighbouring labels overlap.
+func (r *labelRule) labelsFit(s *scale, ticks []tick) bool {
 	for i := 1; i < len(ticks); i++ {
-		apart := s.at(ticks[i].value) - s.at(ticks[i-1].value)
-		if max(apart, -apart) < (r.of(ticks[i].label)+r.of(ticks[i-1].label))/2+r.room {
+		apart := s.position(ticks[i].value) - s.position(ticks[i-1].value)
+		if max(apart, -apart) < (r.labelSize(ticks[i].label)+r.labelSize(ticks[i-1].label))/2+r.gap {
 			return false
 		}
 	}
 	return true
 }
 
-// thin takes the labels away that would run into one before; the first and, of regular ticks, the last stay.
-func (r *rule) thin(s *scale, ticks []tick) []tick {
+// dropOverlaps clears the labels that overlap the previous label and returns ticks. The first label always stays.
+func (r *labelRule) dropOverlaps(s *scale, ticks []tick) []tick {
 	last := -1
 	for i := range ticks {
 		if last >= 0 {
-			apart := s.at(ticks[i].value) - s.at(ticks[last].value)
-			if max(apart, -apart) < (r.of(ticks[i].label)+r.of(ticks[last].label))/2+r.room {
+			apart := s.position(ticks[i].value) - s.position(ticks[last].value)
+			if max(apart, -apart) < (r.labelSize(ticks[i].label)+r.labelSize(ticks[last].label))/2+r.gap {
 				ticks[i].label = ""
 				continue
 			}
@@ -211,18 +217,20 @@ func (r *rule) thin(s *scale, ticks []tick) []tick {
 	return ticks
 }
 
-func (a axis) labelled(values []float64, log bool) (out []tick) {
-	for i, label := range format(values, log, a.Top == 1) {
+// labelTicks returns ticks at the values with formatted labels.
+func (a axis) labelTicks(values []float64, log bool) (out []tick) {
+	for i, label := range formatTicks(values, log, a.Top == 1) {
 		out = append(out, tick{values[i], label})
 	}
 	return out
 }
 
-// ticks are those of an axis: the ones that are asked for; the sweep's values; or round numbers, as many as fit.
-func (a axis) ticks(s *scale, r rule) []tick {
+// chooseTicks returns the ticks of the axis: the words, the given ticks, the sweep's values if they fit, or as many
+// round numbers as fit.
+func (a axis) chooseTicks(s *scale, r labelRule) []tick {
 	within := func(values []float64) (out []float64) {
 		for _, v := range values {
-			if s.inside(v) && !(s.log && v <= 0) {
+			if s.contains(v) && !(s.log && v <= 0) {
 				out = append(out, v)
 			}
 		}
@@ -237,46 +245,47 @@ func (a axis) ticks(s *scale, r rule) []tick {
 		return out
 	}
 	if a.Ticks != nil {
-		return r.thin(s, a.labelled(within(a.Ticks), s.log))
+		return r.dropOverlaps(s, a.labelTicks(within(a.Ticks), s.log))
 	}
 	if at := within(a.At); a.Count == 0 && len(at) >= 2 && len(at) <= 12 {
-		if all := a.labelled(at, s.log); r.fit(s, all) {
+		if all := a.labelTicks(at, s.log); r.labelsFit(s, all) {
 			return all
 		} else if s.log && len(at) >= 4 {
-			return r.thin(s, all)
+			return r.dropOverlaps(s, all)
 		}
 	}
 	if s.log {
-		t := a.logTicks(s, r)
-		if even := a.labelled(round(s.low, s.high, 5), true); len(t) < 4 && s.high < 10*s.low && len(even) > len(t) &&
-			r.fit(s, even) {
+		t := a.chooseLogTicks(s, r)
+		if even := a.labelTicks(roundValues(s.low, s.high, 5), true); len(t) < 4 && s.high < 10*s.low && len(even) > len(t) &&
+			r.labelsFit(s, even) {
 			return even
 		}
 		if len(t) > 1 {
 			return t
 		}
 	}
-	most := 7
+	count := 7
 	if a.Count > 0 {
-		most = a.Count
+		count = a.Count
 	}
-	for n := most; n > 1; n-- {
-		if t := a.labelled(round(s.low, s.high, n), s.log); r.fit(s, t) && (len(t) > 1 || n == 2) {
+	for n := count; n > 1; n-- {
+		if t := a.labelTicks(roundValues(s.low, s.high, n), s.log); r.labelsFit(s, t) && (len(t) > 1 || n == 2) {
 			return t
 		}
 	}
-	return r.thin(s, a.labelled(round(s.low, s.high, 2), s.log))
+	return r.dropOverlaps(s, a.labelTicks(roundValues(s.low, s.high, 2), s.log))
 }
 
-// round are round numbers between two, up to so many steps.
-func round(low, high float64, most int) (out []float64) {
+// roundValues returns the multiples of a round step (1, 2 or 5 times a power of ten) between low and high, with at
+// most maxSteps steps.
+func roundValues(low, high float64, maxSteps int) (out []float64) {
 	wide := high - low
 	if !(wide > 0) || math.IsInf(wide, 0) {
 		return []float64{low}
 	}
-	step := math.Pow(10, math.Floor(math.Log10(wide/float64(most))))
+	step := math.Pow(10, math.Floor(math.Log10(wide/float64(maxSteps))))
 	for _, m := range []float64{1, 2, 5, 10} {
-		if wide/(step*m) <= float64(most) {
+		if wide/(step*m) <= float64(maxSteps) {
 			step *= m
 			break
 		}
@@ -288,8 +297,9 @@ func round(low, high float64, most int) (out []float64) {
 	return out
 }
 
-// logTicks are powers of ten and, as far as there is room, 2 and 5 or more between them.
-func (a axis) logTicks(s *scale, r rule) []tick {
+// chooseLogTicks returns powers of ten and, where they fit, multiples between them such as 2 and 5. It returns nil if
+// fewer than two ticks fit.
+func (a axis) chooseLogTicks(s *scale, r labelRule) []tick {
 	decades := math.Log10(s.high / s.low)
 	for _, steps := range [][]float64{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
 		if len(steps) == 9 && decades > 0.7 || len(steps) == 5 && decades > 1.3 || len(steps) > 1 && decades >= 4 {
@@ -300,14 +310,14 @@ func (a axis) logTicks(s *scale, r rule) []tick {
 			for e := int(math.Floor(math.Log10(s.low))); e <= int(math.Ceil(math.Log10(s.high))); e++ {
 				for _, m := range steps {
 					v, _ := strconv.ParseFloat(strconv.FormatFloat(m*math.Pow(10, float64(e)), 'g', 3, 64), 64)
-					if e%every == 0 && s.inside(v) {
+					if e%every == 0 && s.contains(v) {
 						values = append(values, v)
 					}
 				}
 			}
-			t := a.labelled(values, true)
+			t := a.labelTicks(values, true)
 			few := a.Count == 0 || len(t) <= a.Count
-			if few && len(t) > 1 && r.fit(s, t) {
+			if few && len(t) > 1 && r.labelsFit(s, t) {
 				return t
 			}
 			if len(steps) > 1 {

@@ -10,9 +10,9 @@ import (
 	"weir/study/figure"
 )
 
-// bars draws those of a series, from 0 or where the axis begins.
-func (a *area) bars(m *figure.Mark) {
-	by, wide := shift(a.slots, m.Series)
+// drawBars draws the bars of a series. They start at 0, or at the axis's end nearest to 0.
+func (a *area) drawBars(m *figure.Mark) {
+	by, wide := slotOffset(a.slots, m.Series)
 	base := 0.0
 	if a.y.log || a.y.low > 0 {
 		base = a.y.low
@@ -24,41 +24,42 @@ func (a *area) bars(m *figure.Mark) {
 			return
 		}
 		y = min(max(y, a.y.low), a.y.high)
-		left, right := a.left+a.x.at(x+by-wide*0.46), a.left+a.x.at(x+by+wide*0.46)
-		p, q := a.top+a.y.at(base), a.top+a.y.at(y)
-		a.filled(left, min(p, q), right, max(p, q), m.Series, false)
+		left, right := a.left+a.x.position(x+by-wide*0.46), a.left+a.x.position(x+by+wide*0.46)
+		p, q := a.top+a.y.position(base), a.top+a.y.position(y)
+		a.fillBar(left, min(p, q), right, max(p, q), m.Series, false)
 	})
 }
 
-// filled draws a rectangle as the series' bars are: with its hatch and an edge.
-func (p *pen) filled(left, top, right, bottom vg.Length, series int, sample bool) {
-	c := colourOf(series)
+// fillBar draws a rectangle in the style of a series' bars: hatch and edge. sample selects the denser hatch of the
+// legend.
+func (p *pen) fillBar(left, top, right, bottom vg.Length, series int, sample bool) {
+	c := seriesColour(series)
 	r := p.rectangle(left, top, right, bottom)
 	h := hatches[max(series, 0)%figure.MostSeries]
 	if h.solid {
 		p.SetColor(c)
-		if series >= figure.MostSeries/2 { // the second that is filled wholly
-			p.SetColor(fade(c, 0.55))
+		if series >= figure.MostSeries/2 { // the second style with a solid fill
+			p.SetColor(withOpacity(c, 0.55))
 		}
 		p.Fill(r.Path())
 	} else {
-		p.SetColor(fade(c, 0.16))
+		p.SetColor(withOpacity(c, 0.16))
 		p.Fill(r.Path())
-		scaled := vg.Length(h.gap) * p.text / 11.5
-		if sample { // as dense as it takes to be seen
+		scaled := vg.Length(h.gap) * p.textSize / 11.5
+		if sample { // dense enough to be visible
 			scaled = min(scaled, (bottom-top)/2.6)
 		}
 		for _, angle := range h.angles {
-			p.hatch(r, angle*math.Pi/180, scaled, c)
+			p.hatchRectangle(r, angle*math.Pi/180, scaled, c)
 		}
 	}
 	p.SetLineStyle(draw.LineStyle{Color: c, Width: p.lineWidth() * 0.6})
 	p.Stroke(r.Path())
 }
 
-// hatch fills a rectangle with lines in a direction. They go through the same places everywhere, so that bars beside
-// each other look alike.
-func (p *pen) hatch(r vg.Rectangle, angle float64, gap vg.Length, c color.Color) {
+// hatchRectangle fills r with parallel lines at the angle in radians and the given gap. Lines have fixed positions on
+// the page, so that neighbouring bars look alike.
+func (p *pen) hatchRectangle(r vg.Rectangle, angle float64, gap vg.Length, c color.Color) {
 	sin, cos := vg.Length(math.Sin(angle)), vg.Length(math.Cos(angle))
 	low, high := vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
 	for _, q := range []vg.Point{r.Min, r.Max, {X: r.Min.X, Y: r.Max.Y}, {X: r.Max.X, Y: r.Min.Y}} {
@@ -91,41 +92,41 @@ func (p *pen) hatch(r vg.Rectangle, angle float64, gap vg.Length, c color.Color)
 	}
 }
 
-// boxes draws quartiles and median, with whiskers.
-func (a *area) boxes(m *figure.Mark) {
-	by, wide := shift(a.slots, m.Series)
-	line := draw.LineStyle{Color: colourOf(m.Series), Width: a.lineWidth() * 0.75}
+// drawBoxes draws quartile boxes with medians and whiskers.
+func (a *area) drawBoxes(m *figure.Mark) {
+	by, wide := slotOffset(a.slots, m.Series)
+	line := draw.LineStyle{Color: seriesColour(m.Series), Width: a.lineWidth() * 0.75}
 	for i, b := range m.Boxes {
 		if a.y.log && b.Q1 <= 0 {
 			b.Q1 = a.y.low
 		}
 		x := m.X[i] + by
-		left, right := a.left+a.x.at(x-wide*0.4), a.left+a.x.at(x+wide*0.4)
+		left, right := a.left+a.x.position(x-wide*0.4), a.left+a.x.position(x+wide*0.4)
 		middle := (left + right) / 2
-		y := func(v float64) vg.Length { return a.top + a.y.at(min(max(v, a.y.low), a.y.high)) }
+		y := func(v float64) vg.Length { return a.top + a.y.position(min(max(v, a.y.low), a.y.high)) }
 		for _, w := range [][2]float64{{b.Low, b.Q1}, {b.Q3, b.High}} {
-			a.StrokeLines(line, []vg.Point{a.at(middle, y(w[0])), a.at(middle, y(w[1]))})
+			a.StrokeLines(line, []vg.Point{a.canvasPoint(middle, y(w[0])), a.canvasPoint(middle, y(w[1]))})
 		}
 		for _, end := range []float64{b.Low, b.High} {
 			quarter := (right - left) / 4
-			a.StrokeLines(line, []vg.Point{a.at(middle-quarter, y(end)), a.at(middle+quarter, y(end))})
+			a.StrokeLines(line, []vg.Point{a.canvasPoint(middle-quarter, y(end)), a.canvasPoint(middle+quarter, y(end))})
 		}
-		a.filled(left, y(b.Q3), right, y(b.Q1), m.Series, false)
+		a.fillBar(left, y(b.Q3), right, y(b.Q1), m.Series, false)
 		thick := line
 		thick.Width, thick.Color = a.lineWidth()*1.3, ink
-		a.StrokeLines(thick, []vg.Point{a.at(left, y(b.Median)), a.at(right, y(b.Median))})
+		a.StrokeLines(thick, []vg.Point{a.canvasPoint(left, y(b.Median)), a.canvasPoint(right, y(b.Median))})
 	}
 }
 
-// rectangles draws a histogram.
-func (a *area) rectangles(m *figure.Mark) {
+// drawHistogram draws a filled rectangle from each X to the next, up to Y.
+func (a *area) drawHistogram(m *figure.Mark) {
 	for i := range len(m.X) - 1 {
 		if !(m.Y[i] > a.y.low) {
 			continue
 		}
-		left, right := a.left+a.x.at(m.X[i]), a.left+a.x.at(m.X[i+1])
-		r := a.rectangle(left, a.top+a.y.at(min(m.Y[i], a.y.high)), right, a.top+a.y.at(a.y.low))
-		a.SetColor(colourOf(m.Series))
+		left, right := a.left+a.x.position(m.X[i]), a.left+a.x.position(m.X[i+1])
+		r := a.rectangle(left, a.top+a.y.position(min(m.Y[i], a.y.high)), right, a.top+a.y.position(a.y.low))
+		a.SetColor(seriesColour(m.Series))
 		a.Fill(r.Path())
 		a.SetLineStyle(draw.LineStyle{Color: paper, Width: a.lineWidth() * 0.7})
 		a.Stroke(r.Path())

@@ -2,11 +2,11 @@ package draw
 
 import "gonum.org/v1/plot/vg"
 
-// dejavuEm is the size of an em of DejaVu Sans in the units of its widths.
+// dejavuEm is the size of an em of DejaVu Sans in the font's units.
 const dejavuEm = 2048
 
-// Advance widths of DejaVu Sans 2.37, the font of a Linux machine that has no other: of U+0020 to U+007E, of U+00A0 to
-// U+00FF, and of other characters that figures have.
+// Advance widths of DejaVu Sans 2.37, the only font of many Linux machines, in the font's units: of U+0020 to U+007E,
+// of U+00A0 to U+00FF, and of other characters in figures.
 var (
 	dejavuASCII = [...]uint16{
 		651, 821, 942, 1716, 1303, 1946, 1597, 563, 799, 799, 1024, 1716, 651, 739, 651, 690, 1303, 1303, 1303,
@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// dejavuWidth is the width of a text in DejaVu Sans. A character outside the tables counts as an em, which
-// is more than nearly all have.
+// dejavuWidth returns the width of a text in DejaVu Sans at the given size. A character outside the tables counts as
+// one em, wider than nearly all characters.
 func dejavuWidth(s string, size vg.Length) vg.Length {
 	sum := 0
 	for _, r := range s {

@@ -1,2 +1,2 @@
-// Package draw draws figures. One drawing gives SVG, PDF and PNG, whose bytes depend on the numbers only.
+// Package draw draws figures as SVG, PDF and PNG. The output bytes depend only on the figure's numbers and texts.
 package draw

@@ -38,7 +38,7 @@ func (t *turn) point(p vg.Point) vg.Point {
 // have no room in a height.
 func textsOf(t *testing.T, f figure.Figure, room widthFunc) (all []written, page vg.Point) {
 	t.Helper()
-	s, err := arrange(&f, room)
+	s, err := arrangeFigure(&f, room)
 	if err != nil && f.Size.Height > 0 && strings.Contains(err.Error(), "have no room in a height of") {
 		return nil, page
 	}
@@ -47,7 +47,7 @@ func textsOf(t *testing.T, f figure.Figure, room widthFunc) (all []written, page
 	}
 	var c recorder.Canvas
 	anchors := &anchors{sized: sized{&c, s}}
-	s.on(anchors)
+	s.drawOn(anchors)
 	now, stack := turn{}, []turn(nil)
 	for _, a := range c.Actions {
 		switch x := a.(type) {
@@ -63,9 +63,9 @@ func textsOf(t *testing.T, f figure.Figure, room widthFunc) (all []written, page
 			wide, left := room(x.String, x.Size), vg.Length(0)
 			switch anchors.all[len(all)] {
 			case draw.XCenter:
-				left = (width(x.String, x.Size) - wide) / 2
+				left = (textWidth(x.String, x.Size) - wide) / 2
 			case draw.XRight:
-				left = width(x.String, x.Size) - wide
+				left = textWidth(x.String, x.Size) - wide
 			}
 			low, high := vg.Length(0), 0.7*x.Size
 			if strings.ContainsAny(x.String, "gjpqy,;()[]µ_") {
@@ -132,7 +132,7 @@ func cover(a, b *written) bool {
 // stand in for it on a screen.
 func readable(t *testing.T, f figure.Figure) {
 	t.Helper()
-	for _, room := range []widthFunc{width, ScreenWidth} {
+	for _, room := range []widthFunc{textWidth, ScreenWidth} {
 		readableIn(t, f, room)
 	}
 }
@@ -293,7 +293,7 @@ func TestLongLabels(t *testing.T) {
 					}
 					own := f
 					own.Legend = place
-					texts, _ := textsOf(t, own, width)
+					texts, _ := textsOf(t, own, textWidth)
 					for i := range texts {
 						for k := range i {
 							inside := isCorner(place) || place == figure.Best // it may lie over ticks' lines, not over texts
@@ -315,7 +315,7 @@ func TestBestCornerOfLines(t *testing.T) {
 			Marks: []figure.Mark{{X: []float64{0, 10}, Y: []float64{9, 10}}, {Series: 1, X: []float64{0, 10}, Y: []float64{0,
 				1}}}}}}
 	f.Panels[0].Marks[1].Y = []float64{0, 10} // from corner to corner
-	s, err := arrange(&f, width)
+	s, err := arrangeFigure(&f, textWidth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestBestCornerOfLines(t *testing.T) {
 		t.Errorf("the legend stands %s", s.key.place)
 	}
 	f.Panels[0].Marks[0].Y = []float64{10, 0} // the other two, too
-	if s, err = arrange(&f, width); err != nil || s.key.place != figure.Below {
+	if s, err = arrangeFigure(&f, textWidth); err != nil || s.key.place != figure.Below {
 		t.Errorf("the legend stands %v, %v", s.key.place, err)
 	}
 }
@@ -336,7 +336,7 @@ func TestSharesHaveNoPrefixes(t *testing.T) {
 	f.Y.Log, f.Y.Top = true, 1
 	for top, want := range map[float64]string{1: "1e-6 1e-5 0.0001 0.001 0.01 0.1 1", 0: "1µ 10µ 100µ 1m 0.01 0.1 1"} {
 		f.Y.Top = top
-		s, err := arrange(&f, width)
+		s, err := arrangeFigure(&f, textWidth)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,17 +9,17 @@ import (
 	"weir/study/figure"
 )
 
-// legend is what series are called.
+// legend is the layout of the legend.
 type legend struct {
 	place         figure.LegendPosition
-	cells         []cell
+	cells         []legendCell
 	width, height vg.Length
 }
 
-// cell is one of a legend's entries, at its place in it.
-type cell struct {
+// legendCell is a legend entry at its position within the legend.
+type legendCell struct {
 	figure.LegendEntry
-	mark  *figure.Mark // as which it is drawn; nil: by the entry
+	mark  *figure.Mark // the mark to draw; nil: draw the entry's own form
 	lines []string
 	x, y  vg.Length
 }
@@ -30,11 +30,11 @@ func isCorner(p figure.LegendPosition) bool {
 		p)
 }
 
-// swatch is how wide samples are.
-func (s *sheet) swatch() vg.Length { return s.em(2.4) }
+// swatchWidth returns the width of the samples.
+func (s *sheet) swatchWidth() vg.Length { return s.em(2.4) }
 
-// entries are the series that are drawn, in their order, and what is added to them.
-func (s *sheet) entries() (out []cell) {
+// legendEntries returns the drawn series in their order, followed by row states and extra entries.
+func (s *sheet) legendEntries() (out []legendCell) {
 	for i, name := range s.Names {
 		var found *figure.Mark
 		for p := range s.Panels {
@@ -48,21 +48,21 @@ func (s *sheet) entries() (out []cell) {
 			}
 		}
 		if found != nil && name != "" {
-			out = append(out, cell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: found.Form}, mark: found})
+			out = append(out, legendCell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: found.Form}, mark: found})
 		}
 	}
 	for i, name := range s.Does {
-		out = append(out, cell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: figure.Blocks}})
+		out = append(out, legendCell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: figure.Blocks}})
 	}
 	for _, e := range s.Extra {
-		out = append(out, cell{LegendEntry: e})
+		out = append(out, legendCell{LegendEntry: e})
 	}
 	return out
 }
 
-// legend lays the entries out.
-func (s *sheet) legend(place figure.LegendPosition) *legend {
-	k := &legend{place: place, cells: s.entries()}
+// layoutLegend lays out the entries for a place. A legend without entries gets the place NoLegend.
+func (s *sheet) layoutLegend(place figure.LegendPosition) *legend {
+	k := &legend{place: place, cells: s.legendEntries()}
 	if place == figure.NoLegend || len(k.cells) == 0 {
 		k.place, k.cells = figure.NoLegend, nil
 		return k
@@ -77,9 +77,9 @@ func (s *sheet) legend(place figure.LegendPosition) *legend {
 	}
 	widest := vg.Length(0)
 	for i := range k.cells {
-		k.cells[i].lines = s.wrap(k.cells[i].Name, room-s.swatch()-s.em(0.5), s.text)
+		k.cells[i].lines = s.wrapText(k.cells[i].Name, room-s.swatchWidth()-s.em(0.5), s.textSize)
 		for _, l := range k.cells[i].lines {
-			widest = max(widest, s.swatch()+s.em(0.5)+s.wide(l, s.text))
+			widest = max(widest, s.swatchWidth()+s.em(0.5)+s.widthOf(l, s.textSize))
 		}
 	}
 	columns := 1
@@ -89,18 +89,18 @@ func (s *sheet) legend(place figure.LegendPosition) *legend {
 		columns = (len(k.cells) + rows - 1) / rows // rows of equal length
 	}
 	for i := 0; i < len(k.cells); i += columns {
-		most := 0
+		maxLines := 0
 		for c := i; c < min(i+columns, len(k.cells)); c++ {
 			k.cells[c].x, k.cells[c].y = vg.Length(c-i)*(widest+s.em(1.2)), k.height
-			most = max(most, len(k.cells[c].lines))
+			maxLines = max(maxLines, len(k.cells[c].lines))
 		}
-		k.height += vg.Length(most) * s.em(1.35)
+		k.height += vg.Length(maxLines) * s.em(1.35)
 	}
 	k.width = vg.Length(columns)*(widest+s.em(1.2)) - s.em(1.2)
 	return k
 }
 
-// drawLegend draws it at its place.
+// drawLegend draws the legend at its place.
 func (p *pen) drawLegend() {
 	s := p.sheet
 	k := s.key
@@ -114,7 +114,7 @@ func (p *pen) drawLegend() {
 	case figure.NoLegend:
 		return
 	case figure.Above:
-		y = s.em(0.35) + vg.Length(len(s.title))*s.em(1.3) + vg.Length(len(s.note))*s.small*1.3 + s.em(0.5)
+		y = s.em(0.35) + vg.Length(len(s.title))*s.em(1.3) + vg.Length(len(s.note))*s.smallSize*1.3 + s.em(0.5)
 	case figure.Right:
 		x, y = s.width-k.width-s.em(0.4), s.panel.Min.Y
 	case figure.TopLeft:
@@ -127,21 +127,21 @@ func (p *pen) drawLegend() {
 		x, y = s.panel.Max.X-k.width-inset, s.panel.Max.Y-k.height-inset
 	}
 	if isCorner(place) {
-		p.SetColor(fade(paper, 0.85))
+		p.SetColor(withOpacity(paper, 0.85))
 		p.Fill(p.rectangle(x-inset/2, y-inset/2, x+k.width+inset/2, y+k.height+inset/2).Path())
 	}
 	for i := range k.cells {
 		c := &k.cells[i]
-		p.sample(c, x+c.x, y+c.y)
+		p.drawSample(c, x+c.x, y+c.y)
 		for n, line := range c.lines {
 			middle := y + c.y + s.em(0.65) + vg.Length(n)*s.em(1.35)
-			p.label(line, x+c.x+s.swatch()+s.em(0.5), middle, s.text, draw.XLeft, draw.YCenter, 0)
+			p.drawLabel(line, x+c.x+s.swatchWidth()+s.em(0.5), middle, s.textSize, draw.XLeft, draw.YCenter, 0)
 		}
 	}
 }
 
-// emptiest is the corner of the first panel in which no value stands; Below if there is none.
-func (s *sheet) emptiest() figure.LegendPosition {
+// emptiestCorner returns a corner of the first panel that contains no value; Below if each corner contains some.
+func (s *sheet) emptiestCorner() figure.LegendPosition {
 	corners := []figure.LegendPosition{figure.TopRight, figure.TopLeft, figure.BottomRight, figure.BottomLeft}
 	taken := make([]bool, len(corners))
 	size := s.panel.Size()
@@ -149,7 +149,7 @@ func (s *sheet) emptiest() figure.LegendPosition {
 	slots := slotsOf(&s.Panels[0])
 	for k := range s.Panels[0].Marks {
 		m := &s.Panels[0].Marks[k]
-		by, wide := shift(slots, m.Series)
+		by, wide := slotOffset(slots, m.Series)
 		if m.Form != figure.Bars && m.Form != figure.Boxes {
 			wide = 0
 		}
@@ -160,18 +160,18 @@ func (s *sheet) emptiest() figure.LegendPosition {
 					(acrossTop && top < h || !acrossTop && bottom > size.Y-h)
 			}
 		}
-		var last *vg.Point // of a line, which goes from point to point
+		var last *vg.Point // previous point of a line
 		eachValue(m, func(x, low, y, high float64) {
 			if s.x.log && x <= 0 || s.y.log && (y <= 0 || low <= 0) {
 				return
 			}
-			left, right := s.x.at(x+by-wide/2)-s.em(0.4), s.x.at(x+by+wide/2)+s.em(0.4)
-			top, bottom := s.y.at(high)-s.em(0.4), s.y.at(low)+s.em(0.4)
+			left, right := s.x.position(x+by-wide/2)-s.em(0.4), s.x.position(x+by+wide/2)+s.em(0.4)
+			top, bottom := s.y.position(high)-s.em(0.4), s.y.position(low)+s.em(0.4)
 			if m.Form == figure.Bars || m.Form == figure.Area {
 				bottom = size.Y
 			}
 			take(left, top, right, bottom)
-			now := vg.Point{X: s.x.at(x), Y: s.y.at(y)}
+			now := vg.Point{X: s.x.position(x), Y: s.y.position(y)}
 			if last != nil && (m.Form == figure.Line || m.Form == figure.Steps) {
 				const parts = 12
 				for k := range parts {
@@ -189,24 +189,24 @@ func (s *sheet) emptiest() figure.LegendPosition {
 	return figure.Below
 }
 
-// sample draws how a series looks.
-func (p *pen) sample(c *cell, x, y vg.Length) {
+// drawSample draws the legend's sample of entry c with the upper left corner (x, y).
+func (p *pen) drawSample(c *legendCell, x, y vg.Length) {
 	s := p.sheet
-	right, middle := x+s.swatch(), y+s.em(0.65)
-	colour := colourOf(c.Series)
+	right, middle := x+s.swatchWidth(), y+s.em(0.65)
+	colour := seriesColour(c.Series)
 	switch c.Form {
 	case figure.Blocks:
-		p.block(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series)
+		p.drawBlock(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series)
 		return
 	case figure.Bars, figure.Boxes, figure.Area:
-		p.filled(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series, true)
+		p.fillBar(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series, true)
 		return
 	case figure.Crosses:
-		p.cross(colour, p.at((x+right)/2, middle), p.radius())
+		p.drawCross(colour, p.canvasPoint((x+right)/2, middle), p.markerRadius())
 		return
 	case figure.Hollow:
-		shape, _ := markerOf(c.Series)
-		p.marker(shape, false, colour, p.at((x+right)/2, middle), p.radius())
+		shape, _ := seriesMarker(c.Series)
+		p.drawMarker(shape, false, colour, p.canvasPoint((x+right)/2, middle), p.markerRadius())
 		return
 	case figure.Line, figure.Steps:
 		m := c.mark
@@ -215,13 +215,13 @@ func (p *pen) sample(c *cell, x, y vg.Length) {
 		}
 		style := p.lineStyle(m)
 		if c.Dash == figure.BySeries && m.Dash != figure.BySeries && c.mark != nil {
-			style.Dashes = nil // a dash is the world's
+			style.Dashes = nil // the dash marks a world, not the series
 		}
-		p.StrokeLines(style, []vg.Point{p.at(x, middle), p.at(right, middle)})
-		if c.mark == nil || m.Plain && !p.marked(m) || m.Form == figure.Steps && !p.marked(m) {
+		p.StrokeLines(style, []vg.Point{p.canvasPoint(x, middle), p.canvasPoint(right, middle)})
+		if c.mark == nil || m.Plain && !p.needsMarkers(m) || m.Form == figure.Steps && !p.needsMarkers(m) {
 			return
 		}
 	}
-	shape, full := markerOf(c.Series)
-	p.marker(shape, full, colour, p.at((x+right)/2, middle), p.radius())
+	shape, full := seriesMarker(c.Series)
+	p.drawMarker(shape, full, colour, p.canvasPoint((x+right)/2, middle), p.markerRadius())
 }

@@ -9,11 +9,11 @@ import (
 	"weir/study/figure"
 )
 
-// errEmpty is that of a figure without a value.
+// errEmpty is the error for a figure without a defined value.
 var errEmpty = errors.New("no value of the figure is defined")
 
-// check refuses what cannot be drawn.
-func check(f *figure.Figure) error {
+// checkFigure returns an error if the figure is inconsistent or exceeds the number of distinguishable styles.
+func checkFigure(f *figure.Figure) error {
 	if len(f.Panels) == 0 {
 		return errEmpty
 	}
@@ -28,23 +28,23 @@ func check(f *figure.Figure) error {
 				}
 			}
 		}
-		seen := map[int]bool{}
+		distinct := map[int]bool{}
 		for _, m := range p.Marks {
-			if seen[m.Series] = true; m.Series >= 0 && m.Series >= len(f.Names) {
+			if distinct[m.Series] = true; m.Series >= 0 && m.Series >= len(f.Names) {
 				return fmt.Errorf("series %d has no name", m.Series)
 			}
 			if len(m.X) != len(m.Y) && m.Form != figure.Boxes {
 				return fmt.Errorf("a mark has %d values of x and %d of y", len(m.X), len(m.Y))
 			}
 		}
-		if len(seen) > figure.MostSeries+1 {
-			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(seen), figure.MostSeries)
+		if len(distinct) > figure.MostSeries+1 {
+			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(distinct), figure.MostSeries)
 		}
 	}
 	return nil
 }
 
-// eachValue calls f for every value of a mark that is drawn, with the ends of its interval.
+// eachValue calls f for every defined value of the mark with the ends of its interval.
 func eachValue(m *figure.Mark, f func(x, low, y, high float64)) {
 	for i := range m.X {
 		if m.Form == figure.Boxes {
@@ -61,7 +61,7 @@ func eachValue(m *figure.Mark, f func(x, low, y, high float64)) {
 	}
 }
 
-// intervalOf returns the ends of the interval of value i; the value itself if it has none.
+// intervalOf returns the interval of value i; y, y if it has no interval.
 func intervalOf(m *figure.Mark, i int) (low, high float64) {
 	y := m.Y[i]
 	if m.Low == nil || math.IsNaN(m.Low[i]) || math.IsNaN(m.High[i]) || math.IsInf(m.Low[i], 0) {
@@ -70,7 +70,8 @@ func intervalOf(m *figure.Mark, i int) (low, high float64) {
 	return m.Low[i], m.High[i]
 }
 
-// slotsOf returns the series of a panel that share a place of the axis, side by side; nil if nothing is a bar or box.
+// slotsOf returns the series that stand side by side at each place of the panel, ascending; nil without bars and
+// boxes.
 func slotsOf(p *figure.Panel) (out []int) {
 	barred := slices.ContainsFunc(p.Marks, func(m figure.Mark) bool {
 		return m.Form == figure.Bars ||
@@ -88,8 +89,9 @@ func slotsOf(p *figure.Panel) (out []int) {
 	return out
 }
 
-// shift is how far a series stands from its place, and how wide it may be, in units of the axis.
-func shift(slots []int, series int) (by, width float64) {
+// slotOffset returns the offset of a series from the centre of its place and its width, both in units of the axis.
+// Without slots it returns 0, 0.8.
+func slotOffset(slots []int, series int) (by, width float64) {
 	if len(slots) == 0 {
 		return 0, 0.8
 	}

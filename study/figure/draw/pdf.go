@@ -14,28 +14,29 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// pdf is a canvas for one page. gonum's own knows the characters of one code page only, and writes the time; this
-// one embeds the part of the font that is used, as TrueType with Unicode.
+// pdf is a canvas for one PDF page. It replaces gonum's PDF canvas, which supports only one code page and writes the
+// time. This one embeds the used part of the font as TrueType with Unicode.
 type pdf struct {
-	doc   *fpdf.Fpdf
-	high  vg.Length
-	state state
-	stack []state
+	doc    *fpdf.Fpdf
+	height vg.Length
+	state  pdfState
+	stack  []pdfState
 }
 
-// state is what Push keeps.
-type state struct {
-	a, b, c, d, e, f float64 // of points to those of the page, y upwards
+// pdfState is the graphics state that Push saves.
+type pdfState struct {
+	a, b, c, d, e, f float64 // transformation of points to page coordinates, y upwards
 	colour           color.Color
 	width            float64
 }
 
-// family is the font's name in the document.
-const family = "LiberationSans"
+// fontFamily is the font's name in the document.
+const fontFamily = "LiberationSans"
 
+// newPDF returns a canvas with one empty page of the given size. The document's dates are fixed, so that equal
+// figures give equal bytes.
 func newPDF(width, height vg.Length, title string) *pdf {
 	doc := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: width.Points(), Ht: height.Points()}})
-	// the same numbers give the same bytes
 	doc.SetCreationDate(time.Unix(0, 0).UTC())
 	doc.SetModificationDate(time.Unix(0, 0).UTC())
 	doc.SetCatalogSort(true)
@@ -43,26 +44,27 @@ func newPDF(width, height vg.Length, title string) *pdf {
 	doc.SetTitle(title, true)
 	doc.SetMargins(0, 0, 0)
 	doc.SetAutoPageBreak(false, 0)
-	doc.AddUTF8FontFromBytes(family, "", liberationsansregular.TTF)
+	doc.AddUTF8FontFromBytes(fontFamily, "", liberationsansregular.TTF)
 	doc.AddPage()
 	doc.SetLineJoinStyle("round")
-	p := &pdf{doc: doc, high: height, state: state{a: 1, d: 1}}
+	p := &pdf{doc: doc, height: height, state: pdfState{a: 1, d: 1}}
 	vg.Initialize(p)
 	return p
 }
 
-func (p *pdf) at(x vg.Point) (float64, float64) {
+// pagePoint transforms a point to fpdf's page coordinates, in points from the top left.
+func (p *pdf) pagePoint(x vg.Point) (float64, float64) {
 	s, px, py := &p.state, x.X.Points(), x.Y.Points()
-	return s.a*px + s.c*py + s.e, p.high.Points() - (s.b*px + s.d*py + s.f)
+	return s.a*px + s.c*py + s.e, p.height.Points() - (s.b*px + s.d*py + s.f)
 }
 
-// SetLineWidth is vg.Canvas's.
+// SetLineWidth implements vg.Canvas.
 func (p *pdf) SetLineWidth(w vg.Length) {
 	p.state.width = w.Points()
 	p.doc.SetLineWidth(w.Points())
 }
 
-// SetLineDash is vg.Canvas's.
+// SetLineDash implements vg.Canvas.
 func (p *pdf) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	all := make([]float64, len(pattern))
 	for i, x := range pattern {
@@ -71,7 +73,7 @@ func (p *pdf) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	p.doc.SetDashPattern(all, offset.Points())
 }
 
-// SetColor is vg.Canvas's.
+// SetColor implements vg.Canvas.
 func (p *pdf) SetColor(c color.Color) {
 	if c == nil {
 		c = color.Black
@@ -85,29 +87,29 @@ func (p *pdf) SetColor(c color.Color) {
 	p.doc.SetAlpha(float64(x.A)/255, "Normal")
 }
 
-// Rotate is vg.Canvas's.
+// Rotate implements vg.Canvas.
 func (p *pdf) Rotate(rad float64) {
 	s, sin, cos := p.state, math.Sin(rad), math.Cos(rad)
 	p.state.a, p.state.b = s.a*cos+s.c*sin, s.b*cos+s.d*sin
 	p.state.c, p.state.d = s.c*cos-s.a*sin, s.d*cos-s.b*sin
 }
 
-// Translate is vg.Canvas's.
+// Translate implements vg.Canvas.
 func (p *pdf) Translate(by vg.Point) {
 	s, x, y := &p.state, by.X.Points(), by.Y.Points()
 	s.e, s.f = s.e+s.a*x+s.c*y, s.f+s.b*x+s.d*y
 }
 
-// Scale is vg.Canvas's.
+// Scale implements vg.Canvas.
 func (p *pdf) Scale(x, y float64) {
 	s := &p.state
 	s.a, s.b, s.c, s.d = s.a*x, s.b*x, s.c*y, s.d*y
 }
 
-// Push is vg.Canvas's.
+// Push implements vg.Canvas.
 func (p *pdf) Push() { p.stack = append(p.stack, p.state) }
 
-// Pop is vg.Canvas's.
+// Pop implements vg.Canvas.
 func (p *pdf) Pop() {
 	last := len(p.stack) - 1
 	p.state, p.stack = p.stack[last], p.stack[:last]
@@ -117,20 +119,21 @@ func (p *pdf) Pop() {
 	p.doc.SetLineWidth(p.state.width)
 }
 
-// Stroke is vg.Canvas's.
+// Stroke implements vg.Canvas.
 func (p *pdf) Stroke(path vg.Path) {
 	if p.state.width > 0 {
-		p.path(path, "D")
+		p.drawPath(path, "D")
 	}
 }
 
-// Fill is vg.Canvas's.
-func (p *pdf) Fill(path vg.Path) { p.path(path, "F") }
+// Fill implements vg.Canvas.
+func (p *pdf) Fill(path vg.Path) { p.drawPath(path, "F") }
 
-func (p *pdf) path(path vg.Path, style string) {
+// drawPath draws the path; style is fpdf's: D strokes, F fills.
+func (p *pdf) drawPath(path vg.Path, style string) {
 	open := false
 	for _, c := range path {
-		x, y := p.at(c.Pos)
+		x, y := p.pagePoint(c.Pos)
 		switch c.Type {
 		case vg.MoveComp:
 			p.doc.MoveTo(x, y)
@@ -138,13 +141,13 @@ func (p *pdf) path(path vg.Path, style string) {
 		case vg.LineComp:
 			p.doc.LineTo(x, y)
 		case vg.ArcComp:
-			p.arc(c, open)
+			p.drawArc(c, open)
 			open = true
 		case vg.CurveComp:
 			first := c.Control[0]
 			second := c.Control[len(c.Control)-1]
-			x1, y1 := p.at(first)
-			x2, y2 := p.at(second)
+			x1, y1 := p.pagePoint(first)
+			x2, y2 := p.pagePoint(second)
 			p.doc.CurveBezierCubicTo(x1, y1, x2, y2, x, y)
 		case vg.CloseComp:
 			p.doc.ClosePath()
@@ -153,8 +156,9 @@ func (p *pdf) path(path vg.Path, style string) {
 	p.doc.DrawPath(style)
 }
 
-// arc follows a circle by curves of at most a quarter.
-func (p *pdf) arc(c vg.PathComp, open bool) {
+// drawArc draws an arc as Bézier curves of at most a quarter circle. open reports whether the path has a current
+// point.
+func (p *pdf) drawArc(c vg.PathComp, open bool) {
 	parts := max(1, int(math.Ceil(math.Abs(c.Angle)/(math.Pi/2)-1e-9)))
 	step := c.Angle / float64(parts)
 	k := vg.Length(4.0 / 3 * math.Tan(step/4))
@@ -163,25 +167,25 @@ func (p *pdf) arc(c vg.PathComp, open bool) {
 		return vg.Point{X: c.Pos.X + cos, Y: c.Pos.Y + sin}, vg.Point{X: -sin * k, Y: cos * k}
 	}
 	at, along := on(c.Start)
-	if x, y := p.at(at); open {
+	if x, y := p.pagePoint(at); open {
 		p.doc.LineTo(x, y)
 	} else {
 		p.doc.MoveTo(x, y)
 	}
 	for i := 1; i <= parts; i++ {
 		to, next := on(c.Start + step*float64(i))
-		x1, y1 := p.at(at.Add(along))
-		x2, y2 := p.at(to.Sub(next))
-		x, y := p.at(to)
+		x1, y1 := p.pagePoint(at.Add(along))
+		x2, y2 := p.pagePoint(to.Sub(next))
+		x, y := p.pagePoint(to)
 		p.doc.CurveBezierCubicTo(x1, y1, x2, y2, x, y)
 		at, along = to, next
 	}
 }
 
-// FillString is vg.Canvas's.
+// FillString implements vg.Canvas. It draws rotated text by fpdf's rotation.
 func (p *pdf) FillString(f font.Face, at vg.Point, s string) {
-	p.doc.SetFont(family, "", f.Font.Size.Points())
-	x, y := p.at(at)
+	p.doc.SetFont(fontFamily, "", f.Font.Size.Points())
+	x, y := p.pagePoint(at)
 	turned := math.Atan2(p.state.b, p.state.a) * 180 / math.Pi
 	if turned != 0 {
 		p.doc.TransformBegin()
@@ -193,12 +197,12 @@ func (p *pdf) FillString(f font.Face, at vg.Point, s string) {
 	}
 }
 
-// DrawImage is vg.Canvas's; no figure has images.
+// DrawImage implements vg.Canvas. Figures contain no images, so it sets the document's error.
 func (p *pdf) DrawImage(vg.Rectangle, image.Image) {
 	p.doc.SetError(fmt.Errorf("a figure has an image, which its PDF cannot have"))
 }
 
-// Size is vg.CanvasSizer's.
+// Size implements vg.CanvasSizer.
 func (p *pdf) Size() (w, h vg.Length) {
 	wide, high := p.doc.GetPageSize()
 	return vg.Length(wide), vg.Length(high)

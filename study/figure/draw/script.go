@@ -12,7 +12,7 @@ import (
 	"weir/study/figure"
 )
 
-// script are what scripts know of a figure beside its numbers.
+// script is the data of a script apart from the figure's numbers.
 type script struct {
 	Data   string        `json:"data"`
 	Title  string        `json:"title"`
@@ -22,26 +22,28 @@ type script struct {
 	Bar    *scriptAxis   `json:"colours"`
 	Panels []scriptPanel `json:"panels"`
 	Across int           `json:"across"`
-	Does   []scriptDoes  `json:"does"`
+	Does   []scriptState `json:"does"`
 }
 
-// scriptDoes is something that rows do.
-type scriptDoes struct {
+// scriptState is a state of rows.
+type scriptState struct {
 	Name   string `json:"name"`
 	Colour string `json:"colour"`
 }
 
+// scriptAxis is an axis with its ticks.
 type scriptAxis struct {
 	Label string     `json:"label"`
 	Log   bool       `json:"log"`
 	Range [2]float64 `json:"range"`
 	Words []string   `json:"words"`
-	// Ticks are values and Labels what stands at them
+	// Ticks are values; Labels are their labels.
 	Ticks  []float64 `json:"ticks"`
 	Labels []string  `json:"labels"`
 }
 
-func axisScript(label string, s *scale, words []string, ticks []tick) scriptAxis {
+// newScriptAxis returns an axis with the scale's range and the given ticks.
+func newScriptAxis(label string, s *scale, words []string, ticks []tick) scriptAxis {
 	a := scriptAxis{Label: label, Log: s.log, Range: [2]float64{s.low, s.high}, Words: words, Ticks: []float64{},
 		Labels: []string{}}
 	for _, t := range ticks {
@@ -50,16 +52,18 @@ func axisScript(label string, s *scale, words []string, ticks []tick) scriptAxis
 	return a
 }
 
+// scriptPanel is a panel with its marks.
 type scriptPanel struct {
 	Title string       `json:"title"`
 	Marks []scriptMark `json:"marks"`
 	Heat  bool         `json:"heat"`
-	// Rows are the names of what has parts over time, from above
+	// Rows are the names of the rows, from the top.
 	Rows []string `json:"rows"`
-	// Paper: numbers of others are in it
+	// Paper reports whether the panel has reference values.
 	Paper bool `json:"paper"`
 }
 
+// scriptMark is a mark: the series' name, form, style, and its offset and width within a place.
 type scriptMark struct {
 	Series  string  `json:"series"`
 	ShownAs string  `json:"shown_as"`
@@ -72,24 +76,24 @@ type scriptMark struct {
 	Plain   bool    `json:"plain"`
 }
 
-// newScript collects it.
+// newScript arranges the figure and collects the data of a script that reads the numbers from the file data.
 func newScript(f *figure.Figure, data string) (*script, error) {
 	f = f.Shown()
-	s, err := arrange(f, width)
+	s, err := arrangeFigure(f, textWidth)
 	if err != nil {
 		return nil, err
 	}
 	out := &script{Data: data, Title: f.Title, Size: [2]float64{s.width.Points() / 72, s.height.Points() / 72},
-		X:      axisScript(f.X.Label, &s.x, f.X.Words, s.xTicks),
-		Y:      axisScript(f.Y.Label, &s.y, s.Figure.Y.Words, s.yTicks),
-		Across: s.across, Panels: []scriptPanel{}, Does: []scriptDoes{}}
+		X:      newScriptAxis(f.X.Label, &s.x, f.X.Words, s.xTicks),
+		Y:      newScriptAxis(f.Y.Label, &s.y, s.Figure.Y.Words, s.yTicks),
+		Across: s.across, Panels: []scriptPanel{}, Does: []scriptState{}}
 	for i, name := range f.Does {
-		c := blocks[i]
-		out.Does = append(out.Does, scriptDoes{text.Cell(name), fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)})
+		c := stateColours[i]
+		out.Does = append(out.Does, scriptState{text.Cell(name), fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)})
 	}
 	if f.Bar != nil {
 		b := s.barScale()
-		bar := axisScript(f.Bar.Label, &b, nil, nil)
+		bar := newScriptAxis(f.Bar.Label, &b, nil, nil)
 		out.Bar = &bar
 	}
 	for i := range f.Panels {
@@ -102,8 +106,8 @@ func newScript(f *figure.Figure, data string) (*script, error) {
 		slots := slotsOf(p)
 		for k := range p.Marks {
 			m := &p.Marks[k]
-			by, wide := shift(slots, m.Series)
-			r, g, b, _ := colourOf(m.Series).RGBA()
+			by, wide := slotOffset(slots, m.Series)
+			r, g, b, _ := seriesColour(m.Series).RGBA()
 			q.Marks = append(q.Marks, scriptMark{text.Cell(f.SeriesName(m)), m.Form.String(),
 				fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), m.Series, by, wide, m.Low != nil, m.Band, m.Plain})
 		}
@@ -113,9 +117,9 @@ func newScript(f *figure.Figure, data string) (*script, error) {
 }
 
 //go:embed plot.py
-var python string
+var pythonTemplate string
 
-// Matplotlib is a script that draws the figure of its numbers, which it finds beside itself under the name data.
+// Matplotlib returns a Python script that draws the figure from the CSV file data next to it.
 func (Drawer) Matplotlib(f *figure.Figure, data string) ([]byte, error) {
 	s, err := newScript(f, data)
 	if err != nil {
@@ -129,15 +133,15 @@ func (Drawer) Matplotlib(f *figure.Figure, data string) ([]byte, error) {
 		return nil, err
 	}
 	literal := strings.NewReplacer(`\`, `\\`, `"""`, `\"\"\"`).Replace(strings.TrimSpace(b.String()))
-	return []byte(strings.Replace(python, "{}", literal, 1)), nil
+	return []byte(strings.Replace(pythonTemplate, "{}", literal, 1)), nil
 }
 
-// quoted is a string of gnuplot.
-func quoted(s string) string {
+// quoteGnuplot returns s as a gnuplot string; a line break becomes a space.
+func quoteGnuplot(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), "\n", " ") + "'"
 }
 
-// Gnuplot is such a script for gnuplot, which writes an SVG.
+// Gnuplot returns a gnuplot script that reads the CSV file data and writes an SVG to the file into.
 func (Drawer) Gnuplot(f *figure.Figure, data, into string) ([]byte, error) {
 	s, err := newScript(f, data)
 	if err != nil {
@@ -147,7 +151,7 @@ func (Drawer) Gnuplot(f *figure.Figure, data, into string) ([]byte, error) {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Draws the numbers beside it, as weir plot --data has left them, into %s", text.Shown(into))
 	line("set terminal svg size %.0f,%.0f font 'Liberation Sans,11' background '#ffffff'", 134*s.Size[0], 134*s.Size[1])
-	line("set output %s\nset datafile separator ','\nset encoding utf8\nset termoption noenhanced", quoted(into))
+	line("set output %s\nset datafile separator ','\nset encoding utf8\nset termoption noenhanced", quoteGnuplot(into))
 	line("set key outside below noenhanced\nset grid lc rgb '#e1e1e1'\nset style fill solid 0.55 border")
 	line("set tics nomirror\nset border 3")
 	axis := func(name string, a scriptAxis) {
@@ -157,75 +161,75 @@ func (Drawer) Gnuplot(f *figure.Figure, data, into string) ([]byte, error) {
 		if len(a.Ticks) > 0 {
 			var ticks []string
 			for i, v := range a.Ticks {
-				ticks = append(ticks, fmt.Sprintf("%s %g", quoted(strings.ReplaceAll(a.Labels[i], "%", "%%")), v))
+				ticks = append(ticks, fmt.Sprintf("%s %g", quoteGnuplot(strings.ReplaceAll(a.Labels[i], "%", "%%")), v))
 			}
 			line("set %stics (%s)", name, strings.Join(ticks, ", "))
 		}
-		line("set %srange [%g:%g]\nset %slabel %s", name, a.Range[0], a.Range[1], name, quoted(a.Label))
+		line("set %srange [%g:%g]\nset %slabel %s", name, a.Range[0], a.Range[1], name, quoteGnuplot(a.Label))
 	}
 	axis("x", s.X)
 	axis("y", s.Y)
 	if s.Bar != nil {
 		axis("cb", *s.Bar)
 		var colours []string
-		for i, c := range warmth {
+		for i, c := range heatColours {
 			colours = append(colours, fmt.Sprintf("%d '#%02x%02x%02x'", i, c.R, c.G, c.B))
 		}
 		line("unset key\nset palette defined (%s)", strings.Join(colours, ", "))
 	}
 	down := (len(s.Panels) + s.Across - 1) / s.Across
-	line("set multiplot layout %d,%d title %s noenhanced", down, s.Across, quoted(s.Title))
+	line("set multiplot layout %d,%d title %s noenhanced", down, s.Across, quoteGnuplot(s.Title))
 	for _, p := range s.Panels {
-		line("set title %s", quoted(p.Title))
+		line("set title %s", quoteGnuplot(p.Title))
 		if p.Rows != nil {
 			var ticks []string
 			for k, name := range p.Rows {
-				ticks = append(ticks, fmt.Sprintf("%s %d", quoted(strings.ReplaceAll(name, "%", "%%")), len(s.Y.Words)-1-k))
+				ticks = append(ticks, fmt.Sprintf("%s %d", quoteGnuplot(strings.ReplaceAll(name, "%", "%%")), len(s.Y.Words)-1-k))
 			}
 			line("set ytics (%s)", strings.Join(ticks, ", "))
 		}
-		b.WriteString("plot " + strings.Join(p.gnuplot(s), ", \\\n  ") + "\n")
+		b.WriteString("plot " + strings.Join(p.plotParts(s), ", \\\n  ") + "\n")
 	}
 	line("unset multiplot")
 	return []byte(b.String()), nil
 }
 
-// gnuplot are the panel's parts of a plot command.
-func (p *scriptPanel) gnuplot(s *script) (parts []string) {
-	from := quoted(s.Data)
+// plotParts returns the panel's elements of the plot command.
+func (p *scriptPanel) plotParts(s *script) (parts []string) {
+	from := quoteGnuplot(s.Data)
 	if p.Rows != nil {
 		for _, d := range s.Does {
-			is := fmt.Sprintf("strcol(1) eq %s && strcol(2) eq %s", quoted(p.Title), quoted(d.Name))
+			is := fmt.Sprintf("strcol(1) eq %s && strcol(2) eq %s", quoteGnuplot(p.Title), quoteGnuplot(d.Name))
 			y := fmt.Sprintf("(%d-$12)", len(s.Y.Words)-1)
 			parts = append(parts, fmt.Sprintf("%s using (%s ? $5 : NaN):%s:5:8:(%s-0.4):(%s+0.4) with boxxyerror "+
-				"fs solid 1 noborder lc rgb %s title %s", from, is, y, y, y, quoted(d.Colour), quoted(d.Name)))
+				"fs solid 1 noborder lc rgb %s title %s", from, is, y, y, y, quoteGnuplot(d.Colour), quoteGnuplot(d.Name)))
 		}
 		return parts
 	}
 	if p.Heat {
-		of := func(shown, columns, with string) string {
-			return fmt.Sprintf("%s using (strcol(1) eq %s && strcol(3) eq '%s' ? $5 : NaN):%s with %s", from, quoted(p.Title),
-				shown, columns, with)
+		plot := func(shown, columns, with string) string {
+			return fmt.Sprintf("%s using (strcol(1) eq %s && strcol(3) eq '%s' ? $5 : NaN):%s with %s", from,
+				quoteGnuplot(p.Title), shown, columns, with)
 		}
-		parts = []string{of("heat", "12:6", "points pt 5 ps 2.5 palette")}
+		parts = []string{plot("heat", "12:6", "points pt 5 ps 2.5 palette")}
 		if p.Paper {
-			parts = append(parts, of(figure.Crosses.String(), "12", "points pt 2 lc black"),
-				of(figure.Crosses.String(), "12:(sprintf('%.3g', $6))", "labels offset 0,-0.8"))
+			parts = append(parts, plot(figure.Crosses.String(), "12", "points pt 2 lc black"),
+				plot(figure.Crosses.String(), "12:(sprintf('%.3g', $6))", "labels offset 0,-0.8"))
 		}
 		return parts
 	}
-	var seen []string
+	var plotted []string
 	for _, m := range p.Marks {
 		id := m.Series + "\x00" + m.ShownAs
-		if slices.Contains(seen, id) { // of another world: the same rows
+		if slices.Contains(plotted, id) { // mark of another world: it reads the same rows
 			continue
 		}
-		seen = append(seen, id)
-		x := fmt.Sprintf("(strcol(1) eq %s && strcol(2) eq %s && strcol(3) eq %s ? $5+%g : NaN)", quoted(p.Title),
-			quoted(m.Series), quoted(m.ShownAs), m.Shift*boolTo(len(s.X.Words) > 0))
-		title, look := quoted(m.Series), fmt.Sprintf("lc rgb %s", quoted(m.Colour))
+		plotted = append(plotted, id)
+		x := fmt.Sprintf("(strcol(1) eq %s && strcol(2) eq %s && strcol(3) eq %s ? $5+%g : NaN)", quoteGnuplot(p.Title),
+			quoteGnuplot(m.Series), quoteGnuplot(m.ShownAs), m.Shift*boolToFloat(len(s.X.Words) > 0))
+		title, look := quoteGnuplot(m.Series), fmt.Sprintf("lc rgb %s", quoteGnuplot(m.Colour))
 		if m.ShownAs == figure.Crosses.String() {
-			title = quoted(strings.TrimSpace(m.Series + " (paper)"))
+			title = quoteGnuplot(strings.TrimSpace(m.Series + " (paper)"))
 		}
 		add := func(columns, with string) {
 			parts = append(parts, fmt.Sprintf("%s using %s:%s with %s %s title %s", from, x, columns, with, look, title))
@@ -264,7 +268,7 @@ func (p *scriptPanel) gnuplot(s *script) (parts []string) {
 	return parts
 }
 
-func boolTo(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}

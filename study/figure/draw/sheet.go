@@ -13,56 +13,58 @@ import (
 	"weir/study/figure"
 )
 
-// sheet is a figure whose parts have their places. Lengths are from the left and from the top.
+// sheet is a figure with the positions of its parts. Lengths are from the left and from the top.
 type sheet struct {
 	*figure.Figure
 	sheetTexts
 	panelGrid
-	text, small   vg.Length // sizes of text
-	width, height vg.Length
-	x, y          scale // of a panel, from its left and from its upper edge
-	xTicks        []tick
-	yTicks        []tick
-	tilt          float64 // of the words of the x axis, in radians
-	broken        [][]string
-	barWide       vg.Length // of the colours with all that belongs to them
-	key           *legend
-	outside       int       // values that the ranges leave out
-	skipped       int       // of so many words one is shown; 0: all
-	room          widthFunc // the room that a text needs
+	textSize, smallSize vg.Length // font sizes
+	width, height       vg.Length
+	x, y                scale // of a panel, relative to its left and upper edge
+	xTicks              []tick
+	yTicks              []tick
+	wordTilt            float64 // rotation of the x axis's words in radians
+	// brokenWords has the words of the x axis broken into lines; nil: unbroken
+	brokenWords  [][]string
+	barSpace     vg.Length // width of the colour bar with its labels
+	key          *legend
+	outsideCount int       // values outside of the given ranges
+	wordStep     int       // one of wordStep words is shown; 0: all
+	measureWidth widthFunc // returns the width to reserve for a text
 }
 
-// sheetTexts are the texts of a sheet, in lines.
+// sheetTexts are the texts of a sheet, broken into lines.
 type sheetTexts struct {
 	title, note []string
-	xLabel      []string // of the axes, and of the colours
+	xLabel      []string // labels of the axes and of the colour bar
 	yLabel      []string
 	barLabel    []string
 	headings    [][]string // titles of the panels
 }
 
-// panelGrid is the place of the panels on a sheet.
+// panelGrid is the arrangement of the panels on a sheet.
 type panelGrid struct {
 	across, down int
-	panel        vg.Rectangle // size of one, Min is the upper left corner of the first
+	panel        vg.Rectangle // the first panel; all have its size
 	gapX, gapY   vg.Length
-	bottom       vg.Length // below the last row of panels, to the legend
+	bottom       vg.Length // from the last row of panels to the legend
 }
 
-// em is the sheet's unit of distance.
-func (s *sheet) em(n float64) vg.Length { return vg.Length(n) * s.text }
+// em returns n times the text size, the unit of all distances.
+func (s *sheet) em(n float64) vg.Length { return vg.Length(n) * s.textSize }
 
-// wide is the width of a text in one line.
-func (s *sheet) wide(text string, size vg.Length) vg.Length {
-	return s.room(text, size)
+// widthOf returns the width of a text in one line.
+func (s *sheet) widthOf(text string, size vg.Length) vg.Length {
+	return s.measureWidth(text, size)
 }
 
-// widthFunc returns the room that a text of a size needs in one line.
+// widthFunc returns the width to reserve for a text of a font size in one line.
 type widthFunc func(text string, size vg.Length) vg.Length
 
-// arrange gives a figure's parts their places.
-func arrange(f *figure.Figure, room widthFunc) (*sheet, error) {
-	if err := check(f); err != nil {
+// arrangeFigure computes the positions of all parts of a figure. It returns an error if the figure is invalid, has no
+// values or does not fit.
+func arrangeFigure(f *figure.Figure, room widthFunc) (*sheet, error) {
+	if err := checkFigure(f); err != nil {
 		return nil, err
 	}
 	if hasRows(f) {
@@ -71,68 +73,68 @@ func arrange(f *figure.Figure, room widthFunc) (*sheet, error) {
 		nameRows(f)
 		f.Across = 1
 	}
-	s := &sheet{Figure: f, text: vg.Length(f.Size.Text), width: vg.Length(f.Size.Width), room: room}
-	s.small = s.text * 0.92
+	s := &sheet{Figure: f, textSize: vg.Length(f.Size.Text), width: vg.Length(f.Size.Width), measureWidth: room}
+	s.smallSize = s.textSize * 0.92
 	if f.Size.Text >= figure.LeastText {
-		s.small = max(s.small, figure.LeastText)
+		s.smallSize = max(s.smallSize, figure.LeastText)
 	}
-	spanX, spanY, n := s.spans()
+	spanX, spanY, n := s.valueSpans()
 	if n == 0 {
 		return nil, errEmpty
 	}
-	s.ranges(spanX, spanY)
-	s.outsiders()
-	s.grid()
+	s.setRanges(spanX, spanY)
+	s.countOutside()
+	s.arrangeGrid()
 	s.gapX, s.gapY = s.em(1.1), s.em(0.9)
 	place := s.Legend
 	if place == "" {
 		place = figure.Below
 	}
 	for {
-		s.heading()
-		s.key = s.legend(place)
-		for range 6 { // ticks need the panels' size, which needs the ticks' widths
-			err := s.fit()
+		s.wrapHeading()
+		s.key = s.layoutLegend(place)
+		for range 6 { // the ticks depend on the panels' size, which depends on the width of the tick labels
+			err := s.fitPanels()
 			if err != nil && s.Across == 0 && s.across > 1 {
-				s.across, err = s.across-1, nil // what stands beside them takes much
+				s.across, err = s.across-1, nil // the labels at the side need much space
 				s.down = (len(s.Panels) + s.across - 1) / s.across
-				err = s.fit()
+				err = s.fitPanels()
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
 		s.dropCutLabels()
-		wider := s.width * vg.Length(s.skipped)
+		wider := s.width * vg.Length(s.wordStep)
 		switch {
 		case place == figure.Best:
-			place = s.emptiest()
+			place = s.emptiestCorner()
 		case isCorner(place) && (s.key.width+s.em(1.2) > s.panel.Size().X || s.key.height+s.em(1.2) > s.panel.Size().Y):
-			place = figure.Below // it would not fit
-		case s.skipped > 1 && s.Size.Grow && wider < vg.Length(100*s.Size.Width):
-			s.width, s.skipped = min(wider, s.width+s.small*1.1*vg.Length(len(s.X.Words))), 0
+			place = figure.Below // the corner is too small
+		case s.wordStep > 1 && s.Size.Grow && wider < vg.Length(100*s.Size.Width):
+			s.width, s.wordStep = min(wider, s.width+s.smallSize*1.1*vg.Length(len(s.X.Words))), 0
 		default:
 			return s, nil
 		}
 	}
 }
 
-// dropCutLabels leaves out labels of ticks that would leave the figure: a narrow one may have no margin that fits all.
+// dropCutLabels clears tick labels that would extend beyond the figure, as may happen in a narrow one.
 func (s *sheet) dropCutLabels() {
-	if s.tilt > 0 || s.broken != nil {
+	if s.wordTilt > 0 || s.brokenWords != nil {
 		return
 	}
 	first, size := s.panel.Min.X, s.panel.Size().X+s.gapX
 	for i, t := range s.xTicks {
-		at, half := s.x.at(t.value), s.wide(t.label, s.small)/2
+		at, half := s.x.position(t.value), s.widthOf(t.label, s.smallSize)/2
 		if first+at < half || first+vg.Length(s.across-1)*size+at+half > s.width {
 			s.xTicks[i].label = ""
 		}
 	}
 }
 
-// spans are the values of all panels, whose number is n.
-func (s *sheet) spans() (x, y span, n int) {
+// valueSpans returns the ranges of all panels' values and the number n of values.
+func (s *sheet) valueSpans() (x, y span, n int) {
 	x, y = newSpan(), newSpan()
 	for i := range s.Panels {
 		p := &s.Panels[i]
@@ -142,14 +144,14 @@ func (s *sheet) spans() (x, y span, n int) {
 					return
 				}
 				n++
-				x.add(at, at, at)
-				y.add(low, v, high)
+				x.include(at, at, at)
+				y.include(low, v, high)
 			})
 		}
 		if r := p.Rows; r != nil {
 			for _, v := range r.Spans {
 				n++
-				x.add(v.From, v.From, v.To)
+				x.include(v.From, v.From, v.To)
 			}
 		}
 		if h := p.Heat; h != nil {
@@ -159,15 +161,15 @@ func (s *sheet) spans() (x, y span, n int) {
 				}
 			}
 			for _, e := range h.Edges {
-				x.add(e, e, e)
+				x.include(e, e, e)
 			}
 		}
 	}
 	return x, y, n
 }
 
-// ranges sets the axes' ranges.
-func (s *sheet) ranges(x, y span) {
+// setRanges sets the ranges of both axes.
+func (s *sheet) setRanges(x, y span) {
 	marginX, marginY := 0.0, 0.04
 	heat := false
 	for i := range s.Panels {
@@ -178,8 +180,8 @@ func (s *sheet) ranges(x, y span) {
 			}
 		}
 	}
-	s.x.low, s.x.high = axis{&s.X}.bounds(x, marginX)
-	s.y.low, s.y.high = axis{&s.Y}.bounds(y, marginY)
+	s.x.low, s.x.high = axis{&s.X}.chooseRange(x, marginX)
+	s.y.low, s.y.high = axis{&s.Y}.chooseRange(y, marginY)
 	if heat {
 		if s.X.Words != nil {
 			s.x.low, s.x.high = -0.5, float64(len(s.X.Words))-0.5
@@ -192,21 +194,21 @@ func (s *sheet) ranges(x, y span) {
 	s.x.log, s.y.log = s.X.Log && s.X.Words == nil, s.Y.Log
 }
 
-// outsiders counts the values that given ranges leave out, for the note to say so.
-func (s *sheet) outsiders() {
+// countOutside counts the values outside of the given ranges for the note.
+func (s *sheet) countOutside() {
 	for i := range s.Panels {
 		for k := range s.Panels[i].Marks {
 			eachValue(&s.Panels[i].Marks[k], func(at, _, v, _ float64) {
-				if s.X.Words == nil && !s.x.inside(at) || !s.y.inside(v) {
-					s.outside++
+				if s.X.Words == nil && !s.x.contains(at) || !s.y.contains(v) {
+					s.outsideCount++
 				}
 			})
 		}
 	}
 }
 
-// grid says how many panels stand beside each other.
-func (s *sheet) grid() {
+// arrangeGrid sets the number of panels per row and the number of rows.
+func (s *sheet) arrangeGrid() {
 	n := len(s.Panels)
 	s.across = s.Across
 	if s.across == 0 {
@@ -219,13 +221,13 @@ func (s *sheet) grid() {
 	s.down = (n + s.across - 1) / s.across
 }
 
-// heading breaks title and note into lines.
-func (s *sheet) heading() {
+// wrapHeading breaks title and note into lines, and completes the note.
+func (s *sheet) wrapHeading() {
 	room := s.width - s.em(0.6)
 	s.title, s.note = nil, nil
 	for _, line := range strings.Split(s.Title, "\n") {
 		if line != "" {
-			s.title = append(s.title, s.wrap(line, room, s.text)...)
+			s.title = append(s.title, s.wrapText(line, room, s.textSize)...)
 		}
 	}
 	note := s.Note
@@ -235,33 +237,33 @@ func (s *sheet) heading() {
 		}
 		note += words
 	}
-	if s.outside > 0 {
-		add(text.Count(s.outside, "value") + " outside of the axes")
+	if s.outsideCount > 0 {
+		add(text.Count(s.outsideCount, "value") + " outside of the axes")
 	}
-	if s.narrow() {
+	if s.hasNarrowSpans() {
 		add("where parts are too narrow, each place shows what most of it is")
 	}
-	if s.skipped > 1 {
-		add(fmt.Sprintf("of %d places one in %d is named", len(s.X.Words), s.skipped))
+	if s.wordStep > 1 {
+		add(fmt.Sprintf("of %d places one in %d is named", len(s.X.Words), s.wordStep))
 	}
 	for _, line := range strings.Split(note, "\n") {
 		if line != "" {
-			s.note = append(s.note, s.wrap(line, room, s.small)...)
+			s.note = append(s.note, s.wrapText(line, room, s.smallSize)...)
 		}
 	}
 }
 
-// wrap breaks a text where it is wider than room, in words and, if need be, within them.
-func (s *sheet) wrap(line string, room, size vg.Length) (out []string) {
+// wrapText breaks a line into lines of at most room, at spaces or, if necessary, within words.
+func (s *sheet) wrapText(line string, room, size vg.Length) (out []string) {
 	now := ""
 	for _, word := range strings.SplitAfter(line, " ") {
-		if now != "" && s.wide(strings.TrimRight(now+word, " "), size) > room {
+		if now != "" && s.widthOf(strings.TrimRight(now+word, " "), size) > room {
 			out, now = append(out, strings.TrimRight(now, " ")), ""
 		}
-		for s.wide(strings.TrimRight(word, " "), size) > room {
+		for s.widthOf(strings.TrimRight(word, " "), size) > room {
 			n := 0
 			for i := range word {
-				if i > 0 && s.wide(word[:i], size) > room {
+				if i > 0 && s.widthOf(word[:i], size) > room {
 					break
 				}
 				n = i
@@ -280,9 +282,10 @@ func (s *sheet) wrap(line string, room, size vg.Length) (out []string) {
 	return append(out, strings.TrimRight(now, " "))
 }
 
-// fit gives panels and ticks their places, as far as what was known before goes.
-func (s *sheet) fit() error {
-	head := s.em(0.35) + vg.Length(len(s.title))*s.em(1.3) + vg.Length(len(s.note))*s.small*1.3
+// fitPanels computes the size of the panels, their gaps and ticks from the current estimates. It returns an error if
+// the panels do not fit.
+func (s *sheet) fitPanels() error {
+	head := s.em(0.35) + vg.Length(len(s.title))*s.em(1.3) + vg.Length(len(s.note))*s.smallSize*1.3
 	if len(s.title)+len(s.note) > 0 {
 		head += s.em(0.5)
 	}
@@ -291,26 +294,26 @@ func (s *sheet) fit() error {
 	}
 	across, down := vg.Length(s.across), vg.Length(s.down)
 	high := s.panel.Size().Y
-	beside := vg.Length(0) // of all rows; not known yet
+	rowsHeight := vg.Length(0) // height of all rows; 0 before the first pass
 	if high > 0 {
-		beside = down*high + (down-1)*s.gapY
+		rowsHeight = down*high + (down-1)*s.gapY
 	}
-	s.yLabel = s.sideways(s.Figure.Y.Label, beside)
-	left, right := s.margins()
+	s.yLabel = s.wrapUpright(s.Figure.Y.Label, rowsHeight)
+	left, right := s.sideMargins()
 	wide := (s.width - left - right - (across-1)*s.gapX) / across
 	if wide < s.em(3) {
 		return fmt.Errorf("%s beside each other have no room in a width of %.0f mm", text.Count(s.across, "panel"),
 			s.width.Points()/vg.Millimeter.Points())
 	}
-	head += s.panelTitles(wide)
+	head += s.wrapPanelTitles(wide)
 	s.x.from, s.x.to = 0, wide
-	s.xAxis(wide)
-	s.apart(wide)
+	s.arrangeXAxis(wide)
+	s.widenGaps(wide)
 	s.xLabel = nil
 	if s.X.Label != "" {
-		s.xLabel = s.wrap(s.X.Label, s.width-s.em(0.6), s.text)
+		s.xLabel = s.wrapText(s.X.Label, s.width-s.em(0.6), s.textSize)
 	}
-	s.bottom = s.belowPanels()
+	s.bottom = s.heightBelow()
 	foot := s.bottom + s.em(0.3)
 	if s.key.place == figure.Below {
 		foot += s.key.height + s.em(0.5)
@@ -323,15 +326,15 @@ func (s *sheet) fit() error {
 		high = wide * 0.75
 	}
 	if s.Panels[0].Heat != nil && s.Size.Height == 0 {
-		high = max(high, min(vg.Length(len(s.Y.Words))*s.small*1.2, 6*wide))
+		high = max(high, min(vg.Length(len(s.Y.Words))*s.smallSize*1.2, 6*wide))
 	}
 	if hasRows(s.Figure) && s.Size.Height == 0 {
-		high = max(vg.Length(len(s.Figure.Y.Words))*s.small*1.35, s.em(3))
+		high = max(vg.Length(len(s.Figure.Y.Words))*s.smallSize*1.35, s.em(3))
 	}
-	if s.Size.Height == 0 { // two lines of a label that stands upright
-		upright := s.wide(s.Figure.Y.Label, s.text)
+	if s.Size.Height == 0 { // an upright label may take two lines
+		upright := s.widthOf(s.Figure.Y.Label, s.textSize)
 		if s.Bar != nil {
-			upright = max(upright, s.wide(s.Bar.Label, s.text))
+			upright = max(upright, s.widthOf(s.Bar.Label, s.textSize))
 		}
 		if upright > down*high {
 			high = max(high, min(upright*0.55, s.width*2)/down)
@@ -347,82 +350,82 @@ func (s *sheet) fit() error {
 	if s.key.place == figure.Right {
 		s.height = max(s.height, head+s.key.height+s.em(0.5))
 	}
-	s.yTicks = axis{&s.Y}.ticks(&s.y, rule{s.small * 0.35, func(string) vg.Length { return s.small }})
+	s.yTicks = axis{&s.Y}.chooseTicks(&s.y, labelRule{s.smallSize * 0.35, func(string) vg.Length { return s.smallSize }})
 	if s.Y.Words != nil {
-		r := rule{0, func(string) vg.Length { return s.small }}
-		s.yTicks = r.thin(&s.y, s.yTicks)
+		r := labelRule{0, func(string) vg.Length { return s.smallSize }}
+		s.yTicks = r.dropOverlaps(&s.y, s.yTicks)
 	}
 	return nil
 }
 
-// sideways breaks a label that stands upright beside panels of so much height; one that is not known yet has room for
-// all.
-func (s *sheet) sideways(label string, high vg.Length) []string {
+// wrapUpright breaks the label of an upright axis into lines for panels of the given height. A height of 0 is not
+// known yet: the label stays in one line.
+func (s *sheet) wrapUpright(label string, high vg.Length) []string {
 	switch {
 	case label == "":
 		return nil
 	case high <= 0:
 		return []string{label}
 	}
-	return s.wrap(label, high+s.em(0.9), s.text)
+	return s.wrapText(label, high+s.em(0.9), s.textSize)
 }
 
-// panelTitles breaks the panels' titles into lines of their width, and returns what they take above the first row.
-func (s *sheet) panelTitles(wide vg.Length) (head vg.Length) {
+// wrapPanelTitles breaks the panels' titles into lines and returns their height above the first row. It sets gapY.
+func (s *sheet) wrapPanelTitles(wide vg.Length) (head vg.Length) {
 	s.headings, s.gapY = nil, s.em(0.9)
-	most := 0
+	maxLines := 0
 	for i := range s.Panels {
 		var lines []string
 		if t := s.Panels[i].Title; t != "" {
-			lines = s.wrap(t, wide+min(s.gapX-s.em(0.4), s.em(0.5)), s.small) // the last one has a margin of 0.6 em
+			lines = s.wrapText(t, wide+min(s.gapX-s.em(0.4), s.em(0.5)), s.smallSize) // the last panel has a margin of 0.6 em
 		}
-		s.headings, most = append(s.headings, lines), max(most, len(lines))
+		s.headings, maxLines = append(s.headings, lines), max(maxLines, len(lines))
 	}
-	if most > 0 {
-		head = s.em(0.4) + vg.Length(most)*s.small*1.1
-		s.gapY = s.em(0.9) + vg.Length(most)*s.small*1.1
+	if maxLines > 0 {
+		head = s.em(0.4) + vg.Length(maxLines)*s.smallSize*1.1
+		s.gapY = s.em(0.9) + vg.Length(maxLines)*s.smallSize*1.1
 	}
 	return head
 }
 
-// apart widens the gap between panels beside each other until the last label of one does not run into the first one of
-// the next.
-func (s *sheet) apart(wide vg.Length) {
+// widenGaps widens the gap between neighbouring panels until the last tick label of one does not overlap the first
+// one of the next.
+func (s *sheet) widenGaps(wide vg.Length) {
 	s.gapX = max(s.gapX, s.em(1.1))
-	if s.across < 2 || s.tilt > 0 || s.broken != nil || len(s.xTicks) == 0 {
+	if s.across < 2 || s.wordTilt > 0 || s.brokenWords != nil || len(s.xTicks) == 0 {
 		return
 	}
 	over, under := vg.Length(0), vg.Length(0)
 	for _, t := range s.xTicks {
 		if t.label != "" {
-			w, at := s.wide(t.label, s.small)/2, s.x.at(t.value)
+			w, at := s.widthOf(t.label, s.smallSize)/2, s.x.position(t.value)
 			over, under = max(over, at+w-wide), max(under, w-at)
 		}
 	}
-	s.gapX = max(s.gapX, over+under+s.small*0.6)
+	s.gapX = max(s.gapX, over+under+s.smallSize*0.6)
 }
 
-// margins are what stands beside the panels.
-func (s *sheet) margins() (left, right vg.Length) {
+// sideMargins returns the widths left and right of the panels: labels, ticks, legend and colour bar.
+func (s *sheet) sideMargins() (left, right vg.Length) {
 	left = s.em(0.3)
 	left += s.em(1.4 * float64(len(s.yLabel)))
-	most := s.em(1.5)
+	widest := s.em(1.5)
 	for i, t := range s.yTicks {
 		if i == 0 {
-			most = 0
+			widest = 0
 		}
-		most = max(most, s.wide(t.label, s.small))
+		widest = max(widest, s.widthOf(t.label, s.smallSize))
 	}
-	left += most + s.em(0.55)
+	left += widest + s.em(0.55)
 	right = s.em(0.6)
-	if wide := s.x.to; wide > 0 { // labels that reach beyond the axis
+	if wide := s.x.to; wide > 0 { // labels that extend beyond the axis
 		for _, t := range s.xTicks {
-			w, at := s.wide(t.label, s.small), s.x.at(t.value)
+			w, at := s.widthOf(t.label, s.smallSize), s.x.position(t.value)
 			switch {
 			case t.label == "":
-			case s.tilt > 0:
-				left = max(left, w*vg.Length(math.Cos(s.tilt))-at+s.em(0.2))
-			case s.broken == nil:
+			case s.wordTilt > 0:
+				left = max(left, w*vg.Length(math.Cos(s.wordTilt))-at+s.em(0.2))
+			case s.brokenWords == nil:
 				right = max(right, at+w/2-wide+s.em(0.15))
 				left = max(left, w/2-at+s.em(0.15))
 			}
@@ -436,51 +439,52 @@ func (s *sheet) margins() (left, right vg.Length) {
 		if high <= 0 {
 			high = s.width / 2
 		}
-		s.barWide = s.barWidth(vg.Length(s.down)*high + vg.Length(s.down-1)*s.gapY)
-		right += s.barWide
+		s.barSpace = s.barWidth(vg.Length(s.down)*high + vg.Length(s.down-1)*s.gapY)
+		right += s.barSpace
 	}
 	return left, right
 }
 
-// xAxis chooses the ticks of the horizontal axis, and how its words stand.
-func (s *sheet) xAxis(wide vg.Length) {
-	r := rule{s.small * 0.7, func(label string) vg.Length { return s.wide(label, s.small) }}
-	s.xTicks = axis{&s.X}.ticks(&s.x, r)
-	s.tilt, s.broken, s.skipped = 0, nil, 0
+// arrangeXAxis chooses the ticks of the horizontal axis, and breaks, rotates or skips its words if they do not fit.
+func (s *sheet) arrangeXAxis(wide vg.Length) {
+	r := labelRule{s.smallSize * 0.7, func(label string) vg.Length { return s.widthOf(label, s.smallSize) }}
+	s.xTicks = axis{&s.X}.chooseTicks(&s.x, r)
+	s.wordTilt, s.brokenWords, s.wordStep = 0, nil, 0
 	if s.X.Words == nil {
 		return
 	}
-	slot := s.x.at(1) - s.x.at(0)
+	slot := s.x.position(1) - s.x.position(0)
 	fits := true
 	for _, w := range s.X.Words {
-		fits = fits && s.wide(w, s.small)+s.small*0.5 <= slot
+		fits = fits && s.widthOf(w, s.smallSize)+s.smallSize*0.5 <= slot
 	}
 	if fits {
 		return
 	}
-	if s.breakWords(slot - s.small*0.4) {
+	if s.breakWords(slot - s.smallSize*0.4) {
 		return
 	}
-	s.tilt = math.Pi / 4.5
-	over := vg.Length(0) // how far they reach out on the left
+	s.wordTilt = math.Pi / 4.5
+	over := vg.Length(0) // how far they extend to the left
 	for i, w := range s.X.Words {
-		over = max(over, s.wide(w, s.small)*vg.Length(math.Cos(s.tilt))-s.x.at(float64(i)))
+		over = max(over, s.widthOf(w, s.smallSize)*vg.Length(math.Cos(s.wordTilt))-s.x.position(float64(i)))
 	}
-	if slot*vg.Length(math.Sin(s.tilt)) < s.small*1.05 || over > s.width*0.3 {
-		s.tilt = math.Pi / 2
+	if slot*vg.Length(math.Sin(s.wordTilt)) < s.smallSize*1.05 || over > s.width*0.3 {
+		s.wordTilt = math.Pi / 2
 	}
-	if every := int(math.Ceil(float64(s.small * 1.02 / slot))); every > 1 && s.tilt == math.Pi/2 {
+	if every := int(math.Ceil(float64(s.smallSize * 1.02 / slot))); every > 1 && s.wordTilt == math.Pi/2 {
 		for i := range s.xTicks {
 			if i%every != 0 {
 				s.xTicks[i].label = ""
 			}
 		}
-		s.skipped = every
-		s.heading()
+		s.wordStep = every
+		s.wrapHeading()
 	}
 }
 
-// breakWords puts words of the axis into two or three lines, at spaces and hyphens.
+// breakWords breaks the words of the axis into up to three lines at spaces, hyphens and underscores. It sets
+// brokenWords and reports whether all fit.
 func (s *sheet) breakWords(room vg.Length) bool {
 	var all [][]string
 	for _, w := range s.X.Words {
@@ -489,14 +493,14 @@ func (s *sheet) breakWords(room vg.Length) bool {
 		marked := strings.NewReplacer("-", "-\x00", "_", "_\x00", " ", " \x00").Replace(w)
 		for _, part := range strings.SplitAfter(marked, "\x00") {
 			part = strings.TrimSuffix(part, "\x00")
-			if now != "" && s.wide(strings.TrimRight(now+part, " "), s.small) > room {
+			if now != "" && s.widthOf(strings.TrimRight(now+part, " "), s.smallSize) > room {
 				parts, now = append(parts, strings.TrimRight(now, " ")), ""
 			}
 			now += part
 		}
 		parts = append(parts, strings.TrimRight(now, " "))
 		for _, p := range parts {
-			if s.wide(p, s.small) > room {
+			if s.widthOf(p, s.smallSize) > room {
 				return false
 			}
 		}
@@ -505,23 +509,23 @@ func (s *sheet) breakWords(room vg.Length) bool {
 		}
 		all = append(all, parts)
 	}
-	s.broken = all
+	s.brokenWords = all
 	return true
 }
 
-// belowPanels is what tick labels and the axis's label need.
-func (s *sheet) belowPanels() vg.Length {
-	labels := s.small * 1.15
-	most := vg.Length(0)
+// heightBelow returns the height of tick labels and axis label below the panels.
+func (s *sheet) heightBelow() vg.Length {
+	labels := s.smallSize * 1.15
+	longest := vg.Length(0)
 	for _, t := range s.xTicks {
-		most = max(most, s.wide(t.label, s.small))
+		longest = max(longest, s.widthOf(t.label, s.smallSize))
 	}
 	switch {
-	case s.tilt > 0:
-		labels = most*vg.Length(math.Sin(s.tilt)) + s.small*vg.Length(math.Cos(s.tilt)) + s.em(0.1)
-	case s.broken != nil:
-		for _, parts := range s.broken {
-			labels = max(labels, vg.Length(len(parts))*s.small*1.15)
+	case s.wordTilt > 0:
+		labels = longest*vg.Length(math.Sin(s.wordTilt)) + s.smallSize*vg.Length(math.Cos(s.wordTilt)) + s.em(0.1)
+	case s.brokenWords != nil:
+		for _, parts := range s.brokenWords {
+			labels = max(labels, vg.Length(len(parts))*s.smallSize*1.15)
 		}
 	}
 	labels += s.em(0.55)

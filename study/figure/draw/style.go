@@ -10,26 +10,26 @@ import (
 	"weir/study/figure"
 )
 
-// patterns of lines, in widths of a line. A line's is that of its number, by four and by one: the four of one
-// row of colours differ, and so do the series of one colour's neighbours.
-var patterns = [][]float64{nil, {4.5, 2.2}, {1.3, 1.6}, {7, 1.9, 1.3, 1.9}}
+// dashPatterns are the dashes of lines, in line widths. The index advances by one for each series and once more after
+// four, so that series with neighbouring colours get different dashes.
+var dashPatterns = [][]float64{nil, {4.5, 2.2}, {1.3, 1.6}, {7, 1.9, 1.3, 1.9}}
 
-// dashOf is the pattern of a series.
-func dashOf(series int) []float64 {
+// dashPattern returns the dashes of a series; nil: solid.
+func dashPattern(series int) []float64 {
 	if series < 0 {
 		return nil
 	}
-	return patterns[(series+series/4)%len(patterns)]
+	return dashPatterns[(series+series/4)%len(dashPatterns)]
 }
 
-// hatch is how a bar is filled: wholly, or with lines in some directions.
+// hatch is the fill of a bar: solid, or lines in some directions.
 type hatch struct {
 	solid  bool
-	angles []float64 // of its lines, in degrees
-	gap    float64   // between them, in points
+	angles []float64 // of the lines, in degrees
+	gap    float64   // distance of the lines, in points
 }
 
-// hatches are those of bars, one a series.
+// hatches are the fills of bars, indexed by series.
 var hatches = [figure.MostSeries]hatch{
 	{solid: true}, {angles: []float64{45}, gap: 3.4}, {angles: []float64{0}, gap: 3.2},
 	{angles: []float64{45, 135}, gap: 4.2}, {angles: []float64{135}, gap: 3.4}, {},
@@ -39,39 +39,38 @@ var hatches = [figure.MostSeries]hatch{
 	{angles: []float64{90}, gap: 1.8}, {angles: []float64{0, 90}, gap: 2.6},
 }
 
-// grey inks. The darkest is not quite black, which an SVG leaves out where it fills, so that a page could not
-// replace it by its own.
+// Inks. The darkest is not quite black: an SVG omits the fill of black text, and a page could not replace it.
 var (
-	ink   = color.Gray{1}
-	frame = color.Gray{0x60}
-	lines = color.Gray{0xe1}
-	paper = color.Gray{0xff}
+	ink        = color.Gray{1}
+	frame      = color.Gray{0x60}
+	gridColour = color.Gray{0xe1}
+	paper      = color.Gray{0xff}
 )
 
-// colourOf is that of a series.
-func colourOf(series int) color.Color {
+// seriesColour returns the colour of a series; ink for a negative index.
+func seriesColour(series int) color.Color {
 	if series < 0 {
 		return ink
 	}
 	return figure.Palette()[series%figure.MostSeries]
 }
 
-// fade is a colour through which one sees.
-func fade(c color.Color, share float64) color.Color {
+// withOpacity returns the colour with the given opacity, 0 … 1.
+func withOpacity(c color.Color, share float64) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(math.Round(255 * share))}
 }
 
-// shape is a marker: a polygon by its corners on a circle, or strokes.
+// shape is a marker: a polygon, a circle, or strokes from the centre.
 type shape struct {
-	corners []float64 // angles in degrees, with radii
-	radii   []float64 // 0: 1
-	strokes bool      // lines from the centre to the corners, which are not filled
+	corners []float64 // angles in degrees
+	radii   []float64 // radius of each corner as a factor; nil: 1
+	strokes bool      // lines from the centre to the corners, without a fill
 	round   bool
 }
 
-// polygon is one of so many sides, the first corner at an angle.
-func polygon(sides int, first float64) shape {
+// newPolygon returns a regular polygon; first is the angle of its first corner in degrees.
+func newPolygon(sides int, first float64) shape {
 	var s shape
 	for k := range sides {
 		s.corners = append(s.corners, first+360*float64(k)/float64(sides))
@@ -79,9 +78,9 @@ func polygon(sides int, first float64) shape {
 	return s
 }
 
-// star has so many points, which reach in as far as inner.
-func star(points int, inner float64) shape {
-	s := polygon(2*points, 90)
+// newStar returns a star with the given number of points; inner is the factor of the inner radius.
+func newStar(points int, inner float64) shape {
+	s := newPolygon(2*points, 90)
 	for k := range s.corners {
 		r := 1.2
 		if k%2 == 1 {
@@ -92,26 +91,27 @@ func star(points int, inner float64) shape {
 	return s
 }
 
-func (s shape) struck() shape { s.strokes = true; return s }
+// asStrokes returns the shape drawn as strokes.
+func (s shape) asStrokes() shape { s.strokes = true; return s }
 
-// shapes are the markers: eight of them, filled for the first eight series and hollow for the others.
-var shapes = []shape{{round: true}, polygon(4, 45), polygon(3, 90), polygon(4, 90), polygon(3, 270), star(5, 0.5),
-	polygon(4, 0).struck(), polygon(6, 0).struck()}
+// shapes are the eight markers, filled for the first eight series and hollow for the others.
+var shapes = []shape{{round: true}, newPolygon(4, 45), newPolygon(3, 90), newPolygon(4, 90), newPolygon(3, 270),
+	newStar(5, 0.5), newPolygon(4, 0).asStrokes(), newPolygon(6, 0).asStrokes()}
 
-// markerOf is the marker of a series, and whether it is filled.
-func markerOf(series int) (s shape, filled bool) {
+// seriesMarker returns the marker of a series, and whether it is filled.
+func seriesMarker(series int) (s shape, filled bool) {
 	if series < 0 {
 		return shapes[0], true
 	}
 	s = shapes[series%len(shapes)]
 	if series >= len(shapes) && s.strokes { // strokes cannot be hollow
-		return []shape{polygon(6, 0), polygon(5, 270)}[series%2], false
+		return []shape{newPolygon(6, 0), newPolygon(5, 270)}[series%2], false
 	}
 	return s, series < len(shapes)
 }
 
-// marker draws one.
-func (p *pen) marker(s shape, filled bool, c color.Color, at vg.Point, radius vg.Length) {
+// drawMarker draws a marker centred at a point.
+func (p *pen) drawMarker(s shape, filled bool, c color.Color, at vg.Point, radius vg.Length) {
 	var path vg.Path
 	corner := func(k int) vg.Point {
 		r := radius * 1.15
@@ -156,14 +156,14 @@ func (p *pen) marker(s shape, filled bool, c color.Color, at vg.Point, radius vg
 	}
 }
 
-// cross is the marker of others' numbers, with an edge of paper so that it is seen on others.
-func (p *pen) cross(c color.Color, at vg.Point, radius vg.Length) {
-	p.strokes(paper, at, radius, 1.1)
-	p.strokes(c, at, radius, 0.5)
+// drawCross draws the marker of reference values, with a paper-coloured edge so that it is visible on other marks.
+func (p *pen) drawCross(c color.Color, at vg.Point, radius vg.Length) {
+	p.drawStrokes(paper, at, radius, 1.1)
+	p.drawStrokes(c, at, radius, 0.5)
 }
 
-// strokes are the two of a cross, so many radii wide.
-func (p *pen) strokes(c color.Color, at vg.Point, radius vg.Length, wide vg.Length) {
+// drawStrokes draws the two strokes of a cross; wide is their width in radii.
+func (p *pen) drawStrokes(c color.Color, at vg.Point, radius vg.Length, wide vg.Length) {
 	r := radius * 1.1
 	var path vg.Path
 	for _, y := range []vg.Length{r, -r} {

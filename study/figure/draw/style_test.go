@@ -47,8 +47,8 @@ func TestApart(t *testing.T) {
 				if figure.Palette()[i] == figure.Palette()[j] {
 					t.Error("they have one colour")
 				}
-				a, fullA := markerOf(i)
-				b, fullB := markerOf(j)
+				a, fullA := seriesMarker(i)
+				b, fullB := seriesMarker(j)
 				same := fullA == fullB && a.round == b.round && a.strokes == b.strokes && slices.Equal(a.corners, b.corners)
 				if same {
 					t.Error("they have one marker")
@@ -67,7 +67,7 @@ func TestApart(t *testing.T) {
 				for j := range i {
 					a, b := dichromat(figure.Palette()[i], m), dichromat(figure.Palette()[j], m)
 					far := math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(a[1]-b[1], 2) + math.Pow(a[2]-b[2], 2))
-					if far < 0.06 && slices.Equal(dashOf(i), dashOf(j)) {
+					if far < 0.06 && slices.Equal(dashPattern(i), dashPattern(j)) {
 						alike++
 					}
 				}
@@ -82,13 +82,13 @@ func TestApart(t *testing.T) {
 // On white every colour has a contrast of 3, as WCAG asks of graphics.
 func TestContrast(t *testing.T) {
 	for i, c := range figure.Palette() {
-		if contrast := 1.05 / (light(c) + 0.05); contrast < 3 {
+		if contrast := 1.05 / (luminance(c) + 0.05); contrast < 3 {
 			t.Errorf("series %d has a contrast of %.2f", i, contrast)
 		}
 	}
 	last := 2.0
 	for k := range 65 { // the colours of heat maps fall evenly in lightness
-		now := light(heatOf(float64(k) / 64))
+		now := luminance(heatColour(float64(k) / 64))
 		if now >= last {
 			t.Errorf("at %d of 64 the colours do not get darker", k)
 		}
@@ -100,9 +100,9 @@ func TestContrast(t *testing.T) {
 // and by the colour-blind.
 func TestBlocksApart(t *testing.T) {
 	lightness := func(y float64) float64 { return 116*math.Cbrt(y) - 16 }
-	for i, a := range blocks {
-		for _, b := range blocks[:i] {
-			if far := math.Abs(lightness(light(a)) - lightness(light(b))); far < 19 {
+	for i, a := range stateColours {
+		for _, b := range stateColours[:i] {
+			if far := math.Abs(lightness(luminance(a)) - lightness(luminance(b))); far < 19 {
 				t.Errorf("%v and %v differ by %.1f in lightness", a, b, far)
 			}
 			for name, m := range sights {
@@ -133,16 +133,17 @@ func TestNarrowRows(t *testing.T) {
 	f := figure.Figure{X: figure.Auto("t"), Y: figure.Auto("rank"), Size: figure.Print(89 * mm), Does: []string{"a", "b",
 		"c", "d"},
 		Panels: []figure.Panel{{Rows: r}}}
-	s, err := arrange(&f, width)
+	s, err := arrangeFigure(&f, textWidth)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.visible(r.Spans[:20000])
-	if len(got) != 2 || got[0].Does != 1 || got[1].Does != 2 || math.Abs(got[0].To-9000) > s.cell() || got[0].From != 0 ||
-		math.Abs(got[1].To-10000) > s.cell() {
+	got := s.visibleSpans(r.Spans[:20000])
+	if len(got) != 2 || got[0].Does != 1 || got[1].Does != 2 || math.Abs(got[0].To-9000) > s.minSpanLength() ||
+		got[0].From != 0 ||
+		math.Abs(got[1].To-10000) > s.minSpanLength() {
 		t.Errorf("%v", got)
 	}
-	if whole := s.visible(r.Spans[20000:]); len(whole) != 2 || whole[0] != r.Spans[20000] {
+	if whole := s.visibleSpans(r.Spans[20000:]); len(whole) != 2 || whole[0] != r.Spans[20000] {
 		t.Errorf("a row with room has %v", whole)
 	}
 	if !strings.Contains(strings.Join(s.note, " "), "too narrow") {

@@ -15,52 +15,52 @@ import (
 	"weir/internal/text"
 )
 
-// Fonts of an SVG. Liberation Sans has the widths of Arial and Helvetica. A viewer without these takes another font,
+// Fonts of an SVG. Liberation Sans has the widths of Arial and Helvetica. A viewer without these uses another font,
 // such as DejaVu Sans, which is wider.
 const (
 	drawnFont = "font-family:Liberation Sans;"
 	namedFont = "font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif;"
 )
 
-// roomForFonts is how much room a text of an SVG has, over its width in Liberation Sans.
+// roomForFonts is the width reserved for a text of an SVG, as a factor of its width in Liberation Sans.
 const roomForFonts = 1.15
 
-// ScreenWidth is the room that a text of an SVG needs: 15 % more than in Liberation Sans, and at least its width in
-// DejaVu Sans.
+// ScreenWidth returns the width to reserve for a text of an SVG: 15 % more than in Liberation Sans, and at least its
+// width in DejaVu Sans.
 func ScreenWidth(s string, size vg.Length) vg.Length {
-	return max(roomForFonts*width(s, size), dejavuWidth(s, size))
+	return max(roomForFonts*textWidth(s, size), dejavuWidth(s, size))
 }
 
-// svgCanvas draws an SVG and records where its texts are anchored.
+// svgCanvas draws an SVG and records the width and alignment of its texts.
 type svgCanvas struct {
 	*vgsvg.Canvas
-	anchor draw.XAlignment // of the texts that follow
+	anchor draw.XAlignment // alignment of the following texts
 	texts  []svgText
 }
 
-// svgText is a text of an SVG.
+// svgText is the width and alignment of one text.
 type svgText struct {
 	width  vg.Length // in Liberation Sans
 	anchor draw.XAlignment
 }
 
-// anchorTexts sets how the texts that follow are aligned.
+// anchorTexts sets the alignment of the following texts.
 func (c *svgCanvas) anchorTexts(at draw.XAlignment) { c.anchor = at }
 
-// FillString is vg.Canvas's.
+// FillString implements vg.Canvas.
 func (c *svgCanvas) FillString(f font.Face, at vg.Point, s string) {
-	c.texts = append(c.texts, svgText{width(s, f.Font.Size), c.anchor})
+	c.texts = append(c.texts, svgText{textWidth(s, f.Font.Size), c.anchor})
 	c.Canvas.FillString(f, at, s)
 }
 
-// textStart is the beginning of a text as vgsvg writes it: x is its left end.
+// textStart matches the beginning of a text in vgsvg's output; x is its left end.
 var textStart = regexp.MustCompile(`<text x="([^"]*)" `)
 
-// writeSVG draws a sheet. Every text has the length that it has in Liberation Sans, so that a viewer that takes a wider
-// font narrows it, and is anchored where it is aligned, for viewers that do not.
+// writeSVG returns the sheet as an SVG. Each text gets the length that it has in Liberation Sans, so that a viewer
+// with a wider font compresses it. It also gets an anchor at its alignment for viewers that ignore the length.
 func (s *sheet) writeSVG() ([]byte, error) {
 	c := &svgCanvas{Canvas: vgsvg.New(s.width, s.height)}
-	s.on(c)
+	s.drawOn(c)
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, err

@@ -21,11 +21,11 @@ var typeface = sync.OnceValue(func() *opentype.Font {
 	return face
 })
 
-// maxGlyphs limits how many widths of characters and of pairs are kept.
+// maxGlyphs limits the number of cached characters and pairs.
 const maxGlyphs = 20000
 
-// glyphWidths keeps the widths of characters and the kerning of pairs, in units of the font: to arrange a figure
-// measures its texts many times, and to look a pair up in the font takes most of that.
+// glyphWidths caches the widths of characters and the kerning of pairs, in units of the font. Arranging a figure
+// measures its texts many times, and looking up pairs in the font is slow.
 type glyphWidths struct {
 	mu      sync.Mutex
 	buffer  sfnt.Buffer
@@ -41,16 +41,16 @@ type glyph struct {
 
 var widths glyphWidths
 
-// width returns the width of a text in one line. It equals gonum's font.Face.Width.
-func width(s string, size vg.Length) vg.Length {
+// textWidth returns the width of a text in one line. It equals gonum's font.Face.Width.
+func textWidth(s string, size vg.Length) vg.Length {
 	if s == "" {
 		return 0
 	}
-	return vg.Length(widths.units(s)) * (size / vg.Length(typeface().UnitsPerEm()))
+	return vg.Length(widths.measureUnits(s)) * (size / vg.Length(typeface().UnitsPerEm()))
 }
 
-// units returns the width of a text in units of the font.
-func (w *glyphWidths) units(s string) (sum int) {
+// measureUnits returns the width of a text in units of the font.
+func (w *glyphWidths) measureUnits(s string) (sum int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.glyphs == nil || len(w.glyphs)+len(w.kerning) > maxGlyphs {
@@ -59,16 +59,16 @@ func (w *glyphWidths) units(s string) (sum int) {
 	previous := rune(-1)
 	for _, r := range s {
 		if previous >= 0 {
-			sum += w.kern(previous, r)
+			sum += w.lookupKerning(previous, r)
 		}
-		sum += w.glyph(r).width
+		sum += w.lookupGlyph(r).width
 		previous = r
 	}
 	return sum
 }
 
-// glyph returns the glyph of a character. The built-in font has one for each: of an unknown character, a box.
-func (w *glyphWidths) glyph(r rune) glyph {
+// lookupGlyph returns the glyph of a character; a box for a character that the font lacks.
+func (w *glyphWidths) lookupGlyph(r rune) glyph {
 	g, known := w.glyphs[r]
 	if known {
 		return g
@@ -87,14 +87,15 @@ func (w *glyphWidths) glyph(r rune) glyph {
 	return g
 }
 
-// kern returns how much closer, or farther if positive, a pair of characters stands than their widths.
-func (w *glyphWidths) kern(a, b rune) int {
+// lookupKerning returns the correction to the distance of a pair of characters: negative if closer, in units of the
+// font.
+func (w *glyphWidths) lookupKerning(a, b rune) int {
 	k, known := w.kerning[[2]rune{a, b}]
 	if known {
 		return k
 	}
 	face := typeface()
-	kern, err := face.Kern(&w.buffer, w.glyph(a).index, w.glyph(b).index, fixed.Int26_6(face.UnitsPerEm()),
+	kern, err := face.Kern(&w.buffer, w.lookupGlyph(a).index, w.lookupGlyph(b).index, fixed.Int26_6(face.UnitsPerEm()),
 		xfont.HintingNone)
 	if err != nil && !errors.Is(err, sfnt.ErrNotFound) {
 		panic("the font that is built in: " + err.Error())

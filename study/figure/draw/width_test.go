@@ -19,13 +19,13 @@ func TestWidths(t *testing.T) {
 	texts = append(texts, many.String())
 	for _, text := range texts {
 		for _, size := range []vg.Length{7, 8.5, 12} {
-			style := styleOf(size)
-			if got, want := width(text, size), style.Width(text); got != want {
+			style := textStyle(size)
+			if got, want := textWidth(text, size), style.Width(text); got != want {
 				t.Errorf("%.40q at %v: %v, want %v", text, size, got, want)
 			}
 		}
 	}
-	before := width("To", 9)
+	before := textWidth("To", 9)
 	for range 3 { // more pairs than are kept
 		for a := rune(0x20); a < 0x100; a++ {
 			var b strings.Builder
@@ -33,13 +33,13 @@ func TestWidths(t *testing.T) {
 				b.WriteRune(a)
 				b.WriteRune(r)
 			}
-			width(b.String(), 9)
+			textWidth(b.String(), 9)
 		}
 	}
 	if n := len(widths.glyphs) + len(widths.kerning); n > maxGlyphs+300 {
 		t.Errorf("%d widths are kept", n)
 	}
-	if after := width("To", 9); after != before {
+	if after := textWidth("To", 9); after != before {
 		t.Errorf("%v, and later %v", before, after)
 	}
 }

@@ -21,26 +21,27 @@ import (
 // dpi is the resolution of a PNG.
 const dpi = 600
 
-// handler knows the font of all figures.
-var handler = sync.OnceValue(func() words.Handler {
+// textHandler returns the gonum text handler with the font of all figures.
+var textHandler = sync.OnceValue(func() words.Handler {
 	return words.Plain{Fonts: font.NewCache(font.Collection{{Font: font.Font{Typeface: "Liberation", Variant: "Sans"},
 		Face: typeface()}})}
 })
 
-func styleOf(size vg.Length) words.Style {
-	return words.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size), Handler: handler()}
+// textStyle returns the text style of a font size.
+func textStyle(size vg.Length) words.Style {
+	return words.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size), Handler: textHandler()}
 }
 
-// Drawer is figure.Drawer, with SVG, PDF and PNG.
+// Drawer implements figure.Drawer with SVG, PDF and PNG.
 type Drawer struct{}
 
-// Draw draws a figure in one of its formats.
+// Draw draws the figure in one of figure.Formats.
 func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
-	room := widthFunc(width)
-	if format == "svg" { // a viewer without the font takes another
+	room := widthFunc(textWidth)
+	if format == "svg" { // a viewer without the font uses another
 		room = ScreenWidth
 	}
-	s, err := arrange(f.Shown(), room)
+	s, err := arrangeFigure(f.Shown(), room)
 	if err != nil {
 		return nil, err
 	}
@@ -49,35 +50,36 @@ func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
 		return s.writeSVG()
 	case "pdf":
 		c := newPDF(s.width, s.height, strings.Join(s.title, " "))
-		s.on(c)
+		s.drawOn(c)
 		var b bytes.Buffer
 		err := c.writeTo(&b)
 		return b.Bytes(), err
 	case "png":
-		if s.width.Dots(dpi)*s.height.Dots(dpi) > mostPixels {
+		if s.width.Dots(dpi)*s.height.Dots(dpi) > maxPixels {
 			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; up to %d million are drawn", dpi,
-				s.width.Dots(dpi), s.height.Dots(dpi), int(mostPixels/1e6))
+				s.width.Dots(dpi), s.height.Dots(dpi), int(maxPixels/1e6))
 		}
 		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(dpi))}
-		s.on(c)
+		s.drawOn(c)
 		var b bytes.Buffer
 		if _, err := c.WriteTo(&b); err != nil {
 			return nil, err
 		}
-		return resolved(b.Bytes()), nil
+		return setResolution(b.Bytes()), nil
 	}
 	return nil, fmt.Errorf("a figure has no format %q; allowed: %s", format, strings.Join(figure.Formats(), ", "))
 }
 
-// mostPixels bounds the memory that a PNG takes while it is drawn.
-const mostPixels = 200e6
+// maxPixels limits the memory of a PNG while it is drawn.
+const maxPixels = 200e6
 
-func (s *sheet) on(c vg.CanvasSizer) {
-	(&pen{draw.New(c), s}).draw()
+// drawOn draws the sheet on a canvas.
+func (s *sheet) drawOn(c vg.CanvasSizer) {
+	(&pen{draw.New(c), s}).drawAll()
 }
 
-// resolved says in a PNG how many of its pixels an inch has: programs that place it then give it its size.
-func resolved(png []byte) []byte {
+// setResolution inserts the resolution (chunk pHYs) into a PNG, so that programs know its printed size.
+func setResolution(png []byte) []byte {
 	const head = 8 + 4 + 4 + 13 + 4 // signature, and the chunk IHDR
 	perMetre := uint32(math.Round(dpi / 0.0254))
 	chunk := binary.BigEndian.AppendUint32(nil, 9)

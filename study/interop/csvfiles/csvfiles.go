@@ -11,18 +11,18 @@ import (
 	"weir/study/results"
 )
 
-// Format is what the command names: weir export results DIR --format csv.
+// Format returns the format of weir export results DIR --format csv.
 func Format() experiment.ExportFormat {
 	return experiment.ExportFormat{Name: "csv",
 		Doc: "tables of all runs: values.csv, series.csv (over time), flows.csv, " +
-			"distributions.csv (docs/data.md)", New: func() experiment.Export { return &files{} }}
+			"distributions.csv (docs/data.md)", New: func() experiment.Export { return &exporter{} }}
 }
 
-// files has no options.
-type files struct{}
+// exporter implements experiment.Export. It has no options.
+type exporter struct{}
 
-// Write writes the four files into a folder.
-func (*files) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
+// Write writes values.csv and the tables over time into the folder into, and prints the name of each file to out.
+func (*exporter) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	o, err := results.Open(r, dir)
 	if err != nil {
 		return err

@@ -1,3 +1,3 @@
-// Package csvfiles writes results as files of CSV, for pandas, R, gnuplot and spreadsheets: the numbers of tables, and
-// with a row each the flows, the values over time and those of distributions.
+// Package csvfiles writes results as CSV files for pandas, R, gnuplot and spreadsheets: the values of tables, and one
+// row per flow, per value over time and per value of a distribution.
 package csvfiles

@@ -7,18 +7,19 @@ import (
 
 // What is to be said of every run is said once, and of some runs of these.
 func TestAlike(t *testing.T) {
-	all := []exported{{Left: []string{"no pfc.txt", "no qlen.txt"}}, {Left: []string{"no qlen.txt", "no pfc.txt"}},
-		{Left: []string{"no pfc.txt"}}}
-	if got := alike(all); !slices.Equal(got, []string{"no pfc.txt"}) {
+	all := []exportedRun{{Omitted: []string{"no pfc.txt", "no qlen.txt"}}, {Omitted: []string{"no qlen.txt",
+		"no pfc.txt"}},
+		{Omitted: []string{"no pfc.txt"}}}
+	if got := takeCommonNotes(all); !slices.Equal(got, []string{"no pfc.txt"}) {
 		t.Errorf("%q", got)
 	}
 	for i, want := range [][]string{{"no qlen.txt"}, {"no qlen.txt"}, {}} {
-		if !slices.Equal(all[i].Left, want) {
-			t.Errorf("of run %d: %q", i, all[i].Left)
+		if !slices.Equal(all[i].Omitted, want) {
+			t.Errorf("of run %d: %q", i, all[i].Omitted)
 		}
 	}
-	one := []exported{{Left: []string{"no pfc.txt"}}}
-	if got := alike(one); got != nil || len(one[0].Left) != 1 {
-		t.Errorf("of one run: %q, %q", got, one[0].Left)
+	one := []exportedRun{{Omitted: []string{"no pfc.txt"}}}
+	if got := takeCommonNotes(one); got != nil || len(one[0].Omitted) != 1 {
+		t.Errorf("of one run: %q, %q", got, one[0].Omitted)
 	}
 }

@@ -18,14 +18,14 @@ import (
 	"weir/study/results"
 )
 
-// Completions are the flows of one side of a comparison that have ended.
+// Completions are the finished flows of one side of a comparison.
 type Completions struct {
 	Name       string
 	Flows      []simfiles.FCT
 	Unfinished int
 }
 
-// ReadCompletions reads a fct.txt. What is wrong with it is an InputErrors.
+// ReadCompletions reads the fct.txt of the given name. Errors in the file are returned as InputErrors.
 func ReadCompletions(name string) (*Completions, error) {
 	data, err := document.ReadFile(name, document.LargestInput)
 	if err != nil {
@@ -39,8 +39,8 @@ func ReadCompletions(name string) (*Completions, error) {
 	return &Completions{Name: name, Flows: flows}, err
 }
 
-// CompletionsOf are the flows of a run of results: the one whose id begins with id, which may be empty
-// if there is one only.
+// CompletionsOf returns the flows of the run with an id that begins with id; an empty id selects the only run. It
+// returns InputErrors if the run is not unique or has no table of flows.
 func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 	var found []*results.Run
 	var names []string
@@ -76,7 +76,7 @@ func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 		return nil, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
 			Msg: "the run has no table of flows"}}
 	}
-	x, err := export(p, r, 0)
+	x, err := exportRun(p, r, 0)
 	if err != nil {
 		return nil, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
 			Msg: err.Error()}}
@@ -84,11 +84,11 @@ func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 	return &Completions{Name: filepath.Base(o.Dir) + " " + r.ID, Flows: x.Flows, Unfinished: x.Unfinished}, nil
 }
 
-// Tolerances are how far the ratio of a percentile may be from 1; negative: it is not judged. Unpaired is
-// the largest share of flows that only one side has: bins do not show some that are missing.
+// Tolerances limit the deviation of each percentile's ratio from 1; a negative one is not judged. Unpaired is the
+// largest allowed share of flows that only one side has: the bins do not show missing flows.
 type Tolerances struct{ P50, P95, P99, Unpaired float64 }
 
-// Side is what one side has in a bin: how many flows, and percentiles of their slowdown.
+// Side is the number of flows of one side in a bin, and percentiles of their slowdowns.
 type Side struct {
 	Flows int     `json:"flows"`
 	P50   float64 `json:"p50"`
@@ -96,14 +96,14 @@ type Side struct {
 	P99   float64 `json:"p99"`
 }
 
-// Ratio is B's percentiles over A's.
+// Ratio holds B's percentiles divided by A's.
 type Ratio struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 }
 
-// Bin are the flows up to a size, and beyond the bin before.
+// Bin holds the flows up to a size that are larger than the flows of the bin before.
 type Bin struct {
 	ToBytes int64  `json:"to_bytes"`
 	A       Side   `json:"a"`
@@ -112,18 +112,18 @@ type Bin struct {
 	Within  bool   `json:"within"`
 }
 
-// Common are the flows that both sides have: of one pair of nodes, source port and size.
+// Common counts the flows that both sides have, paired by nodes, source port and size.
 type Common struct {
 	Flows      int `json:"flows"`
 	OnlyA      int `json:"only_a"`
 	OnlyB      int `json:"only_b"`
-	Standalone int `json:"same_standalone"` // of Flows, those that take as long alone
-	// SumOfFCTs and LastEnd are B's over A's, of the flows in common; 0 without any.
+	Standalone int `json:"same_standalone"` // of Flows, those with the same standalone time
+	// SumOfFCTs and LastEnd are B's value divided by A's over the paired flows; 0 without paired flows.
 	SumOfFCTs float64 `json:"sum_of_fcts"`
 	LastEnd   float64 `json:"last_end"` // since the first start
 }
 
-// Comparison is what two lists of flows have in common, by bins of size.
+// Comparison compares two lists of flows in bins of size.
 type Comparison struct {
 	A           string `json:"a"`
 	B           string `json:"b"`
@@ -132,17 +132,17 @@ type Comparison struct {
 	Common      Common `json:"common"`
 	Bins        []Bin  `json:"bins"`
 	Within      int    `json:"bins_within"`
-	Agree       bool   `json:"agree"` // all bins are within, and there are some; and both sides have the flows
+	Agree       bool   `json:"agree"` // all bins are within the tolerances, and few flows are unpaired; false without bins
 
 	tolerances Tolerances
 }
 
-// Compare compares the slowdowns of two lists of flows in bins of size that have equally many flows of
-// both together, but for flows of one size, which are in one. Slowdowns and percentiles are those of the
-// analysis that comes with the simulator (simfiles.Slowdowns).
+// Compare compares the slowdowns of two lists of flows. Bins have about equally many flows of both sides together;
+// flows of one size are in one bin. Slowdowns and percentiles are computed like the analysis that comes with the
+// simulator (simfiles.Slowdowns).
 func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 	c := &Comparison{A: a.Name, B: b.Name, UnfinishedA: a.Unfinished, UnfinishedB: b.Unfinished, Bins: []Bin{},
-		Common: common(a.Flows, b.Flows), tolerances: t}
+		Common: pairFlows(a.Flows, b.Flows), tolerances: t}
 	var sizes []int64
 	for _, flows := range [][]simfiles.FCT{a.Flows, b.Flows} {
 		for i := range flows {
@@ -157,65 +157,69 @@ func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 			continue
 		}
 		to := sizes[last]
-		x := Bin{ToBytes: to, A: side(a.Flows, from, to), B: side(b.Flows, from, to)}
+		x := Bin{ToBytes: to, A: summarizeSizes(a.Flows, from, to), B: summarizeSizes(b.Flows, from, to)}
 		if x.A.Flows > 0 && x.B.Flows > 0 {
 			x.Ratio = &Ratio{x.B.P50 / x.A.P50, x.B.P95 / x.A.P95, x.B.P99 / x.A.P99}
-			x.Within = within(x.Ratio.P50, t.P50) && within(x.Ratio.P95, t.P95) && within(x.Ratio.P99, t.P99)
+			x.Within = isWithin(x.Ratio.P50, t.P50) && isWithin(x.Ratio.P95, t.P95) && isWithin(x.Ratio.P99, t.P99)
 		}
 		if x.Within {
 			c.Within++
 		}
 		c.Bins, from = append(c.Bins, x), to
 	}
-	c.Agree = len(c.Bins) > 0 && c.Within == len(c.Bins) && c.paired()
+	c.Agree = len(c.Bins) > 0 && c.Within == len(c.Bins) && c.isPaired()
 	return c
 }
 
-// paired reports whether few enough flows are on one side only; more than all never are.
-func (c *Comparison) paired() bool {
+// isPaired reports whether the share of unpaired flows is within the tolerance.
+func (c *Comparison) isPaired() bool {
 	n := &c.Common
-	alone := n.OnlyA + n.OnlyB
-	return float64(alone) <= c.tolerances.Unpaired*float64(n.Flows+alone)
+	unpaired := n.OnlyA + n.OnlyB
+	return float64(unpaired) <= c.tolerances.Unpaired*float64(n.Flows+unpaired)
 }
 
-// within allows for rounding.
-func within(ratio, by float64) bool { return by < 0 || math.Abs(ratio-1) <= by+1e-12 }
+// isWithin reports whether the ratio deviates from 1 by at most the tolerance, with a margin for rounding. A negative
+// tolerance allows any ratio.
+func isWithin(ratio, tolerance float64) bool {
+	return tolerance < 0 || math.Abs(ratio-1) <= tolerance+1e-12
+}
 
-// side are the slowdowns of flows of more than from bytes, up to to.
-func side(flows []simfiles.FCT, from, to int64) (s Side) {
-	var by []float64
+// summarizeSizes returns the count and slowdown percentiles of the flows larger than from and up to to bytes. It
+// ignores flows without a standalone time.
+func summarizeSizes(flows []simfiles.FCT, from, to int64) (s Side) {
+	var slowdowns []float64
 	for i := range flows {
 		if f := &flows[i]; f.Size > from && f.Size <= to && f.Standalone > 0 {
-			by = append(by, max(1, float64(f.FCT)/float64(f.Standalone)))
+			slowdowns = append(slowdowns, max(1, float64(f.FCT)/float64(f.Standalone)))
 		}
 	}
-	slices.Sort(by)
-	if s.Flows = len(by); s.Flows > 0 {
-		s.P50, s.P95, s.P99 = by[len(by)/2], by[len(by)*95/100], by[len(by)*99/100]
+	slices.Sort(slowdowns)
+	if s.Flows = len(slowdowns); s.Flows > 0 {
+		s.P50, s.P95, s.P99 = slowdowns[len(slowdowns)/2], slowdowns[len(slowdowns)*95/100], slowdowns[len(slowdowns)*99/100]
 	}
 	return s
 }
 
-// common pairs the flows of both sides.
-func common(a, b []simfiles.FCT) (c Common) {
+// pairFlows pairs the flows of both sides by nodes, source port and size, in their order.
+func pairFlows(a, b []simfiles.FCT) (c Common) {
 	type key struct {
 		src, dst int
 		port     uint16
 		size     int64
 	}
-	of := func(f *simfiles.FCT) key { return key{f.Src, f.Dst, f.SrcPort, f.Size} }
-	left := map[key][]int{}
+	keyOf := func(f *simfiles.FCT) key { return key{f.Src, f.Dst, f.SrcPort, f.Size} }
+	unpaired := map[key][]int{}
 	for i := range b {
-		left[of(&b[i])] = append(left[of(&b[i])], i)
+		unpaired[keyOf(&b[i])] = append(unpaired[keyOf(&b[i])], i)
 	}
 	var sum, first, last [2]float64
 	for i := range a {
-		same := left[of(&a[i])]
+		same := unpaired[keyOf(&a[i])]
 		if len(same) == 0 {
 			c.OnlyA++
 			continue
 		}
-		left[of(&a[i])] = same[1:]
+		unpaired[keyOf(&a[i])] = same[1:]
 		for side, f := range []*simfiles.FCT{&a[i], &b[same[0]]} {
 			if c.Flows == 0 {
 				first[side] = float64(f.Start)
@@ -235,7 +239,7 @@ func common(a, b []simfiles.FCT) (c Common) {
 	return c
 }
 
-// JSON is the comparison as a document.
+// JSON returns the comparison as indented JSON.
 func (c *Comparison) JSON() []byte {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -244,7 +248,7 @@ func (c *Comparison) JSON() []byte {
 	return append(data, '\n')
 }
 
-// Print writes it as a table of 80 columns. Ratios out of their tolerance have a mark.
+// Print writes the comparison as a table of 80 columns. A ratio outside of its tolerance is marked with "!".
 func (c *Comparison) Print(w io.Writer) {
 	fmt.Fprintf(w, "A  %s\nB  %s\n\n", c.A, c.B)
 	for _, x := range []struct {
@@ -276,7 +280,7 @@ func (c *Comparison) Print(w io.Writer) {
 		for _, p := range []struct{ of, ratio, by float64 }{{b.A.P50, b.Ratio.P50, t.P50}, {b.A.P95, b.Ratio.P95, t.P95},
 			{b.A.P99, b.Ratio.P99, t.P99}} {
 			mark := " "
-			if !within(p.ratio, p.by) {
+			if !isWithin(p.ratio, p.by) {
 				mark = "!"
 			}
 			line += fmt.Sprintf(" %8.3f %7.3f%s", p.of, p.ratio, mark)
@@ -288,12 +292,13 @@ func (c *Comparison) Print(w io.Writer) {
 		verdict = "A and B agree"
 	}
 	fmt.Fprintf(w, "\n%s: %d of %d bins within %s\n", verdict, c.Within, len(c.Bins), t)
-	if !c.paired() {
+	if !c.isPaired() {
 		fmt.Fprintf(w, "%d of %d flows are on one side only; %.4g %% may be\n", n.OnlyA+n.OnlyB, n.Flows+n.OnlyA+n.OnlyB,
 			100*t.Unpaired)
 	}
 }
 
+// String lists the judged percentiles with their tolerances; "any" without one.
 func (t *Tolerances) String() string {
 	var out []string
 	for _, x := range []struct {

@@ -13,12 +13,12 @@ import (
 	"weir/study/interop/simfiles"
 )
 
-// namedValue is a parameter of a scheme on its way into the file.
+// namedValue is a parameter of a scheme: the key of the config.txt that it comes from ("": none), its name and value.
 type namedValue struct{ key, name, value string }
 
-// scheme writes a scheme with its parameters, but for those that the registry's does not
-// have.
-func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
+// formatScheme returns the YAML of a scheme with its parameters. Parameters that the registry's scheme lacks are left
+// out and noted.
+func (m *hpccImport) formatScheme(s *scheme.Scheme, params []namedValue) string {
 	var text []string
 	for _, p := range params {
 		known := false
@@ -26,15 +26,15 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 			known = known || x.Name == p.name
 		}
 		if !known {
-			m.leave("%s has no parameter %s (%s)", s.Name, p.name, p.value)
+			m.noteLeftOut("%s has no parameter %s (%s)", s.Name, p.name, p.value)
 			if p.key != "" {
-				m.lost[p.key] = fmt.Sprintf("%s of this weir has no %s", s.Name, p.name)
+				m.unmapped[p.key] = fmt.Sprintf("%s of this weir has no %s", s.Name, p.name)
 			}
 			continue
 		}
 		text = append(text, p.name+": "+p.value)
-		if p.key != "" && m.became[p.key] == "" {
-			m.became[p.key] = s.Name + "." + p.name
+		if p.key != "" && m.mapped[p.key] == "" {
+			m.mapped[p.key] = s.Name + "." + p.name
 		}
 	}
 	if len(text) == 0 {
@@ -43,133 +43,136 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 	return s.Name + ": {" + strings.Join(text, ", ") + "}"
 }
 
-// leave notes what the registry lacks.
-func (m *hpccImport) leave(format string, args ...any) {
-	m.left = append(m.left, document.Warn(warnLeftOut, document.Position{}, "left out: "+format, args...))
+// noteLeftOut adds a warning about something that the registry lacks.
+func (m *hpccImport) noteLeftOut(format string, args ...any) {
+	w := document.Warn(warnLeftOut, document.Position{}, "left out: "+format, args...)
+	m.otherWarnings = append(m.otherWarnings, w)
 }
 
-// program writes a switch program, nothing if the registry does not have it.
-func (m *hpccImport) program(name string, params ...namedValue) []string {
+// formatProgram returns the YAML of a switch program as a list of one; nil, with a note, if the registry lacks the
+// program.
+func (m *hpccImport) formatProgram(name string, params ...namedValue) []string {
 	for i := range m.registry.Programs {
 		if s := &m.registry.Programs[i].Scheme; s.Name == name {
-			return []string{m.scheme(s, params)}
+			return []string{m.formatScheme(s, params)}
 		}
 	}
-	m.leave("the program %s", name)
+	m.noteLeftOut("the program %s", name)
 	for _, p := range params {
 		if p.key != "" {
-			m.lost[p.key] = "this weir has no program " + name
+			m.unmapped[p.key] = "this weir has no program " + name
 		}
 	}
 	return nil
 }
 
-// number is a key's number; what it is without the key.
-func (m *hpccImport) number(key string, without float64) float64 {
+// numberOr returns the number of a key, or without if the configuration lacks the key.
+func (m *hpccImport) numberOr(key string, without float64) float64 {
 	if s := m.config.Get(key); s != nil {
 		return s.Number
 	}
 	return without
 }
 
-// mode is a controller of the simulator, with what else of an experiment depends on it.
-type mode struct {
-	number  float64 // CC_MODE
-	name    string  // what Weir calls it
-	preset  string  // whose values it has; "": it has one set only
-	framing string  // whose bytes its frames have, and which they are
-	cnps    bool    // a receiver answers each marked packet
-	moves   bool    // a new rate moves the packet that waits (ChangeRate)
-	// telemetry are the parameters of the program that writes what the controller reads; nil: it
-	// reads none.
+// ccMode is a congestion controller of the simulator, with what depends on it in an experiment.
+type ccMode struct {
+	number      float64 // CC_MODE
+	name        string  // controller in Weir
+	preset      string  // parameter preset; "": no preset
+	framing     string  // value of framing, with a comment on the bytes
+	cnps        bool    // a receiver answers each marked packet
+	reschedules bool    // a new rate reschedules the waiting packet (ChangeRate)
+	// telemetry returns the parameters of the program that writes the controller's telemetry; nil: it reads no telemetry.
 	telemetry func(m *hpccImport) []namedValue
 }
 
-// plain is the framing of modes without telemetry.
-const plain = "hpcc_plain # 48 bytes of headers"
+// plainFraming is the framing of modes without telemetry.
+const plainFraming = "hpcc_plain # 48 bytes of headers"
 
-// modes are all.
-var modes = []mode{
+// ccModes lists the modes that can be imported.
+var ccModes = []ccMode{
 	// rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
-	{number: 1, name: "dcqcn", preset: "vendor", framing: plain, cnps: true},
-	{number: 3, name: "hpcc", framing: "hpcc # 48 bytes of headers and 42 of telemetry", moves: true,
+	{number: 1, name: "dcqcn", preset: "vendor", framing: plainFraming, cnps: true},
+	{number: 3, name: "hpcc", framing: "hpcc # 48 bytes of headers and 42 of telemetry", reschedules: true,
 		telemetry: func(m *hpccImport) []namedValue {
-			return m.scaled(namedValue{"", "format", "hpcc"}, "INT_MULTI", "multi")
+			return m.addScaledParam(namedValue{"", "format", "hpcc"}, "INT_MULTI", "multi")
 		}},
 	{number: 7, name: "timely", preset: "hpcc", framing: "hpcc_timely # 48 bytes of headers and a time stamp of 8"},
-	{number: 8, name: "dctcp", framing: plain},
-	{number: 10, name: "hpcc_pint", framing: "hpcc_pint # 48 bytes of headers and 2 of telemetry", moves: true,
-		telemetry: func(m *hpccImport) []namedValue { // its flows ask for loads by themselves
-			return m.scaled(namedValue{"", "t", m.rtt.String()}, "PINT_LOG_BASE", "base")
+	{number: 8, name: "dctcp", framing: plainFraming},
+	{number: 10, name: "hpcc_pint", framing: "hpcc_pint # 48 bytes of headers and 2 of telemetry", reschedules: true,
+		telemetry: func(m *hpccImport) []namedValue { // its flows request the loads themselves
+			return m.addScaledParam(namedValue{"", "t", m.maxRTT.String()}, "PINT_LOG_BASE", "base")
 		}},
 }
 
-// mode is that of the configuration; the zero mode if it names none.
-func (m *hpccImport) mode() mode {
-	for _, x := range modes {
-		if x.number == m.number("CC_MODE", 0) {
+// findMode returns the mode of CC_MODE; the zero mode if it is not supported.
+func (m *hpccImport) findMode() ccMode {
+	for _, x := range ccModes {
+		if x.number == m.numberOr("CC_MODE", 0) {
 			return x
 		}
 	}
-	return mode{}
+	return ccMode{}
 }
 
-// scaled are a parameter and, if the configuration has the key, its number as another.
-func (m *hpccImport) scaled(first namedValue, key, name string) []namedValue {
+// addScaledParam returns the parameter first, followed by the parameter name with the key's number if the
+// configuration has the key.
+func (m *hpccImport) addScaledParam(first namedValue, key, name string) []namedValue {
 	if s := m.config.Get(key); s != nil {
 		return []namedValue{first, {s.Key, name, strconv.FormatFloat(s.Number, 'f', -1, 64)}}
 	}
 	return []namedValue{first}
 }
 
-// controllerKey is what a key has become of a controller.
+// controllerKey maps a key of a config.txt to a parameter of a controller.
 type controllerKey struct {
-	of        string // controllers, separated by spaces
-	key, name string // of the file; of the parameter
-	// value writes the parameter's value; "" leaves it out, and then why, if any, says why
-	// the key has no counterpart.
+	controllers string // names separated by spaces
+	key, name   string // key of the file; name of the parameter, "": no parameter
+	// value returns the parameter's value. An empty value leaves the parameter out; why is then the reason if the key
+	// has no counterpart.
 	value func(m *hpccImport, s *simfiles.Setting) (value, why string)
 }
 
-// controllerKeys are all, in the order of the parameters. A key can stand here twice.
+// controllerKeys lists the mappings in the order of the parameters. A key may occur more than once.
 var controllerKeys = []controllerKey{
-	{"hpcc hpcc_pint", "U_TARGET", "eta", numberOf},
-	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", numberOf},
+	{"hpcc hpcc_pint", "U_TARGET", "eta", formatNumber},
+	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", formatNumber},
 	// HPCC simulator: W_ai = RATE_AI · T
 	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		if !m.config.On("GLOBAL_T") {
-			m.lost["GLOBAL_T"] = "a W_ai of RATE_AI times each pair's own T; here it is the largest T's, and T is each pair's"
+			m.unmapped["GLOBAL_T"] = "a W_ai of RATE_AI times each pair's own T; here it is the largest T's, and T is each " +
+				"pair's"
 		}
-		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)), ""
+		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.maxRTT.Seconds()/8)), ""
 	}},
-	{"hpcc hpcc_pint", "GLOBAL_T", "t", largestRTT},
-	{"hpcc hpcc_pint", "MIN_RATE", "min_rate", rateOf},
-	{"hpcc_pint", "PINT_PROB", "share", numberOf},
-	{"hpcc", "MULTI_RATE", "mode", hpccMode},
-	{"hpcc", "FAST_REACT", "mode", hpccMode},
-	{"hpcc", "SAMPLE_FEEDBACK", "sample_feedback", flagOf},
+	{"hpcc hpcc_pint", "GLOBAL_T", "t", formatMaxRTT},
+	{"hpcc hpcc_pint", "MIN_RATE", "min_rate", formatRate},
+	{"hpcc_pint", "PINT_PROB", "share", formatNumber},
+	{"hpcc", "MULTI_RATE", "mode", formatHPCCMode},
+	{"hpcc", "FAST_REACT", "mode", formatHPCCMode},
+	{"hpcc", "SAMPLE_FEEDBACK", "sample_feedback", formatFlag},
 	{"hpcc", "HAS_WIN", "window", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		if s.Number == 0 {
-			m.lost[s.Key] = "no window, by which the simulator divides queues: its loads are no numbers then; here it is a " +
-				"rate without a window"
+			m.unmapped[s.Key] = "no window, by which the simulator divides queues: its loads are no numbers then; here it " +
+				"is a rate without a window"
 		}
-		return rateWindow(m, s)
+		return formatWindow(m, s)
 	}},
-	{"hpcc", "VAR_WIN", "window", rateWindow},
-	{"hpcc_pint", "HAS_WIN", "window", rateWindow},
-	{"hpcc_pint", "VAR_WIN", "window", rateWindow},
+	{"hpcc", "VAR_WIN", "window", formatWindow},
+	{"hpcc_pint", "HAS_WIN", "window", formatWindow},
+	{"hpcc_pint", "VAR_WIN", "window", formatWindow},
 
-	{"dcqcn", "EWMA_GAIN", "g", gainOf},
-	{"dcqcn", "ALPHA_RESUME_INTERVAL", "alpha_timer", timeOf},
-	{"dcqcn", "RATE_DECREASE_INTERVAL", "decrease_interval", timeOf},
-	{"dcqcn", "RP_TIMER", "increase_timer", timeOf},
-	{"dcqcn", "FAST_RECOVERY_TIMES", "fast_recovery", numberOf},
-	{"dcqcn", "RATE_AI", "ai", rateOf},
-	{"dcqcn", "RATE_HAI", "hai", rateOf},
-	{"dcqcn", "MIN_RATE", "min_rate", rateOf},
-	{"dcqcn", "CLAMP_TARGET_RATE", "clamp_target_rate", flagOf},
+	{"dcqcn", "EWMA_GAIN", "g", formatGain},
+	{"dcqcn", "ALPHA_RESUME_INTERVAL", "alpha_timer", formatTime},
+	{"dcqcn", "RATE_DECREASE_INTERVAL", "decrease_interval", formatTime},
+	{"dcqcn", "RP_TIMER", "increase_timer", formatTime},
+	{"dcqcn", "FAST_RECOVERY_TIMES", "fast_recovery", formatNumber},
+	{"dcqcn", "RATE_AI", "ai", formatRate},
+	{"dcqcn", "RATE_HAI", "hai", formatRate},
+	{"dcqcn", "MIN_RATE", "min_rate", formatRate},
+	{"dcqcn", "CLAMP_TARGET_RATE", "clamp_target_rate", formatFlag},
 
-	{"timely", "RATE_AI", "delta", rateOf},
+	{"timely", "RATE_AI", "delta", formatRate},
 	{"timely", "RATE_HAI", "hai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		ai := m.config.Get("RATE_AI")
 		if ai == nil || ai.Rate == 0 || s.Rate < ai.Rate || s.Rate%ai.Rate != 0 {
@@ -177,84 +180,89 @@ var controllerKeys = []controllerKey{
 		}
 		return strconv.FormatInt(int64(s.Rate/ai.Rate), 10), ""
 	}},
-	{"timely", "MIN_RATE", "min_rate", rateOf},
+	{"timely", "MIN_RATE", "min_rate", formatRate},
 
-	{"dcqcn timely", "HAS_WIN", "window", rateWindow},
-	{"dcqcn timely", "VAR_WIN", "window", rateWindow},
-	{"dcqcn timely", "GLOBAL_T", "base_rtt", largestRTT},
+	{"dcqcn timely", "HAS_WIN", "window", formatWindow},
+	{"dcqcn timely", "VAR_WIN", "window", formatWindow},
+	{"dcqcn timely", "GLOBAL_T", "base_rtt", formatMaxRTT},
 
-	{"dctcp", "EWMA_GAIN", "g", numberOf},
+	{"dctcp", "EWMA_GAIN", "g", formatNumber},
 	// rdma-hw.cc: the rate starts at the line's, and grows by DCTCP_RATE_AI a round trip
 	{"dctcp", "CC_MODE", "slow_start", func(*hpccImport, *simfiles.Setting) (string, string) { return "false", "" }},
 	{"dctcp", "DCTCP_RATE_AI", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
-		bytes := float64(s.Rate) * m.rtt.Seconds() / 8
-		if payload := m.number("PACKET_PAYLOAD_SIZE", 1000); bytes < 0.5*payload || bytes > 2*payload {
+		bytes := float64(s.Rate) * m.maxRTT.Seconds() / 8
+		if payload := m.numberOr("PACKET_PAYLOAD_SIZE", 1000); bytes < 0.5*payload || bytes > 2*payload {
 			return "", fmt.Sprintf("a window that grows by %.0f bytes in a round trip of %v; DCTCP's does by a packet "+
-				"(RFC 8257 §3.3)", bytes, m.rtt)
+				"(RFC 8257 §3.3)", bytes, m.maxRTT)
 		}
-		m.became[s.Key] = fmt.Sprintf("nothing: it is %.0f bytes in a round trip of %v, and DCTCP grows by a packet in one",
-			bytes, m.rtt)
+		m.mapped[s.Key] = fmt.Sprintf("nothing: it is %.0f bytes in a round trip of %v, and DCTCP grows by a packet in one",
+			bytes, m.maxRTT)
 		return "", ""
 	}},
 	{"dctcp", "VAR_WIN", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		switch {
 		case !m.config.On("HAS_WIN"):
-			m.became[s.Key] = "nothing: HAS_WIN is 0"
+			m.mapped[s.Key] = "nothing: HAS_WIN is 0"
 		case s.Number == 0:
-			m.became[s.Key] = "rdma.bound: it stays, whatever DCTCP's own window"
+			m.mapped[s.Key] = "rdma.bound: it stays, whatever DCTCP's own window"
 		default:
-			m.became[s.Key] = "dctcp, whose window is what its rate would be"
+			m.mapped[s.Key] = "dctcp, whose window is what its rate would be"
 		}
 		return "", ""
 	}},
 	{"dctcp", "MIN_RATE", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
-		if least := float64(s.Rate) * m.rtt.Seconds() / 8; least > 2*m.number("PACKET_PAYLOAD_SIZE", 1000) {
-			return "", fmt.Sprintf("a window of %.0f bytes at least; DCTCP's least is two packets (RFC 8257)", least)
+		if minBytes := float64(s.Rate) * m.maxRTT.Seconds() / 8; minBytes > 2*m.numberOr("PACKET_PAYLOAD_SIZE", 1000) {
+			return "", fmt.Sprintf("a window of %.0f bytes at least; DCTCP's least is two packets (RFC 8257)", minBytes)
 		}
-		m.became[s.Key] = "nothing: it is less than DCTCP's least window, two packets"
+		m.mapped[s.Key] = "nothing: it is less than DCTCP's least window, two packets"
 		return "", ""
 	}},
 }
 
-func numberOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+// formatNumber returns the setting as a number.
+func formatNumber(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	return strconv.FormatFloat(s.Number, 'f', -1, 64), ""
 }
 
-func gainOf(m *hpccImport, s *simfiles.Setting) (string, string) {
+// formatGain returns the setting as a number; 0 has no counterpart.
+func formatGain(m *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Number == 0 {
 		return "", "marks that never change alpha, which stays 1; here 0 stands for the preset's 1/256"
 	}
-	return numberOf(m, s)
+	return formatNumber(m, s)
 }
 
-func flagOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+// formatFlag returns the setting as true or false.
+func formatFlag(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	return strconv.FormatBool(s.Number != 0), ""
 }
 
-func rateOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+// formatRate returns the setting as a rate; 0 has no counterpart.
+func formatRate(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Rate == 0 {
 		return "", "no rate; here 0 stands for a default"
 	}
 	return s.Rate.String(), ""
 }
 
-func timeOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+// formatTime returns the setting as a time; 0 has no counterpart.
+func formatTime(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Time == 0 {
 		return "", "a timer that runs out all the time; here 0 stands for a default"
 	}
 	return s.Time.String(), ""
 }
 
-// largestRTT is the one of all flows, with GLOBAL_T.
-func largestRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
+// formatMaxRTT returns the largest RTT of all flows if GLOBAL_T is set; "" otherwise.
+func formatMaxRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Number == 0 {
 		return "", ""
 	}
-	return m.rtt.String(), ""
+	return m.maxRTT.String(), ""
 }
 
-// hpccMode is what MULTI_RATE and FAST_REACT say together.
-func hpccMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
+// formatHPCCMode returns HPCC's mode from MULTI_RATE and FAST_REACT.
+func formatHPCCMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	switch {
 	case m.config.On("MULTI_RATE"):
 		return "per_hop", ""
@@ -264,8 +272,8 @@ func hpccMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	return "hpcc++", ""
 }
 
-// rateWindow is what HAS_WIN and VAR_WIN say together.
-func rateWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
+// formatWindow returns the window parameter from HAS_WIN and VAR_WIN.
+func formatWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	switch {
 	case !m.config.On("HAS_WIN"):
 		return "none", ""
@@ -275,19 +283,20 @@ func rateWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	return "bdp", ""
 }
 
-// controller writes the congestion controller.
-func (m *hpccImport) controller() string {
-	mode := m.mode()
+// formatController returns the YAML of the congestion controller; "" after an error. It records what becomes of each
+// key.
+func (m *hpccImport) formatController() string {
+	mode := m.findMode()
 	name := mode.name
 	if name == "" {
 		text := ""
 		if s := m.config.Get("CC_MODE"); s != nil {
 			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
 		}
-		m.fail("CC_MODE", simfiles.Modes, "CC_MODE is %q", text)
+		m.failKey("CC_MODE", simfiles.Modes, "CC_MODE is %q", text)
 		return ""
 	}
-	m.became["CC_MODE"] = "cc: " + name
+	m.mapped["CC_MODE"] = "cc: " + name
 	var params []namedValue
 	if mode.preset != "" {
 		params = append(params, namedValue{"", "preset", mode.preset})
@@ -295,16 +304,16 @@ func (m *hpccImport) controller() string {
 	given := map[string]bool{}
 	for _, k := range controllerKeys {
 		s := m.config.Get(k.key)
-		if s == nil || !slices.Contains(strings.Fields(k.of), name) {
+		if s == nil || !slices.Contains(strings.Fields(k.controllers), name) {
 			continue
 		}
 		switch value, why := k.value(m, s); {
 		case why != "":
-			m.lost[k.key] = why
+			m.unmapped[k.key] = why
 		case k.key == "CC_MODE":
 			params = append(params, namedValue{"", k.name, value})
 		case value != "" && given[k.name]:
-			m.became[k.key] = name + "." + k.name
+			m.mapped[k.key] = name + "." + k.name
 		case value != "":
 			given[k.name] = true
 			params = append(params, namedValue{k.key, k.name, value})
@@ -312,89 +321,89 @@ func (m *hpccImport) controller() string {
 	}
 	for i := range m.registry.Controllers {
 		if s := &m.registry.Controllers[i].Scheme; s.Name == name {
-			return "{" + braced(m.scheme(s, params)) + "}"
+			return "{" + addBraces(m.formatScheme(s, params)) + "}"
 		}
 	}
-	m.fail("CC_MODE", "", "this weir has no congestion controller %s", name)
+	m.failKey("CC_MODE", "", "this weir has no congestion controller %s", name)
 	return ""
 }
 
-// braced makes a name with or without parameters an entry of a map in braces.
-func braced(s string) string {
+// addBraces makes a name with or without parameters an entry of a YAML map in braces.
+func addBraces(s string) string {
 	if strings.Contains(s, ":") {
 		return s
 	}
 	return s + ": {}"
 }
 
-// transport writes the queue pair.
-func (m *hpccImport) transport() string {
+// formatTransport returns the YAML of the transport rdma; "" after an error. It records what becomes of each key.
+func (m *hpccImport) formatTransport() string {
 	// rdma-queue-pair.cc: IsWinBound
 	params := []namedValue{{"", "recovery", "go_back_n"}, {"", "rto", "none"}, {"", "window_test", "below"}}
-	if mode := m.mode(); !mode.moves && mode.name != "dctcp" { // which has no rate here
+	if mode := m.findMode(); !mode.reschedules && mode.name != "dctcp" { // DCTCP has no rate here
 		params = append(params, namedValue{"", "new_rate", "next"})
 	}
-	m.acknowledgements()
+	m.checkAckInterval()
 	if s := m.config.Get("L2_ACK_INTERVAL"); s != nil {
 		params = append(params, namedValue{s.Key, "ack_every", "1 packet"})
 	}
-	if m.mode().cnps {
+	if m.findMode().cnps {
 		params = append(params, namedValue{"", "cnp_interval", unit.Nanosecond.String()})
 	}
 	if s := m.config.Get("ACK_HIGH_PRIO"); s.Number != 0 {
 		params = append(params, namedValue{s.Key, "ack_priority", "true"}, namedValue{"", "class", "1"})
-		m.became[s.Key] = "rdma.ack_priority: at hosts, as there"
+		m.mapped[s.Key] = "rdma.ack_priority: at hosts, as there"
 	} else {
-		m.became[s.Key] = "nothing: ACKs are of the data's class, and go first at hosts, as there"
+		m.mapped[s.Key] = "nothing: ACKs are of the data's class, and go first at hosts, as there"
 	}
 	if s := m.config.Get("RATE_BOUND"); s.Number == 0 {
 		params = append(params, namedValue{s.Key, "pacing", "false"})
 	} else {
-		m.became[s.Key] = "transport: rdma, which paces by the controller's rate"
+		m.mapped[s.Key] = "transport: rdma, which paces by the controller's rate"
 	}
-	if s := m.config.Get("HAS_WIN"); m.mode().name == "dctcp" && s.Number != 0 {
+	if s := m.config.Get("HAS_WIN"); m.findMode().name == "dctcp" && s.Number != 0 {
 		params = append(params, namedValue{s.Key, "bound", "bdp"})
-	} else if m.mode().name == "dctcp" {
-		m.became[s.Key] = "dctcp, whose own window is all"
+	} else if m.findMode().name == "dctcp" {
+		m.mapped[s.Key] = "dctcp, whose own window is all"
 	}
-	m.lasting("L2_BACK_TO_ZERO", "a gap that sends the chunk of L2_CHUNK_SIZE bytes again from its start; here all from "+
+	m.mapFlag("L2_BACK_TO_ZERO", "a gap that sends the chunk of L2_CHUNK_SIZE bytes again from its start; here all from "+
 		"the gap on goes again (go_back_n)", "rdma.recovery: go_back_n")
 	if m.config.On("GLOBAL_T") {
-		params = append(params, namedValue{"", "base_rtt", m.rtt.String()})
-		if m.became["GLOBAL_T"] == "" {
-			m.became["GLOBAL_T"] = "rdma.base_rtt"
+		params = append(params, namedValue{"", "base_rtt", m.maxRTT.String()})
+		if m.mapped["GLOBAL_T"] == "" {
+			m.mapped["GLOBAL_T"] = "rdma.base_rtt"
 		}
 	}
 	for i := range m.registry.Transports {
 		if s := &m.registry.Transports[i].Scheme; s.Name == "rdma" {
-			return "{" + braced(m.scheme(s, params)) + "}"
+			return "{" + addBraces(m.formatScheme(s, params)) + "}"
 		}
 	}
-	m.d.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
+	m.reader.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
 	return ""
 }
 
-// acknowledgements checks how often a receiver answers. ReceiveUdp (rdma-hw.cc) sets the milestone back at
-// every packet, so that each behind the first L2_ACK_INTERVAL bytes is acknowledged.
-func (m *hpccImport) acknowledgements() {
+// checkAckInterval checks L2_ACK_INTERVAL. ReceiveUdp (rdma-hw.cc) resets the milestone at every packet, so that each
+// packet after the first L2_ACK_INTERVAL bytes is acknowledged.
+func (m *hpccImport) checkAckInterval() {
 	s := m.config.Get("L2_ACK_INTERVAL")
-	switch payload := m.number("PACKET_PAYLOAD_SIZE", 1000); {
+	switch payload := m.numberOr("PACKET_PAYLOAD_SIZE", 1000); {
 	case s == nil:
-		m.left = append(m.left, m.warning(warnAck, "L2_ACK_INTERVAL",
+		m.otherWarnings = append(m.otherWarnings, m.newKeyWarning(warnAck, "L2_ACK_INTERVAL",
 			"is not there, and the simulator's own value is 0, with which no flow ends; here each packet is acknowledged"))
 	case s.Number == 0:
-		m.fail(s.Key, "1 or more", "without acknowledgements no flow ends")
+		m.failKey(s.Key, "1 or more", "without acknowledgements no flow ends")
 	case s.Number > payload:
-		m.lost[s.Key] = fmt.Sprintf("an ACK for %.0f packets (rdma.ack_every); the simulator sends one for each packet "+
+		m.unmapped[s.Key] = fmt.Sprintf("an ACK for %.0f packets (rdma.ack_every); the simulator sends one for each packet "+
 			"behind the first %.0f bytes, and so it is here, but from the first byte on", math.Ceil(s.Number/payload), s.Number)
 	}
 }
 
-// lasting is a flag that has no counterpart if it is set, and why; else it became something.
-func (m *hpccImport) lasting(key, why, became string) {
+// mapFlag records a flag: why it has no counterpart if it is set, otherwise what it becomes.
+func (m *hpccImport) mapFlag(key, why, became string) {
 	if m.config.On(key) {
-		m.lost[key] = why
+		m.unmapped[key] = why
 	} else {
-		m.became[key] = became
+		m.mapped[key] = became
 	}
 }

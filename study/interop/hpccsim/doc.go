@@ -1,3 +1,3 @@
-// Package hpccsim makes experiments of the files of the HPCC simulator (config.txt, topology
-// and flows), and writes results as its files.
+// Package hpccsim converts input files of the HPCC simulator (config.txt, topology and flows) to experiments, and
+// results to the simulator's output files.
 package hpccsim

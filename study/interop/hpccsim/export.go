@@ -18,26 +18,26 @@ import (
 	"weir/study/results"
 )
 
-// exported is a run written as the HPCC simulator's files.
-type exported struct {
+// exportedRun is a run written as the HPCC simulator's files.
+type exportedRun struct {
 	Run        *results.Run
 	Folder     string // with fct.txt, flow.txt, topology.txt and, if the measures kept them, qlen.txt and pfc.txt
 	Flows      []simfiles.FCT
-	List       []workload.Flow // those with an end that have begun, by their starts
+	List       []workload.Flow // finite flows that have started, by start time
 	Unfinished int
-	Left       []string // what is not written, and why
+	Omitted    []string // files that are not written, and why
 }
 
-// slowdownTable are the flows to one destination port.
+// slowdownTable is the analysis of the flows to one destination port.
 type slowdownTable struct {
 	Port  uint16
 	Flows int
 	Rows  []simfiles.SlowdownRow
 }
 
-// Slowdowns are the simulator's own analysis: a table of so many rows for each of its two
-// kinds of flows that the run has.
-func (x *exported) Slowdowns(rows int) (out []slowdownTable) {
+// Slowdowns returns the simulator's own analysis: a table with the given number of rows for each of the two
+// destination ports that the run has flows to.
+func (x *exportedRun) Slowdowns(rows int) (out []slowdownTable) {
 	for _, port := range []uint16{simfiles.NormalPort, simfiles.IncastPort} {
 		t := slowdownTable{Port: port, Rows: simfiles.Slowdowns(x.Flows, port, math.MaxInt64, rows)}
 		for _, f := range x.Flows {
@@ -52,11 +52,11 @@ func (x *exported) Slowdowns(rows int) (out []slowdownTable) {
 	return out
 }
 
-// exportRuns writes a folder for each finished run into a folder, named by the run's id.
-// The offset is added to all times, as the simulator's flows begin at 2 s. The error is
-// about writing, or that there is nothing to write.
-func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exported, error) {
-	var out []exported
+// exportRuns writes each finished run into a folder below into, named by the run's id. offset is added to all times,
+// because the simulator's flows begin at 2 s. It returns the runs written so far with an error if no run is finished,
+// a run cannot be converted or a file cannot be written.
+func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exportedRun, error) {
+	var out []exportedRun
 	if len(o.Runs) == 0 {
 		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
 			Allowed: "results with at least one run"}}
@@ -71,7 +71,7 @@ func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exported, 
 			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
 				Msg: "the run has no table of flows"}}
 		}
-		x, err := export(p, r, offset)
+		x, err := exportRun(p, r, offset)
 		if err != nil {
 			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
 				Msg: err.Error()}}
@@ -88,22 +88,22 @@ func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exported, 
 			{"flow.txt", func(b *bytes.Buffer) error { return workload.WriteHPCCFlows(b, x.List) }},
 			{"topology.txt", func(b *bytes.Buffer) error { return p.Network().WriteHPCC(b) }},
 		}
-		if q := queues(o.Spec, p, r, offset); q != nil {
+		if q := queueHistograms(o.Spec, p, r, offset); q != nil {
 			files = append(files, struct {
 				name  string
 				write func(b *bytes.Buffer) error
 			}{"qlen.txt", func(b *bytes.Buffer) error { return simfiles.WriteQueues(b, []simfiles.Queues{*q}) }})
 		} else {
-			x.Left = append(x.Left, "qlen.txt: no queues are kept ({queue: {switches: \"*\", unit: bytes, every: "+
+			x.Omitted = append(x.Omitted, "qlen.txt: no queues are kept ({queue: {switches: \"*\", unit: bytes, every: "+
 				"1us, log: true}})")
 		}
 		if r.PFC != nil {
 			files = append(files, struct {
 				name  string
 				write func(b *bytes.Buffer) error
-			}{"pfc.txt", func(b *bytes.Buffer) error { return simfiles.WritePFC(b, pauses(p, r, offset)) }})
+			}{"pfc.txt", func(b *bytes.Buffer) error { return simfiles.WritePFC(b, pfcFrames(p, r, offset)) }})
 		} else {
-			x.Left = append(x.Left, "pfc.txt: PFC's frames are not kept ({pfc_pause: {log: true}})")
+			x.Omitted = append(x.Omitted, "pfc.txt: PFC's frames are not kept ({pfc_pause: {log: true}})")
 		}
 		for _, f := range files {
 			var b bytes.Buffer
@@ -119,8 +119,8 @@ func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exported, 
 	return out, nil
 }
 
-// pauses are the lines of pfc.txt. Interfaces count from 1, behind the loopback.
-func pauses(p *experiment.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
+// pfcFrames returns the lines of pfc.txt. Interfaces count from 1, after the loopback.
+func pfcFrames(p *experiment.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
 	for _, f := range r.PFC {
 		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
 			Switch: p.Network().Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
@@ -128,12 +128,11 @@ func pauses(p *experiment.Point, r *results.Run, offset unit.Time) (out []simfil
 	return out
 }
 
-// export makes the lines of fct.txt, in the order in which flows end. Source ports count
-// up from 10000 for each pair of hosts in the order of starts, as the simulator's do;
-// the destination port is a flow file's, and else 200 for the flows of an incast, which
-// begin together, and 100 for others.
-func export(p *experiment.Point, r *results.Run, offset unit.Time) (*exported, error) {
-	x := &exported{Run: r}
+// exportRun returns the lines of fct.txt in the order in which flows end. Source ports count up from 10000 for each
+// pair of hosts in the order of starts, like the simulator's. The destination port is the flow file's; otherwise it
+// is 200 for the flows of an incast, which begin together, and 100 for others.
+func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exportedRun, error) {
+	x := &exportedRun{Run: r}
 	f := r.Flows
 	nodes := map[string]int{}
 	for i, n := range p.Network().Nodes {
@@ -150,7 +149,7 @@ func export(p *experiment.Point, r *results.Run, offset unit.Time) (*exported, e
 		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.Network().Nodes))
 	}
 	order := make([]int, 0, len(f.Traffic))
-	for i := range f.Traffic { // those that have begun, and then the others, which are only counted
+	for i := range f.Traffic { // started flows first; the others are only counted
 		if !math.IsNaN(float64(f.StartS[i])) {
 			order = append(order, i)
 		}
@@ -161,7 +160,7 @@ func export(p *experiment.Point, r *results.Run, offset unit.Time) (*exported, e
 			order = append(order, i)
 		}
 	}
-	// Clocks of the simulator tick in nanoseconds; ours in picoseconds.
+	// The simulator's clock counts nanoseconds, Weir's picoseconds.
 	picoseconds := func(s measure.Number) int64 { return int64(math.Round(float64(s) * 1e12)) }
 	sort.SliceStable(order[:begun], func(a, b int) bool {
 		return float64(f.StartS[order[a]]) < float64(f.StartS[order[b]])
@@ -199,7 +198,7 @@ func export(p *experiment.Point, r *results.Run, offset unit.Time) (*exported, e
 		}
 		if _, known := pairs[pair]; !known {
 			links, _ := pathBetween(p.Routes(), src, dst)
-			pairs[pair] = simfiles.PairOf(legs(p.Network(), links), int64(tr.Payload()))
+			pairs[pair] = simfiles.PairOf(pathLegs(p.Network(), links), int64(tr.Payload()))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000
 		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
@@ -213,12 +212,12 @@ func export(p *experiment.Point, r *results.Run, offset unit.Time) (*exported, e
 	return x, nil
 }
 
-// queues are the histograms of the switch ports whose queues a run has kept in kB, or sampled in bytes one
-// by one; nil if there are none. A port's number counts its node's links from 1.
-func queues(of *experiment.Spec, p *experiment.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
+// queueHistograms returns the histograms of switch ports from the run's queue histograms in kB or queue samples in
+// bytes; nil if the run has neither. Ports of a node are numbered from 1 in the order of its links.
+func queueHistograms(spec *experiment.Spec, p *experiment.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
 	counts := map[string][]uint64{}
 	for i := range r.Series {
-		if s := &r.Series[i]; s.Unit == "bytes" && of.Kind(s.Name).Queues {
+		if s := &r.Series[i]; s.Unit == "bytes" && spec.Kind(s.Name).Queues {
 			var q simfiles.QueueHistogram
 			for _, v := range s.Values {
 				q.Add(int64(v))
@@ -227,7 +226,7 @@ func queues(of *experiment.Spec, p *experiment.Point, r *results.Run, offset uni
 		}
 	}
 	for i := range r.Histograms {
-		if h := &r.Histograms[i]; h.Unit == "kB" && of.Kind(h.Name).Queues {
+		if h := &r.Histograms[i]; h.Unit == "kB" && spec.Kind(h.Name).Queues {
 			counts[h.Group] = h.Counts
 		}
 	}

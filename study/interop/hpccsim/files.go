@@ -15,15 +15,16 @@ import (
 	"weir/study/interop/simfiles"
 )
 
-// fail notes that a key's value is wrong, or that it is missing, unless its line is wrong already.
-func (m *hpccImport) fail(key, allowed, format string, args ...any) {
-	if !slices.Contains(m.wrong, key) {
-		m.d.Fail(m.at(key), allowed, format, args...)
+// failKey reports an error at a key's value, or at the start of the file if the key is missing. It reports no second
+// error for a key that could not be read.
+func (m *hpccImport) failKey(key, allowed, format string, args ...any) {
+	if !slices.Contains(m.wrongKeys, key) {
+		m.reader.Fail(m.keyPlace(key), allowed, format, args...)
 	}
 }
 
-// foreign notes what is wrong with a file.
-func (m *hpccImport) foreign(err error) {
+// addErrors reports the errors of a file and marks their keys as wrong.
+func (m *hpccImport) addErrors(err error) {
 	var all simfiles.FormatErrors
 	switch e := err.(type) {
 	case simfiles.FormatErrors:
@@ -32,40 +33,40 @@ func (m *hpccImport) foreign(err error) {
 		all = append(all, e)
 	}
 	for _, e := range all {
-		m.d.Fail(m.d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		m.reader.Fail(m.reader.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
 		if e.Key != "" {
-			m.wrong = append(m.wrong, e.Key)
+			m.wrongKeys = append(m.wrongKeys, e.Key)
 		}
 	}
 	if len(all) > 0 {
 		return
 	}
-	experiment.Foreign(m.d, &document.Node{Position: document.Position{File: m.file, Line: 1, Column: 1}, Text: m.file},
-		err)
+	start := document.Position{File: m.file, Line: 1, Column: 1}
+	experiment.Foreign(m.reader, &document.Node{Position: start, Text: m.file}, err)
 }
 
-// open reads the file that a key names; name is what the experiment calls it, at what
-// errors do.
-func (m *hpccImport) open(key string, must bool) (name string, data []byte, at string) {
+// readNamedFile reads the file that a key names. It returns the name to use in the experiment and the path to use in
+// errors (at). Without data, data is nil; that is an error if must is set.
+func (m *hpccImport) readNamedFile(key string, must bool) (name string, data []byte, at string) {
 	s := m.config.Get(key)
 	if s == nil {
 		if must {
-			m.fail(key, key+" and a file", "the configuration has no %s", key)
+			m.failKey(key, key+" and a file", "the configuration has no %s", key)
 		}
 		return "", nil, ""
 	}
 	var err error
-	beside := filepath.Dir(m.file)
-	for _, folder := range []string{"", beside, filepath.Join(beside, "..")} {
+	configFolder := filepath.Dir(m.file)
+	for _, folder := range []string{"", configFolder, filepath.Join(configFolder, "..")} {
 		at = filepath.FromSlash(s.Text)
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(folder, at)
 		}
-		var again error
-		if data, again = document.ReadFile(at, document.LargestInput); again == nil {
+		var readErr error
+		if data, readErr = document.ReadFile(at, document.LargestInput); readErr == nil {
 			break
-		} else if err == nil || !os.IsNotExist(again) {
-			err = again
+		} else if err == nil || !os.IsNotExist(readErr) {
+			err = readErr
 		}
 		data = nil
 	}
@@ -73,12 +74,12 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 		if !must {
 			return "", nil, ""
 		}
-		m.fail(key, "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
+		m.failKey(key, "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
 			s.Text, document.Reason(err))
 		return "", nil, ""
 	}
-	m.d.Remember(at, data)
-	if !m.d.IsText(at, data, false) {
+	m.reader.Remember(at, data)
+	if !m.reader.IsText(at, data, false) {
 		return "", nil, ""
 	}
 	name = at
@@ -92,24 +93,24 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 	return filepath.ToSlash(name), data, at
 }
 
-// traced checks the list of nodes to trace, if the file is there.
-func (m *hpccImport) traced() {
-	_, data, at := m.open("TRACE_FILE", false)
+// checkTraceFile checks the list of nodes to trace if the file exists.
+func (m *hpccImport) checkTraceFile() {
+	_, data, at := m.readNamedFile("TRACE_FILE", false)
 	if data == nil {
 		return
 	}
 	nodes, err := simfiles.ReadNodes(bytes.NewReader(data), at)
 	var format *simfiles.FormatError
 	if err != nil && !(errors.As(err, &format) && format.Excess) {
-		m.foreign(err)
+		m.addErrors(err)
 		return
 	}
-	m.nodes = fmt.Sprintf(" at %d nodes", len(nodes))
+	m.tracedNodes = fmt.Sprintf(" at %d nodes", len(nodes))
 }
 
-// paths finds the largest base RTT, by classes of hosts that reach others alike, and the
-// least rate of a host's link.
-func (m *hpccImport) paths() {
+// measurePaths sets the largest base RTT and the lowest rate of a host's link. It compares two hosts of each class
+// with the same neighbour, rate and delay.
+func (m *hpccImport) measurePaths() {
 	n := m.network
 	payload := int64(1000)
 	if s := m.config.Get("PACKET_PAYLOAD_SIZE"); s != nil {
@@ -128,8 +129,8 @@ func (m *hpccImport) paths() {
 			if n.Nodes[node].Switch {
 				continue
 			}
-			if m.nic == 0 || l.Rate.Bits < m.nic {
-				m.nic = l.Rate.Bits
+			if m.minNICRate == 0 || l.Rate.Bits < m.minNICRate {
+				m.minNICRate = l.Rate.Bits
 			}
 			k := class{l.Ends[1-e], l.Rate, l.Delay}
 			if count[k]++; count[k] <= 2 {
@@ -141,7 +142,7 @@ func (m *hpccImport) paths() {
 	for _, a := range hosts {
 		for _, b := range hosts {
 			if links, ok := pathBetween(routes, a, b); ok && a != b {
-				m.rtt = max(m.rtt, unit.Time(simfiles.PairOf(legs(n, links), payload).RTT)*unit.Nanosecond)
+				m.maxRTT = max(m.maxRTT, unit.Time(simfiles.PairOf(pathLegs(n, links), payload).RTT)*unit.Nanosecond)
 			}
 		}
 	}
@@ -153,8 +154,8 @@ func pathBetween(routes *topology.Routes, from, to int) (links []int, ok bool) {
 	return routes.Path(near.From, near.To)
 }
 
-// legs are the links of a path as the simulator's formulas take them.
-func legs(n *topology.Network, links []int) []simfiles.Leg {
+// pathLegs converts the links of a path to the simulator's formulas. A rate in packets counts 12000 bits per packet.
+func pathLegs(n *topology.Network, links []int) []simfiles.Leg {
 	out := make([]simfiles.Leg, 0, len(links))
 	for _, i := range links {
 		l := &n.Links[i]
@@ -167,21 +168,22 @@ func legs(n *topology.Network, links []int) []simfiles.Leg {
 	return out
 }
 
-// duration is the run's, without what is before the first flow can begin.
-func (m *hpccImport) duration() unit.Time {
+// convertDuration returns the duration of the run without the time before the first flow can begin. It returns 1
+// after an error.
+func (m *hpccImport) convertDuration() unit.Time {
 	s := m.config.Get("SIMULATOR_STOP_TIME")
 	if s == nil {
-		m.fail("SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME and seconds",
+		m.failKey("SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME and seconds",
 			"the configuration has no SIMULATOR_STOP_TIME")
 		return 1
 	}
 	if s.Time <= m.offset {
-		m.fail(s.Key, fmt.Sprintf("more than %v, when flows begin", m.offset), "the simulation stops at %v", s.Time)
+		m.failKey(s.Key, fmt.Sprintf("more than %v, when flows begin", m.offset), "the simulation stops at %v", s.Time)
 		return 1
 	}
-	m.became[s.Key] = "duration"
+	m.mapped[s.Key] = "duration"
 	if m.offset > 0 {
-		m.became[s.Key] += fmt.Sprintf(", without the %v before flows begin (offset)", m.offset)
+		m.mapped[s.Key] += fmt.Sprintf(", without the %v before flows begin (offset)", m.offset)
 	}
 	return s.Time - m.offset
 }

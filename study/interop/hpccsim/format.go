@@ -13,29 +13,29 @@ import (
 	"weir/study/results"
 )
 
-// Format is what weir export --format hpcc writes.
+// Format returns the format of weir export --format hpcc.
 func Format() experiment.ExportFormat {
 	return experiment.ExportFormat{Name: "hpcc",
 		Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
 			"topology.txt, qlen.txt, pfc.txt; and the slowdowns of its analysis",
-		New: func() experiment.Export { return &files{} }}
+		New: func() experiment.Export { return &exporter{} }}
 }
 
-// Importer is what weir import --format hpcc reads.
+// Importer returns the format of weir import --format hpcc.
 func Importer() experiment.Import {
 	return experiment.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with the topology and the flows " +
 		"that it names",
 		Make: Import, Warnings: []scheme.WarningKind{warnKey, warnAck, warnPriority, warnLeftOut}}
 }
 
-// files are the simulator's, with the options of the command line.
-type files struct {
+// exporter implements experiment.Export with the options of the command line.
+type exporter struct {
 	Offset string `default:"2s" help:"hpcc: added to all times: when the simulator's flows begin."`
 	Bins   int    `default:"20" help:"hpcc: rows of the table of slowdowns."`
 }
 
-// Check looks at the options' ranges.
-func (x *files) Check() error {
+// Check returns an error if an option is out of range.
+func (x *exporter) Check() error {
 	if offset, err := unit.ParseTime(x.Offset); err != nil || offset < 0 || offset > 1000*unit.Second {
 		return fmt.Errorf("--offset is %q; a time from 0s to 1000s is allowed", x.Offset)
 	}
@@ -45,9 +45,8 @@ func (x *files) Check() error {
 	return nil
 }
 
-// Write writes the files of every run, and prints its slowdowns as the simulator's analysis
-// has them.
-func (x *files) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
+// Write writes the files of every run and prints a summary with the slowdowns of the simulator's analysis.
+func (x *exporter) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	offset, err := unit.ParseTime(x.Offset)
 	if err != nil {
 		return err
@@ -57,12 +56,12 @@ func (x *files) Write(r *experiment.Registry, dir, into string, out io.Writer) e
 		return err
 	}
 	exports, err := exportRuns(o, into, offset)
-	all := alike(exports)
+	all := takeCommonNotes(exports)
 	for i := range exports {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		exports[i].print(out, x.Bins)
+		exports[i].printSummary(out, x.Bins)
 	}
 	for i, f := range all {
 		if i == 0 {
@@ -73,26 +72,27 @@ func (x *files) Write(r *experiment.Registry, dir, into string, out io.Writer) e
 	return err
 }
 
-// alike takes what is to be said of every one of several runs out of what is said of each.
-func alike(exports []exported) (all []string) {
+// takeCommonNotes removes the notes that all runs share from each run and returns them. With a single run it returns
+// nil.
+func takeCommonNotes(exports []exportedRun) (all []string) {
 	if len(exports) < 2 {
 		return nil
 	}
-	for _, f := range exports[0].Left {
-		if !slices.ContainsFunc(exports, func(x exported) bool { return !slices.Contains(x.Left, f) }) {
+	for _, f := range exports[0].Omitted {
+		if !slices.ContainsFunc(exports, func(x exportedRun) bool { return !slices.Contains(x.Omitted, f) }) {
 			all = append(all, f)
 		}
 	}
 	for i := range exports {
-		exports[i].Left = slices.DeleteFunc(slices.Clone(exports[i].Left), func(f string) bool {
+		exports[i].Omitted = slices.DeleteFunc(slices.Clone(exports[i].Omitted), func(f string) bool {
 			return slices.Contains(all, f)
 		})
 	}
 	return all
 }
 
-// print says what was written of a run, and what was not.
-func (x *exported) print(out io.Writer, bins int) {
+// printSummary prints what was written of a run, what was left out, and its slowdowns in the given number of bins.
+func (x *exportedRun) printSummary(out io.Writer, bins int) {
 	name := measure.PointName(x.Run.Point)
 	if name != "" {
 		name += " "
@@ -101,7 +101,7 @@ func (x *exported) print(out io.Writer, bins int) {
 	if x.Unfinished > 0 {
 		fmt.Fprintf(out, "%d flows are not finished, and not in fct.txt\n", x.Unfinished)
 	}
-	for _, f := range x.Left {
+	for _, f := range x.Omitted {
 		fmt.Fprintln(out, report.Wrap(f, report.Width, ""))
 	}
 	for _, t := range x.Slowdowns(bins) {

@@ -414,7 +414,7 @@ func ownQueues(t *testing.T, o *results.Outcome) {
 			for i := range r.Series {
 				r.Series[i].Name = name
 			}
-			if got := queues(s, s.Points()[0], &r, 0) != nil; got != want {
+			if got := queueHistograms(s, s.Points()[0], &r, 0) != nil; got != want {
 				t.Errorf("its series are taken for queues: %v", got)
 			}
 		})
@@ -438,7 +438,7 @@ func FuzzImportHPCC(f *testing.F) {
 		if err := os.WriteFile(config, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		out, _, err := written(r, config, filepath.Dir(config))
+		out, _, err := convertConfig(r, config, filepath.Dir(config))
 		if _, ok := err.(document.InputErrors); err != nil && !ok {
 			t.Fatalf("%T: %v", err, err)
 		}

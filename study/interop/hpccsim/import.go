@@ -31,21 +31,21 @@ var (
 		Condition: "the registry lacks a program or parameter that a config.txt asks for"}
 )
 
-// simulatorStart is when the HPCC simulator's flows begin: its generator adds it to all
-// starts, and its link failures count from it.
+// simulatorStart is when the HPCC simulator's flows begin. Its generator adds it to all starts, and link failures
+// count from it.
 const simulatorStart = 2 * unit.Second
 
-// Import makes an experiment of a config.txt of the HPCC simulator, with the topology
-// and the flows that it names: YAML with comments that say what each key has become. The
-// files are looked for from the current folder, the config's, and the one above it, where
-// the simulator is started; the experiment names them relative to folder, where it shall
-// be. Programs and parameters that the registry does not have are left out, and some keys have no
-// counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
-// wrong with the files is an InputErrors.
+// Import converts a config.txt of the HPCC simulator, with the topology and flows that it names, to an experiment:
+// YAML with comments on each key. It looks for the files in the current folder, the folder of the configuration and
+// its parent, where the simulator is started. The experiment names them relative to folder, where it is going to be
+// stored.
+//
+// Programs and parameters that the registry lacks are left out, and some keys have no counterpart. Comments and
+// warnings report them with the key's place and meaning. Errors in the files are returned as InputErrors.
 func Import(r *experiment.Registry, config, folder string) (text []byte, warnings []document.Warning, err error) {
-	out, warnings, err := written(r, config, folder)
+	out, warnings, err := convertConfig(r, config, folder)
 	if out != nil {
-		err = join(err, try(r, config, folder, out))
+		err = joinErrors(err, tryLoad(r, config, folder, out))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -53,9 +53,9 @@ func Import(r *experiment.Registry, config, folder string) (text []byte, warning
 	return out, warnings, nil
 }
 
-// try loads an experiment: what the keys' own bounds let through, a scheme's may not. It is named as if it were in the
-// folder that its files are relative to.
-func try(r *experiment.Registry, config, folder string, text []byte) error {
+// tryLoad loads the experiment, because a scheme may reject values within the keys' own bounds. The experiment gets a
+// name in the folder that its files are relative to.
+func tryLoad(r *experiment.Registry, config, folder string, text []byte) error {
 	src := &experiment.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
 		Data: text}
 	src.Open = func(name string) ([]byte, error) { return document.ReadFile(src.Path(name), document.LargestInput) }
@@ -63,9 +63,9 @@ func try(r *experiment.Registry, config, folder string, text []byte) error {
 	return err
 }
 
-// join adds to what is wrong with the configuration, if anything is, what is wrong with the files that it names; the
-// experiment itself was made with defaults in place of the wrong values.
-func join(wrong, loaded error) error {
+// joinErrors adds errors of the loaded experiment's files to errors of the configuration. It omits errors of the
+// experiment itself, which has defaults in place of the wrong values.
+func joinErrors(wrong, loaded error) error {
 	var all, more document.InputErrors
 	if !errors.As(wrong, &all) || !errors.As(loaded, &more) {
 		return cmp.Or(wrong, loaded)
@@ -78,82 +78,84 @@ func join(wrong, loaded error) error {
 	return all
 }
 
-// written is the experiment before it is tried; nil if there is too little to make one of. It is there, too, where the
-// error is about values of keys.
-func written(r *experiment.Registry, config, folder string) (text []byte, warnings []document.Warning, err error) {
+// convertConfig returns the experiment before it is loaded; nil if too much is missing. It may return an experiment
+// together with errors of single keys.
+func convertConfig(r *experiment.Registry, config, folder string) (text []byte, warnings []document.Warning,
+	err error) {
 	c := document.NewReader(experiment.FileKind)
-	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
-		became: map[string]string{}, lost: map[string]string{}}
-	text = m.experiment()
-	return text, append(m.warnings(), m.left...), c.Err()
+	m := &hpccImport{reader: c, registry: r, file: config, folder: folder,
+		mapped: map[string]string{}, unmapped: map[string]string{}}
+	text = m.convert()
+	return text, append(m.keyWarnings(), m.otherWarnings...), c.Err()
 }
 
-// hpccImport is one config.txt on its way to an experiment.
+// hpccImport is the state of the conversion of one config.txt.
 type hpccImport struct {
-	d        *document.Reader
-	registry *experiment.Registry
-	file     string
-	folder   string
-	config   simfiles.Config
-	network  *topology.Network
-	flows    []workload.Flow
-	offset   unit.Time // subtracted from the simulator's times
-	rtt      unit.Time // the largest base RTT
-	nic      unit.Rate // the least rate of a host's link
+	reader     *document.Reader
+	registry   *experiment.Registry
+	file       string
+	folder     string
+	config     simfiles.Config
+	network    *topology.Network
+	flows      []workload.Flow
+	offset     unit.Time // subtracted from the simulator's times
+	maxRTT     unit.Time // largest base RTT
+	minNICRate unit.Rate // lowest rate of a host's link
 
 	topologyFile, flowFile string // as the experiment names them
-	moreLinks, moreFlows   bool   // the file has more than its first line says
-	nodes                  string // how many are traced: " at 2 nodes"
+	moreLinks, moreFlows   bool   // the file has more than its first line announces
+	tracedNodes            string // how many nodes are traced, such as " at 2 nodes"
 
-	became map[string]string  // by key: what it is in the experiment
-	lost   map[string]string  // by key: why it has no counterpart
-	left   []document.Warning // about what has no key: what this registry lacks
-	wrong  []string           // keys whose values cannot be read
+	mapped        map[string]string  // by key: its counterpart in the experiment
+	unmapped      map[string]string  // by key: why it has no counterpart
+	otherWarnings []document.Warning // about parts without a key that the registry lacks
+	wrongKeys     []string           // keys whose values cannot be read
 }
 
-// at is where a key's value stands.
-func (m *hpccImport) at(key string) document.Position {
+// keyPlace returns the place of a key's value; the start of the file if the key is missing.
+func (m *hpccImport) keyPlace(key string) document.Position {
 	if s := m.config.Get(key); s != nil && s.Line > 0 {
-		return m.d.InFile(m.file, s.Line, s.Column)
+		return m.reader.InFile(m.file, s.Line, s.Column)
 	}
 	return document.Position{File: m.file, Line: 1, Column: 1}
 }
 
-// experiment reads all that the configuration names, and writes it as an experiment; nil if the configuration, the
+// convert reads all files that the configuration names and returns the experiment; nil if the configuration, the
 // network or the flows cannot be read.
-func (m *hpccImport) experiment() []byte {
-	if !m.read() {
-		if len(m.config) > 0 { // what needs neither network nor flows
-			m.controller()
-			m.transport()
+func (m *hpccImport) convert() []byte {
+	if !m.readInputs() {
+		if len(m.config) > 0 { // report errors of parts that need neither network nor flows
+			m.formatController()
+			m.formatTransport()
 		}
 		return nil
 	}
-	x := parts{controller: m.controller(), duration: m.duration(), switches: m.switches(), transport: m.transport(),
-		event: m.failure()}
-	x.measures = m.measures(x.duration)
-	if !m.d.OK() && (x.controller == "" || x.transport == "") {
-		x.controller, x.transport = "none", "rdma" // the files that it names are tried all the same
+	x := experimentParts{controller: m.formatController(), duration: m.convertDuration(), switches: m.listPrograms(),
+		transport: m.formatTransport(),
+		event:     m.formatFailure()}
+	x.measures = m.listMeasures(x.duration)
+	if !m.reader.OK() && (x.controller == "" || x.transport == "") {
+		x.controller, x.transport = "none", "rdma" // still check the files by loading the experiment
 	}
-	m.rest()
-	return m.text(&x)
+	m.explainOtherKeys()
+	return m.writeExperiment(&x)
 }
 
-// read reads the configuration, the network and the flows. All that is wrong with them is noted; it reports whether all
-// three can be used.
-func (m *hpccImport) read() bool {
+// readInputs reads the configuration, the network and the flows, and reports all their errors. It returns whether all
+// three are usable.
+func (m *hpccImport) readInputs() bool {
 	data, err := document.ReadFile(m.file, document.LargestInput)
 	if err != nil {
-		m.d.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "a config.txt of the HPCC simulator",
+		m.reader.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "a config.txt of the HPCC simulator",
 			"it cannot be read: %v", document.Reason(err))
 		return false
 	}
-	m.d.Remember(m.file, data)
-	if !m.d.IsText(m.file, data, true) {
+	m.reader.Remember(m.file, data)
+	if !m.reader.IsText(m.file, data, true) {
 		return false
 	}
 	if m.config, err = simfiles.ReadConfig(bytes.NewReader(data), m.file); err != nil {
-		m.foreign(err)
+		m.addErrors(err)
 		if len(m.config) == 0 {
 			return false
 		}
@@ -163,15 +165,16 @@ func (m *hpccImport) read() bool {
 	if len(m.flows) > 0 && m.flows[0].Start >= simulatorStart {
 		m.offset = simulatorStart
 	}
-	m.traced()
+	m.checkTraceFile()
 	if network {
-		m.paths()
+		m.measurePaths()
 	}
 	return network && flows
 }
 
+// readNetwork reads the topology file and reports whether it is usable.
 func (m *hpccImport) readNetwork() bool {
-	name, data, at := m.open("TOPOLOGY_FILE", true)
+	name, data, at := m.readNamedFile("TOPOLOGY_FILE", true)
 	if data == nil {
 		return false
 	}
@@ -185,13 +188,14 @@ func (m *hpccImport) readNetwork() bool {
 		err = m.network.Validate()
 	}
 	if err != nil {
-		m.foreign(err)
+		m.addErrors(err)
 	}
 	return err == nil
 }
 
+// readFlows reads the flow file and reports whether it is usable.
 func (m *hpccImport) readFlows() bool {
-	name, data, at := m.open("FLOW_FILE", true)
+	name, data, at := m.readNamedFile("FLOW_FILE", true)
 	if data == nil {
 		return false
 	}
@@ -202,47 +206,48 @@ func (m *hpccImport) readFlows() bool {
 		m.moreFlows, err = true, nil
 	}
 	if err != nil {
-		m.foreign(err)
+		m.addErrors(err)
 	}
 	for _, f := range m.flows {
 		if first := &m.flows[0]; f.Class != first.Class {
-			m.left = append(m.left, document.Warn(warnPriority, m.d.InFile(at, f.At.Line, f.At.Src), "flows of class %d and of "+
-				"class %d share a queue here; in the simulator each class has its own", first.Class, f.Class))
+			m.otherWarnings = append(m.otherWarnings, document.Warn(warnPriority, m.reader.InFile(at, f.At.Line, f.At.Src),
+				"flows of class %d and of "+
+					"class %d share a queue here; in the simulator each class has its own", first.Class, f.Class))
 			break
 		}
 	}
 	return err == nil
 }
 
-// parts are what an experiment is written of, beside its files.
-type parts struct {
+// experimentParts are the converted parts of an experiment apart from its files.
+type experimentParts struct {
 	controller, transport, event string
 	switches, measures           []string
 	duration                     unit.Time
 }
 
-// text is the experiment as YAML.
-func (m *hpccImport) text(x *parts) []byte {
+// writeExperiment returns the experiment as YAML.
+func (m *hpccImport) writeExperiment(x *experimentParts) []byte {
 	payload := 1000.0
 	if s := m.config.Get("PACKET_PAYLOAD_SIZE"); s != nil {
 		payload = s.Number
 	}
 	var b strings.Builder
-	m.remarks(&b)
+	m.writeRemarks(&b)
 	fmt.Fprintf(&b, "\ntitle: %s\nduration: %v\n", document.Quote(path.Base(filepath.ToSlash(m.file))+
 		" of the HPCC simulator", false), x.duration)
 	rest := ""
 	if m.moreLinks {
 		rest = ", rest: ignored"
 	}
-	fmt.Fprintf(&b, "framing: %s\nmtu: %.0f B payload\ntopology: {file: %s, format: hpcc%s}\nswitch:\n", m.framing(),
+	fmt.Fprintf(&b, "framing: %s\nmtu: %.0f B payload\ntopology: {file: %s, format: hpcc%s}\nswitch:\n", m.modeFraming(),
 		payload, document.Quote(m.topologyFile, false), rest)
 	for _, s := range x.switches {
 		fmt.Fprintf(&b, "  - %s\n", s)
 	}
 	b.WriteString("traffic:\n")
-	for _, port := range m.ports() {
-		m.traffic(&b, port, x)
+	for _, port := range m.trafficPorts() {
+		m.writeTraffic(&b, port, x)
 	}
 	if x.event != "" {
 		fmt.Fprintf(&b, "events:\n  - %s\n", x.event)
@@ -254,15 +259,15 @@ func (m *hpccImport) text(x *parts) []byte {
 	return []byte(b.String())
 }
 
-// remarks are the comments that begin the experiment: what has become of every key.
-func (m *hpccImport) remarks(b *strings.Builder) {
+// writeRemarks writes the comments at the beginning of the experiment: what becomes of every key.
+func (m *hpccImport) writeRemarks(b *strings.Builder) {
 	fmt.Fprintf(b, "# Made by weir import of %s, a configuration of the HPCC simulator.\n",
 		path.Base(filepath.ToSlash(m.file)))
-	list := func(head string, of map[string]string, given bool) {
+	list := func(head string, texts map[string]string, given bool) {
 		head = "#\n# " + head + "\n"
 		for i := range m.config {
 			s := &m.config[i]
-			text, ok := of[s.Key]
+			text, ok := texts[s.Key]
 			if !ok || given != (s.Line > 0) {
 				continue
 			}
@@ -274,13 +279,13 @@ func (m *hpccImport) remarks(b *strings.Builder) {
 			head = ""
 		}
 	}
-	list("What its keys have become:", m.became, true)
-	list("What those that it does not have are in the simulator, and have become:", m.became, false)
-	list("What has no counterpart here, and what it would mean:", m.lost, true)
-	list("What of those that it does not have has none:", m.lost, false)
-	if len(m.left) > 0 {
+	list("What its keys have become:", m.mapped, true)
+	list("What those that it does not have are in the simulator, and have become:", m.mapped, false)
+	list("What has no counterpart here, and what it would mean:", m.unmapped, true)
+	list("What of those that it does not have has none:", m.unmapped, false)
+	if len(m.otherWarnings) > 0 {
 		b.WriteString("#\n# What else is not as there:\n")
-		for _, l := range m.left {
+		for _, l := range m.otherWarnings {
 			text := l.Text
 			if l.At.Line > 0 {
 				text = l.At.String() + ": " + text
@@ -290,23 +295,23 @@ func (m *hpccImport) remarks(b *strings.Builder) {
 	}
 }
 
-// warnings name each key without a counterpart, with its place and what it would mean.
-func (m *hpccImport) warnings() (out []document.Warning) {
+// keyWarnings returns a warning for each key without a counterpart, with its place and meaning.
+func (m *hpccImport) keyWarnings() (out []document.Warning) {
 	for i := range m.config {
-		if s := &m.config[i]; m.lost[s.Key] != "" {
-			out = append(out, m.warning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
+		if s := &m.config[i]; m.unmapped[s.Key] != "" {
+			out = append(out, m.newKeyWarning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.unmapped[s.Key]))
 		}
 	}
 	return out
 }
 
-// warning is one about a key.
-func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) document.Warning {
-	return document.Warn(kind, m.at(key), "%s %s", key, what)
+// newKeyWarning returns a warning about a key.
+func (m *hpccImport) newKeyWarning(kind scheme.WarningKind, key, what string) document.Warning {
+	return document.Warn(kind, m.keyPlace(key), "%s %s", key, what)
 }
 
-// traffic is the flows to a port of the file; all of them, if it is negative.
-func (m *hpccImport) traffic(b *strings.Builder, port int, x *parts) {
+// writeTraffic writes the traffic entry of the flows to a destination port; of all flows if port is negative.
+func (m *hpccImport) writeTraffic(b *strings.Builder, port int, x *experimentParts) {
 	name := "flows"
 	switch {
 	case port == simfiles.NormalPort:

@@ -9,46 +9,47 @@ import (
 	"weir/core/unit"
 )
 
-// switches writes what runs in all switches, in its order: buffer, PFC, ECN, telemetry.
-func (m *hpccImport) switches() []string {
+// listPrograms returns the programs of all switches in their order: buffer, PFC, ECN, telemetry.
+func (m *hpccImport) listPrograms() []string {
 	out := []string{"ecmp"}
 	size := m.config.Get("BUFFER_SIZE")
-	out = append(out, m.program("shared_buffer", namedValue{size.Key, "size", fmt.Sprintf("%.0fMiB", size.Number)})...)
+	out = append(out, m.formatProgram("shared_buffer", namedValue{size.Key, "size", fmt.Sprintf("%.0fMiB",
+		size.Number)})...)
 	pfc := []namedValue{{"", "headroom", "simulator"}, {"", "trigger", "shift"}, {"", "shift", "3"},
-		{"", "nic_rate", m.nic.String()}}
-	// The simulator reads the key, and looks at it nowhere (qbb-net-device.cc: m_dynamicth).
-	m.became["USE_DYNAMIC_PFC_THRESHOLD"] = "pfc.trigger: the threshold follows the free buffer whatever the key " +
+		{"", "nic_rate", m.minNICRate.String()}}
+	// The simulator reads the key but does not use it (qbb-net-device.cc: m_dynamicth).
+	m.mapped["USE_DYNAMIC_PFC_THRESHOLD"] = "pfc.trigger: the threshold follows the free buffer whatever the key " +
 		"says, as there"
-	out = append(out, m.program("pfc", pfc...)...)
+	out = append(out, m.formatProgram("pfc", pfc...)...)
 	if m.config.On("ENABLE_QCN") {
-		if ecn := m.ecn(); len(ecn) > 0 {
-			m.became["ENABLE_QCN"] = "the program ecn"
-			text := m.program("ecn", ecn...)
+		if ecn := m.ecnParams(); len(ecn) > 0 {
+			m.mapped["ENABLE_QCN"] = "the program ecn"
+			text := m.formatProgram("ecn", ecn...)
 			if out = append(out, text...); text == nil {
-				m.lost["ENABLE_QCN"] = "this weir has no program ecn"
-				delete(m.became, "ENABLE_QCN")
+				m.unmapped["ENABLE_QCN"] = "this weir has no program ecn"
+				delete(m.mapped, "ENABLE_QCN")
 			}
 		} else {
-			m.lost["ENABLE_QCN"] = "marks; without KMIN_MAP, KMAX_MAP and PMAX_MAP, with which alone the simulator starts, " +
-				"there are none"
+			m.unmapped["ENABLE_QCN"] = "marks; without KMIN_MAP, KMAX_MAP and PMAX_MAP, with which alone the simulator " +
+				"starts, there are none"
 		}
 	} else {
-		m.lost["ENABLE_QCN"] = "no marks, and so it is here; and hosts that do not wake for the next paced packet until " +
-			"something else wakes them (qbb-net-device.cc), which here they do"
+		m.unmapped["ENABLE_QCN"] = "no marks, and so it is here; and hosts that do not wake for the next paced packet " +
+			"until something else wakes them (qbb-net-device.cc), which here they do"
 		for _, key := range []string{"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"} {
 			if m.config.Get(key) != nil {
-				m.became[key] = "nothing: ENABLE_QCN is 0"
+				m.mapped[key] = "nothing: ENABLE_QCN is 0"
 			}
 		}
 	}
-	if telemetry := m.mode().telemetry; telemetry != nil {
-		out = append(out, m.program("telemetry", telemetry(m)...)...)
+	if telemetry := m.findMode().telemetry; telemetry != nil {
+		out = append(out, m.formatProgram("telemetry", telemetry(m)...)...)
 	}
 	return out
 }
 
-// ecn are the parameters of the marking, nothing if the maps are not there.
-func (m *hpccImport) ecn() (out []namedValue) {
+// ecnParams returns the parameters of ECN marking; nil if a map is missing or lacks the rate of a switch's link.
+func (m *hpccImport) ecnParams() (out []namedValue) {
 	for _, k := range []struct {
 		key, name string
 		value     func(v float64) string
@@ -81,7 +82,7 @@ func (m *hpccImport) ecn() (out []namedValue) {
 					found = found || e.Rate == l.Rate.Bits
 				}
 				if !found {
-					m.fail(key, "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
+					m.failKey(key, "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
 					return nil
 				}
 			}
@@ -90,24 +91,24 @@ func (m *hpccImport) ecn() (out []namedValue) {
 	return out
 }
 
-// failure writes the link that goes down, "" if none does.
-func (m *hpccImport) failure() string {
+// formatFailure returns the event of the link that goes down; "" without one.
+func (m *hpccImport) formatFailure() string {
 	s := m.config.Get("LINK_DOWN")
 	if s == nil {
 		return ""
 	}
-	if s.Time == 0 && s.Ends == [2]int{} { // the simulator's own file: none
-		m.became[s.Key] = "no event"
+	if s.Time == 0 && s.Ends == [2]int{} { // the simulator's own file: no failure
+		m.mapped[s.Key] = "no event"
 		return ""
 	}
 	for _, l := range m.network.Links {
 		if l.Ends == s.Ends || l.Ends == [2]int{s.Ends[1], s.Ends[0]} {
-			m.became[s.Key] = "events; the simulator's switches take other ways from then on, ours by their programs"
+			m.mapped[s.Key] = "events; the simulator's switches take other ways from then on, ours by their programs"
 			nodes := m.network.Nodes
 			return fmt.Sprintf("{at: %v, link: [%s, %s], down: true}", s.Time+simulatorStart-m.offset, nodes[s.Ends[0]].Name,
 				nodes[s.Ends[1]].Name)
 		}
 	}
-	m.fail(s.Key, "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
+	m.failKey(s.Key, "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// ValueKind is the type of the value of a configuration's key.
+// ValueKind is the type of a key's value.
 type ValueKind uint8
 
 // Kinds of values.
@@ -30,18 +30,18 @@ const (
 	Failure                   // microseconds, then the two ends of a link
 )
 
-// Key is one that a config.txt can have.
+// Key describes a key of a config.txt.
 type Key struct {
 	Name      string
 	Kind      ValueKind
-	Low, High float64 // of Count and Fraction, and of the numbers of a RateMap
+	Low, High float64 // bounds of Count and Fraction, and of the values of a RateMap
 	Doc       string
 }
 
 // Modes lists the values of CC_MODE that an experiment can have.
 const Modes = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)"
 
-// Keys are all that the simulator knows, in the order of its own file (HPCC simulator config.txt).
+// Keys lists all keys of the simulator in the order of its own file (HPCC simulator config.txt).
 var Keys = []Key{
 	{"ENABLE_QCN", Flag, 0, 1, "switches mark ECN"},
 	{"USE_DYNAMIC_PFC_THRESHOLD", Flag, 0, 1, "PFC's threshold follows the free buffer"},
@@ -95,7 +95,7 @@ var Keys = []Key{
 	{"QLEN_MON_END", Nanos, 0, 0, "when they end"},
 }
 
-// KeyByName finds a key; nil if there is none.
+// KeyByName returns the key of a name; nil if it does not exist.
 func KeyByName(name string) *Key {
 	for i := range Keys {
 		if Keys[i].Name == name {
@@ -105,12 +105,12 @@ func KeyByName(name string) *Key {
 	return nil
 }
 
-// Setting is one key of a file with its value: the field that the key's Kind names.
+// Setting is a key of a file with its value in the field for the key's Kind.
 type Setting struct {
 	Key    string
 	Number float64   // Flag, Count, Fraction
 	Rate   unit.Rate // Rate
-	Time   unit.Time // Delay, Micros, Nanos, Seconds; Failure: when
+	Time   unit.Time // Delay, Micros, Nanos, Seconds; Failure: time of the failure
 	Text   string    // File
 	Map    []AtRate  // RateMap
 	Ends   [2]int    // Failure
@@ -118,16 +118,16 @@ type Setting struct {
 	Column int       // of the value
 }
 
-// AtRate is a number that holds for links of a rate.
+// AtRate is a value for links of a rate.
 type AtRate struct {
 	Rate  unit.Rate
 	Value float64
 }
 
-// Config is a config.txt: its settings in the file's order, each key once.
+// Config holds the settings of a config.txt in the file's order. Each key occurs once.
 type Config []Setting
 
-// Get finds a key's setting; nil if the file does not have it.
+// Get returns the setting of a key; nil if the file lacks the key.
 func (c Config) Get(key string) *Setting {
 	for i := range c {
 		if c[i].Key == key {
@@ -143,18 +143,17 @@ func (c Config) On(key string) bool {
 	return s != nil && s.Number != 0
 }
 
-// mostRates bounds a RateMap.
-const mostRates = 1000
+// maxRates limits the entries of a RateMap.
+const maxRates = 1000
 
 // maxConfigErrors limits how many errors of a config.txt are listed.
 const maxConfigErrors = 100
 
-// ReadConfig reads a config.txt: a key and its value on each line. A key that the
-// simulator does not know, which it would pass over, and one that is there twice, of
-// which it would take the last, are errors. All errors are returned together, as FormatErrors, with the settings that
-// are right.
+// ReadConfig reads a config.txt with a key and its value on each line. An unknown key (the simulator
+// ignores it) and a repeated key (the simulator uses the last value) are errors. It returns up to maxConfigErrors
+// errors together as FormatErrors, with the correct settings.
 func ReadConfig(r io.Reader, file string) (Config, error) {
-	l := newLines(r, file)
+	l := newLineReader(r, file)
 	var c Config
 	var wrong FormatErrors
 	add := func(key string, err error) {
@@ -163,10 +162,10 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 		wrong = append(wrong, e)
 	}
 	listed := false
-	for len(wrong) < maxConfigErrors && l.next() {
+	for len(wrong) < maxConfigErrors && l.nextLine() {
 		k := KeyByName(l.words[0])
 		if k == nil {
-			add("", l.unknown(!listed))
+			add("", l.unknownKey(!listed))
 			listed = true
 			continue
 		}
@@ -174,18 +173,18 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 			add("", l.errorf(0, "%s is given twice; the first is in line %d", k.Name, old.Line))
 			continue
 		}
-		s, err := k.read(l)
+		s, err := k.readValue(l)
 		if err != nil {
 			add(k.Name, err)
 			continue
 		}
 		c = append(c, s)
 	}
-	if err := l.err(); err != nil {
+	if err := l.scanError(); err != nil {
 		add("", err)
 	}
 	if len(c) == 0 && len(wrong) == 0 {
-		add("", l.ends("the file is empty; a line is a key and its value, such as CC_MODE 3"))
+		add("", l.errorAtEnd("the file is empty; a line is a key and its value, such as CC_MODE 3"))
 	}
 	if len(wrong) > 0 {
 		return c, wrong
@@ -193,13 +192,14 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 	return c, nil
 }
 
-// unknown is the error of a line whose key is not known. It lists all keys on demand.
-func (l *lines) unknown(list bool) error {
+// unknownKey returns the error for a line with an unknown key. With list it names all keys unless a similar one
+// exists.
+func (l *lineReader) unknownKey(list bool) error {
 	names := make([]string, 0, len(Keys))
 	for i := range Keys {
 		names = append(names, Keys[i].Name)
 	}
-	if near := nearest(l.words[0], names); near != "" {
+	if near := nearestWord(l.words[0], names); near != "" {
 		return l.errorf(0, "key %q is not known; did you mean %s?", l.words[0], near)
 	}
 	if !list {
@@ -208,97 +208,99 @@ func (l *lines) unknown(list bool) error {
 	return l.errorf(0, "key %q is not known; allowed: %s", l.words[0], strings.Join(names, ", "))
 }
 
-// read reads the value on the line in hand.
-func (k *Key) read(l *lines) (Setting, error) {
+// readValue reads the value of the key on the current line.
+func (k *Key) readValue(l *lineReader) (Setting, error) {
 	s := Setting{Key: k.Name, Line: l.line}
 	if len(l.words) == 1 {
-		return s, l.ends("the line ends; %s needs %s", k.Name, k.wants())
+		return s, l.errorAtEnd("the line ends; %s needs %s", k.Name, k.describeValue())
 	}
-	s.Column = l.column(1)
+	s.Column = l.wordColumn(1)
 	words := 2
 	var err error
 	switch k.Kind {
 	case Flag, Count, Fraction:
-		if s.Number, err = decimal(l.words[1]); err != nil || !(s.Number >= k.Low && s.Number <= k.High) ||
+		if s.Number, err = parseDecimal(l.words[1]); err != nil || !(s.Number >= k.Low && s.Number <= k.High) ||
 			k.Kind != Fraction && s.Number != float64(int64(s.Number)) {
-			return s, k.wrong(l, 1)
+			return s, k.invalidValue(l, 1)
 		}
 	case Rate:
 		if s.Rate, err = parseRate(l.words[1]); errors.Is(err, unit.ErrLarge) {
 			return s, k.tooLarge(l, unit.Rate(math.MaxInt64))
 		} else if err != nil {
-			return s, k.wrong(l, 1)
+			return s, k.invalidValue(l, 1)
 		}
 	case Delay:
 		s.Time, err = unit.ParseTime(l.words[1])
 		if errors.Is(err, unit.ErrLarge) || s.Time == unit.Never {
 			return s, k.tooLarge(l, unit.Never-1)
 		} else if err != nil {
-			return s, k.wrong(l, 1)
+			return s, k.invalidValue(l, 1)
 		}
 	case Micros:
-		s.Time, err = k.period(l, "us")
+		s.Time, err = k.readPeriod(l, "us")
 	case Nanos:
-		s.Time, err = k.period(l, "ns")
+		s.Time, err = k.readPeriod(l, "ns")
 	case Seconds:
-		s.Time, err = k.period(l, "s")
+		s.Time, err = k.readPeriod(l, "s")
 	case File:
 		s.Text = l.words[1]
 	case RateMap:
-		words, err = k.rates(l, &s)
+		words, err = k.readRates(l, &s)
 	case Failure:
 		if words = 4; len(l.words) >= words {
-			err = k.failure(l, &s)
+			err = k.readFailure(l, &s)
 		}
 	}
 	switch {
 	case err != nil:
 		return s, err
 	case len(l.words) < words:
-		return s, l.ends("the line ends after %d of %d words; %s needs %s", len(l.words), words, k.Name, k.wants())
+		return s, l.errorAtEnd("the line ends after %d of %d words; %s needs %s", len(l.words), words, k.Name,
+			k.describeValue())
 	case len(l.words) > words:
 		return s, l.errorf(words, "%q stands behind the value of %s", l.words[words], k.Name)
 	}
 	return s, nil
 }
 
-// wrong is the error of a word that is not what the key wants.
-func (k *Key) wrong(l *lines, word int) error {
-	return l.errorf(word, "%s is %q; %s is allowed", k.Name, l.words[word], k.wants())
+// invalidValue returns the error for a word that is not a valid value of the key.
+func (k *Key) invalidValue(l *lineReader, word int) error {
+	return l.errorf(word, "%s is %q; %s is allowed", k.Name, l.words[word], k.describeValue())
 }
 
-// period reads a time that is a number of units.
-func (k *Key) period(l *lines, unitName string) (unit.Time, error) {
+// readPeriod reads a time given as a number of the unit.
+func (k *Key) readPeriod(l *lineReader, unitName string) (unit.Time, error) {
 	if strings.Trim(l.words[1], "0123456789.") != "" {
-		return 0, k.wrong(l, 1)
+		return 0, k.invalidValue(l, 1)
 	}
 	t, err := unit.ParseTime(l.words[1] + unitName)
 	if errors.Is(err, unit.ErrLarge) || t == unit.Never {
 		each, _ := unit.ParseTime("1" + unitName)
-		return t, l.errorf(1, "%s is %q; %s is allowed, at most %d", k.Name, l.words[1], k.wants(), (unit.Never-1)/each)
+		return t, l.errorf(1, "%s is %q; %s is allowed, at most %d", k.Name, l.words[1], k.describeValue(),
+			(unit.Never-1)/each)
 	}
 	if err != nil {
-		return t, k.wrong(l, 1)
+		return t, k.invalidValue(l, 1)
 	}
 	return t, nil
 }
 
-// tooLarge is the error of a value above the largest possible one.
-func (k *Key) tooLarge(l *lines, most fmt.Stringer) error {
-	return l.errorf(1, "%s is %q; %s is allowed, at most %v", k.Name, l.words[1], k.wants(), most)
+// tooLarge returns the error for a value above limit.
+func (k *Key) tooLarge(l *lineReader, limit fmt.Stringer) error {
+	return l.errorf(1, "%s is %q; %s is allowed, at most %v", k.Name, l.words[1], k.describeValue(), limit)
 }
 
-// rates reads how many rates there are, then each with its value, as far as the line goes. words
-// is how many the line must have.
-func (k *Key) rates(l *lines, s *Setting) (words int, err error) {
-	n, err := l.number(1, "the number of rates of "+k.Name, 0, mostRates)
+// readRates reads the number of rates, then each rate with its value, into s.Map as far as the line goes. It returns
+// the number of words that the line must have.
+func (k *Key) readRates(l *lineReader, s *Setting) (words int, err error) {
+	n, err := l.readNumber(1, "the number of rates of "+k.Name, 0, maxRates)
 	if err != nil {
 		return 0, err
 	}
 	words = 2 + 2*int(n)
 	for i := 2; i < min(words, len(l.words)); i++ {
 		if i%2 == 0 {
-			rate, err := l.number(i, "a rate of "+k.Name+" in bit/s", 1, 1<<50)
+			rate, err := l.readNumber(i, "a rate of "+k.Name+" in bit/s", 1, 1<<50)
 			if err != nil {
 				return words, err
 			}
@@ -310,7 +312,7 @@ func (k *Key) rates(l *lines, s *Setting) (words int, err error) {
 			s.Map = append(s.Map, AtRate{Rate: unit.Rate(rate)})
 			continue
 		}
-		v, err := decimal(l.words[i])
+		v, err := parseDecimal(l.words[i])
 		if err != nil || !(v >= k.Low && v <= k.High) {
 			return words, l.errorf(i, "a value of %s is %q; a number from %v to %v is allowed", k.Name, l.words[i], k.Low,
 				k.High)
@@ -320,13 +322,13 @@ func (k *Key) rates(l *lines, s *Setting) (words int, err error) {
 	return words, nil
 }
 
-// failure reads when a link fails, and its ends.
-func (k *Key) failure(l *lines, s *Setting) (err error) {
-	if s.Time, err = k.period(l, "us"); err != nil {
+// readFailure reads the time of a link failure and the two nodes of the link.
+func (k *Key) readFailure(l *lineReader, s *Setting) (err error) {
+	if s.Time, err = k.readPeriod(l, "us"); err != nil {
 		return err
 	}
 	for e := range s.Ends {
-		n, err := l.number(2+e, "a node of "+k.Name, 0, largestNode)
+		n, err := l.readNumber(2+e, "a node of "+k.Name, 0, maxNode)
 		if err != nil {
 			return err
 		}
@@ -335,8 +337,8 @@ func (k *Key) failure(l *lines, s *Setting) (err error) {
 	return nil
 }
 
-// wants says what a key's value is.
-func (k *Key) wants() string {
+// describeValue describes the values that the key allows.
+func (k *Key) describeValue() string {
 	switch k.Kind {
 	case Flag:
 		return "0 or 1"
@@ -365,21 +367,22 @@ func (k *Key) wants() string {
 	return "a file"
 }
 
-// decimal reads a number as people write it.
-func decimal(s string) (float64, error) {
+// parseDecimal parses a decimal number. It accepts no hexadecimal, infinite or NaN values.
+func parseDecimal(s string) (float64, error) {
 	if strings.Trim(s, "0123456789.eE+-") != "" {
 		return 0, strconv.ErrSyntax
 	}
 	return strconv.ParseFloat(s, 64)
 }
 
-// rateUnits are those of ns-3's DataRate that are in decimal bits, the longest first.
+// rateUnits are the decimal bit units of ns-3's DataRate. A longer unit precedes its suffixes.
 var rateUnits = []struct {
 	name string
 	unit string
 }{{"Gb/s", "Gbps"}, {"Gbps", "Gbps"}, {"Mb/s", "Mbps"}, {"Mbps", "Mbps"}, {"kb/s", "kbps"}, {"Kb/s", "kbps"},
 	{"kbps", "kbps"}, {"Kbps", "kbps"}, {"b/s", "bps"}, {"bps", "bps"}}
 
+// parseRate parses a rate in one of the rateUnits. It returns unit.ErrLarge for an excessive rate.
 func parseRate(s string) (unit.Rate, error) {
 	for _, u := range rateUnits {
 		if number, ok := strings.CutSuffix(s, u.name); ok && number != "" && strings.Trim(number, "0123456789.") == "" {
@@ -389,7 +392,7 @@ func parseRate(s string) (unit.Rate, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// write writes the settings as ReadConfig reads them, in their order.
+// write writes the settings in their order so that ReadConfig reads the same.
 func (c Config) write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for i := range c {
@@ -398,18 +401,19 @@ func (c Config) write(w io.Writer) error {
 		if k == nil {
 			return fmt.Errorf("simfiles: %q is no key of a config.txt", s.Key)
 		}
-		fmt.Fprintf(b, "%s %s\n", s.Key, k.write(s))
+		fmt.Fprintf(b, "%s %s\n", s.Key, k.formatValue(s))
 	}
 	return b.Flush()
 }
 
-func (k *Key) write(s *Setting) string {
+// formatValue returns the value of the setting as a config.txt has it.
+func (k *Key) formatValue(s *Setting) string {
 	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	// in is a time in a unit, exactly.
+	// in returns the time in the unit each, exactly.
 	in := func(each unit.Time) string {
 		text := strconv.FormatInt(int64(s.Time/each), 10)
 		if rest := s.Time % each; rest > 0 {
-			fraction := strconv.FormatInt(int64(each+rest), 10)[1:] // with its leading zeros: each is a power of ten
+			fraction := strconv.FormatInt(int64(each+rest), 10)[1:] // with leading zeros; each is a power of ten
 			text += "." + strings.TrimRight(fraction, "0")
 		}
 		return text
@@ -447,22 +451,22 @@ func (k *Key) write(s *Setting) string {
 	return plain(s.Number)
 }
 
-// nearest is the word of a list that a slip probably meant: at most a third of its
-// letters are otherwise. "" if none is near.
-func nearest(s string, list []string) string {
+// nearestWord returns the word of the list that differs from s in at most a third of its letters and least of all; ""
+// without one.
+func nearestWord(s string, list []string) string {
 	best, name := 1+min(len(s), 64)/3, ""
 	for _, other := range list {
-		if d := distance(s, other, best); d < best {
+		if d := editDistance(s, other, best); d < best {
 			best, name = d, other
 		}
 	}
 	return name
 }
 
-// distance is Levenshtein's, or most if it is not below that.
-func distance(a, b string, most int) int {
-	if len(a)-len(b) >= most || len(b)-len(a) >= most {
-		return most
+// editDistance returns the Levenshtein distance of a and b, or limit if it is not below limit.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -480,5 +484,5 @@ func distance(a, b string, most int) int {
 			row[j+1] = min(d, row[j]+1, row[j+1]+1)
 		}
 	}
-	return min(row[len(b)], most)
+	return min(row[len(b)], limit)
 }

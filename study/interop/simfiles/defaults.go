@@ -2,10 +2,10 @@ package simfiles
 
 import "strings"
 
-// defaults are what the simulator takes for keys that a file does not have (HPCC simulator third.cc).
-// Without RATE_AI and RATE_HAI, the thresholds of marks and the files that it reads it does not start.
-// An L2_ACK_INTERVAL of 0 and an RP_TIMER of 0 end no flow, and no run.
-const defaults = `ENABLE_QCN 1
+// defaultConfig holds the simulator's values for missing keys (HPCC simulator third.cc). The simulator does not start
+// without RATE_AI, RATE_HAI, the marking thresholds and its input files. With an L2_ACK_INTERVAL of 0 no flow ends,
+// and with an RP_TIMER of 0 no run ends.
+const defaultConfig = `ENABLE_QCN 1
 USE_DYNAMIC_PFC_THRESHOLD 1
 PAUSE_TIME 5
 PACKET_PAYLOAD_SIZE 1000
@@ -43,12 +43,11 @@ QLEN_MON_START 2000000000
 QLEN_MON_END 2100000000
 `
 
-// Complete is c with what the simulator takes for keys that c does not have, where that is
-// something. Those settings have no line.
+// Complete returns a copy of c with the simulator's defaults for keys that c lacks. Those settings have line 0.
 func (c Config) Complete() Config {
-	all, err := ReadConfig(strings.NewReader(defaults), "")
+	all, err := ReadConfig(strings.NewReader(defaultConfig), "")
 	if err != nil {
-		panic(err) // the text above is a configuration
+		panic(err) // the constant is a valid configuration
 	}
 	out := append(Config{}, c...)
 	for _, s := range all {
@@ -60,5 +59,5 @@ func (c Config) Complete() Config {
 	return out
 }
 
-// Value is the value as a file has it.
-func (s *Setting) Value() string { return KeyByName(s.Key).write(s) }
+// Value returns the value in the form of a config.txt.
+func (s *Setting) Value() string { return KeyByName(s.Key).formatValue(s) }

@@ -12,43 +12,44 @@ import (
 	"weir/core/unit"
 )
 
-// Destination ports, by which the simulator's analysis tells flows apart.
+// Destination ports by which the simulator's analysis separates flows.
 const (
 	NormalPort = 100
 	IncastPort = 200
 )
 
-// FirstPort is the first flow's source port of every pair of hosts; it counts upward.
+// FirstPort is the source port of the first flow of every pair of hosts. The following flows count up.
 const FirstPort = 10000
 
-// FCT is a flow that is finished. Times are in whole nanoseconds, as the simulator's clock.
+// FCT is a finished flow. Times are in whole nanoseconds, like the simulator's clock.
 type FCT struct {
 	Src, Dst         int // nodes
 	SrcPort, DstPort uint16
 	Size             int64 // bytes
 	Start            int64 // ns
 	FCT              int64 // ns, from the start until the last byte is acknowledged
-	Standalone       int64 // ns, that it would take alone: Pair.Standalone
+	Standalone       int64 // ns, without other flows (Pair.Standalone)
 }
 
-// mostNs bounds times, so that sums of two fit.
-const mostNs = 1 << 62
+// maxNs limits times so that the sum of two fits.
+const maxNs = 1 << 62
 
-const fctForm = "sip dip sport dport size start fct standalone"
+// fctFormat names the columns of a line of fct.txt.
+const fctFormat = "sip dip sport dport size start fct standalone"
 
-// ReadFCT reads a fct.txt: "sip dip sport dport size start fct standalone" per flow that
-// is finished, addresses as %08x, times in ns; none takes no time. Errors are of type *FormatError.
+// ReadFCT reads a fct.txt with the line "sip dip sport dport size start fct standalone" for each finished flow.
+// Addresses are %08x, times in ns, and the completion time is at least 1. Errors are of type *FormatError.
 func ReadFCT(r io.Reader, file string) ([]FCT, error) {
-	l := newLines(r, file)
+	l := newLineReader(r, file)
 	var out []FCT
-	for l.next() {
-		if err := l.count(fctForm); err != nil {
+	for l.nextLine() {
+		if err := l.checkWordCount(fctFormat); err != nil {
 			return nil, err
 		}
 		var f FCT
 		for i, node := range []*int{&f.Src, &f.Dst} {
 			addr, err := strconv.ParseUint(l.words[i], 16, 32)
-			n, ok := nodeOf(uint32(addr))
+			n, ok := addrNode(uint32(addr))
 			if err != nil || len(l.words[i]) != 8 || !ok {
 				return nil, l.errorf(i, "the address is %q; that of node n is 0b000001 + n·100 in hexadecimal, 0b000001 "+
 					"to 0bffff01", l.words[i])
@@ -59,39 +60,39 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 		for i, x := range []struct {
 			what      string
 			low, high int64
-		}{2: {"the source port", 0, 65535}, 3: {"the destination port", 0, 65535}, 4: {"the size", 0, mostNs},
-			5: {"the start", 0, mostNs}, 6: {"the completion time", 1, mostNs},
-			7: {"the standalone time", 0, mostNs}} {
+		}{2: {"the source port", 0, 65535}, 3: {"the destination port", 0, 65535}, 4: {"the size", 0, maxNs},
+			5: {"the start", 0, maxNs}, 6: {"the completion time", 1, maxNs},
+			7: {"the standalone time", 0, maxNs}} {
 			if i < 2 {
 				continue
 			}
 			var err error
-			if v[i], err = l.number(i, x.what, x.low, x.high); err != nil {
+			if v[i], err = l.readNumber(i, x.what, x.low, x.high); err != nil {
 				return nil, err
 			}
 		}
 		f.SrcPort, f.DstPort, f.Size, f.Start, f.FCT, f.Standalone = uint16(v[2]), uint16(v[3]), v[4], v[5], v[6], v[7]
 		out = append(out, f)
 	}
-	return out, l.err()
+	return out, l.scanError()
 }
 
-// WriteFCT writes flows in that format, in their order; the simulator's is that of their
-// ends.
+// WriteFCT writes flows in the format of ReadFCT, in their order. The simulator orders them by their ends.
 func WriteFCT(w io.Writer, flows []FCT) error {
 	b := bufio.NewWriter(w)
 	for _, f := range flows {
-		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", addressOf(f.Src), addressOf(f.Dst), f.SrcPort, f.DstPort, f.Size, f.Start,
+		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", addressOf(f.Src), addressOf(f.Dst), f.SrcPort, f.DstPort, f.Size,
+			f.Start,
 			f.FCT, f.Standalone)
 	}
 	return b.Flush()
 }
 
-// header is what a packet has beside its payload and telemetry: Ethernet (the simulator's
-// PPP) 14, IPv4 20, UDP 8, sequence and priority 6.
-const header = 14 + 20 + 8 + 6
+// headerBytes is the size of a packet's headers without telemetry: Ethernet (the simulator's PPP) 14, IPv4 20, UDP 8,
+// sequence and priority 6.
+const headerBytes = 14 + 20 + 8 + 6
 
-// Pair is what the simulator knows of the path between two hosts.
+// Pair describes the path between two hosts.
 type Pair struct {
 	RTT  int64     // ns: base round-trip time
 	Rate unit.Rate // of its slowest link
@@ -103,13 +104,13 @@ type Leg struct {
 	Delay unit.Time
 }
 
-// PairOf is the base RTT over the links of a path, for packets of a payload in bytes:
-// twice all delays, and once on each link the time that the payload takes without its
-// headers; parts of nanoseconds are dropped link by link.
+// PairOf returns the base RTT and the lowest rate of a path for packets with the given payload in bytes. The RTT is
+// twice all delays, plus the transmission time of the payload without headers on each link. Fractions of nanoseconds
+// are dropped link by link.
 func PairOf(path []Leg, payload int64) Pair {
 	var p Pair
 	for _, l := range path {
-		p.RTT += 2*int64(l.Delay/unit.Nanosecond) + ns(payload, l.Rate)
+		p.RTT += 2*int64(l.Delay/unit.Nanosecond) + nsAtRate(payload, l.Rate)
 		if p.Rate == 0 || l.Rate < p.Rate {
 			p.Rate = l.Rate
 		}
@@ -117,30 +118,31 @@ func PairOf(path []Leg, payload int64) Pair {
 	return p
 }
 
-// ns is how long bytes take at a rate, rounded down.
-func ns(bytes int64, r unit.Rate) int64 {
+// nsAtRate returns the transmission time of bytes at a rate in ns, rounded down and at most maxNs; 0 for a negative
+// size or rate.
+func nsAtRate(bytes int64, r unit.Rate) int64 {
 	if bytes < 0 || r < 1 {
 		return 0
 	}
 	hi, lo := bits.Mul64(uint64(bytes), 8_000_000_000)
 	if hi >= uint64(r) {
-		return mostNs
+		return maxNs
 	}
 	q, _ := bits.Div64(hi, lo, uint64(r))
-	return int64(min(q, mostNs))
+	return int64(min(q, maxNs))
 }
 
-// Standalone is the completion time of a flow alone: the base RTT, and the time that its
-// bytes take at the path's rate, headers included and telemetry not; rounded down.
+// Standalone returns the completion time in ns of a flow without other flows: the base RTT plus the transmission time
+// of its bytes at the path's rate, with headers and without telemetry, rounded down. size and payload are in bytes.
 func (p Pair) Standalone(size, payload int64) int64 {
 	if payload < 1 {
 		return p.RTT
 	}
 	packets := (size + payload - 1) / payload
-	return p.RTT + ns(size+packets*header, p.Rate)
+	return p.RTT + nsAtRate(size+packets*headerBytes, p.Rate)
 }
 
-// bdp is the base RTT's bytes at the path's rate, rounded down.
+// bdp returns the bandwidth-delay product in bytes, rounded down.
 func (p Pair) bdp() int64 {
 	hi, lo := bits.Mul64(uint64(p.RTT), uint64(p.Rate))
 	if hi >= 8_000_000_000 {
@@ -150,18 +152,17 @@ func (p Pair) bdp() int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// SlowdownRow is what the flows of a range of sizes have.
+// SlowdownRow summarizes the flows of a range of sizes.
 type SlowdownRow struct {
-	Share         float64 // of flows that are below this row
-	Size          int64   // of its largest flow
+	Share         float64 // share of the flows in earlier rows
+	Size          int64   // size of its largest flow
 	P50, P95, P99 float64
 }
 
-// Slowdowns is the analysis that comes with the simulator: of the flows to a destination
-// port that ended before limit (ns; its default is 3 s), by size, each of n rows has
-// a share 1/n of the flows; a flow's slowdown is its completion time over the standalone
-// one, and 1 at least; the percentile p of k values is the one with ⌊k·p⌋ below it. Rows
-// without flows are left out.
+// Slowdowns computes the analysis that comes with the simulator. It takes the flows to a destination port that ended
+// before limit (ns; the simulator's default is 3 s), ordered by size, and divides them evenly into rows. A flow's
+// slowdown is its completion time divided by the standalone one, and at least 1. The percentile p of k values is the
+// one with ⌊k·p⌋ values below it. Rows without flows are left out.
 func Slowdowns(flows []FCT, port uint16, limit int64, rows int) []SlowdownRow {
 	type slow struct {
 		size int64

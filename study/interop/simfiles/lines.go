@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// FormatError is what is wrong with an input file, and where.
+// FormatError is an error in an input file with its place.
 type FormatError struct {
 	File         string
 	Line, Column int // from 1; columns in bytes
 	Msg          string
-	Excess       bool   // all that the file announces was read, and more stands behind it
-	Key          string // of a config.txt, that has the wrong value; "": no key
+	Excess       bool   // the announced content was read, and more follows
+	Key          string // key of a config.txt with the wrong value; "": no key
 }
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// FormatErrors are all that is wrong with an input file.
+// FormatErrors are all errors of an input file.
 type FormatErrors []*FormatError
 
 func (e FormatErrors) Error() string {
@@ -33,7 +33,7 @@ func (e FormatErrors) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// Unwrap returns them one by one.
+// Unwrap returns the errors one by one.
 func (e FormatErrors) Unwrap() (all []error) {
 	for _, x := range e {
 		all = append(all, x)
@@ -41,30 +41,30 @@ func (e FormatErrors) Unwrap() (all []error) {
 	return all
 }
 
-// longestLine holds a list of all nodes, or the queues of a port up to its buffer.
-const longestLine = 16 << 20
+// maxLineBytes limits a line. It holds a list of all nodes, or the queues of a port up to its buffer.
+const maxLineBytes = 16 << 20
 
-// largestNode is the last node that has an address: two bytes of it are the node's number.
-const largestNode = 1<<16 - 1
+// maxNode is the last node with an address: two bytes of an address are the node's number.
+const maxNode = 1<<16 - 1
 
-// lines reads a file line by line, and knows where its words stand.
-type lines struct {
+// lineReader reads a file line by line and locates its words.
+type lineReader struct {
 	file    string
 	scanner *bufio.Scanner
 	line    int
 	text    string
 	words   []string
-	end     [2]int // line and column behind the last line that was not empty
+	end     [2]int // line and column after the last line that was not empty
 }
 
-func newLines(r io.Reader, file string) *lines {
-	l := &lines{file: file, scanner: bufio.NewScanner(r), end: [2]int{1, 1}}
-	l.scanner.Buffer(nil, longestLine)
+func newLineReader(r io.Reader, file string) *lineReader {
+	l := &lineReader{file: file, scanner: bufio.NewScanner(r), end: [2]int{1, 1}}
+	l.scanner.Buffer(nil, maxLineBytes)
 	return l
 }
 
-// next goes to the next line that is not empty; false at the file's end.
-func (l *lines) next() bool {
+// nextLine moves to the next line that is not empty; it returns false at the file's end.
+func (l *lineReader) nextLine() bool {
 	for l.scanner.Scan() {
 		l.line++
 		l.text = l.scanner.Text()
@@ -76,12 +76,12 @@ func (l *lines) next() bool {
 	return false
 }
 
-// err is why next has ended before the file's end; nil if it has not.
-func (l *lines) err() error {
+// scanError returns the error that ended reading before the file's end; nil without one.
+func (l *lineReader) scanError() error {
 	err := l.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
 		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes",
-			longestLine)}
+			maxLineBytes)}
 	}
 	if err != nil {
 		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: err.Error()}
@@ -89,18 +89,18 @@ func (l *lines) err() error {
 	return nil
 }
 
-// errorf is an error at word i of the line.
-func (l *lines) errorf(i int, format string, args ...any) error {
-	return &FormatError{File: l.file, Line: l.line, Column: l.column(i), Msg: fmt.Sprintf(format, args...)}
+// errorf returns an error at word i of the line.
+func (l *lineReader) errorf(i int, format string, args ...any) error {
+	return &FormatError{File: l.file, Line: l.line, Column: l.wordColumn(i), Msg: fmt.Sprintf(format, args...)}
 }
 
-// ends is an error behind the last line that was not empty.
-func (l *lines) ends(format string, args ...any) error {
+// errorAtEnd returns an error after the last line that was not empty.
+func (l *lineReader) errorAtEnd(format string, args ...any) error {
 	return &FormatError{File: l.file, Line: l.end[0], Column: l.end[1], Msg: fmt.Sprintf(format, args...)}
 }
 
-// column is where word i stands, from 1.
-func (l *lines) column(i int) int {
+// wordColumn returns the column of word i in bytes, from 1.
+func (l *lineReader) wordColumn(i int) int {
 	at := 0
 	for k, w := range l.words {
 		at += strings.Index(l.text[at:], w)
@@ -112,19 +112,19 @@ func (l *lines) column(i int) int {
 	return at + 1
 }
 
-// count checks that the line has as many words as the form names.
-func (l *lines) count(form string) error {
+// checkWordCount returns an error unless the line has as many words as form.
+func (l *lineReader) checkWordCount(form string) error {
 	switch n := len(strings.Fields(form)); {
 	case len(l.words) < n:
-		return l.ends("the line ends after %d of %d words: %s", len(l.words), n, form)
+		return l.errorAtEnd("the line ends after %d of %d words: %s", len(l.words), n, form)
 	case len(l.words) > n:
 		return l.errorf(n, "%d words; a line has %d: %s", len(l.words), n, form)
 	}
 	return nil
 }
 
-// number reads word i, which is from low to high.
-func (l *lines) number(i int, what string, low, high int64) (int64, error) {
+// readNumber parses word i as an integer from low to high. what names the value in the error.
+func (l *lineReader) readNumber(i int, what string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(l.words[i], 10, 64)
 	if err != nil || v < low || v > high {
 		return 0, l.errorf(i, "%s is %q; a number from %d to %d is allowed", what, l.words[i], low, high)

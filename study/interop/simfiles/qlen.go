@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// Queues are the histograms of queues that the simulator writes at a time: what it has
-// counted since the start.
+// Queues are the histograms of queues that the simulator writes at one time. They count from the start.
 type Queues struct {
 	Time  int64 // ns
 	Ports []QueueHistogram
@@ -17,10 +16,10 @@ type Queues struct {
 type QueueHistogram struct {
 	Switch int
 	Port   int      // its interface, from 1: 0 is the loopback
-	Counts []uint64 // samples with i KB, that is i·1000 up to below (i+1)·1000 bytes, in the port's queues together
+	Counts []uint64 // number of samples with i KB, i·1000 to below (i+1)·1000 bytes, in all queues of the port
 }
 
-// Add counts a sample of so many bytes.
+// Add counts a sample of a queue in bytes. A negative one counts as 0.
 func (q *QueueHistogram) Add(bytes int64) {
 	kb := max(bytes, 0) / 1000
 	for int64(len(q.Counts)) <= kb {
@@ -29,17 +28,17 @@ func (q *QueueHistogram) Add(bytes int64) {
 	q.Counts[kb]++
 }
 
-// ReadQueues reads a qlen.txt: "time: <ns>", and then per port "switch port count count
-// …", again and again. Errors are of type *FormatError.
+// ReadQueues reads a qlen.txt: blocks of a line "time: <ns>" and, for each port, a line "switch port count count …".
+// Errors are of type *FormatError.
 func ReadQueues(r io.Reader, file string) ([]Queues, error) {
-	l := newLines(r, file)
+	l := newLineReader(r, file)
 	var out []Queues
-	for l.next() {
+	for l.nextLine() {
 		if l.words[0] == "time:" {
-			if err := l.count("time: ns"); err != nil {
+			if err := l.checkWordCount("time: ns"); err != nil {
 				return nil, err
 			}
-			t, err := l.number(1, "the time", 0, mostNs)
+			t, err := l.readNumber(1, "the time", 0, maxNs)
 			if err != nil {
 				return nil, err
 			}
@@ -50,21 +49,21 @@ func ReadQueues(r io.Reader, file string) ([]Queues, error) {
 			return nil, l.errorf(0, "%q; the file begins with time: and nanoseconds", l.words[0])
 		}
 		if len(l.words) < 2 {
-			return nil, l.ends("the line ends; it is a switch, a port and counts")
+			return nil, l.errorAtEnd("the line ends; it is a switch, a port and counts")
 		}
 		var q QueueHistogram
 		for i, x := range []struct {
 			what string
 			to   *int
 		}{{"the switch", &q.Switch}, {"the port", &q.Port}} {
-			v, err := l.number(i, x.what, 0, largestNode)
+			v, err := l.readNumber(i, x.what, 0, maxNode)
 			if err != nil {
 				return nil, err
 			}
 			*x.to = int(v)
 		}
 		for i := 2; i < len(l.words); i++ {
-			v, err := l.number(i, "a count", 0, mostNs)
+			v, err := l.readNumber(i, "a count", 0, maxNs)
 			if err != nil {
 				return nil, err
 			}
@@ -73,10 +72,10 @@ func ReadQueues(r io.Reader, file string) ([]Queues, error) {
 		last := &out[len(out)-1]
 		last.Ports = append(last.Ports, q)
 	}
-	return out, l.err()
+	return out, l.scanError()
 }
 
-// WriteQueues writes histograms in that format.
+// WriteQueues writes histograms in the format of ReadQueues.
 func WriteQueues(w io.Writer, all []Queues) error {
 	b := bufio.NewWriter(w)
 	for _, at := range all {

@@ -154,14 +154,14 @@ func TestAddr(t *testing.T) {
 			if got := addressOf(node); got != want {
 				t.Errorf("node %d: %08x, not %08x", node, got, want)
 			}
-			if n, ok := nodeOf(want); n != node || !ok {
+			if n, ok := addrNode(want); n != node || !ok {
 				t.Errorf("%08x: %d, %v", want, n, ok)
 			}
 		})
 	}
 	for _, a := range []uint32{0, 0x0a000001, 0x0b000002, 0x0c000001} {
 		t.Run(fmt.Sprintf("no node %08x", a), func(t *testing.T) {
-			if n, ok := nodeOf(a); ok {
+			if n, ok := addrNode(a); ok {
 				t.Errorf("%08x is node %d", a, n)
 			}
 		})

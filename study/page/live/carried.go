@@ -9,17 +9,18 @@ import (
 	"weir/study/run"
 )
 
-// carried is a runner that tells a job how its runs are: nobody here looks on at them.
-type carried struct {
+// observedRunner is a runner that reports the states of its runs to a job. Such runs have no observer here.
+type observedRunner struct {
 	run.Runner
 	job *Job
 }
 
-// Carry hands over a run.
-func (c carried) Carry(ctx context.Context, t run.Task, far func(packetHops uint64, share float64)) ([]byte, error) {
-	c.job.told(t.Run, RunWaiting, 0) // also again, where what came back was found to be wrong
+// Carry runs a task and updates the state of its run in the job.
+func (c observedRunner) Carry(ctx context.Context, t run.Task,
+	far func(packetHops uint64, share float64)) ([]byte, error) {
+	c.job.setRunState(t.Run, RunWaiting, 0) // again, if the result was found to be wrong
 	data, err := c.Runner.Carry(ctx, t, func(hops uint64, share float64) {
-		c.job.told(t.Run, RunGoing, share)
+		c.job.setRunState(t.Run, RunGoing, share)
 		far(hops, share)
 	})
 	state := RunFinished
@@ -29,30 +30,31 @@ func (c carried) Carry(ctx context.Context, t run.Task, far func(packetHops uint
 	case err != nil:
 		state = RunFailed
 	}
-	c.job.told(t.Run, state, 0)
+	c.job.setRunState(t.Run, state, 0)
 	return data, err
 }
 
-// Account says what has happened, if the runner does.
-func (c carried) Account(dir string, interrupted bool) []results.Execution {
+// Account returns the account of the runner if it keeps one; nil otherwise.
+func (c observedRunner) Account(dir string, interrupted bool) []results.Execution {
 	if a, is := c.Runner.(run.Accountant); is {
 		return a.Account(dir, interrupted)
 	}
 	return nil
 }
 
-// told notes how a run is that others carry out.
-func (j *Job) told(r *plan.Run, state RunState, share float64) {
+// setRunState sets the state and progress of a run of another machine. It ignores late progress of a finished run,
+// and takes a stop before the start as waiting.
+func (j *Job) setRunState(r *plan.Run, state RunState, share float64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	i := j.at(r)
-	if state == RunGoing && (j.each[i] == RunFinished || j.each[i] == RunFailed) {
-		return // news that was on its way when the result came
+	i := j.runIndex(r)
+	if state == RunGoing && (j.runStates[i] == RunFinished || j.runStates[i] == RunFailed) {
+		return // progress that was sent before the result arrived
 	}
-	if state == RunStopped && j.each[i] != RunGoing {
-		state = RunWaiting // nobody has begun it
+	if state == RunStopped && j.runStates[i] != RunGoing {
+		state = RunWaiting // the run had not begun
 	}
-	if j.each[i] = state; state == RunGoing {
+	if j.runStates[i] = state; state == RunGoing {
 		if j.shares == nil {
 			j.shares = map[int]float64{}
 		}
@@ -60,5 +62,5 @@ func (j *Job) told(r *plan.Run, state RunState, share float64) {
 	} else {
 		delete(j.shares, i)
 	}
-	j.change()
+	j.notifyChange()
 }

@@ -15,10 +15,10 @@ import (
 	"weir/worlds/sim"
 )
 
-// JobState is the state of a job, from Waiting to Done, Stopped or Failed.
+// JobState is the state of a job.
 type JobState string
 
-// What a job is.
+// States of jobs.
 const (
 	Waiting JobState = "waiting"
 	Running JobState = "running"
@@ -27,13 +27,13 @@ const (
 	Failed  JobState = "failed"
 )
 
-// Over reports whether nothing more will happen.
+// Over reports whether the job has ended.
 func (s JobState) Over() bool { return s == Done || s == Stopped || s == Failed }
 
-// RunState is how a run of a job is.
+// RunState is the state of a run of a job.
 type RunState string
 
-// What a run is. There: it had been finished before.
+// States of runs. RunThere means that the results existed before the job.
 const (
 	RunWaiting  RunState = ""
 	RunGoing    RunState = "running"
@@ -43,14 +43,14 @@ const (
 	RunStopped  RunState = "stopped"
 )
 
-// Job is something that is carried out.
+// Job is an experiment or a single run in the queue of a Manager. Its methods may be called concurrently.
 type Job struct {
 	ID      int
 	Spec    *experiment.Spec
 	Command string
-	Single  *plan.Run // it is this run alone, and keeps nothing; nil: the whole experiment
+	Single  *plan.Run // run only this one and keep no results; nil: the whole experiment
 	Asked   time.Time
-	// Elsewhere: workers carry out the runs, of which there are no films then.
+	// Elsewhere reports whether workers execute the runs; these have no films.
 	Elsewhere bool
 
 	traces []string
@@ -61,24 +61,24 @@ type Job struct {
 	jobState
 }
 
-// jobState is what changes while a job runs.
+// jobState is the part of a job that changes while it runs, protected by mu.
 type jobState struct {
-	mu      sync.Mutex
-	state   JobState
-	begun   time.Time
-	ended   time.Time
-	far     run.Progress
-	each    []RunState
-	films   []*recorder     // of runs that are under way, or over, in the order of their beginnings
-	shares  map[int]float64 // of runs that workers have told of, by index
-	notices []string
-	workers *Sweep
-	out     *results.Outcome
-	err     error
-	changed chan struct{} // closed at the next change
+	mu        sync.Mutex
+	state     JobState
+	begun     time.Time
+	ended     time.Time
+	progress  run.Progress
+	runStates []RunState
+	films     []*recorder     // of running and finished runs, in the order of their starts
+	shares    map[int]float64 // progress of runs at workers, by index
+	notices   []string
+	workers   *Sweep
+	outcome   *results.Outcome
+	err       error
+	changed   chan struct{} // closed at the next change
 }
 
-// Status is a job at a time.
+// Status is a snapshot of a job.
 type Status struct {
 	State       JobState
 	Begun       time.Time
@@ -88,89 +88,90 @@ type Status struct {
 	Going       []Going
 	Notices     []string
 	Workers     *Sweep
-	Outcome     *results.Outcome // when it is over; nil if there is none
+	Outcome     *results.Outcome // at the end; nil without results
 	Error       string
-	HasFilms    []int // numbers of runs that there are films of
+	HasFilms    []int // numbers of runs with films
 	Interrupted bool
 }
 
-// Going is a run under way.
+// Going is a run in progress.
 type Going struct {
 	Number  int
-	Seconds float64 // of its time; 0: it is not known
-	Share   float64 // of all of it
+	Seconds float64 // simulated time; 0: not known
+	Share   float64 // progress, 0 … 1
 }
 
-// mostNotices is how many are kept.
-const mostNotices = 200
+// maxNotices limits the notices that a job keeps.
+const maxNotices = 200
 
-// change tells those who wait; the lock is held.
-func (j *Job) change() {
+// notifyChange wakes the waiters on Changed. The caller holds the lock.
+func (j *Job) notifyChange() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }
 
-// State is how the job is.
+// State returns the current state of the job.
 func (j *Job) State() JobState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.state
 }
 
-// Runs are all runs of the job.
+// Runs returns all runs of the job.
 func (j *Job) Runs() []*plan.Run { return slices.Clone(j.runs) }
 
-// Stop ends the job; what is finished is kept.
+// Stop ends the job and keeps finished runs.
 func (j *Job) Stop() {
 	j.cancel()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.state == Waiting {
 		j.state, j.ended = Stopped, time.Now()
-		j.change()
+		j.notifyChange()
 	}
 }
 
-// Changed is closed when something has changed.
+// Changed returns a channel that is closed at the next change.
 func (j *Job) Changed() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changed
 }
 
-// Status is how the job is, in all.
+// Status returns a snapshot of the job.
 func (j *Job) Status() Status {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := Status{State: j.state, Begun: j.begun, Ended: j.ended, Far: j.far, Each: slices.Clone(j.each),
-		Notices: slices.Clone(j.notices), Workers: j.workers, Outcome: j.out, Interrupted: j.ctx.Err() != nil}
+	s := Status{State: j.state, Begun: j.begun, Ended: j.ended, Far: j.progress, Each: slices.Clone(j.runStates),
+		Notices: slices.Clone(j.notices), Workers: j.workers, Outcome: j.outcome, Interrupted: j.ctx.Err() != nil}
 	if j.err != nil {
 		s.Error = j.err.Error()
 	}
 	for _, x := range j.films {
 		s.HasFilms = append(s.HasFilms, x.run.Number)
-		if j.each[j.at(x.run)] == RunGoing {
-			seconds, share := x.now()
+		if j.runStates[j.runIndex(x.run)] == RunGoing {
+			seconds, share := x.latestTime()
 			s.Going = append(s.Going, Going{x.run.Number, seconds, share})
 		}
 	}
 	for i, r := range j.runs {
-		if share, is := j.shares[i]; is && j.each[i] == RunGoing {
+		if share, is := j.shares[i]; is && j.runStates[i] == RunGoing {
 			s.Going = append(s.Going, Going{Number: r.Number, Share: share})
 		}
 	}
 	return s
 }
 
-// at is the index of a run in the job.
-func (j *Job) at(r *plan.Run) int {
+// runIndex returns the index of a run in the job.
+func (j *Job) runIndex(r *plan.Run) int {
 	if j.Single != nil {
 		return 0
 	}
 	return r.Number
 }
 
-// Film is what there is of the film of a run, from a frame on if it is of that epoch; false: there is none.
+// Film returns the film of a run from frame from on, or from the start if epoch is not the current one; false if it
+// has no film.
 func (j *Job) Film(number, epoch, from int) (Film, bool) {
 	j.mu.Lock()
 	i := slices.IndexFunc(j.films, func(x *recorder) bool { return x.run.Number == number })
@@ -182,24 +183,26 @@ func (j *Job) Film(number, epoch, from int) (Film, bool) {
 	if x == nil {
 		return Film{}, false
 	}
-	return x.film(epoch, from), true
+	return x.copyFilm(epoch, from), true
 }
 
-func (j *Job) begin() bool {
+// setBegun marks a waiting job as running; it returns false for another state.
+func (j *Job) setBegun() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.state != Waiting {
 		return false
 	}
 	j.state, j.begun = Running, time.Now()
-	j.change()
+	j.notifyChange()
 	return true
 }
 
-func (j *Job) end(o *results.Outcome, err error) {
+// setEnded stores the outcome and sets the final state of the job.
+func (j *Job) setEnded(o *results.Outcome, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.out, j.err, j.ended = o, err, time.Now()
+	j.outcome, j.err, j.ended = o, err, time.Now()
 	switch {
 	case err != nil:
 		j.state = Failed
@@ -209,21 +212,22 @@ func (j *Job) end(o *results.Outcome, err error) {
 		j.state = Done
 	}
 	if o != nil {
-		j.settle(o)
+		j.settleRuns(o)
 	}
-	j.change()
+	j.notifyChange()
 	j.cancel()
 }
 
-// settle says of each run what the outcome has of it.
-func (j *Job) settle(o *results.Outcome) {
+// settleRuns marks waiting runs with existing results, and takes the outcome's failures as the job's error. The
+// caller holds the lock.
+func (j *Job) settleRuns(o *results.Outcome) {
 	there := map[string]bool{}
 	for _, r := range o.Runs {
-		there[name(r.Seed, run.NameOf(&plan.Run{Seed: r.Seed, Point: r.Point}))] = true
+		there[runKey(r.Seed, run.NameOf(&plan.Run{Seed: r.Seed, Point: r.Point}))] = true
 	}
 	for i, r := range j.runs {
-		if j.each[i] == RunWaiting && there[name(r.Seed, run.NameOf(r))] {
-			j.each[i] = RunThere
+		if j.runStates[i] == RunWaiting && there[runKey(r.Seed, run.NameOf(r))] {
+			j.runStates[i] = RunThere
 		}
 	}
 	if n := len(o.Failed); n > 0 && j.err == nil {
@@ -236,63 +240,64 @@ func (j *Job) settle(o *results.Outcome) {
 	}
 }
 
-func name(seed uint64, run string) string { return strconv.FormatUint(seed, 10) + " " + run }
+// runKey identifies a run by its seed and name.
+func runKey(seed uint64, run string) string { return strconv.FormatUint(seed, 10) + " " + run }
 
-// progress notes how far the job is.
-func (j *Job) progress(p run.Progress) {
+// setProgress stores the progress of the job.
+func (j *Job) setProgress(p run.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.far = p
-	j.change()
+	j.progress = p
+	j.notifyChange()
 }
 
-// notice keeps what is told.
-func (j *Job) notice(text string) {
+// addNotice adds a notice and drops the oldest one beyond maxNotices.
+func (j *Job) addNotice(text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.notices = append(j.notices, text); len(j.notices) > mostNotices {
-		j.notices = slices.Delete(j.notices, 0, len(j.notices)-mostNotices)
+	if j.notices = append(j.notices, text); len(j.notices) > maxNotices {
+		j.notices = slices.Delete(j.notices, 0, len(j.notices)-maxNotices)
 	}
-	j.change()
+	j.notifyChange()
 }
 
-// sweep notes how the workers are.
-func (j *Job) sweep(s Sweep) {
+// setWorkers stores the state of the workers.
+func (j *Job) setWorkers(s Sweep) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.workers = &s
-	j.change()
+	j.notifyChange()
 }
 
-// mostOver is how many films of runs that are over a job keeps.
-const mostOver = 12
+// maxOverFilms limits the films of finished runs that a job keeps.
+const maxOverFilms = 12
 
-// observe begins the film of a run.
-func (j *Job) observe(r *plan.Run, c *sim.Config) run.Observer {
-	x := newRecorder(r, c, j.over)
+// startFilm starts the film of a run and drops the oldest films of finished runs beyond maxOverFilms.
+func (j *Job) startFilm(r *plan.Run, c *sim.Config) run.Observer {
+	x := newRecorder(r, c, j.endRun)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.films = append(j.films, x)
 	over := 0
 	for _, f := range j.films {
-		if j.each[j.at(f.run)] != RunGoing {
+		if j.runStates[j.runIndex(f.run)] != RunGoing {
 			over++
 		}
 	}
-	j.each[j.at(r)] = RunGoing
+	j.runStates[j.runIndex(r)] = RunGoing
 	j.films = slices.DeleteFunc(j.films, func(f *recorder) bool {
-		if over > mostOver && f != x && j.each[j.at(f.run)] != RunGoing {
+		if over > maxOverFilms && f != x && j.runStates[j.runIndex(f.run)] != RunGoing {
 			over--
 			return true
 		}
 		return false
 	})
-	j.change()
+	j.notifyChange()
 	return x
 }
 
-// over notes the end of a run.
-func (j *Job) over(x *recorder) {
+// endRun sets the final state of the recorder's run.
+func (j *Job) endRun(x *recorder) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	state := RunFinished
@@ -302,22 +307,22 @@ func (j *Job) over(x *recorder) {
 	case x.err != nil:
 		state = RunFailed
 	}
-	j.each[j.at(x.run)] = state
-	j.change()
+	j.runStates[j.runIndex(x.run)] = state
+	j.notifyChange()
 }
 
-// filmed is what the films take.
-func (j *Job) filmed() (bytes int) {
+// filmBytes returns the approximate memory of all films of the job.
+func (j *Job) filmBytes() (bytes int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, x := range j.films {
-		bytes += x.bytes()
+		bytes += x.memoryBytes()
 	}
 	return bytes
 }
 
-// forget drops the films, but for the last one of the latest job.
-func (j *Job) forget(latest bool) {
+// dropFilms drops the films of the job. It keeps the last one of the latest job.
+func (j *Job) dropFilms(latest bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if n := len(j.films); latest && n > 0 {

@@ -15,53 +15,53 @@ import (
 	"weir/worlds/sim"
 )
 
-// Config is what jobs need to know.
+// Config configures a Manager.
 type Config struct {
-	Dir        string // results go into folders of their own below it
+	Dir        string // parent folder of the results folders
 	Executable string // revision.Executable of the program
-	// Jobs is how many runs of an experiment are carried out at a time, 0 meaning one a core, with a notice if these are
-	// fewer than usual. The error is about one that this machine cannot carry out.
+	// Jobs returns the number of concurrent runs of an experiment, 0 meaning one per core, with a notice if the number
+	// is lower than usual. It returns an error if this machine cannot run the experiment.
 	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
 	Report func(*results.Outcome) error // writes the report into the folder
-	// Runner is where runs are carried out, if not here, for one job; tell is told of what others do meanwhile, and of
-	// notices. What it returns is to be called at the job's end. nil: here. Traces stay with who makes them: jobs that
-	// leave some are carried out here.
+	// Runner returns the runner of a job that runs on other machines, and a function to call at the job's end; nil: run
+	// here. The runner calls tell with the workers' state and notice with notices. Traces stay on the machine that makes
+	// them, so jobs with traces run here.
 	Runner func(jobs int, tell func(Sweep), notice func(string)) (run.Runner, func() error, error)
 }
 
-// Sweep is how the workers of a job are.
+// Sweep is the state of the workers of a job.
 type Sweep struct {
 	Workers []Worker
-	Queued  int    // runs that were handed over and have not come back
-	Done    int    // that came back with a result
-	Failed  int    // with an error
-	Checked int    // that were made twice and compared
-	Lost    int    // times that a worker did not come back with one
-	Aside   int    // workers that gave something wrong
-	Waiting string // why nothing goes on; "": it does
+	Queued  int    // runs handed out without a result yet
+	Done    int    // runs with a result
+	Failed  int    // runs with an error
+	Checked int    // runs made twice and compared
+	Lost    int    // times that a worker lost a run
+	Aside   int    // workers with wrong results
+	Waiting string // reason for waiting; "": it does not wait
 }
 
-// Worker is one of them.
+// Worker is the state of a worker.
 type Worker struct {
 	Name             string
-	Jobs, Hand, Done int // runs at a time, now, and that it has made
+	Jobs, Hand, Done int // concurrent runs, runs in progress, finished runs
 	State            string
 }
 
-// Limits of what can be asked for.
+// Limits of a Manager.
 const (
-	mostWaiting = 32        // jobs that are not done
-	mostKept    = 100       // jobs that are done
-	mostFilms   = 128 << 20 // bytes of films of runs that are over
+	maxWaiting   = 32        // unfinished jobs
+	maxKept      = 100       // finished jobs
+	maxFilmBytes = 128 << 20 // bytes of films of finished runs
 )
 
-// ErrBusy is the error of a job too many.
-var ErrBusy = fmt.Errorf("%d jobs wait already; stop one, or wait until one is done", mostWaiting)
+// ErrBusy is returned for a job beyond the limit of waiting jobs.
+var ErrBusy = fmt.Errorf("%d jobs wait already; stop one, or wait until one is done", maxWaiting)
 
-// ErrClosed is the error of a job that comes when the manager is closed.
+// ErrClosed is returned for a job after Close.
 var ErrClosed = errors.New("the server is about to end")
 
-// Manager carries out one job after another.
+// Manager runs one job after the other.
 type Manager struct {
 	config Config
 	ctx    context.Context
@@ -69,38 +69,39 @@ type Manager struct {
 	wake   chan struct{}
 	ended  chan struct{}
 
-	mu   sync.Mutex
-	jobs []*Job // in the order of their beginnings
-	last int
+	mu     sync.Mutex
+	jobs   []*Job // in the order of submission
+	lastID int
 }
 
-// New begins to wait for jobs. Close ends it.
+// New starts a manager that waits for jobs. Close ends it.
 func New(c Config) *Manager {
 	m := &Manager{config: c, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	go m.work()
+	go m.runJobs()
 	return m
 }
 
-// Close stops the job that is under way, and keeps what is finished of it. It returns when that is done.
+// Close stops the job in progress and waits until its finished runs are stored.
 func (m *Manager) Close() {
 	m.cancel()
 	<-m.ended
 }
 
-// Start puts an experiment into the queue. Traces are the ports that are traced, if any. Command is what would give the
-// same results on a command line.
+// Start queues an experiment. traces are the ports to trace, if any. command is the command line that gives the same
+// results.
 func (m *Manager) Start(s *experiment.Spec, command string, traces []string) (*Job, error) {
-	return m.add(&Job{Spec: s, Command: command, traces: traces, runs: plan.Runs(s),
+	return m.enqueueJob(&Job{Spec: s, Command: command, traces: traces, runs: plan.Runs(s),
 		Elsewhere: m.config.Runner != nil && len(traces) == 0})
 }
 
-// Watch puts a single run of an experiment into the queue, of which nothing is kept but its film.
+// Watch queues a single run of an experiment that keeps no results except its film.
 func (m *Manager) Watch(r *plan.Run) (*Job, error) {
-	return m.add(&Job{Spec: r.Spec, Single: r, runs: []*plan.Run{r}})
+	return m.enqueueJob(&Job{Spec: r.Spec, Single: r, runs: []*plan.Run{r}})
 }
 
-func (m *Manager) add(j *Job) (*Job, error) {
+// enqueueJob adds the job to the queue, drops the oldest finished job beyond maxKept, and wakes runJobs.
+func (m *Manager) enqueueJob(j *Job) (*Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx.Err() != nil {
@@ -112,17 +113,17 @@ func (m *Manager) add(j *Job) (*Job, error) {
 			waiting++
 		}
 	}
-	if waiting >= mostWaiting {
+	if waiting >= maxWaiting {
 		return nil, ErrBusy
 	}
-	m.last++
-	j.ID, j.Asked = m.last, time.Now()
+	m.lastID++
+	j.ID, j.Asked = m.lastID, time.Now()
 	j.ctx, j.cancel = context.WithCancel(m.ctx)
 	j.changed = make(chan struct{})
 	j.state = Waiting
-	j.each = make([]RunState, len(j.runs))
+	j.runStates = make([]RunState, len(j.runs))
 	m.jobs = append(m.jobs, j)
-	if over := len(m.jobs) - mostKept; over > 0 {
+	if over := len(m.jobs) - maxKept; over > 0 {
 		m.jobs = slices.DeleteFunc(m.jobs, func(x *Job) bool {
 			if over > 0 && x.State().Over() {
 				over--
@@ -138,7 +139,7 @@ func (m *Manager) add(j *Job) (*Job, error) {
 	return j, nil
 }
 
-// Jobs are those that there are, the latest first.
+// Jobs returns all jobs, the latest first.
 func (m *Manager) Jobs() []*Job {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,7 +148,7 @@ func (m *Manager) Jobs() []*Job {
 	return all
 }
 
-// Job finds one; nil if there is none.
+// Job returns the job with an ID; nil if it does not exist.
 func (m *Manager) Job(id int) *Job {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,8 +160,8 @@ func (m *Manager) Job(id int) *Job {
 	return nil
 }
 
-// next is the job that is to be carried out.
-func (m *Manager) next() *Job {
+// nextWaiting returns the oldest waiting job; nil without one.
+func (m *Manager) nextWaiting() *Job {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, j := range m.jobs {
@@ -171,10 +172,11 @@ func (m *Manager) next() *Job {
 	return nil
 }
 
-func (m *Manager) work() {
+// runJobs runs the waiting jobs until the manager is closed.
+func (m *Manager) runJobs() {
 	defer close(m.ended)
 	for {
-		j := m.next()
+		j := m.nextWaiting()
 		if j == nil {
 			select {
 			case <-m.ctx.Done():
@@ -183,27 +185,27 @@ func (m *Manager) work() {
 			}
 			continue
 		}
-		if j.begin() {
-			j.end(m.carryOut(j))
-			m.forget(j)
+		if j.setBegun() {
+			j.setEnded(m.runJob(j))
+			m.limitFilms(j)
 		}
 	}
 }
 
-// forget drops the oldest films when they take too much.
-func (m *Manager) forget(latest *Job) {
+// limitFilms drops films, those of the oldest jobs first, until they need at most maxFilmBytes.
+func (m *Manager) limitFilms(latest *Job) {
 	sum := 0
 	for _, j := range m.Jobs() {
-		if sum += j.filmed(); sum > mostFilms {
-			j.forget(j == latest)
+		if sum += j.filmBytes(); sum > maxFilmBytes {
+			j.dropFilms(j == latest)
 		}
 	}
 }
 
-// carryOut carries out a job.
-func (m *Manager) carryOut(j *Job) (*results.Outcome, error) {
+// runJob executes a job and returns its outcome.
+func (m *Manager) runJob(j *Job) (*results.Outcome, error) {
 	if j.Single != nil {
-		_, err := run.Again(j.ctx, j.Single, m.config.Executable, j.observe)
+		_, err := run.Again(j.ctx, j.Single, m.config.Executable, j.startFilm)
 		if j.ctx.Err() != nil {
 			err = nil
 		}
@@ -214,20 +216,20 @@ func (m *Manager) carryOut(j *Job) (*results.Outcome, error) {
 		return nil, err
 	}
 	if notice != "" {
-		j.notice(notice)
+		j.addNotice(notice)
 	}
 	o := run.Options{Jobs: jobs, Dir: m.config.Dir, Executable: m.config.Executable, Command: j.Command,
-		OnProgress: j.progress, OnNotice: j.notice, Report: m.config.Report, Trace: j.traces,
-		Observe: func(r *plan.Run, c *sim.Config) run.Observer { return j.observe(r, c) }}
+		OnProgress: j.setProgress, OnNotice: j.addNotice, Report: m.config.Report, Trace: j.traces,
+		Observe: func(r *plan.Run, c *sim.Config) run.Observer { return j.startFilm(r, c) }}
 	if m.config.Runner != nil && !j.Elsewhere {
-		j.notice("its runs leave traces, and so are carried out here, by no workers")
+		j.addNotice("its runs leave traces, and so are carried out here, by no workers")
 	}
 	if j.Elsewhere {
-		runner, ended, err := m.config.Runner(jobs, j.sweep, j.notice)
+		runner, ended, err := m.config.Runner(jobs, j.setWorkers, j.addNotice)
 		if err != nil {
 			return nil, err
 		}
-		o.Runner = carried{runner, j}
+		o.Runner = observedRunner{runner, j}
 		out, err := run.Execute(j.ctx, j.Spec, o)
 		return out, errors.Join(err, ended())
 	}

@@ -11,60 +11,60 @@ import (
 	"weir/worlds/sim"
 )
 
-// Bounds of a film, so that one of a large network takes some tens of megabytes at most.
+// Limits of a film, so that a large network's film needs at most some tens of megabytes.
 const (
-	mostFrames  = 480
-	leastFrames = 24
-	mostValues  = 1_000_000 // frames × ports
-	mostFlows   = 20_000    // flows that are looked at in a frame: the first ones of a run
-	mostListed  = 10        // flows that a frame lists: those that have got most since the frame before
+	maxFrames = 480
+	minFrames = 24
+	maxValues = 1_000_000 // frames × ports
+	maxFlows  = 20_000    // flows observed per frame: the first ones of a run
+	maxListed = 10        // flows listed in a frame: those that received the most since the previous frame
 )
 
-// Snapshot is the state of the network at one time. Its counters start with the run.
+// Snapshot is the state of the network at one time. Its counters start at the beginning of the run.
 type Snapshot struct {
-	T       float64   `json:"t"` // seconds from the beginning of the warm-up
-	Queues  []uint32  `json:"q"` // bytes that wait, by port (2·link + end)
-	Sent    []uint64  `json:"s"` // bytes that have left, by port
+	T       float64   `json:"t"` // seconds since the beginning of the warm-up
+	Queues  []uint32  `json:"q"` // queued bytes, by port (2·link + end)
+	Sent    []uint64  `json:"s"` // bytes sent, by port
 	Drops   []uint64  `json:"d"` // packets, by port
-	Traffic []float64 `json:"g"` // payload that has arrived, by traffic
-	Going   int       `json:"n"` // flows that go on
-	Flows   []FlowAt  `json:"f"` // the fastest of them
+	Traffic []float64 `json:"g"` // payload bytes received, by traffic entry
+	Going   int       `json:"n"` // active flows
+	Flows   []FlowAt  `json:"f"` // the fastest active flows
 }
 
-// FlowAt is a flow at the time of a frame.
+// FlowAt is the state of a flow at the time of a frame.
 type FlowAt struct {
 	Flow   int     `json:"i"`
 	Src    int     `json:"a"` // nodes
 	Dst    int     `json:"b"`
-	Entry  int     `json:"e"` // of the traffic list
-	Rate   float64 `json:"r"` // bit/s of payload that has arrived since the frame before
-	Window int64   `json:"w"` // bytes; 0: none
+	Entry  int     `json:"e"` // index in the traffic list
+	Rate   float64 `json:"r"` // bit/s of payload received since the previous frame
+	Window int64   `json:"w"` // bytes; 0: no window
 }
 
-// Film is a run, as its recorder has it: frames that are about evenly spaced. When there are too many, every second one
-// is left out, and Epoch counts how often that was done: who has seen some begins anew then.
+// Film is a part of a run's film, with about evenly spaced frames. When a film has too many frames, every second one
+// is dropped and Epoch increases. A client with frames of an older epoch starts again from the first frame.
 type Film struct {
 	Epoch  int        `json:"epoch"`
-	From   int        `json:"from"` // the first frame's number
+	From   int        `json:"from"` // number of the first frame
 	Frames []Snapshot `json:"frames"`
-	Ended  bool       `json:"ended"` // no more will come
+	Ended  bool       `json:"ended"` // no more frames follow
 	Error  string     `json:"error,omitempty"`
 }
 
-// recorder makes the film of a run.
+// recorder records the film of a run. It implements run.Observer.
 type recorder struct {
-	run    *plan.Run
-	config *sim.Config // until the run ends
-	lasts  float64     // seconds at most
-	ports  int
-	flows  int // that are looked at
-	most   int // frames
-	done   func(*recorder)
+	run        *plan.Run
+	config     *sim.Config // nil after the run
+	maxSeconds float64     // maximum duration
+	portCount  int
+	flowCount  int // number of observed flows
+	frameLimit int // maximum number of frames
+	onEnd      func(*recorder)
 
-	next, every unit.Time // of the thread that carries out the run
-	received    []unit.Bytes
-	at          unit.Time // of the frame before
-	rates       []FlowAt
+	next, every  unit.Time // used only by the thread of the simulation
+	lastReceived []unit.Bytes
+	lastTime     unit.Time // time of the previous frame
+	rates        []FlowAt
 
 	mu     sync.Mutex
 	epoch  int
@@ -73,48 +73,49 @@ type recorder struct {
 	err    error
 }
 
+// newRecorder returns a recorder of a run with configuration c. It calls done at the run's end.
 func newRecorder(r *plan.Run, c *sim.Config, done func(*recorder)) *recorder {
-	x := &recorder{run: r, config: c, lasts: c.Duration.Seconds(), ports: 2 * len(c.Wiring.Network.Links),
-		flows: min(len(c.Flows), mostFlows), done: done}
-	x.most = min(max(mostValues/max(x.ports, 1), leastFrames), mostFrames)
-	// A run that ends with its flows may end much sooner: it begins with many, and leaves out what is too much.
-	x.every = max(c.Duration/unit.Time(8*x.most), 1)
-	x.received = make([]unit.Bytes, x.flows)
+	x := &recorder{run: r, config: c, maxSeconds: c.Duration.Seconds(), portCount: 2 * len(c.Wiring.Network.Links),
+		flowCount: min(len(c.Flows), maxFlows), onEnd: done}
+	x.frameLimit = min(max(maxValues/max(x.portCount, 1), minFrames), maxFrames)
+	// A run may end with its flows, much earlier than its duration. Start with a short interval and drop frames later.
+	x.every = max(c.Duration/unit.Time(8*x.frameLimit), 1)
+	x.lastReceived = make([]unit.Bytes, x.flowCount)
 	return x
 }
 
-// Look takes a frame when one is due.
+// Look records a frame when one is due.
 func (x *recorder) Look(v *sim.View) {
 	if v.Time < x.next {
 		return
 	}
-	f := Snapshot{T: v.Time.Seconds(), Queues: make([]uint32, x.ports), Sent: make([]uint64, x.ports),
-		Drops: make([]uint64, x.ports), Traffic: make([]float64, x.run.Of.Entries())}
-	for i := range x.ports {
+	f := Snapshot{T: v.Time.Seconds(), Queues: make([]uint32, x.portCount), Sent: make([]uint64, x.portCount),
+		Drops: make([]uint64, x.portCount), Traffic: make([]float64, x.run.Of.Entries())}
+	for i := range x.portCount {
 		p := v.Port(i)
 		f.Queues[i] = uint32(min(int64(p.Bytes), math.MaxUint32))
 		f.Sent[i], f.Drops[i] = p.SentBytes, p.Drops
 	}
 	x.rates = x.rates[:0]
-	passed := (v.Time - x.at).Seconds()
-	for i := range x.flows {
-		at := v.Flow(i)
-		f.Traffic[x.config.Flows[i].Group] += float64(at.Received)
-		if at.Going {
+	passed := (v.Time - x.lastTime).Seconds()
+	for i := range x.flowCount {
+		flow := v.Flow(i)
+		f.Traffic[x.config.Flows[i].Group] += float64(flow.Received)
+		if flow.Going {
 			f.Going++
 		}
-		if grown := at.Received - x.received[i]; grown > 0 && passed > 0 {
+		if grown := flow.Received - x.lastReceived[i]; grown > 0 && passed > 0 {
 			c := &x.config.Flows[i]
 			x.rates = append(x.rates, FlowAt{i, c.Src, c.Dst, c.Group, math.Round(8 * float64(grown) / passed),
-				int64(at.Window)})
+				int64(flow.Window)})
 		}
-		x.received[i] = at.Received
+		x.lastReceived[i] = flow.Received
 	}
 	slices.SortFunc(x.rates, func(a, b FlowAt) int { return cmp.Or(cmp.Compare(b.Rate, a.Rate), a.Flow-b.Flow) })
-	f.Flows = slices.Clone(x.rates[:min(len(x.rates), mostListed)])
+	f.Flows = slices.Clone(x.rates[:min(len(x.rates), maxListed)])
 	x.mu.Lock()
 	x.frames = append(x.frames, f)
-	if len(x.frames) >= x.most {
+	if len(x.frames) >= x.frameLimit {
 		kept := x.frames[:0]
 		for i := 1; i < len(x.frames); i += 2 {
 			kept = append(kept, x.frames[i])
@@ -125,21 +126,21 @@ func (x *recorder) Look(v *sim.View) {
 		x.epoch++
 	}
 	x.mu.Unlock()
-	x.at = v.Time
+	x.lastTime = v.Time
 	x.next = v.Time + x.every
 }
 
-// End is told of the run's end.
+// End marks the end of the run with its error.
 func (x *recorder) End(err error) {
 	x.mu.Lock()
 	x.ended, x.err = true, err
 	x.mu.Unlock()
-	x.config, x.received, x.rates = nil, nil, nil // of all flows and their ends
-	x.done(x)
+	x.config, x.lastReceived, x.rates = nil, nil, nil // release the memory of all flows
+	x.onEnd(x)
 }
 
-// film is what there is from a frame on, if it is of that epoch; else all.
-func (x *recorder) film(epoch, from int) Film {
+// copyFilm returns the frames from frame from on if epoch is the current one, otherwise all frames.
+func (x *recorder) copyFilm(epoch, from int) Film {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if epoch != x.epoch || from < 0 || from > len(x.frames) {
@@ -152,20 +153,20 @@ func (x *recorder) film(epoch, from int) Film {
 	return f
 }
 
-// bytes are about what the film takes.
-func (x *recorder) bytes() int {
+// memoryBytes returns the approximate memory of the film.
+func (x *recorder) memoryBytes() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.frames) * (20*x.ports + 24*mostListed)
+	return len(x.frames) * (20*x.portCount + 24*maxListed)
 }
 
-// now is the time of the latest frame, and its share of the run's longest duration.
-func (x *recorder) now() (seconds, share float64) {
+// latestTime returns the time of the latest frame and its share of the maximum duration; 0, 0 before the first frame.
+func (x *recorder) latestTime() (seconds, share float64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.frames) == 0 {
 		return 0, 0
 	}
 	seconds = x.frames[len(x.frames)-1].T
-	return seconds, min(seconds/x.lasts, 1)
+	return seconds, min(seconds/x.maxSeconds, 1)
 }

@@ -1,3 +1,3 @@
-// Package parquet writes tables of results and traces as Parquet files, and reads traces. weir/app/parquet links it
-// into a program, as results.ParquetFiles.
+// Package parquet writes tables of results and traces as Parquet files, and reads traces. Importing weir/app/parquet
+// sets it as results.ParquetFiles.
 package parquet

@@ -14,22 +14,22 @@ import (
 	"weir/study/results"
 )
 
-// Files is results.Parquet.
+// Files implements results.Parquet.
 type Files struct{}
 
-// Table returns a file with a row for each call of add: a value a column, of the column's type.
+// Table returns a file with a row for each call of add, which takes one value for each column.
 func (Files) Table(columns []results.Column, each func(add func(values ...any))) ([]byte, error) {
 	t := newTable(columns)
-	each(t.add)
-	return t.bytes()
+	each(t.addRow)
+	return t.finishFile()
 }
 
-// NewTrace begins a trace's file; Close must end it.
+// NewTrace returns a writer of a trace file; Close must complete it.
 func (Files) NewTrace(w io.Writer, ports []string) results.TraceWriter {
 	return NewTraceTable(w, ports)
 }
 
-// ReadTrace is ReadTraceTable.
+// ReadTrace calls ReadTraceTable.
 func (Files) ReadTrace(r io.ReaderAt, size int64, f func(*trace.Record) error) error {
 	return ReadTraceTable(r, size, f)
 }
@@ -40,13 +40,14 @@ type table struct {
 	buffer  bytes.Buffer
 	writer  *parquet.GenericWriter[any]
 	rows    []parquet.Row
-	values  []parquet.Value // of rows, which share it
+	values  []parquet.Value // backing array of rows
 	err     error
 }
 
 // rowsAtOnce is the number of rows that the writer receives in one call.
 const rowsAtOnce = 4096
 
+// newTable returns an empty table with a schema for the columns.
 func newTable(columns []results.Column) *table {
 	t := &table{columns: columns, values: make([]parquet.Value, 0, rowsAtOnce*len(columns))}
 	var fields []reflect.StructField
@@ -68,8 +69,8 @@ func newTable(columns []results.Column) *table {
 	return t
 }
 
-// add appends a row: a value a column, of the column's type.
-func (t *table) add(values ...any) {
+// addRow appends a row with one value of the column's type for each column.
+func (t *table) addRow(values ...any) {
 	n := len(t.values)
 	t.values = append(t.values, make([]parquet.Value, len(values))...)
 	row := parquet.Row(t.values[n:])
@@ -89,6 +90,7 @@ func (t *table) add(values ...any) {
 	}
 }
 
+// flush writes the buffered rows and keeps the first error.
 func (t *table) flush() {
 	if _, err := t.writer.WriteRows(t.rows); err != nil && t.err == nil {
 		t.err = err
@@ -96,8 +98,8 @@ func (t *table) flush() {
 	t.rows, t.values = t.rows[:0], t.values[:0]
 }
 
-// bytes ends the file.
-func (t *table) bytes() ([]byte, error) {
+// finishFile completes the file and returns its content.
+func (t *table) finishFile() ([]byte, error) {
 	t.flush()
 	if err := t.writer.Close(); t.err == nil {
 		t.err = err

@@ -14,30 +14,30 @@ import (
 	"weir/study/results"
 )
 
-// traceRows is how many rows a row group has at most: what a writer holds in memory.
-const traceRows = 1 << 16
+// maxGroupRows limits the rows of a row group, which a writer holds in memory.
+const maxGroupRows = 1 << 16
 
-// tracePorts is the metadata key of the traced ports.
-const tracePorts = "weir.ports"
+// portsKey is the metadata key of the traced ports.
+const portsKey = "weir.ports"
 
-// TraceTable is a Sink that writes a Parquet file with one row an event.
+// TraceTable is a Sink that writes a Parquet file with a row for each event.
 type TraceTable struct {
 	w       *parquet.GenericWriter[results.TraceRow]
 	rows    []results.TraceRow
-	numbers []int64 // of rows, what pointers point to
+	numbers []int64 // values that pointers in rows refer to
 }
 
-// NewTraceTable begins a Parquet file; Close must end it.
+// NewTraceTable returns a writer of a Parquet file; Close must complete it.
 func NewTraceTable(w io.Writer, ports []string) *TraceTable {
 	return &TraceTable{w: parquet.NewGenericWriter[results.TraceRow](w, parquet.Compression(&parquet.Zstd),
-		parquet.MaxRowsPerRowGroup(traceRows),
-		parquet.CreatedBy("weir", "1", ""), parquet.KeyValueMetadata(tracePorts, strings.Join(ports, " ")))}
+		parquet.MaxRowsPerRowGroup(maxGroupRows),
+		parquet.CreatedBy("weir", "1", ""), parquet.KeyValueMetadata(portsKey, strings.Join(ports, " ")))}
 }
 
-// traceBatch is how many rows are handed on at once.
+// traceBatch is the number of rows passed to the library at once.
 const traceBatch = 256
 
-// Write writes a row.
+// Write appends a row.
 func (p *TraceTable) Write(r *trace.Record) error {
 	if p.rows == nil {
 		p.rows, p.numbers = make([]results.TraceRow, 0, traceBatch), make([]int64, 0, 3*traceBatch)
@@ -63,33 +63,33 @@ func (p *TraceTable) Write(r *trace.Record) error {
 	return nil
 }
 
+// flush passes the buffered rows to the library.
 func (p *TraceTable) flush() error {
 	_, err := p.w.Write(p.rows)
 	p.rows, p.numbers = p.rows[:0], p.numbers[:0]
 	return err
 }
 
-// Close writes what is buffered and the file's end. It does not close the writer
-// below.
+// Close writes buffered rows and the footer. It does not close the underlying writer.
 func (p *TraceTable) Close() error {
 	return errors.Join(p.flush(), p.w.Close())
 }
 
-// ReadTraceTable reads a Parquet file of size bytes that a TraceTable has written and hands
-// each record to f, which must not keep it. An error names the row.
+// ReadTraceTable reads a Parquet file of size bytes written by a TraceTable and passes each record to f, which must
+// not keep it. Errors name the row.
 func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err error) {
 	n := int64(0)
 	defer func() {
-		if p := recover(); p != nil { // a library's, on a damaged file
+		if p := recover(); p != nil { // a panic of the library on a damaged file
 			err = fmt.Errorf("row %d: damaged: %v", n, p)
 		}
 	}()
-	if err := footerFits(r, size); err != nil {
+	if err := checkFooter(r, size); err != nil {
 		return err
 	}
 	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return fmt.Errorf("offset %d: %w", size, err) // a Parquet file's head is at its end
+		return fmt.Errorf("offset %d: %w", size, err) // the metadata are at the end
 	}
 	have := map[string]bool{}
 	for _, c := range file.Schema().Columns() {
@@ -100,19 +100,19 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 			return fmt.Errorf("offset %d: it has no column %q: this is no trace of weir", size, name)
 		}
 	}
-	if err := pagesFit(r, size, file.Metadata()); err != nil {
+	if err := checkPages(r, size, file.Metadata()); err != nil {
 		return err
 	}
 	reader := parquet.NewGenericReader[results.TraceRow](file)
 	defer reader.Close()
 	rows := make([]results.TraceRow, traceBatch)
 	for {
-		// The library looks for the end anew for each row and column that is asked for and not there.
+		// Ask only for existing rows: the library searches for the end again for each missing row and column.
 		some := rows[:min(traceBatch, max(1, file.NumRows()-n))]
 		clear(some)
 		k, err := reader.Read(some)
 		for i := range some[:k] {
-			record, bad := recordOf(&some[i])
+			record, bad := newRecord(&some[i])
 			if bad != nil {
 				return fmt.Errorf("row %d: %w", n, bad)
 			}
@@ -133,8 +133,8 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 	}
 }
 
-// recordOf is the inverse of Write.
-func recordOf(x *results.TraceRow) (trace.Record, error) {
+// newRecord converts a row to a record, the inverse of Write.
+func newRecord(x *results.TraceRow) (trace.Record, error) {
 	var bad error
 	wrong := func(column string, value any) {
 		if bad == nil {
@@ -162,8 +162,8 @@ func recordOf(x *results.TraceRow) (trace.Record, error) {
 	if t := unit.Time(x.TimePS); t <= unit.Second-unit.Never || t >= unit.Never-unit.Second {
 		wrong("time_ps", t)
 	}
-	inside := func(column string, n int32, most int32) {
-		if n < 0 || n > most {
+	inside := func(column string, n int32, limit int32) {
+		if n < 0 || n > limit {
 			wrong(column, n)
 		}
 	}

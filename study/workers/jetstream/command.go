@@ -1,5 +1,5 @@
-// Package jetstream has the flags --workers and --nats of weir run and serve, and the command weir worker, by
-// JetStream.
+// Package jetstream implements the flags --workers and --nats of weir run and weir serve, and the command weir
+// worker, with JetStream.
 package jetstream
 
 import (
@@ -18,12 +18,12 @@ import (
 	"weir/study/workers"
 )
 
-// Driver is workers.Driver.
+// Driver implements workers.Driver.
 type Driver struct{}
 
-// Runner returns the runner of weir run.
+// Runner returns the runner of weir run, and a function that ends it and prints a summary.
 func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner, func() error, error) {
-	join, err := joinOf(&f.ServerFlags)
+	join, err := parseJoin(&f.ServerFlags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,7 +39,7 @@ func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner
 		jobs = -1
 	}
 	c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: f.Workers, Server: join,
-		Jobs: jobs, Memory: m.Memory(jobs), Verify: verify(f), OnNotice: m.Notice,
+		Jobs: jobs, Memory: m.Memory(jobs), Verify: verifyMode(f), OnNotice: m.Notice,
 		OnStatus: func(s queue.Status) { m.Status(s.Short()) }})
 	stop, err := serveMetrics(f, m, c)
 	if err != nil {
@@ -56,31 +56,32 @@ func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner
 var errTwoServers = fmt.Errorf("%w: --workers starts a server, and --nats names one: only one of them is allowed",
 	command.ErrInput)
 
-// verify returns which results of workers are compared.
-func verify(f *workers.Flags) queue.Verify {
+// verifyMode returns which results of workers are verified.
+func verifyMode(f *workers.Flags) queue.Verify {
 	if f.Verify == "all" {
 		return queue.VerifyAll
 	}
 	return queue.VerifySample
 }
 
-// serveMetrics serves the sweep's metrics, if that is asked for.
+// serveMetrics serves the metrics of a sweep if the flags ask for it, on a loopback address only. It returns a
+// function that stops the server.
 func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (stop func() error, err error) {
 	if f.Metrics == "" {
 		return func() error { return nil }, nil
 	}
-	public := fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
+	publicErr := fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
 		"as 127.0.0.1:9100", command.ErrInput, f.Metrics)
 	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !bind.IsLoopback(host) {
-		return nil, public
+		return nil, publicErr
 	}
 	l, err := bind.Listen(f.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --metrics: %w", command.ErrInput, err)
 	}
-	if host, _, _ := net.SplitHostPort(l.Addr().String()); !bind.IsLoopback(host) { // localhost, elsewhere
+	if host, _, _ := net.SplitHostPort(l.Addr().String()); !bind.IsLoopback(host) { // localhost may resolve elsewhere
 		l.Close()
-		return nil, public
+		return nil, publicErr
 	}
 	h, err := queue.Metrics(c.Status)
 	if err != nil {
@@ -93,8 +94,8 @@ func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (s
 	return s.Close, nil
 }
 
-// joinOf returns the server that flags name; nil: no flag names one.
-func joinOf(f *workers.ServerFlags) (*queue.Join, error) {
+// parseJoin returns the server that the flags name; nil if they name no server.
+func parseJoin(f *workers.ServerFlags) (*queue.Join, error) {
 	switch {
 	case f.NATS == "" && f.Creds == "":
 		return nil, nil
@@ -108,12 +109,12 @@ func joinOf(f *workers.ServerFlags) (*queue.Join, error) {
 	return j, nil
 }
 
-// Account returns what happened to a sweep, by the journal of its results folder.
+// Account returns the executions of a sweep from the journal of its results folder.
 func (Driver) Account(dir string) []results.Execution { return queue.ReadAccounts(dir) }
 
-// Work carries runs out until the context ends.
+// Work executes runs until ctx ends.
 func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machine) error {
-	join, err := joinOf(&c.ServerFlags)
+	join, err := parseJoin(&c.ServerFlags)
 	switch {
 	case err != nil:
 		return err

@@ -12,10 +12,10 @@ import (
 	"weir/study/workers"
 )
 
-// Page returns what weir serve has of workers. The file to join with is there at once, and stays: workers come back to
-// one job after the other.
+// Page returns the page's functions for workers. The file to join with exists from the start and stays valid, so that
+// workers can serve one job after the other.
 func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers.Page, error) {
-	join, err := joinOf(&f.ServerFlags)
+	join, err := parseJoin(&f.ServerFlags)
 	switch {
 	case err != nil:
 		return nil, err
@@ -40,15 +40,15 @@ func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers
 			jobs = -1
 		}
 		c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: listens, Server: join,
-			Keys: keys, Jobs: jobs, Memory: m.Memory(jobs), Verify: verify(f), OnNotice: notice,
-			OnStatus: func(s queue.Status) { tell(sweepOf(s)) }})
-		return c, func() error { tell(sweepOf(c.Status())); return nil }, nil
+			Keys: keys, Jobs: jobs, Memory: m.Memory(jobs), Verify: verifyMode(f), OnNotice: notice,
+			OnStatus: func(s queue.Status) { tell(convertStatus(s)) }})
+		return c, func() error { tell(convertStatus(c.Status())); return nil }, nil
 	}
 	return p, nil
 }
 
-// sweepOf is a status as the page shows it.
-func sweepOf(s queue.Status) live.Sweep {
+// convertStatus converts the status of a queue for the page.
+func convertStatus(s queue.Status) live.Sweep {
 	x := live.Sweep{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost,
 		Aside: s.SetAside, Waiting: s.Waiting}
 	for _, w := range s.Workers {

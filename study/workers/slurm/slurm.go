@@ -1,4 +1,4 @@
-// Package slurm has a Slurm cluster carry runs out: weir run --runner slurm, weir export slurm, task and collect.
+// Package slurm runs experiments on a Slurm cluster: weir run --runner slurm, weir export slurm, task and collect.
 package slurm
 
 import (
@@ -9,10 +9,10 @@ import (
 	"weir/study/workers"
 )
 
-// Cluster is workers.Cluster.
+// Cluster implements workers.Cluster.
 type Cluster struct{}
 
-// Check returns what is wrong with options.
+// Check returns an error for invalid options.
 func (Cluster) Check(o workers.ClusterOptions) error {
 	x := slurm.Options(o)
 	return x.Check()
@@ -23,7 +23,7 @@ func (Cluster) Runner(o workers.ClusterOptions, notice func(text string)) run.Ru
 	return &slurm.Runner{Options: slurm.Options(o), Notice: notice}
 }
 
-// Export writes a folder for a cluster.
+// Export writes a folder for a cluster and returns its job arrays.
 func (Cluster) Export(dir string, w *run.Work, runs []*plan.Run, executable string,
 	o workers.ClusterOptions) (*workers.Exported, error) {
 	f, err := slurm.Export(dir, w, runs, executable, slurm.Options(o))
@@ -48,13 +48,13 @@ func (Cluster) Open(r *experiment.Registry, dir string) (workers.ClusterFolder, 
 	if err != nil {
 		return nil, err
 	}
-	return folder{f}, nil
+	return clusterFolder{f}, nil
 }
 
-// folder is workers.ClusterFolder.
-type folder struct{ *slurm.Folder }
+// clusterFolder implements workers.ClusterFolder.
+type clusterFolder struct{ *slurm.Folder }
 
-func (f folder) Spec() *experiment.Spec               { return f.Folder.Spec }
-func (f folder) Origin() (command, executable string) { return f.Job.Command, f.Job.Executable }
-func (f folder) Tasks() int                           { return len(f.Job.Tasks) }
-func (f folder) Collector() workers.Collector         { return f.Folder.Collector() }
+func (f clusterFolder) Spec() *experiment.Spec               { return f.Folder.Spec }
+func (f clusterFolder) Origin() (command, executable string) { return f.Job.Command, f.Job.Executable }
+func (f clusterFolder) Tasks() int                           { return len(f.Job.Tasks) }
+func (f clusterFolder) Collector() workers.Collector         { return f.Folder.Collector() }
