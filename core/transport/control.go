@@ -24,8 +24,8 @@ type Control struct {
 }
 
 // Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods do
-// so themselves. A new rate moves the pending send: the gap after the latest packet becomes the gap at the new rate (HPCC
-// simulator, with HPCC and PINT), unless KeepsNext.
+// so themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
+// at the new rate (HPCC simulator, with HPCC and PINT).
 func (c *Control) Decide() {
 	old := c.Decision.Rate
 	c.Decision = c.Controller.Decision()

@@ -23,9 +23,9 @@ const wordHead = "| type | meaning"
 // without code spans describes the packages in words, which is not compared.
 var wordRow = regexp.MustCompile("^\\| `([A-Z][A-Za-z]*)` \\| (.+) \\| (.+) \\|$")
 
-// checkTypeNames checks that exported types of the same name mean the same. Each name that more than maxPackages packages below
-// fsys declare needs a row in the table of page. A row's packages have to be those that declare the name. Aliases and
-// tests are not counted. Without a table in page, Words returns an error.
+// checkTypeNames checks that exported types of the same name mean the same. Each name that more than maxPackages
+// packages below fsys declare needs a row in the table of page. A row's packages have to be those that declare the
+// name. Aliases and tests are not counted. Without a table in page, checkTypeNames returns an error.
 func checkTypeNames(fsys fs.FS, page string) (found []Violation, err error) {
 	text, err := fs.ReadFile(fsys, page)
 	if err != nil {

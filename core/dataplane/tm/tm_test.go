@@ -450,7 +450,8 @@ func TestValidate(t *testing.T) {
 		return list
 	}
 	guarantee := func(guarantees, ceilings shares) scheme.Config {
-		return &guaranteeConfig{quantumConfig: quantumConfig{1514}, Guarantees: pairs(guarantees), Ceilings: pairs(ceilings), Burst: 3028}
+		return &guaranteeConfig{quantumConfig: quantumConfig{1514}, Guarantees: pairs(guarantees),
+			Ceilings: pairs(ceilings), Burst: 3028}
 	}
 	queues := func(n NCF) scheme.Config { return &queues{quantumConfig: quantumConfig{1514}, NCF: n, Burst: 3028} }
 	for _, c := range []struct {

@@ -34,7 +34,8 @@ func Transports() []Transport {
 	slow := reno.Scheme()
 	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
 	rdmaKind := func(name string, control *cc.Scheme, params ...string) Transport {
-		return Transport{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true, Backoff: true,
+		return Transport{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true,
+			Backoff:   true,
 			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true, Waits: probeWaits,
 			Params: append(params, "first_window", "initial_window")}
 	}
