@@ -1,4 +1,3 @@
-// Package netns makes named network namespaces, as ip-netns(8) has them, and keeps a
-// record of those that belong to a lab, so that they can be removed after its death and
-// nothing else ever is. Linux only.
+// Package netns creates named network namespaces in the layout of ip-netns(8). It records the namespaces of each
+// lab, so that a later process can remove what a dead lab left and no other namespace. Linux only.
 package netns

@@ -29,7 +29,7 @@ func apart(t *testing.T, what func() error) {
 	allowed := true
 	go func() {
 		runtime.LockOSThread() // and never free: the thread ends with its view
-		err := leave(int(view.Fd()))
+		err := unshareMounts(int(view.Fd()))
 		if err == nil {
 			err = unix.Mount("none", filepath.Dir(Dir), "tmpfs", 0, "")
 		}
@@ -61,17 +61,17 @@ func TestBelow(t *testing.T) {
 			if err := os.WriteFile(Path(name), nil, 0o444); err != nil {
 				return err
 			}
-			if err := unix.Mount(own, Path(name), "", unix.MS_BIND, ""); err != nil {
+			if err := unix.Mount(ownNamespacePath, Path(name), "", unix.MS_BIND, ""); err != nil {
 				return err
 			}
 		}
-		if err := share(); err != nil { // as ip does
+		if err := mountSharedDir(); err != nil { // as ip does
 			return err
 		}
 		if n := mounts("x"); n != 2 {
 			return fmt.Errorf("%d mounts of the name, 2 are to be tried", n)
 		}
-		if err := remove("x"); err != nil {
+		if err := removeNamespace("x"); err != nil {
 			return err
 		}
 		if n := mounts("x"); n != 0 {
@@ -86,23 +86,23 @@ func TestBelow(t *testing.T) {
 		if _, err := os.Lstat(Path("x")); !os.IsNotExist(err) {
 			return fmt.Errorf("the name is still there below: %v", err)
 		}
-		return remove("stays")
+		return removeNamespace("stays")
 	})
 }
 
 // A namespace's name is one mount, whoever makes Dir one afterwards.
 func TestShared(t *testing.T) {
 	apart(t, func() error {
-		if _, err := create("x"); err != nil {
+		if _, err := createNamespace("x"); err != nil {
 			return err
 		}
-		if err := share(); err != nil { // as ip does
+		if err := mountSharedDir(); err != nil { // as ip does
 			return err
 		}
 		if n := mounts("x"); n != 1 {
 			return fmt.Errorf("%d mounts of the name", n)
 		}
-		if err := remove("x"); err != nil {
+		if err := removeNamespace("x"); err != nil {
 			return err
 		}
 		if n := mounts("x"); n != 0 {

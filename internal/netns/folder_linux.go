@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// share makes Dir as ip-netns(8) makes it with its first namespace: a mount of itself whose mounts are shared. Were it
-// left to that, a name of ours from before would lie below that mount, where no path leads.
-func share() error {
+// mountSharedDir creates Dir as ip-netns(8) does with its first namespace: a bind mount of itself with shared
+// propagation. If ip created that mount later, it would cover the names of existing namespaces, and no path would
+// lead to them.
+func mountSharedDir() error {
 	if err := os.MkdirAll(Dir, 0o755); err != nil {
 		return err
 	}
@@ -21,12 +22,12 @@ func share() error {
 		return err
 	}
 	defer f.Close()
-	// As ip does, so that of two processes one makes it.
+	// ip takes the same lock, so that only one of two processes creates the mount.
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("%s: %w", Dir, err)
 	}
 	shared := func() error { return unix.Mount("", Dir, "none", unix.MS_SHARED|unix.MS_REC, "") }
-	if err = shared(); err == unix.EINVAL { // it is no mount
+	if err = shared(); err == unix.EINVAL { // Dir is not a mount yet
 		if err = unix.Mount(Dir, Dir, "none", unix.MS_BIND|unix.MS_REC, ""); err == nil {
 			err = shared()
 		}
@@ -37,13 +38,13 @@ func share() error {
 	return nil
 }
 
-// most is how many mounts of Dir are taken away to find a name.
-const most = 8
+// maxMounts limits how many mounts of Dir are detached in search of a name.
+const maxMounts = 8
 
-// dig takes a name away that lies below a mount of Dir, as all of them do that were there when another program made
-// Dir a mount of itself. A thread with a view of its own takes the mounts on top out of its view, then the name's, and
-// then removes the file: with it the kernel takes away what is mounted there in all other views.
-func dig(name string) error {
+// removeCoveredName removes a name that a mount of Dir covers. This happens to all existing names when another
+// program mounts Dir on itself. A thread with a private mount namespace detaches the mounts on top and the mount
+// of the name, then removes the file. The kernel then unmounts that file in all other mount namespaces.
+func removeCoveredName(name string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	view, err := os.Open("/proc/thread-self/ns/mnt")
@@ -53,18 +54,19 @@ func dig(name string) error {
 	defer view.Close()
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never free: the thread ends with its view
-		err := leave(int(view.Fd()))
+		runtime.LockOSThread() // the thread is never unlocked, so it ends with its private mount namespace
+		err := unshareMounts(int(view.Fd()))
 		if err == nil {
-			err = below(Path(name))
+			err = removeBelowMounts(Path(name))
 		}
 		done <- err
 	}()
 	return <-done
 }
 
-// leave gives this thread, which must be locked, a copy of a view of all mounts that no other thread has.
-func leave(view int) error {
+// unshareMounts gives the calling thread, which must be locked, a private copy of the mount namespace that view
+// refers to.
+func unshareMounts(view int) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return os.NewSyscallError("unshare", err)
 	}
@@ -77,16 +79,17 @@ func leave(view int) error {
 	return os.NewSyscallError("mount", unix.Mount("", "/", "none", unix.MS_PRIVATE|unix.MS_REC, ""))
 }
 
-// below removes a name from the first of Dir's folders, from the top, that has it.
-func below(path string) (err error) {
+// removeBelowMounts detaches mounts of Dir in the calling thread's mount namespace until it can remove path. It
+// returns EBUSY, with the path, after maxMounts mounts or when Dir is no mount any more.
+func removeBelowMounts(path string) (err error) {
 	err = unix.EBUSY
-	for range most {
+	for range maxMounts {
 		if unix.Unmount(Dir, unix.MNT_DETACH) != nil { // Dir is no mount any more
 			break
 		}
-		for unix.Unmount(path, unix.MNT_DETACH) == nil { // mounts of one name may lie on top of each other
+		for unix.Unmount(path, unix.MNT_DETACH) == nil { // several mounts of one name may be stacked
 		}
-		if !bare(path) {
+		if !isStaleName(path) {
 			continue
 		}
 		if err = os.Remove(path); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EBUSY) {

@@ -11,16 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is where namespaces have their names (ip-netns(8)).
+// Dir is the folder of named namespaces (ip-netns(8)).
 const Dir = "/run/netns"
 
-const own = "/proc/thread-self/ns/net"
+// ownNamespacePath leads to the calling thread's network namespace.
+const ownNamespacePath = "/proc/thread-self/ns/net"
 
-// Path is the file of a namespace's name.
+// Path returns the file of the namespace with the given name.
 func Path(name string) string { return filepath.Join(Dir, name) }
 
-// Do runs what in a namespace, on a thread of its own: sockets that it opens stay there.
-// It must not start goroutines that rely on the namespace.
+// Do runs what inside the named namespace, on a locked thread: sockets that it opens stay in that namespace. what
+// must not start goroutines that rely on the namespace.
 func Do(name string, what func() error) error {
 	to, err := os.Open(Path(name))
 	if err != nil {
@@ -30,31 +31,31 @@ func Do(name string, what func() error) error {
 	return Inside(name, int(to.Fd()), what)
 }
 
-// Inside is Do for a namespace that a descriptor leads to; name is for errors.
+// Inside is Do for the namespace that the descriptor fd refers to; name appears in errors only.
 func Inside(name string, fd int, what func() error) error {
-	return in(name, func() error { return unix.Setns(fd, unix.CLONE_NEWNET) }, what)
+	return runInside(name, func() error { return unix.Setns(fd, unix.CLONE_NEWNET) }, what)
 }
 
-// All are files that lead to the network namespaces of this machine, as far as they can be seen: each namespace once,
-// by its name if it has one, and else by a process that is in it.
+// All lists files that lead to the network namespaces of this machine, as far as this process can see them. Each
+// namespace is listed once: by its name if it has one, else by a process inside it.
 func All() (paths []string) {
 	named, _ := filepath.Glob(Path("*"))
 	processes, _ := filepath.Glob("/proc/[0-9]*/ns/net")
-	seen := map[uint64]bool{}
+	listed := map[uint64]bool{}
 	for _, path := range append(named, processes...) {
-		if i, err := inode(path); err == nil && !seen[i] {
-			seen[i] = true
+		if i, err := namespaceInode(path); err == nil && !listed[i] {
+			listed[i] = true
 			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-// in runs what on a locked thread after enter has moved it to another namespace, and
-// brings the thread back.
-func in(name string, enter, what func() error) error {
+// runInside locks the thread, calls enter to move it to another namespace, runs what, and moves the thread back.
+// If the way back fails, the thread stays locked and ends with its goroutine; the error is joined to what's.
+func runInside(name string, enter, what func() error) error {
 	runtime.LockOSThread()
-	home, err := os.Open(own)
+	home, err := os.Open(ownNamespacePath)
 	if err != nil {
 		runtime.UnlockOSThread()
 		return fmt.Errorf("own network namespace: %w", err)
@@ -66,15 +67,14 @@ func in(name string, enter, what func() error) error {
 	}
 	err = what()
 	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
-		// The thread stays locked, and so ends with its goroutine.
+		// The thread stays locked, so it ends with its goroutine.
 		return errors.Join(err, fmt.Errorf("namespace %s: way back: %w", name, back))
 	}
 	runtime.UnlockOSThread()
 	return err
 }
 
-// Enter moves the calling goroutine's thread, which must be locked, to a namespace for
-// good.
+// Enter moves the calling goroutine's thread, which must be locked, to the named namespace permanently.
 func Enter(name string) error {
 	to, err := os.Open(Path(name))
 	if err != nil {
@@ -87,8 +87,8 @@ func Enter(name string) error {
 	return nil
 }
 
-// inode identifies a namespace.
-func inode(path string) (uint64, error) {
+// namespaceInode returns the inode that identifies the namespace at path.
+func namespaceInode(path string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {
 		return 0, err
@@ -96,9 +96,9 @@ func inode(path string) (uint64, error) {
 	return s.Ino, nil
 }
 
-// bare reports whether a name is an empty file that leads to no namespace any more: what stays
-// of one after a restart of the machine, where the folder outlives it.
-func bare(path string) bool {
+// isStaleName reports whether path is an empty file without a namespace mounted on it. Such a file remains after a
+// reboot if the folder is on disk.
+func isStaleName(path string) bool {
 	var s unix.Statfs_t
 	if unix.Statfs(path, &s) != nil || s.Type == unix.NSFS_MAGIC {
 		return false
@@ -107,10 +107,10 @@ func bare(path string) bool {
 	return err == nil && i.Mode().IsRegular() && i.Size() == 0
 }
 
-// create makes a namespace with a name and returns its inode. It fails with fs.ErrExist if
-// the name is taken.
-func create(name string) (ino uint64, err error) {
-	if err := share(); err != nil {
+// createNamespace makes a namespace with the given name and returns its inode. It fails with fs.ErrExist if the
+// name is taken.
+func createNamespace(name string) (ino uint64, err error) {
+	if err := mountSharedDir(); err != nil {
 		return 0, err
 	}
 	f, err := os.OpenFile(Path(name), os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
@@ -123,11 +123,11 @@ func create(name string) (ino uint64, err error) {
 	f.Close()
 	defer func() {
 		if err != nil {
-			remove(name)
+			removeNamespace(name)
 		}
 	}()
-	err = in(name, func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() error {
-		if err := unix.Mount(own, Path(name), "", unix.MS_BIND, ""); err != nil {
+	err = runInside(name, func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() error {
+		if err := unix.Mount(ownNamespacePath, Path(name), "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("namespace %s: its name: %w", name, err)
 		}
 		return nil
@@ -135,14 +135,14 @@ func create(name string) (ino uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return inode(Path(name))
+	return namespaceInode(Path(name))
 }
 
-// remove takes a namespace's name away, and with it the namespace, once no process and no
-// socket is in it. What is not there is no error.
-func remove(name string) error {
+// removeNamespace removes a namespace's name. The kernel frees the namespace once no process and no socket is
+// inside. A name that does not exist is no error.
+func removeNamespace(name string) error {
 	path := Path(name)
-	for { // mounts of one name may lie on top of each other
+	for { // several mounts of one name may be stacked
 		err := unix.Unmount(path, unix.MNT_DETACH)
 		if err == unix.EINVAL || err == unix.ENOENT {
 			break
@@ -153,7 +153,7 @@ func remove(name string) error {
 	}
 	err := os.Remove(path)
 	if errors.Is(err, unix.EBUSY) {
-		err = dig(name)
+		err = removeCoveredName(name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

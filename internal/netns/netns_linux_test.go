@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 		"weir-1-a b":  false, "weir-" + strings.Repeat("x", 300): false,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if proper(name) != want {
+			if isLabName(name) != want {
 				t.Errorf("%s: %v", name, !want)
 			}
 		})
@@ -49,31 +49,31 @@ func TestParseRecord(t *testing.T) {
 // A record is leased by one at a time, and a dead lab's lock is free. A record that was removed meanwhile is none.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lab-1")
-	first, err := lock(path)
+	first, err := lockRecord(path)
 	if err != nil || first == nil {
 		t.Fatal(first, err)
 	}
-	if second, err := lock(path); second != nil || err != nil {
+	if second, err := lockRecord(path); second != nil || err != nil {
 		t.Errorf("leased to two: %v, %v", second, err)
 	}
 	first.Close()
-	second, err := lock(path)
+	second, err := lockRecord(path)
 	if err != nil || second == nil {
 		t.Fatalf("not free: %v, %v", second, err)
 	}
 	if err := os.Remove(path); err != nil { // as Set.Close does, with the lock
 		t.Fatal(err)
 	}
-	third, err := lock(path)
+	third, err := lockRecord(path)
 	if err != nil || third == nil {
 		t.Fatalf("a new record is not free: %v, %v", third, err)
 	}
 	second.Close()
-	if fourth, err := lock(path); fourth != nil || err != nil {
+	if fourth, err := lockRecord(path); fourth != nil || err != nil {
 		t.Errorf("leased to two: %v, %v", fourth, err)
 	}
 	third.Close()
-	if _, err := lock(filepath.Join(path, "no", "folder")); err == nil {
+	if _, err := lockRecord(filepath.Join(path, "no", "folder")); err == nil {
 		t.Error("a record in no folder is locked")
 	}
 }

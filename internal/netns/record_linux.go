@@ -17,76 +17,77 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Records is where labs note what they have made. A record is locked (flock(2)) for as long as
-// its lab lives, however it dies.
+// Records is the folder of the labs' records. A living lab holds a lock on its record (flock(2)), which the kernel
+// releases however the lab dies.
 const Records = "/run/weir"
 
-// Prefix is that of the names of all namespaces of labs: weir-<id>-<name>.
+// Prefix starts the names of all labs' namespaces: weir-<id>-<name>.
 const Prefix = "weir-"
 
-// mostLabs is how many labs can live at one time.
-const mostLabs = 256
+// maxLabs limits the number of labs that run at one time.
+const maxLabs = 256
 
-// Set is the namespaces of one living lab.
+// Set holds the namespaces of one living lab. It is safe for concurrent use.
 type Set struct {
-	ID     int
-	file   *os.File
-	made   []string
+	ID     int      // number of the lab, from 1
+	file   *os.File // the locked record
+	names  []string // full names of the namespaces
 	lock   sync.Mutex
 	closed bool
 }
 
-// living are the sets of this process.
-var living struct {
+// processSets holds the open sets of this process.
+var processSets struct {
 	sync.Mutex
 	sets  []*Set
-	ended bool
+	ended bool // CloseAll has run
 }
 
-// errEnded is that of a process whose sets CloseAll has closed.
+// errEnded is the error of making a namespace after CloseAll, or in a closed set.
 var errEnded = errors.New("this process makes no more namespaces")
 
-// CloseAll removes the namespaces of all sets of this process, which makes no more from then on: it is what to do
-// before a process ends that cannot wait for its labs.
+// CloseAll removes the namespaces of all sets of this process and refuses new ones from then on. A process calls
+// it before it exits without waiting for its labs. The error joins all failures.
 func CloseAll() error {
-	living.Lock()
-	defer living.Unlock()
-	living.ended = true
+	processSets.Lock()
+	defer processSets.Unlock()
+	processSets.ended = true
 	var all error
-	for _, s := range living.sets {
+	for _, s := range processSets.sets {
 		all = errors.Join(all, s.Close())
 	}
 	return all
 }
 
-// enlist notes a set that has begun.
-func (s *Set) enlist() error {
-	living.Lock()
-	defer living.Unlock()
-	if living.ended {
+// addToProcess registers a new set for CloseAll and forgets closed ones. It returns errEnded after CloseAll.
+func (s *Set) addToProcess() error {
+	processSets.Lock()
+	defer processSets.Unlock()
+	if processSets.ended {
 		return errEnded
 	}
-	living.sets = slices.DeleteFunc(living.sets, func(x *Set) bool {
+	processSets.sets = slices.DeleteFunc(processSets.sets, func(x *Set) bool {
 		x.lock.Lock()
 		defer x.lock.Unlock()
 		return x.closed
 	})
-	living.sets = append(living.sets, s)
+	processSets.sets = append(processSets.sets, s)
 	return nil
 }
 
+// recordPath returns the file of the record of lab number id.
 func recordPath(id int) string { return filepath.Join(Records, fmt.Sprintf("lab-%d", id)) }
 
-// NewSet takes the lowest number that no living lab has, and removes what a dead lab with that number has left. removed
-// says what that was. A number of which something cannot be removed is passed over: its names are not free. Clean says
-// what that is.
+// NewSet takes the lowest number without a living lab and removes the namespaces that a dead lab with that number
+// left; removed lists their names. It skips a number if a namespace cannot be removed, because that name is still
+// taken; Clean reports why. If no number is free, the error is the first one met.
 func NewSet() (s *Set, removed []string, err error) {
 	if err := os.MkdirAll(Records, 0o755); err != nil {
 		return nil, nil, err
 	}
-	var passed error // the first that is
-	for id := 1; id <= mostLabs; id++ {
-		f, err := lock(recordPath(id))
+	var passed error // error of the first skipped number
+	for id := 1; id <= maxLabs; id++ {
+		f, err := lockRecord(recordPath(id))
 		if err != nil {
 			passed = cmp.Or(passed, err)
 			continue
@@ -94,7 +95,7 @@ func NewSet() (s *Set, removed []string, err error) {
 		if f == nil {
 			continue
 		}
-		was, err := sweep(f)
+		was, err := removeRecorded(f)
 		removed = append(removed, was...)
 		if err != nil {
 			passed = cmp.Or(passed, fmt.Errorf("record %s: %w", f.Name(), err))
@@ -110,19 +111,20 @@ func NewSet() (s *Set, removed []string, err error) {
 			return nil, removed, fmt.Errorf("record %s: %w", f.Name(), err)
 		}
 		s := &Set{ID: id, file: f}
-		if err := s.enlist(); err != nil {
+		if err := s.addToProcess(); err != nil {
 			return nil, removed, errors.Join(err, s.Close())
 		}
 		return s, removed, nil
 	}
 	if passed != nil {
-		return nil, removed, fmt.Errorf("no number of %d is free: %w", mostLabs, passed)
+		return nil, removed, fmt.Errorf("no number of %d is free: %w", maxLabs, passed)
 	}
-	return nil, removed, fmt.Errorf("%d labs are running", mostLabs)
+	return nil, removed, fmt.Errorf("%d labs are running", maxLabs)
 }
 
-// lock opens and locks a record; nil if a living lab has it.
-func lock(path string) (*os.File, error) {
+// lockRecord opens and locks the record at path, which it creates if needed. It returns nil if a living lab holds
+// the lock.
+func lockRecord(path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 		if err != nil {
@@ -135,32 +137,32 @@ func lock(path string) (*os.File, error) {
 			}
 			return nil, fmt.Errorf("record %s: %w", path, err)
 		}
-		// Another one may have removed it between the two calls.
-		var open, there unix.Stat_t
-		if err := unix.Fstat(int(f.Fd()), &open); err != nil {
+		// Another process may have removed the file between the two calls.
+		var openStat, pathStat unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &openStat); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("record %s: %w", path, err)
 		}
-		if unix.Stat(path, &there) == nil && there.Ino == open.Ino && there.Dev == open.Dev {
+		if unix.Stat(path, &pathStat) == nil && pathStat.Ino == openStat.Ino && pathStat.Dev == openStat.Dev {
 			return f, nil
 		}
 		f.Close()
 	}
 }
 
-// entry is a namespace that a record names. Its inode is 0 where the lab has died while it made it.
+// entry is a namespace listed in a record. ino is 0 if the lab died while it created the namespace.
 type entry struct {
 	name string
 	ino  uint64
 }
 
-// parseRecord returns the namespaces that a record names. Lines that are damaged, or have names that cannot be a
-// lab's, are left out.
+// parseRecord returns the namespaces listed in a record. It skips damaged lines and names that cannot belong to a
+// lab.
 func parseRecord(r io.Reader) (entries []entry) {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		w := strings.Fields(lines.Text())
 		switch {
-		case len(w) == 2 && w[0] == "makes" && proper(w[1]):
+		case len(w) == 2 && w[0] == "makes" && isLabName(w[1]):
 			entries = append(entries, entry{name: w[1]})
 		case len(w) == 2 && w[0] == "not" && len(entries) > 0 && entries[len(entries)-1].name == w[1]:
 			entries = entries[:len(entries)-1]
@@ -171,21 +173,21 @@ func parseRecord(r io.Reader) (entries []entry) {
 	return entries
 }
 
-// sweep removes the namespaces that a record names, if they are still those, and returns their names. One that cannot
-// be removed does not keep it from the others.
-func sweep(f *os.File) (removed []string, err error) {
+// removeRecorded removes the namespaces listed in the record f if their inodes still match, and returns their names.
+// It continues after a failure and joins the errors.
+func removeRecorded(f *os.File) (removed []string, err error) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
 	}
 	entries := parseRecord(f)
 	var failed []error
 	for _, e := range entries {
-		ino, err := inode(Path(e.name))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && e.ino != 0 && ino != e.ino && !bare(Path(e.name)) {
+		ino, err := namespaceInode(Path(e.name))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && e.ino != 0 && ino != e.ino && !isStaleName(Path(e.name)) {
 			continue
 		}
 		if err == nil {
-			err = remove(e.name)
+			err = removeNamespace(e.name)
 		}
 		if err != nil {
 			failed = append(failed, err)
@@ -196,16 +198,16 @@ func sweep(f *os.File) (removed []string, err error) {
 	return removed, errors.Join(failed...)
 }
 
-// proper reports whether a name can be one of ours: nothing else is ever removed.
-func proper(name string) bool {
+// isLabName reports whether name can belong to a lab. No other namespace is ever removed.
+func isLabName(name string) bool {
 	return strings.HasPrefix(name, Prefix) && !strings.ContainsAny(name, "/ \t\n") && len(name) <= 200
 }
 
-// Name is the full name of a namespace of the set.
+// Name returns the full name of the set's namespace short.
 func (s *Set) Name(short string) string { return fmt.Sprintf("%s%d-%s", Prefix, s.ID, short) }
 
-// Add makes a namespace. Its error is fs.ErrExist if there is one with this name, which
-// then is not ours.
+// Add creates the namespace with the short name. It fails with fs.ErrExist if a namespace has that name already;
+// the set then does not own it.
 func (s *Set) Add(short string) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -213,7 +215,7 @@ func (s *Set) Add(short string) error {
 		return errEnded
 	}
 	name := s.Name(short)
-	if !proper(name) || short == "" {
+	if !isLabName(name) || short == "" {
 		return fmt.Errorf("%q cannot be the name of a namespace", short)
 	}
 	if _, err := os.Lstat(Path(name)); err == nil {
@@ -222,25 +224,25 @@ func (s *Set) Add(short string) error {
 	if _, err := fmt.Fprintf(s.file, "makes %s\n", name); err != nil {
 		return err
 	}
-	ino, err := create(name)
+	ino, err := createNamespace(name)
 	if err != nil {
-		fmt.Fprintf(s.file, "not %s\n", name) // the error that counts is there already
+		fmt.Fprintf(s.file, "not %s\n", name) // the error of createNamespace is the one to return
 		return err
 	}
-	s.made = append(s.made, name)
+	s.names = append(s.names, name)
 	_, err = fmt.Fprintf(s.file, "made %s %d\n", name, ino)
 	return err
 }
 
-// Close removes all namespaces of the set and its record. It may be called again, also
-// after an error: until then the set lives.
+// Close removes all namespaces of the set and its record. After an error the set stays open, and Close can be
+// called again; on a closed set it has no effect.
 func (s *Set) Close() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.closed {
 		return nil
 	}
-	if _, err := sweep(s.file); err != nil {
+	if _, err := removeRecorded(s.file); err != nil {
 		return err
 	}
 	s.closed = true
@@ -248,8 +250,8 @@ func (s *Set) Close() error {
 	return os.Remove(s.file.Name())
 }
 
-// Clean removes what dead labs have left, and their records; what living labs have stays. What cannot be removed does
-// not keep it from the rest; the error names it all.
+// Clean removes the namespaces and records that dead labs left; living labs keep theirs. It continues after a
+// failure; the error joins all failures.
 func Clean() (removed []string, err error) {
 	entries, err := os.ReadDir(Records)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -263,7 +265,7 @@ func Clean() (removed []string, err error) {
 			continue
 		}
 		path := filepath.Join(Records, e.Name())
-		f, e := lock(path)
+		f, e := lockRecord(path)
 		if e != nil {
 			err = errors.Join(err, e)
 			continue
@@ -271,7 +273,7 @@ func Clean() (removed []string, err error) {
 		if f == nil {
 			continue
 		}
-		was, e := sweep(f)
+		was, e := removeRecorded(f)
 		if removed = append(removed, was...); e == nil {
 			e = os.Remove(path)
 		}

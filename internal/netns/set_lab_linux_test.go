@@ -46,14 +46,14 @@ func TestSets(t *testing.T) {
 	if err := a.Add("x"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a name for the second time: %v", err)
 	}
-	home, err := inode(own)
+	home, err := namespaceInode(ownNamespacePath)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[uint64]bool{home: true}
 	for _, s := range []*Set{a, b} {
 		err := Do(s.Name("x"), func() error {
-			ino, err := inode(own)
+			ino, err := namespaceInode(ownNamespacePath)
 			seen[ino] = true
 			return err
 		})
@@ -61,7 +61,7 @@ func TestSets(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if now, err := inode(own); err != nil || now != home || len(seen) != 3 {
+	if now, err := namespaceInode(ownNamespacePath); err != nil || now != home || len(seen) != 3 {
 		t.Errorf("%d namespaces, home is %d, was %d: %v", len(seen), now, home, err)
 	}
 	wrong := fmt.Errorf("wrong")
@@ -94,7 +94,7 @@ func TestRecord(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	ino, err := inode(Path(s.Name("x")))
+	ino, err := namespaceInode(Path(s.Name("x")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.WriteString(x.text)
-		removed, err := sweep(f)
+		removed, err := removeRecorded(f)
 		f.Close()
 		if err != nil || slices.Contains(removed, name) != x.want || len(removed) > 1 {
 			t.Errorf("%q: removed %v, %v", x.text, removed, err)
@@ -145,7 +145,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(f, x.record, x.name)
-		removed, err := sweep(f)
+		removed, err := removeRecorded(f)
 		f.Close()
 		if _, there := os.Lstat(Path(x.name)); err != nil || slices.Contains(removed, x.name) != x.want ||
 			(there != nil) != x.want {

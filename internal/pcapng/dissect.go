@@ -11,11 +11,12 @@ import (
 	"weir/internal/pcapng/pcapflows"
 )
 
+// be is the byte order of network headers.
 var be = binary.BigEndian
 
-// dissect fills a record's addresses, ports and sequence numbers from a frame, which may be
-// truncated. What cannot be read stays empty: files of other tools have frames of every kind.
-func dissect(r *trace.Record, b []byte, link layers.LinkType) {
+// dissectFrame fills in a record's addresses, ports and sequence numbers from a frame, which may be truncated.
+// Fields that cannot be read stay empty: other tools' files contain frames of any kind.
+func dissectFrame(r *trace.Record, b []byte, link layers.LinkType) {
 	var etherType uint16
 	switch link {
 	case layers.LinkTypeEthernet:
@@ -37,23 +38,23 @@ func dissect(r *trace.Record, b []byte, link layers.LinkType) {
 		}
 		b = b[4:]
 		etherType = pcapflows.EtherTypeOf(b)
-	default: // IP without a link layer, or what cannot be read
+	default: // IP without a link layer, or an unknown link layer
 		if link == layers.LinkTypeRaw || link == layers.LinkTypeIPv4 || link == layers.LinkTypeIPv6 {
 			etherType = pcapflows.EtherTypeOf(b)
 		}
 	}
 	switch etherType {
 	case packet.EtherIPv4:
-		ipv4(r, b)
+		dissectIPv4(r, b)
 	case packet.EtherIPv6:
-		ipv6(r, b)
+		dissectIPv6(r, b)
 	case packet.EtherControl:
-		pfc(r, b)
+		dissectPFC(r, b)
 	}
 }
 
-// pfc is IEEE 802.1Qbb: opcode 0101, classes, a pause time for each class.
-func pfc(r *trace.Record, b []byte) {
+// dissectPFC reads a priority pause (IEEE 802.1Qbb): opcode 0101, classes, a pause time for each class.
+func dissectPFC(r *trace.Record, b []byte) {
 	if len(b) < 20 || be.Uint16(b) != 0x0101 {
 		return
 	}
@@ -65,7 +66,8 @@ func pfc(r *trace.Record, b []byte) {
 	}
 }
 
-func ipv4(r *trace.Record, b []byte) {
+// dissectIPv4 reads an IPv4 header and what follows it.
+func dissectIPv4(r *trace.Record, b []byte) {
 	if len(b) < packet.IPv4Header || b[0]>>4 != 4 {
 		return
 	}
@@ -76,7 +78,7 @@ func ipv4(r *trace.Record, b []byte) {
 	}
 	r.TOS, r.Proto = b[1], b[9]
 	r.Src, r.Dst = trace.Address(netip.AddrFrom4([4]byte(b[12:16]))), trace.Address(netip.AddrFrom4([4]byte(b[16:20])))
-	if be.Uint16(b[6:])&0x1fff != 0 { // a later fragment has no ports
+	if be.Uint16(b[6:])&0x1fff != 0 { // later fragments have no ports
 		r.Payload = int64(length - head)
 		return
 	}
@@ -86,10 +88,11 @@ func ipv4(r *trace.Record, b []byte) {
 		n := 8 * (int(rest[1]) + 1)
 		r.Proto, rest, payload = rest[0], rest[n:], payload-n
 	}
-	above(r, rest, payload)
+	dissectTransport(r, rest, payload)
 }
 
-func ipv6(r *trace.Record, b []byte) {
+// dissectIPv6 reads an IPv6 header, its extensions and what follows them.
+func dissectIPv6(r *trace.Record, b []byte) {
 	if len(b) < packet.IPv6Header || b[0]>>4 != 6 {
 		return
 	}
@@ -103,12 +106,12 @@ func ipv6(r *trace.Record, b []byte) {
 		n := 8 * (int(rest[1]) + 1)
 		r.Proto, rest, payload = rest[0], rest[n:], payload-n
 	}
-	above(r, rest, payload)
+	dissectTransport(r, rest, payload)
 }
 
-// above reads the transport's header; payload is what the IP header says follows it. Telemetry between transport
-// and payload is not payload.
-func above(r *trace.Record, b []byte, payload int) {
+// dissectTransport reads the transport header in b. payload is the length that the IP header gives for what
+// follows it. Telemetry between transport header and payload does not count as payload.
+func dissectTransport(r *trace.Record, b []byte, payload int) {
 	r.Proto, r.TOS, b, payload = packet.Unstack(r.Proto, r.TOS, b, payload)
 	r.Payload = int64(payload)
 	switch r.Proto {
@@ -148,6 +151,6 @@ func above(r *trace.Record, b []byte, payload int) {
 	}
 	r.SrcPort, r.DstPort = be.Uint16(b), be.Uint16(b[2:])
 	if r.Proto != packet.ProtoOwn {
-		r.Packet = kindOf(r)
+		r.Packet = inferKind(r)
 	}
 }

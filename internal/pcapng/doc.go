@@ -1,4 +1,4 @@
-// Package pcapng writes traces as pcapng files and reads them again, and pcapng files of others,
-// whose frames it dissects. Events and their text form are in core/trace, which also has the file
-// of a lab's capture, whose times are exact.
+// Package pcapng writes traces as pcapng files and reads pcapng files, Weir's and other tools'. It dissects
+// their frames. Package core/trace has the events, their text form, and the file format of lab captures with
+// exact times.
 package pcapng

@@ -18,26 +18,26 @@ import (
 	"weir/internal/pcapng/pcapflows"
 )
 
-// application is what a section header says has written the file.
+// application is Weir's name in section headers.
 const application = "weir"
 
-// inputs is the suffix of the interfaces of a lab's capture (lab.Replay) with frames that come in at a switch.
+// inputs is the suffix of interfaces with frames that arrive at a switch, in a lab's capture (lab.Replay).
 const inputs = " in"
 
-// Writer is a Sink that writes what ports transmit and what is dropped at them in
-// wire form: for each port an interface with its name, and one with " drops" behind
-// it, whose packets have the reason as their comment. Time 0 is the epoch's, the
-// resolution 1 ns: picoseconds are cut off.
+// Writer is a Sink that writes transmitted and dropped frames in wire form. Each port has an interface with its
+// name, and one with the suffix " drops", for drops with the reason as comment. Time 0 is the epoch, the
+// resolution 1 ns; picoseconds are truncated.
 type Writer struct {
 	w        *pcapgo.NgWriter
-	ports    map[string]int // interface
+	ports    map[string]int // number of the port's interface
 	comments [1]string
 }
 
-// NewWriter begins a pcapng file with the interfaces of the ports; Close must end it.
+// NewWriter writes the start of a pcapng file with the interfaces of the ports. The caller must call Close.
 func NewWriter(w io.Writer, ports []string) (*Writer, error) { return NewSnapWriter(w, ports, 0) }
 
-// NewSnapWriter is NewWriter for records that keep so many bytes of a frame; 0: trace.SnapLength at most.
+// NewSnapWriter is NewWriter for records that keep snap bytes of a frame; 0 means at most trace.SnapLength. It
+// needs at least one port.
 func NewSnapWriter(w io.Writer, ports []string, snap int) (*Writer, error) {
 	if len(ports) == 0 {
 		return nil, errors.New("pcapng: a trace without ports")
@@ -70,7 +70,7 @@ func NewSnapWriter(w io.Writer, ports []string, snap int) (*Writer, error) {
 	return p, nil
 }
 
-// Write writes the frame of an event that has one, and nothing for others.
+// Write writes the frame of an event. It ignores events without a frame and of unknown ports.
 func (p *Writer) Write(r *trace.Record) error {
 	n, ok := p.ports[r.Port]
 	if r.FrameBytes == 0 || !ok {
@@ -87,38 +87,37 @@ func (p *Writer) Write(r *trace.Record) error {
 		Length: r.FrameBytes, InterfaceIndex: n}, r.Frame, options)
 }
 
-// Close writes what is buffered. It does not close the writer below.
+// Close flushes buffered data. It does not close the underlying writer.
 func (p *Writer) Close() error { return p.w.Flush() }
 
-// counted counts what is read through it.
-type counted struct {
+// countingReader counts the bytes that are read through it.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counted) Read(b []byte) (int, error) {
+func (c *countingReader) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
 	c.n += int64(n)
 	return n, err
 }
 
-// Read reads a pcapng file, Weir's or another one, and hands each packet to f
-// as a record, which f must not keep: of Weir's a transmission, a drop or (in a capture of
-// the lab) an arrival, of others a transmission, at the interface of its name, or of its
-// number. start is the time of the first packet if the file's times are those of a clock:
-// then records count from it; else it is zero. An error names the offset in the file.
+// Read reads a pcapng file, Weir's or another tool's, and passes each packet to f as a record, which f must not
+// retain. Packets of Weir's files are transmissions, drops or, in a lab's capture, arrivals; other files contain
+// transmissions only. The port is the interface's name, else its number. If the file has wall-clock times, start is
+// the time of the first packet and records count from it; else start is zero. Errors name the offset in the file.
 func Read(r io.Reader, f func(*trace.Record) error) (start time.Time, err error) {
-	c := &counted{r: r}
-	br := bufio.NewReaderSize(c, 1<<16) // the reader below takes this very one
-	at := int64(0)
+	c := &countingReader{r: r}
+	br := bufio.NewReaderSize(c, 1<<16) // the library's reader uses this one directly
+	offset := int64(0)
 	fail := func(err error) error {
 		if err == io.ErrUnexpectedEOF {
 			err = errors.New("the file ends within a block")
 		}
-		return fmt.Errorf("offset %d: %w", at, err)
+		return fmt.Errorf("offset %d: %w", offset, err)
 	}
 	defer func() {
-		if p := recover(); p != nil { // a library's, on a damaged file
+		if p := recover(); p != nil { // the library panics on damaged files
 			err = fail(fmt.Errorf("damaged block: %v", p))
 		}
 	}()
@@ -128,7 +127,7 @@ func Read(r io.Reader, f func(*trace.Record) error) (start time.Time, err error)
 	}
 	var clock clock
 	for {
-		at = c.n - int64(br.Buffered())
+		offset = c.n - int64(br.Buffered())
 		data, info, options, err := ng.ZeroCopyReadPacketDataWithOptions()
 		if err == io.EOF {
 			return clock.start, nil
@@ -136,7 +135,7 @@ func Read(r io.Reader, f func(*trace.Record) error) (start time.Time, err error)
 		if err != nil {
 			return clock.start, fail(err)
 		}
-		since, err := clock.since(info.Timestamp)
+		since, err := clock.sinceStart(info.Timestamp)
 		if err != nil {
 			return clock.start, fail(err)
 		}
@@ -150,26 +149,27 @@ func Read(r io.Reader, f func(*trace.Record) error) (start time.Time, err error)
 		record := trace.Record{At: unit.Time(since) * unit.Nanosecond, Kind: trace.Transmit, Flow: trace.None,
 			Size:         int64(info.Length),
 			QueuePackets: trace.None, QueueBytes: trace.None, Frame: data, FrameBytes: info.Length}
-		if !place(&record, intf.Name, info.InterfaceIndex, options.Comments) {
+		if !placeRecord(&record, intf.Name, info.InterfaceIndex, options.Comments) {
 			continue
 		}
-		dissect(&record, data, intf.LinkType)
+		dissectFrame(&record, data, intf.LinkType)
 		if err := f(&record); err != nil {
 			return clock.start, err
 		}
 	}
 }
 
-// clock makes a file's times those of a run, from 0.
+// clock converts a file's times to times from 0.
 type clock struct {
-	start time.Time // of the first packet, if the times are those of a clock
+	start time.Time // time of the first packet if the file has wall-clock times, else zero
 	began bool
 }
 
-// since is the time of a packet: from the first one, or from 0.
-func (c *clock) since(at time.Time) (time.Duration, error) {
+// sinceStart returns the time of a packet since c.start, or since the epoch. Packets without a time get the start.
+// It fails for times beyond pcapflows.Horizon.
+func (c *clock) sinceStart(at time.Time) (time.Duration, error) {
 	zero := time.Unix(0, 0)
-	if at.IsZero() { // a simple packet block has none
+	if at.IsZero() { // a simple packet block has no time
 		if at = c.start; c.start.IsZero() {
 			at = zero
 		}
@@ -188,9 +188,9 @@ func (c *clock) since(at time.Time) (time.Duration, error) {
 	return since, nil
 }
 
-// place says by an interface's name what has happened, and where; false for a frame without
-// bytes, which stands for a change of a link.
-func place(r *trace.Record, name string, number int, comments []string) bool {
+// placeRecord sets a record's kind, port and node from the interface's name, and a drop's reason from comments. It
+// returns false for a frame without bytes that records a change of a link.
+func placeRecord(r *trace.Record, name string, number int, comments []string) bool {
 	if base, ok := strings.CutSuffix(name, pcapflows.Drops); ok {
 		name, r.Kind = base, trace.Drop
 		if len(comments) > 0 {
@@ -214,9 +214,8 @@ func place(r *trace.Record, name string, number int, comments []string) bool {
 	return true
 }
 
-// kindOf takes TCP without payload for an acknowledgement, as packet.Parse does, and
-// all else for data.
-func kindOf(r *trace.Record) packet.Kind {
+// inferKind returns packet.Ack for TCP without payload, as packet.Parse does, else packet.Data.
+func inferKind(r *trace.Record) packet.Kind {
 	if r.Proto == packet.ProtoTCP && r.Payload == 0 {
 		return packet.Ack
 	}

@@ -55,11 +55,11 @@ func inNamespace(t *testing.T, what func(c *Conn) error) {
 // A kernel's error has its words (NETLINK_EXT_ACK), and another request on the connection succeeds afterwards.
 func TestWordsOfErrors(t *testing.T) {
 	inNamespace(t, func(c *Conn) error {
-		r := link(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)
-		info := nested(unix.IFLA_LINKINFO)
+		r := newLinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)
+		info := newNested(unix.IFLA_LINKINFO)
 		info.AddRtAttr(unix.IFLA_INFO_KIND, nl.ZeroTerminated("unknown"))
 		r.AddData(info)
-		if err := c.change(r); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "Unknown device type") {
+		if err := c.sendChange(r); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "Unknown device type") {
 			return fmt.Errorf("an unknown kind of interface: %v", err)
 		}
 		i, err := c.Interface("lo")

@@ -10,22 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// ne is this machine's byte order, which netlink uses.
 var ne = binary.NativeEndian
 
-// typeMask removes the flags from the type of an attribute (NLA_TYPE_MASK).
+// typeMask selects the type of an attribute without its flags (NLA_TYPE_MASK).
 const typeMask = 0x3fff
 
-// Conn is a netlink socket. It works on the network namespace in which it was opened, for
-// as long as it is open. It is not safe for concurrent use.
+// Conn is a netlink socket. It acts on the network namespace in which it was opened for as long as it is open. It
+// is not safe for concurrent use.
 type Conn struct{ sockets map[int]*nl.SocketHandle }
 
-// Open opens a socket in the calling thread's network namespace.
+// Open opens a socket in the calling thread's network namespace. Requests time out after 10 s.
 func Open() (*Conn, error) {
 	s, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, fmt.Errorf("netlink socket: %w", err)
 	}
-	s.SetExtAck(true) // the kernel's words to errors; older kernels have none
+	s.SetExtAck(true) // error texts of the kernel; older kernels have no such option
 	timeout := unix.NsecToTimeval(int64(10 * time.Second))
 	s.SetSendTimeout(&timeout)
 	s.SetReceiveTimeout(&timeout)
@@ -35,15 +36,15 @@ func Open() (*Conn, error) {
 // Close closes the socket.
 func (c *Conn) Close() { c.sockets[unix.NETLINK_ROUTE].Close() }
 
-// change sends a request that changes something, and waits until the kernel has acknowledged it.
-func (c *Conn) change(r *nl.NetlinkRequest) error {
+// sendChange sends a request that changes state, and waits for the kernel's acknowledgement.
+func (c *Conn) sendChange(r *nl.NetlinkRequest) error {
 	r.Flags |= unix.NLM_F_ACK
-	_, err := c.query(r)
+	_, err := c.sendQuery(r)
 	return err
 }
 
-// query sends a request and returns the body of the answer.
-func (c *Conn) query(r *nl.NetlinkRequest) ([]byte, error) {
+// sendQuery sends a request and returns the body of the last message of the reply, nil if the reply is empty.
+func (c *Conn) sendQuery(r *nl.NetlinkRequest) ([]byte, error) {
 	r.Sockets = c.sockets
 	bodies, err := r.Execute(unix.NETLINK_ROUTE, 0)
 	if err != nil || len(bodies) == 0 {
@@ -52,24 +53,24 @@ func (c *Conn) query(r *nl.NetlinkRequest) ([]byte, error) {
 	return bodies[len(bodies)-1], nil
 }
 
-// request returns a request with its fixed part.
-func request(kind, flags int, fixed nl.NetlinkRequestData) *nl.NetlinkRequest {
+// newRequest returns a request with the given fixed part.
+func newRequest(kind, flags int, fixed nl.NetlinkRequestData) *nl.NetlinkRequest {
 	r := nl.NewNetlinkRequest(kind, flags)
 	r.AddData(fixed)
 	return r
 }
 
-// add adds an attribute to a request.
-func add(r *nl.NetlinkRequest, kind int, value []byte) { r.AddData(nl.NewRtAttr(kind, value)) }
+// addAttribute adds an attribute to a request.
+func addAttribute(r *nl.NetlinkRequest, kind int, value []byte) { r.AddData(nl.NewRtAttr(kind, value)) }
 
-// nested returns an attribute that attributes can be added to.
-func nested(kind int) *nl.RtAttr { return nl.NewRtAttr(kind|unix.NLA_F_NESTED, nil) }
+// newNested returns an attribute that can hold attributes.
+func newNested(kind int) *nl.RtAttr { return nl.NewRtAttr(kind|unix.NLA_F_NESTED, nil) }
 
-// nest adds an attribute to another one, which attributes can be added to.
-func nest(a *nl.RtAttr, kind int) *nl.RtAttr { return a.AddRtAttr(kind|unix.NLA_F_NESTED, nil) }
+// addNested adds to a an attribute that can hold attributes, and returns it.
+func addNested(a *nl.RtAttr, kind int) *nl.RtAttr { return a.AddRtAttr(kind|unix.NLA_F_NESTED, nil) }
 
-// attributes calls take for every attribute in b. It fails on lengths that lie.
-func attributes(b []byte, take func(kind uint16, value []byte)) error {
+// forEachAttribute calls take for every attribute in b. It fails if a length is inconsistent.
+func forEachAttribute(b []byte, take func(kind uint16, value []byte)) error {
 	all, err := nl.ParseRouteAttr(b)
 	if err != nil {
 		return fmt.Errorf("netlink: attributes of %d bytes: %w", len(b), err)

@@ -1,4 +1,3 @@
-// Package rtnl makes and sets up network interfaces as the lab needs them: veth pairs,
-// addresses, routes and neighbours by rtnetlink (rtnetlink(7), RFC 3549), offloads by
-// ethtool's ioctls. Linux only.
+// Package rtnl creates and configures network interfaces for the lab. It uses rtnetlink (rtnetlink(7), RFC 3549)
+// for veth pairs, addresses, routes and neighbours, and ethtool's ioctls for offloads. Linux only.
 package rtnl

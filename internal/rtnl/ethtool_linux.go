@@ -8,48 +8,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offloads are what network interfaces do for the kernel on their own and a switch in
-// user space must not meet: checksums of neither end, scatter-gather, and packets larger
-// than frames, which are cut (TSO, GSO) or joined (LRO, GRO). By the number of ethtool's
-// commands that read and set them.
+// offloads lists the offloads that a switch in user space must not meet: checksums left to the interface,
+// scatter-gather, and packets larger than frames, cut (TSO, GSO) or joined (LRO, GRO) by the interface. get and
+// set are the numbers of ethtool's commands.
 var offloads = [...]struct {
 	name     string
 	get, set uint32
 }{
 	{"tso", unix.ETHTOOL_GTSO, unix.ETHTOOL_STSO},
 	{"gso", unix.ETHTOOL_GGSO, unix.ETHTOOL_SGSO},
-	{"lro", unix.ETHTOOL_GFLAGS, unix.ETHTOOL_SFLAGS}, // a flag among others: see flagLRO
+	{"lro", unix.ETHTOOL_GFLAGS, unix.ETHTOOL_SFLAGS}, // one of several flags: see flagLRO
 	{"gro", unix.ETHTOOL_GGRO, unix.ETHTOOL_SGRO},
 	{"sg", unix.ETHTOOL_GSG, unix.ETHTOOL_SSG},
 	{"tx", unix.ETHTOOL_GTXCSUM, unix.ETHTOOL_STXCSUM},
 	{"rx", unix.ETHTOOL_GRXCSUM, unix.ETHTOOL_SRXCSUM},
 }
 
-// flagLRO is that of large receive offload among the flags of an interface (linux/ethtool.h).
+// flagLRO marks large receive offload among the flags of an interface (linux/ethtool.h).
 const flagLRO = 1 << 15
 
-// offload reads whether an offload is on, or switches it.
-func offload(fd int, name string, command, value uint32) (uint32, error) {
+// accessOffload runs a command of offloads on the interface name through the socket fd. It returns the offload's
+// state, zero for off; value is the new state for commands that set it.
+func accessOffload(fd int, name string, command, value uint32) (uint32, error) {
 	switch command {
 	case unix.ETHTOOL_GFLAGS:
-		flags, err := ethtool(fd, name, command, 0)
+		flags, err := callEthtool(fd, name, command, 0)
 		return flags & flagLRO, err
 	case unix.ETHTOOL_SFLAGS:
-		flags, err := ethtool(fd, name, unix.ETHTOOL_GFLAGS, 0)
+		flags, err := callEthtool(fd, name, unix.ETHTOOL_GFLAGS, 0)
 		if err != nil {
 			return 0, err
 		}
 		if flags &^= flagLRO; value != 0 {
 			flags |= flagLRO
 		}
-		return ethtool(fd, name, command, flags)
+		return callEthtool(fd, name, command, flags)
 	}
-	return ethtool(fd, name, command, value)
+	return callEthtool(fd, name, command, value)
 }
 
-// ethtool carries out one of ethtool's commands that have a number (struct ethtool_value)
-// on an interface of the calling thread's network namespace.
-func ethtool(fd int, name string, command, value uint32) (uint32, error) {
+// callEthtool runs one of ethtool's commands with a number as argument (struct ethtool_value) on an interface of
+// the calling thread's network namespace. It returns the number that the kernel left in the structure.
+func callEthtool(fd int, name string, command, value uint32) (uint32, error) {
 	data := struct{ command, value uint32 }{command, value}
 	request := struct {
 		name [unix.IFNAMSIZ]byte
@@ -65,8 +65,8 @@ func ethtool(fd int, name string, command, value uint32) (uint32, error) {
 	return data.value, nil
 }
 
-// Offload switches one offload of an interface of the calling thread's network namespace
-// on or off: tso, gso, lro, gro, sg, tx or rx.
+// Offload switches an offload of an interface in the calling thread's network namespace on or off. which is tso,
+// gso, lro, gro, sg, tx or rx.
 func Offload(name, which string, on bool) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -79,7 +79,7 @@ func Offload(name, which string, on bool) error {
 	}
 	for _, o := range offloads {
 		if o.name == which {
-			if _, err := offload(fd, name, o.set, value); err != nil {
+			if _, err := accessOffload(fd, name, o.set, value); err != nil {
 				return fmt.Errorf("interface %s: offload %s: %w", name, which, err)
 			}
 			return nil
@@ -88,8 +88,7 @@ func Offload(name, which string, on bool) error {
 	return fmt.Errorf("interface %s: no offload %s is known", name, which)
 }
 
-// Offloads lists the offloads of an interface of the calling thread's network namespace that
-// are on.
+// Offloads lists the offloads that are on at an interface of the calling thread's network namespace.
 func Offloads(name string) (on []string, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -97,7 +96,7 @@ func Offloads(name string) (on []string, err error) {
 	}
 	defer unix.Close(fd)
 	for _, o := range offloads {
-		v, err := offload(fd, name, o.get, 0)
+		v, err := accessOffload(fd, name, o.get, 0)
 		switch {
 		case err == nil && v != 0:
 			on = append(on, o.name)
@@ -108,10 +107,9 @@ func Offloads(name string) (on []string, err error) {
 	return on, nil
 }
 
-// NoOffloads switches the offloads of an interface of the calling thread's network
-// namespace off and returns the names of those that it has switched off. What the interface
-// cannot do at all counts as off. One that stays on is an error, but for a receiver's
-// checksums that are fixed: frames have theirs all the same.
+// NoOffloads switches off the offloads of an interface in the calling thread's network namespace and returns those
+// that were on. Offloads that the interface does not support count as off. An offload that stays on is an error,
+// except fixed receive checksums: frames carry their checksums anyway.
 func NoOffloads(name string) (were []string, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -119,12 +117,12 @@ func NoOffloads(name string) (were []string, err error) {
 	}
 	defer unix.Close(fd)
 	for _, o := range offloads {
-		on, err := offload(fd, name, o.get, 0)
+		on, err := accessOffload(fd, name, o.get, 0)
 		if err == unix.EOPNOTSUPP || err == nil && on == 0 {
 			continue
 		}
 		if err == nil {
-			_, err = offload(fd, name, o.set, 0)
+			_, err = accessOffload(fd, name, o.set, 0)
 			if err == unix.EOPNOTSUPP && o.set == unix.ETHTOOL_SRXCSUM {
 				continue
 			}
@@ -133,7 +131,7 @@ func NoOffloads(name string) (were []string, err error) {
 			}
 		}
 		if err == nil {
-			on, err = offload(fd, name, o.get, 0)
+			on, err = accessOffload(fd, name, o.get, 0)
 		}
 		if err == nil && on != 0 {
 			err = fmt.Errorf("it stays on")

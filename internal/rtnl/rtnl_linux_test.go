@@ -63,16 +63,16 @@ func FuzzInterface(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		parseInterface(b)
 		parseInterface(b[min(len(b), unix.NLMSG_HDRLEN):])
-		changes(b, func(int, bool) {})
+		parseLinkChanges(b, func(int, bool) {})
 	})
 }
 
 // about is a message of the kernel about an interface.
 func about(kind int, family byte, index int, flags uint32) []byte {
-	fixed := ifinfo(index, flags, 0)
+	fixed := newIfInfo(index, flags, 0)
 	fixed.Family = family
-	r := request(kind, 0, fixed)
-	add(r, unix.IFLA_IFNAME, nl.ZeroTerminated("eth0"))
+	r := newRequest(kind, 0, fixed)
+	addAttribute(r, unix.IFLA_IFNAME, nl.ZeroTerminated("eth0"))
 	return r.Serialize()
 }
 
@@ -88,14 +88,15 @@ func TestChanges(t *testing.T) {
 		about(unix.RTM_DELLINK, 0, 9, unix.IFF_UP|unix.IFF_LOWER_UP),
 	}, nil)
 	var got []string
-	if err := changes(b, func(index int, carrier bool) { got = append(got, fmt.Sprint(index, carrier)) }); err != nil {
+	add := func(index int, carrier bool) { got = append(got, fmt.Sprint(index, carrier)) }
+	if err := parseLinkChanges(b, add); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"7 true", "7 false", "8 false", "9 false"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	ne.PutUint32(b, uint32(len(b)+1))
-	if err := changes(b, func(int, bool) {}); err == nil {
+	if err := parseLinkChanges(b, func(int, bool) {}); err == nil {
 		t.Error("a message that is longer than the datagram is taken")
 	}
 }

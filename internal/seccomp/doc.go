@@ -1,3 +1,4 @@
-// Package seccomp confines this process to a list of system calls, for good and in all its threads (seccomp(2)): what
-// is on no rule fails with EPERM, and the kernel's audit log says so. It holds on Linux, amd64 and arm64.
+// Package seccomp restricts all threads of this process to a list of system calls, irrevocably (seccomp(2)). A
+// call without a rule fails with EPERM, which the kernel records in its audit log. It supports Linux on amd64 and
+// arm64.
 package seccomp

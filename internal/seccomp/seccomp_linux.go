@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rule is about one system call. Of several about one call, the first that fits holds.
+// Rule decides about one system call. If several rules are about one call, the first that matches decides.
 type Rule struct {
-	Call uint32 // unix.SYS_…
-	// It fits if this argument, of which the lower 32 bits count, has these bits under the mask; without a mask
-	// always.
+	Call uint32 // number of the call, unix.SYS_…
+	// The rule matches if the lower 32 bits of argument Arg, masked with Mask, equal Want. With Mask 0 it always
+	// matches.
 	Arg        int
 	Mask, Want uint32
-	Errno      unix.Errno // what the call fails with; zero: it is allowed
+	Errno      unix.Errno // error of the call; zero: the call is allowed
 }
 
-// Calls are rules that allow calls with any arguments.
+// Calls returns rules that allow calls with any arguments.
 func Calls(calls ...uint32) (rules []Rule) {
 	for _, n := range calls {
 		rules = append(rules, Rule{Call: n})
@@ -27,23 +27,23 @@ func Calls(calls ...uint32) (rules []Rule) {
 	return rules
 }
 
-// audit is what the kernel calls the architectures whose calls this package knows.
+// audit maps GOARCH to the kernel's number for the architecture.
 var audit = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// Offsets in struct seccomp_data; both architectures have the lower half of an argument first.
+// Offsets in struct seccomp_data. Both architectures store the lower half of an argument first.
 const (
 	offCall = 0
 	offArch = 4
 	offArgs = 16
 )
 
-// assemble makes the filter (classic BPF) of rules. A call by the numbers of another architecture, such as
-// those of 32 bits, would pass for another call, and ends the process.
-func assemble(arch uint32, rules []Rule) []unix.SockFilter {
+// assembleFilter returns the rules as a classic BPF filter. A call by the numbers of another architecture, such as
+// a 32-bit one, ends the process, since it would be mistaken for a different call.
+func assembleFilter(arch uint32, rules []Rule) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
-	// equal skips so many instructions where the accumulator is not k.
+	// equal skips that many instructions if the accumulator is not k.
 	equal := func(k uint32, skip uint8) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: skip, K: k}
 	}
@@ -68,31 +68,33 @@ func assemble(arch uint32, rules []Rule) []unix.SockFilter {
 	return append(p, end(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)))
 }
 
-// Install confines all threads of this process, and those that they start, to rules. It cannot be undone.
+// Install applies rules to all threads of this process and their future threads. It cannot be undone. It fails
+// with errors.ErrUnsupported on other architectures.
 func Install(rules []Rule) error {
 	arch, ok := audit[runtime.GOARCH]
 	if !ok {
 		return fmt.Errorf("system calls of %s are not known: %w", runtime.GOARCH, errors.ErrUnsupported)
 	}
-	filter := assemble(arch, rules)
+	filter := assembleFilter(arch, rules)
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
 	}
-	// Refused calls are logged. Old kernels slow down every memory access of a process with a filter
-	// (Spectre's fourth variant), which is for those that run others' code.
+	// Refused calls are logged. SPEC_ALLOW avoids the slower memory access of filtered processes in old kernels
+	// (Spectre variant 4), a protection meant for processes that run foreign code.
 	const more = unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
-	err := install(unix.SECCOMP_FILTER_FLAG_TSYNC|more, &program)
+	err := installFilter(unix.SECCOMP_FILTER_FLAG_TSYNC|more, &program)
 	if errors.Is(err, unix.EINVAL) { // Linux before 4.17
-		err = install(unix.SECCOMP_FILTER_FLAG_TSYNC, &program)
+		err = installFilter(unix.SECCOMP_FILTER_FLAG_TSYNC, &program)
 	}
 	runtime.KeepAlive(filter)
 	return err
 }
 
-func install(flags uintptr, program *unix.SockFprog) error {
+// installFilter calls seccomp(2). It fails if a thread has another filter.
+func installFilter(flags uintptr, program *unix.SockFprog) error {
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
 		uintptr(unsafe.Pointer(program)))
 	switch {

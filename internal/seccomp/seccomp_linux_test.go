@@ -44,7 +44,7 @@ func TestAssemble(t *testing.T) {
 		Rule{Call: 9, Arg: 2, Mask: 4, Want: 0},
 		Rule{Call: 10, Arg: 0, Mask: 0xff, Want: 2}, Rule{Call: 10, Arg: 5, Mask: ^uint32(0), Want: 3},
 		Rule{Call: 11, Errno: unix.ENOSYS})
-	p := assemble(arch, rules)
+	p := assembleFilter(arch, rules)
 	const allow, no = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	for _, x := range []struct {
 		name       string

@@ -118,7 +118,7 @@ func TestLoopback(t *testing.T) {
 			converse(t, here, there, sent)
 			local, remote := ends(here)
 
-			all, err := c.tcp(x.family)
+			all, err := c.dumpTCP(x.family)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestLoopback(t *testing.T) {
 				!s.Memory.Known {
 				t.Errorf("%+v", s)
 			}
-			if i := &s.Info; i.has(bytesRetrans) && (i.BytesSent < 100_000 || i.BytesReceived != 100_000 ||
+			if i := &s.Info; i.hasField(bytesRetrans) && (i.BytesSent < 100_000 || i.BytesReceived != 100_000 ||
 				i.BytesAcked != 100_001 || i.Window == 0 || i.RTT == 0) {
 				t.Errorf("%+v", i)
 			}
@@ -189,7 +189,7 @@ func TestBBR(t *testing.T) {
 	}
 	converse(t, here, there, make([]byte, 1_000_000))
 	s, err := c.Socket(ends(here))
-	if err != nil || !s.CongestionControl.is("bbr") || !s.BBR.Known || s.BBR.Bandwidth <= 0 || s.BBR.MinRTT <= 0 ||
+	if err != nil || !s.CongestionControl.equals("bbr") || !s.BBR.Known || s.BBR.Bandwidth <= 0 || s.BBR.MinRTT <= 0 ||
 		s.BBR.PacingGain < 128 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -220,7 +220,7 @@ func BenchmarkTCP(b *testing.B) {
 	c := open(b)
 	pair(b, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
 	for b.Loop() {
-		if _, err := c.tcp(unix.AF_INET); err != nil {
+		if _, err := c.dumpTCP(unix.AF_INET); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conn is a socket to the kernel's sock_diag. It sees the network namespace in which it
-// was opened, for as long as it is open, from whatever thread it is used. It needs no
-// privilege. It is not safe for concurrent use.
+// Conn is a socket to the kernel's sock_diag. It sees the network namespace in which it was opened for as long as
+// it is open, from any thread. It needs no privilege. It is not safe for concurrent use.
 type Conn struct {
 	fd      int
 	seq     uint32
@@ -21,11 +20,11 @@ type Conn struct {
 	sockets []Socket
 }
 
-// buffer is more than the kernel puts into one datagram of a dump (32 KiB).
-const buffer = 64 << 10
+// bufferBytes exceeds the largest datagram of a dump (32 KiB).
+const bufferBytes = 64 << 10
 
-// Open opens a socket in the calling thread's network namespace. Its error names what the
-// kernel lacks.
+// Open opens a socket in the calling thread's network namespace. Its error names a missing kernel option. Reads
+// time out after 10 s.
 func Open() (*Conn, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -34,50 +33,49 @@ func Open() (*Conn, error) {
 		}
 		return nil, fmt.Errorf("sock_diag: socket: %w", err)
 	}
-	// A connected socket takes messages from the kernel only.
+	// A connected socket receives messages from the kernel only.
 	if err := unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("sock_diag: socket: %w", err)
 	}
 	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10})
-	return &Conn{fd: fd, buf: make([]byte, buffer)}, nil
+	return &Conn{fd: fd, buf: make([]byte, bufferBytes)}, nil
 }
 
 // Close closes the socket.
 func (c *Conn) Close() error { return unix.Close(c.fd) }
 
-// tcp gives all TCP sockets of an address family, AF_INET or AF_INET6: IPv4 over a socket
-// of IPv6 is of the latter. What it returns is valid until the next call. Except for more
-// sockets than ever before it allocates nothing.
+// dumpTCP returns all TCP sockets of an address family, AF_INET or AF_INET6; IPv4 connections over an IPv6 socket
+// belong to the latter. The result is valid until the next call. TCP allocates only when there are more sockets
+// than in any call before.
 //
-// The kernel goes through the table of all connections of the machine for it, however few
-// there are in the namespace: with the 262144 places of a common machine that takes 1.5 ms,
-// and Socket 5 µs.
-func (c *Conn) tcp(family uint8) ([]Socket, error) { return c.Dump(family, Filter{}) }
+// The kernel scans the machine's whole connection table, even for a namespace with few connections, so TCP is much
+// slower than Socket.
+func (c *Conn) dumpTCP(family uint8) ([]Socket, error) { return c.Dump(family, Filter{}) }
 
-// attempts is how often a dump is begun, at most.
-const attempts = 10
+// maxAttempts limits how often a dump is started.
+const maxAttempts = 10
 
-// Dump gives the TCP sockets of an address family that pass a filter, as tcp does. A dump
-// that the kernel says was disturbed is repeated.
+// Dump returns the TCP sockets of an address family that pass a filter; the result is valid until the next call.
+// It repeats a dump that the kernel reports as interrupted, up to maxAttempts times.
 func (c *Conn) Dump(family uint8, f Filter) ([]Socket, error) {
 	if family != unix.AF_INET && family != unix.AF_INET6 {
 		return nil, fmt.Errorf("sock_diag: address family %d; AF_INET and AF_INET6 are possible", family)
 	}
-	wanted := uint32(0)
+	states := uint32(0)
 	for _, s := range f.States {
 		if s < Established || s > NewSynReceived {
 			return nil, fmt.Errorf("sock_diag: no %v is known", s)
 		}
-		wanted |= 1 << s
+		states |= 1 << s
 	}
-	if wanted == 0 {
-		wanted = 1<<32 - 1
+	if states == 0 {
+		states = 1<<32 - 1
 	}
 	local, remote := netip.AddrPortFrom(netip.Addr{}, f.LocalPort), netip.AddrPortFrom(netip.Addr{}, f.RemotePort)
 	var err error
-	for range attempts {
-		err = c.ask(flagDump, family, wanted, local, remote, f.Storage)
+	for range maxAttempts {
+		err = c.fetchSockets(flagDump, family, states, local, remote, f.Storage)
 		if err != errInterrupted {
 			break
 		}
@@ -91,10 +89,9 @@ func (c *Conn) Dump(family uint8, f Filter) ([]Socket, error) {
 	return c.sockets, nil
 }
 
-// Socket gives the TCP socket with these two addresses and ports; that of a listening
-// socket has a remote address of zeros and port 0. It finds it without going through
-// others. What it returns is valid until the next call. Its error is ENOENT if there is
-// none.
+// Socket returns the TCP socket with these two addresses and ports. A listening socket has a remote address of
+// zeros and port 0. The kernel finds it without a scan. The result is valid until the next call. The error is
+// ENOENT if there is no such socket.
 func (c *Conn) Socket(local, remote netip.AddrPort) (*Socket, error) {
 	family := uint8(unix.AF_INET)
 	if !local.Addr().Is4() {
@@ -103,8 +100,8 @@ func (c *Conn) Socket(local, remote netip.AddrPort) (*Socket, error) {
 	if local.Addr().BitLen() != remote.Addr().BitLen() || local.Addr().BitLen() == 0 {
 		return nil, fmt.Errorf("sock_diag: socket %v, %v: they are not of one version of IP", local, remote)
 	}
-	err := c.ask(0, family, 1<<32-1, local, remote, 0)
-	// The kernel falls back on a listening socket.
+	err := c.fetchSockets(0, family, 1<<32-1, local, remote, 0)
+	// The kernel falls back to a listening socket.
 	if err == nil && (len(c.sockets) != 1 || c.sockets[0].Remote != remote || c.sockets[0].Local.Port() != local.Port()) {
 		err = unix.ENOENT
 	}
@@ -114,18 +111,20 @@ func (c *Conn) Socket(local, remote netip.AddrPort) (*Socket, error) {
 	return &c.sockets[0], nil
 }
 
-// ask sends a request and takes all of its answer.
-func (c *Conn) ask(flags uint16, family uint8, states uint32, local, remote netip.AddrPort, storage int) error {
+// fetchSockets sends a request and reads the whole reply into c.sockets. storage is the descriptor of a BPF map, 0
+// without one. It returns errInterrupted if the kernel's list changed during a dump.
+func (c *Conn) fetchSockets(flags uint16, family uint8, states uint32, local, remote netip.AddrPort,
+	storage int) error {
 	c.seq++
 	c.sockets = c.sockets[:0]
 	c.request = appendRequest(c.request[:0], c.seq, flags, family, states, local, remote)
 	if storage > 0 {
-		c.request = askStorage(c.request, storage)
+		c.request = appendStorageRequest(c.request, storage)
 	}
 	if _, err := unix.Write(c.fd, c.request); err != nil {
 		return os.NewSyscallError("write", err)
 	}
-	disturbed := false
+	interrupted := false
 	for {
 		n, err := unix.Read(c.fd, c.buf)
 		if err == unix.EINTR {
@@ -135,15 +134,15 @@ func (c *Conn) ask(flags uint16, family uint8, states uint32, local, remote neti
 			return os.NewSyscallError("read", err)
 		}
 		var done bool
-		c.sockets, done, err = parse(c.buf[:n], c.seq, flags&flagDump == 0, c.sockets)
+		c.sockets, done, err = parseSockets(c.buf[:n], c.seq, flags&flagDump == 0, c.sockets)
 		if err == errInterrupted {
-			disturbed, err = true, nil
+			interrupted, err = true, nil
 		}
 		if err != nil {
 			return err
 		}
 		if done {
-			if disturbed {
+			if interrupted {
 				return errInterrupted
 			}
 			return nil
@@ -151,8 +150,8 @@ func (c *Conn) ask(flags uint16, family uint8, states uint32, local, remote neti
 	}
 }
 
-// Get fills in what TCP knows of the connection with a descriptor of this process:
-// getsockopt(TCP_INFO), which takes less than asking sock_diag.
+// Get reads TCP's state of the connection with the descriptor fd of this process by getsockopt(TCP_INFO), which is
+// cheaper than sock_diag.
 func (i *Info) Get(fd int) error {
 	var b [2 * infoBytes]byte
 	n := uint32(len(b))

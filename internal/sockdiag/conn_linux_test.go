@@ -18,7 +18,7 @@ func TestInterrupted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Conn{fd: pair[0], buf: make([]byte, buffer)}
+			c := &Conn{fd: pair[0], buf: make([]byte, bufferBytes)}
 			asked := make(chan int)
 			go func() { // the kernel
 				n, b := 0, make([]byte, 1000)
@@ -36,9 +36,9 @@ func TestInterrupted(t *testing.T) {
 				}
 				asked <- n
 			}()
-			sockets, err := c.tcp(unix.AF_INET)
+			sockets, err := c.dumpTCP(unix.AF_INET)
 			c.Close()
-			if n := <-asked; n != x.requests || (err == nil) != (x.disturbed < attempts) || err == nil && len(sockets) != 2 ||
+			if n := <-asked; n != x.requests || (err == nil) != (x.disturbed < maxAttempts) || err == nil && len(sockets) != 2 ||
 				err != nil && !errors.Is(err, errInterrupted) {
 				t.Errorf("disturbed %d times: asked %d times, %d sockets, %v", x.disturbed, n, len(sockets), err)
 			}
@@ -51,7 +51,7 @@ func TestInterrupted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	c := &Conn{fd: -1} // nothing is asked
 	v4, v6 := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:1")
-	_, family := c.tcp(99)
+	_, family := c.dumpTCP(99)
 	_, state := c.Dump(unix.AF_INET, Filter{States: []TCPState{77}})
 	_, mixed := c.Socket(v4, v6)
 	_, none := c.Socket(netip.AddrPort{}, netip.AddrPort{})

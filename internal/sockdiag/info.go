@@ -8,10 +8,11 @@ import (
 	"weir/core/unit"
 )
 
+// ne is this machine's byte order, which netlink uses.
 var ne = binary.NativeEndian
 
-// little says in which order this machine's bit fields are.
-var little = ne.Uint16([]byte{1, 0}) == 1
+// isLittleEndian also decides the order of bit fields.
+var isLittleEndian = ne.Uint16([]byte{1, 0}) == 1
 
 // TCPState is the state of a TCP socket (RFC 9293 §3.3.2; net/tcp_states.h).
 type TCPState uint8
@@ -45,12 +46,12 @@ func (s TCPState) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// CAState is that of loss recovery (enum tcp_ca_state).
+// CAState is the state of loss recovery (enum tcp_ca_state).
 type CAState uint8
 
 // States of loss recovery.
 const (
-	caOpen     CAState = iota // nothing is amiss
+	caOpen     CAState = iota // no sign of loss or congestion
 	caDisorder                // duplicate or selective acknowledgements
 	cacwr                     // the window was reduced for ECN or a full local queue
 	caRecovery                // fast retransmission
@@ -66,7 +67,7 @@ func (s CAState) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// TCPOptions are the options that both ends have negotiated (TCPI_OPT_*).
+// TCPOptions are the options negotiated by the two ends (TCPI_OPT_*).
 type TCPOptions uint8
 
 // Options.
@@ -75,118 +76,116 @@ const (
 	SACK                                         // RFC 2018
 	WindowScale                                  // RFC 7323 §2
 	ECN                                          // RFC 3168 §6.1.1
-	ECNSeen                                      // a packet with an ECN codepoint has come
+	ECNSeen                                      // a packet with an ECN codepoint has arrived
 	SynData                                      // data in the SYN were acknowledged (RFC 7413)
 	MicrosecondTimestamps                        // TCP_USEC_TS
-	FastOpenChild                                // a server's, opened by Fast Open
+	FastOpenChild                                // a server's connection, opened by Fast Open
 )
 
-// NoLimit is a rate at which nothing is held back.
+// NoLimit is the rate of unlimited pacing.
 const NoLimit = unit.Rate(math.MaxInt64)
 
-// Info is TCP's state of a connection: struct tcp_info of Linux 6.18, whose fields are named in brackets.
-// An older kernel sends fewer bytes of it; the fields that it does not send are 0, and has distinguishes
-// them.
+// Info is TCP's state of a connection: struct tcp_info of Linux 6.18, with the kernel's field names in brackets.
+// Older kernels send fewer bytes; fields that were not sent are 0, and has distinguishes them.
 type Info struct {
-	// Size is how many bytes of it the kernel has sent; 0, there is none: of sockets in
-	// TIME-WAIT and requests at a listening socket.
+	// Size is the number of bytes that the kernel has sent; 0 for sockets in TIME-WAIT and requests at a listening
+	// socket, which have no such state.
 	Size int
 
 	State              TCPState   // [tcpi_state]
 	CAState            CAState    // [tcpi_ca_state]
-	Retransmits        uint8      // timeouts in a row without an answer [tcpi_retransmits]
+	Retransmits        uint8      // consecutive timeouts without an answer [tcpi_retransmits]
 	Probes             uint8      // window probes and keep-alives without an answer [tcpi_probes]
-	Backoff            uint8      // how often the timeout was doubled [tcpi_backoff]
+	Backoff            uint8      // doublings of the timeout [tcpi_backoff]
 	Options            TCPOptions // [tcpi_options]
-	SendWindowScale    uint8      // that of windows which the other end offers, in bits [tcpi_snd_wscale]
-	ReceiveWindowScale uint8      // that of windows which it is offered, in bits [tcpi_rcv_wscale]
+	SendWindowScale    uint8      // window scale of the other end's offers, in bits [tcpi_snd_wscale]
+	ReceiveWindowScale uint8      // window scale of our offers, in bits [tcpi_rcv_wscale]
 	AppLimited         bool       // deliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
-	FastOpenFail       uint8      // why there was no Fast Open; 0 if there was none to fail [tcpi_fastopen_client_fail]
+	FastOpenFail       uint8      // why Fast Open failed; 0: it did not [tcpi_fastopen_client_fail]
 
 	RTO        unit.Time  // retransmission timeout (RFC 6298) [tcpi_rto]
-	ATO        unit.Time  // how long an ACK waits at present [tcpi_ato]
+	ATO        unit.Time  // current delay of ACKs [tcpi_ato]
 	SendMSS    unit.Bytes // payload of a full segment [tcpi_snd_mss]
-	ReceiveMSS unit.Bytes // that of the other end, estimated [tcpi_rcv_mss]
+	ReceiveMSS unit.Bytes // estimated payload of the other end's full segments [tcpi_rcv_mss]
 
 	// Packets are segments of at most SendMSS.
-	// packets sent and not acknowledged; of a listening socket: connections that wait for accept(2) [tcpi_unacked]
+	// Packets sent and not acknowledged; at a listening socket, connections that wait for accept(2) [tcpi_unacked]
 	Unacked uint32
-	// packets of them that the other end has (RFC 2018); of a listening socket: the most connections
-	// that may wait [tcpi_sacked]
+	// Packets of Unacked that the other end has selectively acknowledged (RFC 2018); at a listening socket, the
+	// limit of waiting connections [tcpi_sacked]
 	Sacked  uint32
-	Lost    uint32 // packets of them that are held for lost [tcpi_lost]
-	Retrans uint32 // packets of them that were sent again and are on their way [tcpi_retrans]
-	Fackets uint32 // 0 since Linux 4.15 [tcpi_fackets]
+	Lost    uint32 // packets of Unacked presumed lost [tcpi_lost]
+	Retrans uint32 // packets of Unacked that were retransmitted and are in flight [tcpi_retrans]
+	Fackets uint32 // always 0 since Linux 4.15 [tcpi_fackets]
 
-	LastDataSent     unit.Time // since then, to the millisecond [tcpi_last_data_sent]
-	LastAckSent      unit.Time // 0: Linux does not remember [tcpi_last_ack_sent]
-	LastDataReceived unit.Time // to the millisecond [tcpi_last_data_recv]
-	LastAckReceived  unit.Time // to the millisecond [tcpi_last_ack_recv]
+	LastDataSent     unit.Time // time since then, in ms [tcpi_last_data_sent]
+	LastAckSent      unit.Time // always 0: Linux does not record it [tcpi_last_ack_sent]
+	LastDataReceived unit.Time // in ms [tcpi_last_data_recv]
+	LastAckReceived  unit.Time // in ms [tcpi_last_ack_recv]
 
 	PathMTU         unit.Bytes // [tcpi_pmtu]
-	ReceiveSsthresh unit.Bytes // the window that may be offered [tcpi_rcv_ssthresh]
+	ReceiveSsthresh unit.Bytes // largest window that may be offered [tcpi_rcv_ssthresh]
 	RTT             unit.Time  // smoothed (RFC 6298 §2), to the microsecond [tcpi_rtt]
 	RTTVar          unit.Time  // its mean deviation, to the microsecond [tcpi_rttvar]
-	Ssthresh        uint32     // slow-start threshold, packets; 2³¹-1: none yet [tcpi_snd_ssthresh]
+	Ssthresh        uint32     // slow-start threshold, packets; 2³¹-1: not set [tcpi_snd_ssthresh]
 	Window          uint32     // congestion window, packets [tcpi_snd_cwnd]
 	AdvertisedMSS   unit.Bytes // [tcpi_advmss]
-	Reordering      uint32     // packets by which they may be out of order, not lost [tcpi_reordering]
-	ReceiveRTT      unit.Time  // the receiver's estimate; 0: none [tcpi_rcv_rtt]
-	ReceiveSpace    unit.Bytes // what the application took in the last RTT, for autotuning [tcpi_rcv_space]
-	TotalRetrans    uint32     // packets sent again since the start, those of SYN with them [tcpi_total_retrans]
-	PacingRate      unit.Rate  // of payload and headers; NoLimit: none [tcpi_pacing_rate]
-	MaxPacingRate   unit.Rate  // SO_MAX_PACING_RATE; NoLimit: none [tcpi_max_pacing_rate]
-	// acknowledged since the start, SYN and FIN of it as one each (RFC 4898:
-	// tcpEStatsAppHCThruOctetsAcked) [tcpi_bytes_acked]
+	Reordering      uint32     // distance in packets up to which a gap counts as reordering [tcpi_reordering]
+	ReceiveRTT      unit.Time  // the receiver's estimate; 0: no estimate [tcpi_rcv_rtt]
+	ReceiveSpace    unit.Bytes // bytes read by the application in the last RTT, for autotuning [tcpi_rcv_space]
+	TotalRetrans    uint32     // packets retransmitted since the start, including SYN [tcpi_total_retrans]
+	PacingRate      unit.Rate  // rate of payload and headers, or NoLimit [tcpi_pacing_rate]
+	MaxPacingRate   unit.Rate  // SO_MAX_PACING_RATE, or NoLimit [tcpi_max_pacing_rate]
+	// Bytes acknowledged since the start; SYN and FIN count as one each (RFC 4898: tcpEStatsAppHCThruOctetsAcked)
+	// [tcpi_bytes_acked]
 	BytesAcked      unit.Bytes
 	BytesReceived   unit.Bytes // in order since the start (tcpEStatsAppHCThruOctetsReceived) [tcpi_bytes_received]
-	SegmentsOut     uint32     // all, with ACKs and retransmissions (tcpEStatsPerfSegsOut) [tcpi_segs_out]
-	SegmentsIn      uint32     // all (tcpEStatsPerfSegsIn) [tcpi_segs_in]
-	NotSent         unit.Bytes // written by the application and never sent [tcpi_notsent_bytes]
-	MinRTT          unit.Time  // of the last five minutes (tcp_min_rtt_wlen); unit.Never: none yet [tcpi_min_rtt]
+	SegmentsOut     uint32     // all segments, with ACKs and retransmissions (tcpEStatsPerfSegsOut) [tcpi_segs_out]
+	SegmentsIn      uint32     // all segments (tcpEStatsPerfSegsIn) [tcpi_segs_in]
+	NotSent         unit.Bytes // written by the application and not yet sent [tcpi_notsent_bytes]
+	MinRTT          unit.Time  // of the last five minutes (tcp_min_rtt_wlen); unit.Never: no sample [tcpi_min_rtt]
 	DataSegmentsIn  uint32     // with payload (tcpEStatsDataSegsIn) [tcpi_data_segs_in]
 	DataSegmentsOut uint32     // with payload, retransmissions too (tcpEStatsDataSegsOut) [tcpi_data_segs_out]
-	// of payload, the last sample (draft-cheng-iccrg-delivery-rate-estimation) [tcpi_delivery_rate]
+	// Rate of payload in the last sample (draft-cheng-iccrg-delivery-rate-estimation) [tcpi_delivery_rate]
 	DeliveryRate  unit.Rate
 	BusyTime      unit.Time // with data unacknowledged or to send, to the microsecond [tcpi_busy_time]
-	WindowLimited unit.Time // of it: held back by the receiver's window [tcpi_rwnd_limited]
-	BufferLimited unit.Time // of it: held back by the send buffer [tcpi_sndbuf_limited]
-	Delivered     uint32    // packets since the start, SYN with them [tcpi_delivered]
-	DeliveredCE   uint32    // of them with ECE in their ACKs [tcpi_delivered_ce]
-	// payload since the start, retransmissions too (tcpEStatsPerfHCDataOctetsOut) [tcpi_bytes_sent]
+	WindowLimited unit.Time // part of BusyTime limited by the receiver's window [tcpi_rwnd_limited]
+	BufferLimited unit.Time // part of BusyTime limited by the send buffer [tcpi_sndbuf_limited]
+	Delivered     uint32    // packets since the start, including SYN [tcpi_delivered]
+	DeliveredCE   uint32    // packets of Delivered with ECE in their ACKs [tcpi_delivered_ce]
+	// Payload since the start, including retransmissions (tcpEStatsPerfHCDataOctetsOut) [tcpi_bytes_sent]
 	BytesSent         unit.Bytes
-	BytesRetrans      unit.Bytes // of it: retransmissions (tcpEStatsPerfOctetsRetrans) [tcpi_bytes_retrans]
-	DSACKs            uint32     // the other end says it has had them (RFC 2883) [tcpi_dsack_dups]
-	ReorderingSeen    uint32     // times that packets were found to be out of order, not lost [tcpi_reord_seen]
-	OutOfOrder        uint32     // packets that came so [tcpi_rcv_ooopack]
-	SendWindow        unit.Bytes // that the other end offers [tcpi_snd_wnd]
-	ReceiveWindow     unit.Bytes // that it is offered [tcpi_rcv_wnd]
-	Rehash            uint32     // times that another path was tried for [tcpi_rehash]
-	Timeouts          uint16     // RTOs since the start, those of SYN with them [tcpi_total_rto]
-	TimeoutRecoveries uint16     // times that one or more in a row began [tcpi_total_rto_recoveries]
-	TimeoutTime       unit.Time  // spent in them, to the millisecond [tcpi_total_rto_time]
+	BytesRetrans      unit.Bytes // retransmissions in BytesSent (tcpEStatsPerfOctetsRetrans) [tcpi_bytes_retrans]
+	DSACKs            uint32     // segments reported as received twice (RFC 2883) [tcpi_dsack_dups]
+	ReorderingSeen    uint32     // times that packets were reordered and not lost [tcpi_reord_seen]
+	OutOfOrder        uint32     // packets received out of order [tcpi_rcv_ooopack]
+	SendWindow        unit.Bytes // offered by the other end [tcpi_snd_wnd]
+	ReceiveWindow     unit.Bytes // offered to the other end [tcpi_rcv_wnd]
+	Rehash            uint32     // attempts to find another path by a new flow hash [tcpi_rehash]
+	Timeouts          uint16     // RTOs since the start, including SYN's [tcpi_total_rto]
+	TimeoutRecoveries uint16     // runs of one or more consecutive RTOs [tcpi_total_rto_recoveries]
+	TimeoutTime       unit.Time  // time spent in those runs, in ms [tcpi_total_rto_time]
 
 	// Accurate ECN (draft-ietf-tcpm-accurate-ecn); bytes are modulo 2³².
-	ReceivedCE       uint32     // packets marked CE that came [tcpi_received_ce]
-	DeliveredE1Bytes unit.Bytes // payload that the other end had as ECT(1) [tcpi_delivered_e1_bytes]
+	ReceivedCE       uint32     // packets received with CE [tcpi_received_ce]
+	DeliveredE1Bytes unit.Bytes // payload that the other end received as ECT(1) [tcpi_delivered_e1_bytes]
 	DeliveredE0Bytes unit.Bytes // as ECT(0) [tcpi_delivered_e0_bytes]
 	DeliveredCEBytes unit.Bytes // as CE [tcpi_delivered_ce_bytes]
-	ReceivedE1Bytes  unit.Bytes // payload that came as ECT(1) [tcpi_received_e1_bytes]
+	ReceivedE1Bytes  unit.Bytes // payload received as ECT(1) [tcpi_received_e1_bytes]
 	ReceivedE0Bytes  unit.Bytes // as ECT(0) [tcpi_received_e0_bytes]
 	ReceivedCEBytes  unit.Bytes // as CE [tcpi_received_ce_bytes]
-	// accECN is the 4 bytes after these: in Linux 6.18 [tcpi_accecn_fail_mode] and
-	// [tcpi_accecn_opt_seen] of 16 bits each, in Linux 7.0 bit fields.
+	// accECN holds the 4 bytes that follow: in Linux 6.18 [tcpi_accecn_fail_mode] and [tcpi_accecn_opt_seen] of 16
+	// bits each, in Linux 7.0 bit fields.
 	AccECN uint32
 }
 
-// InFlight is how many packets are on their way: sent, and neither acknowledged nor held
-// for lost, as the kernel counts them against the congestion window
-// (tcp_packets_in_flight).
+// InFlight returns the number of packets in flight: sent, and neither acknowledged nor presumed lost. The kernel
+// compares it with the congestion window (tcp_packets_in_flight).
 func (i *Info) InFlight() int64 {
 	return int64(i.Unacked) - int64(i.Sacked) - int64(i.Lost) + int64(i.Retrans)
 }
 
-// field is one that not every kernel sends. What Linux had before 3.15 is always there.
+// field is a field of Info that some kernels do not send. Fields from before Linux 3.15 are always present.
 type field uint8
 
 // Fields.
@@ -229,8 +228,7 @@ const (
 	fieldCount
 )
 
-// fields are the kernel's names, where they end in struct tcp_info, and the first Linux
-// that has them.
+// fields gives the kernel's name, the end offset in struct tcp_info and the first Linux version of each field.
 var fields = [fieldCount]struct {
 	name  string
 	end   int
@@ -276,7 +274,7 @@ var fields = [fieldCount]struct {
 // infoBytes is the size of struct tcp_info of Linux 6.18.
 const infoBytes = 280
 
-// String is the kernel's name of the field.
+// String returns the kernel's name of the field.
 func (f field) String() string {
 	if f < fieldCount {
 		return fields[f].name
@@ -284,61 +282,62 @@ func (f field) String() string {
 	return fmt.Sprintf("field %d", uint8(f))
 }
 
-// has reports whether the kernel has sent the field.
-func (i *Info) has(f field) bool { return f < fieldCount && i.Size >= fields[f].end }
+// hasField reports whether the kernel sent the field.
+func (i *Info) hasField(f field) bool { return f < fieldCount && i.Size >= fields[f].end }
 
-// bits takes n bits of a byte, from the at-th on in the order of bit fields.
-func bits(b byte, at, n int) uint8 {
-	if !little {
-		at = 8 - at - n
+// takeBits returns n bits of a byte from the given position in the order of this machine's bit fields.
+func takeBits(b byte, position, n int) uint8 {
+	if !isLittleEndian {
+		position = 8 - position - n
 	}
-	return b >> at & (1<<n - 1)
+	return b >> position & (1<<n - 1)
 }
 
-// rate makes bit/s of the kernel's bytes/s.
-func rate(v uint64) unit.Rate {
+// toBitRate converts the kernel's bytes/s to a rate, NoLimit if it is out of range.
+func toBitRate(v uint64) unit.Rate {
 	if v > math.MaxInt64/8 {
 		return NoLimit
 	}
 	return unit.Rate(8 * v)
 }
 
-// long makes a time of n of the unit u; what is beyond the range of times is unit.Never.
-func long(n uint64, u unit.Time) unit.Time {
+// toTime returns n times the unit u, unit.Never if it is out of range.
+func toTime(n uint64, u unit.Time) unit.Time {
 	if n > uint64(unit.Never/u) {
 		return unit.Never
 	}
 	return unit.Time(n) * u
 }
 
-// parseInfo reads a struct tcp_info as this machine's kernel gives it, also with
-// getsockopt(TCP_INFO): as many bytes of it as there are.
+// parseInfo parses a struct tcp_info from this machine's kernel, by sock_diag or getsockopt(TCP_INFO). It may have
+// any length; missing fields become 0.
 func (i *Info) parseInfo(sent []byte) {
 	var whole [infoBytes]byte
 	copy(whole[:], sent)
 	b := whole[:]
-	u32 := func(at int) uint32 { return ne.Uint32(b[at:]) }
-	u64 := func(at int) uint64 { return ne.Uint64(b[at:]) }
-	size := func(at int) unit.Bytes { return unit.Bytes(u32(at)) }
-	total := func(at int) unit.Bytes { return unit.Bytes(min(u64(at), math.MaxInt64)) }
-	us := func(at int) unit.Time { return unit.Time(u32(at)) * unit.Microsecond }
-	ms := func(at int) unit.Time { return unit.Time(u32(at)) * unit.Millisecond }
+	u32 := func(offset int) uint32 { return ne.Uint32(b[offset:]) }
+	u64 := func(offset int) uint64 { return ne.Uint64(b[offset:]) }
+	size := func(offset int) unit.Bytes { return unit.Bytes(u32(offset)) }
+	total := func(offset int) unit.Bytes { return unit.Bytes(min(u64(offset), math.MaxInt64)) }
+	us := func(offset int) unit.Time { return unit.Time(u32(offset)) * unit.Microsecond }
+	ms := func(offset int) unit.Time { return unit.Time(u32(offset)) * unit.Millisecond }
 	*i = Info{
 		Size:  len(sent),
 		State: TCPState(b[0]), CAState: CAState(b[1]), Retransmits: b[2], Probes: b[3], Backoff: b[4],
 		Options:         TCPOptions(b[5]),
-		SendWindowScale: bits(b[6], 0, 4), ReceiveWindowScale: bits(b[6], 4, 4),
-		AppLimited: bits(b[7], 0, 1) != 0, FastOpenFail: bits(b[7], 1, 2),
+		SendWindowScale: takeBits(b[6], 0, 4), ReceiveWindowScale: takeBits(b[6], 4, 4),
+		AppLimited: takeBits(b[7], 0, 1) != 0, FastOpenFail: takeBits(b[7], 1, 2),
 		RTO: us(8), ATO: us(12), SendMSS: size(16), ReceiveMSS: size(20),
 		Unacked: u32(24), Sacked: u32(28), Lost: u32(32), Retrans: u32(36), Fackets: u32(40),
 		LastDataSent: ms(44), LastAckSent: ms(48), LastDataReceived: ms(52), LastAckReceived: ms(56),
 		PathMTU: size(60), ReceiveSsthresh: size(64), RTT: us(68), RTTVar: us(72), Ssthresh: u32(76), Window: u32(80),
 		AdvertisedMSS: size(84), Reordering: u32(88), ReceiveRTT: us(92), ReceiveSpace: size(96), TotalRetrans: u32(100),
-		PacingRate: rate(u64(104)), MaxPacingRate: rate(u64(112)), BytesAcked: total(120), BytesReceived: total(128),
+		PacingRate: toBitRate(u64(104)), MaxPacingRate: toBitRate(u64(112)),
+		BytesAcked: total(120), BytesReceived: total(128),
 		SegmentsOut: u32(136), SegmentsIn: u32(140), NotSent: size(144), MinRTT: us(148),
-		DataSegmentsIn: u32(152), DataSegmentsOut: u32(156), DeliveryRate: rate(u64(160)),
-		BusyTime: long(u64(168), unit.Microsecond), WindowLimited: long(u64(176), unit.Microsecond),
-		BufferLimited: long(u64(184), unit.Microsecond),
+		DataSegmentsIn: u32(152), DataSegmentsOut: u32(156), DeliveryRate: toBitRate(u64(160)),
+		BusyTime: toTime(u64(168), unit.Microsecond), WindowLimited: toTime(u64(176), unit.Microsecond),
+		BufferLimited: toTime(u64(184), unit.Microsecond),
 		Delivered:     u32(192), DeliveredCE: u32(196), BytesSent: total(200), BytesRetrans: total(208),
 		DSACKs: u32(216), ReorderingSeen: u32(220), OutOfOrder: u32(224), SendWindow: size(228), ReceiveWindow: size(232),
 		Rehash: u32(236), Timeouts: ne.Uint16(b[240:]), TimeoutRecoveries: ne.Uint16(b[242:]), TimeoutTime: ms(244),

@@ -13,26 +13,26 @@ import (
 
 // Socket is one TCP socket of a network namespace.
 type Socket struct {
-	// Addresses and ports; those of IPv4 are given as such, also of a socket of IPv6.
+	// Addresses and ports. IPv4 addresses have their IPv4 form, also at an IPv6 socket.
 	Local, Remote netip.AddrPort
 	State         TCPState
-	// came, and the application has not read it; of a listening socket connections that wait for accept(2)
+	// Bytes received and not read by the application; at a listening socket, connections that wait for accept(2)
 	Received unit.Bytes
-	Unsent   unit.Bytes // written, and not acknowledged; of a listening socket the most connections that may wait
+	Unsent   unit.Bytes // written and not acknowledged; at a listening socket, the limit of waiting connections
 	UID      uint32
 	Inode    uint32
-	Cookie   uint64 // that of SO_COOKIE
+	Cookie   uint64 // value of SO_COOKIE
 
 	CongestionControl Name // empty in TIME-WAIT
 	Info              Info
 	Memory            Memory
 	BBR               BBR    // with CongestionControl bbr
 	DCTCP             DCTCP  // with CongestionControl dctcp
-	Vegas             Vegas  // with CongestionControl vegas and those that work like it
-	Storage           []byte // what BPF programs keep of it in the map that Filter names; nil: nothing
+	Vegas             Vegas  // with CongestionControl vegas and similar ones
+	Storage           []byte // value of BPF programs for the socket in the map of Filter.Storage; nil if there is no value
 }
 
-// Name is that of a congestion control, at most 15 bytes and a zero (TCP_CA_NAME_MAX).
+// Name is the name of a congestion control: at most 15 bytes and a zero (TCP_CA_NAME_MAX).
 type Name [16]byte
 
 func (n Name) String() string {
@@ -40,24 +40,23 @@ func (n Name) String() string {
 	return s
 }
 
-// is compares without allocation.
-func (n *Name) is(s string) bool {
+// equals reports whether the name equals s, without allocation.
+func (n *Name) equals(s string) bool {
 	return len(s) < len(n) && string(n[:len(s)]) == s && n[len(s)] == 0
 }
 
-// Memory is what a socket takes (SK_MEMINFO_*), in bytes, packets with all that the kernel
-// adds to them.
+// Memory is the memory use of a socket in bytes (SK_MEMINFO_*). Packets count with the kernel's overhead.
 type Memory struct {
 	Known         bool
 	Receive       unit.Bytes // packets received
-	ReceiveBuffer unit.Bytes // the most of it
+	ReceiveBuffer unit.Bytes // limit of Receive
 	Send          unit.Bytes // packets given to the device
-	SendBuffer    unit.Bytes // the most of Queued
-	Forward       unit.Bytes // set aside
-	Queued        unit.Bytes // packets to send or to be acknowledged
+	SendBuffer    unit.Bytes // limit of Queued
+	Forward       unit.Bytes // reserved
+	Queued        unit.Bytes // packets to send or waiting for their acknowledgement
 	Options       unit.Bytes
-	Backlog       unit.Bytes // packets that wait while the socket is in use
-	Drops         uint32     // packets lost for want of memory
+	Backlog       unit.Bytes // packets that wait while the socket is locked
+	Drops         uint32     // packets dropped for lack of memory
 }
 
 // BBR is the model of bbr (struct tcp_bbr_info).
@@ -72,14 +71,14 @@ type BBR struct {
 // DCTCP is the state of dctcp (struct tcp_dctcp_info; RFC 8257).
 type DCTCP struct {
 	Known     bool
-	Enabled   bool       // else ECN was not agreed upon, and it works like reno
-	CE        bool       // the last packet that came was marked
-	Alpha     uint32     // share of marked bytes, in 1/1024
-	AckedECN  unit.Bytes // acknowledged with ECE in this window, modulo 2³²
-	AckedBoth unit.Bytes // acknowledged in it, modulo 2³²
+	Enabled   bool       // false: ECN was not negotiated, and it works like reno
+	CE        bool       // the last received packet was marked
+	Alpha     uint32     // moving average of the share of marked bytes, in 1/1024
+	AckedECN  unit.Bytes // bytes acknowledged with ECE in this window, modulo 2³²
+	AckedBoth unit.Bytes // bytes acknowledged in this window, modulo 2³²
 }
 
-// Vegas is what vegas and its like measure (struct tcpvegas_info).
+// Vegas is the state of vegas and similar congestion controls (struct tcpvegas_info).
 type Vegas struct {
 	Known   bool
 	Enabled bool
@@ -88,12 +87,12 @@ type Vegas struct {
 	MinRTT  unit.Time
 }
 
-// Filter says which sockets are wanted. The zero value of each field means all.
+// Filter selects sockets. The zero value of each field selects all.
 type Filter struct {
 	States                []TCPState
 	LocalPort, RemotePort uint16
-	// Storage is the descriptor of a BPF map, of storage of sockets, to be read with them if it is above 0. That
-	// takes CAP_BPF and CAP_NET_ADMIN.
+	// Storage is the descriptor of a BPF socket-storage map to read with the sockets; 0 reads no map.
+	// It requires CAP_BPF and CAP_NET_ADMIN.
 	Storage int
 }
 
@@ -132,8 +131,8 @@ const (
 	typeMask   = 0x3fff // NLA_TYPE_MASK
 )
 
-// appendRequest makes a request: struct nlmsghdr and struct inet_diag_req_v2. Without
-// flagDump it is for the one socket with these addresses and this interface.
+// appendRequest appends a request to b: struct nlmsghdr and struct inet_diag_req_v2. With flagDump it requests all
+// sockets in the states of the bit set states, else the one socket with these addresses.
 func appendRequest(b []byte, seq uint32, flags uint16, family uint8, states uint32, local,
 	remote netip.AddrPort) []byte {
 	b = ne.AppendUint32(b, requestBytes)
@@ -160,8 +159,9 @@ func appendRequest(b []byte, seq uint32, flags uint16, family uint8, states uint
 	return ne.AppendUint64(b, 1<<64-1) // any cookie (INET_DIAG_NOCOOKIE)
 }
 
-// askStorage adds a map's descriptor to a request.
-func askStorage(b []byte, fd int) []byte {
+// appendStorageRequest appends a request for the values of the BPF map with the descriptor fd and updates the
+// message length.
+func appendStorageRequest(b []byte, fd int) []byte {
 	b = ne.AppendUint16(b, 4+8)
 	b = ne.AppendUint16(b, requestStorage|nested)
 	b = ne.AppendUint16(b, 8)
@@ -171,23 +171,23 @@ func askStorage(b []byte, fd int) []byte {
 	return b
 }
 
-// errInterrupted: what was dumped changed in between (NLM_F_DUMP_INTR).
+// errInterrupted means that the kernel's list changed during the dump (NLM_F_DUMP_INTR).
 var errInterrupted = errors.New("sock_diag: the kernel's list changed while it was read")
 
-// parse goes through the messages of one datagram and appends the sockets of request seq.
-// done: there is no more. With one, it is an answer about one socket, which no other
-// message follows. The error is the kernel's, or about a message that is damaged.
-func parse(b []byte, seq uint32, one bool, sockets []Socket) (_ []Socket, done bool, err error) {
+// parseSockets parses the messages of one datagram and appends the sockets of request seq. done means that the
+// reply is complete. single marks a request for one socket; its reply is a single message. The error is the
+// kernel's, errInterrupted, or about a damaged message.
+func parseSockets(b []byte, seq uint32, single bool, sockets []Socket) (_ []Socket, done bool, err error) {
 	interrupted := false
 	for len(b) >= headerBytes {
 		n := int(ne.Uint32(b))
 		if n < headerBytes || n > len(b) {
 			return sockets, false, fmt.Errorf("netlink: message of %d bytes in %d", n, len(b))
 		}
-		kind, flags, of, data := ne.Uint16(b[4:]), ne.Uint16(b[6:]), ne.Uint32(b[8:]), b[headerBytes:n]
+		kind, flags, number, data := ne.Uint16(b[4:]), ne.Uint16(b[6:]), ne.Uint32(b[8:]), b[headerBytes:n]
 		b = b[min(len(b), (n+3)&^3):]
-		if of != seq {
-			continue // of a request that was given up
+		if number != seq {
+			continue // reply to an abandoned request
 		}
 		interrupted = interrupted || flags&flagInterrupt != 0
 		switch kind {
@@ -209,10 +209,10 @@ func parse(b []byte, seq uint32, one bool, sockets []Socket) (_ []Socket, done b
 			} else {
 				sockets = append(sockets, Socket{})
 			}
-			if err := sockets[len(sockets)-1].parse(data); err != nil {
+			if err := sockets[len(sockets)-1].parseMessage(data); err != nil {
 				return sockets[:len(sockets)-1], false, err
 			}
-			done = done || one
+			done = done || single
 		}
 	}
 	if interrupted {
@@ -221,7 +221,8 @@ func parse(b []byte, seq uint32, one bool, sockets []Socket) (_ []Socket, done b
 	return sockets, done, nil
 }
 
-func address(family uint8, b []byte) (netip.Addr, bool) {
+// parseAddress reads an address of a family from 16 bytes. It returns false for an unknown family.
+func parseAddress(family uint8, b []byte) (netip.Addr, bool) {
 	switch family {
 	case inet:
 		return netip.AddrFrom4([4]byte(b)), true
@@ -231,22 +232,22 @@ func address(family uint8, b []byte) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// parse reads a struct inet_diag_msg and its attributes.
-func (s *Socket) parse(b []byte) error {
+// parseMessage parses a struct inet_diag_msg and its attributes into s.
+func (s *Socket) parseMessage(b []byte) error {
 	if len(b) < socketBytes {
 		return fmt.Errorf("sock_diag: %d bytes about a socket", len(b))
 	}
-	local, ok := address(b[0], b[8:24])
+	local, ok := parseAddress(b[0], b[8:24])
 	if !ok {
 		return fmt.Errorf("sock_diag: a socket of family %d", b[0])
 	}
-	remote, _ := address(b[0], b[24:40])
+	remote, _ := parseAddress(b[0], b[24:40])
 	*s = Socket{
 		Local:  netip.AddrPortFrom(local, binary.BigEndian.Uint16(b[4:])),
 		Remote: netip.AddrPortFrom(remote, binary.BigEndian.Uint16(b[6:])),
 		State:  TCPState(b[1]),
 		Cookie: uint64(ne.Uint32(b[44:])) | uint64(ne.Uint32(b[48:]))<<32,
-		// expires is at 52: of a timer that nobody here asks for
+		// The unused field expires is at 52.
 		Received: unit.Bytes(ne.Uint32(b[56:])), Unsent: unit.Bytes(ne.Uint32(b[60:])), UID: ne.Uint32(b[64:]),
 		Inode: ne.Uint32(b[68:]),
 	}
@@ -255,14 +256,14 @@ func (s *Socket) parse(b []byte) error {
 		if n < 4 || n > len(b) {
 			return fmt.Errorf("sock_diag: attribute of %d bytes in %d", n, len(b))
 		}
-		s.attribute(ne.Uint16(b[2:])&typeMask, b[4:n])
+		s.parseAttribute(ne.Uint16(b[2:])&typeMask, b[4:n])
 		b = b[min(len(b), (n+3)&^3):]
 	}
 	return nil
 }
 
-// inner is the first attribute of a kind among nested ones.
-func inner(b []byte, kind uint16) []byte {
+// findNested returns the value of the first attribute of a kind in b, nil if it is missing or b is damaged.
+func findNested(b []byte, kind uint16) []byte {
 	for len(b) >= 4 {
 		n := int(ne.Uint16(b))
 		if n < 4 || n > len(b) {
@@ -276,7 +277,9 @@ func inner(b []byte, kind uint16) []byte {
 	return nil
 }
 
-func (s *Socket) attribute(kind uint16, v []byte) {
+// parseAttribute stores the attribute of a kind with the value v in s; it ignores others and values that are too
+// short.
+func (s *Socket) parseAttribute(kind uint16, v []byte) {
 	u32 := func(i int) uint32 { return ne.Uint32(v[4*i:]) }
 	size := func(i int) unit.Bytes { return unit.Bytes(u32(i)) }
 	us := func(i int) unit.Time { return unit.Time(u32(i)) * unit.Microsecond }
@@ -289,7 +292,7 @@ func (s *Socket) attribute(kind uint16, v []byte) {
 	case kind == extControl && len(v) == len(s.CongestionControl):
 		copy(s.CongestionControl[:len(s.CongestionControl)-1], v)
 	case kind == extStorage:
-		s.Storage = append([]byte(nil), inner(inner(v, storageOne), storageValue)...)
+		s.Storage = append([]byte(nil), findNested(findNested(v, storageOne), storageValue)...)
 	case kind == extSkMem && len(v) >= 32:
 		m := &s.Memory
 		*m = Memory{
@@ -300,7 +303,7 @@ func (s *Socket) attribute(kind uint16, v []byte) {
 			m.Drops = u32(8)
 		}
 	case kind == extBBR && len(v) >= 20:
-		s.BBR = BBR{Known: true, Bandwidth: rate(uint64(u32(0)) | uint64(u32(1))<<32), MinRTT: us(2), PacingGain: u32(3),
+		s.BBR = BBR{Known: true, Bandwidth: toBitRate(uint64(u32(0)) | uint64(u32(1))<<32), MinRTT: us(2), PacingGain: u32(3),
 			WindowGain: u32(4)}
 	case kind == extDCTCP && len(v) >= 16:
 		s.DCTCP = DCTCP{Known: true, Enabled: ne.Uint16(v) != 0, CE: ne.Uint16(v[2:]) != 0, Alpha: u32(1), AckedECN: size(2),

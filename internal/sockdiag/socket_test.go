@@ -17,7 +17,7 @@ import (
 
 func littleEndian(t *testing.T) {
 	t.Helper()
-	if !little {
+	if !isLittleEndian {
 		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian
 	}
 }
@@ -114,8 +114,8 @@ func TestParseInfo(t *testing.T) {
 			t.Errorf("%v: bytes %d to %d are of no field", f, last, x.end)
 		}
 		short.parseInfo(b[:x.end-1])
-		if short.has(f) || !got.has(f) || f > 0 && !short.has(f-1) {
-			t.Errorf("%v of %d bytes: %v; of all: %v", f, x.end-1, short.has(f), got.has(f))
+		if short.hasField(f) || !got.hasField(f) || f > 0 && !short.hasField(f-1) {
+			t.Errorf("%v of %d bytes: %v; of all: %v", f, x.end-1, short.hasField(f), got.hasField(f))
 		}
 		last = x.end
 	}
@@ -129,7 +129,7 @@ func TestParseInfoLimits(t *testing.T) {
 	var i Info
 	i.parseInfo(bytes.Repeat([]byte{0xff}, infoBytes+40)) // a later kernel sends more
 	if i.PacingRate != NoLimit || i.MinRTT != unit.Never || i.BusyTime != unit.Never || i.BytesAcked < 0 ||
-		!i.has(accECN) {
+		!i.hasField(accECN) {
 		t.Errorf("%+v", i)
 	}
 	i.parseInfo(nil)
@@ -193,7 +193,7 @@ func TestParse(t *testing.T) {
 	stale := acknowledge(messageError, 6, syscall.EBUSY)
 	end := acknowledge(messageDone, 7, 0)
 
-	got, done, err := parse(bytes.Join([][]byte{stale, one, other, vegas, end}, nil), 7, false, nil)
+	got, done, err := parseSockets(bytes.Join([][]byte{stale, one, other, vegas, end}, nil), 7, false, nil)
 	if err != nil || !done || len(got) != 3 {
 		t.Fatalf("%d sockets, %v, %v", len(got), done, err)
 	}
@@ -205,7 +205,7 @@ func TestParse(t *testing.T) {
 	first := s
 	first.CongestionControl = Name{'b', 'b', 'r'}
 	first.Info = Info{Size: infoBytes, State: Established}
-	if !little {
+	if !isLittleEndian {
 		first.Info = got[0].Info
 	}
 	first.BBR = BBR{Known: true, Bandwidth: 8 * (1000 + 1<<32), MinRTT: 10 * unit.Millisecond, PacingGain: 739,
@@ -221,15 +221,15 @@ func TestParse(t *testing.T) {
 			t.Errorf("got\n%+v\nwant\n%+v", got[i], want)
 		}
 	}
-	if n := got[0].CongestionControl; !n.is("bbr") || n.is("bb") || n.is("bbr2") || n.String() != "bbr" {
+	if n := got[0].CongestionControl; !n.equals("bbr") || n.equals("bb") || n.equals("bbr2") || n.String() != "bbr" {
 		t.Errorf("%v", n)
 	}
 
 	// The end of a dump is a message of its own; the answer about one socket is its own end.
-	if _, done, err = parse(one, 7, false, nil); done || err != nil {
+	if _, done, err = parseSockets(one, 7, false, nil); done || err != nil {
 		t.Errorf("%v, %v", done, err)
 	}
-	if _, done, err = parse(one, 7, true, nil); !done || err != nil {
+	if _, done, err = parseSockets(one, 7, true, nil); !done || err != nil {
 		t.Errorf("%v, %v", done, err)
 	}
 	for _, x := range []struct {
@@ -249,7 +249,7 @@ func TestParse(t *testing.T) {
 		{"an attribute that lies", answer(7, 0, []byte{9, 0, 1, 0, 0, 0, 0, 0}), nil, false},
 	} {
 		t.Run(x.what, func(t *testing.T) {
-			_, done, err := parse(x.b, 7, false, nil)
+			_, done, err := parseSockets(x.b, 7, false, nil)
 			if err == nil || x.want != nil && !errors.Is(err, x.want) || done != x.done {
 				t.Errorf("%s: %v, %v", x.what, done, err)
 			}
@@ -264,7 +264,7 @@ func TestMapped(t *testing.T) {
 	mapped := netip.MustParseAddr("::ffff:10.0.0.1").As16()
 	copy(b[headerBytes+8:], mapped[:])
 	copy(b[headerBytes+24:], mapped[:])
-	got, _, err := parse(b, 7, false, nil)
+	got, _, err := parseSockets(b, 7, false, nil)
 	if err != nil || got[0].Local != netip.MustParseAddrPort("10.0.0.1:1234") ||
 		got[0].Remote != netip.MustParseAddrPort("10.0.0.1:443") {
 		t.Errorf("%v, %v", got, err)
@@ -294,7 +294,7 @@ func TestParseAllocations(t *testing.T) {
 	b := bytes.Join([][]byte{answer(7, 0, name("bbr"), attribute(extInfo, make([]uint32, 70)...)), answer(7, 0),
 		acknowledge(messageDone, 7, 0)}, nil)
 	room := make([]Socket, 0, 2)
-	if n := testing.AllocsPerRun(100, func() { parse(b, 7, false, room) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { parseSockets(b, 7, false, room) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -309,7 +309,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(acknowledge(messageError, 7, syscall.EPERM), true)
 	f.Add(bytes.Repeat([]byte{0xff}, 100), false)
 	f.Fuzz(func(t *testing.T, b []byte, one bool) {
-		sockets, done, err := parse(b, 7, one, nil)
+		sockets, done, err := parseSockets(b, 7, one, nil)
 		if len(sockets) > len(b)/(headerBytes+socketBytes) {
 			t.Errorf("%d sockets of %d bytes", len(sockets), len(b))
 		}

@@ -1,4 +1,3 @@
-// Package switchfile reads the keys that experiments and the files of weir switch share:
-// programs, queues, their bounds, and what serves them. It lies below both, so that both
-// refuse the same with the same words.
+// Package switchfile reads the keys that experiments and files of weir switch share: programs, queues, buffers,
+// and schedulers. Both use it, so that both refuse the same input with the same errors.
 package switchfile

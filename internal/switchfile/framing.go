@@ -8,7 +8,7 @@ import (
 	"weir/internal/document"
 )
 
-// Line are the keys of a framing that is not named: what a line of an operator makes of a frame.
+// Line lists the keys of a framing without a name: how an operator's line changes a frame's size.
 var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as on an operator's line",
 	Keys: []document.Key{
 		{Name: "overhead", Form: document.Value("size"), Doc: "in place of the Ethernet header of 14 bytes", Required: true,
@@ -19,7 +19,8 @@ var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as 
 			"`ptm`: a byte more for each 64", Default: packet.Whole.String(), Source: "tc-cake(8)"},
 	}}
 
-// Framing reads what a frame counts as: one of these names, or a line.
+// Framing reads a framing: one of the given names, or a mapping with the keys of Line. It reports errors to r and
+// returns the zero value after one.
 func Framing(r *document.Reader, t *document.Node, names []string) packet.Framing {
 	if t.Kind != document.Mapping {
 		f, _ := packet.FramingByName(r.Word(t, "framing", names))

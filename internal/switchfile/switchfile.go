@@ -11,35 +11,36 @@ import (
 	"weir/internal/document"
 )
 
-// Program is one entry of a list of programs, with its parameters.
+// Program is one entry of a list of programs with its parameters.
 type Program struct {
 	Scheme *dataplane.Scheme
-	Config scheme.Config     // its parameters
+	Config scheme.Config     // values of the parameters
 	Traits dataplane.Traits  // with these parameters
-	At     document.Position // of its name
+	At     document.Position // place of the name
 	entry  *document.Node
 	params *document.Node
 }
 
-// Text is the program with all its parameters, as canonical YAML: two that have the same
-// are the same.
+// Text returns the program with all its parameters as canonical YAML. Two programs are equal if their texts are.
 func (p *Program) Text() string { return p.entry.Flow() }
 
-// Remarks reports what the program has to say of a setting: errors, and warnings through warn, each at the place of the
-// parameter that it is about, and with its Excess.
+// Remarks checks the program in a switch context. It reports errors to r and passes warnings with their Excess to
+// warn. Each remark carries the place of its parameter, else of the program's name.
 func (p *Program) Remarks(r *document.Reader, s *dataplane.SwitchContext,
 	warn func(w document.Warning, excess float64)) {
-	remarks(r, s, "program "+p.Scheme.Name, p.Config, p.At, p.params, warn)
+	reportRemarks(r, s, "program "+p.Scheme.Name, p.Config, p.At, p.params, warn)
 }
 
-// Remarks reports what the scheduler has to say, as a program's.
+// Remarks checks the scheduler in a switch context, like Program.Remarks.
 func (x *Served) Remarks(r *document.Reader, s *dataplane.SwitchContext,
 	warn func(w document.Warning, excess float64)) {
-	remarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)
+	reportRemarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)
 }
 
-func remarks(r *document.Reader, s *dataplane.SwitchContext, who string, c scheme.Config, place document.Position,
-	params *document.Node, warn func(w document.Warning, excess float64)) {
+// reportRemarks passes the remarks of dataplane.Check about the configuration c to r (errors) and warn. subject, such
+// as "program forward", and place identify it.
+func reportRemarks(r *document.Reader, s *dataplane.SwitchContext, subject string, c scheme.Config,
+	place document.Position, params *document.Node, warn func(w document.Warning, excess float64)) {
 	for _, x := range dataplane.Check(c, s) {
 		at, text := place, x.Text
 		if x.Param != "" {
@@ -48,7 +49,7 @@ func remarks(r *document.Reader, s *dataplane.SwitchContext, who string, c schem
 				at = v.Position
 			}
 		}
-		if text = who + ": " + text; s.Switch != "" {
+		if text = subject + ": " + text; s.Switch != "" {
 			text = "switch " + s.Switch + ": " + text
 		}
 		if x.Refused {
@@ -59,8 +60,9 @@ func remarks(r *document.Reader, s *dataplane.SwitchContext, who string, c schem
 	}
 }
 
-// QueueLimit returns the maximum length of a queue of a switch before the buffers of its ports: by the limit of
-// its queues, and by a buffer that its ports share. Classes that pauses protect have no thresholds in a shared buffer.
+// QueueLimit returns the maximum length of a switch's queue before the buffers of its ports: the lower of the
+// queue limit and the limit of a shared buffer. Classes with pauses have no thresholds in a shared buffer, so
+// limit alone applies.
 func QueueLimit(limit unit.Length, list []Program, ports int) unit.Length {
 	shared, pauses := unit.Length{}, false
 	for i := range list {
@@ -80,12 +82,13 @@ type Placement uint8
 
 // The placements.
 const (
-	InNetwork  Placement = iota // a switch of a network
-	Standalone                  // a switch of its own
-	Sample                      // a program without the others that it needs, for its footprint
+	InNetwork  Placement = iota // switch in a network
+	Standalone                  // switch on its own
+	Sample                      // program without the others that it requires, to measure its footprint
 )
 
-// Programs reads a list of programs of those known, each once: the names, or {name: {parameter: value}}.
+// Programs reads a list of programs, each from known and at most once: names, or {name: {parameter: value}}. It
+// reports errors to r. Except for a Sample it checks the order of the programs.
 func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
@@ -130,10 +133,10 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 	return out
 }
 
-// checkOrder refuses each program that uses the egress port and is not after all programs of the list that choose it,
-// or in a list without one.
+// checkOrder refuses each program that uses the egress port unless it follows all programs of the list that choose
+// the port, and the list has at least one.
 func checkOrder(r *document.Reader, list []Program, standalone bool) {
-	last := -1 // that chooses the port
+	last := -1 // index of the last program that chooses the port
 	for i := range list {
 		if list[i].Traits.ChoosesPort(standalone) {
 			last = i
@@ -153,20 +156,21 @@ func checkOrder(r *document.Reader, list []Program, standalone bool) {
 	}
 }
 
-// NewScheduler makes the scheduler of a port.
+// NewScheduler creates the scheduler of a port with the given number of queues and rate.
 type NewScheduler func(queues int, rate unit.LinkRate) (tm.Scheduler, error)
 
-// Served is what serves a port's queues, with its parameters.
+// Served is the scheduler of a port's queues with its parameters.
 type Served struct {
 	Scheme *tm.Scheme
 	Config scheme.Config
 	Traits dataplane.Traits  // with these parameters
-	At     document.Position // of its name
+	At     document.Position // place of the name
 	Make   NewScheduler
 	params *document.Node
 }
 
-// Scheduler reads which of those known serves a port's queues; nil if the file is wrong.
+// Scheduler reads the scheduler of a port's queues, one of known. It reports errors to r and returns nil after
+// one.
 func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *Served {
 	where := t.Position
 	name, params := r.Named(t, "scheduler")
@@ -191,11 +195,10 @@ func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues i
 	return nil
 }
 
-// Queues reads how many queues a port has.
+// Queues reads the number of queues of a port, 1 to tm.MaxQueues.
 func Queues(r *document.Reader, t *document.Node) int { return r.Integer(t, 1, tm.MaxQueues) }
 
-// Buffer reads the bound of a port's buffer, or of one of its queues: packets or bytes, at
-// least one.
+// Buffer reads the limit of a port's buffer or of one of its queues, in packets or bytes. It must be at least one.
 func Buffer(r *document.Reader, t *document.Node) unit.Length {
 	l, err := unit.ParseLength(r.Text(t))
 	switch {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// instruction is one of BPF (linux/bpf.h, struct bpf_insn).
+// instruction is a BPF instruction (linux/bpf.h, struct bpf_insn).
 type instruction struct {
 	code      uint8
 	registers uint8
@@ -17,7 +17,7 @@ type instruction struct {
 	immediate int32
 }
 
-// drop is a program that drops every frame: r0 = TCX_DROP; exit.
+// drop drops every frame: r0 = TCX_DROP; exit.
 var drop = [...]instruction{
 	{code: unix.BPF_ALU64 | unix.BPF_MOV | unix.BPF_K, immediate: tcxDrop},
 	{code: unix.BPF_JMP | unix.BPF_EXIT},
@@ -25,7 +25,7 @@ var drop = [...]instruction{
 
 const tcxDrop = 2 // TCX_DROP (linux/bpf.h, enum tcx_action_base)
 
-// program is union bpf_attr of BPF_PROG_LOAD, as far as it is needed.
+// program is the used part of union bpf_attr for BPF_PROG_LOAD.
 type program struct {
 	kind, count           uint32
 	instructions, license unsafe.Pointer
@@ -36,35 +36,35 @@ type program struct {
 	index, attach         uint32
 }
 
-// link is union bpf_attr of BPF_LINK_CREATE, as far as it is needed.
+// link is the used part of union bpf_attr for BPF_LINK_CREATE.
 type link struct {
 	program, index, attach, flags uint32
 	relative, _                   uint32
 	revision                      uint64
 }
 
-// Hold has the interface with an index drop all that comes in behind packet sockets, until the descriptor is closed.
-// It needs CAP_BPF and CAP_NET_ADMIN; what comes after needs none.
+// Hold makes the interface with the given index drop all received frames behind its packet sockets until fd is
+// closed. It requires CAP_BPF and CAP_NET_ADMIN; using and closing fd requires no privilege.
 func Hold(index int) (fd int, err error) {
 	license := []byte("BSD\x00")
 	load := program{kind: unix.BPF_PROG_TYPE_SCHED_CLS, count: uint32(len(drop)), instructions: unsafe.Pointer(&drop[0]),
 		license: unsafe.Pointer(&license[0]), attach: unix.BPF_TCX_INGRESS}
 	copy(load.name[:], "weir_hold")
-	of, err := bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&load), unsafe.Sizeof(load))
+	programFD, err := callBPF(unix.BPF_PROG_LOAD, unsafe.Pointer(&load), unsafe.Sizeof(load))
 	runtime.KeepAlive(&license)
 	if err != nil {
 		return -1, fmt.Errorf("bpf program: %w", err)
 	}
-	defer unix.Close(of) // the link has it
-	create := link{program: uint32(of), index: uint32(index), attach: unix.BPF_TCX_INGRESS}
-	if fd, err = bpf(unix.BPF_LINK_CREATE, unsafe.Pointer(&create), unsafe.Sizeof(create)); err != nil {
+	defer unix.Close(programFD) // the link holds a reference
+	create := link{program: uint32(programFD), index: uint32(index), attach: unix.BPF_TCX_INGRESS}
+	if fd, err = callBPF(unix.BPF_LINK_CREATE, unsafe.Pointer(&create), unsafe.Sizeof(create)); err != nil {
 		return -1, fmt.Errorf("bpf program at the ingress of interface %d: %w", index, err)
 	}
 	return fd, nil
 }
 
-// Possible reports why Hold would fail on this kernel, or with these rights: it asks for an interface that there is
-// not, and a kernel that can do it says just that.
+// Possible returns nil if Hold can work on this kernel with the process's privileges, else the error. It tries an
+// interface that does not exist: a supporting kernel answers ENODEV.
 func Possible() error {
 	const none = 1<<31 - 1
 	_, err := Hold(none)
@@ -74,7 +74,9 @@ func Possible() error {
 	return err
 }
 
-func bpf(command uintptr, attributes unsafe.Pointer, size uintptr) (fd int, err error) {
+// callBPF calls bpf(2) with attributes of size bytes and returns a descriptor that is closed on exec. It retries
+// when the verifier was interrupted.
+func callBPF(command uintptr, attributes unsafe.Pointer, size uintptr) (fd int, err error) {
 	for {
 		r, _, errno := unix.Syscall(unix.SYS_BPF, command, uintptr(attributes), size)
 		switch {

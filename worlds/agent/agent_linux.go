@@ -21,52 +21,53 @@ import (
 
 //go:generate bpf/build.sh
 
-// object are the programs, built from bpf/agent.c (TestObject).
+// object holds the programs for HPCC++, built from bpf/agent.c (TestObject).
 //
 //go:embed bpf/agent.o
 var object []byte
 
-// Controller is the name of the congestion control; further agents of a machine, of other network namespaces, have
-// a number behind it.
+// Controller is the name of the congestion control. Further agents of a machine, in other network namespaces,
+// append a number to it.
 const Controller = "weir_hpcc"
 
-// mostAgents is how many agents a machine can have at a time.
-const mostAgents = 64
+// maxAgents limits the number of agents on a machine.
+const maxAgents = 64
 
-// Agent is a running one. It is not safe for concurrent use.
+// Agent is a running agent. It is not safe for concurrent use.
 type Agent struct {
-	Interfaces []string // through which connections go; Gone takes off those that are not there any more
-	Controller string   // its congestion control's name
+	Interfaces []string // through which connections go; Gone removes those that no longer exist
+	Controller string   // name of its congestion control
 
-	collection *ebpf.Collection // of HPCC++; nil: it is not followed
-	ncf        *ebpf.Collection // of NCF; nil: it is not followed
+	collection *ebpf.Collection // programs for HPCC++; nil without HPCC++
+	ncf        *ebpf.Collection // programs for NCF; nil without NCF
 	links      []link.Link
 	diag       *sockdiag.Conn
 	routes     *rtnl.Conn
 	indices    []int        // of Interfaces
-	claim      net.Listener // of the network namespace
+	claim      net.Listener // holds the network namespace
 }
 
-// errEnded is that an agent is closed.
-var errEnded = errors.New("agent: it has ended")
+// errClosed is the error of calls to a closed agent.
+var errClosed = errors.New("agent: it has ended")
 
-// Start loads programs and attaches them in the calling thread's network namespace: to interfaces there, and to a
-// cgroup. They hold for connections that are opened from then on, until Close, or the end of the process. A network
-// namespace has one agent at most.
+// Start loads programs and attaches them in the calling thread's network namespace, to interfaces and to a cgroup.
+// They act on connections opened afterwards, until Close or the end of the process. A network namespace has at
+// most one agent: the error is ErrOther if it has one, ErrConfig for a wrong configuration, ErrCannot if the
+// machine lacks a feature, and ErrGone without an interface.
 func Start(c Config) (a *Agent, err error) {
-	if err := c.check(); err != nil {
+	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
 	m := Probe()
-	if err := m.check(c.hpcc(), c.hpcc() || c.Cgroup != ""); err != nil {
+	if err := m.checkFor(c.followsHPCC(), c.followsHPCC() || c.Cgroup != ""); err != nil {
 		return nil, err
 	}
-	names, err := interfaces(c.Interface)
-	at := c.Cgroup
-	if at == "" {
-		at = m.Cgroup
+	names, err := findInterfaces(c.Interface)
+	cgroup := c.Cgroup
+	if cgroup == "" {
+		cgroup = m.Cgroup
 	} else {
-		err = errors.Join(err, inCgroup(at, m.Cgroup))
+		err = errors.Join(err, checkCgroup(cgroup, m.Cgroup))
 	}
 	if err != nil {
 		return nil, err
@@ -78,15 +79,15 @@ func Start(c Config) (a *Agent, err error) {
 			a = nil
 		}
 	}()
-	if a.claim, err = claim(); err != nil {
+	if a.claim, err = claimNamespace(); err != nil {
 		return a, err
 	}
-	if c.hpcc() {
-		if err := a.load(c); err != nil {
+	if c.followsHPCC() {
+		if err := a.loadHPCC(c); err != nil {
 			return a, err
 		}
 	}
-	if c.ncf() {
+	if c.followsNCF() {
 		if err := a.loadNCF(c); err != nil {
 			return a, fmt.Errorf("agent: %w", err)
 		}
@@ -97,16 +98,16 @@ func Start(c Config) (a *Agent, err error) {
 	if a.routes, err = rtnl.Open(); err != nil {
 		return a, err
 	}
-	return a, a.attach(names, &c, at)
+	return a, a.attach(names, &c, cgroup)
 }
 
-// load loads the programs, under the first name of a congestion control that is free.
-func (a *Agent) load(c Config) error {
-	cookie, err := cookieOfNamespace()
+// loadHPCC loads the programs for HPCC++ under the first free name of a congestion control.
+func (a *Agent) loadHPCC(c Config) error {
+	cookie, err := namespaceCookie()
 	if err != nil {
 		return err
 	}
-	for i := range mostAgents {
+	for i := range maxAgents {
 		if a.Controller = Controller; i > 0 {
 			a.Controller += fmt.Sprint(i + 1)
 		}
@@ -119,20 +120,22 @@ func (a *Agent) load(c Config) error {
 			return fmt.Errorf("agent: %w", err)
 		}
 	}
-	return fmt.Errorf("agent: %d agents run on this machine already", mostAgents)
+	return fmt.Errorf("agent: %d agents run on this machine already", maxAgents)
 }
 
+// loadAs loads the programs under the name a.Controller and registers the congestion control. It fails with EEXIST
+// if the name is taken.
 func (a *Agent) loadAs(c Config, cookie uint64) error {
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {
 		return err
 	}
-	var name [16]byte
-	copy(name[:], a.Controller)
-	for of, value := range map[string]any{"parameters": c.parameters(), "namespace_cookie": cookie,
-		"base_rtt": uint64(c.RTT / unit.Nanosecond), "line_rate": uint64(c.Rate / 8), "controller": name} {
-		if err := spec.Variables[of].Set(value); err != nil {
-			return fmt.Errorf("%s: %w", of, err)
+	var controller [16]byte
+	copy(controller[:], a.Controller)
+	for name, value := range map[string]any{"parameters": c.buildParameters(), "namespace_cookie": cookie,
+		"base_rtt": uint64(c.RTT / unit.Nanosecond), "line_rate": uint64(c.Rate / 8), "controller": controller} {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	control := spec.Maps[Controller]
@@ -141,7 +144,7 @@ func (a *Agent) loadAs(c Config, cookie uint64) error {
 	if place < 0 {
 		return fmt.Errorf("the programs have no name %s", Controller)
 	}
-	copy(data[place:], name[:])
+	copy(data[place:], controller[:])
 	control.Contents[0].Value = data
 	if a.collection, err = ebpf.NewCollection(spec); err != nil {
 		return err
@@ -154,12 +157,13 @@ func (a *Agent) loadAs(c Config, cookie uint64) error {
 	return nil
 }
 
-// attach attaches programs to the interfaces and a cgroup.
+// attach attaches the programs to the interfaces names and to a cgroup. Without an interface in c it skips those
+// that have disappeared.
 func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 	for _, name := range names {
 		err := a.attachTo(name)
 		if errors.Is(err, unix.ENODEV) && c.Interface == "" {
-			continue // it went while this came
+			continue // the interface disappeared after it was listed
 		}
 		if err != nil {
 			return err
@@ -180,13 +184,13 @@ func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 	return nil
 }
 
-// attachTo attaches programs to an interface.
+// attachTo attaches the programs to one interface and adds it to a.Interfaces.
 func (a *Agent) attachTo(name string) error {
 	i, err := a.routes.Interface(name)
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
-	for _, x := range a.ofInterfaces() {
+	for _, x := range a.interfaceHooks() {
 		l, err := link.AttachTCX(link.TCXOptions{Interface: i.Index, Program: x.program, Attach: x.where})
 		if err != nil {
 			return fmt.Errorf("agent: interface %s: %v: %w", name, x.where, err)
@@ -197,13 +201,14 @@ func (a *Agent) attachTo(name string) error {
 	return nil
 }
 
-// hook is a program of interfaces.
+// hook is a program with its place at an interface.
 type hook struct {
 	program *ebpf.Program
 	where   ebpf.AttachType
 }
 
-func (a *Agent) ofInterfaces() (all []hook) {
+// interfaceHooks returns the loaded programs that belong at interfaces.
+func (a *Agent) interfaceHooks() (all []hook) {
 	if a.collection != nil {
 		all = append(all, hook{a.collection.Programs["comes"], ebpf.AttachTCXIngress},
 			hook{a.collection.Programs["leaves"], ebpf.AttachTCXEgress})
@@ -214,7 +219,7 @@ func (a *Agent) ofInterfaces() (all []hook) {
 	return all
 }
 
-// Close detaches and gives back all. Connections that are open go on as CUBIC.
+// Close detaches the programs and frees all resources. Open connections continue with CUBIC.
 func (a *Agent) Close() error {
 	errs := []error{a.unload()}
 	if a.diag != nil {
@@ -225,14 +230,14 @@ func (a *Agent) Close() error {
 		a.routes.Close()
 		a.routes = nil
 	}
-	if a.claim != nil { // the last, when the namespace is free for another
+	if a.claim != nil { // last, when another agent can take the namespace
 		errs = append(errs, a.claim.Close())
 		a.claim = nil
 	}
 	return errors.Join(errs...)
 }
 
-// unload detaches and unloads programs.
+// unload detaches and unloads all programs.
 func (a *Agent) unload() error {
 	var errs []error
 	for _, l := range slices.Backward(a.links) {
@@ -248,10 +253,11 @@ func (a *Agent) unload() error {
 	return errors.Join(errs...)
 }
 
-// Connections appends those that are open and known to the agent.
+// Connections appends the open connections that the agent handles to to. Connections of HPCC++ come first; NACK
+// counters of a connection that is listed already are added to its entry.
 func (a *Agent) Connections(to []Connection) ([]Connection, error) {
 	if a.collection == nil && a.ncf == nil {
-		return to, errEnded
+		return to, errClosed
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -259,8 +265,8 @@ func (a *Agent) Connections(to []Connection) ([]Connection, error) {
 	}
 	first := len(to)
 	if a.collection != nil {
-		err := a.dump(unix.AF_INET6, a.collection.Maps["connections"], func(s *sockdiag.Socket) error {
-			c := connectionOf(s)
+		err := a.dumpSockets(unix.AF_INET6, a.collection.Maps["connections"], func(s *sockdiag.Socket) error {
+			c := newConnection(s)
 			c.Traces = true
 			to = append(to, c)
 			return to[len(to)-1].decode(s.Storage, now.Nano())
@@ -273,12 +279,12 @@ func (a *Agent) Connections(to []Connection) ([]Connection, error) {
 		return to, nil
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := a.dump(family, a.ncf.Maps["nacks"], func(s *sockdiag.Socket) error {
+		err := a.dumpSockets(family, a.ncf.Maps["nacks"], func(s *sockdiag.Socket) error {
 			at := first + slices.IndexFunc(to[first:], func(c Connection) bool {
 				return c.Local == s.Local && c.Remote == s.Remote
 			})
 			if at < first {
-				at, to = len(to), append(to, connectionOf(s))
+				at, to = len(to), append(to, newConnection(s))
 			}
 			to[at].Nacks = &Nacks{}
 			return to[at].Nacks.decode(s.Storage, now.Nano())
@@ -290,8 +296,9 @@ func (a *Agent) Connections(to []Connection) ([]Connection, error) {
 	return to, nil
 }
 
-// dump calls with with the connections of a family that a map has something about.
-func (a *Agent) dump(family uint8, m *ebpf.Map, with func(*sockdiag.Socket) error) error {
+// dumpSockets calls with for each open connection of an address family that has a value in the socket-storage map
+// m.
+func (a *Agent) dumpSockets(family uint8, m *ebpf.Map, with func(*sockdiag.Socket) error) error {
 	open := []sockdiag.TCPState{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
 		sockdiag.LastAck, sockdiag.Closing}
 	sockets, err := a.diag.Dump(family, sockdiag.Filter{States: open, Storage: m.FD()})
@@ -308,13 +315,14 @@ func (a *Agent) dump(family uint8, m *ebpf.Map, with func(*sockdiag.Socket) erro
 	return nil
 }
 
-func connectionOf(s *sockdiag.Socket) Connection {
+// newConnection returns a connection with the kernel's values of a socket.
+func newConnection(s *sockdiag.Socket) Connection {
 	return Connection{Local: s.Local, Remote: s.Remote, Controller: s.CongestionControl.String(), RTT: s.Info.RTT,
 		Window: uint32(s.Info.Window), Pacing: s.Info.PacingRate}
 }
 
-// cookieOfNamespace tells the network namespace.
-func cookieOfNamespace() (uint64, error) {
+// namespaceCookie returns the kernel's number of the calling thread's network namespace.
+func namespaceCookie() (uint64, error) {
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, fmt.Errorf("agent: socket of IPv6: %w", err)

@@ -253,7 +253,7 @@ func (n *rawNacked) reactTo(x *rawNotice, s *rawSender, follow uint32) bool {
 		n.Repeated++
 		return false
 	}
-	hold := uint64(n.hold())
+	hold := uint64(n.holdTime())
 	held := n.Bound > 0 && s.Now-n.At < hold
 	within := n.Bound > 0 && s.Now-n.Reduced < uint64(s.Trip)*1000
 	supplies := follow == followSupply && packet.Cause(x.Cause) != packet.CauseMarked

@@ -12,30 +12,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrOther is that another agent is there already.
+// ErrOther means that the network namespace has another agent.
 var ErrOther = errors.New("agent: there is one already")
 
-// claimed is the abstract name (unix(7)) that the one agent of a network namespace has. Such names are of a namespace,
-// one socket at most has one, and it goes with the process, however that dies.
-const claimed = "@weir-agent"
+// claimName is the abstract socket name (unix(7)) that an agent holds. Such names belong to a network namespace,
+// have at most one socket, and disappear with the process.
+const claimName = "@weir-agent"
 
-// claim makes the calling thread's network namespace this agent's, or says whose it is.
-func claim() (net.Listener, error) {
-	l, err := net.Listen("unix", claimed)
+// claimNamespace takes the calling thread's network namespace for this agent. If another agent has it, the error
+// is ErrOther with that process.
+func claimNamespace() (net.Listener, error) {
+	l, err := net.Listen("unix", claimName)
 	if errors.Is(err, unix.EADDRINUSE) {
 		return nil, fmt.Errorf("%w: %s has this network namespace; each can have one, of all of its interfaces, or of one "+
-			"cgroup and those below it", ErrOther, holder())
+			"cgroup and those below it", ErrOther, findHolder())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	go func() { // who asks knows the owner when connected
+	go func() { // accepting lets findHolder read the owner's credentials
 		for {
 			c, err := l.Accept()
 			switch {
 			case errors.Is(err, net.ErrClosed):
 				return
-			case err != nil: // no descriptors are left, for now
+			case err != nil: // out of descriptors, temporarily
 				time.Sleep(time.Second)
 			default:
 				c.Close()
@@ -45,10 +46,10 @@ func claim() (net.Listener, error) {
 	return l, nil
 }
 
-// holder is the process that has the namespace.
-func holder() string {
+// findHolder describes the process that holds the namespace.
+func findHolder() string {
 	const unknown = "another process"
-	c, err := (&net.Dialer{Timeout: time.Second}).Dial("unix", claimed)
+	c, err := (&net.Dialer{Timeout: time.Second}).Dial("unix", claimName)
 	if err != nil {
 		return unknown
 	}
@@ -57,17 +58,17 @@ func holder() string {
 	if err != nil {
 		return unknown
 	}
-	var of *unix.Ucred
-	e := s.Control(func(fd uintptr) { of, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if e != nil || err != nil || of.Pid <= 0 { // 0: of another namespace of processes
+	var cred *unix.Ucred
+	e := s.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if e != nil || err != nil || cred.Pid <= 0 { // 0: in another PID namespace
 		return unknown
 	}
-	if of.Pid == int32(syscall.Getpid()) {
+	if cred.Pid == int32(syscall.Getpid()) {
 		return "this process"
 	}
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", of.Pid))
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cred.Pid))
 	if err != nil {
-		return fmt.Sprintf("process %d", of.Pid)
+		return fmt.Sprintf("process %d", cred.Pid)
 	}
-	return fmt.Sprintf("process %d (%s)", of.Pid, bytes.TrimSpace(name))
+	return fmt.Sprintf("process %d (%s)", cred.Pid, bytes.TrimSpace(name))
 }

@@ -8,44 +8,44 @@ import (
 	"weir/core/unit"
 )
 
-// mostHops is how many hops a trace has room for.
-const mostHops = 5
+// maxHops is the number of hops that a trace has room for.
+const maxHops = 5
 
-// Connection is what an agent knows of one.
+// Connection is the state of a connection that the agent handles.
 type Connection struct {
 	Local, Remote netip.AddrPort
-	Controller    string    // the kernel's congestion control that it has now
-	RTT           unit.Time // as the kernel has smoothed it
-	Window        uint32    // the kernel's, in segments
+	Controller    string    // the kernel's current congestion control
+	RTT           unit.Time // smoothed by the kernel
+	Window        uint32    // of the kernel, in segments
 	Pacing        unit.Rate
 
-	Told Told // as the sender: what the other end has told
-	Tell Told // as the receiver: what this end tells
+	Told Told // as the sender: feedback from the other end
+	Tell Told // as the receiver: feedback to the other end
 
-	Following bool   // what was told is obeyed
-	Tells     uint32 // how often something was told
-	Traced    uint32 // frames that left with room for records
-	Measured  uint32 // measurements by records that came
-	Missed    bool   // the path has more hops than there is room for
-	Refused   uint32 // options and records whose numbers are of no window of the connection
-	Fallbacks uint32 // how often it went to CUBIC for want of telemetry
+	Following bool   // the connection obeys Told
+	Tells     uint32 // feedback options received
+	Traced    uint32 // frames sent with room for records
+	Measured  uint32 // measurements from received records
+	Missed    bool   // the path has more hops than a trace has room for
+	Refused   uint32 // options and records with numbers outside the connection's windows
+	Fallbacks uint32 // changes to CUBIC for lack of telemetry
 
-	Traces bool   // HPCC++ is followed: the fields above from Told on are known
-	Nacks  *Nacks // what NACKs of switches did; nil: none came
+	Traces bool   // HPCC++ is followed, and the fields from Told on are valid
+	Nacks  *Nacks // effects of switches' NACKs; nil if no NACK has arrived
 }
 
-// Told is the outcome of HPCC++ for one direction of a connection.
+// Told is the result of HPCC++ for one direction of a connection.
 type Told struct {
-	Window     unit.Bytes // W, in bytes of frames; 0: nothing is known
+	Window     unit.Bytes // W, in bytes of frames; 0: unknown
 	Load       float64    // U
-	Bottleneck int        // the hop with the largest load, from 1 at the sender; 0: not known
-	Hops       int        // how many wrote records
-	Node       uint32     // the bottleneck's; known to the receiver
-	Age        unit.Time  // since it was told, or since records came
-	T          unit.Time  // over which HPCC++ measures; 0: not known
+	Bottleneck int        // hop with the largest load, from 1 at the sender; 0: unknown
+	Hops       int        // number of hops that wrote records
+	Node       uint32     // number of the bottleneck; known to the receiver
+	Age        unit.Time  // since the feedback or the records arrived
+	T          unit.Time  // interval over which HPCC++ measures; 0: unknown
 }
 
-// The structures that programs keep, as bpf/law.h and bpf/agent.c have them.
+// Structures of the programs' maps, as in bpf/law.h and bpf/agent.c.
 type (
 	rawHop struct {
 		Time                    int64
@@ -53,8 +53,8 @@ type (
 		Queue, Node, Port, Rate uint32
 	}
 	rawLaw struct {
-		Last                                         [mostHops]rawHop
-		ByteIn                                       [mostHops]uint64
+		Last                                         [maxHops]rawHop
+		ByteIn                                       [maxHops]uint64
 		At, LastUpdate, Queueing, T, RTT             uint64
 		Slowest, Most                                uint64
 		W, Wc, U                                     uint64
@@ -72,29 +72,30 @@ type (
 )
 
 const (
-	one     = 1 << 24 // of loads that a receiver computes
-	toldOne = 4096    // of loads that a sender is told
+	loadUnit         = 1 << 24 // unit of loads that a receiver computes
+	feedbackLoadUnit = 4096    // unit of loads in the feedback option
 )
 
-// decode reads a struct connection; now is the kernel's CLOCK_MONOTONIC, in ns.
+// decode parses a struct connection of bpf/agent.c. now is the kernel's CLOCK_MONOTONIC in ns. It fails if b has
+// another length.
 func (c *Connection) decode(b []byte, now int64) error {
 	var r rawConnection
 	if n, err := binary.Decode(b, binary.LittleEndian, &r); err != nil || n != len(b) {
 		return fmt.Errorf("agent: %d bytes about a connection, not %d", len(b), binary.Size(&r))
 	}
-	// The kernel may have stored newer telemetry after now was read.
+	// The kernel may have stored newer telemetry after now was read, so ages are at least 0.
 	age := func(at uint64) unit.Time { return max(unit.Time(now-int64(at)), 0) * unit.Nanosecond }
 	c.Tell, c.Told = Told{}, Told{}
 	if l := &r.Law; l.Told > 0 {
-		c.Tell = Told{Window: unit.Bytes(l.Told), Load: float64(l.U) / one, Hops: int(l.N), Age: age(r.Recorded),
+		c.Tell = Told{Window: unit.Bytes(l.Told), Load: float64(l.U) / loadUnit, Hops: int(l.N), Age: age(r.Recorded),
 			T: unit.Time(l.T) * unit.Nanosecond}
-		if at := l.Bottleneck; at < min(l.N, mostHops) {
+		if at := l.Bottleneck; at < min(l.N, maxHops) {
 			c.Tell.Bottleneck, c.Tell.Node = int(at)+1, l.Last[at].Node
 		}
 	}
 	if r.Window > 0 {
-		c.Told = Told{Window: unit.Bytes(r.Window), Load: float64(r.Load) / toldOne, Hops: int(r.Hops), Age: age(r.ToldAt),
-			T: unit.Time(r.Time) * unit.Microsecond}
+		c.Told = Told{Window: unit.Bytes(r.Window), Load: float64(r.Load) / feedbackLoadUnit, Hops: int(r.Hops),
+			Age: age(r.ToldAt), T: unit.Time(r.Time) * unit.Microsecond}
 		if r.Hops > 0 {
 			c.Told.Bottleneck = int(r.Bottleneck) + 1
 		}

@@ -11,9 +11,9 @@ import (
 // What programs know of a connection is decoded as bpf/law.h and bpf/agent.c have it.
 func TestDecodeConnection(t *testing.T) {
 	const now = 5_000_000_000
-	raw := rawConnection{Recorded: now - 1_000_000, ToldAt: now - 2_000_000, Window: 9000, Load: toldOne / 2,
+	raw := rawConnection{Recorded: now - 1_000_000, ToldAt: now - 2_000_000, Window: 9000, Load: feedbackLoadUnit / 2,
 		Bottleneck: 1, Hops: 3, Tells: 11, Refused: 12, Traced: 13, Fallbacks: 14, Following: 1, Time: 12_288,
-		Law: rawLaw{Told: 4000, T: 20_480_000, U: one + one/4, N: 2, Bottleneck: 1, Measured: 15, Missed: 1}}
+		Law: rawLaw{Told: 4000, T: 20_480_000, U: loadUnit + loadUnit/4, N: 2, Bottleneck: 1, Measured: 15, Missed: 1}}
 	raw.Law.Last[1].Node = 77
 	decode := func() (c Connection) {
 		b, err := binary.Append(nil, binary.LittleEndian, &raw)

@@ -1,25 +1,25 @@
-// Package agent has Linux' own TCP follow HPCC++ (draft-miao-iccrg-hpccplus-01) over IPv6, in connections of programs
-// that know nothing of it. BPF programs at both hosts do it, bpf/agent.c, which Start loads and attaches:
+// Package agent makes Linux' own TCP follow HPCC++ (draft-miao-iccrg-hpccplus-01) over IPv6, in connections of
+// unmodified programs. BPF programs at both hosts do it. Start loads and attaches them (bpf/agent.c):
 //
-//   - The sender's put room for the records of five hops into segments with data, at TCX egress: an IOAM
+//   - The sender's programs add room for the records of five hops to segments with data, at TCX egress: an IOAM
 //     pre-allocated trace (RFC 9197) in hop-by-hop options, of a type that hosts without an agent skip (RFC 9486).
-//     The MSS that the other host announces is lowered in its SYN, at TCX ingress, so that a segment with a trace is
-//     no longer than one without. That reaches listening sockets that were there before, needs neither route nor
-//     socket option, and leaves nothing behind.
+//     At TCX ingress they lower the MSS in the other host's SYN, so that a segment with a trace is no longer than
+//     one without. This works for existing listening sockets, requires no route and no socket option, and ends with
+//     the program.
 //   - Switches fill the records in.
-//   - The receiver's read them at TCX ingress and compute window, load and bottleneck (Rx-HPCC, draft-miao §6.2,
-//     bpf/law.h), and tell them in an experimental TCP option (RFC 6994) of acknowledgements. The kernel asks a BPF
-//     program of sockets for it, and so counts its bytes where it fits a segment.
-//   - The sender's take the option behind the kernel's check of sequence numbers, if what it acknowledges is of the
-//     connection's window, and have the connection controlled by weir_hpcc, which is of BPF, too: window W, pacing
-//     rate W/T. Where no telemetry comes for two round trips, 100 ms at most, it hands the connection to the kernel's
-//     CUBIC, with the window that it has; the next telemetry takes it back.
+//   - The receiver's programs read the records at TCX ingress and compute window, load and bottleneck (Rx-HPCC,
+//     draft-miao §6.2, bpf/law.h). They send the result in an experimental TCP option (RFC 6994) of
+//     acknowledgements. The kernel asks a BPF socket program for the option and reserves its bytes in segments.
+//   - The sender's programs read the option after the kernel's check of sequence numbers, if its acknowledgement is
+//     in the connection's window. They switch the connection to weir_hpcc, a congestion control in BPF, with window
+//     W and pacing rate W/T. Without telemetry for two round trips, at most 100 ms, the connection continues with
+//     the kernel's CUBIC from its current window. The next telemetry switches it back.
 //
-// Of NCF (BS'19 §4.3) it follows NACKs, over IPv4 and IPv6, with another program at TCX ingress, bpf/ncf.c: a NACK that
-// is about a transmission that is out, by sequence number, length and time stamp, bounds what the connection has in
-// flight (bpf/bound.h). The bound is written into the window of segments that come in, so any congestion control obeys
-// it, nothing of the socket is changed, and with the program the bound is gone.
+// For NCF (BS'19 §4.3) the agent follows NACKs over IPv4 and IPv6 with a program at TCX ingress, bpf/ncf.c. A NACK
+// about an outstanding transmission, by sequence number, length and time stamp, limits what the connection has in
+// flight (bpf/bound.h). The program writes the bound into the window of received segments. Any congestion control
+// obeys it, no state of the socket changes, and the bound ends with the program.
 //
-// Everything hangs on descriptors of this process. However it dies, nothing is left but for what open connections
-// hold: those go on as CUBIC after the same time, and with the last of them program and map go. Linux 6.6 or later.
+// All programs are held by descriptors of this process. When it ends, only open connections keep the programs;
+// they continue with CUBIC after the same time, and the last one frees programs and maps. Linux 6.6 or later.
 package agent

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errGone is that an agent has no interface any more.
+// errGone means that all interfaces of an agent are gone.
 var errGone = errors.New("agent: interface gone")
 
-// Gone takes those interfaces off Interfaces that have been deleted, or moved to another network namespace, and
-// returns them: programs are not attached there any more, or not here. The error is errGone if none is left.
+// Gone removes interfaces from Interfaces that were deleted or moved to another network namespace, where the
+// programs are not attached any more, and returns them. The error is errGone if no interface is left.
 func (a *Agent) Gone() (names []string, err error) {
 	if a.routes == nil {
-		return nil, errEnded
+		return nil, errClosed
 	}
 	for i := 0; i < len(a.indices); {
 		_, err := a.routes.InterfaceAt(a.indices[i])
@@ -38,8 +38,9 @@ func (a *Agent) Gone() (names []string, err error) {
 	return names, nil
 }
 
-// interfaces are those that are meant: one, or all that are up and have Ethernet's frames.
-func interfaces(name string) (names []string, err error) {
+// findInterfaces returns the interface with the given name, or without a name all Ethernet interfaces that are up.
+// The errors wrap ErrConfig.
+func findInterfaces(name string) (names []string, err error) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("agent: interfaces: %w", err)
@@ -66,16 +67,16 @@ func interfaces(name string) (names []string, err error) {
 	return nil, fmt.Errorf("%w: there is no interface %s here; there are %s", ErrConfig, name, strings.Join(known, ", "))
 }
 
-// inCgroup says why a folder is no cgroup of the unified hierarchy.
-func inCgroup(path, root string) error {
+// checkCgroup returns an error unless path is a folder of the unified cgroup hierarchy; root is its mount point.
+func checkCgroup(path, root string) error {
 	if i, err := os.Stat(path); err != nil || !i.IsDir() {
 		return fmt.Errorf("%w: cgroup %s is no folder; cgroups are below %s", ErrConfig, path, root)
 	}
-	var of unix.Statfs_t
-	if err := unix.Statfs(path, &of); err != nil {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil {
 		return fmt.Errorf("%w: cgroup %s: %w", ErrConfig, path, os.NewSyscallError("statfs", err))
 	}
-	switch of.Type {
+	switch fs.Type {
 	case unix.CGROUP2_SUPER_MAGIC:
 		return nil
 	case unix.CGROUP_SUPER_MAGIC:

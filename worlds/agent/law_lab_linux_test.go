@@ -56,7 +56,7 @@ type state struct {
 // The kernel computes bit for bit what law_test.go does, also where switches misbehave.
 func TestLaw(t *testing.T) {
 	c := Defaults()
-	p := c.parameters()
+	p := c.buildParameters()
 	programs := tested(t, p)
 	for seed := range uint64(10) {
 		rtt := roundTrips[int(seed)%len(roundTrips)]
@@ -96,7 +96,7 @@ func TestTrace(t *testing.T) {
 	programs := tested(t, parameters{})
 	f, err := telemetry.NewFormat("ioam", 1, 1.05, nil)
 	if err == nil {
-		err = f.Shape(mostHops, false)
+		err = f.Shape(maxHops, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -116,14 +116,14 @@ func TestTrace(t *testing.T) {
 	}
 	p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoUDP, Version: 6, HopLimit: 63, Payload: 100}
 	f.Ask(p, telemetry.HopRecords, false)
-	for n := range mostHops + 2 {
+	for n := range maxHops + 2 {
 		frame, err := p.Emit(book, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		header := frame[14+40:][:160]
 		s := reads(header)
-		if want := min(n, mostHops); int(s.Records.N) != want || int(s.Records.Missed) != max(n-mostHops, 0) {
+		if want := min(n, maxHops); int(s.Records.N) != want || int(s.Records.Missed) != max(n-maxHops, 0) {
 			t.Fatalf("of %d hops %d are read, and %d missed", n, s.Records.N, s.Records.Missed)
 		}
 		for i, h := range s.Records.Hop[:s.Records.N] {

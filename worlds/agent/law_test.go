@@ -7,7 +7,7 @@ import (
 // What follows is bpf/law.h in Go, line by line: what the programs compute, where no kernel is needed.
 
 const (
-	mostLoad    = 64 * one
+	mostLoad    = 64 * loadUnit
 	mostWindow  = 1<<39 - 1
 	leastWindow = 256
 	leastBound  = 1500 << 8
@@ -18,7 +18,7 @@ const (
 // rawRecords is struct records.
 type rawRecords struct {
 	N, Missed uint32
-	Hop       [mostHops]rawHop
+	Hop       [maxHops]rawHop
 }
 
 func byteTime(h *rawHop) uint64 {
@@ -145,7 +145,7 @@ func (l *rawLaw) begin(r *rawRecords, now, rtt uint64) {
 		l.Slowest = max(l.Slowest, l.ByteIn[i])
 	}
 	l.setTime(rtt)
-	l.U, l.Stage, l.LastUpdate, l.Queueing = one, 0, now, l.queueing(r)
+	l.U, l.Stage, l.LastUpdate, l.Queueing = loadUnit, 0, now, l.queueing(r)
 }
 
 func (l *rawLaw) measureInflight(r *rawRecords) bool {
@@ -177,7 +177,7 @@ func (l *rawLaw) computeWind(p *parameters, commit bool) {
 	multiply := l.U >= p.Eta || l.Stage >= p.MaxStage
 	w, increase := l.Wc, p.Increase
 	if increase == 0 && p.Flows > 0 {
-		increase = l.Most * (one - p.Eta) >> 24 / uint64(p.Flows)
+		increase = l.Most * (loadUnit - p.Eta) >> 24 / uint64(p.Flows)
 	}
 	if multiply {
 		high, low := bits.Mul64(l.Wc, p.Eta)

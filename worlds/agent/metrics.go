@@ -10,76 +10,78 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// mostShown is how many connections metrics and tables have, the busiest first.
-const mostShown = 256
+// maxShown limits the connections in metrics and tables; the busiest are shown.
+const maxShown = 256
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
+// newDesc describes a metric without constant labels.
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
 var (
-	metricInfo  = describe("weir_build_info", "The program that runs.", "version", "goversion")
-	metricKnown = describe("weir_agent_connections", "Open connections that the agent knows.")
-	metricRTT   = describe("weir_agent_rtt_seconds", "Round trip, as the kernel has smoothed it.", "local", "remote")
-	metricObey  = describe("weir_agent_following", "1 if the window is what the connection was told.", "local", "remote")
-	metricW     = describe("weir_agent_window_bytes", "HPCC++ window in bytes of frames, as it was told.", "local",
-		"remote", "side")
-	metricU   = describe("weir_agent_load_ratio", "U, the load of the path's bottleneck.", "local", "remote", "side")
-	metricHop = describe("weir_agent_bottleneck_hop", "Which hop has the largest load, from 1 at the sender.", "local",
-		"remote", "side")
-	metricHops = describe("weir_agent_hops", "How many hops wrote records.", "local", "remote", "side")
-	metricAge  = describe("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote",
-		"side")
-	metricT = describe("weir_agent_t_seconds", "T, the time over which HPCC++ measures, as the receiver has computed it.",
-		"local", "remote", "side")
-	metricStrays = describe("weir_agent_stray_nacks_total", "NACKs of no connection that the agent has.")
-	metricSupply = describe("weir_agent_supply_bits_per_second", "Rate of frames that the last NACK offered.", "local",
+	metricInfo        = newDesc("weir_build_info", "The program that runs.", "version", "goversion")
+	metricConnections = newDesc("weir_agent_connections", "Open connections that the agent knows.")
+	metricRTT         = newDesc("weir_agent_rtt_seconds", "Round trip, as the kernel has smoothed it.", "local", "remote")
+	metricFollowing   = newDesc("weir_agent_following", "1 if the window is what the connection was told.", "local",
 		"remote")
-	metricBound = describe("weir_agent_bound_bytes", "Payload that may be in flight after NACKs; 0: any.", "local",
+	metricW = newDesc("weir_agent_window_bytes", "HPCC++ window in bytes of frames, as it was told.", "local",
+		"remote", "side")
+	metricU   = newDesc("weir_agent_load_ratio", "U, the load of the path's bottleneck.", "local", "remote", "side")
+	metricHop = newDesc("weir_agent_bottleneck_hop", "Which hop has the largest load, from 1 at the sender.", "local",
+		"remote", "side")
+	metricHops = newDesc("weir_agent_hops", "How many hops wrote records.", "local", "remote", "side")
+	metricAge  = newDesc("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote",
+		"side")
+	metricT = newDesc("weir_agent_t_seconds", "T, the time over which HPCC++ measures, as the receiver has computed it.",
+		"local", "remote", "side")
+	metricStrays = newDesc("weir_agent_stray_nacks_total", "NACKs of no connection that the agent has.")
+	metricSupply = newDesc("weir_agent_supply_bits_per_second", "Rate of frames that the last NACK offered.", "local",
+		"remote")
+	metricBound = newDesc("weir_agent_bound_bytes", "Payload that may be in flight after NACKs; 0: any.", "local",
 		"remote")
 	nackCounters = []struct {
 		*prometheus.Desc
 		of func(*Nacks) uint32
 	}{
-		{describe("weir_agent_nacks_taken_total", "NACKs of switches that count.", "local", "remote"),
+		{newDesc("weir_agent_nacks_taken_total", "NACKs of switches that count.", "local", "remote"),
 			func(n *Nacks) uint32 { return n.Taken }},
-		{describe("weir_agent_nacks_repeated_total", "NACKs about a transmission no later than that of one before.", "local",
+		{newDesc("weir_agent_nacks_repeated_total", "NACKs about a transmission no later than that of one before.", "local",
 			"remote"), func(n *Nacks) uint32 { return n.Repeated }},
-		{describe("weir_agent_nacks_refused_total", "NACKs about nothing that was out.", "local", "remote"),
+		{newDesc("weir_agent_nacks_refused_total", "NACKs about nothing that was out.", "local", "remote"),
 			func(n *Nacks) uint32 { return n.Refused }},
-		{describe("weir_agent_reductions_total", "Times that a NACK set or lowered the bound.", "local", "remote"),
+		{newDesc("weir_agent_reductions_total", "Times that a NACK set or lowered the bound.", "local", "remote"),
 			func(n *Nacks) uint32 { return n.Reductions }},
-		{describe("weir_agent_bounds_expired_total", "Times that the bound ended for want of NACKs.", "local", "remote"),
+		{newDesc("weir_agent_bounds_expired_total", "Times that the bound ended for want of NACKs.", "local", "remote"),
 			func(n *Nacks) uint32 { return n.Expired }},
-		{describe("weir_agent_windows_lowered_total", "Segments that came whose window was lowered to the bound.", "local",
+		{newDesc("weir_agent_windows_lowered_total", "Segments that came whose window was lowered to the bound.", "local",
 			"remote"), func(n *Nacks) uint32 { return n.Lowered }},
 	}
 	counters = []struct {
 		*prometheus.Desc
 		of func(*Connection) uint32
 	}{
-		{describe("weir_agent_traced_total", "Frames that left with room for records; one of the kernel's large ones "+
+		{newDesc("weir_agent_traced_total", "Frames that left with room for records; one of the kernel's large ones "+
 			"counts once.", "local", "remote"), func(c *Connection) uint32 { return c.Traced }},
-		{describe("weir_agent_measured_total", "Measurements by records that came.", "local", "remote"),
+		{newDesc("weir_agent_measured_total", "Measurements by records that came.", "local", "remote"),
 			func(c *Connection) uint32 { return c.Measured }},
-		{describe("weir_agent_told_total", "Windows that the sender was told.", "local", "remote"),
+		{newDesc("weir_agent_told_total", "Windows that the sender was told.", "local", "remote"),
 			func(c *Connection) uint32 { return c.Tells }},
-		{describe("weir_agent_refused_total", "Options and records whose numbers are of no window of the connection.",
+		{newDesc("weir_agent_refused_total", "Options and records whose numbers are of no window of the connection.",
 			"local", "remote"), func(c *Connection) uint32 { return c.Refused }},
-		{describe("weir_agent_fallbacks_total", "Times that the connection went to CUBIC for want of telemetry.", "local",
+		{newDesc("weir_agent_fallbacks_total", "Times that the connection went to CUBIC for want of telemetry.", "local",
 			"remote"), func(c *Connection) uint32 { return c.Fallbacks }},
 	}
 )
 
-// collector turns connections into metrics when it is scraped.
+// collector converts connections to metrics when it is scraped.
 type collector struct {
 	version string
 	read    func() ([]Connection, error)
 	strays  func() (uint64, error)
 }
 
-// Handler serves metrics at /metrics, as OpenMetrics where the client asks for it. read and strays, which are those of
-// an Agent, are called for each; strays may be nil, where NACKs are not followed.
+// Handler serves metrics at /metrics, in OpenMetrics format on request. It calls read and strays, such as an
+// Agent's methods, for each scrape. strays may be nil if NACKs are not followed.
 func Handler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(&collector{version, read, strays}); err != nil {
@@ -91,10 +93,10 @@ func Handler(version string, read func() ([]Connection, error), strays func() (u
 	return mux, nil
 }
 
-// Describe sends nothing: what there is depends on the connections.
+// Describe sends no description, because the metrics depend on the connections.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what is known now.
+// Collect sends the current metrics.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -102,10 +104,10 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge(metricInfo, 1, c.version, runtime.Version())
 	all, err := c.read()
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(metricKnown, err)
+		to <- prometheus.NewInvalidMetric(metricConnections, err)
 		return
 	}
-	gauge(metricKnown, float64(len(all)))
+	gauge(metricConnections, float64(len(all)))
 	if c.strays != nil {
 		n, err := c.strays()
 		if err != nil {
@@ -114,7 +116,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(metricStrays, prometheus.CounterValue, float64(n))
 		}
 	}
-	for _, x := range mostNacked(all) {
+	for _, x := range sortByNACKs(all) {
 		local, remote := x.Local.String(), x.Remote.String()
 		if !x.Traces {
 			gauge(metricRTT, x.RTT.Seconds(), local, remote)
@@ -125,13 +127,13 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(m.Desc, prometheus.CounterValue, float64(m.of(x.Nacks)), local, remote)
 		}
 	}
-	for _, x := range busiest(all) {
+	for _, x := range sortByFrames(all) {
 		local, remote := x.Local.String(), x.Remote.String()
 		following := 0.0
 		if x.Following {
 			following = 1
 		}
-		gauge(metricObey, following, local, remote)
+		gauge(metricFollowing, following, local, remote)
 		gauge(metricRTT, x.RTT.Seconds(), local, remote)
 		for side, t := range map[string]Told{"sender": x.Told, "receiver": x.Tell} {
 			if t.Window == 0 {
@@ -152,20 +154,21 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// mostNacked are the connections with the most NACKs, as many as are shown.
-func mostNacked(all []Connection) []Connection {
+// sortByNACKs returns up to maxShown connections with NACKs, those with the largest count first.
+func sortByNACKs(all []Connection) []Connection {
 	all = slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })
 	slices.SortStableFunc(all, func(a, b Connection) int {
 		return int(int64(b.Nacks.Taken) + int64(b.Nacks.Refused) - int64(a.Nacks.Taken) - int64(a.Nacks.Refused))
 	})
-	return all[:min(len(all), mostShown)]
+	return all[:min(len(all), maxShown)]
 }
 
-// busiest are the connections that follow HPCC++ with the most frames of data, as many as are shown.
-func busiest(all []Connection) []Connection {
+// sortByFrames returns up to maxShown connections that follow HPCC++, those with the largest count of data frames
+// first.
+func sortByFrames(all []Connection) []Connection {
 	all = slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return !c.Traces })
 	slices.SortStableFunc(all, func(a, b Connection) int {
 		return int(int64(b.Traced) + int64(b.Measured) - int64(a.Traced) - int64(a.Measured))
 	})
-	return all[:min(len(all), mostShown)]
+	return all[:min(len(all), maxShown)]
 }

@@ -8,45 +8,46 @@ import (
 	"weir/core/unit"
 )
 
-// ne is the order of bytes of the machines that programs are built for.
+// ne is the byte order of the machines that the programs are built for.
 var ne = binary.LittleEndian
 
-// Nacks is what NACKs of switches did to a connection.
+// Nacks describes the effects of switches' NACKs on a connection.
 type Nacks struct {
-	Taken      uint32 // that count
-	Repeated   uint32 // about a transmission no later than the last one's, which change nothing
-	Refused    uint32 // about nothing that is out
-	Reductions uint32 // times that the bound was set, or lowered
-	Expired    uint32 // times that it ended
-	Lowered    uint32 // segments that came whose window was lowered
+	Taken      uint32 // accepted NACKs
+	Repeated   uint32 // NACKs about a transmission no later than the last one's, which have no effect
+	Refused    uint32 // NACKs about data that is not outstanding
+	Reductions uint32 // times that the bound was set or lowered
+	Expired    uint32 // times that the bound expired
+	Lowered    uint32 // received segments with a lowered window
 
-	// Of the last one that counts:
+	// Values of the last accepted NACK.
 	Cause          packet.Cause
-	Supply, Demand unit.Rate  // 0: it told none
-	Switch         uint32     // 0: it named none
-	Age            unit.Time  // since it came; 0: none has
-	Bound          unit.Bytes // of what is in flight, payload, as it was set; 0: none is in force
+	Supply, Demand unit.Rate  // 0: not in the NACK
+	Switch         uint32     // 0: not in the NACK
+	Age            unit.Time  // since its arrival; 0: no NACK has arrived
+	Bound          unit.Bytes // limit of payload in flight, as it was set; 0: no bound is in force
 }
 
-// The words for what is followed, as bpf/bound.h has them, and its bounds of a bound.
+// Values of the program's variable follow, and limit of a bound's duration, as in bpf/bound.h.
 const (
 	followLoss   = 0
 	followSupply = 1
 
-	mostHold = 100 * unit.Millisecond
+	maxHold = 100 * unit.Millisecond
 )
 
-// rawNacked is struct nacked of bpf/bound.h.
+// rawNacked mirrors struct nacked of bpf/bound.h.
 type rawNacked struct {
 	At, Reduced, Sent, Supply, Demand                           uint64
 	Seq, Bound, Trip, Node, Cause                               uint32
 	Taken, Repeated, Refused, Reductions, Expired, Lowered, Pad uint32
 }
 
-// hold is how long a bound holds.
-func (r *rawNacked) hold() int64 { return min(int64(r.Trip)*2000, int64(mostHold/unit.Nanosecond)) }
+// holdTime returns the duration of a bound in ns.
+func (r *rawNacked) holdTime() int64 { return min(int64(r.Trip)*2000, int64(maxHold/unit.Nanosecond)) }
 
-// decode reads a struct nacked; now is the kernel's CLOCK_MONOTONIC, in ns.
+// decode parses a struct nacked of bpf/bound.h. now is the kernel's CLOCK_MONOTONIC in ns. It fails if b has
+// another length.
 func (n *Nacks) decode(b []byte, now int64) error {
 	var r rawNacked
 	if k, err := binary.Decode(b, ne, &r); err != nil || k != len(b) {
@@ -62,7 +63,7 @@ func (n *Nacks) decode(b []byte, now int64) error {
 	n.Age = unit.Time(age) * unit.Nanosecond
 	switch {
 	case r.Bound == 0:
-	case age < r.hold():
+	case age < r.holdTime():
 		n.Bound = unit.Bytes(r.Bound)
 	default:
 		n.Expired++

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ncfObject are the programs for NACKs, built from bpf/ncf.c (TestObject).
+// ncfObject holds the programs for NACKs, built from bpf/ncf.c (TestObject).
 //
 //go:embed bpf/ncf.o
 var ncfObject []byte
 
-// loadNCF loads the programs for NACKs.
+// loadNCF loads the programs for NACKs into a.ncf.
 func (a *Agent) loadNCF(c Config) error {
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(ncfObject))
 	if err != nil {
@@ -25,21 +25,21 @@ func (a *Agent) loadNCF(c Config) error {
 		follow = followSupply
 	}
 	if c.Cgroup != "" {
-		if cgroup, err = cgroupOf(c.Cgroup); err != nil {
+		if cgroup, err = cgroupID(c.Cgroup); err != nil {
 			return err
 		}
 	}
-	for of, value := range map[string]any{"follow": follow, "cgroup": cgroup} {
-		if err := spec.Variables[of].Set(value); err != nil {
-			return fmt.Errorf("%s: %w", of, err)
+	for name, value := range map[string]any{"follow": follow, "cgroup": cgroup} {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	a.ncf, err = ebpf.NewCollection(spec)
 	return err
 }
 
-// cgroupOf is the kernel's number of a cgroup.
-func cgroupOf(path string) (uint64, error) {
+// cgroupID returns the kernel's number of the cgroup at path.
+func cgroupID(path string) (uint64, error) {
 	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, path, 0)
 	if err != nil {
 		return 0, fmt.Errorf("cgroup %s: %w", path, err)
@@ -51,7 +51,7 @@ func cgroupOf(path string) (uint64, error) {
 	return ne.Uint64(b), nil
 }
 
-// Strays is how many NACKs have come that are of no connection of the agent's.
+// Strays returns the number of received NACKs that belong to no connection of the agent.
 func (a *Agent) Strays() (n uint64, err error) {
 	if a.ncf == nil {
 		return 0, nil

@@ -4,34 +4,34 @@ package agent
 
 import "errors"
 
-// Agent is a running one, which there is on Linux only.
+// Agent exists on Linux only.
 type Agent struct {
 	Interfaces []string
 	Controller string
 }
 
-// Probe says that this is not Linux.
+// Probe returns the zero Machine, because this is not Linux.
 func Probe() *Machine { return &Machine{} }
 
-// Start fails.
+// Start always fails on this system.
 func Start(c Config) (*Agent, error) {
-	if err := c.check(); err != nil {
+	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
 	return nil, Probe().Check()
 }
 
-// ErrOther is never returned on this system.
+// ErrOther does not occur on this system.
 var ErrOther = errors.New("agent: there is one already")
 
-// Gone are none.
+// Gone returns no interface.
 func (a *Agent) Gone() ([]string, error) { return nil, nil }
 
-// Close does nothing.
+// Close has no effect.
 func (a *Agent) Close() error { return nil }
 
-// Connections are none.
+// Connections returns to unchanged.
 func (a *Agent) Connections(to []Connection) ([]Connection, error) { return to, nil }
 
-// Strays are none.
+// Strays returns 0.
 func (a *Agent) Strays() (uint64, error) { return 0, nil }

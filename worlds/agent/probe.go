@@ -8,49 +8,51 @@ import (
 	"strings"
 )
 
-// errCannot is what the machine lacks.
-var errCannot = errors.New("agent: not on this machine")
+// errUnsupported means that the machine lacks a required feature.
+var errUnsupported = errors.New("agent: not on this machine")
 
-// Machine is what an agent needs to know of one. The zero value is a machine that has nothing.
+// Machine lists the features of a machine that an agent requires. The zero value has no feature.
 type Machine struct {
-	Release string // of the kernel, as uname(2) has it; "": not Linux
-	Little  bool   // its byte order, for which the programs are built
-	Rights  error  // why it has no CAP_BPF and CAP_NET_ADMIN
-	BTF     error  // why there are no types of the kernel
-	TCX     error  // why it has no such programs
-	Cgroup  string // where its unified cgroups are; "": nowhere
+	Release string // kernel release, as in uname(2); "": not Linux
+	Little  bool   // little-endian, as the programs are built
+	Rights  error  // the missing capability of CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN
+	BTF     error  // why the kernel's types cannot be read
+	TCX     error  // why TCX programs are not possible
+	Cgroup  string // mount point of the unified cgroup hierarchy; "": not mounted
 	CUBIC   bool
-	// Missing are types of the kernel that it lacks.
+	// Missing lists required types that the kernel lacks.
 	Missing []string
 }
 
-// since is the first Linux that has all that is needed: TCX came with 6.6, links of struct_ops with 6.4.
-var since = [2]int{6, 6}
+// minVersion is the first Linux with all requirements: TCX came with 6.6, struct_ops links with 6.4.
+var minVersion = [2]int{6, 6}
 
-// needed are types by whose names the kernel's own tell what it can do.
-var needed = []string{neededForHPCC, "tcx_link"}
+// requiredTypes are kernel types that show the required features by their presence.
+var requiredTypes = []string{hpccType, "tcx_link"}
 
-const neededForHPCC = "bpf_struct_ops_tcp_congestion_ops"
+// hpccType is the type that only HPCC++ requires.
+const hpccType = "bpf_struct_ops_tcp_congestion_ops"
 
-// Check says why no agent can run there; nil if one can, whatever it follows.
-func (m *Machine) Check() error { return m.check(true, true) }
+// Check returns an error that explains why no agent can run on the machine; nil if an agent with any configuration
+// can.
+func (m *Machine) Check() error { return m.checkFor(true, true) }
 
-// check says why no agent can run there that has its own congestion control, or that is of a cgroup.
-func (m *Machine) check(control, cgroup bool) error {
+// checkFor is Check for an agent with or without its own congestion control, and with or without a cgroup.
+func (m *Machine) checkFor(control, cgroup bool) error {
 	lacks := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", errCannot, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: %s", errUnsupported, fmt.Sprintf(format, args...))
 	}
-	version, ok := release(m.Release)
-	missing := slices.DeleteFunc(slices.Clone(m.Missing), func(s string) bool { return s == neededForHPCC && !control })
+	version, ok := parseRelease(m.Release)
+	missing := slices.DeleteFunc(slices.Clone(m.Missing), func(s string) bool { return s == hpccType && !control })
 	switch {
 	case m.Release == "":
-		return lacks("it takes Linux %d.%d or later", since[0], since[1])
+		return lacks("it takes Linux %d.%d or later", minVersion[0], minVersion[1])
 	case !ok:
-		return lacks("the kernel's release %q is not understood; Linux %d.%d or later is needed", m.Release, since[0],
-			since[1])
-	case version[0] < since[0] || version[0] == since[0] && version[1] < since[1]:
-		return lacks("the kernel is Linux %s; %d.%d or later is needed, for BPF programs at TCX", m.Release, since[0],
-			since[1])
+		return lacks("the kernel's release %q is not understood; Linux %d.%d or later is needed", m.Release, minVersion[0],
+			minVersion[1])
+	case version[0] < minVersion[0] || version[0] == minVersion[0] && version[1] < minVersion[1]:
+		return lacks("the kernel is Linux %s; %d.%d or later is needed, for BPF programs at TCX", m.Release, minVersion[0],
+			minVersion[1])
 	case !m.Little:
 		return lacks("its byte order is big-endian, and the programs are built for little-endian machines")
 	case m.Rights != nil:
@@ -71,8 +73,8 @@ func (m *Machine) check(control, cgroup bool) error {
 	return nil
 }
 
-// release reads the first two numbers of a kernel's release.
-func release(s string) (v [2]int, ok bool) {
+// parseRelease parses the first two numbers of a kernel release.
+func parseRelease(s string) (v [2]int, ok bool) {
 	major, rest, found := strings.Cut(s, ".")
 	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {

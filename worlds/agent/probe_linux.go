@@ -14,32 +14,32 @@ import (
 	"weir/internal/tcx"
 )
 
-// Probe looks at this machine.
+// Probe examines this machine. It may make the kernel load CUBIC.
 func Probe() *Machine {
 	m := &Machine{Little: binary.NativeEndian.Uint16([]byte{1, 0}) == 1}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		m.Release = unix.ByteSliceToString(u.Release[:])
 	}
-	if m.Rights = rights(); m.Rights != nil {
+	if m.Rights = checkCapabilities(); m.Rights != nil {
 		return m
 	}
 	types, err := btf.LoadKernelSpec()
 	if m.BTF = err; err == nil {
-		for _, name := range needed {
+		for _, name := range requiredTypes {
 			if _, err := types.AnyTypesByName(name); err != nil {
 				m.Missing = append(m.Missing, name)
 			}
 		}
 	}
 	m.TCX = tcx.Possible()
-	m.Cgroup = unified("/proc/self/mounts")
-	m.CUBIC = cubic()
+	m.Cgroup = findCgroup2("/proc/self/mounts")
+	m.CUBIC = loadCUBIC()
 	return m
 }
 
-// rights says which capability is missing.
-func rights() error {
+// checkCapabilities returns an error that names the first missing capability.
+func checkCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil {
@@ -56,8 +56,9 @@ func rights() error {
 	return nil
 }
 
-// unified is where the first file system of cgroup2 is mounted.
-func unified(mounts string) string {
+// findCgroup2 returns the mount point of the first cgroup2 file system in a mount table, empty if there is no such
+// file system.
+func findCgroup2(mounts string) string {
 	f, err := os.Open(mounts)
 	if err != nil {
 		return ""
@@ -71,8 +72,9 @@ func unified(mounts string) string {
 	return ""
 }
 
-// cubic reports whether there is CUBIC, and has the kernel load it if it is a module: a BPF program cannot.
-func cubic() bool {
+// loadCUBIC reports whether the kernel has CUBIC. It makes the kernel load CUBIC if that is a module, which a BPF
+// program cannot do.
+func loadCUBIC() bool {
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if errors.Is(err, unix.EAFNOSUPPORT) {
 		fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

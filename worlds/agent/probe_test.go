@@ -32,7 +32,7 @@ func TestProbe(t *testing.T) {
 		{"big-endian", func(m *Machine) { m.Little = false }, "big-endian"},
 		{"no root", func(m *Machine) { m.Rights = errors.New("CAP_BPF is missing") }, "root is needed"},
 		{"no BTF", func(m *Machine) { m.BTF = missing }, "CONFIG_DEBUG_INFO_BTF"},
-		{"no struct_ops", func(m *Machine) { m.Missing = needed[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
+		{"no struct_ops", func(m *Machine) { m.Missing = requiredTypes[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
 		{"no TCX", func(m *Machine) { m.TCX = missing }, "BPF programs at interfaces are refused"},
 		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "attached; ip netns exec hides it, for"},
 		{"no CUBIC", func(m *Machine) { m.CUBIC = false }, "the kernel has no CUBIC"},
@@ -43,7 +43,7 @@ func TestProbe(t *testing.T) {
 		switch {
 		case x.says == "" && err != nil:
 			t.Errorf("%s: %v", x.name, err)
-		case x.says != "" && (!errors.Is(err, errCannot) || !strings.Contains(err.Error(), x.says)):
+		case x.says != "" && (!errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), x.says)):
 			t.Errorf("%s: %v, want %q", x.name, err, x.says)
 		}
 	}
@@ -52,15 +52,16 @@ func TestProbe(t *testing.T) {
 // NACKs take neither a congestion control nor, without a cgroup of its own, cgroups.
 func TestProbeForNCF(t *testing.T) {
 	m := able()
-	m.Missing, m.CUBIC, m.Cgroup = []string{neededForHPCC}, false, ""
-	if err := m.check(false, false); err != nil {
+	m.Missing, m.CUBIC, m.Cgroup = []string{hpccType}, false, ""
+	if err := m.checkFor(false, false); err != nil {
 		t.Error(err)
 	}
-	if err := m.check(false, true); !errors.Is(err, errCannot) || !strings.Contains(err.Error(), "no cgroup2") {
+	if err := m.checkFor(false, true); !errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), "no cgroup2") {
 		t.Errorf("of a cgroup: %v", err)
 	}
-	m.Missing = needed
-	if err := m.check(false, false); !errors.Is(err, errCannot) || !strings.Contains(err.Error(), "lacks tcx_link (") {
+	m.Missing = requiredTypes
+	err := m.checkFor(false, false)
+	if !errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), "lacks tcx_link (") {
 		t.Errorf("without TCX: %v", err)
 	}
 }

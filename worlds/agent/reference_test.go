@@ -28,10 +28,10 @@ var rates = []struct {
 // still, whose counters begin anew, that have nothing to say, and paths that change.
 func walk(random *rand.Rand, n int, t uint64, wild bool, take func(step)) {
 	var s step
-	s.records.N = uint32(1 + random.IntN(mostHops))
+	s.records.N = uint32(1 + random.IntN(maxHops))
 	s.now = 1e9
-	var port [mostHops]int
-	var busy [mostHops]float64
+	var port [maxHops]int
+	var busy [maxHops]float64
 	for i := range port {
 		port[i] = random.IntN(len(rates))
 		busy[i] = random.Float64()
@@ -87,16 +87,16 @@ func TestReference(t *testing.T) {
 		rtt := roundTrips[int(seed)%len(roundTrips)]
 		c := Defaults()
 		c.Flows, c.Eta = 1+random.IntN(30), 0.5+random.Float64()/2
-		p := c.parameters()
+		p := c.buildParameters()
 		h := hpcc.Defaults()
-		h.N, h.Eta, h.MaxStage, h.Preset = c.Flows, float64(p.Eta)/one, c.MaxStage, hpcc.Agent
+		h.N, h.Eta, h.MaxStage, h.Preset = c.Flows, float64(p.Eta)/loadUnit, c.MaxStage, hpcc.Agent
 		flow := cc.Flow{MSS: 1500, InitialWindow: initialSegments, Path: cc.Path{BaseRTT: unit.Time(rtt) * unit.Nanosecond}}
 		want, err := hpcc.NewReceiver(flow, h, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var l rawLaw
-		var wraps [mostHops]telemetry.Hop // continuous
+		var wraps [maxHops]telemetry.Hop // continuous
 		walk(random, 40_000, rtt, false, func(s step) {
 			hops := make([]telemetry.Hop, s.records.N)
 			for i := range hops {

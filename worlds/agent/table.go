@@ -7,61 +7,62 @@ import (
 	"text/tabwriter"
 )
 
-// Table writes connections, the busiest first: of those that follow HPCC++ a line for each direction in which it tells
-// something, and one for a connection without; and a line for each that was NACKed.
+// Table writes connections, the busiest first. A connection with HPCC++ has a line for each direction with
+// feedback, or one line without feedback. A connection with NACKs has a line in a second table.
 func Table(to io.Writer, all []Connection) error {
 	all = slices.Clone(all)
 	nacked := slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })
 	all = slices.DeleteFunc(all, func(c Connection) bool { return !c.Traces })
 	if len(all) > 0 {
-		if err := tableHPCC(to, all); err != nil {
+		if err := writeHPCCTable(to, all); err != nil {
 			return err
 		}
 	}
 	if len(nacked) > 0 {
-		return tableNacks(to, nacked)
+		return writeNACKTable(to, nacked)
 	}
 	return nil
 }
 
-// tableNacks writes a line for each connection that was NACKed.
-func tableNacks(to io.Writer, all []Connection) error {
+// writeNACKTable writes a line for each connection with NACKs.
+func writeNACKTable(to io.Writer, all []Connection) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "local\tremote\tcontrol\tNACKs\trepeated\trefused\treductions\texpired\tlast\tage\tsupply\tbound\t"+
 		"RTT\t")
-	for _, c := range mostNacked(all) {
+	for _, c := range sortByNACKs(all) {
 		n := c.Nacks
 		last, age, supply, bound := "-", "-", "-", "-"
 		if n.Taken > 0 {
-			last, age = n.Cause.String(), brief(n.Age)
+			last, age = n.Cause.String(), formatBrief(n.Age)
 			if n.Switch > 0 {
 				last += fmt.Sprintf(", switch %d", n.Switch)
 			}
 			if n.Supply > 0 {
-				supply = brief(n.Supply)
+				supply = formatBrief(n.Supply)
 			}
 		}
 		if n.Bound > 0 {
 			bound = n.Bound.String()
 		}
 		fmt.Fprintf(w, "%v\t%v\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, n.Taken,
-			n.Repeated, n.Refused, n.Reductions, n.Expired, last, age, supply, bound, brief(c.RTT))
+			n.Repeated, n.Refused, n.Reductions, n.Expired, last, age, supply, bound, formatBrief(c.RTT))
 	}
-	if n := len(all) - mostShown; n > 0 {
+	if n := len(all) - maxShown; n > 0 {
 		fmt.Fprintf(w, "and %d more\n", n)
 	}
 	return w.Flush()
 }
 
-func tableHPCC(to io.Writer, all []Connection) error {
+// writeHPCCTable writes one or two lines for each connection with HPCC++.
+func writeHPCCTable(to io.Writer, all []Connection) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tT\tU\tbottleneck\tage\tRTT\tpacing\t")
-	for _, c := range busiest(all) {
+	for _, c := range sortByFrames(all) {
 		row := func(as string, t Told) {
 			window, time, load, hop, age := "-", "-", "-", "-", "-"
 			if t.Window > 0 {
-				time = brief(t.T)
-				window, load, age = t.Window.String(), fmt.Sprintf("%.3f", t.Load), brief(t.Age)
+				time = formatBrief(t.T)
+				window, load, age = t.Window.String(), fmt.Sprintf("%.3f", t.Load), formatBrief(t.Age)
 				hop = fmt.Sprintf("%d of %d", t.Bottleneck, t.Hops)
 				if t.Node > 0 {
 					hop += fmt.Sprintf(", node %d", t.Node)
@@ -72,27 +73,27 @@ func tableHPCC(to io.Writer, all []Connection) error {
 			}
 			pacing := "-"
 			if as == "sender" && c.Following {
-				pacing = brief(c.Pacing)
+				pacing = formatBrief(c.Pacing)
 			}
 			fmt.Fprintf(w, "%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, as, window, time,
-				load, hop, age, brief(c.RTT), pacing)
+				load, hop, age, formatBrief(c.RTT), pacing)
 		}
-		told, tell := c.Told.Window > 0 || c.Traced > 0, c.Tell.Window > 0
-		if told || !tell {
+		asSender, asReceiver := c.Told.Window > 0 || c.Traced > 0, c.Tell.Window > 0
+		if asSender || !asReceiver {
 			row("sender", c.Told)
 		}
-		if tell {
+		if asReceiver {
 			row("receiver", c.Tell)
 		}
 	}
-	if n := len(all) - mostShown; n > 0 {
+	if n := len(all) - maxShown; n > 0 {
 		fmt.Fprintf(w, "and %d more\n", n)
 	}
 	return w.Flush()
 }
 
-// brief formats a time or a rate as its type does, rounded to four digits.
-func brief[T interface {
+// formatBrief formats a time or a rate like its String method, rounded to four digits.
+func formatBrief[T interface {
 	~int64
 	fmt.Stringer
 }](v T) string {

@@ -54,7 +54,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	b.Reset()
-	many := make([]Connection, mostShown+3)
+	many := make([]Connection, maxShown+3)
 	for i := range many {
 		many[i].Traces, many[i].Nacks = true, &Nacks{}
 	}
@@ -74,7 +74,7 @@ func TestBrief(t *testing.T) {
 		"10.45ms": 10_448_000_000,
 		"9.999s":  9_999_400_000_000, "10s": 9_999_600_000_000, "1234s": 1234 * unit.Second, "12350s": 12_346 * unit.Second,
 		"-436us": -436_000_000, "-1.23ms": -1_230_000_000, "-1ms": -999_960_000} {
-		if got := brief(v); got != want {
+		if got := formatBrief(v); got != want {
 			t.Errorf("%d ps are %s, want %s", int64(v), got, want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestBrief(t *testing.T) {
 		"92.45Mbps": 92_450_000, "999.9kbps": 999_949, "1Mbps": 999_950, "1.2Tbps": 1_200_000_000_001,
 		"10Gbps":     9_999_999_999,
 		"-5.001Mbps": -5_000_999} {
-		if got := brief(v); got != want {
+		if got := formatBrief(v); got != want {
 			t.Errorf("%d bit/s are %s, want %s", int64(v), got, want)
 		}
 	}

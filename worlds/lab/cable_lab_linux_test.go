@@ -66,7 +66,7 @@ func carrier(t *realtime.Try) {
 			lost++
 		}
 	}
-	err = l.in(planeName, func(n *rtnl.Conn) error { // somebody else does it
+	err = l.doInNamespace(planeName, func(n *rtnl.Conn) error { // somebody else does it
 		i, err := n.Interface(l.cables[0].Ends[1])
 		if err != nil {
 			return err

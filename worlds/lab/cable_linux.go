@@ -13,15 +13,15 @@ import (
 	"weir/internal/rtnl"
 )
 
-// cable is a link as a pair of interfaces in the data plane's namespace. No frame crosses it: links carry frames inside
-// the data plane, in event time. It has the link's carrier.
+// cable is a pair of interfaces in the data plane's namespace that stands for a link. It carries no frames, since
+// links carry them inside the data plane in event time. It only has the link's carrier.
 type cable struct {
 	Link int
 	Ends [2]string // interfaces
 }
 
-// Lay makes a cable for each of these links. Whoever sets one of its ends down, as ip-link(8) does, takes the link
-// down. It must come before Start.
+// Lay creates a cable for each of the links. Setting one of its ends down, for example with ip-link(8), takes the
+// link down. Lay must precede Start.
 func (l *Network) Lay(links []int) error {
 	if len(links) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (l *Network) Lay(links []int) error {
 		return fmt.Errorf("lab: %w", err)
 	}
 	defer here.Close()
-	err = l.in(planeName, func(c *rtnl.Conn) error {
+	err = l.doInNamespace(planeName, func(c *rtnl.Conn) error {
 		for _, link := range links {
 			x := cable{Link: link, Ends: [2]string{fmt.Sprintf("link%da", link), fmt.Sprintf("link%db", link)}}
 			mac := func(end byte) [6]byte { return [6]byte{0x02, 0x59, end, byte(link >> 16), byte(link >> 8), byte(link)} }
@@ -40,7 +40,7 @@ func (l *Network) Lay(links []int) error {
 				return err
 			}
 			for _, end := range x.Ends {
-				if _, err := raise(c, end); err != nil {
+				if _, err := setUpInterface(c, end); err != nil {
 					return err
 				}
 			}
@@ -49,13 +49,13 @@ func (l *Network) Lay(links []int) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("lab: %w", explain(err))
+		return fmt.Errorf("lab: %w", explainError(err))
 	}
 	return nil
 }
 
-// Pull sets the first end of links' cables down and up at the times at which events of the configuration want it, and
-// changes the limits of hosts at links whose rate changes, until no event is left or ctx ends.
+// Pull applies the events of the configuration in real time until the last event or the end of ctx. It sets the
+// first end of a link's cable down or up, and changes the limits of hosts at links with a new rate.
 func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 	index := map[int]int{}
 	var conn *rtnl.Conn
@@ -77,22 +77,22 @@ func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 	}
 	for i := range c.Wiring.Events {
 		e := &c.Wiring.Events[i]
-		at, there := index[e.Link]
+		end, hasCable := index[e.Link]
 		if err != nil || ctx.Err() != nil {
 			break
 		}
-		if !e.Rated() && !there {
+		if !e.Rated() && !hasCable {
 			continue
 		}
 		if !sleepUntil(ctx, p.Epoch+int64((c.Lead+e.At)/unit.Nanosecond)) {
 			break
 		}
 		if e.Rated() {
-			err = p.network.relimit(c, e)
+			err = p.network.updateLimits(c, e)
 		} else if e.Down {
-			err = conn.Down(at)
+			err = conn.Down(end)
 		} else {
-			err = conn.Up(at)
+			err = conn.Up(end)
 		}
 	}
 	if err != nil {
@@ -101,13 +101,13 @@ func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 	return nil
 }
 
-// sleepUntil sleeps until a time of CLOCK_MONOTONIC in ns; false: ctx has ended before.
-func sleepUntil(ctx context.Context, at int64) bool {
+// sleepUntil sleeps until a time of CLOCK_MONOTONIC in ns. It returns false if ctx ends first.
+func sleepUntil(ctx context.Context, until int64) bool {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		return false
 	}
-	timer := time.NewTimer(time.Duration(at - now.Nano()))
+	timer := time.NewTimer(time.Duration(until - now.Nano()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -117,26 +117,27 @@ func sleepUntil(ctx context.Context, at int64) bool {
 	}
 }
 
-// carriers is what the data plane knows of its cables; nil: it has none.
-type carriers struct {
+// carrierWatch follows the carriers of the data plane's cables. A nil pointer has no cables.
+type carrierWatch struct {
 	watch  *rtnl.Carriers
-	cables []plugged
-	lost   map[int]bool // by an interface's index
+	cables []watchedCable
+	lost   map[int]bool // by interface index: the interface has no carrier
 }
 
-// plugged is a cable as the data plane knows it.
-type plugged struct {
+// watchedCable is the state of a cable in carrierWatch.
+type watchedCable struct {
+	// link is the index of the link.
 	link int
-	ends [2]int // indices of interfaces
+	ends [2]int // interface indices
 	down bool
 }
 
-// watch begins to watch the cables, in the namespace of the calling thread.
-func watch(all []cable) (*carriers, error) {
+// watchCables starts to watch cables in the calling thread's network namespace. It returns nil without cables.
+func watchCables(all []cable) (*carrierWatch, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	x := &carriers{lost: map[int]bool{}}
+	x := &carrierWatch{lost: map[int]bool{}}
 	var err error
 	if x.watch, err = rtnl.WatchCarriers(); err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func watch(all []cable) (*carriers, error) {
 	}
 	defer c.Close()
 	for _, one := range all {
-		p := plugged{link: one.Link}
+		p := watchedCable{link: one.Link}
 		for k, name := range one.Ends {
 			i, err := c.Interface(name)
 			if err != nil {
@@ -162,22 +163,23 @@ func watch(all []cable) (*carriers, error) {
 	return x, nil
 }
 
-func (x *carriers) close() {
+// close stops watching.
+func (x *carrierWatch) close() {
 	if x != nil {
 		x.watch.Close()
 	}
 }
 
-// fd is readable when read has something to do; -1: there is no cable.
-func (x *carriers) fd() int {
+// descriptor returns a descriptor that becomes readable when applyChanges has work, or -1 without cables.
+func (x *carrierWatch) descriptor() int {
 	if x == nil {
 		return -1
 	}
 	return x.watch.FD()
 }
 
-// read gives the plane the links that have lost their carrier, or have it back, since the last time.
-func (x *carriers) read(d *plane) error {
+// applyChanges passes the carrier changes since the last call to the plane d.
+func (x *carrierWatch) applyChanges(d *plane) error {
 	if x == nil {
 		return nil
 	}

@@ -16,106 +16,109 @@ import (
 	"weir/core/unit"
 )
 
-// Interfaces of a capture: of each port of a switch s one with its name, "s->neighbour", for
-// what goes out, and two for what comes in there and for what happens to it.
+// Interfaces of a capture. Each port of a switch s has one for output, named after the port as "s->neighbour", one
+// for input, and one for events.
 const (
-	sending = iota
-	receiving
-	happening
-	perPort
+	outputInterface = iota
+	inputInterface
+	eventInterface
+	interfacesPerPort
 )
 
 const (
-	inputs  = " in"     // behind the name of the neighbour's port
-	changes = " events" // behind the name of the port
+	inputSuffix = " in"     // suffix to the name of the neighbour's port
+	eventSuffix = " events" // suffix to the name of the port
 )
 
-// application is what the section header says has written the file.
+// application is Weir's name in the section header.
 const application = "weir lab"
 
-// interfaces are the names of a switch's, by port and purpose.
-func interfaces(n *topology.Network, node int) (names []string) {
+// interfaceNames returns the names of a node's interfaces, interfacesPerPort for each port.
+func interfaceNames(n *topology.Network, node int) (names []string) {
 	for i := range n.Links {
 		for e, at := range n.Links[i].Ends {
 			if at == node {
 				port := n.PortName(i, e)
-				names = append(names, port, n.PortName(i, 1-e)+inputs, port+changes)
+				names = append(names, port, n.PortName(i, 1-e)+inputSuffix, port+eventSuffix)
 			}
 		}
 	}
 	return names
 }
 
-// tap is a switch all of whose input and output is written down, in the order in which it
-// happens, with the time that was passed.
-type tap struct {
+// capturedSwitch is a switch that records all its input and output in order of processing, with event times.
+type capturedSwitch struct {
 	*dataplane.Switch
-	tape
+	captureBuffer
 	format frameFormat
 	node   int
 }
 
-// tape is what is written down until a run is over.
-type tape struct {
-	slabs   [][]byte // blocks of pcapng, whose interfaces count from the first one of a switch, or of the hosts
-	frames  [2]uint64
-	cut     unit.Time // from then on nothing is kept
-	left    *int64    // bytes that there is room for
-	comment []byte
-	scratch []byte
+// captureBuffer holds a capture until the run is over.
+type captureBuffer struct {
+	slabs [][]byte // pcapng blocks; interfaces count from the first one of the switch or of the hosts
+	// frames counts input and output frames.
+	frames    [2]uint64
+	cut       unit.Time // time from which no frame is kept; unit.Never: all are
+	remaining *int64    // remaining bytes of the capture's limit, shared by all buffers
+	comment   []byte
+	scratch   []byte
 }
 
-func newTape(left *int64) tape {
-	return tape{left: left, cut: unit.Never, comment: make([]byte, 0, 64)}
+// newCaptureBuffer returns an empty buffer that takes its bytes from *remaining.
+func newCaptureBuffer(remaining *int64) captureBuffer {
+	return captureBuffer{remaining: remaining, cut: unit.Never, comment: make([]byte, 0, 64)}
 }
 
-// room is how many bytes a capture may have.
-func (x *Capture) room() int64 {
+// byteLimit returns the limit of a capture in bytes.
+func (x *Capture) byteLimit() int64 {
 	if x.Limit == 0 {
 		return int64(defaultCapture)
 	}
 	return int64(x.Limit)
 }
 
-func (d *plane) newTap(node int, sw *dataplane.Switch) *tap {
+// newCapturedSwitch wraps the switch of a node in a capture.
+func (d *plane) newCapturedSwitch(node int, sw *dataplane.Switch) *capturedSwitch {
 	if d.captureLeft == 0 {
-		d.captureLeft = d.config.Capture.room()
+		d.captureLeft = d.config.Capture.byteLimit()
 	}
-	return &tap{Switch: sw, tape: newTape(&d.captureLeft), node: node,
+	return &capturedSwitch{Switch: sw, captureBuffer: newCaptureBuffer(&d.captureLeft), node: node,
 		format: frameFormat{d.config.Wiring.Hosts, d.config.Wiring.Framing}}
 }
 
-// Receive writes down what comes in.
-func (t *tap) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
-	t.note(now, int(in)*perPort+receiving, p)
+// Receive records an input frame and passes it to the switch.
+func (t *capturedSwitch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
+	t.recordFrame(now, int(in)*interfacesPerPort+inputInterface, p)
 	t.Switch.Receive(now, in, p)
 }
 
-// Dequeue writes down what goes out.
-func (t *tap) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
+// Dequeue records an output frame.
+func (t *capturedSwitch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	p, again := t.Switch.Dequeue(now, out)
 	if p != nil {
-		t.note(now, int(out)*perPort+sending, p)
+		t.recordFrame(now, int(out)*interfacesPerPort+outputInterface, p)
 	}
 	return p, again
 }
 
-// Words in a frame's comment, beside "size 123", for what its length does not show.
+// Words in a frame's comment, in addition to "size 123", for what the bytes do not show.
 const (
-	madeWord       = "made" // by a switch: it comes without bytes
+	madeWord       = "made" // created by a switch; arrived without bytes
 	trimmedWord    = "trimmed"
 	internalWord   = "internal"
-	unwritableWord = "unwritable" // no frame can say it
+	unwritableWord = "unwritable" // cannot be encoded as a frame
 )
 
-// frameFormat is how packets are written as frames.
+// frameFormat encodes packets as frames.
 type frameFormat struct {
 	book    *packet.Book
 	framing packet.Framing
 }
 
-// describe returns p as a frame, and the words for what the frame does not show.
-func (d *frameFormat) describe(p *packet.Packet, comment, scratch []byte) (data, words, room []byte) {
+// encodeFrame returns the frame of p and its comment. comment and scratch are buffers to append to; the third
+// result is scratch, possibly grown.
+func (d *frameFormat) encodeFrame(p *packet.Packet, comment, scratch []byte) (data, words, buffer []byte) {
 	data = p.Data
 	add := func(word string) {
 		if len(comment) > 0 {
@@ -145,42 +148,43 @@ func (d *frameFormat) describe(p *packet.Packet, comment, scratch []byte) (data,
 	return data, comment, scratch
 }
 
-// slabBytes is by how much the room for frames grows.
+// slabBytes is the allocation unit of a capture.
 const slabBytes = 1 << 20
 
-func (t *tap) note(now unit.Time, on int, p *packet.Packet) {
+// recordFrame records packet p at interface on.
+func (t *capturedSwitch) recordFrame(now unit.Time, on int, p *packet.Packet) {
 	if t.cut != unit.Never {
 		return
 	}
 	var data, words []byte
-	data, words, t.scratch = t.format.describe(p, t.comment[:0], t.scratch)
-	t.frame(now, on, data, words)
+	data, words, t.scratch = t.format.encodeFrame(p, t.comment[:0], t.scratch)
+	t.addFrame(now, on, data, words)
 }
 
-// frame writes one down that comes in or goes out.
-func (t *tape) frame(now unit.Time, on int, data, words []byte) {
-	inbound := on%perPort == receiving
-	if t.append(now, on, inbound, data, words) && inbound {
+// addFrame appends a frame at interface on and counts it.
+func (t *captureBuffer) addFrame(now unit.Time, on int, data, words []byte) {
+	inbound := on%interfacesPerPort == inputInterface
+	if t.appendBlock(now, on, inbound, data, words) && inbound {
 		t.frames[0]++
 	} else if t.cut == unit.Never {
 		t.frames[1]++
 	}
 }
 
-// append writes a block, if there is room.
-func (t *tape) append(now unit.Time, on int, inbound bool, data, words []byte) bool {
+// appendBlock appends a block if the limit allows it. Otherwise it sets cut and returns false.
+func (t *captureBuffer) appendBlock(now unit.Time, on int, inbound bool, data, words []byte) bool {
 	n := trace.FrameBlock(len(data), len(words))
-	if *t.left -= int64(n); *t.left < 0 {
-		*t.left = 0
+	if *t.remaining -= int64(n); *t.remaining < 0 {
+		*t.remaining = 0
 		t.cut = now
 		return false
 	}
-	t.put(n, on, now, inbound, data, words)
+	t.writeBlock(n, on, now, inbound, data, words)
 	return true
 }
 
-// put writes a block of n bytes.
-func (t *tape) put(n, on int, now unit.Time, inbound bool, data, words []byte) {
+// writeBlock appends a block of n bytes to the last slab, or to a new one.
+func (t *captureBuffer) writeBlock(n, on int, now unit.Time, inbound bool, data, words []byte) {
 	k := len(t.slabs) - 1
 	if k < 0 || cap(t.slabs[k])-len(t.slabs[k]) < n {
 		t.slabs = append(t.slabs, make([]byte, 0, max(slabBytes, n)))
@@ -189,8 +193,7 @@ func (t *tape) put(n, on int, now unit.Time, inbound bool, data, words []byte) {
 	t.slabs[k] = trace.AppendFrame(t.slabs[k], on, now, inbound, data, words)
 }
 
-// What the comment of a frame without bytes says that has happened to a port, or that
-// a switch's record ends with all that was before.
+// Words in the comments of frames without bytes: changes of a port, and the end of a switch's record.
 const (
 	rateBits    = "bit/s"
 	ratePackets = "packets/s"
@@ -200,7 +203,7 @@ const (
 	cutWord     = "cut off"
 )
 
-// recordEvent records an event of a link that ends at captured switches.
+// recordEvent records a link's event at the captured switches where the link ends.
 func (d *plane) recordEvent(now unit.Time, e *wiring.Event) {
 	words := upWord
 	switch {
@@ -214,22 +217,22 @@ func (d *plane) recordEvent(now unit.Time, e *wiring.Event) {
 	for _, t := range d.taps {
 		for end := range 2 {
 			if w := d.wiring.Directions[2*e.Link+end]; w.Node == t.node && t.cut == unit.Never {
-				t.append(now, int(w.Port)*perPort+happening, false, nil, []byte(words))
+				t.appendBlock(now, int(w.Port)*interfacesPerPort+eventInterface, false, nil, []byte(words))
 			}
 		}
 	}
 }
 
-// Captured is what a capture has.
+// Captured summarizes a capture.
 type Captured struct {
 	In, Out uint64    // frames
 	Bytes   uint64    // of the file
-	Cut     unit.Time // event time from which on not all is there, for want of room; unit.Never: all is
-	Error   string    // why the file is not whole; "" if it is
+	Cut     unit.Time // event time from which frames are missing for lack of space; unit.Never: the capture is complete
+	Error   string    // error that truncated the file; "" if there was no error
 }
 
-// writeCapture writes the file: of all captured switches what happened, in order of time, of
-// each switch in the order in which it happened. All before end has happened.
+// writeCapture writes the records of all captured switches, merged in order of time; each switch keeps its order
+// of processing. end is the event time before which everything has happened.
 func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 	x := &Captured{Cut: unit.Never}
 	out := bufio.NewWriterSize(w, 1<<20)
@@ -237,11 +240,11 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 		"which it was processed")
 	first := 0
 	for _, t := range d.taps {
-		names := interfaces(d.config.Wiring.Network, t.node)
+		names := interfaceNames(d.config.Wiring.Network, t.node)
 		for _, name := range names {
 			b = trace.AppendInterface(b, name)
 		}
-		t.end(end)
+		t.endRecord(end)
 		x.Cut = min(x.Cut, t.cut)
 		for _, blocks := range t.slabs {
 			for at := 0; at < len(blocks); at += int(binary.LittleEndian.Uint32(blocks[at+4:])) {
@@ -284,21 +287,21 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 	return x, err
 }
 
-// end writes down that all before a time has happened, or that there was no room for more.
-func (t *tape) end(at unit.Time) {
+// endRecord records that the capture is complete up to the given time, or the time at which it was cut off.
+func (t *captureBuffer) endRecord(at unit.Time) {
 	word := endWord
 	if t.cut != unit.Never {
 		word, at = cutWord, t.cut
 	}
-	t.put(trace.FrameBlock(0, len(word)), happening, at, false, nil, []byte(word))
+	t.writeBlock(trace.FrameBlock(0, len(word)), eventInterface, at, false, nil, []byte(word))
 }
 
-// blockTime is the time of a frame's block.
+// blockTime returns the time of a frame's block.
 func blockTime(b []byte) unit.Time {
 	return unit.Time(binary.LittleEndian.Uint32(b[12:]))<<32 | unit.Time(binary.LittleEndian.Uint32(b[16:]))
 }
 
-// readChange reads the comment of what has happened to a port.
+// readChange parses the comment of a port's event.
 func readChange(words string) (e wiring.Event, err error) {
 	switch words {
 	case downWord:

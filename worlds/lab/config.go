@@ -13,65 +13,65 @@ import (
 	"weir/core/unit"
 )
 
-// Config is the network of one run as its data plane needs it, and when what is measured
-// begins and ends.
+// Config configures the data plane of one run: its network and the start and end of the measured part.
 type Config struct {
-	// Wiring has a framing that counts the headers that frames have.
+	// Wiring must have a framing that counts the headers of real frames.
 	Wiring wiring.Config
-	// Selection may have watches and peaks of flows, and onsets without a port, which the data plane does not know. They
-	// are missing in the Report.
+	// Selection may contain watches and peaks of flows and onsets without a port. The data plane does not know them
+	// and omits them from the Report.
 	outcome.Selection
 	MTU      int       // of hosts' interfaces, in bytes; 0: 1500
 	Lead     unit.Time // from the data plane's start to time 0 of the experiment
-	Warmup   unit.Time // measures begin then, in the experiment's time
-	Duration unit.Time // and end then; above Warmup
-	// Flows are those that the hosts will have, so that the data plane knows their packets.
+	Warmup   unit.Time // start of the measured part, in the experiment's time
+	Duration unit.Time // end of the measured part; above Warmup
+	// Flows lists the hosts' flows, so that the data plane can identify their packets.
 	Flows []Flow
-	// Capture, if given, is what goes in and out at switches, to be written to a file.
+	// Capture, if set, selects switches and the file that their input and output is written to.
 	Capture *Capture
-	// Observer, if given, gets an event when links transmit, lose and deliver, and when switches queue and
+	// Observer, if set, receives an event when links transmit, lose and deliver frames, and when switches queue and
 	// drop.
 	Observer trace.Observer
 }
 
-// Flow is one flow of the experiment, as identified by its packets.
+// Flow identifies a flow of the experiment by its packets.
 type Flow struct {
 	Group            int // index of its traffic in the spec
 	Src, Dst         int // nodes
 	SrcPort, DstPort uint16
 	Version          uint8 // of IP: 4 or 6
 	Proto            uint8 // of its packets (packet.Packet.Proto)
-	// Own says that its ends are hosts of Weir's own: its packets are not for the kernels of its nodes.
+	// Own marks flows between Weir's own hosts; the kernels of their nodes do not get the packets.
 	Own   bool
-	Ports []uint16 // source ports that its packets have beside SrcPort
+	Ports []uint16 // further source ports of its packets
 }
 
-// DefaultMTU is that of Ethernet (IEEE 802.3).
+// DefaultMTU is Ethernet's MTU in bytes (IEEE 802.3).
 const DefaultMTU = 1500
 
-func (c *Config) mtu() int {
+// effectiveMTU returns MTU with its default.
+func (c *Config) effectiveMTU() int {
 	if c.MTU == 0 {
 		return DefaultMTU
 	}
 	return c.MTU
 }
 
-// room is the length of the longest frame.
-func (c *Config) room() int { return c.mtu() + packet.EthernetHeader }
+// maxFrameBytes returns the length of the longest frame in bytes.
+func (c *Config) maxFrameBytes() int { return c.effectiveMTU() + packet.EthernetHeader }
 
-// Own says by node whether it has a host of Weir's own.
+// Own reports for each node whether it has one of Weir's own hosts.
 func (c *Config) Own() []bool {
-	own := make([]bool, len(c.Wiring.Network.Nodes))
+	isOwn := make([]bool, len(c.Wiring.Network.Nodes))
 	for i := range c.Flows {
 		if f := &c.Flows[i]; f.Own {
-			own[f.Src], own[f.Dst] = true, true
+			isOwn[f.Src], isOwn[f.Dst] = true, true
 		}
 	}
-	return own
+	return isOwn
 }
 
-// check returns an error if the configuration is impossible.
-func (c *Config) check() error {
+// checkConfig returns an error if the configuration is impossible.
+func (c *Config) checkConfig() error {
 	n := c.Wiring.Network
 	switch {
 	case c.Lead < 0 || c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Lead > unit.Never/4:
@@ -82,7 +82,7 @@ func (c *Config) check() error {
 	case c.Wiring.Framing.Fixed():
 		return fmt.Errorf("lab: framing %s counts headers that no real frame has; l2 and wire are possible",
 			c.Wiring.Framing.Name)
-	case c.mtu() < 1280 || c.mtu() > 9216: // RFC 8200 §5; what Ethernet cards call jumbo frames
+	case c.effectiveMTU() < 1280 || c.effectiveMTU() > 9216: // RFC 8200 §5; size of jumbo frames of Ethernet cards
 		return fmt.Errorf("lab: an MTU of %d bytes; 1280 to 9216 are possible", c.MTU)
 	}
 	if err := c.Wiring.Check(); err != nil {
@@ -101,28 +101,27 @@ func (c *Config) check() error {
 	return nil
 }
 
-// wire makes links and switches for hosts with this MTU.
-func (c *Config) wire() *wiring.Wiring {
+// buildWiring creates links and switches for hosts with the configured MTU.
+func (c *Config) buildWiring() *wiring.Wiring {
 	w := c.Wiring
-	w.MaxFrame = c.Wiring.Framing.Frame(int32(c.room()), 0, true)
+	w.MaxFrame = c.Wiring.Framing.Frame(int32(c.maxFrameBytes()), 0, true)
 	return wiring.New(&w)
 }
 
-// Capture asks for all that comes in and goes out at some switches.
+// Capture requests a record of all input and output of some switches.
 type Capture struct {
-	Switches []string // names, or patterns (path.Match: * stands for any characters)
-	File     string   // pcapng, see Replay
-	// Limit is how many bytes it may have, which are kept in memory until the run is over;
-	// 0: defaultCapture. Of a switch nothing is kept from the first frame on that does not fit.
+	Switches []string // names, or patterns (path.Match: * matches any characters)
+	File     string   // pcapng file for Replay
+	// Limit is the maximum size in bytes, held in memory until the run is over; 0 means defaultCapture. A switch's
+	// record ends at the first frame that exceeds it.
 	Limit unit.Bytes
 }
 
-// defaultCapture is how many bytes a capture may have if nothing is said: half a minute of
-// 50 Mb/s, in and out.
+// defaultCapture is the default limit of a capture in bytes: half a minute at 50 Mb/s in both directions.
 const defaultCapture = 512 * unit.Bytes(1<<20)
 
-// nodes returns the captured nodes. The error names words that match no switch.
-func (x *Capture) nodes(n *topology.Network) ([]bool, error) {
+// matchNodes reports for each node whether it is captured. The error names a pattern that matches no switch.
+func (x *Capture) matchNodes(n *topology.Network) ([]bool, error) {
 	out := make([]bool, len(n.Nodes))
 	if x == nil {
 		return out, nil

@@ -32,7 +32,7 @@ func Scripted(t testing.TB, c *Config, arriving []Arriving, wake func(now unit.T
 			t.Fatal(err)
 		}
 	}
-	r := d.report(now)
+	r := d.buildReport(now)
 	var b bytes.Buffer
 	if c.Capture != nil {
 		var err error

@@ -10,53 +10,54 @@ import (
 	"weir/core/unit"
 )
 
-// flowTable is the plane's state of the flows and of their packets.
+// flowTable identifies packets of flows and counts them.
 type flowTable struct {
-	table   []entry // open addressed, at most half full; its length is a power of two
-	flows   []flowRecord
-	delays  []unit.Histogram // by Flow.Group; nil: none are kept
-	orders  []observe.Order  // by flow; nil: nobody asks
-	notices outcome.Notices
-	follow  bool // the notices
-	part    part
+	table        []flowEntry // open addressed, at most half full; its length is a power of two
+	flows        []flowRecord
+	delays       []unit.Histogram // by Flow.Group; nil: not requested
+	orders       []observe.Order  // by flow; nil: not requested
+	notices      outcome.Notices
+	countNotices bool // count notices
+	part         runPart
 }
 
-// own reports whether a packet is of a flow between hosts of Weir's own.
-func (s *flowTable) own(p *packet.Packet) bool {
-	return int64(p.Flow) < int64(len(s.flows)) && s.flows[p.Flow].own
+// isOwn reports whether a packet belongs to a flow between Weir's own hosts.
+func (s *flowTable) isOwn(p *packet.Packet) bool {
+	return int64(p.Flow) < int64(len(s.flows)) && s.flows[p.Flow].isOwn
 }
 
-// part is a part of a run.
-type part uint8
+// runPart is a part of a run.
+type runPart uint8
 
 const (
-	warming part = iota
+	warming runPart = iota
 	measuring
 	over
 )
 
-// flowRecord is what was seen of one flow's data packets.
+// flowRecord counts a flow's data packets.
 type flowRecord struct {
 	src, dst int32              // nodes
-	own      bool               // Flow.Own
+	isOwn    bool               // Flow.Own
 	counters transport.Counters // received data packets and their delays
-	before   transport.Counters // when the measured part began
+	before   transport.Counters // counters at the start of the measured part
 }
 
-// key is what names a flow in a packet that has been parsed.
-type key struct {
+// flowKey identifies the flow of a parsed packet.
+type flowKey struct {
 	src, dst         packet.Addr
 	srcPort, dstPort uint16
 	version, proto   uint8
 }
 
-// entry is a slot of the table.
-type entry struct {
-	key
+// flowEntry is a slot of the table.
+type flowEntry struct {
+	flowKey
 	flow int32 // 1 + number; 0: the slot is empty
 }
 
-// newFlowTable makes it of a configuration; nil if that has no flows.
+// newFlowTable builds the table of a configuration, nil without flows. It fails if two flows have the same
+// addresses and ports.
 func newFlowTable(c *Config) (*flowTable, error) {
 	if len(c.Flows) == 0 {
 		return nil, nil
@@ -68,22 +69,22 @@ func newFlowTable(c *Config) (*flowTable, error) {
 	for size < 2*keys {
 		size *= 2
 	}
-	s := &flowTable{table: make([]entry, size), flows: make([]flowRecord, len(c.Flows)), follow: c.Notices}
+	s := &flowTable{table: make([]flowEntry, size), flows: make([]flowRecord, len(c.Flows)), countNotices: c.Notices}
 	groups := 0
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		groups = max(groups, f.Group+1)
 		x := &s.flows[i]
-		x.src, x.dst, x.own, x.counters.DelayMin = int32(f.Src), int32(f.Dst), f.Own, unit.Never
+		x.src, x.dst, x.isOwn, x.counters.DelayMin = int32(f.Src), int32(f.Dst), f.Own, unit.Never
 		for _, port := range append([]uint16{f.SrcPort}, f.Ports...) {
-			if err := s.add(c, i, port); err != nil {
+			if err := s.addFlow(c, i, port); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if c.Delays {
 		s.delays = make([]unit.Histogram, groups)
-		for i := range s.delays { // room for all that will come
+		for i := range s.delays { // allocate for all later samples
 			s.delays[i].Add(1000 * unit.Second)
 			s.delays[i].Reset()
 		}
@@ -97,50 +98,50 @@ func newFlowTable(c *Config) (*flowTable, error) {
 	return s, nil
 }
 
-// add enters a flow with one of its source ports.
-func (s *flowTable) add(c *Config, flow int, port uint16) error {
+// addFlow enters both directions of a flow with one of its source ports.
+func (s *flowTable) addFlow(c *Config, flow int, port uint16) error {
 	f := &c.Flows[flow]
-	k := key{packet.Addr(f.Src + 1), packet.Addr(f.Dst + 1), port, f.DstPort, f.Version, f.Proto}
+	k := flowKey{packet.Addr(f.Src + 1), packet.Addr(f.Dst + 1), port, f.DstPort, f.Version, f.Proto}
 	for range 2 {
 		if v4, v6 := c.Wiring.Hosts.V4(k.src), c.Wiring.Hosts.V6(k.src); f.Version == 4 && !v4.IsValid() ||
 			f.Version == 6 && !v6.IsValid() {
 			return fmt.Errorf("lab: flow %d: a host has no IPv%d address", flow, f.Version)
 		}
-		at, there := s.find(k, packet.FlowHash(k.src, k.dst, k.srcPort, k.dstPort, k.proto))
-		if there {
-			return fmt.Errorf("lab: flows %d and %d have the same addresses and ports", s.table[at].flow-1, flow)
+		slot, exists := s.findSlot(k, packet.FlowHash(k.src, k.dst, k.srcPort, k.dstPort, k.proto))
+		if exists {
+			return fmt.Errorf("lab: flows %d and %d have the same addresses and ports", s.table[slot].flow-1, flow)
 		}
-		s.table[at] = entry{k, int32(flow) + 1}
+		s.table[slot] = flowEntry{k, int32(flow) + 1}
 		k.src, k.dst, k.srcPort, k.dstPort = k.dst, k.src, k.dstPort, k.srcPort
 	}
 	return nil
 }
 
-// find returns the slot of a key with that hash, or the empty one where it would be.
-func (s *flowTable) find(k key, hash uint32) (at int, there bool) {
+// findSlot returns the slot of a key with the given hash, or the empty slot for it.
+func (s *flowTable) findSlot(k flowKey, hash uint32) (slot int, exists bool) {
 	mask := len(s.table) - 1
-	for at = int(hash) & mask; ; at = (at + 1) & mask {
-		e := &s.table[at]
+	for slot = int(hash) & mask; ; slot = (slot + 1) & mask {
+		e := &s.table[slot]
 		if e.flow == 0 {
-			return at, false
+			return slot, false
 		}
-		if e.key == k {
-			return at, true
+		if e.flowKey == k {
+			return slot, true
 		}
 	}
 }
 
-// flow is that of a packet that has been parsed; NoFlow: it belongs to none.
-func (s *flowTable) flow(p *packet.Packet) packet.FlowID {
-	at, there := s.find(key{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Version, p.Proto}, p.Hash)
-	if !there {
+// identifyFlow returns the flow of a parsed packet, or NoFlow.
+func (s *flowTable) identifyFlow(p *packet.Packet) packet.FlowID {
+	slot, exists := s.findSlot(flowKey{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Version, p.Proto}, p.Hash)
+	if !exists {
 		return packet.NoFlow
 	}
-	return packet.FlowID(s.table[at].flow - 1)
+	return packet.FlowID(s.table[slot].flow - 1)
 }
 
-// arrived records a packet that has reached a host.
-func (s *flowTable) arrived(node int, now unit.Time, p *packet.Packet) {
+// recordArrival counts a packet that has reached the host of a node.
+func (s *flowTable) recordArrival(node int, now unit.Time, p *packet.Packet) {
 	if s.part == over || int64(p.Flow) >= int64(len(s.flows)) {
 		return
 	}
@@ -157,14 +158,14 @@ func (s *flowTable) arrived(node int, now unit.Time, p *packet.Packet) {
 			s.orders[p.Flow].Saw(p.Sent, s.part == measuring)
 		}
 	case f.src:
-		if s.follow && s.part == measuring && observe.IsNotice(p) {
+		if s.countNotices && s.part == measuring && observe.IsNotice(p) {
 			s.notices.Arrived(now - p.Sent)
 		}
 	}
 }
 
-// measure begins the measured part, or ends it.
-func (s *flowTable) measure(p part) {
+// setPart starts a part of the run. At the start of the measured part it resets delays and saves the counters.
+func (s *flowTable) setPart(p runPart) {
 	if s.part = p; p != measuring {
 		return
 	}
@@ -178,8 +179,8 @@ func (s *flowTable) measure(p part) {
 	}
 }
 
-// report adds what was seen to a report.
-func (s *flowTable) report(r *Report) {
+// addToReport adds the counts of the measured part to a report.
+func (s *flowTable) addToReport(r *Report) {
 	r.Delays = s.delays
 	for i := range s.flows {
 		c, b := &s.flows[i].counters, &s.flows[i].before

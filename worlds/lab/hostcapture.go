@@ -16,44 +16,44 @@ import (
 	"weir/core/unit"
 )
 
-// CaptureHosts is the name under which the hosts of Weir's own are captured, all together: what one of them does may
-// depend on another.
+// CaptureHosts is the name of the capture of Weir's own hosts. They are captured together, because their behaviour
+// may depend on each other.
 const CaptureHosts = "hosts"
 
-// lateWord stands in a frame's comment before the time, in ps, by which its stamp is earlier than it was taken, which
-// was behind what had happened already.
+// lateWord precedes a time in ps in a frame's comment: how much earlier the frame's stamp was than its processing,
+// because later events had been processed already.
 const lateWord = "late "
 
-// hostTape is what hosts of Weir's own take and send, in the order in which they do, with the event times that they
-// saw.
-type hostTape struct {
-	tape
-	from  *hostIO
-	first []int // by node, number of its first interface
-	room  int64
+// hostCapture records the frames that Weir's own hosts receive and send, in order, with the hosts' event times.
+type hostCapture struct {
+	captureBuffer
+	from   *hostIO
+	first  []int // number of the first interface, by node
+	budget int64
 }
 
-// hostInterfaces are the names of interfaces of the hosts that are there, and by node the number of the first one.
-func hostInterfaces(n *topology.Network, there func(node int) bool) (names []string, first []int) {
+// hostInterfaces returns the interface names of the existing hosts, and for each node the number of its first one.
+func hostInterfaces(n *topology.Network, exists func(node int) bool) (names []string, first []int) {
 	first = make([]int, len(n.Nodes))
 	for node := range n.Nodes {
-		if there(node) {
+		if exists(node) {
 			first[node] = len(names)
-			names = append(names, interfaces(n, node)...)
+			names = append(names, interfaceNames(n, node)...)
 		}
 	}
 	return names, first
 }
 
-func (s *hostIO) newTape(c *HostsConfig) {
-	t := &hostTape{from: s, room: c.Capture.room()}
-	t.tape = newTape(&t.room)
+// startCapture creates the capture of all hosts.
+func (s *hostIO) startCapture(c *HostsConfig) {
+	t := &hostCapture{from: s, budget: c.Capture.byteLimit()}
+	t.captureBuffer = newCaptureBuffer(&t.budget)
 	_, t.first = hostInterfaces(c.Network, func(node int) bool { return s.queues[node] != nil })
-	s.tape = t
+	s.capture = t
 }
 
-// recordTaken writes down a frame that was taken, of which the kernel's stamp is late ps earlier.
-func (t *hostTape) recordTaken(at unit.Time, node int, frame []byte, late unit.Time) {
+// recordTaken records a received frame; late is the time in ps by which its stamp was earlier.
+func (t *hostCapture) recordTaken(at unit.Time, node int, frame []byte, late unit.Time) {
 	if t.cut != unit.Never {
 		return
 	}
@@ -61,34 +61,34 @@ func (t *hostTape) recordTaken(at unit.Time, node int, frame []byte, late unit.T
 	if late > 0 {
 		words = strconv.AppendInt(append(words, lateWord...), int64(late), 10)
 	}
-	t.frame(at, t.first[node]+receiving, frame, words)
+	t.addFrame(at, t.first[node]+inputInterface, frame, words)
 }
 
-// recordSent writes down a packet that begins to leave.
-func (t *hostTape) recordSent(now unit.Time, node int, p *packet.Packet) {
+// recordSent records a packet that starts to depart.
+func (t *hostCapture) recordSent(now unit.Time, node int, p *packet.Packet) {
 	if t.cut != unit.Never {
 		return
 	}
-	data, words := t.from.format.write(p, t.scratch[:0])
+	data, words := t.from.format.emitFrame(p, t.scratch[:0])
 	t.scratch = data
-	t.frame(now, t.first[node]+sending, data, []byte(words))
+	t.addFrame(now, t.first[node]+outputInterface, data, []byte(words))
 }
 
-// write returns a packet's frame, as it leaves.
-func (d *frameFormat) write(p *packet.Packet, room []byte) (frame []byte, words string) {
+// emitFrame appends a packet's frame to buffer, as it is sent. words is a comment if it cannot be encoded.
+func (d *frameFormat) emitFrame(p *packet.Packet, buffer []byte) (frame []byte, words string) {
 	if p.Data != nil {
-		return append(room, p.Data...), ""
+		return append(buffer, p.Data...), ""
 	}
-	b, err := p.Emit(d.book, room)
+	b, err := p.Emit(d.book, buffer)
 	if err != nil {
-		return room, unwritableWord
+		return buffer, unwritableWord
 	}
 	return b, ""
 }
 
-// writeCapture writes the file of what the hosts took and sent.
+// writeCapture writes the frames that the hosts received and sent, in order of time.
 func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
-	t := s.tape
+	t := s.capture
 	var blocks [][]byte
 	for _, b := range t.slabs {
 		for n := 0; len(b) > 0; b = b[n:] {
@@ -96,10 +96,10 @@ func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
 			blocks = append(blocks, b[:n])
 		}
 	}
-	// Hosts do not wait for each other: one may be ahead by as long as a frame takes to others.
+	// Hosts do not wait for each other. One may be ahead by the time that its frames take to others.
 	slices.SortStableFunc(blocks, func(a, b []byte) int { return cmp.Compare(blockTime(a), blockTime(b)) })
 	t.slabs = nil
-	t.end(min(s.done, s.edge.Now()))
+	t.endRecord(min(s.done, s.edge.Now()))
 	names, _ := hostInterfaces(c.Network, func(node int) bool { return s.queues[node] != nil })
 	b := trace.AppendSection(nil, application, "times are event times, exact; of each host all is in the order in which "+
 		"it took and sent it")
@@ -122,8 +122,8 @@ func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
 	return x, err
 }
 
-// create makes the file, which is empty.
-func (x *Capture) create() error {
+// createFile creates the capture's empty file.
+func (x *Capture) createFile() error {
 	f, err := os.Create(x.File)
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
@@ -131,9 +131,10 @@ func (x *Capture) create() error {
 	return f.Close()
 }
 
-// saveCapture writes the capture, if there is one.
+// saveCapture writes the capture to its file. It returns nil without a capture. On an error the result has its
+// text.
 func (s *hostIO) saveCapture(c *HostsConfig) (*Captured, error) {
-	if s.tape == nil {
+	if s.capture == nil {
 		return nil, nil
 	}
 	f, err := os.Create(c.Capture.File)

@@ -10,85 +10,87 @@ import (
 	"weir/worlds/live"
 )
 
-// Edge is hosts of Weir's own, in event time: sim.Edge, which are those of the simulator. Frames come to them and leave
-// them as Ethernet carries them.
+// Edge runs Weir's own hosts in event time. sim.Edge implements it with the simulator's hosts. Frames enter and
+// leave in Ethernet form.
 type Edge interface {
-	// Enter carries out all that happens before now, and gives a frame to the host of a node that has come in then. It
-	// reports whether the frame is of a flow of these hosts.
+	// Enter processes all events before now, then passes a frame that arrived at now to the host of a node. It
+	// reports whether the frame belongs to a flow of these hosts.
 	Enter(now unit.Time, node int, frame []byte) bool
-	// Advance carries out all that happens before until, and reports whether there will be more.
+	// Advance processes all events before until, and reports whether more will follow.
 	Advance(until unit.Time) bool
-	// Next is when there is something to do if nothing comes in, at the latest the hosts' end; unit.Never behind it.
+	// Next returns the time of the next event if no frame arrives, at the latest the end of the run; unit.Never
+	// after it.
 	Next() unit.Time
-	// Return takes back a packet that has left.
+	// Return takes back a packet that has been sent.
 	Return(p *packet.Packet)
-	// Now is the time before which everything has happened.
+	// Now returns the time before which all events are processed.
 	Now() unit.Time
-	// Err is what keeps the hosts from going on.
+	// Err returns the error that stopped the hosts.
 	Err() error
 }
 
-// HostsConfig is the hosts of a run that are Weir's own.
+// HostsConfig configures Weir's own hosts of a run.
 type HostsConfig struct {
 	Network *topology.Network
 	Hosts   *packet.Book
 	MTU     int // of hosts' interfaces, in bytes; 0: DefaultMTU
-	// Capture, if given, is where what the hosts take and send is written (its Switches say nothing here): see
-	// ReplayHosts.
+	// Capture, if set, has the file for the frames that the hosts receive and send (see ReplayHosts). Its Switches
+	// are ignored.
 	Capture *Capture
-	// Make makes the hosts, whose NICs call send with what they begin to send, and what says of their flows how they
-	// ended, which must be JSON.
+	// Make creates the hosts. Their NICs call send when they start to send a packet. result returns the outcome of
+	// the flows, which must be encodable as JSON.
 	Make func(send func(node int, now unit.Time, p *packet.Packet)) (edge Edge, result func() any, err error)
 }
 
-// HostsReport is what the hosts of a run have counted, and what it says about the machine.
+// HostsReport has the counts of a run's own hosts and the disturbances by the machine.
 type HostsReport struct {
-	Counts   live.FrameCounters     // In and Out are the hosts' own
+	Counts   live.FrameCounters     // In and Out count frames of the hosts
 	Gates    live.GateCounts        // of all gates
-	Strays   uint64                 // frames for these hosts that are of none of their flows
-	Lateness live.Lateness          // of frames that they sent, by the time at which their first bit leaves
-	Stall    unit.Time              // longest time for which something was to be done and nothing happened
-	Waits    []live.SchedulingDelay // all such times that were not short, in the experiment's time
-	Waited   unit.Time              // for how long the thread could have run and others of this machine had the processor
-	Steps    int                    // of the wall clock
-	CPU      float64                // share of one core that they used
+	Strays   uint64                 // frames for these hosts that belong to no flow
+	Lateness live.Lateness          // of sent frames, by the departure of their first bit
+	Stall    unit.Time              // longest time by which due work was delayed
+	Waits    []live.SchedulingDelay // all such delays that were not short, in the experiment's time
+	Waited   unit.Time              // time in which the thread was runnable while other threads of this machine ran
+	Steps    int                    // steps of the wall clock
+	CPU      float64                // share of one core
 	Wall     unit.Time
 	Captured *Captured // with HostsConfig.Capture
-	// Scheduling is what their thread had; empty: nothing of that.
+	// Scheduling is what the thread was granted; empty: no special scheduling.
 	Scheduling live.Scheduling
 }
 
-// Errors lists what must not happen in a run.
+// Errors lists losses and failures that invalidate a run.
 func (r *HostsReport) Errors() []string {
-	all := counted(
-		count{r.Gates.RingLost, "frames found no room in a ring of Weir's hosts"},
-		count{r.Gates.TooLong, "frames of Weir's hosts were longer than a ring's slot"},
-		count{r.Gates.Partial, "frames came to Weir's hosts without their checksum"},
-		count{r.Gates.Tagged, "frames came to Weir's hosts with a VLAN tag"},
-		count{r.Counts.SendLost, "frames of Weir's hosts were not taken by the kernel"},
-		count{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
-		count{r.Strays, "frames came to Weir's hosts that are of none of their flows"})
+	all := formatCounts(
+		errorCount{r.Gates.RingLost, "frames found no room in a ring of Weir's hosts"},
+		errorCount{r.Gates.TooLong, "frames of Weir's hosts were longer than a ring's slot"},
+		errorCount{r.Gates.Partial, "frames came to Weir's hosts without their checksum"},
+		errorCount{r.Gates.Tagged, "frames came to Weir's hosts with a VLAN tag"},
+		errorCount{r.Counts.SendLost, "frames of Weir's hosts were not taken by the kernel"},
+		errorCount{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
+		errorCount{r.Strays, "frames came to Weir's hosts that are of none of their flows"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture of the hosts could not be written: "+r.Captured.Error)
 	}
 	return all
 }
 
-// hostIO drives hosts of Weir's own: it takes their frames from gates, and gives them what they send.
+// hostIO connects Weir's own hosts with gates: it reads their frames and sends their packets.
 type hostIO struct {
 	live.Departures
 	edge   Edge
-	queues []*live.TxQueue // by node; nil: no such host
+	queues []*live.TxQueue // by node; nil: no own host
 	hosts  []hostGate
 	frame  []byte
-	strays uint64
-	format frameFormat
-	tape   *hostTape // nil: nothing is captured
-	done   unit.Time // all before it has happened
-	due    unit.Time // when the next thing was to happen, at the end of the last step
+	// strays counts frames that belong to no flow.
+	strays  uint64
+	format  frameFormat
+	capture *hostCapture // nil: no capture
+	done    unit.Time    // all events before it are processed
+	due     unit.Time    // due time of the next event, at the end of the last step
 }
 
-// hostGate is a host of Weir's own with its gate.
+// hostGate is one of Weir's own hosts with its gate.
 type hostGate struct {
 	*live.TxQueue
 	node  int
@@ -96,7 +98,8 @@ type hostGate struct {
 	stamp unit.Time
 }
 
-// newHostIO makes the hosts at those gates, by node; nil: there is no host of Weir's own.
+// newHostIO creates the hosts at the gates, by node; a nil gate has no own host. clock returns the experiment's
+// time.
 func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *hostIO, result func() any, err error) {
 	if len(gates) != len(c.Network.Nodes) {
 		return nil, nil, fmt.Errorf("gates of %d nodes for %d", len(gates), len(c.Network.Nodes))
@@ -115,25 +118,25 @@ func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *h
 		if c.Capture.Limit < 0 {
 			return nil, nil, fmt.Errorf("a capture of at most %d bytes", c.Capture.Limit)
 		}
-		s.newTape(c)
+		s.startCapture(c)
 	}
-	if s.edge, result, err = c.Make(s.send); err != nil {
+	if s.edge, result, err = c.Make(s.sendPacket); err != nil {
 		return nil, nil, err
 	}
 	s.Release = s.edge.Return
 	return s, result, nil
 }
 
-// send lets a packet of a host leave.
-func (s *hostIO) send(node int, now unit.Time, p *packet.Packet) {
-	if s.tape != nil {
-		s.tape.recordSent(now, node, p)
+// sendPacket sends a packet of a host at event time now.
+func (s *hostIO) sendPacket(node int, now unit.Time, p *packet.Packet) {
+	if s.capture != nil {
+		s.capture.recordSent(now, node, p)
 	}
 	s.queues[node].Send(now, p)
 }
 
-// step does everything that is due at now, by the wall clock, and reports whether there will be more. now must be read
-// before.
+// step does everything that is due at the wall-clock time now, and reports whether more will follow. The caller
+// must read now before the call.
 func (s *hostIO) step(now unit.Time) (more bool) {
 	need := s.due
 	for i := range s.hosts {
@@ -153,7 +156,7 @@ func (s *hostIO) step(now unit.Time) (more bool) {
 			break
 		}
 		h := &s.hosts[first]
-		s.enter(h, at)
+		s.enterFrame(h, at)
 		h.stamp = h.Gate.Stamp()
 	}
 	more = s.edge.Advance(now + 1)
@@ -162,45 +165,46 @@ func (s *hostIO) step(now unit.Time) (more bool) {
 	for i := range s.hosts {
 		s.hosts[i].Flush()
 	}
-	s.due = s.next()
+	s.due = s.nextStep()
 	if err := s.edge.Err(); err != nil {
 		s.Fail(err)
 	}
 	return more && s.Err == nil
 }
 
-// next returns when step has something to do if no frame comes in.
-func (s *hostIO) next() unit.Time { return min(s.edge.Next(), s.RetryAt) }
+// nextStep returns the time of the next step if no frame arrives.
+func (s *hostIO) nextStep() unit.Time { return min(s.edge.Next(), s.RetryAt) }
 
-// enter takes the first frame that waits for a host.
-func (s *hostIO) enter(h *hostGate, at unit.Time) {
+// enterFrame passes the first waiting frame of a host, with its time stamp, to the host. It ignores frames for the
+// kernel.
+func (s *hostIO) enterFrame(h *hostGate, at unit.Time) {
 	s.frame = h.Gate.Take(s.frame[:0])
 	f := s.frame
 	if len(f) < packet.EthernetHeader || [6]byte(f) != h.mac && binary.BigEndian.Uint16(f[12:]) != packet.EtherControl {
-		return // the kernel's
+		return // for the kernel
 	}
 	s.Counts.In++
 	late := unit.Time(0)
-	// What is before done has happened: of a frame that comes later the first thing is at its host's door.
-	if first := s.done + atOnce; at < first { // its stamp was not to be seen yet in the last step
+	// Events before done are processed. A frame with an earlier stamp enters at the host's gate right after them.
+	if first := s.done + minArrivalTime; at < first { // the last step could not see its stamp yet
 		late, at = first-at, first
 		s.Counts.Belated++
 		s.Counts.BelatedBy = max(s.Counts.BelatedBy, late)
 	}
-	own := s.edge.Enter(at, h.node, f)
-	if s.edge.Next() < unit.Never { // after the end the hosts take no frame
-		if s.tape != nil {
-			s.tape.recordTaken(at, h.node, f, late)
+	isOwn := s.edge.Enter(at, h.node, f)
+	if s.edge.Next() < unit.Never { // after the end the hosts accept no frame
+		if s.capture != nil {
+			s.capture.recordTaken(at, h.node, f, late)
 		}
-		if !own {
+		if !isOwn {
 			s.strays++
 		}
 	}
-	s.done = max(s.done, at-atOnce)
+	s.done = max(s.done, at-minArrivalTime)
 }
 
-// report makes the report of a run that ends now.
-func (s *hostIO) report(now unit.Time) HostsReport {
+// buildReport returns the report of a run that ends now.
+func (s *hostIO) buildReport(now unit.Time) HostsReport {
 	r := HostsReport{Counts: s.Counts, Strays: s.strays, Lateness: s.Lateness(), Stall: s.Stall,
 		Waits: s.Waits, Wall: now}
 	for i := range s.hosts {

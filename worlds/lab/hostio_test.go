@@ -142,7 +142,7 @@ func TestHostIO(t *testing.T) {
 	if !s.step(now) || len(e.came) != 3 || e.came[2] != 100*unit.Nanosecond+2 {
 		t.Errorf("the belated frame came at %v", e.came)
 	}
-	r := s.report(now)
+	r := s.buildReport(now)
 	if r.Counts.In != 5 || r.Strays != 2 || r.Counts.Out != 4 || r.Counts.Belated != 1 || r.Lateness.Frames != 4 ||
 		r.Lateness.Max < 1999*unit.Microsecond || r.Stall < unit.Millisecond {
 		t.Errorf("%+v", r)
@@ -185,7 +185,7 @@ func TestHostIORetries(t *testing.T) {
 	g.Errors = []error{syscall.EAGAIN, syscall.ENOBUFS}
 	for range 3 {
 		s.step(now)
-		now = max(now+1, s.next())
+		now = max(now+1, s.nextStep())
 	}
 	if len(g.Sent) != 1 || now < 2*retryAfter {
 		t.Errorf("%d frames sent by %v", len(g.Sent), now)

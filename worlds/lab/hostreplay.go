@@ -14,98 +14,99 @@ import (
 	"weir/core/unit"
 )
 
-// ReplayHosts makes the hosts of Weir's own anew, gives them the frames that a capture says they took, in its order and
-// at its times, and compares what they send: bytes, order and times, to the picosecond. Their timers go at the times at
-// which they are due. The error is about a capture that is damaged or of another network.
+// ReplayHosts recreates Weir's own hosts and gives them the captured input in order and at its times. It compares
+// the frames that they send: bytes, order and times in ps. Timers expire exactly when they are due. The error is
+// about a capture that is damaged or belongs to another network.
 func ReplayHosts(c *HostsConfig, capture io.Reader) (*Replayed, error) {
-	r := &hostReplay{names: map[string]int{}, hosts: make([]replayed, len(c.Network.Nodes)),
+	r := &hostReplay{names: map[string]int{}, hosts: make([]replayedHost, len(c.Network.Nodes)),
 		format: frameFormat{book: c.Hosts}}
 	for node, n := range c.Network.Nodes {
 		if !n.Switch {
-			for i, name := range interfaces(c.Network, node) {
-				if r.names[name] = node*perPort + i; i == sending {
+			for i, name := range interfaceNames(c.Network, node) {
+				if r.names[name] = node*interfacesPerPort + i; i == outputInterface {
 					r.hosts[node].port = name
 				}
 			}
 		}
 	}
-	if err := r.read(capture); err != nil {
+	if err := r.readCapture(capture); err != nil {
 		return nil, fmt.Errorf("lab: replay of hosts: %w", err)
 	}
-	edge, _, err := c.Make(r.send)
+	edge, _, err := c.Make(r.comparePacket)
 	if err != nil {
 		return nil, fmt.Errorf("lab: replay of hosts: %w", err)
 	}
 	r.edge = edge
 	for _, a := range r.arrivals {
-		if a.at > r.out.Until {
+		if a.at > r.result.Until {
 			break
 		}
 		edge.Enter(a.at, a.node, a.frame)
-		r.out.In++
+		r.result.In++
 	}
-	edge.Advance(r.out.Until)
+	edge.Advance(r.result.Until)
 	if err := edge.Err(); err != nil {
 		return nil, fmt.Errorf("lab: replay of hosts: %w", err)
 	}
-	r.compare()
-	return &r.out, nil
+	r.findDifference()
+	return &r.result, nil
 }
 
-// compare finds the earliest difference: each host is compared by itself, for they do not wait for each other.
-func (r *hostReplay) compare() {
+// findDifference finds the earliest difference. Hosts are compared separately, because they do not wait for each
+// other.
+func (r *hostReplay) findDifference() {
 	first := unit.Never
 	for i := range r.hosts {
 		h := &r.hosts[i]
-		if h.first == nil && h.out < len(h.sent) {
-			h.first = &Difference{Number: uint64(h.out) + 1, Captured: &h.sent[h.out]}
+		if h.first == nil && h.matched < len(h.sent) {
+			h.first = &Difference{Number: uint64(h.matched) + 1, Captured: &h.sent[h.matched]}
 		}
-		r.out.Out += uint64(h.out)
+		r.result.Out += uint64(h.matched)
 		if h.first == nil {
 			continue
 		}
 		for _, s := range [2]*Sent{h.first.Captured, h.first.Replayed} {
 			if s != nil && s.At < first {
-				r.out.First, first = h.first, s.At
+				r.result.First, first = h.first, s.At
 			}
 		}
 	}
 }
 
-// hostReplay is hosts that are given what others took.
+// hostReplay is the state of ReplayHosts.
 type hostReplay struct {
 	edge     Edge
 	format   frameFormat
-	names    map[string]int // number of an interface: node · perPort + purpose
-	hosts    []replayed     // by node
+	names    map[string]int // number of an interface: node · interfacesPerPort + purpose
+	hosts    []replayedHost // by node
 	arrivals []hostArrival
-	out      Replayed
+	result   Replayed
 	scratch  []byte
 }
 
-// replayed is one of the hosts.
-type replayed struct {
-	port  string
-	sent  []Sent // by the capture
-	out   int    // frames that it has sent alike
-	first *Difference
+// replayedHost is one of the hosts.
+type replayedHost struct {
+	port    string
+	sent    []Sent // captured output
+	matched int    // number of frames sent so far, all equal to the capture
+	first   *Difference
 }
 
-// hostArrival is a frame that a host takes.
+// hostArrival is a frame that a host receives.
 type hostArrival struct {
 	at    unit.Time
 	node  int
 	frame []byte
 }
 
-// read takes a capture in.
-func (r *hostReplay) read(capture io.Reader) error {
+// readCapture reads the hosts' input and output from a capture.
+func (r *hostReplay) readCapture(capture io.Reader) error {
 	f, err := trace.NewFrameReader(capture)
 	if err != nil {
 		return err
 	}
 	ended := false
-	var took unit.Time
+	var lastArrival unit.Time
 	for number := 1; ; number++ {
 		x, err := f.Next()
 		if err == io.EOF {
@@ -118,81 +119,81 @@ func (r *hostReplay) read(capture io.Reader) error {
 			return fmt.Errorf("frame %d of the capture, at %d ps, %s: %s", number, int64(x.At), x.On,
 				fmt.Sprintf(format, args...))
 		}
-		on, ours := r.names[x.On]
+		on, known := r.names[x.On]
 		switch {
-		case !ours:
+		case !known:
 			return fail("the network has no host with such an interface")
 		case ended:
 			return fail("it is behind the end")
-		case x.Inbound != (on%perPort == receiving):
+		case x.Inbound != (on%interfacesPerPort == inputInterface):
 			return fail("it goes in the other direction")
 		}
-		switch on % perPort {
-		case receiving:
-			if x.At < atOnce || x.At < took {
-				return fail("the one before it came in at %d ps", int64(took))
+		switch on % interfacesPerPort {
+		case inputInterface:
+			if x.At < minArrivalTime || x.At < lastArrival {
+				return fail("the one before it came in at %d ps", int64(lastArrival))
 			}
-			if took = x.At; !late(x.Comment) {
+			if lastArrival = x.At; !isTakenComment(x.Comment) {
 				return fail("the comment %q is not known", x.Comment)
 			}
-			r.arrivals = append(r.arrivals, hostArrival{x.At, on / perPort, bytes.Clone(x.Data)})
-		case sending:
+			r.arrivals = append(r.arrivals, hostArrival{x.At, on / interfacesPerPort, bytes.Clone(x.Data)})
+		case outputInterface:
 			if x.Comment != "" && x.Comment != unwritableWord {
 				return fail("the comment %q is not known", x.Comment)
 			}
-			h := &r.hosts[on/perPort]
+			h := &r.hosts[on/interfacesPerPort]
 			h.sent = append(h.sent, Sent{x.At, x.On, int32(len(x.Data)), bytes.Clone(x.Data)})
 		default:
 			if x.Comment != endWord && x.Comment != cutWord {
 				return fail("the comment %q is not known", x.Comment)
 			}
-			if ended, r.out.Until = true, x.At; x.Comment == cutWord {
-				r.out.Until, r.out.Cut = max(x.At-atOnce, 0), true // what came in then is not there
+			if ended, r.result.Until = true, x.At; x.Comment == cutWord {
+				r.result.Until, r.result.Cut = max(x.At-minArrivalTime, 0), true // input at that time is missing
 			}
 		}
 	}
 	if !ended {
 		return errors.New("the capture has no end: it was cut off")
 	}
-	for i := range r.hosts { // what is at the end itself is not all there
+	for i := range r.hosts { // output at the end itself is incomplete
 		h := &r.hosts[i]
-		if k := slices.IndexFunc(h.sent, func(s Sent) bool { return s.At >= r.out.Until }); k >= 0 {
+		if k := slices.IndexFunc(h.sent, func(s Sent) bool { return s.At >= r.result.Until }); k >= 0 {
 			h.sent = h.sent[:k]
 		}
 	}
 	return nil
 }
 
-// atOnce is the earliest that a frame can come in: one takes so long from a host's door to the host.
-const atOnce unit.Time = 1
+// minArrivalTime is the earliest arrival time. The link from a host's gate to the host takes it.
+const minArrivalTime unit.Time = 1
 
-// late reports whether a comment is that of a frame that was taken.
-func late(comment string) bool {
-	by, is := strings.CutPrefix(comment, lateWord)
-	n, err := strconv.ParseInt(by, 10, 64)
-	return comment == "" || is && err == nil && n > 0
+// isTakenComment reports whether a comment is valid for a received frame.
+func isTakenComment(comment string) bool {
+	delay, hasDelay := strings.CutPrefix(comment, lateWord)
+	n, err := strconv.ParseInt(delay, 10, 64)
+	return comment == "" || hasDelay && err == nil && n > 0
 }
 
-// send compares what a host sends.
-func (r *hostReplay) send(node int, now unit.Time, p *packet.Packet) {
+// comparePacket compares a packet that a host sends with the capture.
+func (r *hostReplay) comparePacket(node int, now unit.Time, p *packet.Packet) {
 	defer func() {
 		if r.edge != nil {
 			r.edge.Return(p)
 		}
 	}()
 	h := &r.hosts[node]
-	if h.first != nil || now >= r.out.Until {
+	if h.first != nil || now >= r.result.Until {
 		return
 	}
-	r.scratch, _ = r.format.write(p, r.scratch[:0])
+	r.scratch, _ = r.format.emitFrame(p, r.scratch[:0])
 	var captured *Sent
-	if h.out < len(h.sent) {
-		captured = &h.sent[h.out]
+	if h.matched < len(h.sent) {
+		captured = &h.sent[h.matched]
 	}
 	if captured != nil && captured.At == now && bytes.Equal(captured.Frame, r.scratch) {
-		h.out++
+		h.matched++
 		return
 	}
-	h.first = &Difference{uint64(h.out) + 1, captured,
+	h.first = &Difference{uint64(h.matched) + 1, captured,
 		&Sent{now, h.port, int32(len(r.scratch)), bytes.Clone(r.scratch)}}
 }

@@ -18,27 +18,27 @@ import (
 	"weir/worlds/live"
 )
 
-// stations is where the process of Weir's own hosts finds them: the first line that it reads.
-type stations struct {
-	Namespaces []string // by node; none for those without a host of ours
+// hostsStart is the first input line of the process of Weir's own hosts.
+type hostsStart struct {
+	Namespaces []string // by node; "" without an own host
 	Epoch      int64    // CLOCK_MONOTONIC of time 0, in ns
 	Duty       live.Duty
 }
 
-// hostsEnd is the last line that the process writes.
+// hostsEnd is the last output line of that process.
 type hostsEnd struct {
 	HostsReport
 	Result any
 }
 
-// ServeHosts is the process of Weir's own hosts: it reads from control where they are, runs until their flows are done
-// or control is closed at the other end, and writes a HostsReport and what came of the flows. It never returns the
-// thread that it runs on. Whoever made the network starts it (Network.StartHosts).
+// ServeHosts runs the process of Weir's own hosts. It reads a hostsStart line from control, runs until the flows
+// end or the other end closes control, and writes a HostsReport with the flows' results. It locks the calling
+// thread permanently. Network.StartHosts starts it.
 func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
-	var w stations
+	var w hostsStart
 	if err := readLine(control, &w); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
@@ -70,12 +70,12 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
-	if c.Capture != nil { // a run whose capture cannot be kept need not begin
-		if err := c.Capture.create(); err != nil {
+	if c.Capture != nil { // fail now if the capture cannot be written
+		if err := c.Capture.createFile(); err != nil {
 			return fmt.Errorf("lab: hosts: %w", err)
 		}
 	}
-	got := w.Duty.Take()
+	granted := w.Duty.Take()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
 	waited := runDelay()
@@ -87,13 +87,13 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	if err := json.NewEncoder(out).Encode(ready{clock.Epoch()}); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
-	if err := s.run(clock, rings, int(control.Fd())); err != nil {
+	if err := s.drive(clock, rings, int(control.Fd())); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
-	r := s.report(unit.Time(time.Since(began)) * unit.Nanosecond)
+	r := s.buildReport(unit.Time(time.Since(began)) * unit.Nanosecond)
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	r.Waited = runDelay() - waited
-	r.Steps, r.Scheduling = clock.Steps(), got
+	r.Steps, r.Scheduling = clock.Steps(), granted
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	for _, g := range rings {
@@ -101,18 +101,18 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 			return fmt.Errorf("lab: hosts: %w", err)
 		}
 	}
-	r.Captured, _ = s.saveCapture(c) // it has the error itself
+	r.Captured, _ = s.saveCapture(c) // the error is in the report
 	return json.NewEncoder(out).Encode(hostsEnd{r, result()})
 }
 
-// run drives the hosts as time goes by, until they are done or control is closed.
-func (s *hostIO) run(clock *live.Clock, rings []*live.RingGate, control int) error {
+// drive runs the hosts in real time until they are done or control is closed.
+func (s *hostIO) drive(clock *live.Clock, rings []*live.RingGate, control int) error {
 	poller := live.NewPoller(clock, rings, control, -1)
 	for {
 		if now := clock.Read(); now >= 0 && !s.step(now) {
 			return s.Err
 		}
-		if _, closed, err := poller.Wait(max(s.next(), 0)); closed || err != nil {
+		if _, closed, err := poller.Wait(max(s.nextStep(), 0)); closed || err != nil {
 			return err
 		}
 	}

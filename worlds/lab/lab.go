@@ -4,8 +4,8 @@ import "errors"
 
 // Errors of Open and Clean.
 var (
-	// ErrNotRoot: network namespaces and packet sockets are root's.
+	// ErrNotRoot means that the process may not create network namespaces and packet sockets.
 	ErrNotRoot = errors.New("the lab needs root: it makes network namespaces and packet sockets")
-	// ErrNotLinux: there is no lab on this system.
+	// ErrNotLinux means that this system has no lab.
 	ErrNotLinux = errors.New("the lab needs Linux")
 )

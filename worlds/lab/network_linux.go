@@ -16,12 +16,13 @@ import (
 	"weir/worlds/live"
 )
 
-// Network is the hosts of an experiment as network namespaces, each with one interface,
-// which leads to the namespace of the data plane.
+// Network is the set of hosts of an experiment: network namespaces with one interface each, connected to the data
+// plane's namespace.
 type Network struct {
-	// Removed names what dead labs had left, which is gone now.
+	// Removed lists the remains of dead labs that Open removed.
 	Removed []string
-	// Left says what dead labs had left and cannot be removed; nil: nothing. This lab has names of its own.
+	// Left reports remains of dead labs that cannot be removed; nil if there are no such remains. They do not
+	// affect this lab.
 	Left error
 
 	network *topology.Network
@@ -29,23 +30,24 @@ type Network struct {
 	mtu     int
 	set     *netns.Set
 	cables  []cable
-	shaped  bool // hosts' kernels have limits
+	shaped  bool // hosts' kernels have rate limits
 
-	plane, hosts live.Duty // of the processes
-	cores        []int     // that this process had before Schedule took some of them; nil: it has them all
+	plane, hosts live.Duty // schedulings of the two processes
+	cores        []int     // this process's processors before Schedule took some; nil: it has all
 }
 
-// planeName is the namespace of the data plane; no node has such a name.
+// planeName is the data plane's namespace. No node has such a name.
 const planeName = "@dataplane"
 
 // NIC is the name of a host's interface in its namespace.
 const NIC = "eth0"
 
+// gateName returns the name of the data plane's interface to a host.
 func gateName(node int) string { return fmt.Sprintf("gate%d", node) }
 
-// Open makes the namespaces, interfaces, addresses, routes and neighbours of the hosts of
-// a network, and removes what dead labs have left, as far as that can be. An MTU of 0 is DefaultMTU. Whatever
-// fails, nothing stays behind; it needs root.
+// Open creates the namespaces, interfaces, addresses, routes and neighbours of a network's hosts, and removes
+// remains of dead labs where possible. An mtu of 0 means DefaultMTU. After an error it has removed everything that
+// it created. It requires root.
 func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err error) {
 	if os.Geteuid() != 0 {
 		return nil, ErrNotRoot
@@ -55,7 +57,7 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 	}
 	l = &Network{network: n, book: book, mtu: mtu}
 	if l.Removed, l.Left = netns.Clean(); l.Left != nil {
-		l.Left = fmt.Errorf("lab: what a dead lab has left cannot be removed: %w", explain(l.Left))
+		l.Left = fmt.Errorf("lab: what a dead lab has left cannot be removed: %w", explainError(l.Left))
 	}
 	var more []string
 	l.set, more, err = netns.NewSet()
@@ -65,7 +67,7 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("lab: %w", explain(err))
+			err = fmt.Errorf("lab: %w", explainError(err))
 			if c := l.Close(); c != nil {
 				err = errors.Join(err, c)
 			}
@@ -86,8 +88,8 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 	return l, nil
 }
 
-// explain adds what an error of the kernel means here.
-func explain(err error) error {
+// explainError adds the likely cause to an error of the kernel.
+func explainError(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
 		return fmt.Errorf("%w; the lab needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
@@ -100,34 +102,35 @@ func explain(err error) error {
 	return err
 }
 
-// locallyAdministered is the MAC address of the data plane's end: it is never used.
-func locallyAdministered(node int) [6]byte {
+// gateMAC returns the MAC address of the data plane's end, which no frame uses.
+func gateMAC(node int) [6]byte {
 	return [6]byte{0x02, 0x58, byte((node + 1) >> 24), byte((node + 1) >> 16), byte((node + 1) >> 8), byte(node + 1)}
 }
 
+// addHost creates the namespace of a host, its link to the data plane, and its addresses, routes and neighbours.
 func (l *Network) addHost(node int) error {
 	name := l.network.Nodes[node].Name
 	if err := l.set.Add(name); err != nil {
 		return err
 	}
-	there, err := os.Open(netns.Path(l.set.Name(name)))
+	hostNamespace, err := os.Open(netns.Path(l.set.Name(name)))
 	if err != nil {
 		return err
 	}
-	defer there.Close()
+	defer hostNamespace.Close()
 	self := packet.Addr(node + 1)
-	err = l.in(planeName, func(c *rtnl.Conn) error {
-		near := rtnl.End{Name: gateName(node), MAC: locallyAdministered(node)}
-		if err := c.AddVeth(near, rtnl.End{Name: NIC, MAC: packet.MAC(self)}, int(there.Fd()), l.mtu); err != nil {
+	err = l.doInNamespace(planeName, func(c *rtnl.Conn) error {
+		near := rtnl.End{Name: gateName(node), MAC: gateMAC(node)}
+		if err := c.AddVeth(near, rtnl.End{Name: NIC, MAC: packet.MAC(self)}, int(hostNamespace.Fd()), l.mtu); err != nil {
 			return err
 		}
-		_, err := raise(c, near.Name)
+		_, err := setUpInterface(c, near.Name)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return l.in(name, func(c *rtnl.Conn) error {
+	return l.doInNamespace(name, func(c *rtnl.Conn) error {
 		lo, err := c.Interface("lo")
 		if err != nil {
 			return err
@@ -135,7 +138,7 @@ func (l *Network) addHost(node int) error {
 		if err := c.Up(lo.Index); err != nil {
 			return err
 		}
-		index, err := raise(c, NIC)
+		index, err := setUpInterface(c, NIC)
 		if err != nil {
 			return err
 		}
@@ -168,14 +171,15 @@ func (l *Network) addHost(node int) error {
 				}
 			}
 		}
-		// A flow must not begin with what the kernel remembers of the one before.
+		// A flow must not start with the kernel's metrics of an earlier one.
 		const remember = "/proc/sys/net/ipv4/tcp_no_metrics_save"
 		return os.WriteFile(remember, []byte("1"), 0)
 	})
 }
 
-// raise sets up an interface that was just made.
-func raise(c *rtnl.Conn, name string) (int, error) {
+// setUpInterface sets up a new interface without offloads and returns its index. It fails unless the interface has
+// one queue in each direction.
+func setUpInterface(c *rtnl.Conn, name string) (int, error) {
 	i, err := c.Interface(name)
 	if err != nil {
 		return 0, err
@@ -190,8 +194,8 @@ func raise(c *rtnl.Conn, name string) (int, error) {
 	return i.Index, c.Quiet(i.Index)
 }
 
-// in runs what in a namespace of the set, with a netlink socket there.
-func (l *Network) in(short string, what func(c *rtnl.Conn) error) error {
+// doInNamespace runs what in a namespace of the set, with a netlink socket there.
+func (l *Network) doInNamespace(short string, what func(c *rtnl.Conn) error) error {
 	return netns.Do(l.set.Name(short), func() error {
 		c, err := rtnl.Open()
 		if err != nil {
@@ -202,7 +206,7 @@ func (l *Network) in(short string, what func(c *rtnl.Conn) error) error {
 	})
 }
 
-// Namespace is the name of a host's network namespace, as ip-netns(8) knows it.
+// Namespace returns the name of a host's network namespace (ip-netns(8)).
 func (l *Network) Namespace(node int) string { return l.set.Name(l.network.Nodes[node].Name) }
 
 // Do runs what in a host's namespace; sockets that it opens stay there.
@@ -210,9 +214,9 @@ func (l *Network) Do(node int, what func() error) error {
 	return netns.Do(l.Namespace(node), what)
 }
 
-// dropped counts the frames that the kernel has dropped at the hosts' interfaces and the
-// data plane's.
-func (l *Network) dropped() (uint64, error) {
+// countDropped returns the number of frames that the kernel dropped at the interfaces of the hosts and of the data
+// plane.
+func (l *Network) countDropped() (uint64, error) {
 	sum := uint64(0)
 	add := func(name string) func(c *rtnl.Conn) error {
 		return func(c *rtnl.Conn) error {
@@ -225,26 +229,26 @@ func (l *Network) dropped() (uint64, error) {
 		if node.Switch {
 			continue
 		}
-		if err := l.in(planeName, add(gateName(i))); err != nil {
+		if err := l.doInNamespace(planeName, add(gateName(i))); err != nil {
 			return 0, err
 		}
-		if err := l.in(node.Name, add(NIC)); err != nil {
+		if err := l.doInNamespace(node.Name, add(NIC)); err != nil {
 			return 0, err
 		}
 	}
 	return sum, nil
 }
 
-// Close removes all namespaces and so all interfaces. It may be called again.
+// Close removes all namespaces and with them all interfaces. It may be called repeatedly.
 func (l *Network) Close() error {
-	if err := errors.Join(l.together(), l.set.Close()); err != nil {
+	if err := errors.Join(l.releaseCores(), l.set.Close()); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil
 }
 
-// CloseAll removes the namespaces of all labs of this process, whatever they do; they cannot go on, and none can begin:
-// it is what to do before a process ends that cannot wait for them. Their data planes die with the process.
+// CloseAll removes the namespaces of all labs of this process, which cannot continue, and refuses new ones. A
+// process calls it before it exits without waiting for its labs. The data planes die with the process.
 func CloseAll() error {
 	if err := netns.CloseAll(); err != nil {
 		return fmt.Errorf("lab: %w", err)
@@ -252,24 +256,22 @@ func CloseAll() error {
 	return nil
 }
 
-// Clean removes what dead labs have left and returns its names. It needs root.
+// Clean removes the remains of dead labs and returns their names. It requires root.
 func Clean() ([]string, error) {
 	if os.Geteuid() != 0 {
 		return nil, ErrNotRoot
 	}
 	removed, err := netns.Clean()
 	if err != nil {
-		err = fmt.Errorf("lab: %w", explain(err))
+		err = fmt.Errorf("lab: %w", explainError(err))
 	}
 	return removed, err
 }
 
-// Schedule sets how the processes that are started from now on are scheduled; without it that is
-// live.DefaultScheduling.
-// With Core all threads of this process stay away from the processors that those have until Close, or until it is
-// called again.
+// Schedule sets the scheduling of processes that are started later; the default is live.DefaultScheduling. With
+// Core, this process's threads avoid the processors of those processes until Close or the next call.
 func (l *Network) Schedule(s live.Scheduling) error {
-	if err := l.together(); err != nil {
+	if err := l.releaseCores(); err != nil {
 		return err
 	}
 	all, err := live.Cores()
@@ -287,8 +289,8 @@ func (l *Network) Schedule(s live.Scheduling) error {
 	return nil
 }
 
-// together gives this process's threads all processors again.
-func (l *Network) together() error {
+// releaseCores gives this process's threads all processors again.
+func (l *Network) releaseCores() error {
 	if l.cores == nil {
 		return nil
 	}
@@ -299,8 +301,8 @@ func (l *Network) together() error {
 	return nil
 }
 
-// scheduled sees to it that there is a scheduling.
-func (l *Network) scheduled() error {
+// ensureSchedule sets the default scheduling if Schedule was not called.
+func (l *Network) ensureSchedule() error {
 	if l.plane.Kind != "" {
 		return nil
 	}
@@ -309,8 +311,7 @@ func (l *Network) scheduled() error {
 
 // DataPlane is the running process of a network's data plane.
 type DataPlane struct {
-	// Epoch is the CLOCK_MONOTONIC of event time 0, in ns: time 0 of the experiment is
-	// Config.Lead later.
+	// Epoch is event time 0 by CLOCK_MONOTONIC, in ns. Time 0 of the experiment is Config.Lead later.
 	Epoch int64
 
 	process
@@ -318,18 +319,18 @@ type DataPlane struct {
 	dropped uint64
 }
 
-// Start starts the data plane: command is a process that calls Serve with its standard
-// input and output. It dies with this process.
+// Start starts the data plane. command is a process that calls Serve with its standard input and output. The data
+// plane dies with this process.
 func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
-	p := &DataPlane{network: l, process: process{what: "data plane"}}
+	p := &DataPlane{network: l, process: process{name: "data plane"}}
 	var err error
-	if p.dropped, err = l.dropped(); err != nil {
-		return nil, p.error(err)
+	if p.dropped, err = l.countDropped(); err != nil {
+		return nil, p.wrapError(err)
 	}
-	if err := l.scheduled(); err != nil {
+	if err := l.ensureSchedule(); err != nil {
 		return nil, err
 	}
-	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes)), Cables: l.cables,
+	w := planeStart{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes)), Cables: l.cables,
 		Duty: l.plane}
 	for i, node := range l.network.Nodes {
 		if !node.Switch {
@@ -344,14 +345,13 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	return p, nil
 }
 
-// Stop ends the data plane and returns what it has counted. If it has ended by itself, the
-// error is Err's.
+// Stop ends the data plane and returns its report. If the data plane ended earlier, the error is Err's.
 func (p *DataPlane) Stop() (*Report, error) {
 	r := &Report{}
-	if err := p.stop(r); err != nil {
+	if err := p.stopProcess(r); err != nil {
 		return nil, err
 	}
-	now, err := p.network.dropped()
+	now, err := p.network.countDropped()
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
@@ -359,32 +359,32 @@ func (p *DataPlane) Stop() (*Report, error) {
 	return r, nil
 }
 
-// HostsProcess is the running process of the hosts that are Weir's own.
+// HostsProcess is the running process of Weir's own hosts.
 type HostsProcess struct{ process }
 
-// StartHosts starts the hosts of these nodes, when the data plane runs; time 0 of the experiment is at epoch, by
-// CLOCK_MONOTONIC in ns. command is a process that calls ServeHosts with its standard input and output. It dies with
-// this process, and ends when its flows have.
+// StartHosts starts Weir's own hosts at the nodes that own marks, after the data plane. epoch is time 0 of the
+// experiment by CLOCK_MONOTONIC, in ns. command is a process that calls ServeHosts with its standard input and
+// output. The process dies with this one and ends with its flows.
 func (l *Network) StartHosts(command *exec.Cmd, own []bool, epoch int64) (*HostsProcess, error) {
-	if err := l.scheduled(); err != nil {
+	if err := l.ensureSchedule(); err != nil {
 		return nil, err
 	}
-	w := stations{Epoch: epoch, Namespaces: make([]string, len(own)), Duty: l.hosts}
-	for i, is := range own {
-		if is {
+	w := hostsStart{Epoch: epoch, Namespaces: make([]string, len(own)), Duty: l.hosts}
+	for i, isOwn := range own {
+		if isOwn {
 			w.Namespaces[i] = l.Namespace(i)
 		}
 	}
-	p := &HostsProcess{process{what: "hosts", mayExit: true}}
+	p := &HostsProcess{process{name: "hosts", mayExit: true}}
 	return p, p.start(command, w, &ready{})
 }
 
-// Stop ends the hosts, if they have not ended, and reads what came of their flows into result, and what they have
-// counted.
+// Stop ends the hosts unless they have ended. It decodes the flows' results into result, a pointer, and returns
+// the report.
 func (p *HostsProcess) Stop(result any) (*HostsReport, error) {
 	var all hostsEnd
 	all.Result = result
-	if err := p.stop(&all); err != nil {
+	if err := p.stopProcess(&all); err != nil {
 		return nil, err
 	}
 	return &all.HostsReport, nil

@@ -56,13 +56,13 @@ func TestInterfaces(t *testing.T) {
 			return nil
 		}
 	}
-	if err := l.in("client", check(NIC, packet.MAC(1))); err != nil {
+	if err := l.doInNamespace("client", check(NIC, packet.MAC(1))); err != nil {
 		t.Error(err)
 	}
-	if err := l.in(planeName, check(gateName(2), locallyAdministered(2))); err != nil {
+	if err := l.doInNamespace(planeName, check(gateName(2), gateMAC(2))); err != nil {
 		t.Error(err)
 	}
-	if err := l.in("server", func(conn *rtnl.Conn) error {
+	if err := l.doInNamespace("server", func(conn *rtnl.Conn) error {
 		_, err := conn.Interface("eth1")
 		if !errors.Is(err, unix.ENODEV) {
 			t.Errorf("an interface that is not there: %v", err)

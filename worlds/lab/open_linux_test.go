@@ -17,7 +17,7 @@ func TestExplain(t *testing.T) {
 		unix.EPERM: "CAP_NET_ADMIN", unix.EOPNOTSUPP: "CONFIG_VETH", unix.EAFNOSUPPORT: "CONFIG_IPV6",
 		unix.EINVAL: unix.EINVAL.Error(),
 	} {
-		got := explain(fmt.Errorf("host x: %w", err))
+		got := explainError(fmt.Errorf("host x: %w", err))
 		if !errors.Is(got, err) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), "host x") {
 			t.Errorf("%v: %v", err, got)
 		}

@@ -13,43 +13,43 @@ import (
 	"weir/worlds/live"
 )
 
-// plane is the data plane of one run, with what the experiment measures and does at it (live.Monitor).
+// plane is the data plane of one run with its measurements and events (live.Monitor).
 type plane struct {
 	*live.Plane
 	config  *Config
 	wiring  *wiring.Wiring
 	flows   *flowTable // nil: no flows are known
 	watches []*queueWatch
-	taps    []*tap // captured switches
+	taps    []*capturedSwitch // captured switches
 
-	events   []wiring.Event
-	marks    [2]unit.Time // begin and end of what is measured
-	marked   int
-	at       [2]wiring.CounterSnapshot // at marks
-	ended    unit.Time                 // when what is measured did
-	schedule observe.Schedule          // of samples
-	samples  [][]int64                 // by Config.Watches
-	tally    outcome.Tally
-	tallied  outcome.Tally // at the last mark
-	carriers []Carrier
-	// Notices that links lose, since the start and at the marks, and bytes that captures may
-	// still have.
+	events []wiring.Event
+	marks  [2]unit.Time // start and end of the measured part
+	// marksPassed counts the marks that are past.
+	marksPassed   int
+	countsAtMarks [2]wiring.CounterSnapshot // at the marks
+	ended         unit.Time                 // actual end of the measured part
+	schedule      observe.Schedule          // of samples
+	samples       [][]int64                 // by Config.Watches
+	tally         outcome.Tally
+	tallied       outcome.Tally // at the last mark
+	carriers      []Carrier
+	// Notices lost by links since the start and at the marks, and remaining bytes of captures.
 	noticesLost   uint64
 	noticesLostAt [2]uint64
-	// With Config.Steers, what control planes had done at the experiment's time 0 and when what is measured ended.
+	// Control planes' counts at the experiment's time 0 and at the end of the measured part, with Config.Steers.
 	steering    [2][]*dataplane.Steering
 	captureLeft int64
 }
 
-// build makes the data plane of a configuration; gates are those of the hosts, by node.
-func (c *Config) build(gates []live.Gate, clock func() unit.Time) (*plane, error) {
-	if err := c.check(); err != nil {
+// buildPlane creates the data plane of a configuration; gates are the hosts' gates by node.
+func (c *Config) buildPlane(gates []live.Gate, clock func() unit.Time) (*plane, error) {
+	if err := c.checkConfig(); err != nil {
 		return nil, err
 	}
 	n := c.Wiring.Network
-	d := &plane{config: c, wiring: c.wire(), events: c.Wiring.Events, samples: make([][]int64, len(c.Watches)),
+	d := &plane{config: c, wiring: c.buildWiring(), events: c.Wiring.Events, samples: make([][]int64, len(c.Watches)),
 		marks: [2]unit.Time{c.Lead + c.Warmup, c.Lead + c.Duration}}
-	captured, err := c.Capture.nodes(n)
+	captured, err := c.Capture.matchNodes(n)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +68,15 @@ func (c *Config) build(gates []live.Gate, clock func() unit.Time) (*plane, error
 		}
 	}
 	d.Plane, err = live.NewPlane(live.PlaneConfig{
-		Network: n, Wiring: d.wiring, Book: c.Wiring.Hosts, Framing: c.Wiring.Framing, MaxFrame: c.room(), Gates: gates,
-		Clock:   clock,
+		Network: n, Wiring: d.wiring, Book: c.Wiring.Hosts, Framing: c.Wiring.Framing,
+		MaxFrame: c.maxFrameBytes(), Gates: gates, Clock: clock,
 		Monitor: d, Own: c.Own(), Observer: c.Observer, Programs: d.queueWatches,
 		Links: observe.NewLinks(&c.Selection, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port),
 		Wrap: func(node int, sw *dataplane.Switch) fabric.Node {
 			if !captured[node] {
 				return sw
 			}
-			t := d.newTap(node, sw)
+			t := d.newCapturedSwitch(node, sw)
 			d.taps = append(d.taps, t)
 			return t
 		},
@@ -93,24 +93,24 @@ func (d *plane) Identify(p *packet.Packet) packet.FlowID {
 	if d.flows == nil {
 		return packet.NoFlow
 	}
-	return d.flows.flow(p)
+	return d.flows.identifyFlow(p)
 }
 
-// Arrive records a packet of a flow.
+// Arrive counts a packet of a flow at the host of a node. It reports whether the host is one of Weir's own.
 func (d *plane) Arrive(now unit.Time, node int, p *packet.Packet) (own bool) {
 	if d.flows == nil {
 		return false
 	}
-	d.flows.arrived(node, now, p)
-	return d.flows.own(p)
+	d.flows.recordArrival(node, now, p)
+	return d.flows.isOwn(p)
 }
 
-// nextAct returns when the experiment acts next: the measured part begins or ends, a sample is due, a queue is to be
-// checked, or an event happens to a link.
+// nextAct returns the time of the next action: a start or end of the measured part, a sample, a check of a queue,
+// or an event of a link.
 func (d *plane) nextAct() unit.Time {
 	t := unit.Never
-	if d.marked < len(d.marks) {
-		t = min(d.marks[d.marked], d.schedule.Next())
+	if d.marksPassed < len(d.marks) {
+		t = min(d.marks[d.marksPassed], d.schedule.Next())
 	}
 	if len(d.events) > 0 {
 		t = min(t, d.config.Lead+d.events[0].At)
@@ -121,19 +121,19 @@ func (d *plane) nextAct() unit.Time {
 	return min(t, d.nextQueueCheck())
 }
 
-// Act does what is due at now.
+// Act performs the actions due at now and returns the time of the next one.
 func (d *plane) Act(now unit.Time) (next unit.Time) {
 	if d.config.Steers && d.steering[0] == nil && now == d.config.Lead {
 		d.steering[0] = d.wiring.Steering(now)
 	}
-	if d.marked == 0 && d.marks[0] == now {
-		d.mark(now)
+	if d.marksPassed == 0 && d.marks[0] == now {
+		d.markPart(now)
 	}
-	if d.marked == 1 {
+	if d.marksPassed == 1 {
 		for _, i := range d.schedule.Due(now) {
 			w := &d.config.Watches[i]
 			switch {
-			case now == d.marks[1] && !w.What.Counts(): // what comes then belongs to no interval
+			case now == d.marks[1] && !w.What.Counts(): // values at the end belong to no interval
 			case w.What == outcome.BufferBytes:
 				d.samples[i] = append(d.samples[i], int64(d.wiring.Switches[w.Index].Buffered()))
 			case w.What == outcome.ProgramMetric:
@@ -143,33 +143,33 @@ func (d *plane) Act(now unit.Time) (next unit.Time) {
 			}
 		}
 		if d.marks[1] == now {
-			d.mark(now)
+			d.markPart(now)
 		}
 	}
 	for len(d.events) > 0 && d.config.Lead+d.events[0].At <= now {
-		d.happen(now, &d.events[0])
+		d.applyEvent(now, &d.events[0])
 		d.events = d.events[1:]
 	}
 	d.checkQueues(now)
 	return d.nextAct()
 }
 
-// happen applies an event to a link, and records it.
-func (d *plane) happen(now unit.Time, e *wiring.Event) {
+// applyEvent applies an event to a link and records it in captures.
+func (d *plane) applyEvent(now unit.Time, e *wiring.Event) {
 	d.wiring.Happen(d.Fabric(), e, now)
 	d.recordEvent(now, e)
 }
 
-// mark begins the measured part, or ends it.
-func (d *plane) mark(now unit.Time) {
-	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.Fabric()), d.noticesLost,
-		d.tally, now
-	if d.config.Steers && d.marked == 1 {
+// markPart starts or ends the measured part: it saves all counters and checks that no packet is unaccounted for.
+func (d *plane) markPart(now unit.Time) {
+	d.countsAtMarks[d.marksPassed] = d.wiring.Counts(now, d.Fabric())
+	d.noticesLostAt[d.marksPassed], d.tallied, d.ended = d.noticesLost, d.tally, now
+	if d.config.Steers && d.marksPassed == 1 {
 		d.steering[1] = d.wiring.Steering(now)
 	}
-	d.marked++
+	d.marksPassed++
 	if d.tally = (outcome.Tally{}); d.flows != nil {
-		d.flows.measure(part(d.marked))
+		d.flows.setPart(runPart(d.marksPassed))
 	}
 	if err := d.wiring.CheckConservation(d.Fabric()); err != nil {
 		d.Fail(fmt.Errorf("packets unaccounted for: %w", err))

@@ -62,7 +62,7 @@ func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*script) {
 			all[i] = gates[i]
 		}
 	}
-	d, err := c.build(all, func() unit.Time { return *now })
+	d, err := c.buildPlane(all, func() unit.Time { return *now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestEventTime(t *testing.T) {
 					out.WriteString("x ")
 				}
 			}
-			r := d.report(now)
+			r := d.buildReport(now)
 			if len(gates[2].Sent) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 ||
 				r.Lateness.Max >= step || d.LivePackets() != 0 {
 				t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].Sent), r)
@@ -139,7 +139,7 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := d.report(now)
+	r := d.buildReport(now)
 	if r.Counts.NonIP != 2 || r.Counts.In != 5 || r.Counts.Out != 2 || r.Counts.SendLost != 0 || len(gates[2].Sent) != 2 {
 		t.Errorf("%+v; %d left", r.Counts, len(gates[2].Sent))
 	}
@@ -161,7 +161,7 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r = d.report(now)
+	r = d.buildReport(now)
 	if r.Counts.SendLost != 1 || len(r.Errors()) != 1 || len(r.Disturbed(nil, unit.Second)) != 1 {
 		t.Errorf("a frame that no kernel takes: %+v, %v", r.Counts, r.Errors())
 	}
@@ -173,7 +173,7 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r = d.report(now); r.Counts.Out != before.Out+1 || r.Counts.SendLost != 1 || len(gates[2].Sent) != 3 {
+	if r = d.buildReport(now); r.Counts.Out != before.Out+1 || r.Counts.SendLost != 1 || len(gates[2].Sent) != 3 {
 		t.Errorf("the frame after one that was given up: %+v, %d left", r.Counts, len(gates[2].Sent))
 	}
 	gates[2].Errors = []error{syscall.ENETDOWN}
@@ -237,7 +237,7 @@ func TestDisturbed(t *testing.T) {
 		if got := fmt.Sprint(r.Disturbed(nil, 20*unit.Millisecond)); got != x.want {
 			t.Errorf("got %s, want %s", got, x.want)
 		}
-		strained := x.want != "[]" || 4*max(r.Stall, longest(r.Kernels.Waits)) > 20*unit.Millisecond ||
+		strained := x.want != "[]" || 4*max(r.Stall, maxWait(r.Kernels.Waits)) > 20*unit.Millisecond ||
 			r.Lateness.P999 > 2*unit.Millisecond
 		if all := r.DisturbedAtAll(nil, 20*unit.Millisecond); strained != (len(all) > 0) {
 			t.Errorf("%s at all: %s", x.want, all)
@@ -368,8 +368,8 @@ func TestStall(t *testing.T) {
 	}
 	gates[0].Frames, gates[0].Stamps = append(gates[0].Frames, datagram(t, c, 2, 100)), append(gates[0].Stamps, now)
 	step(d, &now, now+unit.Millisecond)
-	if d.report(now).Stall != 9*unit.Millisecond {
-		t.Errorf("the longest stall is %v", d.report(now).Stall)
+	if d.buildReport(now).Stall != 9*unit.Millisecond {
+		t.Errorf("the longest stall is %v", d.buildReport(now).Stall)
 	}
 }
 
@@ -422,7 +422,7 @@ func TestBadConfig(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			c := dumbbell()
 			change(c)
-			_, err := c.build([]live.Gate{&script{}, nil, &script{}}, nil)
+			_, err := c.buildPlane([]live.Gate{&script{}, nil, &script{}}, nil)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", want, err)
 			}
@@ -482,9 +482,8 @@ var configs = []struct {
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, x := range configs {
 		c, now := x.config(), unit.Time(0)
-		d, err := c.build([]live.Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time {
-			return now
-		})
+		gates := []live.Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}
+		d, err := c.buildPlane(gates, func() unit.Time { return now })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -513,7 +512,7 @@ func BenchmarkPacket(b *testing.B) {
 		b.Run(x.name, func(b *testing.B) {
 			c, now := x.config(), unit.Time(0)
 			gates := []live.Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}
-			d, err := c.build(gates, func() unit.Time { return now })
+			d, err := c.buildPlane(gates, func() unit.Time { return now })
 			if err != nil {
 				b.Fatal(err)
 			}

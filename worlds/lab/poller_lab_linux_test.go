@@ -28,7 +28,7 @@ func TestPollerNamesHost(t *testing.T) {
 	if err := clock.Start(); err != nil {
 		t.Fatal(err)
 	}
-	err = l.in("server", func(conn *rtnl.Conn) error {
+	err = l.doInNamespace("server", func(conn *rtnl.Conn) error {
 		s, err := ring.Open(ring.Config{Interface: NIC, MaxFrame: 1514, Rx: live.RxSlots, Tx: live.TxSlots})
 		if err != nil {
 			return err

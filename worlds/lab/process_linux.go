@@ -17,27 +17,29 @@ import (
 	"weir/internal/document"
 )
 
-// process is one of the lab's: it reads a line of what it is to do, answers with a line when it is ready, runs until
-// its input is closed or it is done, and says in a last line what came of it. It dies with this process.
+// process is one of the lab's child processes. It reads a line with its task, answers with a line when it is
+// ready, and runs until its input is closed or its work is done. Its last line is a report. It dies with this
+// process.
 type process struct {
-	what    string // that it is, in errors
-	mayExit bool   // it may end by itself
+	name    string // name in errors
+	mayExit bool   // it may end without being stopped
 	command *exec.Cmd
 	control io.WriteCloser
 	lines   *bufio.Reader
-	said    *tail
-	stopped atomic.Bool // by us
+	stderr  *tail
+	stopped atomic.Bool // stopped by this process
 	done    chan struct{}
-	last    []byte // line, once done is closed
-	err     error  // likewise
+	last    []byte // last line, valid once done is closed
+	err     error  // valid once done is closed
 }
 
-// How long a process may take to begin and to end.
-const patience = 20 * time.Second
+// processTimeout limits the time that a process may take to start and to end.
+const processTimeout = 20 * time.Second
 
-// tail keeps the last of what a process says.
+// tail keeps the last 64 kB or so of a process's standard error.
 type tail struct{ bytes.Buffer }
 
+// Write appends b. It drops earlier text beyond 64 kB.
 func (t *tail) Write(b []byte) (int, error) {
 	if t.Len() > 1<<16 {
 		t.Reset()
@@ -45,38 +47,39 @@ func (t *tail) Write(b []byte) (int, error) {
 	return t.Buffer.Write(b)
 }
 
-// start starts the process, tells it to, and reads its answer.
+// start starts the process with a task and decodes its answer. On an error the process has ended.
 func (p *process) start(command *exec.Cmd, to, answer any) error {
-	p.command, p.said, p.done = command, &tail{}, make(chan struct{})
+	p.command, p.stderr, p.done = command, &tail{}, make(chan struct{})
 	out, err := command.StdoutPipe()
 	if err == nil {
 		p.control, err = command.StdinPipe()
 	}
 	if err != nil {
-		return p.error(err)
+		return p.wrapError(err)
 	}
 	p.lines = bufio.NewReader(out)
-	command.Stderr = p.said
-	// A signal of the terminal is for us: we stop it in order.
+	command.Stderr = p.stderr
+	// A terminal's signal must reach this process only; it stops the other one in order.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := p.fork(); err != nil {
-		return p.error(err)
+	if err := p.startOnThread(); err != nil {
+		return p.wrapError(err)
 	}
 	if err := json.NewEncoder(p.control).Encode(to); err != nil {
-		return p.fail(err)
+		return p.abortStart(err)
 	}
-	if err := p.read(answer); err != nil {
-		return p.fail(err)
+	if err := p.readAnswer(answer); err != nil {
+		return p.abortStart(err)
 	}
-	go p.watch()
+	go p.awaitEnd()
 	return nil
 }
 
-func (p *process) error(err error) error { return fmt.Errorf("lab: %s: %w", p.what, err) }
+// wrapError adds the process's name to an error.
+func (p *process) wrapError(err error) error { return fmt.Errorf("lab: %s: %w", p.name, err) }
 
-// fork starts the process from a thread that lives as long: Pdeathsig comes when the thread
-// ends that has forked, and threads end with goroutines that are locked to them.
-func (p *process) fork() error {
+// startOnThread starts the process from a thread that lives as long as it. Linux sends Pdeathsig when the thread
+// that forked ends, and threads end with goroutines that are locked to them.
+func (p *process) startOnThread() error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -89,8 +92,8 @@ func (p *process) fork() error {
 	return <-started
 }
 
-// dropWarnings returns what a process wrote to its standard error but the warnings of its file, which this process
-// has printed already.
+// dropWarnings removes the warnings of the process's file from its standard error, since this process has printed
+// them already.
 func dropWarnings(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -101,20 +104,20 @@ func dropWarnings(text string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// watch waits for the process's end.
-func (p *process) watch() {
+// awaitEnd waits for the end of the process and stores its last line and error.
+func (p *process) awaitEnd() {
 	line, err := p.lines.ReadBytes('\n')
 	io.Copy(io.Discard, p.lines) // until it closes its output
 	ended := p.command.Wait()
-	switch said := dropWarnings(p.said.String()); {
-	case (ended != nil || err != nil) && said != "":
-		p.err = p.error(errors.New(said))
+	switch output := dropWarnings(p.stderr.String()); {
+	case (ended != nil || err != nil) && output != "":
+		p.err = p.wrapError(errors.New(output))
 	case ended != nil:
-		p.err = p.error(ended)
+		p.err = p.wrapError(ended)
 	case err != nil:
-		p.err = p.error(errors.New("it has ended without a report"))
+		p.err = p.wrapError(errors.New("it has ended without a report"))
 	case !p.mayExit && !p.stopped.Load():
-		p.err = p.error(errors.New("it has ended by itself"))
+		p.err = p.wrapError(errors.New("it has ended by itself"))
 	}
 	p.last = line
 	close(p.done)
@@ -123,8 +126,8 @@ func (p *process) watch() {
 // Done is closed when the process has ended, by Stop, Kill or by itself.
 func (p *process) Done() <-chan struct{} { return p.done }
 
-// Err says why the process has ended, with what it said: nil as long as it has not, and if it
-// was stopped and ended in order.
+// Err returns the error with which the process ended, with its standard error as text. It is nil while the process
+// runs, and if it was stopped and ended in order.
 func (p *process) Err() error {
 	select {
 	case <-p.done:
@@ -134,12 +137,12 @@ func (p *process) Err() error {
 	}
 }
 
-// read reads one line of the process, which is killed if that takes too long.
-func (p *process) read(to any) error {
-	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
+// readAnswer decodes one line of the process. It kills the process after processTimeout.
+func (p *process) readAnswer(to any) error {
+	timer := time.AfterFunc(processTimeout, func() { p.command.Process.Kill() })
 	line, err := p.lines.ReadBytes('\n')
 	if !timer.Stop() {
-		return fmt.Errorf("it was not ready within %v", patience)
+		return fmt.Errorf("it was not ready within %v", processTimeout)
 	}
 	if err != nil {
 		return err
@@ -147,46 +150,47 @@ func (p *process) read(to any) error {
 	return json.Unmarshal(line, to)
 }
 
-// fail ends a process that has not begun, and says what it said.
-func (p *process) fail(err error) error {
+// abortStart ends a process that failed to start and returns its error. Text on its standard error takes
+// precedence.
+func (p *process) abortStart(err error) error {
 	p.control.Close()
-	// One that has closed its pipes ends by itself, and how it does says more.
+	// A process that has closed its pipes ends by itself; its exit status is more precise than err.
 	ends := errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE)
 	if !ends {
 		p.command.Process.Kill()
 	}
 	timer := time.AfterFunc(time.Second, func() { p.command.Process.Kill() })
 	ended := p.command.Wait()
-	ends = timer.Stop() && ends // else it went on without them until now
+	ends = timer.Stop() && ends // otherwise it ran on without pipes until it was killed
 	close(p.done)
-	said := dropWarnings(p.said.String())
+	output := dropWarnings(p.stderr.String())
 	switch {
-	case said != "":
-		return p.error(errors.New(said))
+	case output != "":
+		return p.wrapError(errors.New(output))
 	case ends && ended != nil:
-		return p.error(ended)
+		return p.wrapError(ended)
 	case ends:
-		return p.error(errors.New("it has ended before it was ready"))
+		return p.wrapError(errors.New("it has ended before it was ready"))
 	}
-	return p.error(err)
+	return p.wrapError(err)
 }
 
-// stop ends the process, and reads what it says of its run. If it has ended by itself, the error is Err's.
-func (p *process) stop(report any) error {
+// stopProcess ends the process and decodes its report. If the process ended earlier, the error is Err's.
+func (p *process) stopProcess(report any) error {
 	p.stopped.Store(true)
 	p.control.Close()
-	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
+	timer := time.AfterFunc(processTimeout, func() { p.command.Process.Kill() })
 	defer timer.Stop()
 	if <-p.done; p.err != nil {
 		return p.err
 	}
 	if err := json.Unmarshal(p.last, report); err != nil {
-		return p.error(err)
+		return p.wrapError(err)
 	}
 	return nil
 }
 
-// Kill ends the process at once.
+// Kill ends the process immediately.
 func (p *process) Kill() {
 	p.stopped.Store(true)
 	p.control.Close()

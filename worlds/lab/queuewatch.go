@@ -7,17 +7,18 @@ import (
 	"weir/core/unit"
 )
 
-// queueWatch finds when an onset at a port begins. As a switch's last program it sees the queue grow.
+// queueWatch finds the start of an onset at a port. It runs as a switch's last program and checks the queue at
+// each packet.
 type queueWatch struct {
 	outcome.Onset
 	after   unit.Time // in event time
 	node    int
 	port    packet.PortID
-	begins  unit.Time // in event time; unit.Never: not yet
-	checked bool      // whether the queue was that long from the start
+	begins  unit.Time // in event time; unit.Never: not begun
+	checked bool      // the length at the start of the watch was checked
 }
 
-// watchQueues makes the watches of the configuration's onsets at ports.
+// watchQueues creates the watches of the configuration's onsets at ports.
 func (d *plane) watchQueues() {
 	for _, o := range d.config.Onsets {
 		if o.Port < 0 {
@@ -29,7 +30,7 @@ func (d *plane) watchQueues() {
 	}
 }
 
-// queueWatches returns the programs that see queues of a switch grow.
+// queueWatches returns a switch's watches as programs.
 func (d *plane) queueWatches(node int) (programs []dataplane.Program) {
 	for _, w := range d.watches {
 		if w.node == node {
@@ -39,24 +40,25 @@ func (d *plane) queueWatches(node int) (programs []dataplane.Program) {
 	return programs
 }
 
-// Name is the program's name in errors.
+// Name returns the program's name in errors.
 func (w *queueWatch) Name() string { return "rise" }
 
-// Book checks the port after each packet that has entered a queue.
+// Book checks the port after each packet that entered a queue.
 func (w *queueWatch) Book(env *dataplane.Env, p *packet.Packet) {
 	if p.Meta.Out == w.port && w.begins == unit.Never && env.Now() >= w.after {
 		q := env.Port(w.port)
-		w.check(env.Now(), q.Packets(), q.Bytes())
+		w.checkQueue(env.Now(), q.Packets(), q.Bytes())
 	}
 }
 
-func (w *queueWatch) check(now unit.Time, packets int32, bytes unit.Bytes) {
+// checkQueue starts the onset at now if the queue is longer than the threshold.
+func (w *queueWatch) checkQueue(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := w.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
 		w.begins = now
 	}
 }
 
-// nextQueueCheck returns when a queue is to be checked that may be long from the start.
+// nextQueueCheck returns the time of the next check of a queue at the start of its watch.
 func (d *plane) nextQueueCheck() unit.Time {
 	next := unit.Never
 	for _, w := range d.watches {
@@ -67,20 +69,20 @@ func (d *plane) nextQueueCheck() unit.Time {
 	return next
 }
 
-// checkQueues checks those queues.
+// checkQueues checks the queues of watches that start at or before now.
 func (d *plane) checkQueues(now unit.Time) {
 	for _, w := range d.watches {
 		if !w.checked && w.after <= now {
 			w.checked = true
 			if q := d.wiring.Port(w.Port); w.begins == unit.Never {
-				w.check(now, q.Packets(), q.Bytes())
+				w.checkQueue(now, q.Packets(), q.Bytes())
 			}
 		}
 	}
 }
 
-// onsets returns when they began, in the experiment's time.
-func (d *plane) onsets() (at []unit.Time) {
+// onsetTimes returns the starts of all onsets in the experiment's time, unit.Never if an onset has not begun.
+func (d *plane) onsetTimes() (at []unit.Time) {
 	for _, w := range d.watches {
 		t := w.begins
 		if t < unit.Never {

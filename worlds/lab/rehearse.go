@@ -7,10 +7,10 @@ import (
 	"weir/worlds/live"
 )
 
-// Rehearse carries a run out whose hosts are all Weir's own, without a kernel and in virtual time: as on a machine that
-// is never late. Data plane, gates, frames and hosts are those of the lab, so where a rehearsal differs from the
-// simulator it is their mistake, and what a run on real packets has otherwise is the machine's. It returns what Serve
-// and ServeHosts write.
+// Rehearse runs an experiment with Weir's own hosts only, without a kernel and in virtual time, as on a machine
+// that is never late. It uses the lab's data plane, gates, frames and hosts. A difference to the simulator is
+// therefore a mistake in them, and further differences of a run on real packets are the machine's. It returns the
+// reports and results of Serve and ServeHosts.
 func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 	own := c.Own()
 	now := unit.Time(0)
@@ -29,7 +29,7 @@ func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 		all = append(all, x)
 	}
 	clock := func() unit.Time { return now }
-	d, err := c.build(near, clock)
+	d, err := c.buildPlane(near, clock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -38,7 +38,7 @@ func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 		return nil, nil, nil, fmt.Errorf("lab: hosts: %w", err)
 	}
 	for more := true; more; {
-		next := min(d.Next(), s.next()+c.Lead)
+		next := min(d.Next(), s.nextStep()+c.Lead)
 		for _, x := range all {
 			next = min(next, x.ends[0].Stamp(), x.ends[1].Stamp())
 		}
@@ -54,14 +54,15 @@ func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 	if err := d.Step(c.Lead + c.Duration + 1); err != nil {
 		return nil, nil, nil, err
 	}
-	r := s.report(now)
+	r := s.buildReport(now)
 	if r.Captured, err = s.saveCapture(h); err != nil {
 		return nil, nil, nil, err
 	}
-	return d.report(now), &r, result(), nil
+	return d.buildReport(now), &r, result(), nil
 }
 
-// gatePipe is a pair of interfaces without a kernel: what is flushed at one end is at the other one at once.
+// gatePipe is a pair of interfaces without a kernel: frames flushed at one end arrive at the other end
+// immediately.
 type gatePipe struct {
 	now  *unit.Time
 	ends [2]pipeGate
@@ -106,7 +107,7 @@ func (g *pipeGate) Drop() int { return 0 }
 
 func (g *pipeGate) Counts() live.GateCounts { return live.GateCounts{} }
 
-// shiftedGate is a gate whose stamps count from the experiment's time 0.
+// shiftedGate is a gate with stamps that count from the experiment's time 0.
 type shiftedGate struct {
 	*pipeGate
 	lead unit.Time

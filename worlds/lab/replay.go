@@ -16,27 +16,26 @@ import (
 	"weir/core/unit"
 )
 
-// Replayed is how a switch that is given what a capture says came in compares with what the
-// capture says went out.
+// Replayed compares the output of a replayed switch with its capture.
 type Replayed struct {
-	In, Out uint64    // frames that came in, and that went out alike before the first difference
-	Until   unit.Time // event time up to which the capture goes
-	Cut     bool      // it went on, but had no more room (Captured.Cut)
-	// First is the first difference; nil: there is none.
+	In, Out uint64    // input frames, and output frames before the first difference
+	Until   unit.Time // event time at which the capture ends
+	Cut     bool      // the capture was cut off for lack of space (Captured.Cut)
+	// First is the first difference; nil if the outputs are equal.
 	First *Difference
 }
 
-// Difference is where two switches begin to differ.
+// Difference is the first frame in which two outputs differ.
 type Difference struct {
-	Number             uint64 // of the frame among those that go out, from 1
-	Captured, Replayed *Sent  // nil: nothing more goes out
+	Number             uint64 // of the output frame, from 1
+	Captured, Replayed *Sent  // nil: no further output
 }
 
-// Sent is a frame that goes out of a switch.
+// Sent is an output frame.
 type Sent struct {
-	At    unit.Time // event time at which its first bit leaves
+	At    unit.Time // event time at which its first bit departs
 	Port  string    // "s1->server"
-	Size  int32     // bytes that the link counts
+	Size  int32     // size in bytes on the link
 	Frame []byte
 }
 
@@ -47,7 +46,7 @@ func (s *Sent) String() string {
 	return fmt.Sprintf("at %d ps from %s, %d bytes that count %d: %x", int64(s.At), s.Port, len(s.Frame), s.Size, s.Frame)
 }
 
-// String says where they differ, with both frames.
+// String describes the difference with both frames.
 func (d *Difference) String() string {
 	what := "frames"
 	if a, b := d.Captured, d.Replayed; a != nil && b != nil {
@@ -70,12 +69,11 @@ func (d *Difference) String() string {
 		d.Replayed)
 }
 
-// Replay makes the switch of a node anew, gives it what a capture says came in, at the times
-// at which it came, and compares what goes out: bytes, order and times, to the picosecond.
-// All that decides those is in the configuration and the capture: when ports are free follows
-// from their rates. The error is about a capture that is damaged or of another network.
+// Replay recreates the switch of a node, feeds it the captured input at its times, and compares the output: bytes,
+// order and times in ps. Configuration and capture determine the output; link rates determine when ports are free.
+// The error is about a capture that is damaged or belongs to another network.
 func Replay(c *Config, name string, capture io.Reader) (*Replayed, error) {
-	if err := c.check(); err != nil {
+	if err := c.checkConfig(); err != nil {
 		return nil, err
 	}
 	node := -1
@@ -91,64 +89,67 @@ func Replay(c *Config, name string, capture io.Reader) (*Replayed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: replay: %w", err)
 	}
-	if err := r.read(capture); err != nil {
+	if err := r.readCapture(capture); err != nil {
 		return nil, fmt.Errorf("lab: replay: %w", err)
 	}
-	return r.run(), nil
+	return r.runFabric(), nil
 }
 
-// replay is a fabric of one switch and, at each of its ports, a neighbour.
+// replay is a fabric of one switch with a neighbour at each port.
 type replay struct {
-	*dataplane.Switch // as a node of the fabric, but for Dequeue
+	*dataplane.Switch // a node of the fabric, with its own Dequeue
 	pool              packet.Pool
 	format            frameFormat
-	room              int // of a frame, in bytes
+	maxFrame          int // maximum frame length in bytes
 	fabric            *fabric.Fabric
-	names             map[string]int // number of an interface: port · perPort + purpose
+	names             map[string]int // number of an interface: port · interfacesPerPort + purpose
 	ports             []string
 	neighbours        []*neighbour
-	changes           []change
-	sent              []Sent // by the capture
-	out               Replayed
+	changes           []portChange
+	sent              []Sent // captured output
+	result            Replayed
 	scratch           []byte
 }
 
-// change is what happens to a port.
-type change struct {
+// portChange is an event at a port.
+type portChange struct {
 	at   unit.Time
 	port packet.PortID
 	wiring.Event
 }
 
-// arrival is a frame that comes in.
+// arrival is an input frame.
 type arrival struct {
 	at    unit.Time
 	frame []byte
 	size  int32
-	made  bool // by a switch: it comes without bytes
+	made  bool // created by a switch; arrives without bytes
 	flags uint8
 }
 
+// newReplay builds the fabric of a node. It fails if a neighbour has several links, which captures cannot
+// distinguish.
 func newReplay(c *Config, node int) (*replay, error) {
-	r := &replay{names: map[string]int{}, format: frameFormat{c.Wiring.Hosts, c.Wiring.Framing}, room: c.room()}
-	w := c.wire()
+	r := &replay{names: map[string]int{}, format: frameFormat{c.Wiring.Hosts, c.Wiring.Framing},
+		maxFrame: c.maxFrameBytes()}
+	w := c.buildWiring()
 	sw, err := w.NewSwitch(node, fabric.Part{Pool: &r.pool, Observer: c.Observer}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.Switch = sw
-	for i, name := range interfaces(c.Wiring.Network, node) {
-		if _, twice := r.names[name]; twice {
+	for i, name := range interfaceNames(c.Wiring.Network, node) {
+		if _, exists := r.names[name]; exists {
 			return nil, fmt.Errorf("switch %s has several links to a neighbour, which captures cannot distinguish",
 				c.Wiring.Network.Nodes[node].Name)
 		}
-		if r.names[name] = i; i%perPort == sending {
+		if r.names[name] = i; i%interfacesPerPort == outputInterface {
 			r.ports = append(r.ports, name)
 		}
 	}
 	nodes := []fabric.Node{r}
 	var links []fabric.Link
-	// in the same order as in the capture's fabric, by which events at one time are ordered
+	// Same order as in the capture's fabric, which decides the order of simultaneous events.
 	for k, i := range w.Leaving(node) {
 		port := packet.PortID(k)
 		n := &neighbour{replay: r}
@@ -156,20 +157,20 @@ func newReplay(c *Config, node int) (*replay, error) {
 		nodes = append(nodes, n)
 		links = append(links,
 			fabric.Link{From: 0, FromPort: port, To: k + 1, Rate: w.Links[i].Rate},
-			fabric.Link{From: k + 1, To: 0, ToPort: port, Rate: unit.LinkRate{Packets: instantly}})
+			fabric.Link{From: k + 1, To: 0, ToPort: port, Rate: unit.LinkRate{Packets: instantRate}})
 	}
 	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool})
 	return r, err
 }
 
-// instantly is a rate at which every frame takes exactly 1 ps, so that it comes in then.
+// instantRate is a rate at which every frame takes exactly instantTime, 1 ps, to arrive.
 const (
-	instantly unit.PacketRate = 1e12
-	instant   unit.Time       = 1
+	instantRate unit.PacketRate = 1e12
+	instantTime unit.Time       = 1
 )
 
-// read takes a capture in.
-func (r *replay) read(capture io.Reader) error {
+// readCapture reads the switch's input, output and events from a capture.
+func (r *replay) readCapture(capture io.Reader) error {
 	f, err := trace.NewFrameReader(capture)
 	if err != nil {
 		return err
@@ -183,8 +184,8 @@ func (r *replay) read(capture io.Reader) error {
 		if err != nil {
 			return err
 		}
-		on, ours := r.names[x.On]
-		if !ours {
+		on, known := r.names[x.On]
+		if !known {
 			continue
 		}
 		fail := func(format string, args ...any) error {
@@ -196,35 +197,35 @@ func (r *replay) read(capture io.Reader) error {
 			return fail("the one before it was at %d ps", int64(last))
 		case ended:
 			return fail("it is behind the end")
-		case x.Inbound != (on%perPort == receiving):
+		case x.Inbound != (on%interfacesPerPort == inputInterface):
 			return fail("it goes in the other direction")
 		}
 		last = x.At
-		port, size, made, flags := packet.PortID(on/perPort), int32(0), false, uint8(0)
-		if on%perPort != happening {
-			if size, made, flags, err = r.words(x.Comment, len(x.Data)); err != nil {
+		port, size, made, flags := packet.PortID(on/interfacesPerPort), int32(0), false, uint8(0)
+		if on%interfacesPerPort != eventInterface {
+			if size, made, flags, err = r.parseWords(x.Comment, len(x.Data)); err != nil {
 				return fail("%v", err)
 			}
 		}
-		switch on % perPort {
-		case receiving:
+		switch on % interfacesPerPort {
+		case inputInterface:
 			n := r.neighbours[port]
-			if k := len(n.script); x.At < instant || k > 0 && n.script[k-1].at >= x.At {
+			if k := len(n.script); x.At < instantTime || k > 0 && n.script[k-1].at >= x.At {
 				return fail("two frames come in at once")
 			}
 			n.script = append(n.script, arrival{x.At, append([]byte(nil), x.Data...), size, made, flags})
-		case sending:
+		case outputInterface:
 			r.sent = append(r.sent, Sent{x.At, x.On, size, append([]byte(nil), x.Data...)})
-		case happening:
+		case eventInterface:
 			if x.Comment == endWord || x.Comment == cutWord {
-				ended, r.out.Until, r.out.Cut = true, x.At, x.Comment == cutWord
+				ended, r.result.Until, r.result.Cut = true, x.At, x.Comment == cutWord
 				break
 			}
 			e, err := readChange(x.Comment)
 			if err != nil {
 				return fail("%v", err)
 			}
-			r.changes = append(r.changes, change{x.At, port, e})
+			r.changes = append(r.changes, portChange{x.At, port, e})
 		}
 	}
 	if !ended {
@@ -233,8 +234,8 @@ func (r *replay) read(capture io.Reader) error {
 	return nil
 }
 
-// words reads the comment of a frame.
-func (r *replay) words(comment string, length int) (size int32, made bool, flags uint8, err error) {
+// parseWords parses the comment of a frame of length bytes.
+func (r *replay) parseWords(comment string, length int) (size int32, made bool, flags uint8, err error) {
 	size = r.format.framing.Frame(int32(length), 0, false)
 	for comment != "" {
 		var word string
@@ -261,11 +262,11 @@ func (r *replay) words(comment string, length int) (size int32, made bool, flags
 	return size, made, flags, nil
 }
 
-// run carries everything out.
-func (r *replay) run() *Replayed {
-	// What is at the end itself is not all there.
+// runFabric runs the replay up to the end of the capture.
+func (r *replay) runFabric() *Replayed {
+	// Output at the end itself is incomplete.
 	for k := range r.sent {
-		if r.sent[k].At >= r.out.Until {
+		if r.sent[k].At >= r.result.Until {
 			r.sent = r.sent[:k]
 			break
 		}
@@ -274,7 +275,7 @@ func (r *replay) run() *Replayed {
 		r.fabric.Wake(i+1, 0)
 	}
 	for _, c := range r.changes {
-		at := min(c.at, r.out.Until)
+		at := min(c.at, r.result.Until)
 		r.fabric.Run(at, nil)
 		i := 2 * int(c.port)
 		if c.Rate == (unit.LinkRate{}) {
@@ -285,25 +286,25 @@ func (r *replay) run() *Replayed {
 		r.fabric.SetRate(i, c.Rate, at)
 		r.Port(c.port).SetRate(c.Rate)
 	}
-	r.fabric.Run(r.out.Until, nil)
-	if r.out.First == nil && r.out.Out < uint64(len(r.sent)) {
-		r.out.First = &Difference{Number: r.out.Out + 1, Captured: &r.sent[r.out.Out]}
+	r.fabric.Run(r.result.Until, nil)
+	if r.result.First == nil && r.result.Out < uint64(len(r.sent)) {
+		r.result.First = &Difference{Number: r.result.Out + 1, Captured: &r.sent[r.result.Out]}
 	}
-	return &r.out
+	return &r.result
 }
 
-// Dequeue compares what goes out.
+// Dequeue compares an output frame with the capture.
 func (r *replay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	p, again := r.Switch.Dequeue(now, out)
-	if p == nil || r.out.First != nil {
+	if p == nil || r.result.First != nil {
 		return p, again
 	}
 	var data []byte
-	data, _, r.scratch = r.format.describe(p, nil, r.scratch)
-	k := r.out.Out
+	data, _, r.scratch = r.format.encodeFrame(p, nil, r.scratch)
+	k := r.result.Out
 	if k < uint64(len(r.sent)) {
 		if s := &r.sent[k]; s.At == now && s.Port == r.ports[out] && s.Size == p.Size && bytes.Equal(s.Frame, data) {
-			r.out.Out++
+			r.result.Out++
 			return p, again
 		}
 	}
@@ -311,12 +312,12 @@ func (r *replay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 	if k < uint64(len(r.sent)) {
 		d.Captured = &r.sent[k]
 	}
-	r.out.First = d
+	r.result.First = d
 	return p, again
 }
 
-// neighbour sends what comes in at a port, so that its last bit does when the capture says,
-// and takes what goes out. It implements fabric.Node.
+// neighbour sends the captured input of a port, timed so that the last bit arrives at the captured time, and
+// consumes output. It implements fabric.Node.
 type neighbour struct {
 	replay *replay
 	script []arrival
@@ -335,13 +336,13 @@ func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time
 	r, a := n.replay, &n.script[0]
 	n.script, n.ready = n.script[1:], false
 	n.setTimer()
-	p := r.pool.GetFrame(max(r.room, len(a.frame)))
+	p := r.pool.GetFrame(max(r.maxFrame, len(a.frame)))
 	p.Data = append(p.Data, a.frame...)
 	if a.made && p.Parse(r.format.book, p.Data) == nil {
 		p.Data = nil
 	}
 	p.Size, p.Meta.Flags, p.Flow = a.size, a.flags, packet.NoFlow
-	r.out.In++
+	r.result.In++
 	return p, unit.Never
 }
 
@@ -350,15 +351,15 @@ func (n *neighbour) Wants() *packet.Wants {
 	return &n.wants
 }
 
-// setTimer finds when the next frame comes in.
+// setTimer sets the wake-up time for the next input frame.
 func (n *neighbour) setTimer() {
 	if n.wants.Timer = unit.Never; len(n.script) > 0 && !n.ready {
-		n.wants.Timer = n.script[0].at - instant
+		n.wants.Timer = n.script[0].at - instantTime
 	}
 }
 
 func (n *neighbour) Advance(now unit.Time) {
-	if len(n.script) > 0 && n.script[0].at-instant <= now {
+	if len(n.script) > 0 && n.script[0].at-instantTime <= now {
 		n.ready = true
 		n.wants.Wake(0)
 	}

@@ -10,84 +10,85 @@ import (
 	"weir/worlds/live"
 )
 
-// FlowCounts are of the data packets of one flow that came to its receiver, in the measured
-// part: TCP segments with payload, datagrams, also those that were sent again.
+// FlowCounts counts the data packets of one flow that reached its receiver in the measured part: TCP segments with
+// payload and datagrams, including retransmissions.
 type FlowCounts struct {
 	Packets int64
 	Bytes   unit.Bytes // payload
 	// One-way delays, from the first bit at the sender's NIC to the last bit at the receiver.
-	DelaySum, DelayMin, DelayMax unit.Time // DelayMin is unit.Never if there are none
+	DelaySum, DelayMin, DelayMax unit.Time // DelayMin is unit.Never without packets
 	Jitter                       float64   // RFC 3550 §6.4.1, in ps
 	Reordering                   outcome.Reordering
 }
 
-// Report is what a run of the data plane has counted, and what it says about the machine.
+// Report has the counts of a run of the data plane and the disturbances by the machine.
 type Report struct {
 	Epoch    int64     // CLOCK_MONOTONIC of event time 0, in ns
 	Lead     unit.Time // event time of time 0 of the experiment
 	From     unit.Time // event time at which the measured part began
-	Measured unit.Time // length of the measured part; less than was asked for if the run was stopped
+	Measured unit.Time // length of the measured part; shorter if the run was stopped
 	Ports    []outcome.PortResult
 	Drops    [dataplane.Reasons]uint64 // all switches and links, measured part
-	Events   uint64                    // of the fabric
+	Events   uint64                    // events of the fabric
 	Hops     uint64                    // packets that arrived over a link
 
 	Flows   []FlowCounts     // by Config.Flows
-	Watched [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every; null of what flows have
+	Watched [][]int64        // by Config.Watches: sample k is of time Warmup + k·Every; nil for watches of flows
 	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally   outcome.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
+	Tally   outcome.Tally    // with Config.Tally: frames sent on all links, measured part
 	Notices outcome.Notices  // with Config.Notices
-	// With Config.Usage and Config.Steers, by node: what switches take, and what their control planes have done from the
-	// experiment's time 0 until the measured part ended; nil: a host, or nothing tells.
+	// Usage has the resources used by switches (Config.Usage). Steering has the control planes' counts from the
+	// experiment's time 0 to the end of the measured part (Config.Steers). Both are by node; nil for hosts and for
+	// switches without such counts.
 	Usage    []*dataplane.Usage
 	Steering []*dataplane.Steering
 	Captured *Captured   // with Config.Capture
-	Rises    []unit.Time // by the onsets at ports of Config.Onsets: when they began, in the experiment's time
-	Carriers []Carrier   // that cables have lost or have got back, also before and after the measured part
+	Rises    []unit.Time // start times of Config.Onsets at ports, in the experiment's time
+	Carriers []Carrier   // carrier changes of cables, also outside the measured part
 
-	// What follows is of the whole run.
+	// The following fields cover the whole run.
 	Counts   live.FrameCounters
 	Gates    live.GateCounts // of all gates
-	VethLost uint64          // frames that the kernel dropped between a host's stack and the gates
+	VethLost uint64          // frames dropped by the kernel between a host's stack and the gates
 	Lateness live.Lateness
-	Stall    unit.Time              // longest time for which something was to be done and nothing happened
-	Waits    []live.SchedulingDelay // all such times that were not short, in event time
-	Waited   unit.Time              // for how long the thread could have run and others of this machine had the processor
-	// Kernels is what hosts of the kernel waited for, as their traffic's generator says.
+	Stall    unit.Time              // longest time by which due work was delayed
+	Waits    []live.SchedulingDelay // all such delays that were not short, in event time
+	Waited   unit.Time              // time in which the thread was runnable while other threads of this machine ran
+	// Kernels has the waits of kernel hosts, reported by their traffic generator.
 	Kernels Waiting
-	Steps   int       // of the wall clock (CLOCK_REALTIME against CLOCK_MONOTONIC)
-	Steal   float64   // share of all cores that the hypervisor kept back
-	CPU     float64   // share of one core that the data plane used
-	Wall    unit.Time // how long it ran
-	// Scheduling is what its thread had; empty: nothing of that.
+	Steps   int       // steps of the wall clock (CLOCK_REALTIME against CLOCK_MONOTONIC)
+	Steal   float64   // share of all cores taken by the hypervisor
+	CPU     float64   // share of one core used by the data plane
+	Wall    unit.Time // duration of the run
+	// Scheduling is what the thread was granted; empty: no special scheduling.
 	Scheduling live.Scheduling
 }
 
-// Errors lists what must not happen in a run: frames that were lost or dropped where the
-// experiment has no loss. Such a run is no measurement.
+// Errors lists frames lost or dropped where the experiment has no loss, and failed captures. A run with errors is
+// no measurement.
 func (r *Report) Errors() (all []string) {
-	all = counted(
-		count{r.Gates.RingLost, "frames found no room in a ring"},
-		count{r.VethLost, "frames were dropped by the kernel on their way"},
-		count{r.Gates.TooLong, "frames were longer than a ring's slot"},
-		count{r.Gates.Partial, "frames came without their checksum"},
-		count{r.Gates.Tagged, "frames came with a VLAN tag"},
-		count{r.Counts.SendLost, "frames were not taken by a host's kernel"},
-		count{r.Counts.Unwritable, "packets of switches cannot be written as frames"})
+	all = formatCounts(
+		errorCount{r.Gates.RingLost, "frames found no room in a ring"},
+		errorCount{r.VethLost, "frames were dropped by the kernel on their way"},
+		errorCount{r.Gates.TooLong, "frames were longer than a ring's slot"},
+		errorCount{r.Gates.Partial, "frames came without their checksum"},
+		errorCount{r.Gates.Tagged, "frames came with a VLAN tag"},
+		errorCount{r.Counts.SendLost, "frames were not taken by a host's kernel"},
+		errorCount{r.Counts.Unwritable, "packets of switches cannot be written as frames"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture could not be written: "+r.Captured.Error)
 	}
 	return all
 }
 
-// count is how often what must not happen has happened.
-type count struct {
+// errorCount is a number of errors with their description.
+type errorCount struct {
 	n    uint64
 	what string
 }
 
-// counted says what has happened.
-func counted(counts ...count) (all []string) {
+// formatCounts returns a text for each count above 0.
+func formatCounts(counts ...errorCount) (all []string) {
 	for _, c := range counts {
 		if c.n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", c.n, c.what))
@@ -96,7 +97,7 @@ func counted(counts ...count) (all []string) {
 	return all
 }
 
-// String is the report's part about the machine, in a line.
+// String summarizes the machine's behaviour in one line.
 func (r *Report) String() string {
 	l := &r.Lateness
 	us := func(t unit.Time) float64 { return 1e6 * t.Seconds() }
@@ -112,30 +113,30 @@ func (r *Report) String() string {
 	return s
 }
 
-// report makes the report of a run that ends now.
-func (d *plane) report(now unit.Time) *Report {
-	for d.marked < len(d.marks) { // it was stopped before its end
-		d.mark(min(now, d.marks[d.marked]))
+// buildReport returns the report of a run that ends now.
+func (d *plane) buildReport(now unit.Time) *Report {
+	for d.marksPassed < len(d.marks) { // the run was stopped early
+		d.markPart(min(now, d.marks[d.marksPassed]))
 	}
-	c, first, last := d.config, &d.at[0], &d.at[1]
+	c, first, last := d.config, &d.countsAtMarks[0], &d.countsAtMarks[1]
 	from, until := c.Lead+c.Warmup, d.ended
 	r := &Report{
 		Lead: c.Lead, From: from, Measured: max(until-from, 0), Events: d.Fabric().Events(),
 		Hops: d.Fabric().Hops(), Counts: d.Counts,
 		Lateness: d.Lateness(), Stall: d.Stall, Waits: d.Waits, Wall: now, Watched: d.samples,
 		Tally:    d.tallied,
-		Carriers: d.carriers, Rises: d.onsets(), Gates: d.GateCounts(),
+		Carriers: d.carriers, Rises: d.onsetTimes(), Gates: d.GateCounts(),
 	}
 	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
 	if d.flows != nil {
-		d.flows.report(r)
+		d.flows.addToReport(r)
 	}
 	if c.Usage {
 		r.Usage = d.wiring.Usage()
 	}
 	r.Steering = d.steering[1]
 	for i, s := range r.Steering {
-		if s != nil && d.steering[0] != nil { // it was running before the experiment did
+		if s != nil && d.steering[0] != nil { // it counted before the experiment started
 			*s = s.Since(*d.steering[0][i], c.Lead, until)
 		}
 	}

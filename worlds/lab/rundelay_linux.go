@@ -10,15 +10,15 @@ import (
 	"weir/core/unit"
 )
 
-// RunDelay follows for how long a thread could have run and did not, since others of this machine had the processor
-// (proc(5), schedstat). What a hypervisor takes is not in it.
+// RunDelay measures how long a thread was runnable while other threads of this machine ran (proc(5), schedstat).
+// Time taken by a hypervisor does not count.
 type RunDelay struct {
-	fd          int // −1: the kernel does not say it
+	fd          int // −1: not available
 	first, last unit.Time
 	text        [96]byte
 }
 
-// FollowRunDelay follows that of the calling thread, to which its goroutine is locked.
+// FollowRunDelay starts to measure the calling thread, which must be locked to its goroutine.
 func FollowRunDelay() *RunDelay {
 	r := &RunDelay{}
 	var err error
@@ -30,7 +30,7 @@ func FollowRunDelay() *RunDelay {
 	return r
 }
 
-// Since is how much there was since it was asked the last time.
+// Since returns the delay since the last call of Since, 0 if the kernel does not report it.
 func (r *RunDelay) Since() unit.Time {
 	n, err := unix.Pread(r.fd, r.text[:], 0)
 	if err != nil {
@@ -41,13 +41,13 @@ func (r *RunDelay) Since() unit.Time {
 	return r.last - before
 }
 
-// Sum is all that there was until Since was asked.
+// Sum returns the total delay up to the last call of Since.
 func (r *RunDelay) Sum() unit.Time { return r.last - r.first }
 
-// Close ends it.
+// Close frees the descriptor.
 func (r *RunDelay) Close() { unix.Close(r.fd) }
 
-// runDelay is all that the calling thread has had; 0 if the kernel does not say it.
+// runDelay returns the calling thread's total delay, 0 if the kernel does not report it.
 func runDelay() unit.Time {
 	b, err := os.ReadFile("/proc/thread-self/schedstat")
 	if err != nil {
@@ -56,6 +56,7 @@ func runDelay() unit.Time {
 	return parseRunDelay(string(b))
 }
 
+// parseRunDelay returns the second number of a schedstat line, the delay in ns; 0 if the line is malformed.
 func parseRunDelay(text string) unit.Time {
 	f := strings.Fields(text)
 	if len(f) < 2 {

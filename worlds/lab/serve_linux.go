@@ -18,30 +18,29 @@ import (
 	"weir/worlds/live"
 )
 
-// places is where the data plane finds its hosts: the first line that it reads.
-type places struct {
+// planeStart is the first input line of the data plane's process.
+type planeStart struct {
 	Namespace  string
-	Interfaces []string // by node; none for switches
+	Interfaces []string // by node; "" for switches
 	Cables     []cable
 	Duty       live.Duty
 }
 
-// ready is the first line that the data plane writes, when its rings are open.
+// ready is the first output line of the data plane, sent when its rings are open.
 type ready struct {
 	Epoch int64 // CLOCK_MONOTONIC of event time 0, in ns
 }
 
-// memoryLimit is when the data plane collects garbage all the same.
+// memoryLimit is the heap size in bytes at which the data plane collects garbage.
 const memoryLimit = 1 << 30
 
-// Serve is the data plane's process: it reads from control where its hosts are, runs
-// until control is closed at the other end, and writes its Report. It never returns the
-// thread that it runs on. Whoever made the network (Open) starts it (Network.Start).
+// Serve runs the data plane's process. It reads a planeStart line from control, runs until the other end closes
+// control, and writes its Report. It locks the calling thread permanently. Network.Start starts it.
 func Serve(c *Config, control *os.File, out io.Writer) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
-	var w places
+	var w planeStart
 	if err := readLine(control, &w); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
@@ -52,18 +51,18 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
 	clock := &live.Clock{}
-	gates, rings, err := w.open(c, clock)
+	gates, rings, err := w.openRings(c, clock)
 	for _, g := range rings {
 		defer g.Close()
 	}
 	if err != nil {
 		return err
 	}
-	d, err := c.build(gates, clock.Now)
+	d, err := c.buildPlane(gates, clock.Now)
 	if err != nil {
 		return err
 	}
-	cables, err := watch(w.Cables)
+	cables, err := watchCables(w.Cables)
 	if err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
@@ -78,7 +77,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		}
 		defer captured.Close()
 	}
-	got := w.Duty.Take()
+	granted := w.Duty.Take()
 	stolen, all := cpuTimes()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
@@ -89,14 +88,14 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	if err := json.NewEncoder(out).Encode(ready{clock.Epoch()}); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
-	read := func() error { return cables.read(d) }
-	if err := d.Drive(clock, rings, int(control.Fd()), cables.fd(), read); err != nil {
+	read := func() error { return cables.applyChanges(d) }
+	if err := d.Drive(clock, rings, int(control.Fd()), cables.descriptor(), read); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
-	r := d.report(clock.Now())
+	r := d.buildReport(clock.Now())
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	r.Waited = runDelay() - waited
-	r.Epoch, r.Steps, r.Scheduling = clock.Epoch(), clock.Steps(), got
+	r.Epoch, r.Steps, r.Scheduling = clock.Epoch(), clock.Steps(), granted
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	if s, a := cpuTimes(); a > all {
@@ -111,21 +110,21 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		if r.Captured, err = d.writeCapture(captured, d.Done()); err == nil {
 			err = captured.Close()
 		}
-		if err != nil { // the run is a measurement all the same
+		if err != nil { // the run is still a valid measurement
 			r.Captured.Error = err.Error()
 		}
 	}
 	return json.NewEncoder(out).Encode(r)
 }
 
-// open opens the rings of the hosts' gates, by node.
-func (w *places) open(c *Config, clock *live.Clock) (gates []live.Gate, rings []*live.RingGate, err error) {
+// openRings opens the rings of the hosts' gates, by node. rings holds the opened ones, also after an error.
+func (w *planeStart) openRings(c *Config, clock *live.Clock) (gates []live.Gate, rings []*live.RingGate, err error) {
 	gates = make([]live.Gate, len(w.Interfaces))
 	for i, name := range w.Interfaces {
 		if c.Wiring.Network.Nodes[i].Switch {
 			continue
 		}
-		s, err := ring.Open(ring.Config{Interface: name, MaxFrame: c.mtu() + packet.EthernetHeader, Rx: live.RxSlots,
+		s, err := ring.Open(ring.Config{Interface: name, MaxFrame: c.effectiveMTU() + packet.EthernetHeader, Rx: live.RxSlots,
 			Tx: live.TxSlots})
 		if err != nil {
 			return nil, rings, fmt.Errorf("lab: host %s: %w", c.Wiring.Network.Nodes[i].Name, err)
@@ -136,7 +135,7 @@ func (w *places) open(c *Config, clock *live.Clock) (gates []live.Gate, rings []
 	return gates, rings, nil
 }
 
-// readLine reads one line of JSON, byte by byte: what follows it is for others.
+// readLine decodes one line of JSON. It reads byte by byte, so that later data stays in the file.
 func readLine(f *os.File, to any) error {
 	var line []byte
 	for b := make([]byte, 1); ; {
@@ -150,8 +149,8 @@ func readLine(f *os.File, to any) error {
 	}
 }
 
-// cpuTimes is the stolen time, and all time, of all cores so far (proc(5)); 0 if the kernel does not
-// report it.
+// cpuTimes returns the stolen and total time of all cores since boot (proc(5)), 0 if the kernel does not report
+// them.
 func cpuTimes() (stolen, all uint64) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -161,12 +160,13 @@ func cpuTimes() (stolen, all uint64) {
 	return parseCPU(line)
 }
 
+// parseCPU parses the line cpu of /proc/stat; 0 if it is malformed.
 func parseCPU(line string) (stolen, all uint64) {
 	f := strings.Fields(line)
 	if len(f) < 9 || f[0] != "cpu" {
 		return 0, 0
 	}
-	for i, s := range f[1:9] { // what follows is within user and nice
+	for i, s := range f[1:9] { // later fields are included in user and nice
 		n, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
 			return 0, 0

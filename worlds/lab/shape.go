@@ -5,39 +5,40 @@ import (
 	"weir/core/unit"
 )
 
-// timerSlack is the delay of a timer of the kernel that costs a host's link no time: what the link carries meanwhile
-// may depart at once.
+// timerSlack is a delay of kernel timers that does not idle a host's link: the burst covers what the link sends
+// meanwhile.
 const timerSlack = 250 * unit.Microsecond
 
-// pacingShift is the binary logarithm of the share of a second: what a TCP flow paces in it may wait for its host's
-// link, if that is more than two bursts (tcp_small_queue_check of Linux' tcp_output.c, sk_pacing_shift).
+// pacingShift is the binary logarithm of the kernel's fraction of a second (sk_pacing_shift). The data that a TCP flow
+// paces in this time may wait for its host's link, and at least two bursts may (tcp_small_queue_check in Linux'
+// tcp_output.c).
 const pacingShift = 10
 
-// limit is what a host's kernel may send at the rate of its link, so that its link's queue in the data plane stays
+// rateLimit limits a host's kernel to the rate of its link, so that the link's queue in the data plane stays
 // empty.
-type limit struct {
-	bytes              uint64 // a second
+type rateLimit struct {
+	bytes              uint64 // per second
 	overhead, minFrame uint16 // of a frame, in bytes
 	atm                bool
 	burst              uint32
-	single             bool // TCP must send each segment on its own
+	single             bool // TCP must send each segment separately
 }
 
-// limitOf returns the limit of a link with a rate for frames of at most room bytes. The burst has room for a frame and
-// less than two, or for what the link carries while a timer is late. Segments are sent on their own where each counts
-// more than its bytes, and where two take more than what pacingShift allows: TCP has two bursts wait, and a burst has
-// two segments or more.
-func limitOf(rate unit.LinkRate, framing *packet.Framing, room int) limit {
-	x := limit{bytes: uint64(rate.Bits) / 8, overhead: uint16(max(framing.Extra, 0)),
+// newRateLimit returns the limit of a link with the given rate, for frames of at most maxFrame bytes. The burst has
+// space for one frame and less than two, or for what the link sends during timerSlack. Segments are sent
+// separately if the link adds overhead to each, or if two exceed what pacingShift allows: TCP lets two bursts
+// wait, and a burst has at least two segments.
+func newRateLimit(rate unit.LinkRate, framing *packet.Framing, maxFrame int) rateLimit {
+	x := rateLimit{bytes: uint64(rate.Bits) / 8, overhead: uint16(max(framing.Extra, 0)),
 		minFrame: uint16(max(framing.Min+framing.Extra, 0)), atm: framing.Cells == packet.ATM,
 		single: framing.Extra != 0 || framing.Min != 0 || framing.Cells != packet.Whole}
 	if framing.Cells == packet.PTM {
 		x.bytes = x.bytes * 64 / 65
 	}
 	if rate.Bits == 0 { // each frame takes the same time
-		x = limit{bytes: uint64(rate.Packets) * uint64(room), minFrame: uint16(room), single: true}
+		x = rateLimit{bytes: uint64(rate.Packets) * uint64(maxFrame), minFrame: uint16(maxFrame), single: true}
 	}
-	x.single = x.single || uint64(2*room)<<pacingShift > x.bytes
-	x.burst = uint32(max(uint64(2*room-1), x.bytes*uint64(timerSlack)/uint64(unit.Second)))
+	x.single = x.single || uint64(2*maxFrame)<<pacingShift > x.bytes
+	x.burst = uint32(max(uint64(2*maxFrame-1), x.bytes*uint64(timerSlack)/uint64(unit.Second)))
 	return x
 }

@@ -8,28 +8,28 @@ import (
 	"weir/internal/rtnl"
 )
 
-// Shape limits what the kernel of each host sends to the rate of the host's link, at the host's own interface. What
-// waits for the link then waits where TCP counts it (TCP small queues), which holds senders back as their NIC does in
-// the simulator. Without, it waits in the data plane, without limit, and ACKs of the other direction behind it. Hosts
-// of Weir's own pass by the limit, since their NIC is the simulator's.
+// Shape limits the output of each host's kernel to the rate of the host's link, at the host's interface. Packets
+// then wait where TCP counts them (TCP small queues), which holds senders back as NICs do in the simulator.
+// Without the limit they wait in the data plane, without bound and before the ACKs of the other direction. Weir's
+// own hosts bypass the limit, since their NIC is the simulator's.
 func (l *Network) Shape(c *Config) error {
 	l.shaped = true
 	for node, ports := range l.network.Ports() {
 		if l.network.Nodes[node].Switch || len(ports) == 0 {
 			continue
 		}
-		if err := l.limit(c, node, l.network.Links[ports[0].Link].Rate); err != nil {
+		if err := l.limitHost(c, node, l.network.Links[ports[0].Link].Rate); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// limit gives a host's interface the limit of a link with this rate.
-func (l *Network) limit(c *Config, node int, rate unit.LinkRate) error {
+// limitHost applies the limit of a link with the given rate to a host's interface.
+func (l *Network) limitHost(c *Config, node int, rate unit.LinkRate) error {
 	name := l.network.Nodes[node].Name
-	x := limitOf(rate, &c.Wiring.Framing, c.room())
-	err := l.in(name, func(conn *rtnl.Conn) error {
+	x := newRateLimit(rate, &c.Wiring.Framing, c.maxFrameBytes())
+	err := l.doInNamespace(name, func(conn *rtnl.Conn) error {
 		i, err := conn.Interface(NIC)
 		if err == nil && x.single {
 			err = conn.LimitSegments(i.Index, 1)
@@ -46,14 +46,14 @@ func (l *Network) limit(c *Config, node int, rate unit.LinkRate) error {
 	return nil
 }
 
-// relimit changes the limits of hosts at a link whose rate an event changes, if hosts have limits.
-func (l *Network) relimit(c *Config, e *wiring.Event) error {
+// updateLimits applies the new rate of an event's link to the hosts at its ends, if hosts have limits.
+func (l *Network) updateLimits(c *Config, e *wiring.Event) error {
 	if !l.shaped {
 		return nil
 	}
 	for _, node := range l.network.Links[e.Link].Ends {
 		if !l.network.Nodes[node].Switch {
-			if err := l.limit(c, node, e.Rate); err != nil {
+			if err := l.limitHost(c, node, e.Rate); err != nil {
 				return err
 			}
 		}

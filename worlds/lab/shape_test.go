@@ -17,7 +17,7 @@ func TestLimitOfLink(t *testing.T) {
 		framing, _ := packet.FramingByName(name)
 		for _, rate := range []unit.LinkRate{{Bits: 5 * unit.Mbps}, {Bits: 20 * unit.Mbps}, {Bits: 50 * unit.Mbps},
 			{Bits: unit.Gbps}, {Bits: 100 * unit.Gbps}, {Packets: 4000}} {
-			x := limitOf(rate, &framing, room)
+			x := newRateLimit(rate, &framing, room)
 			for _, n := range []int32{60, 66, 590, room} { // what the kernel counts, as tc-tbf(8) has it
 				counted := max(uint64(n)+uint64(x.overhead), uint64(x.minFrame))
 				got := unit.Time(counted * uint64(unit.Second) / x.bytes)

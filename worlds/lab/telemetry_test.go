@@ -129,7 +129,7 @@ func passed(t testing.TB, c *Config, frames [][]byte) (got [][]byte, r *Report) 
 			t.Fatal(err)
 		}
 	}
-	r = d.report(now)
+	r = d.buildReport(now)
 	return gates[len(gates)-1].Sent, r
 }
 

@@ -12,29 +12,29 @@ import (
 	"weir/core/unit"
 )
 
-// BridgePort is a port of a Bridge, which sends by an interface of this machine.
+// BridgePort configures a port of a Bridge, which sends through an interface of this machine.
 type BridgePort struct {
 	Name   string
 	Rate   unit.LinkRate
-	Buffer tm.Limit // of the port as a whole
-	Queue  tm.Limit // of each of its queues
-	MTU    int      // bytes of the largest IP packet; 0: any
+	Buffer tm.Limit // limit of the whole port
+	Queue  tm.Limit // limit of each queue
+	MTU    int      // bytes of the largest IP packet; 0: unlimited
 }
 
-// BridgeConfig is what a Bridge is made of.
+// BridgeConfig configures a Bridge.
 type BridgeConfig struct {
-	wiring.SwitchConfig // what runs in it; its codec reads frames that come in
+	wiring.SwitchConfig // programs, queues and scheduler; its codec reads incoming frames
 	Name                string
 	Seed                uint64
 	Ports               []BridgePort
-	MaxFrame            int // bytes of the largest frame at any port, with its tags
+	MaxFrame            int // bytes of the largest frame at any port, with tags
 	Framing             packet.Framing
 	Book                *packet.Book
 }
 
-// Bridge is the data plane of one switch with interfaces of this machine as ports: the switch, and per
-// gate one link to it at the port's rate and one back without delay. It accepts frames of all types and
-// leaves parsing to its codec. It is not safe for concurrent use.
+// Bridge is the data plane of one switch with interfaces of this machine as ports. Each gate has one link to the
+// switch without delay and one back at the port's rate. The bridge accepts frames of all types and leaves parsing
+// to its codec. It is not safe for concurrent use.
 type Bridge struct {
 	plane  *Plane
 	config BridgeConfig
@@ -42,7 +42,7 @@ type Bridge struct {
 	sw     *dataplane.Switch
 }
 
-// shutGate is a gate that can be shut from outside: frames that come in then stay there.
+// shutGate is a gate that can be shut; incoming frames then stay in its ring.
 type shutGate struct {
 	Gate
 	shut bool
@@ -55,12 +55,11 @@ func (g *shutGate) Stamp() unit.Time {
 	return g.Gate.Stamp()
 }
 
-// immediate is the rate of links from gates to the switch: a frame has come in whole when
-// it has its stamp.
-var immediate = unit.LinkRate{Bits: 1 << 62}
+// immediateRate is the rate of links from gates to the switch: a frame has arrived completely at its stamp.
+var immediateRate = unit.LinkRate{Bits: 1 << 62}
 
-// NewBridge makes a bridge whose ports are those gates. clock returns the event time by the wall clock, by which frames
-// leave.
+// NewBridge creates a bridge with the gates as ports. clock returns the event time by the wall clock, which
+// decides when frames depart.
 func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, error) {
 	if len(gates) != len(c.Ports) || len(gates) < 2 {
 		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; two at least are needed", c.Name, len(c.Ports), len(gates))
@@ -71,10 +70,10 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 		x := &shutGate{Gate: g}
 		b.gates, byNode = append(b.gates, x), append(byNode, x)
 	}
-	star := c.star()
+	star := c.buildStar()
 	w := wiring.New(star)
 	for i := range c.Ports {
-		w.Links[2*i+1].Rate = immediate
+		w.Links[2*i+1].Rate = immediateRate
 	}
 	var err error
 	if b.plane, err = NewPlane(PlaneConfig{Network: star.Network, Wiring: w, Book: c.Book, Framing: c.Framing,
@@ -85,13 +84,13 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 	return b, nil
 }
 
-// Switch makes the bridge's switch without its ports, to see whether it can be made.
+// Switch creates the bridge's switch without ports, to check the configuration.
 func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
-	return wiring.New(c.star()).NewSwitch(0, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
+	return wiring.New(c.buildStar()).NewSwitch(0, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
 }
 
-// star is the network of the switch, node 0, with a host at each of its ports.
-func (c *BridgeConfig) star() *wiring.Config {
+// buildStar returns the network of the switch, node 0, with a host at each port.
+func (c *BridgeConfig) buildStar() *wiring.Config {
 	n := &topology.Network{Nodes: []topology.Node{{Name: c.Name, Switch: true}}}
 	sw := c.SwitchConfig
 	sw.QueueLimits, sw.MTUs = nil, nil
@@ -108,19 +107,19 @@ func (c *BridgeConfig) star() *wiring.Config {
 		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true)}
 }
 
-// Site returns where new programs for the running bridge are made, when SetPorts is to follow.
+// Site returns the build site of new programs for the running bridge, before SetPorts changes the ports.
 func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 	c := b.config
 	c.Ports = ports
-	var at []*tm.Port
+	var current []*tm.Port
 	for i := range ports {
-		at = append(at, b.Port(i))
+		current = append(current, b.Port(i))
 	}
-	return wiring.New(c.star()).Site(0, at)
+	return wiring.New(c.buildStar()).Site(0, current)
 }
 
-// SetPorts changes rates and limits of the ports, whose names stay. What waits stays, also
-// above a new limit; what is left of a frame that is being sent leaves at the new rate.
+// SetPorts changes rates and limits of the ports; their names must stay. Queued packets stay, even beyond a new
+// limit. The rest of a frame in transmission departs at the new rate.
 func (b *Bridge) SetPorts(ports []BridgePort) {
 	for i := range ports {
 		p := &ports[i]
@@ -137,23 +136,23 @@ func (b *Bridge) SetPorts(ports []BridgePort) {
 	b.config.Ports = ports
 }
 
-// SetPrograms puts other programs in place of the bridge's (dataplane.Switch.SetPrograms).
+// SetPrograms replaces the bridge's programs (dataplane.Switch.SetPrograms).
 func (b *Bridge) SetPrograms(now unit.Time, programs []dataplane.Program) error {
 	return b.sw.SetPrograms(now, programs)
 }
 
-// Step does all that is due at now, by the clock of the gates' stamps. now must be read
-// before.
+// Step performs all events due at now, a time by the clock of the gates' stamps. The caller must read now before
+// the call.
 func (b *Bridge) Step(now unit.Time) error { return b.plane.Step(now) }
 
-// Shut stops receiving: only frames that are already inside are still forwarded.
+// Shut stops receiving: only frames already inside are forwarded.
 func (b *Bridge) Shut() {
 	for _, g := range b.gates {
 		g.shut = true
 	}
 }
 
-// Waiting returns how many packets are in the bridge.
+// Waiting returns the number of packets in the bridge.
 func (b *Bridge) Waiting() (n int) {
 	for i := range b.config.Ports {
 		n += int(b.Port(i).Packets()) + int(b.plane.hosts[i+1].port.Packets())
@@ -161,16 +160,16 @@ func (b *Bridge) Waiting() (n int) {
 	return n + b.plane.fabric.InFlight()
 }
 
-// Port returns the egress of port i, to be read.
+// Port returns the egress of port i, read-only.
 func (b *Bridge) Port(i int) *tm.Port { return b.sw.Port(packet.PortID(i)) }
 
-// Received returns how many frames came in at port i, and how many bytes that was.
+// Received returns the number of frames received at port i and their bytes.
 func (b *Bridge) Received(i int) (frames, bytes uint64) {
 	p := b.plane.hosts[i+1].port
 	return p.TxPackets(), p.TxBytes()
 }
 
-// GateCounts returns what the gate of port i has counted. It may be a system call.
+// GateCounts returns the counters of port i's gate. It may make a system call.
 func (b *Bridge) GateCounts(i int) GateCounts { return b.gates[i].Counts() }
 
 // PortDrops returns the drops of frames on their way to port i, by reason.
@@ -179,11 +178,11 @@ func (b *Bridge) PortDrops(i int) [dataplane.Reasons]uint64 { return b.sw.PortDr
 // Drops returns the drops of all frames, by reason.
 func (b *Bridge) Drops() [dataplane.Reasons]uint64 { return b.sw.Drops() }
 
-// Counts returns what the bridge has counted of frames at its gates.
+// Counts returns the counters of frames at the gates.
 func (b *Bridge) Counts() FrameCounters { return b.plane.Counts }
 
-// Late returns how late frames have left.
+// Late returns the distribution of the lateness of departures.
 func (b *Bridge) Late() *unit.Histogram { return &b.plane.late }
 
-// Stall returns the longest time for which something was due and the bridge did nothing.
+// Stall returns the longest time by which a due event was delayed.
 func (b *Bridge) Stall() unit.Time { return b.plane.Stall }

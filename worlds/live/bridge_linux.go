@@ -18,9 +18,8 @@ type BridgeDriver struct {
 	rings []*RingGate
 }
 
-// OpenBridge makes a bridge whose gates are these sockets, by port, and locks the calling
-// goroutine to its thread. From then on only that thread may use the bridge. Garbage is
-// collected only above limit bytes.
+// OpenBridge creates a bridge with these sockets as gates, by port, and locks the calling goroutine to its thread.
+// Only that thread may use the bridge. Garbage is collected only above limit bytes.
 func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDriver, error) {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
@@ -39,7 +38,7 @@ func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDri
 	if b.Bridge, err = NewBridge(c, gates, b.clock.Now); err != nil {
 		return nil, err
 	}
-	// Without it the bridge still runs, but later; its lateness shows that.
+	// Without permission the bridge still runs, but later, which its lateness shows.
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	return b, b.clock.Start()
 }
@@ -47,7 +46,7 @@ func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDri
 // Now returns the event time.
 func (b *BridgeDriver) Now() unit.Time { return b.clock.Now() }
 
-// Run runs until control is readable. Its error is a socket's: ENETDOWN if the interface is down, after
+// Run runs the bridge until control is readable. The error is a socket's: ENETDOWN if the interface is down, after
 // which Run may be called again.
 func (b *BridgeDriver) Run(control int) error {
 	err := b.plane.Drive(&b.clock, b.rings, control, -1, nil)
@@ -55,9 +54,9 @@ func (b *BridgeDriver) Run(control int) error {
 	return err
 }
 
-// Drain lets waiting packets leave for at most a time, and receives no more frames. It returns how many packets
-// are left.
-func (b *BridgeDriver) Drain(limit unit.Time) (left int, err error) {
+// Drain sends waiting packets for at most limit and receives no more frames. It returns the number of remaining
+// packets.
+func (b *BridgeDriver) Drain(limit unit.Time) (remaining int, err error) {
 	b.Shut()
 	for end := b.Now() + limit; ; {
 		now := b.Now()
@@ -65,12 +64,12 @@ func (b *BridgeDriver) Drain(limit unit.Time) (left int, err error) {
 			return b.Waiting(), err
 		}
 		b.plane.Err = nil
-		if left = b.Waiting(); left == 0 || now >= end {
-			return left, nil
+		if remaining = b.Waiting(); remaining == 0 || now >= end {
+			return remaining, nil
 		}
 		timeout := unix.NsecToTimespec(int64(max(min(b.plane.Next(), end)-now, 0)/unit.Nanosecond) + 1)
 		if _, err := unix.Ppoll(nil, &timeout, nil); err != nil && err != unix.EINTR {
-			return left, err
+			return remaining, err
 		}
 	}
 }

@@ -9,21 +9,20 @@ import (
 	"weir/core/unit"
 )
 
-// Clock is event time by CLOCK_MONOTONIC. It translates the stamps of the kernel, which are of CLOCK_REALTIME, by how
-// far that is ahead. The difference changes only when somebody sets the clock: both are slewed alike.
+// Clock is event time by CLOCK_MONOTONIC. It converts the kernel's CLOCK_REALTIME stamps by the difference of both
+// clocks. The difference changes only when the wall clock is set, because both clocks are slewed alike.
 type Clock struct {
 	base  time.Time
 	epoch int64     // CLOCK_MONOTONIC at base
-	ahead int64     // ns
-	last  unit.Time // of Read
+	ahead int64     // CLOCK_REALTIME minus event time, in ns
+	last  unit.Time // result of the last Read
 	steps int
 }
 
-// stepFrom is the least jump of the clock that counts as one: less may be the time
-// between two readings.
-const stepFrom = 100_000 // ns
+// stepFrom is the smallest jump, in ns, that counts as a step. Smaller ones may be the time between two readings.
+const stepFrom = 100_000
 
-// Start makes now event time 0.
+// Start sets event time 0 to now.
 func (c *Clock) Start() error {
 	var t unix.Timespec
 	for try := 0; ; try++ {
@@ -31,37 +30,38 @@ func (c *Clock) Start() error {
 		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
 			return os.NewSyscallError("clock_gettime", err)
 		}
-		if time.Since(c.base) < 5*time.Microsecond || try == 100 { // else something came in between
+		if time.Since(c.base) < 5*time.Microsecond || try == 100 { // else the thread was interrupted between the readings
 			break
 		}
 	}
 	c.epoch = t.Nano()
-	c.ahead = c.measure()
+	c.ahead = c.measureAhead()
 	return nil
 }
 
-// Shift makes an epoch event time 0.
+// Shift sets event time 0 to epoch, a CLOCK_MONOTONIC time in ns.
 func (c *Clock) Shift(epoch int64) {
 	c.base = c.base.Add(time.Duration(epoch - c.epoch))
 	c.epoch = epoch
-	c.ahead = c.measure()
+	c.ahead = c.measureAhead()
 }
 
-// Epoch returns the CLOCK_MONOTONIC of event time 0, in ns.
+// Epoch returns event time 0 by CLOCK_MONOTONIC, in ns.
 func (c *Clock) Epoch() int64 { return c.epoch }
 
-// Steps returns how many times Read found that the clock was set.
+// Steps returns the number of steps of the wall clock that Read found.
 func (c *Clock) Steps() int { return c.steps }
 
 // Now returns the event time.
 func (c *Clock) Now() unit.Time { return unit.Time(time.Since(c.base)) * unit.Nanosecond }
 
-func (c *Clock) measure() int64 {
+// measureAhead returns CLOCK_REALTIME minus event time, in ns.
+func (c *Clock) measureAhead() int64 {
 	t := time.Now()
 	return t.UnixNano() - int64(t.Sub(c.base))
 }
 
-// Read returns the event time, and counts a step if the clock was set since the last time.
+// Read returns the event time. It counts a step if the wall clock was set since the last call.
 func (c *Clock) Read() unit.Time {
 	t := time.Now()
 	mono := t.Sub(c.base)
@@ -72,11 +72,11 @@ func (c *Clock) Read() unit.Time {
 	return c.last
 }
 
-// countStep counts a step of the clock, if there was one: two readings with no frame between them must agree.
+// countStep counts a step of the wall clock if two consecutive readings agree on it.
 func (c *Clock) countStep() {
-	a := c.measure()
+	a := c.measureAhead()
 	for range 10 {
-		b := c.measure()
+		b := c.measureAhead()
 		if d := a - b; d < stepFrom && -d < stepFrom {
 			if d := b - c.ahead; d > stepFrom || d < -stepFrom {
 				c.ahead = b
@@ -88,18 +88,18 @@ func (c *Clock) countStep() {
 	}
 }
 
-// future is how much later than now a frame can have come in: one with a later stamp has it
-// from before the clock was set back.
-const future = 10 * unit.Millisecond
+// maxFuture limits how far a stamp may lie in the future. A later stamp precedes a backward step of the wall
+// clock.
+const maxFuture = 10 * unit.Millisecond
 
-// event translates a stamp. A stamp before event time 0 is 0, and one in the future is the
-// last reading; the clock is read again for it, since the thread may have stalled after the last reading.
-func (c *Clock) event(realtime int64) unit.Time {
+// toEventTime converts a stamp. A stamp before event time 0 becomes 0, and one in the future becomes the last
+// reading. The clock is read again for it, since the thread may have stalled after the last reading.
+func (c *Clock) toEventTime(realtime int64) unit.Time {
 	at := realtime - c.ahead
 	if at < 0 {
 		return 0
 	}
-	if at > int64((c.last+future)/unit.Nanosecond) && at > int64((c.Now()+future)/unit.Nanosecond) {
+	if at > int64((c.last+maxFuture)/unit.Nanosecond) && at > int64((c.Now()+maxFuture)/unit.Nanosecond) {
 		return c.last
 	}
 	return unit.Time(at) * unit.Nanosecond

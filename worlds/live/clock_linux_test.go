@@ -32,10 +32,10 @@ func clockSteps(t *testing.T) {
 		if now < before || now > before+unit.Second {
 			t.Errorf("set by %v: from %v to %v", step, before, now)
 		}
-		if at := w.event(time.Now().UnixNano()); at < now || at > now+unit.Second {
+		if at := w.toEventTime(time.Now().UnixNano()); at < now || at > now+unit.Second {
 			t.Errorf("set by %v: a stamp of now, %v, is %v", step, now, at)
 		}
-		if at := w.event(stale); at > now+future {
+		if at := w.toEventTime(stale); at > now+maxFuture {
 			t.Errorf("set by %v: an old stamp is %v, it is %v", step, at, now)
 		}
 	}
@@ -55,16 +55,16 @@ func stampsAfterAStall(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := w.Read()
-	time.Sleep(3 * time.Duration(future/unit.Nanosecond))
+	time.Sleep(3 * time.Duration(maxFuture/unit.Nanosecond))
 	before := w.Now()
 	ns := time.Now().UnixNano()
 	const apart = 100_000
-	at, next := w.event(ns), w.event(ns+apart)
+	at, next := w.toEventTime(ns), w.toEventTime(ns+apart)
 	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.Now()+slack ||
 		next-at != apart*unit.Nanosecond {
 		t.Errorf("stamps at %v and 100 us later, long after %v, are %v and %v", before, read, at, next)
 	}
-	if at := w.event(ns + int64(time.Hour)); at != read {
+	if at := w.toEventTime(ns + int64(time.Hour)); at != read {
 		t.Errorf("a stamp of the next hour is %v, want that of the last reading, %v", at, read)
 	}
 }

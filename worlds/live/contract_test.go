@@ -47,7 +47,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 		var out dataplanetest.Transcript
 		book := s.Book()
 		now := unit.Time(0)
-		d := &Plane{Departures: NewDepartures(func() unit.Time { return now }, book), room: 1514}
+		d := &Plane{Departures: NewDepartures(func() unit.Time { return now }, book), maxFrame: 1514}
 		sw := s.Switch(&d.pool)
 		nodes := []fabric.Node{sw}
 		var links []fabric.Link
@@ -78,7 +78,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 				fabric.Link{From: 0, FromPort: port, To: i + 1, Rate: p.Rate},
 				fabric.Link{From: i + 1, To: 0, ToPort: port, Rate: unit.LinkRate{Bits: 1 << 62}})
 		}
-		if err := d.start(nodes, links, arrivals{&out, links}); err != nil {
+		if err := d.startFabric(nodes, links, arrivals{&out, links}); err != nil {
 			t.Fatal(err)
 		}
 		for now < unit.Second {

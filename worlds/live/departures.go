@@ -5,25 +5,25 @@ import (
 	"weir/core/unit"
 )
 
-// FrameCounters are the frame counters of a thread with gates, in addition to the fabric's.
+// FrameCounters are a thread's counters of frames at gates, in addition to the fabric's.
 type FrameCounters struct {
-	In, Out    uint64    // frames that came from hosts, and that were given to them
-	NonIP      uint64    // of In, those that are neither IPv4, IPv6 nor PFC (ARP, …): dropped
-	Unwritable uint64    // packets of switches that no frame can carry: dropped
-	SendLost   uint64    // frames that a host's kernel did not take
-	Belated    uint64    // of In, those that were seen after what came later had happened
-	BelatedBy  unit.Time // and by how much at most
+	In, Out    uint64    // frames received from hosts, and sent to them
+	NonIP      uint64    // frames of In that are neither IPv4, IPv6 nor PFC (ARP, …): dropped
+	Unwritable uint64    // packets of switches that cannot be encoded as frames: dropped
+	SendLost   uint64    // frames that a host's kernel refused
+	Belated    uint64    // frames of In that were seen after later events had been processed
+	BelatedBy  unit.Time // largest such delay
 }
 
-// Departures accounts for the frames that leave by the transmit queues of one thread, and for what goes wrong there.
-// The thread that drives a plane has it, and one that drives hosts of Weir's own.
+// Departures counts the frames that depart through the transmit queues of one thread, and failures. Threads that
+// drive a plane or Weir's own hosts have one.
 type Departures struct {
 	Counts  FrameCounters
-	Err     error             // what ended the run; nil: it goes on
-	Stall   unit.Time         // longest time for which something was due and the thread did nothing
-	Waits   []SchedulingDelay // all such times of at least MinWait
-	RetryAt unit.Time         // when frames that a kernel did not take are offered again; unit.Never: no frame waits
-	// Release takes back a packet whose frame has left, or was given up.
+	Err     error             // error that ended the run; nil while it continues
+	Stall   unit.Time         // longest time by which due work was delayed
+	Waits   []SchedulingDelay // all delays of at least MinWait, up to MaxWaits
+	RetryAt unit.Time         // time to offer refused frames again; unit.Never: no frame waits
+	// Release takes back a packet after its frame was sent or dropped.
 	Release func(p *packet.Packet)
 
 	clock  func() unit.Time
@@ -32,31 +32,32 @@ type Departures struct {
 	latest unit.Time
 }
 
-// NewDepartures returns the account of a thread whose packets have addresses of a book. clock returns the event time.
+// NewDepartures returns the counters of a thread. Its packets have addresses of book, and clock returns the event
+// time.
 func NewDepartures(clock func() unit.Time, book *packet.Book) Departures {
 	d := Departures{clock: clock, book: book, RetryAt: unit.Never, Waits: make([]SchedulingDelay, 0, MaxWaits)}
-	d.late.Add(1000 * unit.Second) // room for all that will come
+	d.late.Add(1000 * unit.Second) // allocate for all later values
 	d.late.Reset()
 	return d
 }
 
-// Fail ends the run with an error, unless another one has ended it.
+// Fail ends the run with an error unless it has ended with one before.
 func (d *Departures) Fail(err error) {
 	if d.Err == nil {
 		d.Err = err
 	}
 }
 
-// SchedulingDelay is a period in which an event was due but its thread did not run.
+// SchedulingDelay is a period by which due work of its thread was delayed.
 type SchedulingDelay struct{ At, Length unit.Time }
 
-// Waits of at least MinWait are kept, up to MaxWaits of them.
+// Waits of at least MinWait are recorded, up to MaxWaits of them.
 const (
 	MinWait  = 500 * unit.Microsecond
 	MaxWaits = 1 << 14
 )
 
-// RecordWait records that what was due at one time is done at another.
+// RecordWait records that work due at one time was done at now.
 func (d *Departures) RecordWait(due, now unit.Time) {
 	if due >= now {
 		return
@@ -67,25 +68,24 @@ func (d *Departures) RecordWait(due, now unit.Time) {
 	case length < MinWait:
 	case len(d.Waits) < MaxWaits:
 		d.Waits = append(d.Waits, SchedulingDelay{due, length})
-	default: // too many to be kept apart
+	default: // too many: extend the last one
 		last := &d.Waits[MaxWaits-1]
 		last.Length = now - last.At
 	}
 }
 
-// Lateness is how much later than its event time a frame left, by the wall clock.
+// Lateness summarizes the delays between the event times of frames and their departures by the wall clock.
 type Lateness struct {
 	Frames              uint64
 	P50, P99, P999, Max unit.Time
-	// Below counts frames by powers of two: Below[i] were less than 2^i ns late, and not
-	// less than half of that.
+	// Below counts frames by powers of two: Below[i] frames were late by at least 2^(i-1) and less than 2^i ns.
 	Below []uint64
 }
 
-// Lateness returns how late the frames left.
+// Lateness returns the lateness of the departed frames.
 func (d *Departures) Lateness() Lateness { return newLateness(&d.late, d.latest) }
 
-// newLateness sums up a histogram of which one value is the largest.
+// newLateness summarizes a histogram; largest is its largest value.
 func newLateness(h *unit.Histogram, largest unit.Time) Lateness {
 	l := Lateness{Frames: h.Count(), Max: largest}
 	sum := uint64(0)

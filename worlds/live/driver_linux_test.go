@@ -18,7 +18,7 @@ func stampTranslation(t *testing.T) {
 		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 5_011_000_000: 5010 * unit.Millisecond,
 		5_011_000_001: 5 * unit.Second, 1 << 62: 5 * unit.Second,
 	} {
-		if got := c.event(ns); got != want { // a bubble has no subtests
+		if got := c.toEventTime(ns); got != want { // a bubble has no subtests
 			t.Errorf("stamp %d is %v, want %v", ns, got, want)
 		}
 	}

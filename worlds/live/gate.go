@@ -5,30 +5,29 @@ import (
 	"weir/core/unit"
 )
 
-// A Gate is the way between the data plane and one host's kernel: a socket with a ring, or
-// a script's. Frames are Ethernet frames without FCS.
+// A Gate connects the data plane with one host's kernel: a socket with a ring, or a script. Frames are Ethernet
+// frames without FCS.
 type Gate interface {
-	// Stamp returns when the first of the waiting frames came in, in event time;
-	// unit.Never if no frame waits.
+	// Stamp returns the arrival time of the first waiting frame, in event time; unit.Never if no frame waits.
 	Stamp() unit.Time
-	// Take appends that frame to b and gives its room back.
+	// Take appends that frame to b and frees its slot.
 	Take(b []byte) []byte
-	// Put adds a frame to those that are to leave; false: there is no room. Its bytes must stay as
-	// they are until Flush has returned no error, or Drop was called.
+	// Put queues a frame for departure. It returns false if the ring is full. The frame's bytes must not change
+	// until Flush has returned no error, or Drop was called.
 	Put(frame []byte) bool
-	// Flush lets them leave. EAGAIN and ENOBUFS mean that some have to wait.
+	// Flush sends the queued frames. EAGAIN and ENOBUFS mean that some still wait.
 	Flush() error
-	// Drop gives up what has not left, and returns how many frames that were.
+	// Drop discards the unsent frames and returns their number.
 	Drop() int
-	// Counts returns what the gate has counted since the start.
+	// Counts returns the counters since the start.
 	Counts() GateCounts
 }
 
-// GateCounts are what one gate counts.
+// GateCounts are the counters of a gate.
 type GateCounts struct {
-	Received uint64 // frames that the kernel had for the ring
-	RingLost uint64 // of these, frames for which the ring had no room
-	TooLong  uint64 // frames longer than a slot, or than the MTU allows when they were to leave: dropped here
+	Received uint64 // frames that the kernel received for the ring
+	RingLost uint64 // frames of Received that found the ring full
+	TooLong  uint64 // frames longer than a slot, or than the MTU at departure: dropped here
 	Partial  uint64 // frames without a checksum (offload was on): dropped here
 	Tagged   uint64 // frames with a VLAN tag: dropped here
 }
@@ -42,8 +41,8 @@ func (c *GateCounts) Add(o GateCounts) {
 	c.Tagged += o.Tagged
 }
 
-// OwnMAC returns the address of a host of Weir's own. The kernel of its namespace has another one, so that neither
-// receives the other's frames.
+// OwnMAC returns the MAC address of one of Weir's own hosts. The kernel of its namespace has a different one, so
+// that neither accepts the other's frames.
 func OwnMAC(a packet.Addr) [6]byte {
 	m := packet.MAC(a)
 	m[1]++

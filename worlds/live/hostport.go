@@ -6,19 +6,20 @@ import (
 	"weir/core/unit"
 )
 
-// hostPort is where the fabric ends and a host's kernel begins. What the kernel sends waits here, without limit, for
-// the host's link. In a lab that is little more than a frame, since the kernel holds its senders back. What comes
-// over the link goes to the kernel at once. It implements fabric.Node.
+// hostPort is the boundary between the fabric and a host's kernel. Frames of the kernel wait here, without limit,
+// for the host's link; in a lab that is little more than one frame, since the kernel limits its senders. Frames
+// from the link go to the kernel immediately. It implements fabric.Node.
 type hostPort struct {
 	TxQueue
-	port  *tm.Port
-	plane *Plane
-	node  int
-	own   bool // a host of Weir's own shares the gate with the kernel
-	awake bool // the fabric will ask by itself
-	wants packet.Wants
+	port       *tm.Port
+	plane      *Plane
+	node       int
+	hasOwnHost bool // one of Weir's own hosts shares the gate with the kernel
+	awake      bool // the fabric will call Dequeue again by itself
+	wants      packet.Wants
 }
 
+// newHostPort creates the host port of a node with a link of the given rate.
 func (d *Plane) newHostPort(node int, name string, rate unit.LinkRate, gate Gate) *hostPort {
 	return &hostPort{
 		TxQueue: TxQueue{departures: &d.Departures, Gate: gate, name: name},
@@ -27,20 +28,21 @@ func (d *Plane) newHostPort(node int, name string, rate unit.LinkRate, gate Gate
 	}
 }
 
-// enter takes a frame of the kernel.
-func (h *hostPort) enter(p *packet.Packet) {
+// pushFrame queues a frame of the kernel.
+func (h *hostPort) pushFrame(p *packet.Packet) {
 	h.port.Push(0, p)
-	h.wake()
+	h.wakeLink()
 }
 
-func (h *hostPort) wake() {
+// wakeLink makes the link fetch a packet if one waits and the link is idle.
+func (h *hostPort) wakeLink() {
 	if !h.awake && !h.port.Idle() {
 		h.awake = true
 		h.wants.Wake(0)
 	}
 }
 
-// Wants returns what the link is to be asked for, and when a pause ends (fabric.Node).
+// Wants returns the link's wake-up and the end of a pause (fabric.Node).
 func (h *hostPort) Wants() *packet.Wants { return &h.wants }
 
 func (h *hostPort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
@@ -56,8 +58,8 @@ func (h *hostPort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit
 	return p, again
 }
 
-// Receive gives p to the kernel, or to the host of Weir's own that shares the gate. A PFC frame is for the NIC, which
-// the plane has; a host of Weir's own gets it too, and holds what it would send.
+// Receive passes p to the kernel, or to the own host that shares the gate. PFC frames pause the NIC, which is this
+// port; an own host gets them too, to pause its senders.
 func (h *hostPort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	d := h.plane
 	switch class := p.Meta.Class % tm.Classes; p.Kind {
@@ -65,15 +67,15 @@ func (h *hostPort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		h.port.Pause(now, class, p.Seq)
 	case packet.Resume:
 		h.port.Resume(now, class)
-		h.wake()
+		h.wakeLink()
 	default:
-		if d.monitor != nil && d.monitor.Arrive(now, h.node, p) && h.own {
+		if d.monitor != nil && d.monitor.Arrive(now, h.node, p) && h.hasOwnHost {
 			h.to, h.addressed = OwnMAC(packet.Addr(h.node+1)), true
 		}
 		h.Send(now, p)
 		return
 	}
-	if h.own {
+	if h.hasOwnHost {
 		h.Send(now, p)
 		return
 	}
@@ -83,5 +85,5 @@ func (h *hostPort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 func (h *hostPort) Advance(now unit.Time) {
 	h.port.Expire(now)
 	h.wants.Timer = h.port.NextExpiry()
-	h.wake()
+	h.wakeLink()
 }

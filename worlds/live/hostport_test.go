@@ -23,7 +23,7 @@ func TestOwnHostGetsPauses(t *testing.T) {
 		d.Release = d.pool.Put
 		g := &script{}
 		h := d.newHostPort(2, "server", unit.LinkRate{Bits: unit.Gbps}, g)
-		h.own = own
+		h.hasOwnHost = own
 		p := d.pool.Get()
 		p.Kind, p.Meta.Class, p.Seq, p.Size = packet.Pause, 3, 0, 64
 		h.Receive(0, 0, p)

@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		p := packet.Packet{Data: b}
-		if d.parse(&p); !p.Parsed() && (p.Flow != packet.NoFlow || p.Kind != packet.Data || p.Payload != 0 ||
+		if d.parseFrame(&p); !p.Parsed() && (p.Flow != packet.NoFlow || p.Kind != packet.Data || p.Payload != 0 ||
 			p.ExtensionBytes() != 0) {
 			t.Errorf("of a frame that cannot be parsed: %+v", p)
 		}

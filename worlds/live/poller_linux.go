@@ -10,16 +10,16 @@ import (
 	"weir/core/unit"
 )
 
-// Poller has a thread that drives rings sleep until something is due or comes in.
+// Poller makes a thread that drives rings sleep until work is due or a frame arrives.
 type Poller struct {
 	clock  *Clock
 	rings  []*RingGate
 	fds    []unix.PollFd // control, rings, more
-	pollAt unit.Time     // when descriptors are polled even if there is no time to sleep
+	pollAt unit.Time     // time to poll descriptors even without time to sleep
 }
 
-// NewPoller returns the poller of a thread with these rings. Of the two other descriptors control is readable when the
-// run is over; -1: there is none.
+// NewPoller returns a poller for these rings and two further descriptors; -1 means no descriptor. control becomes
+// readable when the run is over.
 func NewPoller(clock *Clock, rings []*RingGate, control, more int) *Poller {
 	p := &Poller{clock: clock, rings: rings, fds: make([]unix.PollFd, 0, len(rings)+2)}
 	p.fds = append(p.fds, unix.PollFd{Fd: int32(control), Events: unix.POLLIN})
@@ -30,16 +30,15 @@ func NewPoller(clock *Clock, rings []*RingGate, control, more int) *Poller {
 	return p
 }
 
-// Longest sleep, so that steps of the clock are noticed, and the period at which descriptors are polled when there is
-// no time to sleep.
+// Limits of sleeps. The longest one is short enough to notice steps of the clock.
 const (
 	longestSleep = 100 * unit.Millisecond
-	pollPeriod   = 10 * unit.Millisecond
-	shortSleep   = 5 * unit.Millisecond // up to which other goroutines can wait for the processor
+	pollPeriod   = 10 * unit.Millisecond // between polls of descriptors without time to sleep
+	shortSleep   = 5 * unit.Millisecond  // longest sleep during which other goroutines can wait for the processor
 )
 
-// Wait sleeps until due, for less if something comes in or if the time is better slept in parts, and not at all if it
-// has come. It reports whether the descriptor more is readable, and whether control is. The error is a ring's.
+// Wait sleeps until due. It returns earlier if a frame arrives or the sleep is better split, and at once if due
+// has passed. It reports whether the descriptor more is readable, and whether control is. The error is a ring's.
 func (p *Poller) Wait(due unit.Time) (more, closed bool, err error) {
 	now := p.clock.Now()
 	sleep := min(due-now, longestSleep)
@@ -50,7 +49,7 @@ func (p *Poller) Wait(due unit.Time) (more, closed bool, err error) {
 		sleep = 0
 	}
 	p.pollAt = now + pollPeriod
-	n, err := poll(p.fds, firstSleep(sleep))
+	n, err := pollDescriptors(p.fds, firstSleep(sleep))
 	if n == 0 || err != nil {
 		return false, false, os.NewSyscallError("ppoll", err)
 	}
@@ -68,15 +67,14 @@ func (p *Poller) Wait(due unit.Time) (more, closed bool, err error) {
 	return p.fds[len(p.fds)-1].Revents != 0, false, nil
 }
 
-// Parts of a long sleep, each a sleep of its own: the shorter one was, the more punctually a core wakes up, after a
-// short one at once, after a long one now and then hundreds of microseconds late. The last part is a nap, the one
-// before it begins a doze before the end.
+// A long sleep is split, because a core wakes up more precisely after a shorter sleep: on time after a short one,
+// but sometimes hundreds of microseconds late after a long one. The last part takes a nap, the last two a doze.
 const (
 	nap  = 100 * unit.Microsecond
 	doze = 500 * unit.Microsecond
 )
 
-// firstSleep returns the part of a sleep that is slept at once.
+// firstSleep returns the first part of a sleep.
 func firstSleep(all unit.Time) unit.Time {
 	switch {
 	case all > 2*doze:
@@ -87,11 +85,10 @@ func firstSleep(all unit.Time) unit.Time {
 	return all
 }
 
-// poll polls for a time, and returns how many descriptors are ready; 0 after a signal.
-// Short sleeps are raw: Go's monitor need not know of them, which else wakes up a thousand times
-// a second, on a core that is in use, to take the processor away. In long ones it may, and other
-// goroutines have it.
-func poll(fds []unix.PollFd, sleep unit.Time) (n int, err error) {
+// pollDescriptors polls for at most sleep and returns the number of ready descriptors, 0 after a signal. Short
+// sleeps are raw system calls. Go's monitor does not notice them; otherwise it would wake up a thousand times a
+// second, on a busy core, to retake the processor. During long ones other goroutines run.
+func pollDescriptors(fds []unix.PollFd, sleep unit.Time) (n int, err error) {
 	timeout := unix.NsecToTimespec(int64((sleep + unit.Nanosecond - 1) / unit.Nanosecond))
 	if sleep > shortSleep {
 		n, err = unix.Ppoll(fds, &timeout, nil)

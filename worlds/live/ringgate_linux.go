@@ -7,35 +7,35 @@ import (
 	"weir/internal/ring"
 )
 
-// Slots of rings: 4096 frames are 50 ms of a gigabit.
+// Slots of rings; 4096 frames are 50 ms at a gigabit per second.
 const (
 	RxSlots = 4096
-	TxSlots = batch
+	TxSlots = batchSize
 )
 
 // RingGate is a packet socket with rings as a gate.
 type RingGate struct {
 	*ring.Socket
-	host   string // whose frames come by it
+	host   string // host or port in errors
 	clock  *Clock
 	failed error
 }
 
-// NewRingGate returns the gate of a host, or of a port, by a socket. The clock translates the socket's stamps.
+// NewRingGate returns the gate of a host or port at a socket. clock converts the socket's stamps.
 func NewRingGate(s *ring.Socket, host string, clock *Clock) *RingGate {
 	return &RingGate{Socket: s, host: host, clock: clock}
 }
 
-// Stamp translates the kernel's stamp into event time.
+// Stamp returns the kernel's stamp in event time.
 func (g *RingGate) Stamp() unit.Time {
 	ns, ok := g.Socket.Stamp()
 	if !ok {
 		return unit.Never
 	}
-	return g.clock.event(ns)
+	return g.clock.toEventTime(ns)
 }
 
-// Counts returns what the socket has counted.
+// Counts returns the socket's counters.
 func (g *RingGate) Counts() GateCounts {
 	c, err := g.Socket.Counts()
 	if err != nil {
@@ -44,11 +44,11 @@ func (g *RingGate) Counts() GateCounts {
 	return GateCounts{Received: c.Received, RingLost: c.Lost, TooLong: c.TooLong, Partial: c.Partial, Tagged: c.Tagged}
 }
 
-// CountErr returns why Counts could not read the socket's counters; nil if it could.
+// CountErr returns the errors of Counts, nil if it never failed.
 func (g *RingGate) CountErr() error { return g.failed }
 
-// Drive runs the plane by the wall clock until control is readable. read is called once, and then whenever the
-// descriptor more is readable; -1 and nil: there is none.
+// Drive runs the plane by the wall clock until control is readable. It calls read once, and then whenever the
+// descriptor more is readable. Without them, pass -1 and nil.
 func (d *Plane) Drive(clock *Clock, rings []*RingGate, control, more int, read func() error) error {
 	poller := NewPoller(clock, rings, control, more)
 	for readable := true; ; {

@@ -6,43 +6,43 @@ import (
 	"strings"
 )
 
-// Scheduling is how the kernel gives processors to the threads that must be punctual: in a lab the data plane's, and
-// that of hosts of Weir's own.
+// Scheduling is the kernel's scheduling of threads that must be on time: in a lab the data plane's and the own
+// hosts'.
 type Scheduling string
 
-// The kinds of scheduling. What they are worth on a machine is measured by weir bench clock.
+// Kinds of scheduling. The command weir bench clock compares them on a machine.
 const (
-	// Nice is an ordinary thread with the niceness −20 and a short slice. Now and then it waits while others use up
-	// theirs.
+	// Nice is an ordinary thread with niceness −20 and a short slice. It may wait while other threads use up their
+	// slices.
 	Nice Scheduling = "nice"
-	// FIFO is SCHED_FIFO (sched(7)) with locked memory: it takes a processor at once from all that are not. The machine's
-	// first processor is never taken, so that hosts and all else go on; with one processor there is only Nice.
+	// FIFO is SCHED_FIFO (sched(7)) with locked memory, which preempts ordinary threads immediately. It leaves the
+	// machine's first processor to hosts and other programs; with one processor it becomes Nice.
 	FIFO Scheduling = "fifo"
-	// Deadline is SCHED_DEADLINE (sched(7)) with locked memory: a thread has .45 of each millisecond of some processor
-	// before all others, those of SCHED_FIFO too, and up to .95 of what other such threads leave. With one processor
-	// there is only Nice.
+	// Deadline is SCHED_DEADLINE (sched(7)) with locked memory. A thread has .45 of each millisecond of a processor
+	// before all other threads, including SCHED_FIFO, and up to .95 if other such threads leave it. With one
+	// processor it becomes Nice.
 	Deadline Scheduling = "deadline"
-	// Core is Nice on processors of their own, the last ones, from which the other threads of the process that has the
-	// lab open keep away. With one processor there is only Nice.
+	// Core is Nice on reserved processors, the last ones. The other threads of the process that opened the lab avoid
+	// them. With one processor it becomes Nice.
 	Core Scheduling = "core"
 )
 
-// Schedulings are all kinds.
+// Schedulings lists all kinds.
 var Schedulings = []Scheduling{Nice, FIFO, Deadline, Core}
 
-// DefaultScheduling is that of a lab for which none is chosen. By weir bench clock on two cores it was the most
-// punctual one at 50, 200 and 500 Mb/s; docs/lab.md has the figures.
+// DefaultScheduling is the scheduling of a lab without a chosen one (docs/lab.md).
 const DefaultScheduling = Deadline
 
-// parseScheduling finds a kind by its name.
+// parseScheduling returns the kind with the given name.
 func parseScheduling(name string) (Scheduling, error) {
 	if s := Scheduling(name); slices.Contains(Schedulings, s) {
 		return s, nil
 	}
-	return "", fmt.Errorf("scheduling %q; %s are possible", name, kinds())
+	return "", fmt.Errorf("scheduling %q; %s are possible", name, listKinds())
 }
 
-func kinds() string {
+// listKinds returns the names of all kinds for errors.
+func listKinds() string {
 	var names []string
 	for _, s := range Schedulings {
 		names = append(names, string(s))
@@ -50,14 +50,14 @@ func kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// Duty is the scheduling of one thread: Kind on some processors; no Cores means any of them.
+// Duty is the scheduling of one thread on some processors; without Cores it may use any.
 type Duty struct {
 	Kind  Scheduling
 	Cores []int `json:",omitempty"`
 }
 
-// Duties divides a machine's processors: for the data plane, for hosts of Weir's own, and what is left to all other
-// threads of the lab's process; nil means all. What is left is never empty.
+// Duties divides a machine's processors among the data plane, Weir's own hosts, and the other threads of the lab's
+// process. rest is nil if they may use all, and never empty.
 func (s Scheduling) Duties(cores []int) (plane, hosts Duty, rest []int) {
 	if s == "" {
 		s = DefaultScheduling
@@ -67,7 +67,7 @@ func (s Scheduling) Duties(cores []int) (plane, hosts Duty, rest []int) {
 		s = Nice
 	}
 	switch s {
-	case FIFO, Deadline: // which falls back to FIFO
+	case FIFO, Deadline: // Deadline falls back to FIFO
 		plane = Duty{s, cores[1:]}
 		hosts = plane
 	case Core:

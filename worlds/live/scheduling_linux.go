@@ -8,28 +8,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// niceness of threads that are Nice, and their slice in ns: a thread that wakes up takes the processor from one whose
-// slice is longer (EEVDF, since Linux 6.12).
+// niceness and slice, in ns, of Nice threads. A thread that wakes up preempts one with a longer slice (EEVDF,
+// since Linux 6.12).
 const (
 	niceness = -20
 	slice    = 100_000
 )
 
-// Of each period a thread with Deadline has budget, in ns, and what other such threads leave of it. The kernel grants
-// them 95 % of all processors, so that two labs fit on two. The data plane takes nine tenths of one at 500 Mb/s.
+// budget is the guaranteed time of a Deadline thread per period, both in ns; it may also use time that other such
+// threads leave. The kernel grants them 95 % of all processors, so that two labs fit on two.
 const (
 	period = 1_000_000
 	budget = 450_000
 )
 
-// Take gives this thread, to which its goroutine is locked, its scheduling, and returns what it got: where the
-// kernel has no bandwidth left for Deadline it is FIFO, without the permission for that it is Nice, and without any
-// permission it has no name. The run continues in any case; its lateness shows what that costs.
+// Take applies the scheduling to the calling thread, which must be locked to its goroutine, and returns what was
+// granted. Without bandwidth for Deadline it is FIFO, without permission for that Nice, and without any permission
+// it has no name. The run continues in any case; its lateness shows the effect.
 func (d Duty) Take() Scheduling {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	deadline := unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Runtime: budget, Deadline: period, Period: period,
 		Flags: unix.SCHED_FLAG_RECLAIM}
-	if d.Kind == Deadline && schedule(&deadline) == nil {
+	if d.Kind == Deadline && setSchedule(&deadline) == nil {
 		lockMemory()
 		return Deadline
 	}
@@ -37,29 +37,29 @@ func (d Duty) Take() Scheduling {
 		d.Kind = Nice
 	}
 	if d.Kind == FIFO || d.Kind == Deadline {
-		if schedule(&unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}) == nil {
+		if setSchedule(&unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}) == nil {
 			lockMemory()
 			return FIFO
 		}
 		d.Kind = Nice
 	}
-	if schedule(&unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: niceness, Runtime: slice}) != nil &&
+	if setSchedule(&unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: niceness, Runtime: slice}) != nil &&
 		unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) != nil {
 		return ""
 	}
 	return d.Kind
 }
 
-// schedule gives this thread, but no thread that it starts, a policy.
-func schedule(a *unix.SchedAttr) error {
+// setSchedule sets the policy of this thread; threads that it starts do not inherit it.
+func setSchedule(a *unix.SchedAttr) error {
 	a.Size, a.Flags = unix.SizeofSchedAttr, a.Flags|unix.SCHED_FLAG_RESET_ON_FORK
 	return os.NewSyscallError("sched_setattr", unix.SchedSetAttr(0, a, 0))
 }
 
-// lockMemory keeps what the process has touched from being taken away. A run with paging is late, not wrong.
+// lockMemory keeps the process's touched pages in memory. A run with paging is late, not wrong.
 func lockMemory() { unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) }
 
-// Cores returns the processors that this thread may have.
+// Cores returns the processors that this thread may use.
 func Cores() (all []int, err error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -73,7 +73,7 @@ func Cores() (all []int, err error) {
 	return all, nil
 }
 
-// confineThread keeps a thread, 0 for this one, on these processors.
+// confineThread restricts a thread, 0 for this one, to these processors.
 func confineThread(thread int, cores []int) error {
 	var set unix.CPUSet
 	for _, c := range cores {
@@ -82,10 +82,10 @@ func confineThread(thread int, cores []int) error {
 	return os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(thread, &set))
 }
 
-// ConfineThreads keeps all threads of this process on these processors, and those that they start.
+// ConfineThreads restricts all threads of this process, and those that they start, to these processors.
 func ConfineThreads(cores []int) error {
 	const own = "/proc/self/task"
-	for range 2 { // a thread may start another one meanwhile
+	for range 2 { // a thread may start another one during the first pass
 		threads, err := os.ReadDir(own)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func ConfineThreads(cores []int) error {
 			if err != nil {
 				return err
 			}
-			if err := confineThread(id, cores); err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+			if err := confineThread(id, cores); err != nil && !errors.Is(err, unix.ESRCH) { // the thread has ended
 				return err
 			}
 		}

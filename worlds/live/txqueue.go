@@ -9,22 +9,21 @@ import (
 	"weir/core/unit"
 )
 
-// TxQueue gives frames to a gate, in batches.
+// TxQueue sends frames through a gate, in batches.
 type TxQueue struct {
 	Gate Gate
 
 	departures *Departures
 	name       string // of the host
-	// What was put and not flushed, the gate having no copy of the frames: the packets, and when
-	// they should have left.
-	leaving [batch]*packet.Packet
-	due     [batch]unit.Time
+	// Frames put and not flushed, which the gate has not copied: their packets and due times.
+	leaving [batchSize]*packet.Packet
+	due     [batchSize]unit.Time
 	pending int
 	retries int
-	// Frames of packets that come without bytes: as many as can be pending, and one more.
-	emitted [batch + 1][]byte
-	next    int // of emitted
-	// The next frame is addressed to this one, in place of its packet's destination.
+	// Buffers for frames of packets without bytes: one more than can be pending.
+	emitted [batchSize + 1][]byte
+	next    int // index into emitted
+	// Destination of the next frame in place of its packet's, if addressed.
 	to        [6]byte
 	addressed bool
 }
@@ -34,13 +33,13 @@ func (d *Departures) NewTxQueue(host string, gate Gate) *TxQueue {
 	return &TxQueue{Gate: gate, departures: d, name: host}
 }
 
-// batch limits how many frames are given to a kernel in one call.
-const batch = 64
+// batchSize limits the frames passed to a kernel in one call.
+const batchSize = 64
 
-// Send puts p's frame, which is due at a time, into the gate. p belongs to the queue until that has been flushed.
+// Send puts the frame of p, due at the given time, into the gate. p belongs to the queue until it is flushed.
 func (q *TxQueue) Send(due unit.Time, p *packet.Packet) {
 	d, data := q.departures, p.Data
-	if data == nil { // of a switch, or of a host of Weir's own
+	if data == nil { // from a switch, or one of Weir's own hosts
 		var err error
 		if data, err = p.Emit(d.book, q.emitted[q.next][:0]); err != nil {
 			d.Counts.Unwritable++
@@ -55,20 +54,20 @@ func (q *TxQueue) Send(due unit.Time, p *packet.Packet) {
 		q.addressed = false
 	}
 	for range 2 {
-		if q.put(due, p, data) {
+		if q.putFrame(due, p, data) {
 			return
 		}
-		q.flush()
+		q.sendPending()
 	}
-	if !q.put(due, p, data) {
+	if !q.putFrame(due, p, data) {
 		d.Counts.SendLost++
 		d.Release(p)
 	}
 }
 
-// put puts a frame into the gate, if there is room.
-func (q *TxQueue) put(due unit.Time, p *packet.Packet, data []byte) bool {
-	if q.pending == batch || !q.Gate.Put(data) {
+// putFrame puts a frame into the gate and reports whether there was space.
+func (q *TxQueue) putFrame(due unit.Time, p *packet.Packet, data []byte) bool {
+	if q.pending == batchSize || !q.Gate.Put(data) {
 		return false
 	}
 	q.leaving[q.pending], q.due[q.pending] = p, due
@@ -76,7 +75,7 @@ func (q *TxQueue) put(due unit.Time, p *packet.Packet, data []byte) bool {
 	return true
 }
 
-// releasePending gives up the packets that were pending: their frames have left, or will not.
+// releasePending releases the pending packets, after their frames were sent or dropped.
 func (q *TxQueue) releasePending() {
 	for _, p := range q.leaving[:q.pending] {
 		q.departures.Release(p)
@@ -84,21 +83,21 @@ func (q *TxQueue) releasePending() {
 	q.retries, q.pending = 0, 0
 }
 
-// Frames that a kernel did not take are offered again after retryAfter, and given up after maxRetries.
+// Refused frames are offered again after retryAfter, and dropped after maxRetries.
 const (
 	retryAfter = 100 * unit.Microsecond
 	maxRetries = 100
 )
 
-// Flush sends the frames in the gate, if there are any.
+// Flush sends the pending frames.
 func (q *TxQueue) Flush() {
 	if q.pending > 0 {
-		q.flush()
+		q.sendPending()
 	}
 }
 
-// flush sends the frames in the gate, and records how late that is.
-func (q *TxQueue) flush() {
+// sendPending sends the frames in the gate and records their lateness.
+func (q *TxQueue) sendPending() {
 	d := q.departures
 	now := d.clock()
 	switch err := q.Gate.Flush(); {

@@ -65,15 +65,15 @@ func newBench(t testing.TB, c *Config) *bench {
 		b.gates, gates = append(b.gates, g), append(gates, g)
 	}
 	var err error
-	b.Bridge, err = live.NewBridge(c.bridge(1, 1514+frames.MaxTagged, b.users,
+	b.Bridge, err = live.NewBridge(c.bridgeConfig(1, 1514+frames.MaxTagged, b.users,
 		func(site *dataplane.Site) (all []dataplane.Program, err error) {
-			b.running, _, err = succeed(0, site, nil, c.Programs)
-			return programs(b.running, frames.NewRefusals(c.Framing, len(c.Ports))), err
+			b.running, _, err = replacePrograms(0, site, nil, c.Programs)
+			return listPrograms(b.running, frames.NewRefusals(c.Framing, len(c.Ports))), err
 		}), gates, func() unit.Time { return b.time })
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.users.Forget = func(a packet.Addr) { forget(b.running, nil, a) }
+	b.users.Forget = func(a packet.Addr) { evictAddress(b.running, nil, a) }
 	return b
 }
 
@@ -195,17 +195,17 @@ func TestLearningIsFair(t *testing.T) {
 	}
 	for i := range honest {
 		key, port := at(i)
-		f.learn(0, key, port)
+		f.learnAddress(0, key, port)
 	}
 	for i := range uint64(200_000) { // at port 2, in 100 s
 		now := unit.Time(i) * 500 * unit.Microsecond
-		f.learn(now, scatter(int(i))&^0xffff|1, 2)
+		f.learnAddress(now, scatter(int(i))&^0xffff|1, 2)
 		key, _ := at(int(i) % honest)
-		f.learn(now, key, 2)
+		f.learnAddress(now, key, 2)
 	}
 	for i := range honest {
 		key, port := at(i)
-		if s := f.find(key); s == nil || s.places>>port&1 == 0 {
+		if s := f.findEntry(key); s == nil || s.ports>>port&1 == 0 {
 			t.Errorf("address %d is not behind its port any more", i)
 		}
 	}
@@ -216,11 +216,11 @@ func TestLearningIsFair(t *testing.T) {
 func TestLearningIsBounded(t *testing.T) {
 	f := &forward{ports: 3, table: make([]macEntry, macSets*macWays), seed: 1}
 	for i := range uint64(100_000) {
-		f.learn(unit.Time(i), i<<16|1, packet.PortID(i%3))
+		f.learnAddress(unit.Time(i), i<<16|1, packet.PortID(i%3))
 	}
 	found := 0
 	for i := uint64(100_000 - 1000); i < 100_000; i++ {
-		if s := f.find(i<<16 | 1); s != nil && s.port == packet.PortID(i%3) {
+		if s := f.findEntry(i<<16 | 1); s != nil && s.port == packet.PortID(i%3) {
 			found++
 		}
 	}
@@ -357,15 +357,15 @@ metrics: none
 	var was, is [1]p4abc.User
 	abcOf(b).MostActive(b.time, was[:])
 	c := decode(t, after)
-	list, notes, err := succeed(b.time, b.Site(c.links()), b.running, c.Programs)
+	list, notes, err := replacePrograms(b.time, b.Site(c.bridgePorts()), b.running, c.Programs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.running = list
-	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+	if err := b.SetPrograms(b.time, listPrograms(list)); err != nil {
 		t.Fatal(err)
 	}
-	b.SetPorts(c.links())
+	b.SetPorts(c.bridgePorts())
 	abcOf(b).MostActive(b.time, is[:])
 	if len(notes) != 2 || notes[0] != "abc has other parameters and keeps its meters" ||
 		notes[1] != "ecn begins now" {
@@ -400,7 +400,7 @@ metrics: none
 	for _, wrong := range []string{"1bps", "100bps", "1kbps", "1000pps"} {
 		t.Run(wrong, func(t *testing.T) {
 			b := newBench(t, decode(t, file))
-			b.SetPorts(decode(t, strings.Replace(file, "50Mbps", wrong, 1)).links())
+			b.SetPorts(decode(t, strings.Replace(file, "50Mbps", wrong, 1)).bridgePorts())
 			for range 3 {
 				b.send(0, b.time, frametest.Datagram(t, 1, 2, 0, 1400))
 			}
@@ -408,7 +408,7 @@ metrics: none
 			if n := len(b.gates[1].out); n != 0 {
 				t.Fatalf("%d frames came out at %s", n, wrong)
 			}
-			b.SetPorts(decode(t, file).links())
+			b.SetPorts(decode(t, file).bridgePorts())
 			b.run(t, b.time+3*unit.Millisecond)
 			if n := len(b.gates[1].out); n != 3 || b.Waiting() != 0 {
 				t.Errorf("%d of 3 frames came out, %d wait", n, b.Waiting())
@@ -431,17 +431,17 @@ metrics: none
 	b := newBench(t, decode(t, file))
 	c := decode(t, strings.Replace(file, "rate: 10Mbps", "rate: 100Mbps", 1))
 	was := b.running
-	list, notes, err := succeed(b.time, b.Site(c.links()), was, c.Programs)
+	list, notes, err := replacePrograms(b.time, b.Site(c.bridgePorts()), was, c.Programs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(notes) > 0 { // nothing is lost: ecn keeps its counts
 		t.Errorf("%q", notes)
 	}
-	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+	if err := b.SetPrograms(b.time, listPrograms(list)); err != nil {
 		t.Fatal(err)
 	}
-	b.SetPorts(c.links())
+	b.SetPorts(c.bridgePorts())
 	for range 150 { // 10 times 15 kB is reached by the hundredth
 		b.send(0, b.time, frametest.Datagram(t, byte(1), 2, 2, 1500))
 	}
@@ -450,8 +450,8 @@ metrics: none
 	if first < 100 || first > 105 {
 		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
 	}
-	if again, notes, err := succeed(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 ||
-		again[2].Program != list[2].Program {
+	again, notes, err := replacePrograms(b.time, b.Site(c.bridgePorts()), list, c.Programs)
+	if err != nil || len(notes) > 0 || again[2].Program != list[2].Program {
 		t.Errorf("nothing has changed: %q, %v", notes, err)
 	}
 }
@@ -507,10 +507,10 @@ func TestNoGarbage(t *testing.T) {
 	}
 	gates := []live.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
 	var err error
-	b.Bridge, err = live.NewBridge(c.bridge(1, 1514+frames.MaxTagged, b.users,
+	b.Bridge, err = live.NewBridge(c.bridgeConfig(1, 1514+frames.MaxTagged, b.users,
 		func(site *dataplane.Site) ([]dataplane.Program, error) {
-			list, _, err := succeed(0, site, nil, c.Programs)
-			return programs(list), err
+			list, _, err := replacePrograms(0, site, nil, c.Programs)
+			return listPrograms(list), err
 		}), gates, func() unit.Time { return b.time })
 	if err != nil {
 		t.Fatal(err)

@@ -7,16 +7,16 @@ import (
 	"weir/internal/document"
 )
 
-// ErrSetup is wrapped by errors about what the switch is to run on: no right, no such
-// interface, one that another switch has.
+// ErrSetup is wrapped by errors about the switch's environment: missing privileges, a missing interface, or one
+// used by another switch.
 var ErrSetup = errors.New("the switch cannot start")
 
-// SetupError returns an error about what the switch is to run on.
+// SetupError returns an error that wraps ErrSetup.
 func SetupError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSetup, fmt.Sprintf(format, args...))
 }
 
-// ReadFile reads a switch's file.
+// ReadFile reads a switch's file. Errors wrap ErrSetup.
 func ReadFile(name string) ([]byte, error) {
 	data, err := document.ReadFile(name, document.LargestFile)
 	if err != nil {

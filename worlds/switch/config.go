@@ -21,45 +21,45 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// Port is a port of the switch.
+// Port configures a port of the switch.
 type Port struct {
 	Name      string
 	Interface string
-	Rate      unit.LinkRate // of what leaves; zero: as fast as the interface takes it
-	Buffer    unit.Length   // of the port as a whole
-	Queue     unit.Length   // of each of its queues; zero: no other bound than Buffer
+	Rate      unit.LinkRate // of departures; zero: as fast as the interface accepts
+	Buffer    unit.Length   // limit of the whole port
+	Queue     unit.Length   // limit of each queue; zero: only Buffer limits it
 }
 
-// Config is a switch as its file has it.
+// Config is the content of a switch's file.
 type Config struct {
 	Ports     []Port // in the file's order
 	Programs  []switchfile.Program
-	Queues    int // a port
+	Queues    int // number per port
 	Scheduler string
 	Framing   packet.Framing
-	Users     frames.Rules   // whom frames belong to
-	Metrics   netip.AddrPort // where metrics are served; invalid: nowhere
-	User      string         // whom the processes run as
+	Users     frames.Rules   // how frames are assigned to users
+	Metrics   netip.AddrPort // address of the metrics server; invalid: no metrics
+	User      string         // user of the processes
 	Resolved  string         // the file with all defaults
 
-	remarks    []document.Warning  // of programs, of where they stand
-	mtus       []int               // of the ports' interfaces; nil: they are not known
-	metered    []dataplane.Metric  // of all programs
-	usersAt    document.Position   // where users are declared, or else the file
-	usersGiven bool                // the file declares users
-	rates      []document.Position // where rates of ports stand
-	scheduler  switchfile.NewScheduler
-	served     *switchfile.Served
+	remarks         []document.Warning  // warnings of programs with their places
+	mtus            []int               // MTUs of the ports' interfaces; nil: unknown
+	metrics         []dataplane.Metric  // metrics of all programs
+	usersPlace      document.Position   // place of users, or else the file's
+	usersGiven      bool                // the file declares users
+	rates           []document.Position // places of the ports' rates
+	scheduler       switchfile.NewScheduler
+	schedulerChoice *switchfile.Served
 }
 
-// Bounds of a file.
+// Limits of a file.
 const (
-	maxBuffer = 1_000_000 // packets
-	fullFrame = 1514      // bytes of the largest frame with 1500 bytes of IP
-	longest   = 15        // characters of an interface's name (IFNAMSIZ)
+	maxBuffer        = 1_000_000 // packets
+	fullFrame        = 1514      // bytes of the largest frame with 1500 bytes of IP
+	maxInterfaceName = 15        // characters of an interface name (IFNAMSIZ)
 )
 
-// unshaped is the rate of a port without a rate: no frame waits for the one before.
+// unshaped is the rate of a port without a rate: frames do not wait for each other.
 var unshaped = unit.LinkRate{Bits: 400 * unit.Gbps}
 
 // Names of the switch's own metrics.
@@ -78,15 +78,15 @@ var (
 
 const portExample = "{interface: eth1, rate: 50Mbps, buffer: 100 packets}"
 
-// Schemes are what a switch's file can name.
+// Schemes lists the programs and schedulers that a switch's file can name.
 type Schemes struct {
 	Programs   []dataplane.Scheme
 	Schedulers []tm.Scheme
 }
 
-// own returns the schemes with the bridge's own forwarding. Those that need a network stay, so
-// that the error can say why.
-func (s Schemes) own() Schemes {
+// withBridge returns the schemes with the bridge's own forwarding. Schemes that require a network stay, so that
+// the error can explain it.
+func (s Schemes) withBridge() Schemes {
 	s.Programs = slices.Clone(s.Programs)
 	bridge := forwardScheme()
 	for i := range s.Programs {
@@ -97,27 +97,27 @@ func (s Schemes) own() Schemes {
 	return s
 }
 
-// kind is how messages name a switch's file.
-var kind = document.FileKind{Name: "switch", Whole: "a switch file", First: "ports, switch, …"}
+// fileKind is the name of a switch's file in messages.
+var fileKind = document.FileKind{Name: "switch", Whole: "a switch file", First: "ports, switch, …"}
 
-// decoder reads a switch's file into c.
+// decoder decodes a switch's file into c.
 type decoder struct {
 	*document.Reader
 	known Schemes
 	c     *Config
 }
 
-// Decode reads a switch's file. Its errors are document.InputErrors.
+// Decode decodes a switch's file. Its errors are document.InputErrors.
 func Decode(s Schemes, file string, data []byte) (*Config, error) {
-	d := &decoder{document.NewReader(kind), s.own(), &Config{}}
+	d := &decoder{document.NewReader(fileKind), s.withBridge(), &Config{}}
 	root := document.Parse(d.Reader, file, data)
 	if d.OK() && d.Keys(root, "key", topKeys) {
-		d.decode(root)
+		d.decodeKeys(root)
 	}
 	if d.OK() {
-		d.suits()
-		if d.OK() { // what does not suit would be said a second time, less well
-			d.try()
+		d.checkSchemes()
+		if d.OK() { // a scheme that failed its check would fail here again with a less precise error
+			d.buildOnce()
 		}
 	}
 	if err := d.Err(); err != nil {
@@ -129,8 +129,9 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 	return d.c, nil
 }
 
-// need returns the value of a key, which must be there.
-func (d *decoder) need(t *document.Node, key, what string, known []string, allowed string) (*document.Node, bool) {
+// requireKey returns the value of a key and reports an error if it is missing.
+func (d *decoder) requireKey(t *document.Node, key, what string, known []string,
+	allowed string) (*document.Node, bool) {
 	v := t.Find(key)
 	if v == nil && t.Kind == document.Mapping {
 		d.Missing(t, key, what, known, allowed, "%s is missing", key)
@@ -138,10 +139,11 @@ func (d *decoder) need(t *document.Node, key, what string, known []string, allow
 	return v, v != nil
 }
 
-func (d *decoder) decode(root *document.Node) {
+// decodeKeys decodes all keys of the file.
+func (d *decoder) decodeKeys(root *document.Node) {
 	c := d.c
-	if t, ok := d.need(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
-		d.ports(t)
+	if t, ok := d.requireKey(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
+		d.decodePorts(t)
 	}
 	c.Queues = switchfile.Queues(d.Reader, d.Default(root, "queues", "1", "ours"))
 	standard := "fifo"
@@ -150,7 +152,7 @@ func (d *decoder) decode(root *document.Node) {
 	}
 	scheduler := d.Default(root, "scheduler", standard, "ours: one queue, or strict priority")
 	if s := switchfile.Scheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues); s != nil {
-		c.scheduler, c.served = s.Make, s
+		c.scheduler, c.schedulerChoice = s.Make, s
 	}
 	c.Scheduler = scheduler.Flow()
 	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
@@ -161,18 +163,18 @@ func (d *decoder) decode(root *document.Node) {
 		}
 	}
 	c.Framing = switchfile.Framing(d.Reader, framing, names)
-	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
-		d.programs(t)
+	if t, ok := d.requireKey(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
+		d.decodePrograms(t)
 	}
-	c.usersAt = root.Position
+	c.usersPlace = root.Position
 	if t := root.Find("users"); t != nil {
-		c.usersAt, c.usersGiven = t.Position, true
+		c.usersPlace, c.usersGiven = t.Position, true
 	}
-	d.users(root.Find("users"), root.Position)
+	d.decodeUsers(root.Find("users"), root.Position)
 	metrics := d.Default(root, "metrics", defaultMetrics, "ours: loopback")
 	if text := d.Text(metrics); text != "none" {
 		var err error
-		if c.Metrics, err = address4(text); err != nil {
+		if c.Metrics, err = parseMetricsAddress(text); err != nil {
 			d.Fail(metrics.Position, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
 		}
 	}
@@ -184,8 +186,8 @@ func (d *decoder) decode(root *document.Node) {
 	}
 }
 
-// address4 reads where metrics are to be.
-func address4(text string) (netip.AddrPort, error) {
+// parseMetricsAddress parses the address of metrics: an address with a port, or a port of the loopback address.
+func parseMetricsAddress(text string) (netip.AddrPort, error) {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if n, err := strconv.ParseUint(text, 10, 16); err == nil && n > 0 {
 		return netip.AddrPortFrom(loopback, uint16(n)), nil
@@ -203,7 +205,8 @@ func address4(text string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-func (d *decoder) ports(t *document.Node) {
+// decodePorts decodes the ports.
+func (d *decoder) decodePorts(t *document.Node) {
 	c := d.c
 	if t.Kind != document.Mapping {
 		d.Fail(t.Position, "name: "+portExample, "this is %v", t.Kind)
@@ -214,19 +217,19 @@ func (d *decoder) ports(t *document.Node) {
 			d.Fail(k.Position, fmt.Sprintf("%d ports at most", control.MaxPorts), "there are too many ports")
 			return
 		}
-		if !word(k.Name) {
+		if !isWord(k.Name) {
 			d.Fail(k.Position, "letters, digits, - and _", "a port cannot be called %q", k.Name)
 		}
 		p, rate := Port{Name: k.Name}, k.Position
 		if v := k.Value; d.Keys(v, "key of a port", portKeys) {
-			if x, ok := d.need(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
+			if x, ok := d.requireKey(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
 				p.Interface = d.Text(x)
-				switch other, again := taken[p.Interface]; {
-				case p.Interface == "" || len(p.Interface) > longest || strings.ContainsAny(p.Interface, "/ \t\n:") ||
+				switch other, exists := taken[p.Interface]; {
+				case p.Interface == "" || len(p.Interface) > maxInterfaceName || strings.ContainsAny(p.Interface, "/ \t\n:") ||
 					p.Interface == "." || p.Interface == "..":
-					d.Fail(x.Position, fmt.Sprintf("up to %d characters without /, : and space", longest),
+					d.Fail(x.Position, fmt.Sprintf("up to %d characters without /, : and space", maxInterfaceName),
 						"no interface can be called %q", p.Interface)
-				case again:
+				case exists:
 					d.Fail(x.Position, "another interface", "interface %s is that of port %s already", p.Interface, other)
 				}
 				taken[p.Interface] = p.Name
@@ -234,9 +237,9 @@ func (d *decoder) ports(t *document.Node) {
 			if x := v.Find("rate"); x != nil {
 				p.Rate, rate = document.Read(d.Reader, x, unit.ParseLinkRate), x.Position
 			}
-			p.Buffer = d.bound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
+			p.Buffer = d.decodeBound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
 			if x := v.Find("queue"); x != nil {
-				p.Queue = d.bound(x)
+				p.Queue = d.decodeBound(x)
 			}
 		}
 		c.Ports, c.rates = append(c.Ports, p), append(c.rates, rate)
@@ -246,8 +249,8 @@ func (d *decoder) ports(t *document.Node) {
 	}
 }
 
-// bound reads the limit of a queue, which holds at least a full frame and fits into memory.
-func (d *decoder) bound(t *document.Node) unit.Length {
+// decodeBound reads the limit of a queue, which must hold a full frame and fit into memory.
+func (d *decoder) decodeBound(t *document.Node) unit.Length {
 	l := switchfile.Buffer(d.Reader, t)
 	switch {
 	case l.Bytes > 0 && l.Bytes < fullFrame:
@@ -259,20 +262,21 @@ func (d *decoder) bound(t *document.Node) unit.Length {
 	return l
 }
 
-// word reports whether s can be a name in metrics and messages.
-func word(s string) bool {
+// isWord reports whether s can be a name in metrics and messages.
+func isWord(s string) bool {
 	return s != "" && len(s) <= 40 &&
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-func (d *decoder) programs(t *document.Node) {
+// decodePrograms decodes the programs and refuses those that need a network.
+func (d *decoder) decodePrograms(t *document.Node) {
 	c := d.c
 	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, switchfile.Standalone)
 	forwards := false
 	for _, p := range c.Programs {
 		forwards = forwards || p.Traits.Forwards
 		if why := p.Traits.WhyNotStandalone; why != "" {
-			d.Fail(p.At, d.instead(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
+			d.Fail(p.At, d.suggestAlternative(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
 		}
 	}
 	if !forwards && d.OK() {
@@ -280,9 +284,9 @@ func (d *decoder) programs(t *document.Node) {
 	}
 }
 
-// instead is what can be had instead of a program that cannot run alone with the parameters that it
-// has: itself with others, or programs that a bridge can run with their defaults.
-func (d *decoder) instead(refused *dataplane.Scheme) string {
+// suggestAlternative returns the alternatives to a program that cannot run standalone with its parameters: itself
+// with other parameters, or programs that can run in a bridge with their defaults.
+func (d *decoder) suggestAlternative(refused *dataplane.Scheme) string {
 	var names []string
 	for _, s := range d.known.Programs {
 		switch {
@@ -297,8 +301,8 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 	return document.Choices(names)
 }
 
-// suits has the programs and the scheduler check the switch.
-func (d *decoder) suits() {
+// checkSchemes lets the programs and the scheduler check the switch.
+func (d *decoder) checkSchemes() {
 	s := &dataplane.SwitchContext{Framing: d.c.Framing, Queues: d.c.Queues,
 		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports)),
 		Book:       frames.NewUsers(&d.c.Users, 0).Book}
@@ -313,20 +317,20 @@ func (d *decoder) suits() {
 	for i := range d.c.Programs {
 		d.c.Programs[i].Remarks(d.Reader, s, warn)
 	}
-	if x := d.c.served; x != nil {
+	if x := d.c.schedulerChoice; x != nil {
 		x.Remarks(d.Reader, s, warn)
 	}
 }
 
-// try builds the programs once, for the errors that only they can find.
-func (d *decoder) try() {
+// buildOnce builds the programs and schedulers once, for errors that only building finds.
+func (d *decoder) buildOnce() {
 	c := d.c
 	u := frames.NewUsers(&c.Users, 0)
-	b := c.bridge(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
+	b := c.bridgeConfig(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
 		for _, p := range c.Programs {
 			x, err := p.Scheme.Build(site, p.Config)
 			if err == nil {
-				err = c.meter(x)
+				err = c.addMetrics(x)
 			}
 			if err != nil {
 				d.Fail(p.At, "", "%v", err)
@@ -336,7 +340,7 @@ func (d *decoder) try() {
 	})
 	for i, p := range b.Ports {
 		if _, err := c.scheduler(c.Queues, p.Rate); err != nil {
-			d.Fail(c.rates[i], "", "port %s: scheduler %s: %v", p.Name, c.served.Scheme.Name, err)
+			d.Fail(c.rates[i], "", "port %s: scheduler %s: %v", p.Name, c.schedulerChoice.Scheme.Name, err)
 		}
 	}
 	b.Scheduler = func(queues int, r unit.LinkRate) (tm.Scheduler, error) {
@@ -346,28 +350,28 @@ func (d *decoder) try() {
 		}
 		return s, nil
 	}
-	b.Switch() // what only the programs know, they have reported above
+	b.Switch() // programs have reported their errors above
 }
 
-// bridge is the data plane of the file's switch, for frames up to a length, with these programs.
-func (c *Config) bridge(seed uint64, maxFrame int, u *frames.Users,
+// bridgeConfig returns the data plane's configuration for frames of up to maxFrame bytes, with these programs.
+func (c *Config) bridgeConfig(seed uint64, maxFrame int, u *frames.Users,
 	programs func(site *dataplane.Site) ([]dataplane.Program, error)) live.BridgeConfig {
 	return live.BridgeConfig{
-		Name: "switch", Seed: seed, Ports: c.links(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.Book,
+		Name: "switch", Seed: seed, Ports: c.bridgePorts(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.Book,
 		SwitchConfig: wiring.SwitchConfig{
 			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: frames.NewCodec(u),
 		},
 	}
 }
 
-// meter adds the metrics of a program, which must not be those of another or of the switch.
-func (c *Config) meter(p dataplane.Program) error {
+// addMetrics adds the metrics of a program. They must differ from other programs' and the switch's own.
+func (c *Config) addMetrics(p dataplane.Program) error {
 	x, ok := p.(dataplane.Metered)
 	if !ok {
 		return nil
 	}
-	c.metered = append(c.metered, x.Metrics()...)
-	if err := dataplane.CheckMetrics(c.metered); err != nil {
+	c.metrics = append(c.metrics, x.Metrics()...)
+	if err := dataplane.CheckMetrics(c.metrics); err != nil {
 		return fmt.Errorf("%s: %w", p.Name(), err)
 	}
 	for _, m := range x.Metrics() {
@@ -381,8 +385,8 @@ func (c *Config) meter(p dataplane.Program) error {
 	return nil
 }
 
-// links are the ports as the data plane has them.
-func (c *Config) links() (all []live.BridgePort) {
+// bridgePorts returns the ports for the data plane.
+func (c *Config) bridgePorts() (all []live.BridgePort) {
 	limit := func(l unit.Length) tm.Limit { return tm.Limit{Packets: l.Packets, Bytes: l.Bytes} }
 	for i, p := range c.Ports {
 		rate, mtu := p.Rate, 0
@@ -397,11 +401,11 @@ func (c *Config) links() (all []live.BridgePort) {
 	return all
 }
 
-// Warnings returns warnings of what is hardly meant: those of programs, exempt frames that could
-// fill a port (lax), users who are not protected in what they receive (receivers), and rates at which a full frame
-// takes more than a second, while no other frame leaves that port. maxFrame is the bytes of such a frame, without tags.
+// Warnings returns warnings of probable mistakes: remarks of programs, exempt frames that could fill a port, and
+// users without protection for what they receive. It also warns of rates at which a full frame blocks a port for
+// more than a second. maxFrame returns the bytes of such a frame at a port, without tags.
 func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warning) {
-	warnings = append(append(slices.Clone(c.remarks), c.lax()...), c.receivers()...)
+	warnings = append(append(slices.Clone(c.remarks), c.exemptWarnings()...), c.receiverWarnings()...)
 	for i, p := range c.Ports {
 		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
@@ -416,10 +420,9 @@ func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warn
 }
 
 // ProgramMetrics returns the metrics of all programs.
-func (c *Config) ProgramMetrics() []dataplane.Metric { return c.metered }
+func (c *Config) ProgramMetrics() []dataplane.Metric { return c.metrics }
 
-// Keeps reports whether a running switch can go over to next; the error names what would have
-// to stay as it is.
+// Keeps returns an error if a running switch cannot change to next. The error names the key that must not change.
 func (c *Config) Keeps(next *Config) error {
 	describe := func(c *Config) (s []string) {
 		for _, p := range c.Ports {
@@ -427,7 +430,7 @@ func (c *Config) Keeps(next *Config) error {
 		}
 		return s
 	}
-	for _, x := range []struct{ what, was, is string }{
+	for _, x := range []struct{ what, oldValue, newValue string }{
 		{"ports and their interfaces", strings.Join(describe(c), ", "), strings.Join(describe(next), ", ")},
 		{"queues", strconv.Itoa(c.Queues), strconv.Itoa(next.Queues)},
 		{"scheduler", c.Scheduler, next.Scheduler},
@@ -436,9 +439,9 @@ func (c *Config) Keeps(next *Config) error {
 		{"metrics", c.Metrics.String(), next.Metrics.String()},
 		{"user", c.User, next.User},
 	} {
-		if x.was != x.is {
+		if x.oldValue != x.newValue {
 			return fmt.Errorf("%s cannot change while the switch runs (%s; the file now says %s): stop it and start it again",
-				x.what, x.was, x.is)
+				x.what, x.oldValue, x.newValue)
 		}
 	}
 	return nil

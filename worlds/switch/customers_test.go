@@ -235,7 +235,7 @@ func TestReceiversInFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(c.receivers()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
+		if got := fmt.Sprint(c.receiverWarnings()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
 			t.Errorf("%s\nwant %q", got, x.text)
 		}
 	}
@@ -257,7 +257,7 @@ func TestReceiversWithoutQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(c.receivers()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
+		if got := fmt.Sprint(c.receiverWarnings()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
 			t.Errorf("%s\nwant %q", got, x.text)
 		}
 	}
@@ -279,11 +279,11 @@ func TestDomainInDocs(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^users: \{behind: (\w+)\}\n`)
 	for _, file := range files {
 		c := decode(t, file)
-		if c.Users.Behind < 0 || len(c.receivers()) != 0 {
-			t.Errorf("users are behind port %d, warnings %v\n%s", c.Users.Behind, c.receivers(), file)
+		if c.Users.Behind < 0 || len(c.receiverWarnings()) != 0 {
+			t.Errorf("users are behind port %d, warnings %v\n%s", c.Users.Behind, c.receiverWarnings(), file)
 		}
 		without := decode(t, line.ReplaceAllString(file, ""))
-		if all := fmt.Sprint(without.receivers()); !strings.Contains(all, "hosts at "+without.Ports[0].Name+" and "+
+		if all := fmt.Sprint(without.receiverWarnings()); !strings.Contains(all, "hosts at "+without.Ports[0].Name+" and "+
 			without.Ports[1].Name) || !strings.Contains(all, "users: {behind: "+without.Ports[0].Name+"}") {
 			t.Errorf("without users: behind it warns %q\n%s", all, file)
 		}

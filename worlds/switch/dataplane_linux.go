@@ -21,51 +21,51 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// ringConfig returns the rings of a port's socket.
+// ringConfig returns the configuration of the rings of a port's socket.
 func ringConfig(name string, maxFrame int) ring.Config {
 	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: live.RxSlots, Tx: live.TxSlots, Tags: true,
 		Promiscuous: true}
 }
 
-// memoryLimit is the size at which the data plane collects garbage after all; it makes hardly any.
+// memoryLimit is the heap size in bytes at which the data plane collects garbage. It allocates hardly any.
 const memoryLimit = 512 << 20
 
-// drainFor is for how long frames that wait may leave when the switch stops.
+// drainFor limits the time for waiting frames to depart when the switch stops.
 const drainFor = unit.Second
 
-// bypassDrain is that time with a bypass: its traffic waits for the end of the switch.
+// bypassDrain is drainFor with a bypass, since its traffic waits for the end of the switch.
 const bypassDrain = 400 * unit.Millisecond
 
-// Niceness of the data plane, if it may have it.
+// Niceness is the data plane's niceness if permitted.
 const Niceness = -10
 
-// loop is the data plane while it runs. Only the driver's thread touches what is not atomic.
+// loop is the running data plane. Only the driver's thread may use its non-atomic fields.
 type loop struct {
 	driver *live.BridgeDriver
 	plane
-	ports   []*tm.Port
-	shared  *control.SharedCounters
-	out     *json.Encoder
-	samples sampler
-	reloads uint64
-	drain   unit.Time // for how long frames that wait may leave at the end
-	down    bool      // a port's interface was, when it was last looked at
+	ports        []*tm.Port
+	shared       *control.SharedCounters
+	out          *json.Encoder
+	samples      sampler
+	reloads      uint64
+	drain        unit.Time // time for waiting frames to depart at the end
+	reportedDown bool      // a port's interface was down at the last check
 
-	event   int // eventfd, by which the other goroutine wakes the thread
+	event   int // eventfd by which the other goroutine wakes the thread
 	next    atomic.Pointer[decoded]
 	publish atomic.Bool
 	stop    atomic.Bool
 }
 
-// decoded is a file that was read again.
+// decoded is the result of decoding the file again.
 type decoded struct {
 	config *Config
 	err    error
 }
 
-// Serve is the process of the data plane. The supervisor's first request on requests names its
-// sockets; it carries frames until a request stops it or requests ends, and replies on out. It
-// needs no capability and never releases its thread.
+// Serve runs the data plane's process. The supervisor's first request on requests names its sockets. Serve carries
+// frames until a request stops it or requests ends, and writes replies to out. It needs no capability and locks
+// its thread permanently.
 func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(requests, 1<<16)
 	first, err := control.ReadRequest(lines)
@@ -103,16 +103,16 @@ func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	}
 	l.users = frames.NewUsers(&l.config.Users, binary.BigEndian.Uint64(seed[:]))
 	l.refusals = frames.NewRefusals(l.config.Framing, len(l.config.Ports))
-	l.users.Forget = func(a packet.Addr) { forget(l.running, l.ports, a) }
+	l.users.Forget = func(a packet.Addr) { evictAddress(l.running, l.ports, a) }
 	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	unix.Setpriority(unix.PRIO_PROCESS, 0, Niceness) // without it, its lateness shows
-	c := l.config.bridge(binary.BigEndian.Uint64(seed[:]), maxFrame+frames.MaxTagged, l.users,
+	unix.Setpriority(unix.PRIO_PROCESS, 0, Niceness) // without permission, the lateness shows it
+	c := l.config.bridgeConfig(binary.BigEndian.Uint64(seed[:]), maxFrame+frames.MaxTagged, l.users,
 		func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			l.ports = site.At
-			l.running, _, err = succeed(0, site, nil, l.config.Programs)
-			return programs(l.running, l.refusals), err
+			l.running, _, err = replacePrograms(0, site, nil, l.config.Programs)
+			return listPrograms(l.running, l.refusals), err
 		})
 	if l.driver, err = live.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -125,13 +125,13 @@ func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	for _, w := range control.FilterWarnings("data plane", unconfined) {
 		l.out.Encode(control.Reply{Is: control.IsNote, Text: w.Line()})
 	}
-	go l.listen(known, lines)
-	return l.run()
+	go l.receiveRequests(known, lines)
+	return l.carryFrames()
 }
 
-// listen receives requests in a goroutine of its own, decodes them, and leaves them for the data
-// plane's thread.
-func (l *loop) listen(known Schemes, lines *bufio.Reader) {
+// receiveRequests receives requests in its own goroutine, decodes them, and passes them to the data plane's
+// thread.
+func (l *loop) receiveRequests(known Schemes, lines *bufio.Reader) {
 	for {
 		o, err := control.ReadRequest(lines)
 		switch {
@@ -151,50 +151,50 @@ func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 	}
 }
 
-// run carries frames until the switch is to stop.
-func (l *loop) run() error {
+// carryFrames carries frames until the switch must stop.
+func (l *loop) carryFrames() error {
 	for {
 		err := l.driver.Run(l.event)
 		if err != nil {
 			switch {
-			case errors.Is(err, unix.ENXIO): // of a frame that was to leave there
+			case errors.Is(err, unix.ENXIO): // error of a frame that was to depart there
 				return fmt.Errorf("data plane: the interface of a port is gone: %w", err)
 			case !errors.Is(err, unix.ENETDOWN):
 				return fmt.Errorf("data plane: %w", err)
 			}
-			if !l.down { // it is reported once
-				l.down = true
+			if !l.reportedDown { // report it once
+				l.reportedDown = true
 				l.out.Encode(control.Reply{Is: control.IsNote, Text: fmt.Sprintf("the interface of a port is down: %v", err)})
 			}
-			// Until it is up again, orders are all that there is to wait for.
+			// Until it is up again, only requests can arrive.
 			timeout := unix.NsecToTimespec(1e6)
 			unix.Ppoll(nil, &timeout, nil)
 		} else {
-			l.down = false
+			l.reportedDown = false
 		}
 		var count [8]byte
 		unix.Read(l.event, count[:])
 		if x := l.next.Swap(nil); x != nil {
-			l.reload(x)
+			l.applyReload(x)
 		}
 		if l.publish.Swap(false) {
-			l.write()
+			l.publishCounters()
 		}
 		if l.stop.Load() {
-			left, err := l.driver.Drain(l.drain)
-			l.write()
+			remaining, err := l.driver.Drain(l.drain)
+			l.publishCounters()
 			if err != nil {
 				return fmt.Errorf("data plane: %w", err)
 			}
-			return l.out.Encode(control.Reply{Is: control.IsStopped, Left: left})
+			return l.out.Encode(control.Reply{Is: control.IsStopped, Left: remaining})
 		}
 	}
 }
 
-// reload changes to the configuration of a file that was read, and answers whether it has.
-func (l *loop) reload(x *decoded) {
+// applyReload changes to the configuration of a decoded file and replies with the result.
+func (l *loop) applyReload(x *decoded) {
 	var notes []string
-	err := x.err // although the supervisor has read the same
+	err := x.err // the supervisor has decoded the same file
 	if err == nil {
 		notes, err = l.plane.reload(l.driver.Now(), x.config)
 	}
@@ -206,8 +206,8 @@ func (l *loop) reload(x *decoded) {
 	l.out.Encode(control.Reply{Is: control.IsReloaded, Notes: notes}.Brief())
 }
 
-// write puts the counters into the shared memory. It makes no garbage.
-func (l *loop) write() {
+// publishCounters writes the counters to the shared memory without allocation.
+func (l *loop) publishCounters() {
 	b, c := l.driver, l.shared.Begin()
 	defer l.shared.End()
 	c.At, c.Reloads = b.Now(), l.reloads
@@ -232,7 +232,7 @@ func (l *loop) write() {
 	late.CountUpTo(control.LatenessBounds[:], c.LateTo[:])
 	c.Known, c.Forgotten, c.Samples = l.users.Known, l.users.Forgotten, 0
 	for i := range l.running {
-		l.samples.take(c.At, &l.running[i], c)
+		l.samples.addSamples(c.At, &l.running[i], c)
 	}
 }
 

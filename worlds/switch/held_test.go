@@ -157,12 +157,12 @@ func TestHeldWindows(t *testing.T) {
 				{strings.Replace(heldProgram, "1024", "512", 1), "p4te has other parameters and begins anew", false},
 			} {
 				c := heldSwitch(t, r.program)
-				list, notes, err := succeed(x.b.time, x.b.Site(c.links()), x.b.running, c.Programs)
+				list, notes, err := replacePrograms(x.b.time, x.b.Site(c.bridgePorts()), x.b.running, c.Programs)
 				if err != nil || !slices.Equal(notes, []string{r.note}) {
 					t.Fatalf("%q, %v", notes, err)
 				}
 				x.b.running = list
-				if err := x.b.SetPrograms(x.b.time, programs(list)); err != nil {
+				if err := x.b.SetPrograms(x.b.time, listPrograms(list)); err != nil {
 					t.Fatal(err)
 				}
 				if w := x.ack(); (w < 60000) != r.held {

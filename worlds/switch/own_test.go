@@ -110,7 +110,7 @@ func TestOwnProgram(t *testing.T) {
 		var n control.Counters
 		var s sampler
 		for i := range b.running {
-			s.take(b.time, &b.running[i], &n)
+			s.addSamples(b.time, &b.running[i], &n)
 		}
 		for _, x := range n.Sample[:n.Samples] {
 			text = append(text, fmt.Sprintf("%s %d %g", x.Name.String(), x.Port, x.Value))
@@ -122,7 +122,7 @@ func TestOwnProgram(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c = decode(strings.Replace(own, "10Mbps", "20Mbps", 1))
-	list, notes, err := succeed(b.time, b.Site(c.links()), b.running, c.Programs)
+	list, notes, err := replacePrograms(b.time, b.Site(c.bridgePorts()), b.running, c.Programs)
 	if err != nil || len(notes) > 0 {
 		t.Fatalf("%q, %v", notes, err)
 	}

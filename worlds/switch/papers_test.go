@@ -82,7 +82,7 @@ func TestProgramsOfPapers(t *testing.T) {
 					t.Errorf("no metric %s: %q", want, before)
 				}
 			}
-			list, notes, err := succeed(b.time, b.Site(read("20Mbps").links()), b.running, read("20Mbps").Programs)
+			list, notes, err := replacePrograms(b.time, b.Site(read("20Mbps").bridgePorts()), b.running, read("20Mbps").Programs)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func values(b *bench) (text []string) {
 	var n control.Counters
 	var s sampler
 	for i := range b.running {
-		s.take(b.time, &b.running[i], &n)
+		s.addSamples(b.time, &b.running[i], &n)
 	}
 	for _, x := range n.Sample[:n.Samples] {
 		text = append(text, fmt.Sprintf("%s %d %g", x.Name.String(), x.Port, x.Value))

@@ -12,20 +12,20 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// running is a program with what it was built from.
+// running is a program with the inputs that it was built from.
 type running struct {
 	dataplane.Program
-	name   string // the scheme's
+	name   string // name of the scheme
 	text   string
-	lines  []dataplane.Line // of its site
-	limits []tm.Limit       // of its site, if it was built from them
-	users  []string         // names of the users that the file declared
+	lines  []dataplane.Line // lines of its site
+	limits []tm.Limit       // limits of its site, if the build read them
+	users  []string         // names of the users declared in the file
 
-	metered dataplane.Metered // nil: it has no metrics
-	names   [][]byte          // of its metrics
+	metered dataplane.Metered // nil without metrics
+	names   [][]byte          // names of its metrics
 }
 
-// newRunning makes the program that a file names.
+// newRunning builds a program named by a file.
 func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	site.LimitsRead = false
 	p, err := w.Scheme.Build(site, w.Config)
@@ -45,13 +45,13 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	return r, nil
 }
 
-// isSame reports whether building it again with that text at that site would give the same program.
+// isSame reports whether a build with that text at that site would give the same program.
 func (r *running) isSame(text string, site *dataplane.Site) bool {
 	return r.text == text && slices.Equal(r.lines, site.Lines) && slices.Equal(r.users, declaredAt(site)) &&
 		(r.limits == nil || slices.Equal(r.limits, site.Limits))
 }
 
-// declaredAt returns the names of the users that the file of a site declares.
+// declaredAt returns the names of the users declared in the file of a site.
 func declaredAt(site *dataplane.Site) (names []string) {
 	if site.Book == nil {
 		return nil
@@ -62,13 +62,13 @@ func declaredAt(site *dataplane.Site) (names []string) {
 	return names
 }
 
-// maxLost limits what a note names of the lost state; it counts the rest. A program may have thousands of
+// maxLost limits the items of lost state that a note lists; the rest is counted. A program may have thousands of
 // meters.
 const maxLost = 20
 
-// adopt has the program take over the state of was, if it can. The note for the log describes what
-// became of that state; it is empty if no state was lost and the parameters are the same.
-func (r *running) adopt(now unit.Time, was *running) (note string) {
+// adoptState takes over the state of was if the program can. The note for the log describes the result; it is
+// empty if no state was lost and the parameters are equal.
+func (r *running) adoptState(now unit.Time, was *running) (note string) {
 	var kept string
 	var lost []string
 	if x, ok := r.Program.(dataplane.Adopter); ok {
@@ -95,16 +95,16 @@ func (r *running) adopt(now unit.Time, was *running) (note string) {
 	return note
 }
 
-// programs returns the programs of a list that runs, followed by the switch's own.
-func programs(list []running, own ...dataplane.Program) (all []dataplane.Program) {
+// listPrograms returns the programs of a list, followed by the switch's own.
+func listPrograms(list []running, own ...dataplane.Program) (all []dataplane.Program) {
 	for _, p := range list {
 		all = append(all, p.Program)
 	}
 	return append(all, own...)
 }
 
-// forget has programs, and schedulers of ports, drop the state of an address when its number goes to another.
-func forget(list []running, ports []*tm.Port, a packet.Addr) {
+// evictAddress makes programs and the ports' schedulers drop the state of an address before its number is reused.
+func evictAddress(list []running, ports []*tm.Port, a packet.Addr) {
 	for _, p := range ports {
 		p.EvictAddress(a)
 	}
@@ -115,10 +115,10 @@ func forget(list []running, ports []*tm.Port, a packet.Addr) {
 	}
 }
 
-// succeed builds the programs that are wanted next to those that run: one that would be the same
-// continues, another takes over its predecessor's state if it can (dataplane.Adopter), and the
-// rest start afresh. The notes, for the log, name what was kept and lost.
-func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
+// replacePrograms builds the wanted programs next to the running ones. An unchanged program continues, a changed
+// one takes over its predecessor's state if it can (dataplane.Adopter), and the others start fresh. The notes for
+// the log list kept and lost state.
+func replacePrograms(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
 	notes []string, err error) {
 	for _, w := range want {
 		i := slices.IndexFunc(was, func(r running) bool { return r.name == w.Scheme.Name })
@@ -132,7 +132,7 @@ func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfi
 		}
 		switch {
 		case i >= 0:
-			if note := r.adopt(now, &was[i]); note != "" {
+			if note := r.adoptState(now, &was[i]); note != "" {
 				notes = append(notes, note)
 			}
 		case was != nil:
@@ -148,22 +148,22 @@ func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfi
 	return list, notes, nil
 }
 
-// sampler copies samples of programs into the shared counters, without garbage.
+// sampler copies samples of programs into the shared counters without allocation.
 type sampler struct {
-	room  [control.MaxSamples]dataplane.Sample
-	label [2 * control.MaxText]byte
+	samples [control.MaxSamples]dataplane.Sample
+	label   [2 * control.MaxText]byte
 }
 
-// take adds the samples of a program.
-func (s *sampler) take(now unit.Time, r *running, c *control.Counters) {
+// addSamples adds the samples of a program.
+func (s *sampler) addSamples(now unit.Time, r *running, c *control.Counters) {
 	if r.metered == nil {
 		return
 	}
-	room := s.room[:control.MaxSamples-c.Samples]
-	clear(room) // of the samples of the program before
-	n := r.metered.Sample(now, room)
-	for i := range room[:max(0, min(n, len(room)))] {
-		x := &room[i]
+	samples := s.samples[:control.MaxSamples-c.Samples]
+	clear(samples) // remove the previous program's samples
+	n := r.metered.Sample(now, samples)
+	for i := range samples[:max(0, min(n, len(samples)))] {
+		x := &samples[i]
 		if x.Metric < 0 || x.Metric >= len(r.names) {
 			continue
 		}

@@ -8,18 +8,18 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// plane is a bridge with its configuration and its programs: what a reload changes.
+// plane is a bridge with the state that a reload changes.
 type plane struct {
 	bridge *live.Bridge
 	config *Config
 	users  *frames.Users
-	// refusals of frames that are too long
+	// refusals drops frames that are too long.
 	refusals *frames.Refusals
 	running  []running
 }
 
-// reload changes to another configuration between two packets. The notes report what the change means for each program
-// and port. An error leaves the plane as it is.
+// reload changes to another configuration between two packets. The notes describe the change for each program and
+// port. After an error the plane is unchanged.
 func (p *plane) reload(now unit.Time, c *Config) (notes []string, err error) {
 	c.mtus = p.config.mtus
 	if err := p.config.Keeps(c); err != nil {
@@ -31,22 +31,22 @@ func (p *plane) reload(now unit.Time, c *Config) (notes []string, err error) {
 			p.users.Declare(&p.config.Users)
 		}
 	}()
-	list, notes, err := succeed(now, p.bridge.Site(c.links()), p.running, c.Programs)
+	list, notes, err := replacePrograms(now, p.bridge.Site(c.bridgePorts()), p.running, c.Programs)
 	if err != nil {
 		return nil, err
 	}
 	was := p.running
 	p.running = list
-	if err := p.bridge.SetPrograms(now, programs(p.running, p.refusals)); err != nil {
+	if err := p.bridge.SetPrograms(now, listPrograms(p.running, p.refusals)); err != nil {
 		p.running = was
 		return nil, err
 	}
-	for i, l := range c.links() {
-		if old := p.config.links()[i]; old != l {
+	for i, l := range c.bridgePorts() {
+		if old := p.config.bridgePorts()[i]; old != l {
 			notes = append(notes, fmt.Sprintf("port %s has another rate, buffer or queue", l.Name))
 		}
 	}
-	p.bridge.SetPorts(c.links())
+	p.bridge.SetPorts(c.bridgePorts())
 	p.users.Follow(&c.Users)
 	p.config = c
 	return notes, nil

@@ -12,11 +12,11 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// maxExempt is the part of a port's rate that exempt frames may take without a warning.
+// maxExempt is the share of a port's rate that exempt frames may take without a warning.
 const maxExempt = 0.05
 
-// lax are warnings about exempt frames that could fill a good part of a port.
-func (c *Config) lax() (warnings []document.Warning) {
+// exemptWarnings warns of exempt frames that could fill a large part of a port.
+func (c *Config) exemptWarnings() (warnings []document.Warning) {
 	for i, p := range c.Ports {
 		rate := float64(p.Rate.Bits)
 		if all := float64(frames.ExemptClasses * c.Users.ExemptRate); rate > 0 && all > maxExempt*rate {
@@ -30,11 +30,12 @@ func (c *Config) lax() (warnings []document.Warning) {
 	return warnings
 }
 
-// ownUserKeys are the keys of users that have no single value.
+// ownUserKeys lists the keys of users without a single value.
 var ownUserKeys = []string{"behind", "named", "unnamed"}
 
-// users reads who is a user; file is where it would stand. It follows the ports and the programs, which may name some.
-func (d *decoder) users(t *document.Node, file document.Position) {
+// decodeUsers decodes the users; file is the place if the key is missing. It must follow the ports and the
+// programs, which may name users.
+func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	c := d.c
 	if t == nil {
 		t = &document.Node{Kind: document.Mapping, Position: file}
@@ -48,14 +49,15 @@ func (d *decoder) users(t *document.Node, file document.Position) {
 	for _, p := range c.Ports {
 		u.Ports = append(u.Ports, p.Name)
 	}
-	at := t.Find("behind")
-	if at == nil && u.By != frames.ByAddress && len(u.Ports) > 0 {
-		at = d.Default(t, "behind", u.Ports[0], "ours: users by VLAN are on both sides, and have a meter for each direction")
+	behind := t.Find("behind")
+	if behind == nil && u.By != frames.ByAddress && len(u.Ports) > 0 {
+		behind = d.Default(t, "behind", u.Ports[0],
+			"ours: users by VLAN are on both sides, and have a meter for each direction")
 	}
-	if at != nil {
-		u.Behind = slices.Index(u.Ports, d.Word(at, "port", u.Ports))
+	if behind != nil {
+		u.Behind = slices.Index(u.Ports, d.Word(behind, "port", u.Ports))
 	}
-	d.names(&u, t.Find("named"))
+	d.decodeNames(&u, t.Find("named"))
 	standard, why := frames.Each, "P4-ABC §5.2: no user is named"
 	if u.NamedCount() > 0 {
 		standard, why = frames.PerPort, "ours: users are named"
@@ -70,8 +72,8 @@ func (d *decoder) users(t *document.Node, file document.Position) {
 	c.Users = u
 }
 
-// names reads the users that the file names: here, and as parameters of its programs.
-func (d *decoder) names(u *frames.Rules, t *document.Node) {
+// decodeNames decodes the users named by the file: under users, and as parameters of programs.
+func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 	for _, x := range d.c.Programs {
 		if x.Traits.NamedUsers == nil {
 			continue
@@ -89,7 +91,7 @@ func (d *decoder) names(u *frames.Rules, t *document.Node) {
 	switch {
 	case t == nil:
 	case t.Kind == document.Mapping:
-		d.customers(u, t)
+		d.decodeCustomers(u, t)
 	case t.Kind != document.List:
 		d.Fail(t.Position, "a list, or {name: [addresses]}", "this is %v", t.Kind)
 		return
@@ -112,8 +114,8 @@ func (d *decoder) names(u *frames.Rules, t *document.Node) {
 	u.VLANs = slices.Compact(u.VLANs)
 }
 
-// customers reads users that have names, each with its addresses, prefixes and VLANs.
-func (d *decoder) customers(u *frames.Rules, t *document.Node) {
+// decodeCustomers decodes users with names, each with addresses, prefixes and VLANs.
+func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
 	for _, k := range t.Keys {
 		if !userset.IsName(k.Name) {

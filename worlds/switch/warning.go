@@ -33,14 +33,14 @@ func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnExempt, warnSlowFrame, warnMetricsOpen, warnNoRate, warnReceivers}
 }
 
-// PortWarning returns a warning about a port; "" is the switch as a whole.
+// PortWarning returns a warning about a port, or about the whole switch if port is "".
 func PortWarning(kind scheme.WarningKind, port, format string, args ...any) document.Warning {
 	w := document.Warn(kind, document.Position{}, format, args...)
 	w.Port = port
 	return w
 }
 
-// OpenMetrics warns of metrics that other machines reach.
+// OpenMetrics returns a warning if other machines can reach the metrics.
 func (c *Config) OpenMetrics() (all []document.Warning) {
 	if c.Metrics.IsValid() && !c.Metrics.Addr().Unmap().IsLoopback() {
 		all = append(all, PortWarning(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics))
@@ -48,7 +48,7 @@ func (c *Config) OpenMetrics() (all []document.Warning) {
 	return all
 }
 
-// UnshapedPorts warns of ports without a rate.
+// UnshapedPorts returns a warning for each port without a rate.
 func (c *Config) UnshapedPorts() (all []document.Warning) {
 	for _, p := range c.Ports {
 		if p.Rate.Bits == 0 && p.Rate.Packets == 0 {
@@ -59,13 +59,13 @@ func (c *Config) UnshapedPorts() (all []document.Warning) {
 	return all
 }
 
-// receivers warns of users that the switch does not protect in what they receive, since each frame is its sender's. It
-// names the ports behind which such users can be: where queues build up or, with a policer, all.
-func (c *Config) receivers() (all []document.Warning) {
+// receiverWarnings warns of users without protection for what they receive, since each frame counts for its
+// sender. It names the ports with such users: those with a rate, or all if a program is a policer.
+func (c *Config) receiverWarnings() (all []document.Warning) {
 	if c.Users.By != frames.ByAddress || c.Users.Behind >= 0 {
 		return nil
 	}
-	lists, polices := c.listers()
+	lists, polices := c.userFinders()
 	if len(lists) == 0 {
 		return nil
 	}
@@ -81,14 +81,15 @@ func (c *Config) receivers() (all []document.Warning) {
 	if len(ports) == 0 {
 		return nil
 	}
-	return append(all, document.Warn(warnReceivers, c.usersAt, "%s: a frame counts as its sender's, so that %s are not "+
-		"protected, nor limited, in what they receive; %s", strings.Join(lists, ", "), c.unprotected(ports),
+	return append(all, document.Warn(warnReceivers, c.usersPlace,
+		"%s: a frame counts as its sender's, so that %s are not "+
+			"protected, nor limited, in what they receive; %s", strings.Join(lists, ", "), c.describeUnprotected(ports),
 		c.behindLines(ports)))
 }
 
-// listers returns the names of the programs and the scheduler that find users by sender or receiver in this switch, and
-// whether one of them is a policer.
-func (c *Config) listers() (names []string, polices bool) {
+// userFinders returns the names of the programs and the scheduler that find users by sender or receiver in this
+// switch, and whether one of them is a policer.
+func (c *Config) userFinders() (names []string, polices bool) {
 	for i := range c.Programs {
 		config := c.Programs[i].Config
 		if _, lists := config.(userset.Lister); !lists {
@@ -99,20 +100,21 @@ func (c *Config) listers() (names []string, polices bool) {
 		}
 		names, polices = append(names, c.Programs[i].Scheme.Name), polices || c.Programs[i].Traits.PolicesUsers
 	}
-	if c.served != nil {
-		_, lists := c.served.Config.(userset.Lister)
-		if _, hosts := c.served.Config.(*tm.Cake); lists || hosts {
-			names = append(names, c.served.Scheme.Name)
+	if c.schedulerChoice != nil {
+		_, lists := c.schedulerChoice.Config.(userset.Lister)
+		if _, hosts := c.schedulerChoice.Config.(*tm.Cake); lists || hosts {
+			names = append(names, c.schedulerChoice.Scheme.Name)
 		}
 	}
 	return names, polices
 }
 
-// maxListed limits how many users a warning lists.
+// maxListed limits the users listed in a warning.
 const maxListed = 3
 
-// unprotected names the users that the switch does not find by what they receive. A customer's VLAN is found both ways.
-func (c *Config) unprotected(ports []string) string {
+// describeUnprotected names the users that the switch does not find by received frames. A customer's VLAN is found
+// in both directions.
+func (c *Config) describeUnprotected(ports []string) string {
 	hosts := "hosts at " + strings.Join(ports, " and ")
 	var names []string
 	for _, u := range c.Users.Customers {
@@ -131,7 +133,7 @@ func (c *Config) unprotected(ports []string) string {
 	return strings.Join(names, ", ") + " and all other " + hosts
 }
 
-// behindLines are the lines that a file lacks, one for each port that users can be behind.
+// behindLines returns the missing lines of the file, one for each port that users can be behind.
 func (c *Config) behindLines(ports []string) string {
 	line := "users: {behind: %s}"
 	if c.usersGiven {

@@ -7,20 +7,21 @@ import (
 	"weir/core/packet"
 )
 
+// be is the byte order of network headers.
 var be = binary.BigEndian
 
-// header is what the IP header of a captured frame says.
+// header is the content of a captured frame's IP header.
 type header struct {
 	src, dst netip.Addr
-	length   int    // of the IP packet, whatever was kept of it
-	proto    uint8  // of what is behind IP's headers
-	rest     []byte // what was kept of that
-	payload  int    // how long it is
+	length   int    // of the IP packet, also if less was captured
+	proto    uint8  // protocol behind the IP headers
+	rest     []byte // captured bytes of that protocol
+	payload  int    // length of that protocol's data in bytes
 	tos      uint8
-	// of a fragment
-	id       uint32
-	at       int // its offset in what was cut in pieces
-	fragment bool
+	// Fields of a fragment.
+	id             uint32
+	fragmentOffset int // offset in the original packet in bytes
+	fragment       bool
 }
 
 // Types of link layers (LINKTYPE_…).
@@ -35,8 +36,8 @@ const (
 	linkSLL2     = 276
 )
 
-// header reads the headers of a frame. why is one of left's words where it has none that can be read.
-func (f *Frame) header() (h header, why string) {
+// parseHeader reads the headers of a frame. reason is one of Left's if they cannot be read, else empty.
+func (f *Frame) parseHeader() (h header, reason string) {
 	b := f.Data
 	etherType, link := uint16(0), 0 // bytes before IP
 	switch f.On.Link {
@@ -61,7 +62,7 @@ func (f *Frame) header() (h header, why string) {
 		etherType = be.Uint16(b)
 	case linkNull, linkLoop:
 		link = 4
-	case linkRaw, linkIPv4, linkIPv6, 12, 14: // 12 and 14: DLT_RAW where files have it
+	case linkRaw, linkIPv4, linkIPv6, 12, 14: // 12 and 14 are values of DLT_RAW in files
 	default:
 		return h, unknownLink
 	}
@@ -74,24 +75,25 @@ func (f *Frame) header() (h header, why string) {
 	}
 	switch etherType {
 	case packet.EtherIPv4:
-		return h, h.ipv4(b, f.Length-link)
+		return h, h.parseIPv4(b, f.Length-link)
 	case packet.EtherIPv6:
-		return h, h.ipv6(b, f.Length-link)
+		return h, h.parseIPv6(b, f.Length-link)
 	}
 	return h, notIP
 }
 
-// typeBefore is the Ethernet type in the two bytes before what is behind the link layer.
+// typeBefore returns the Ethernet type in the last two bytes of a link header of link bytes.
 func typeBefore(b []byte, link int) uint16 { return be.Uint16(b[link-2:]) }
 
-// ipv4 reads a packet; whole is how long it is on the wire, with padding.
-func (h *header) ipv4(b []byte, whole int) (why string) {
+// parseIPv4 reads an IPv4 packet; whole is its length on the wire, with padding. reason is one of Left's, empty if
+// it can be read.
+func (h *header) parseIPv4(b []byte, whole int) (reason string) {
 	if len(b) < packet.IPv4Header {
 		return cut
 	}
 	head := int(b[0]&15) * 4
 	if h.length = int(be.Uint16(b[2:])); h.length == 0 {
-		h.length = whole // a segment that a card is to cut in pieces
+		h.length = whole // a segment that the network card would split
 	}
 	switch {
 	case b[0]>>4 != 4 || head < packet.IPv4Header || h.length < head:
@@ -102,21 +104,21 @@ func (h *header) ipv4(b []byte, whole int) (why string) {
 	h.proto, h.tos = b[9], b[1]
 	h.src, h.dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
 	flags := be.Uint16(b[6:])
-	h.fragment, h.at, h.id = flags&0x3fff != 0, 8*int(flags&0x1fff), uint32(be.Uint16(b[4:]))
+	h.fragment, h.fragmentOffset, h.id = flags&0x3fff != 0, 8*int(flags&0x1fff), uint32(be.Uint16(b[4:]))
 	h.rest, h.payload = b[head:min(len(b), h.length)], h.length-head
-	if h.fragment && h.at > 0 {
+	if h.fragment && h.fragmentOffset > 0 {
 		return ""
 	}
-	return h.behind()
+	return h.skipExtensions()
 }
 
-// ipv6 reads a packet.
-func (h *header) ipv6(b []byte, whole int) (why string) {
+// parseIPv6 reads an IPv6 packet with its extensions, like parseIPv4.
+func (h *header) parseIPv6(b []byte, whole int) (reason string) {
 	if len(b) < packet.IPv6Header {
 		return cut
 	}
 	if h.length = packet.IPv6Header + int(be.Uint16(b[4:])); h.length == packet.IPv6Header && b[6] != 59 {
-		h.length = whole // likewise, or a jumbogram
+		h.length = whole // as in parseIPv4, or a jumbogram
 	}
 	if b[0]>>4 != 6 || h.length < packet.IPv6Header {
 		return damaged
@@ -124,11 +126,11 @@ func (h *header) ipv6(b []byte, whole int) (why string) {
 	h.proto, h.tos = b[6], b[0]<<4|b[1]>>4
 	h.src, h.dst = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
 	h.rest, h.payload = b[packet.IPv6Header:max(packet.IPv6Header, min(len(b), h.length))], h.length-packet.IPv6Header
-	return h.behind()
+	return h.skipExtensions()
 }
 
-// behind goes on to the transport's header, behind extensions of IPv6 (RFC 8200 §4) and Weir's own.
-func (h *header) behind() (why string) {
+// skipExtensions moves rest to the transport's header, behind IPv6 extensions (RFC 8200 §4) and Weir's own.
+func (h *header) skipExtensions() (reason string) {
 	const shim = 253 // packet.Emit's extensions (RFC 3692)
 	for {
 		n := 0
@@ -143,7 +145,7 @@ func (h *header) behind() (why string) {
 				return cut
 			}
 			n = 8
-			h.fragment, h.at, h.id = true, int(be.Uint16(h.rest[2:])&^7), be.Uint32(h.rest[4:])
+			h.fragment, h.fragmentOffset, h.id = true, int(be.Uint16(h.rest[2:])&^7), be.Uint32(h.rest[4:])
 		default:
 			h.proto, h.tos, h.rest, h.payload = packet.Unstack(h.proto, h.tos, h.rest, h.payload)
 			return ""
@@ -154,7 +156,7 @@ func (h *header) behind() (why string) {
 		if n > len(h.rest) {
 			return cut
 		}
-		later := h.proto == 44 && h.at > 0
+		later := h.proto == 44 && h.fragmentOffset > 0
 		h.proto, h.rest, h.payload = h.rest[0], h.rest[n:], h.payload-n
 		if later {
 			return ""
@@ -162,12 +164,12 @@ func (h *header) behind() (why string) {
 	}
 }
 
-// segment is what a TCP header says.
+// segment is the content of a TCP header.
 type segment struct {
 	from, to uint16
 	seq      uint32
 	flags    uint8
-	head     int // bytes of the header
+	head     int // length of the header in bytes
 	payload  int
 }
 
@@ -179,10 +181,10 @@ const (
 	ack = 16
 )
 
-// segment reads a TCP header.
-func (h *header) segment() (s segment, why string) {
+// parseSegment reads the TCP header at h.rest. reason is one of Left's, empty if it can be read.
+func (h *header) parseSegment() (s segment, reason string) {
 	b := h.rest
-	if len(b) < 14 { // all that is looked at
+	if len(b) < 14 { // only these bytes are used
 		return s, cut
 	}
 	s = segment{from: be.Uint16(b), to: be.Uint16(b[2:]), seq: be.Uint32(b[4:]), flags: b[13], head: int(b[12]>>4) * 4}
@@ -192,7 +194,7 @@ func (h *header) segment() (s segment, why string) {
 	return s, ""
 }
 
-// EtherTypeOf returns the Ethernet type of an IP packet by its version; 0: it is of neither.
+// EtherTypeOf returns the Ethernet type for the version of an IP packet, 0 if b is no IP packet.
 func EtherTypeOf(b []byte) uint16 {
 	if len(b) > 0 && b[0]>>4 == 4 {
 		return packet.EtherIPv4

@@ -12,141 +12,143 @@ import (
 	"weir/core/unit"
 )
 
-// Suffixes of the interfaces of Weir's files: of a port's drops, and, in a lab's capture, of changes of a switch's
-// ports, whose packets have no bytes.
+// Suffixes of interfaces in Weir's files: drops at a port, and, in a lab's capture, changes of a switch's ports,
+// which are packets without bytes.
 const (
 	Drops   = " drops"
 	Changes = " events"
 )
 
-// Horizon is how far from time 0 a file's first packet may be for its times to be taken as they are: a run of Weir.
-// Those of clocks count from their first packet.
+// Horizon limits how far from time 0 a file's first packet may be for its times to count as simulation times.
+// Times beyond it are wall-clock times and count from the first packet.
 const Horizon = 100 * 24 * time.Hour
 
-// Selection is what of a capture is wanted.
+// Selection selects packets of a capture.
 type Selection struct {
-	On    func(name string) bool // interfaces; nil: all
-	Port  uint16                 // only packets from it or to it; 0: all
-	Flows bool                   // connections of TCP, not packets
+	On    func(name string) bool // selects interfaces; nil selects all
+	Port  uint16                 // selects packets from or to this port; 0 selects all
+	Flows bool                   // selects TCP connections instead of packets
 }
 
-// Source is a capture as a source of traffic. Times count from the capture's first packet or, in a file whose times
-// begin with a run (Weir's are), from 0.
+// Source is a capture read as a source of traffic. Times count from 0 in files with simulation times, such as
+// Weir's, else from the capture's first packet.
 type Source struct {
-	Addresses  []netip.Addr // of unicast that packets are from or to, ascending: IPv4 before IPv6
-	Packets    []Datagram   // IP packets in order of time; none with Flows
-	Flows      []Stream     // each direction of a connection that has carried something, in order of time
-	Left       []Left       // what was left out, and why
-	Interfaces int          // that packets are of
+	Addresses  []netip.Addr // unicast addresses of packets, ascending: IPv4 before IPv6
+	Packets    []Datagram   // IP packets in order of time; empty with Selection.Flows
+	Flows      []Stream     // each direction of a connection that carried data, in order of time
+	Left       []Left       // packets left out, by reason
+	Interfaces int          // number of interfaces with packets
 
-	Connections int   // of TCP
-	Midway      int   // … of which the capture has no SYN: their bytes count from the first segment on
-	Empty       int   // … that have carried nothing
-	Repeated    int   // segments that had nothing new
-	Missing     int64 // bytes that the capture lacks between others of its stream: they count, for TCP has carried them
+	Connections int   // number of TCP connections
+	Midway      int   // connections without their SYN in the capture: their bytes count from the first segment on
+	Empty       int   // connections that carried no data
+	Repeated    int   // segments without new data
+	Missing     int64 // bytes missing within streams: they count as carried
 }
 
 // Datagram is an IP packet.
 type Datagram struct {
 	At       unit.Time
-	Src, Dst int32 // of Addresses
+	Src, Dst int32 // indices into Addresses
 	Length   int32 // of the IP packet
-	Block    int32 // of the file
+	Block    int32 // block in the file
 }
 
-// Stream is what a connection carries in one direction.
+// Stream is the data of one direction of a connection.
 type Stream struct {
-	Start    unit.Time // when its first byte was seen
-	Src, Dst int32     // of Addresses
+	Start    unit.Time // time of the first captured byte
+	Src, Dst int32     // indices into Addresses
 	Bytes    int64
 }
 
-// Left is a number of packets that were left out.
+// Left counts packets that were left out for one reason.
 type Left struct {
 	Why     string
 	Packets int
 }
 
-// Why packets are left out.
+// Reasons to leave packets out.
 const (
-	notIP       = "not IP"
-	unknownLink = "of a link layer that is not read"
-	cut         = "cut off before the end of their headers"
-	damaged     = "with headers that cannot be"
-	untimed     = "without a time"
-	ofDrops     = "of drops and changes in a trace of Weir's"
-	otherOn     = "of other interfaces"
-	otherPort   = "of other ports"
-	ofMany      = "from or to groups of hosts, or none"
-	toItself    = "from an address to itself"
-	notTCP      = "not TCP"
-	headless    = "fragments whose first one is not there"
-	outside     = "TCP segments outside of any window"
+	notIP          = "not IP"
+	unknownLink    = "of a link layer that is not read"
+	cut            = "cut off before the end of their headers"
+	damaged        = "with headers that cannot be"
+	untimed        = "without a time"
+	weirDrops      = "of drops and changes in a trace of Weir's"
+	otherInterface = "of other interfaces"
+	otherPort      = "of other ports"
+	groupAddress   = "from or to groups of hosts, or none"
+	toItself       = "from an address to itself"
+	notTCP         = "not TCP"
+	firstMissing   = "fragments whose first one is not there"
+	outside        = "TCP segments outside of any window"
 )
 
-// leave counts a packet that is left out.
-func (s *Source) leave(why string) {
-	i := slices.IndexFunc(s.Left, func(l Left) bool { return l.Why == why })
+// countLeft counts a packet left out for the given reason.
+func (s *Source) countLeft(reason string) {
+	i := slices.IndexFunc(s.Left, func(l Left) bool { return l.Why == reason })
 	if i < 0 {
 		i = len(s.Left)
-		s.Left = append(s.Left, Left{Why: why})
+		s.Left = append(s.Left, Left{Why: reason})
 	}
 	s.Left[i].Packets++
 }
 
-// item is a packet that is taken.
+// item is a packet of the selection.
 type item struct {
 	Datagram
 	segment
-	offset int // of a later fragment's payload from the first one's, in the segment
+	offset int // offset of a later fragment's payload in the segment
 }
 
-// Read reads a capture as a source of traffic. The error is a *BlockError.
+// Read reads the selected packets of a capture as a source of traffic. The error is a *BlockError.
 func Read(file []byte, want Selection) (*Source, error) {
-	r := &reading{Selection: want, numbers: map[netip.Addr]int32{}, first: map[piece]item{}, on: map[int]bool{}}
-	if err := r.origin(file); err != nil {
+	r := &captureReader{Selection: want, numbers: map[netip.Addr]int32{}, first: map[fragmentKey]item{},
+		interfaces: map[int]bool{}}
+	if err := r.findOrigin(file); err != nil {
 		return nil, err
 	}
-	if err := Frames(file, r.frame); err != nil {
+	if err := Frames(file, r.addFrame); err != nil {
 		return nil, err
 	}
 	s := &r.Source
-	s.Interfaces = len(r.on)
+	s.Interfaces = len(r.interfaces)
 	slices.SortStableFunc(r.items, func(a, b item) int { return cmp.Compare(a.At, b.At) })
-	to := r.sorted()
+	index := r.sortAddresses()
 	for i := range r.items {
 		x := &r.items[i]
-		x.Src, x.Dst = to[x.Src], to[x.Dst]
+		x.Src, x.Dst = index[x.Src], index[x.Dst]
 		if !want.Flows {
 			s.Packets = append(s.Packets, x.Datagram)
 		}
 	}
 	if want.Flows {
-		r.connections()
+		r.followConnections()
 	}
 	return s, nil
 }
 
-// reading is a capture that is read.
-type reading struct {
+// captureReader is the state of Read.
+type captureReader struct {
 	Selection
 	Source
-	seconds int64 // time 0
-	part    unit.Time
-	items   []item
-	numbers map[netip.Addr]int32
-	first   map[piece]item // fragments that others may follow
-	on      map[int]bool   // interfaces that packets are of
+	seconds int64 // time 0 in seconds since 1970
+	// part is the fraction of the second of time 0.
+	part       unit.Time
+	items      []item
+	numbers    map[netip.Addr]int32
+	first      map[fragmentKey]item // first fragments of packets
+	interfaces map[int]bool         // interfaces with packets
 }
 
-// piece says of which packet a fragment is.
-type piece struct {
+// fragmentKey identifies the packet of a fragment.
+type fragmentKey struct {
 	src, dst int32
 	id       uint32
 }
 
-// origin finds time 0.
-func (r *reading) origin(file []byte) error {
+// findOrigin sets time 0.
+func (r *captureReader) findOrigin(file []byte) error {
 	first := Frame{Seconds: math.MaxInt64}
 	err := Frames(file, func(f *Frame) error {
 		if f.Timed && (f.Seconds < first.Seconds || f.Seconds == first.Seconds && f.Part < first.Part) {
@@ -160,41 +162,42 @@ func (r *reading) origin(file []byte) error {
 	return err
 }
 
-// frame takes a frame in.
-func (r *reading) frame(f *Frame) error {
-	why, err := r.take(f)
-	if why != "" {
-		r.leave(why)
+// addFrame adds a frame to the items or counts it as left out.
+func (r *captureReader) addFrame(f *Frame) error {
+	reason, err := r.takePacket(f)
+	if reason != "" {
+		r.countLeft(reason)
 	}
 	return err
 }
 
-func (r *reading) take(f *Frame) (why string, err error) {
-	if ofWeir(f.On.Name) {
-		return ofDrops, nil
+// takePacket adds the packet of a frame to the items. reason is one of Left's if it is left out.
+func (r *captureReader) takePacket(f *Frame) (reason string, err error) {
+	if hasWeirSuffix(f.On.Name) {
+		return weirDrops, nil
 	}
 	if r.On != nil && !r.On(f.On.Name) {
-		return otherOn, nil
+		return otherInterface, nil
 	}
 	if !f.Timed {
 		return untimed, nil
 	}
-	h, why := f.header()
-	if why != "" {
-		return why, nil
+	h, reason := f.parseHeader()
+	if reason != "" {
+		return reason, nil
 	}
 	for _, a := range [2]netip.Addr{h.src, h.dst} {
 		if a.IsMulticast() || a.IsUnspecified() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
-			return ofMany, nil
+			return groupAddress, nil
 		}
 	}
 	if h.src == h.dst {
 		return toItself, nil
 	}
-	x := item{Datagram: Datagram{Src: r.number(h.src), Dst: r.number(h.dst), Length: int32(h.length),
+	x := item{Datagram: Datagram{Src: r.numberAddress(h.src), Dst: r.numberAddress(h.dst), Length: int32(h.length),
 		Block: int32(f.Block)}}
-	if why := r.transport(&h, &x); why != "" {
-		return why, nil
+	if reason := r.readTransport(&h, &x); reason != "" {
+		return reason, nil
 	}
 	since := f.Seconds - r.seconds
 	if since > int64(Horizon.Seconds()) {
@@ -202,19 +205,19 @@ func (r *reading) take(f *Frame) (why string, err error) {
 			"up to %.0f s are possible", since, Horizon.Seconds())}
 	}
 	x.At = unit.Time(since)*unit.Second + f.Part - r.part
-	r.on[f.On.Number] = true
+	r.interfaces[f.On.Number] = true
 	r.items = append(r.items, x)
 	return "", nil
 }
 
-// ofWeir reports whether packets of an interface were dropped, or are none (Writer; captures of the lab).
-func ofWeir(name string) bool {
+// hasWeirSuffix reports whether an interface has drops of Weir's Writer or link changes of a lab's capture.
+func hasWeirSuffix(name string) bool {
 	return len(name) > len(Drops) && name[len(name)-len(Drops):] == Drops ||
 		len(name) > len(Changes) && name[len(name)-len(Changes):] == Changes
 }
 
-// number numbers addresses as they come.
-func (r *reading) number(a netip.Addr) int32 {
+// numberAddress returns the number of an address, assigned in order of appearance.
+func (r *captureReader) numberAddress(a netip.Addr) int32 {
 	n, known := r.numbers[a]
 	if !known {
 		n = int32(len(r.numbers))
@@ -223,22 +226,23 @@ func (r *reading) number(a netip.Addr) int32 {
 	return n
 }
 
-// transport reads what is behind IP, as far as it is wanted.
-func (r *reading) transport(h *header, x *item) (why string) {
+// readTransport reads the ports of a packet, and with Selection.Flows its TCP header, into x. reason is one of
+// Left, empty if the packet is selected.
+func (r *captureReader) readTransport(h *header, x *item) (reason string) {
 	if !r.Selection.Flows && r.Port == 0 {
 		return ""
 	}
 	if r.Selection.Flows && h.proto != packet.ProtoTCP {
 		return notTCP
 	}
-	key := piece{x.Src, x.Dst, h.id}
-	if h.fragment && h.at > 0 {
+	key := fragmentKey{x.Src, x.Dst, h.id}
+	if h.fragment && h.fragmentOffset > 0 {
 		first, known := r.first[key]
 		if !known {
-			return headless
+			return firstMissing
 		}
 		x.segment = first.segment
-		x.offset, x.payload = h.at-first.head, h.payload
+		x.offset, x.payload = h.fragmentOffset-first.head, h.payload
 		if x.offset < 0 {
 			return damaged
 		}
@@ -246,8 +250,8 @@ func (r *reading) transport(h *header, x *item) (why string) {
 	}
 	switch {
 	case h.proto == packet.ProtoTCP:
-		if x.segment, why = h.segment(); why != "" {
-			return why
+		if x.segment, reason = h.parseSegment(); reason != "" {
+			return reason
 		}
 	case h.proto == packet.ProtoUDP && len(h.rest) >= 4:
 		x.from, x.to = be.Uint16(h.rest), be.Uint16(h.rest[2:])
@@ -263,8 +267,8 @@ func (r *reading) transport(h *header, x *item) (why string) {
 	return ""
 }
 
-// sorted sorts the addresses of what was taken, and returns the place of each by its number.
-func (r *reading) sorted() []int32 {
+// sortAddresses stores the sorted addresses of all items and returns the index of each by its number.
+func (r *captureReader) sortAddresses() []int32 {
 	used := make([]bool, len(r.numbers))
 	for i := range r.items {
 		used[r.items[i].Src], used[r.items[i].Dst] = true, true
@@ -275,9 +279,9 @@ func (r *reading) sorted() []int32 {
 		}
 	}
 	slices.SortFunc(r.Addresses, netip.Addr.Compare)
-	to := make([]int32, len(r.numbers))
+	index := make([]int32, len(r.numbers))
 	for i, a := range r.Addresses {
-		to[r.numbers[a]] = int32(i)
+		index[r.numbers[a]] = int32(i)
 	}
-	return to
+	return index
 }

@@ -8,16 +8,16 @@ import (
 	"weir/core/unit"
 )
 
-// connections finds what connections of TCP carry, from their segments in order of time.
-func (r *reading) connections() {
+// followConnections stores the streams of the TCP connections, from their segments in order of time.
+func (r *captureReader) followConnections() {
 	open := map[tuple]*connection{}
 	var all []*connection
 	for i := range r.items {
 		x := &r.items[i]
 		if x.flags&rst != 0 && x.offset == 0 {
-			continue // its numbers need not be of the connection
+			continue // its sequence number may not belong to the connection
 		}
-		key, side := tupleOf(x)
+		key, side := tupleAndSide(x)
 		c := open[key]
 		if c == nil || x.offset == 0 && c.reopens(x, side) {
 			c = &connection{}
@@ -31,11 +31,11 @@ func (r *reading) connections() {
 			all = append(all, c)
 		}
 		c.opened = c.opened || x.flags&syn != 0
-		switch c.halves[side].take(x) {
-		case nothingNew:
+		switch c.halves[side].addSegment(x) {
+		case repeated:
 			r.Repeated++
-		case beyond:
-			r.leave(outside)
+		case outOfWindow:
+			r.countLeft(outside)
 		}
 	}
 	for _, c := range all {
@@ -60,58 +60,58 @@ func (r *reading) connections() {
 	slices.SortStableFunc(r.Source.Flows, func(a, b Stream) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// tuple is the ends of a connection, of which a is the lower one.
+// tuple identifies a connection by its two ends; a is the lower one.
 type tuple struct {
 	a, b         int32
 	aPort, bPort uint16
 }
 
-// tupleOf is a segment's connection, and from which of its ends it comes.
-func tupleOf(x *item) (t tuple, side int) {
+// tupleAndSide returns a segment's connection and the index of the sending end.
+func tupleAndSide(x *item) (t tuple, side int) {
 	if x.Src < x.Dst || x.Src == x.Dst && x.from < x.to {
 		return tuple{x.Src, x.Dst, x.from, x.to}, 0
 	}
 	return tuple{x.Dst, x.Src, x.to, x.from}, 1
 }
 
-// connection is one of TCP.
+// connection is a TCP connection.
 type connection struct {
 	halves [2]half
-	opened bool // its SYN is in the capture
+	opened bool // the capture has its SYN
 }
 
-// reopens reports whether a segment opens another connection between the same ends: a SYN with another number than
-// this one's.
+// reopens reports whether a segment opens a new connection between the same ends: a SYN with a different sequence
+// number.
 func (c *connection) reopens(x *item, side int) bool {
 	h := &c.halves[side]
 	return x.flags&(syn|ack) == syn && h.known && uint32(h.base) != x.seq+1
 }
 
-// half is what goes in one direction. Numbers are those of TCP without their wrapping around.
+// half is one direction of a connection. Sequence numbers do not wrap around.
 type half struct {
 	src, dst   int32
 	known      bool
-	base, high int64      // the first byte's, and that behind the last one
-	start      unit.Time  // when the first one was seen
-	holes      [][2]int64 // in between, ascending: bytes that were not seen
+	base, high int64      // number of the first byte, and of the one after the last
+	start      unit.Time  // time of the first captured byte
+	holes      [][2]int64 // missing ranges in between, ascending
 }
 
-// What a segment has.
+// Results of half.addSegment.
 const (
-	something  = iota
-	nothing    // no payload
-	nothingNew // only what was seen before
-	beyond     // numbers farther away than any window
+	newBytes    = iota // new bytes
+	noPayload          // no payload
+	repeated           // only bytes captured before
+	outOfWindow        // sequence number outside any window
 )
 
-// widest is the largest window (RFC 7323 §2.3).
-const widest = 1 << 30
+// maxWindow is the largest TCP window in bytes (RFC 7323 §2.3).
+const maxWindow = 1 << 30
 
-// take counts the bytes of a segment that were not seen before.
-func (h *half) take(x *item) int {
+// addSegment adds the bytes of a segment and returns one of the results above.
+func (h *half) addSegment(x *item) int {
 	seq := x.seq
 	if x.flags&syn != 0 {
-		seq++ // the SYN's own
+		seq++ // the SYN takes one number
 	}
 	if !h.known {
 		h.known, h.base = true, int64(seq)
@@ -121,12 +121,12 @@ func (h *half) take(x *item) int {
 	from := h.high + near + int64(x.offset)
 	to := from + int64(x.payload)
 	switch {
-	case near > widest || near < -widest:
-		return beyond
+	case near > maxWindow || near < -maxWindow:
+		return outOfWindow
 	case x.payload == 0:
-		return nothing
+		return noPayload
 	case to <= h.base:
-		return nothingNew
+		return repeated
 	}
 	from = max(from, h.base)
 	if h.high == h.base {
@@ -138,17 +138,17 @@ func (h *half) take(x *item) int {
 	}
 	end := h.high
 	h.high = max(h.high, to)
-	if from < end && h.fill(from, min(to, end)) {
+	if from < end && h.fillHoles(from, min(to, end)) {
 		found = true
 	}
 	if !found {
-		return nothingNew
+		return repeated
 	}
-	return something
+	return newBytes
 }
 
-// fill takes bytes out of the holes, and reports whether there were any.
-func (h *half) fill(from, to int64) (found bool) {
+// fillHoles removes the range from the holes and reports whether a hole shrank.
+func (h *half) fillHoles(from, to int64) (found bool) {
 	i := sort.Search(len(h.holes), func(i int) bool { return h.holes[i][1] > from })
 	for ; i < len(h.holes) && h.holes[i][0] < to; i++ {
 		x := h.holes[i]

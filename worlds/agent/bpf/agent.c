@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// HPCC++ for Linux' own TCP over IPv6. Of a connection's two ends, each with these programs:
+// HPCC++ for Linux' own TCP over IPv6. The programs at the two ends of a connection:
 //
-//	sender    leaves (TCX egress)   puts room for records of hops into segments with data: an IOAM trace
-//	receiver  comes  (TCX ingress)  reads the records that switches have filled in, and computes the window
-//	receiver  talks  (sockops)      tells it the sender, in a TCP option of acknowledgements
-//	sender    talks  (sockops)      takes it from there
+//	sender    leaves (TCX egress)   adds room for records of hops to segments with data: an IOAM trace
+//	receiver  comes  (TCX ingress)  reads the records of switches and computes the window
+//	receiver  talks  (sockops)      sends it to the sender in a TCP option of acknowledgements
+//	sender    talks  (sockops)      reads the option
 //	sender    control (struct_ops)  obeys it
 //
-// Connections are those that were opened through an interface with these programs while they were there: comes sees
-// the SYN, and lowers the MSS that it announces by what the trace takes.
+// A connection takes part if it was opened through an interface with these programs: comes sees its SYN and lowers the
+// announced MSS by the length of the trace.
 #include "frame.h"
 #include "trace.h"
 
-char _license[] SEC("license") = "GPL and additional rights"; // those of Apache-2.0
+char _license[] SEC("license") = "GPL and additional rights"; // the additional rights: Apache-2.0
 
-// Settings, which the loader fills in.
+// Settings, set by the loader.
 volatile const struct parameters parameters = {};
-volatile const u64 namespace_cookie = 0; // connections of other network namespaces are none of ours
-volatile const u64 base_rtt = 0;         // the empty path's round trip, in ns; 0: the least that was measured
-volatile const u64 line_rate = 0;        // bytes/s; bound of what a receiver may claim; 0: none
+volatile const u64 namespace_cookie = 0; // connections of other network namespaces are ignored
+volatile const u64 base_rtt = 0;         // round trip of the empty path, ns; 0: the measured minimum
+volatile const u64 line_rate = 0;        // bytes/s; limit of a receiver's claims; 0: no limit
 volatile const char controller[NAME] = "weir_hpcc";
 
-// The option that tells the window (RFC 6994): kind 253, 16 bits of ExID. The short form is the first eight bytes.
-// Another layout takes another ExID, which agents of other versions ignore: 0x5745 had no T.
+// Option with the window (RFC 6994): kind 253, 16 bits of ExID. The short form is the first eight bytes. Each layout
+// has its own ExID, which agents of other versions ignore: 0x5745 had no T.
 #define KIND 253
 #define EXID 0x5746
 struct told {
@@ -30,31 +30,31 @@ struct told {
 	u16 exid;
 	u32 window;         // bytes
 	u16 load;           // U, in 1/4096
-	u8 hops;            // the bottleneck, from 0, in the upper four bits; below, the count of hops
+	u8 hops;            // the bottleneck, from 0, in the upper four bits; the count of hops in the lower
 	u8 time;            // T (encode_time)
 };
 #define SHORT 8
 #define LONG 12
 
-#define HOLD 100000000ull // ns for which telemetry holds at most
+#define HOLD 100000000ull // ns; upper limit of the time for which telemetry is valid
 #define LEAST_HOLD 5000000ull
 #define MIN_SEGMENTS 4
 
-// connection is what is known of one, as the loader reads it.
+// connection is the state of a connection, as read by the loader.
 struct connection {
-	struct law law;  // of what comes in
-	u64 recorded;    // when the last records came
-	u64 told_at;     // when the other end told a window last
-	u32 window;      // that it told
+	struct law law;  // of incoming data
+	u64 recorded;    // time of the last records
+	u64 told_at;     // time of the other end's last option
+	u32 window;      // from that option, bytes
 	u16 load;
 	u8 bottleneck, hops;
-	u32 tells;       // how often it did
-	u32 refused;     // options and records whose numbers are not in the connection's windows
-	u32 bare;        // segments since the last with records
-	u32 traced;      // segments that left with room for records
+	u32 tells;       // count of options received
+	u32 refused;     // options and records with numbers outside the connection's windows
+	u32 bare;        // segments since the last one with records
+	u32 traced;      // segments sent with room for records
 	u32 fallbacks;   // changes to CUBIC
-	u32 following;   // the window is obeyed
-	u32 time;        // T that the other end told, us; 0: not yet
+	u32 following;   // the window is in use
+	u32 time;        // T of the other end, us; 0: unknown
 	u32 pad;
 };
 
@@ -65,7 +65,7 @@ struct {
 	TYPE_FIELD(value, struct connection);
 } connections SEC(".maps");
 
-// shaken has the connections whose SYN was seen, as it came, until they are open.
+// shaken holds connections from their SYN, as received, until they are open.
 struct {
 	INT_FIELD(type, LRU_HASH);
 	INT_FIELD(max_entries, 4096);
@@ -85,13 +85,13 @@ struct {
 	TYPE_FIELD(value, struct scratch);
 } scratches SEC(".maps");
 
-// packet is where things are in a frame.
+// packet locates the headers of a frame.
 struct packet {
 	struct ip6 ip;
 	struct tcp tcp;
 	u32 options; // bytes of hop-by-hop options
-	u32 at;      // of the TCP header
-	u32 data;    // bytes behind it
+	u32 at;      // offset of the TCP header
+	u32 data;    // bytes behind the TCP header
 };
 
 INLINE int dissect(struct __sk_buff *skb, struct packet *p) {
@@ -120,7 +120,7 @@ INLINE void address_of(struct address *a, const struct packet *p) {
 	a->destination_port = p->tcp.destination;
 }
 
-// lower lowers the MSS that a SYN announces to what leaves room for a trace, on this interface too.
+// lower reduces the MSS of a SYN by the room for a trace, also within this interface's MTU.
 INLINE void lower(struct __sk_buff *skb, const struct packet *p) {
 	u32 mtu = 0, at = sizeof(struct tcp), end = (p->tcp.offset >> 4) * 4;
 	check_mtu(skb, 0, &mtu, 0, 0);
@@ -147,7 +147,7 @@ INLINE void lower(struct __sk_buff *skb, const struct packet *p) {
 			return;
 		least = swap16(least - ROOM);
 		mss = swap16(mss);
-		// The sum is over 16-bit words: an option at an odd place counts with its bytes exchanged.
+		// The checksum covers 16-bit words: an option at an odd offset counts with its bytes swapped.
 		if (at & 1)
 			checksum(skb, p->at + 16, swap16(mss), swap16(least), 2);
 		else
@@ -157,20 +157,20 @@ INLINE void lower(struct __sk_buff *skb, const struct packet *p) {
 	}
 }
 
-// acknowledges reports whether an acknowledgement is one that the other end can have made (RFC 5961 §5).
+// acknowledges reports whether the other end can have sent an acknowledgement number (RFC 5961 §5).
 INLINE int acknowledges(struct tcp_sock *t, u32 ack) {
 	return !before(ack, t->snd_una - t->max_window) && !before(t->snd_nxt, ack);
 }
 
-// inside reports whether a segment is in the connection's windows: that of the receiver (RFC 9293 §3.4), and that of
-// what it acknowledges.
+// inside reports whether a segment is in the connection's windows: in the receive window (RFC 9293 §3.4), and with a
+// valid acknowledgement.
 INLINE int inside(struct tcp_sock *t, u32 seq, u32 end, u32 ack) {
 	if (before(end, t->rcv_wup) || before(t->rcv_wup + t->rcv_wnd, seq))
 		return 0;
 	return acknowledges(t, ack);
 }
 
-// round_trip is the empty path's, in ns.
+// round_trip returns the round trip of the empty path, ns; 0: unknown.
 INLINE u64 round_trip(struct tcp_sock *t) {
 	u32 us = t->rtt_min.s[0].v;
 	if (base_rtt)
@@ -216,7 +216,7 @@ done:
 	release_sock(sk);
 }
 
-// comes is at the ingress of an interface.
+// comes runs at the ingress of an interface.
 SEC("tcx/ingress")
 int comes(struct __sk_buff *skb) {
 	struct packet p;
@@ -233,13 +233,13 @@ int comes(struct __sk_buff *skb) {
 	return TCX_NEXT;
 }
 
-// tells reports whether there is a window to tell.
+// tells reports whether a window can be sent to the other end.
 INLINE int tells(const struct connection *c) {
 	return c->law.told && c->bare < 16 && nanoseconds() - c->recorded < HOLD;
 }
 
-// squeeze puts the short option in the place of the third block of SACK, which with a time stamp leaves no room for
-// it: blocks are told three times (RFC 2018 §4), windows are not.
+// squeeze puts the short option in place of the third SACK block, if that and a time stamp leave no room for it. Blocks
+// are sent three times (RFC 2018 §4), windows are not.
 INLINE void squeeze(struct __sk_buff *skb, const struct packet *p, const struct connection *c) {
 	enum { STAMP = 12, SACK = 28, BLOCKS_AT = 4 + 16 }; // bytes, with two of padding each
 	u32 at = p->at + sizeof(struct tcp) + STAMP;
@@ -263,7 +263,7 @@ INLINE void squeeze(struct __sk_buff *skb, const struct packet *p, const struct 
 	checksum(skb, p->at + 16, 0, by, 0);
 }
 
-// leaves is at the egress of an interface.
+// leaves runs at the egress of an interface.
 SEC("tcx/egress")
 int leaves(struct __sk_buff *skb) {
 	struct packet p;
@@ -320,7 +320,7 @@ INLINE void opened(struct bpf_sock_ops *s) {
 		set_flags(s, s->flags | FLAG_PARSE_UNKNOWN | FLAG_WRITE);
 }
 
-// obey takes what the other end tells.
+// obey reads the option of the other end and starts weir_hpcc if it is not in use.
 INLINE void obey(struct bpf_sock_ops *s, struct bpf_sock *sk, struct connection *c) {
 	struct told o = {.kind = KIND, .length = 4, .exid = swap16(EXID)};
 	struct tcp *h = s->skb_data;
@@ -333,7 +333,7 @@ INLINE void obey(struct bpf_sock_ops *s, struct bpf_sock *sk, struct connection 
 	n = load_option(s, &o, sizeof(o), 0);
 	if (n != LONG && n != SHORT)
 		return;
-	// The kernel has checked the sequence number and the time stamp (tcp_validate_incoming).
+	// The kernel has checked sequence number and time stamp (tcp_validate_incoming).
 	if (!acknowledges(t, ack)) {
 		c->refused++;
 		return;
@@ -390,7 +390,7 @@ int talks(struct bpf_sock_ops *s) {
 	return 1;
 }
 
-// cubic has the connection go on as the kernel's own CUBIC, from the window that it has, without slow start.
+// cubic lets the connection continue with the kernel's CUBIC, from its current window, without slow start.
 INLINE void cubic(struct sock *sk, struct tcp_sock *t, struct connection *c) {
 	char name[NAME] = "cubic";
 	t->snd_ssthresh = t->snd_cwnd > 2 ? t->snd_cwnd : 2;
@@ -421,9 +421,9 @@ int undo(u64 *context) {
 	return t->snd_cwnd;
 }
 
-// control is line 27: R = W/T, and no more than W in flight. W counts frames, as telemetry does; the kernel counts
-// segments, and paces what they carry. A receiver with a T too long for R and this end's round trip does not get more in
-// flight than R·T of the right T.
+// control is line 27: R = W/T, and at most W in flight. W counts frames, as telemetry does; the kernel counts segments
+// and paces their payload. If a receiver's T is too long for R and this end's round trip, the flight is limited to R·T
+// of the correct T.
 SEC("struct_ops/control")
 int control(u64 *context) {
 	struct sock *sk = (void *)context[0];
@@ -451,9 +451,9 @@ int control(u64 *context) {
 		w = w * max_time / time;
 		time = max_time;
 	}
-	// Where the round trip is below T, W/T needs fewer segments in flight than W: as many as leave in the smoothed round
-	// trip and the empty path's, and MIN_SEGMENTS, for delayed acknowledgements and hosts that are late. With more Linux
-	// sends longer bursts, unless each segment is a frame of its own: then W bridges the times in which hosts stall.
+	// If the round trip is below T, W/T needs fewer segments in flight than W: those of the smoothed round trip and
+	// the empty path's, and MIN_SEGMENTS for delayed acknowledgements and late hosts. With more, Linux sends longer
+	// bursts, unless each segment is a frame of its own; then W covers stalls of hosts.
 	trip += round_trip(t) / 1000;
 	if (sk->sk_gso_max_segs == 1)
 		trip = time;

@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// What a NACK does to a connection of a stock kernel: a bound of what it has in flight, for two round trips. The factors
-// are those of the simulator's senders (nacks: loss, core/cc), the supply's window is that of core/cc/supply.
+// Effect of NACKs on a connection of an unmodified kernel: a bound on its data in flight for two round trips. The
+// factors are the same as in the simulator's senders (nacks: loss, core/cc), the supply's window as in core/cc/supply.
 //
-// Times are in ns but where a name says us; windows are bytes of payload.
+// Times are in ns unless a name or comment has us; windows are bytes of payload.
 #pragma once
 #include "notice.h"
 
-#define MOST_HOLD 100000000ull // of a bound after the last NACK: 100 ms
+#define MOST_HOLD 100000000ull // duration of a bound after the last NACK, at most: 100 ms
 #define LEAST_SEGMENTS 2       // RFC 5681 equation 4
 #define NONE 0xffffffff
 
-enum { LOSS, SUPPLY }; // what is followed
+enum { LOSS, SUPPLY }; // reaction to NACKs
 enum { REPEATED, TAKEN };
 
-// nacked is what is known of a connection that was NACKed, as the loader reads it.
+// nacked is the state of a connection with NACKs, as read by the loader.
 struct nacked {
-	u64 at;         // when the last NACK came that counts; 0: none
-	u64 reduced;    // when the bound was lowered last, or set
-	u64 sent;       // when the segment was sent that it was about
-	u64 supply;     // that it told, bit/s of frames
+	u64 at;         // arrival of the last accepted NACK; 0: no NACK
+	u64 reduced;    // when the bound was last set or lowered
+	u64 sent;       // send time of the segment that the NACK is about
+	u64 supply;     // from the NACK, bit/s of frames
 	u64 demand;
 	u32 seq;        // of that segment
-	u32 bound;      // 0: none was necessary
-	u32 trip;       // smoothed round trip when it came, us
-	u32 node;       // the switch, if it says so
+	u32 bound;      // 0: no bound
+	u32 trip;       // smoothed round trip at the NACK, us
+	u32 node;       // number of the switch; 0: not named
 	u32 cause;
-	u32 taken;      // NACKs that count
-	u32 repeated;   // that are about a transmission no later than the last one's
-	u32 refused;    // that are about nothing that is out
-	u32 reductions; // times that the bound was lowered, or set
-	u32 expired;    // times that it ended, but for the last
-	u32 lowered;    // segments whose window was
+	u32 taken;      // accepted NACKs
+	u32 repeated;   // NACKs about a transmission no later than the last one's
+	u32 refused;    // NACKs about data that is not outstanding
+	u32 reductions; // times that the bound was set or lowered
+	u32 expired;    // times that the bound expired, except the last one
+	u32 lowered;    // segments with a lowered window
 	u32 pad;
 };
 
-// sender is a connection as the kernel has it when a NACK comes.
+// sender is the kernel's state of a connection when a NACK arrives.
 struct sender {
-	u64 now, sent;    // sent: when the named segment was
+	u64 now, sent;    // sent: send time of the named segment
 	u32 seq;          // of that segment
-	u32 window;       // what the controller and the receiver allow, bytes
-	u32 segment;      // payload of a full one
-	u32 frame;        // and its length as a frame
-	u32 trip, least;  // smoothed and least round trip, us
+	u32 window;       // allowed by controller and receiver, bytes
+	u32 segment;      // payload of a full segment
+	u32 frame;        // length of its frame
+	u32 trip, least;  // smoothed and minimum round trip, us
 	u32 cubic;        // the controller is CUBIC
-	u32 reducing;     // it answers a loss already that was sent no earlier
+	u32 reducing;     // it reacts to a loss of a segment that was sent no earlier
 };
 
-// hold is how long a bound holds after the last NACK: two round trips.
+// hold returns the duration of a bound after the last NACK, ns: two round trips.
 INLINE u64 hold(const struct nacked *n) {
 	u64 h = (u64)n->trip * 2000;
 	return h < MOST_HOLD ? h : MOST_HOLD;
@@ -54,9 +54,9 @@ INLINE u64 hold(const struct nacked *n) {
 
 INLINE int in_force(const struct nacked *n, u64 now) { return n->bound && now - n->at < hold(n); }
 
-// allowed is what may be in flight; NONE: the bound is over. In the last quarter of its time it opens evenly up to the
-// window, lest all that was held back leaves at once. Not before: who has little in flight hears of one round trip's
-// segments about when the next one's acknowledgements come.
+// allowed returns the bytes that may be in flight; NONE: the bound has expired. In the last quarter it rises linearly
+// to the window, so that the held-back data does not depart at once. It does not rise earlier: a flow with little in
+// flight learns of one round trip's segments when the next one's acknowledgements arrive.
 INLINE u32 allowed(const struct nacked *n, u64 now, u32 window) {
 	u64 age = now - n->at, quarter = hold(n) / 4, flat = 3 * quarter;
 	if (!in_force(n, now))
@@ -66,22 +66,22 @@ INLINE u32 allowed(const struct nacked *n, u64 now, u32 window) {
 	return n->bound + (u64)(window - n->bound) * ((age - flat) >> 8) / ((quarter >> 8) + 1);
 }
 
-// offered is the window that a rate of frames fills within a round trip, in whole segments, and one more for receivers
-// that acknowledge every second one.
+// offered returns the window that a rate of frames fills in a round trip, in whole segments, plus one for receivers
+// that acknowledge every second segment.
 INLINE u64 offered(u64 rate, u32 trip, u32 segment, u32 frame) {
 	u64 bytes = rate / 8 * (trip < 1000000 ? trip : 1000000) / 1000000;
 	return ((bytes + frame - 1) / frame + 1) * segment;
 }
 
-// share is what a reduction leaves, in 1/1024: CUBIC's and Reno's factors, of RFC 8511 where nothing is lost.
+// share returns the rest after a reduction, in 1/1024: CUBIC's and Reno's factors, RFC 8511's without a loss.
 INLINE u32 share(u32 cause, u32 cubic) {
 	if (cause == ELEPHANT)
 		return cubic ? 870 : 819; // 0.85, 0.8
 	return cubic ? 717 : 512;         // 0.7, as Linux has it; 0.5
 }
 
-// wanted is the bound that a NACK asks for where base is allowed; NONE: none. again: there was a reduction in this round
-// trip.
+// wanted returns the bound that a NACK requires if base is allowed; NONE: no bound. again: the window was reduced in
+// this round trip already.
 INLINE u64 wanted(const struct notice *x, const struct sender *s, u32 follow, u64 base, int again) {
 	u64 w;
 	if (follow == SUPPLY && x->cause != MARKED) {
@@ -101,8 +101,8 @@ INLINE u64 wanted(const struct notice *x, const struct sender *s, u32 follow, u6
 	return w;
 }
 
-// react does what a NACK says that has been verified: NACKs count in the order of transmissions, so that one that is
-// sent again changes nothing.
+// react applies a verified NACK and returns TAKEN or REPEATED. NACKs count in the order of transmissions, so a repeated
+// one has no effect.
 INLINE int react(struct nacked *n, const struct notice *x, const struct sender *s, u32 follow) {
 	int held = in_force(n, s->now), supplies = follow == SUPPLY && x->cause != MARKED;
 	int again = n->bound && s->now - n->reduced < (u64)s->trip * 1000; // within a round trip
@@ -134,7 +134,7 @@ INLINE int react(struct nacked *n, const struct notice *x, const struct sender *
 	if (w < (u64)LEAST_SEGMENTS * s->segment)
 		w = (u64)LEAST_SEGMENTS * s->segment;
 	if (again && (!supplies || w >= n->bound))
-		return TAKEN; // one reduction a round trip; but of several supplies the least counts
+		return TAKEN; // one reduction per round trip, but the minimum of several supplies
 	if (!again && w >= (supplies ? s->window : base)) {
 		if (supplies)
 			n->bound = 0; // all that it wants is offered
@@ -147,8 +147,8 @@ INLINE int react(struct nacked *n, const struct notice *x, const struct sender *
 	return TAKEN;
 }
 
-// lowered is the field of a window in which no more than this may be in flight: beside it is what SACK has told to have
-// left the path, but for what this segment acknowledges of it.
+// lowered returns the window field that limits data in flight to allowed. Data that SACK has reported as received does
+// not count, except what this segment acknowledges.
 INLINE u32 lowered(u32 field, u32 scale, u64 allowed, u64 left, u64 acknowledged) {
 	left = left > acknowledged ? left - acknowledged : 0;
 	allowed = (allowed + left + (1u << scale) - 1) >> scale;

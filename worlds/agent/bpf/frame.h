@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// Frames of TCP over IP in Ethernet (IEEE 802.3, RFC 791, RFC 8200, RFC 9293), in the order of bytes of networks.
+// Frames of TCP over IP in Ethernet (IEEE 802.3, RFC 791, RFC 8200, RFC 9293), in network byte order.
 #pragma once
 #include "kernel.h"
 
-enum { ETHERNET = 14, IP4 = 20, IP6 = 40, HEADER = 20 }; // bytes of headers; HEADER: of TCP's, without options
-enum { HOP_BY_HOP = 0, TCP = 6 };                        // what comes next
+enum { ETHERNET = 14, IP4 = 20, IP6 = 40, HEADER = 20 }; // header lengths; HEADER: TCP without options
+enum { HOP_BY_HOP = 0, TCP = 6 };                        // values of the next-header field
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };            // flags
 
 struct ip4 {
@@ -29,5 +29,5 @@ struct tcp {
 	u16 window, checksum, urgent;
 };
 
-// before compares sequence numbers.
+// before compares sequence numbers modulo 2^32.
 INLINE int before(u32 a, u32 b) { return (s32)(a - b) < 0; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// What the programs need of the kernel: types, helpers and layouts of its user API (linux/bpf.h), and those fields of
-// its own structures that they read, which the loader places (BPF CO-RE). So that clang alone builds them, and always
-// the same bytes, no header of this machine is included.
+// Kernel interface of the programs: types, helpers and layouts of the user API (linux/bpf.h), and the used fields of
+// kernel structures, which the loader locates (BPF CO-RE). No header of this machine is included, so that clang builds
+// the same bytes everywhere.
 #pragma once
 
 typedef unsigned char u8;
@@ -13,7 +13,7 @@ typedef long long s64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
-#define GLOBAL __attribute__((noinline)) // the verifier checks it once, and not at each call
+#define GLOBAL __attribute__((noinline)) // verified once, not at each call
 #define KERNEL __attribute__((preserve_access_index))
 #define NULL ((void *)0)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// Rx-HPCC in integers: draft-miao-iccrg-hpccplus-01 §4.2 and §6.2, as papers/hpcc has it (Receiver), for one flow at
-// its receiver. The lines are the draft's.
+// Rx-HPCC in integers: draft-miao-iccrg-hpccplus-01 §4.2 and §6.2, as in papers/hpcc (Receiver), for one flow at its
+// receiver. Line numbers are the draft's.
 //
-// Windows are in 1/256 byte, loads in 2^-24, times in ns, a byte's time at a port in fs.
+// Units: windows 1/256 byte, loads 2^-24, times ns, a byte's time at a port fs.
 #pragma once
 #include "kernel.h"
 
@@ -11,18 +11,18 @@
 #define MOST_LOAD (64 * ONE)
 #define MOST_WINDOW ((1ull << 39) - 1)
 #define LEAST_WINDOW 256
-#define LEAST_BOUND (1500 << 8) // W_init is a packet at least
-#define MOST_TIME 1000000000ull // a round trip is a second at most
-#define BURSTS 10              // T has room for so many of the sender's bursts (docs/agent.md#t)
-#define BURST_TIME 1000000ull  // ns: Linux sends in one piece what its pacing rate carries in 1 ms,
-#define MIN_BURST (4 * 1514)   // four segments at least (MIN_SEGMENTS of agent.c)
-#define MAX_BURST 65536        // and 64 kB at most (tcp_tso_autosize)
+#define LEAST_BOUND (1500 << 8) // W_init is at least one packet
+#define MOST_TIME 1000000000ull // a round trip is at most one second
+#define BURSTS 10              // number of the sender's bursts that T has room for (docs/agent.md#t)
+#define BURST_TIME 1000000ull  // ns: Linux sends up to 1 ms of its pacing rate in one piece,
+#define MIN_BURST (4 * 1514)   // at least four segments (MIN_SEGMENTS of agent.c)
+#define MAX_BURST 65536        // and at most 64 kB (tcp_tso_autosize)
 #define COUNTER_BITS 44
-#define LEAST_RATE 1000000 // bit/s; a port that has less, or does not say its rate, is passed over
+#define LEAST_RATE 1000000 // bit/s; ports with a lower or unknown rate are skipped
 
 #define MAX_BYTE_IN (8000000000000000ull / LEAST_RATE)
 
-// hop is a record as it came. rate is the 20 bits of a port's rate as they are in the record: m and e of m * 10^e.
+// hop is a received record. rate holds the record's 20 bits of a port's rate: m and e of m * 10^e.
 struct hop {
 	s64 time;
 	u64 bytes;
@@ -31,33 +31,33 @@ struct hop {
 
 struct records {
 	u32 n, missed;
-	struct hop hop[HOPS]; // the sender's side first
+	struct hop hop[HOPS]; // from the sender's side on
 };
 
-// parameters are the same for all flows.
+// parameters apply to all flows.
 struct parameters {
 	u64 eta;       // in ONE
-	u64 increase;  // W_ai, in 1/256 byte; 0: by the rule of §5, from flows
+	u64 increase;  // W_ai, in 1/256 byte; 0: from flows by the rule of §5
 	u32 flows;     // N
 	u32 max_stage; // maxStage
-	u32 initial;   // bytes of a window before there are records
+	u32 initial;   // bytes of a window before the first records
 };
 
 struct law {
 	struct hop last[HOPS]; // L
-	u64 byte_in[HOPS];     // of L's ports; 0: no rate
-	u64 at;                // when L came
+	u64 byte_in[HOPS];     // of L's ports; 0: unknown rate
+	u64 at;                // arrival of L
 	u64 last_update;       // lastUpdateTime
-	u64 queueing;          // that the first packet of the last window meets
-	u64 t;                 // T; 0: not begun
+	u64 queueing;          // delay of the first packet of the last window
+	u64 t;                 // T; 0: not started
 	u64 rtt;               // of the empty path
 	u64 slowest;           // byte_in of the slowest port
-	u64 most;              // bound of windows: slowest port's rate * T
+	u64 most;              // limit of windows: slowest port's rate * T
 	u64 w, wc, u;          // W, Wc, U
 	u32 n, missed;         // of L
 	u32 stage;             // incStage
 	u32 bottleneck;        // hop with the largest load
-	u32 told;              // window that the sender is told, in bytes; 0: none yet
+	u32 told;              // window for the sender, bytes; 0: unknown
 	u32 measured;          // measurements
 };
 
@@ -72,7 +72,7 @@ INLINE u64 rate_of(u32 word) {
 	return r;
 }
 
-// byte_time is 0 for what is no port's rate. All ones say that the node has none.
+// byte_time returns 0 for an unknown rate. All ones mean that the node has no value.
 INLINE u64 byte_time(const struct hop *h) {
 	if (h->rate == 0xfffff || h->queue == 0xffffffff)
 		return 0;
@@ -87,7 +87,7 @@ INLINE u64 times(u64 bytes, u64 fs) { // in ps
 
 INLINE u64 clamp(u64 w, u64 most) { return w > most ? most : w < LEAST_WINDOW ? LEAST_WINDOW : w; }
 
-// load is busy/over in ONE, both in ps.
+// load returns busy/over in ONE; both are in ps.
 INLINE u64 load(u64 busy, u64 over) {
 	u64 v;
 	if (!over)
@@ -96,7 +96,7 @@ INLINE u64 load(u64 busy, u64 over) {
 	return v < MOST_LOAD ? v : MOST_LOAD;
 }
 
-// min_time returns the least T, in ns, of a path whose slowest port needs byte_in for a byte; 0: its rate is unknown.
+// min_time returns the minimum T, in ns, of a path with byte_in at its slowest port; 0: its rate is unknown.
 GLOBAL u64 min_time(u64 byte_in) {
 	u64 burst = BURST_TIME;
 	if (byte_in && byte_in * MAX_BURST / 1000000 < burst)
@@ -106,8 +106,8 @@ GLOBAL u64 min_time(u64 byte_in) {
 	return BURSTS * burst;
 }
 
-// encode_time rounds a time in ns up to what the option has of T: (16 + m) * 2^e us, of which e is in the upper four
-// bits. The least is 17 us, for 0 stands for an unknown T.
+// encode_time rounds a time in ns up to the option's form of T: (16 + m) * 2^e us, with e in the upper four bits. The
+// minimum is 17 us, since 0 means an unknown T.
 GLOBAL u32 encode_time(u64 ns) {
 	u64 us = (ns + 999) / 1000;
 	u32 e = 0;
@@ -125,8 +125,8 @@ GLOBAL u32 encode_time(u64 ns) {
 
 INLINE u64 decode_time(u32 code) { return (u64)(16 + (code & 15)) << (code >> 4 & 15); } // in us
 
-// bound_time returns the max T, in us, that a receiver can have computed for a window of w bytes: the rate w/T is that of
-// the slowest port at most. rtt is the empty path's round trip, in ns.
+// bound_time returns the maximum T, in us, that a receiver can have computed for a window of w bytes: the rate w/T is
+// at most the slowest port's. rtt is the empty path's round trip, ns.
 INLINE u64 bound_time(u64 rtt, u64 w, u64 us) {
 	u64 byte_in = w ? (us * 1000000000 + w - 1) / w : MAX_BYTE_IN;
 	if (rtt > MOST_TIME)
@@ -134,7 +134,7 @@ INLINE u64 bound_time(u64 rtt, u64 w, u64 us) {
 	return decode_time(encode_time(rtt + min_time(byte_in < MAX_BYTE_IN ? byte_in : MAX_BYTE_IN)));
 }
 
-// set_time sets T: the empty path's round trip and the least T, so that both ends have the same.
+// set_time sets T: the empty path's round trip plus the minimum T, rounded as at the other end.
 GLOBAL int set_time(struct law *l, u64 rtt) {
 	u64 t;
 	if (!l)
@@ -152,7 +152,7 @@ GLOBAL int set_time(struct law *l, u64 rtt) {
 	return 0;
 }
 
-// compare: records are a measurement if they are of the same path and the time of every hop has advanced.
+// compare reports whether records are a measurement: the same path, and an advanced time at every hop.
 INLINE int compare(const struct law *l, const struct records *r, u64 now) {
 	u32 moved = 0;
 	if (r->n != l->n || r->missed != l->missed)
@@ -169,7 +169,7 @@ INLINE int compare(const struct law *l, const struct records *r, u64 now) {
 		}
 		if (h->time > old->time) {
 			if ((h->bytes - old->bytes) >> (COUNTER_BITS - 1) & 1)
-				return FIRST; // the counter began anew
+				return FIRST; // the counter restarted
 			moved++;
 		}
 	}
@@ -216,7 +216,7 @@ GLOBAL int begin(struct law *l, const struct records *r, u64 now, u64 rtt) {
 	return 0;
 }
 
-// measure_inflight is lines 1 to 10: 0 if no hop has a rate.
+// measure_inflight is lines 1 to 10. It returns 0 if no hop has a rate.
 GLOBAL int measure_inflight(struct law *l, const struct records *r) {
 	u64 u = 0, tau = 0;
 	int worst = -1;
@@ -269,7 +269,7 @@ INLINE void compute_wind(struct law *l, const struct parameters *p, int commit) 
 	}
 }
 
-// new_int is NewINT, lines 28 to 34, for a packet with records. It returns whether they were a measurement.
+// new_int is NewINT, lines 28 to 34, for a packet with records. It returns 1 if they were a measurement.
 INLINE int new_int(struct law *l, const struct parameters *p, const struct records *r, u64 now, u64 rtt) {
 	int commit, what;
 	if (!rtt || !r->n)

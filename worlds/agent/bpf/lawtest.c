@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// What the tests run of law.h and trace.h, by BPF_PROG_TEST_RUN.
+// Programs for the tests of law.h and trace.h, run by BPF_PROG_TEST_RUN.
 #include "frame.h"
 #include "trace.h"
 
@@ -24,7 +24,7 @@ struct step {
 	struct records records;
 };
 
-// steps takes a struct step behind an Ethernet header.
+// steps reads a struct step behind an Ethernet header.
 SEC("tcx/ingress")
 int steps(struct __sk_buff *skb) {
 	struct parameters p = {parameters.eta, parameters.increase, parameters.flows, parameters.max_stage, parameters.initial};
@@ -37,7 +37,7 @@ int steps(struct __sk_buff *skb) {
 	return new_int(&s->law, &p, &s->records, x.now, x.rtt);
 }
 
-// reads takes a header of hop-by-hop options.
+// reads reads a header of hop-by-hop options.
 SEC("tcx/ingress")
 int reads(struct __sk_buff *skb) {
 	u8 b[ROOM];

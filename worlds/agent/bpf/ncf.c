@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// NCF (BS'19 §4.3) for Linux' own TCP over IPv4 and IPv6, whatever its congestion control: at the ingress of an
-// interface, a NACK that is about a segment that is out sets a bound of what the connection has in flight (bound.h), and
-// segments that come afterwards announce no larger window than that. Nothing of the connection itself is changed: with
-// the next segment after the bound's end, or this program's, it is as before.
+// NCF (BS'19 §4.3) for Linux' own TCP over IPv4 and IPv6, with any congestion control. At the ingress of an interface,
+// a NACK about an outstanding segment sets a bound on the connection's data in flight (bound.h). Later received
+// segments get a window within that bound. The connection itself is unchanged: the first segment after the end of the
+// bound, or of this program, restores it.
 #include "bound.h"
 #include "frame.h"
 #include "stack.h"
 
 char _license[] SEC("license") = "GPL and additional rights"; // those of Apache-2.0
 
-// Settings, which the loader fills in.
+// Settings, set by the loader.
 volatile const u32 follow = LOSS;
-volatile const u64 cgroup = 0; // whose connections are meant; 0: all
+volatile const u64 cgroup = 0; // number of the cgroup that selects connections; 0: all
 
-// What is counted of NACKs beside what connections have.
-volatile u64 until = 0;  // the end of the last bound: before it segments are looked at
+// Counters of NACKs in addition to the connections'.
+volatile u64 until = 0;  // end of the last bound; segments are examined before it
 volatile u64 strays = 0; // NACKs of no connection that is open here
 
-#define BACK (1u << 30) // of a notice's acknowledgement (core/packet)
-#define STALE (1 << 10) // and of its time stamp
-#define LEVELS 16       // of cgroups
-#define DEPTH 40        // of the tree of segments that are out
+#define BACK (1u << 30) // offset in a notice's acknowledgement (core/packet)
+#define STALE (1 << 10) // offset in its time stamp
+#define LEVELS 16       // maximum depth of cgroups
+#define DEPTH 40        // maximum depth of the tree of outstanding segments
 
 struct {
 	INT_FIELD(type, SK_STORAGE);
@@ -29,7 +29,7 @@ struct {
 	TYPE_FIELD(value, struct nacked);
 } nacks SEC(".maps");
 
-// place is who a segment is between, struct bpf_sock_tuple.
+// place identifies the ends of a segment, struct bpf_sock_tuple.
 union place {
 	struct {
 		u32 source, destination;
@@ -45,9 +45,9 @@ struct segment {
 	struct tcp tcp;
 	union place place;
 	u32 place_bytes;
-	u32 ip;   // length of its header
-	u32 at;   // of the TCP header
-	u32 data; // bytes behind it
+	u32 ip;   // length of IP's headers
+	u32 at;   // offset of the TCP header
+	u32 data; // bytes behind the TCP header
 };
 
 INLINE int dissect(struct __sk_buff *skb, struct segment *s) {
@@ -100,8 +100,8 @@ INLINE struct bpf_sock *connection_of(struct __sk_buff *skb, struct segment *s) 
 		       : lookup_tcp(skb, (void *)&s->place, sizeof(s->place.six), CURRENT_NETNS, 0);
 }
 
-// meant reports whether a connection is of the cgroup, or of one below it. bpf_sk_ancestor_cgroup_id would tell, but not
-// programs of this type.
+// meant reports whether a connection is in the cgroup or below. bpf_sk_ancestor_cgroup_id is not available to programs
+// of this type.
 INLINE int meant(struct tcp_sock___ncf *t) {
 	struct cgroup___ncf *of = ((struct sock___ncf *)t)->sk_cgrp_data.cgroup;
 	if (!cgroup)
@@ -119,14 +119,14 @@ INLINE int meant(struct tcp_sock___ncf *t) {
 	return 0;
 }
 
-// out is a segment that is out.
+// out is an outstanding segment.
 struct out {
 	u64 sent;
 	u32 stamp, bytes;
 };
 
-// look finds the segment that begins at seq among those that are out and that SACK has not told to have come; 0: there
-// is none.
+// look finds the segment that starts at seq among the outstanding ones that SACK has not reported as received. It
+// returns 0 without one.
 INLINE int look(struct tcp_sock___ncf *t, u32 seq, struct out *o) {
 	struct rb_node___ncf *node = ((struct sock___ncf *)t)->tcp_rtx_queue.rb_node;
 	for (int i = 0; i < DEPTH && node; i++) {
@@ -154,9 +154,9 @@ INLINE int look(struct tcp_sock___ncf *t, u32 seq, struct out *o) {
 	return 0;
 }
 
-// genuine reports whether a notice is about a segment that is out: it names that transmission, by sequence number and
-// time stamp, with the payload that is gone; and the acknowledgement and the echo that are in the segment are those
-// that the named one had: not of the future, nor from before the receive window (RFC 5961 §4, RFC 7323 §5).
+// genuine reports whether a notice is about an outstanding segment: it names the transmission by sequence number and
+// time stamp, with the lost payload. Acknowledgement and echo must be the named segment's: not in the future, nor from
+// before the receive window (RFC 5961 §4, RFC 7323 §5).
 INLINE int genuine(struct tcp_sock___ncf *t, const struct segment *s, const struct notice *x, struct out *o, u32 *seq) {
 	u32 acked = swap32(s->tcp.seq) + 1, echoed = x->stamp + STALE;
 	*seq = swap32(s->tcp.ack) + BACK;
@@ -181,7 +181,7 @@ INLINE int is_cubic(struct tcp_sock___ncf *t) {
 	return name == 0x6369627563; // "cubic"
 }
 
-// obey does what a notice says to a connection, and returns what becomes of the segment.
+// obey applies a notice to a connection and returns the verdict on the segment.
 INLINE int obey(struct bpf_sock *sk, struct tcp_sock___ncf *t, const struct segment *s, const struct notice *x,
 		struct nacked *n, u64 now) {
 	struct sender from = {.now = now};
@@ -234,7 +234,7 @@ INLINE int notified(struct __sk_buff *skb, struct segment *s, const struct notic
 	return then;
 }
 
-// lower lowers the window that a segment announces to what is allowed.
+// lower reduces the window of a segment to the bound.
 INLINE void lower(struct __sk_buff *skb, struct segment *s, u64 now) {
 	struct bpf_sock *sk = connection_of(skb, s);
 	struct tcp_sock___ncf *t;
@@ -264,8 +264,8 @@ done:
 	release_sock(sk);
 }
 
-// comes is at the ingress of an interface. A NACK that counts ends here: the kernel could only discard it. One that is
-// refused goes on to the kernel, which judges it as on a host without this program.
+// comes runs at the ingress of an interface. An accepted NACK ends here, since the kernel could only discard it. A
+// refused one passes to the kernel, as on a host without this program.
 SEC("tcx/ingress")
 int comes(struct __sk_buff *skb) {
 	struct segment s = {};

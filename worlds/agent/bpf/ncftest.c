@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// What the tests run of notice.h and bound.h, by BPF_PROG_TEST_RUN.
+// Programs for the tests of notice.h and bound.h, run by BPF_PROG_TEST_RUN.
 #include "bound.h"
 #include "frame.h"
 
@@ -20,7 +20,7 @@ struct {
 	TYPE_FIELD(value, struct bounded);
 } bounds SEC(".maps");
 
-// reads takes the options of a pure ACK behind an Ethernet header and their length.
+// reads reads the options of a pure ACK behind an Ethernet header and their length.
 SEC("tcx/ingress")
 int reads(struct __sk_buff *skb) {
 	u32 zero = 0, n;
@@ -35,13 +35,13 @@ int reads(struct __sk_buff *skb) {
 	return 1;
 }
 
-// told is a notice and who gets it.
+// told is a notice with its receiver.
 struct told {
 	struct notice notice;
 	struct sender sender;
 };
 
-// reacts takes a struct told behind an Ethernet header.
+// reacts reads a struct told behind an Ethernet header.
 SEC("tcx/ingress")
 int reacts(struct __sk_buff *skb) {
 	u32 zero = 0;
@@ -52,13 +52,13 @@ int reacts(struct __sk_buff *skb) {
 	return react(&to->nacked, &x.notice, &x.sender, follow);
 }
 
-// asked is a segment that comes.
+// asked is a received segment.
 struct asked {
 	u64 now, left, acknowledged;
 	u32 window, field, scale, pad;
 };
 
-// lowers takes a struct asked behind an Ethernet header.
+// lowers reads a struct asked behind an Ethernet header.
 SEC("tcx/ingress")
 int lowers(struct __sk_buff *skb) {
 	u32 zero = 0;

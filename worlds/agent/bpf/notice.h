@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// NCF's NACK as it comes in a TCP option, as core/packet has it (SetNotice): kind 253 (RFC 4727 §7.2), ExID 0x4e4b
-// (RFC 6994), then version, cause and flags (3, 3 and 2 bits), the lost payload (2 bytes), supply and demand (2 bytes
-// each: exponent of 5 bits, mantissa of 11, of kbit/s), with a flag the switch (4), and further packets (6 each).
+// NCF's NACK in a TCP option, as in core/packet (SetNotice): kind 253 (RFC 4727 §7.2), ExID 0x4e4b (RFC 6994), version,
+// cause and flags (3, 3 and 2 bits), the lost payload (2 bytes), supply and demand (2 bytes each: exponent of 5 bits,
+// mantissa of 11, of kbit/s), with a flag the switch (4), and further packets (6 each).
 #pragma once
 #include "kernel.h"
 
-#define OPTIONS 40 // bytes that a header of TCP has for them at most
+#define OPTIONS 40 // maximum length of TCP options in bytes
 #define NOTICE_LEAST 11
 #define NOTICE_MOST 28
 #define SPANS 2
@@ -19,7 +19,7 @@ struct span {
 };
 
 struct notice {
-	u64 supply, demand; // bit/s of frames; 0: not said
+	u64 supply, demand; // bit/s of frames; 0: unknown
 	u32 lost;           // bytes
 	u32 node;           // the switch
 	u32 stamp, echo;    // TSval and TSecr of the segment
@@ -30,14 +30,14 @@ struct notice {
 INLINE u32 at16(const u8 *b) { return (u32)b[0] << 8 | b[1]; }
 INLINE u32 at32(const u8 *b) { return (u32)b[0] << 24 | (u32)b[1] << 16 | (u32)b[2] << 8 | b[3]; }
 
-// shortened is a rate of two bytes as it is written; 0: no rate is.
+// shortened reports whether v is a valid encoding of a rate in two bytes; 0 is no rate.
 INLINE int shortened(u32 v) { return !(v >> 11) || (v & 0x7ff) >= 0x400; }
 INLINE u64 rate_at(u32 v) { return ((u64)(v & 0x7ff) << (v >> 11)) * 1000; }
 
-// scan is where options are read. It is in a map, of which the verifier takes every value to be possible: so it need not
-// follow each way through the options by itself.
+// scan is the buffer for parsing options. It is in a map, where the verifier assumes any value, so that it need not
+// follow each path through the options.
 struct scan {
-	u8 options[OPTIONS + 24]; // and zeros
+	u8 options[OPTIONS + 24]; // followed by zeros
 	u32 at, found, stamps, damaged;
 	struct notice notice;
 };
@@ -49,7 +49,7 @@ struct {
 	TYPE_FIELD(value, struct scan);
 } scans SEC(".maps");
 
-// step takes the next option of n bytes, and returns 0 behind the last one.
+// step parses the next option of n bytes. It returns 0 behind the last one.
 INLINE int step(volatile struct scan *s, u32 n) {
 	u32 at = s->at, kind, length;
 	const u8 *b;
@@ -79,8 +79,8 @@ INLINE int step(volatile struct scan *s, u32 n) {
 	return 1;
 }
 
-// read_notice reads the notice in n bytes of options of a pure ACK. It returns 0 if there is none, or none that is
-// whole, or no time stamp, or SACK; or if the options are damaged.
+// read_notice parses the notice in n bytes of options of a pure ACK. It returns 0 without a complete notice or without
+// a time stamp, with SACK, and if the options are damaged.
 INLINE int read_notice(volatile struct scan *s, u32 n) {
 	volatile struct notice *x = &s->notice;
 	const u8 *b;

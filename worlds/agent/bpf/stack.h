@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// What ncf.c reads of the kernel's TCP beside kernel.h. Names end in ___ncf, which the loader leaves out, for kernel.h
-// has other fields of the same structures.
+// Parts of the kernel's TCP that ncf.c reads in addition to kernel.h. Names end in ___ncf, which the loader ignores,
+// since kernel.h has other fields of the same structures.
 #pragma once
 #include "kernel.h"
 
@@ -87,7 +87,7 @@ static long (*const probe)(void *to, u32 n, const void *from) = (void *)113;
 
 #define EXISTS(field) __builtin_preserve_field_info(field, 2)
 
-// BITS is a field of bits.
+// BITS reads a bit field.
 #define BITS(of, field)                                                                                   \
 	({                                                                                                \
 		u64 v = 0;                                                                                \
@@ -96,7 +96,7 @@ static long (*const probe)(void *to, u32 n, const void *from) = (void *)113;
 		v << __builtin_preserve_field_info((of)->field, 4) >> __builtin_preserve_field_info((of)->field, 5); \
 	})
 
-// READ is a field of a structure that is anywhere.
+// READ reads a field of a structure at any address.
 #define READ(of, field)                                \
 	({                                             \
 		__typeof__((of)->field) v = 0;         \

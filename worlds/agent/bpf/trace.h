@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// The IOAM trace, as it leaves and as it comes.
+// The IOAM trace, as sent and as received.
 #pragma once
 #include "law.h"
 
-// The trace (RFC 9197 §4.4, RFC 9486 §3) as core/telemetry has it: a header of hop-by-hop options with two bytes of
-// padding, an option of type 0x31, whose high bits tell who does not know it to skip it, and five records of seven
-// words; then padding to a multiple of 8.
+// The trace (RFC 9197 §4.4, RFC 9486 §3) as in core/telemetry. A header of hop-by-hop options starts with two bytes
+// of padding. An option of type 0x31, which nodes without support skip, has five records of seven words. Padding to
+// a multiple of 8 follows.
 #define ROOM 160
 #define TRACE_AT 4 // of the option's type in the header
 #define WORDS 7
@@ -14,7 +14,7 @@
 #define TRACE_TYPE 0xf22000
 #define TRACE_NAMESPACE 0x57
 
-// open_trace makes the header of hop-by-hop options, before one of this protocol, with room for all records.
+// open_trace writes a header of hop-by-hop options, followed by protocol next, with room for all records.
 INLINE void open_trace(u8 *b, u8 next) {
 	__builtin_memset(b, 0, ROOM);
 	b[0] = next;
@@ -34,7 +34,7 @@ INLINE void open_trace(u8 *b, u8 next) {
 
 INLINE u32 word(const u8 *b) { return (u32)b[0] << 24 | (u32)b[1] << 16 | (u32)b[2] << 8 | b[3]; }
 
-// read_trace reads a trace as it has come into r: what is no trace of ours has no records.
+// read_trace parses a received trace into r. Other traces have no records.
 INLINE void read_trace(const u8 *b, struct records *r) {
 	u32 left;
 	r->n = r->missed = 0;

@@ -1,4 +1,4 @@
-// Package command is the command weir agent, which is the program weir-agent, too.
+// Package command is the command weir agent, which is also the program weir-agent.
 package command
 
 import (
@@ -26,11 +26,11 @@ type Agent struct{}
 // flags are the flags of the command.
 type flags struct{ *command.AgentFlags }
 
-// leastEvery is the shortest time between two tables.
-const leastEvery = 10 * time.Millisecond
+// minEvery is the shortest time between two tables.
+const minEvery = 10 * time.Millisecond
 
-// config is what flags tell the agent. All that is wrong with them is in the error.
-func (c flags) config() (x agent.Config, err error) {
+// buildConfig converts the flags to a configuration. The error lists all wrong flags.
+func (c flags) buildConfig() (x agent.Config, err error) {
 	x = agent.Defaults()
 	x.Interface, x.Cgroup, x.Follow = c.Interface, c.Cgroup, c.Follow
 	var errs []error
@@ -40,8 +40,8 @@ func (c flags) config() (x agent.Config, err error) {
 		}
 	}
 	must(c.Interface != "" || c.Cgroup != "", "--interface NAME or --cgroup PATH is missing")
-	must(c.Every == 0 || c.Every >= leastEvery, "--every %v; 0s, for never, and %v or more are possible", c.Every,
-		leastEvery)
+	must(c.Every == 0 || c.Every >= minEvery, "--every %v; 0s, for never, and %v or more are possible", c.Every,
+		minEvery)
 	if c.Flows != nil {
 		x.Flows = *c.Flows
 	}
@@ -52,13 +52,13 @@ func (c flags) config() (x agent.Config, err error) {
 		x.Nacks = *c.Nacks
 		must(x.Nacks != "", "--nacks is empty; %s and %s are possible", agent.NacksLoss, agent.NacksSupply)
 	}
-	number := func(flag string, text *string, parse func(string) (more bool, err error), least string) {
+	number := func(flag string, text *string, parse func(string) (more bool, err error), minimum string) {
 		if text == nil {
 			return
 		}
 		more, err := parse(*text)
 		must(err == nil, "--%s: %w", flag, err)
-		must(err != nil || more, "--%s %s; more than %s is possible", flag, *text, least)
+		must(err != nil || more, "--%s %s; more than %s is possible", flag, *text, minimum)
 	}
 	number("eta", c.Eta, func(s string) (bool, error) {
 		v, err := unit.ParseShare(s)
@@ -82,7 +82,7 @@ func (c flags) config() (x agent.Config, err error) {
 	must(c.Flows == nil || c.Increase == nil, "--flows with --increase, which is in place of what it gives; one of them "+
 		"is possible")
 	if c.Follow == agent.NCF {
-		ignored := c.ofHPCC()
+		ignored := c.hpccFlags()
 		must(len(ignored) == 0, "%s with --follow ncf, which has nothing of HPCC++; they are possible with --follow hpcc "+
 			"or both", strings.Join(ignored, ", "))
 	}
@@ -92,8 +92,8 @@ func (c flags) config() (x agent.Config, err error) {
 	return x, errors.Join(errs...)
 }
 
-// ofHPCC are the flags that were given and are about HPCC++ only.
-func (c flags) ofHPCC() (flags []string) {
+// hpccFlags returns the given flags that apply to HPCC++ only.
+func (c flags) hpccFlags() (flags []string) {
 	for _, x := range []struct {
 		flag  string
 		given bool
@@ -106,10 +106,10 @@ func (c flags) ofHPCC() (flags []string) {
 	return flags
 }
 
-// Run runs the agent until it is interrupted.
+// Run runs the agent until it is interrupted. Wrong flags are command.ErrInput.
 func (Agent) Run(f *command.AgentFlags, e *command.Env) error {
 	c := flags{f}
-	config, err := c.config()
+	config, err := c.buildConfig()
 	if err != nil {
 		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
@@ -130,19 +130,19 @@ func (Agent) Run(f *command.AgentFlags, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	s := &shownAgent{agent: x, version: e.Version, nacks: config.Follow == agent.NCF || config.Follow == agent.Both,
+	s := &monitor{agent: x, version: e.Version, nacks: config.Follow == agent.NCF || config.Follow == agent.Both,
 		notes: e.Stderr}
-	err = errors.Join(s.run(ctx, c.Every, listener, e.Stdout, func() {
-		fmt.Fprintf(e.Stderr, "%s through %s; Ctrl-C ends it\n", following(config, x), strings.Join(x.Interfaces, ", "))
+	err = errors.Join(s.showConnections(ctx, c.Every, listener, e.Stdout, func() {
+		fmt.Fprintf(e.Stderr, "%s through %s; Ctrl-C ends it\n", describeAgent(config, x), strings.Join(x.Interfaces, ", "))
 		if listener != nil {
 			fmt.Fprintf(e.Stderr, "metrics are at http://%v/metrics\n", listener.Addr())
 		}
-	}), s.close())
+	}), s.closeAgent())
 	return err
 }
 
-// following says which connections follow what.
-func following(c agent.Config, x *agent.Agent) string {
+// describeAgent describes which connections follow what.
+func describeAgent(c agent.Config, x *agent.Agent) string {
 	hpcc := x.Controller + " is there for new connections over IPv6"
 	nacks := "NACKs count as losses for all connections"
 	if c.Nacks == agent.NacksSupply {
@@ -157,42 +157,46 @@ func following(c agent.Config, x *agent.Agent) string {
 	return hpcc
 }
 
-// shownAgent is an agent that is asked from several goroutines.
-type shownAgent struct {
+// monitor makes an agent safe for concurrent use and shows its connections.
+type monitor struct {
 	mu      sync.Mutex
 	agent   *agent.Agent
 	version string // of the program
-	nacks   bool   // are followed
+	nacks   bool   // NACKs are followed
 	notes   io.Writer
 }
 
-func (s *shownAgent) strays() (uint64, error) {
+// countStrays returns the number of stray NACKs.
+func (s *monitor) countStrays() (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agent.Strays()
 }
 
-func (s *shownAgent) connections() ([]agent.Connection, error) {
+// listConnections returns the agent's connections.
+func (s *monitor) listConnections() ([]agent.Connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agent.Connections(nil)
 }
 
-func (s *shownAgent) close() error {
+// closeAgent closes the agent.
+func (s *monitor) closeAgent() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agent.Close()
 }
 
-// run shows connections until the context ends.
-func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.Listener, to io.Writer,
+// showConnections writes the connections to to every period, 0 for never, and serves metrics at listener unless it
+// is nil. It calls ready when metrics are served, and returns when the context ends or an interface check fails.
+func (s *monitor) showConnections(ctx context.Context, every time.Duration, listener net.Listener, to io.Writer,
 	ready func()) error {
 	if listener != nil {
-		strays := s.strays
+		strays := s.countStrays
 		if !s.nacks {
 			strays = nil
 		}
-		h, err := agent.Handler(s.version, s.connections, strays)
+		h, err := agent.Handler(s.version, s.listConnections, strays)
 		if err != nil {
 			return err
 		}
@@ -202,7 +206,7 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 		defer server.Close()
 	}
 	ready()
-	looks := time.NewTicker(lookedAt)
+	looks := time.NewTicker(checkPeriod)
 	defer looks.Stop()
 	var ticks <-chan time.Time
 	if every > 0 {
@@ -221,7 +225,7 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 			continue
 		case <-ticks:
 		}
-		all, err := s.connections()
+		all, err := s.listConnections()
 		if err != nil {
 			return err
 		}
@@ -237,11 +241,11 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 	}
 }
 
-// lookedAt is how often interfaces are looked at.
-const lookedAt = 250 * time.Millisecond
+// checkPeriod is the time between two checks of the interfaces.
+const checkPeriod = 250 * time.Millisecond
 
-// reportGone reports interfaces that are gone. Without any interface left it returns an error.
-func (s *shownAgent) reportGone() error {
+// reportGone reports interfaces that are gone to s.notes. It fails if no interface is left.
+func (s *monitor) reportGone() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gone, err := s.agent.Gone()

@@ -12,27 +12,25 @@ import (
 	"weir/worlds/lab/traffic"
 )
 
-// ErrMissing: there is no iperf3 on this machine.
+// ErrMissing means that iperf3 is not installed.
 var ErrMissing = errors.New("iperf3 is not installed (Debian's package is iperf3)")
 
-// Result is that of the run, as package traffic has it, with what iperf3 knows: of each
-// flow Sender.Retransmitted of TCP, Sender.SentBytes and SentPackets of UDP,
-// Receiver.ReceivedBytes, and ReceivedPackets of UDP; and in Begun how late flows began.
-// All else is 0.
+// Result is the result of a run, as in package traffic, with the fields that iperf3 provides. Each flow has
+// Sender.Retransmitted (TCP), Sender.SentBytes and SentPackets (UDP), Receiver.ReceivedBytes, and ReceivedPackets
+// (UDP). Begun has the lateness of starts. All other fields are 0.
 type Result struct {
 	traffic.Result
 	Version string      // of iperf3
 	Lost    []Loss      // by flow
-	Ports   []uint16    // by flow: at which its server was: DstPort, or another if one before has it
-	Short   []unit.Time // by flow: what of the measured part iperf3 has no intervals of
+	Ports   []uint16    // by flow: port of its server, DstPort or a later one if that is taken
+	Short   []unit.Time // by flow: part of the measured time without intervals
 	part    unit.Time   // length of the measured part
 }
 
-// Loss is how many datagrams of a flow of UDP did not arrive in the measured part, of how
-// many; 0 of TCP.
+// Loss counts the lost datagrams of a UDP flow in the measured part, and all; both are 0 for TCP.
 type Loss struct{ Lost, Of int64 }
 
-// Share is 0 to 1.
+// Share returns the lost share, 0 to 1.
 func (l Loss) Share() float64 {
 	if l.Of == 0 {
 		return 0
@@ -40,7 +38,7 @@ func (l Loss) Share() float64 {
 	return float64(l.Lost) / float64(l.Of)
 }
 
-// goodput is the payload that a flow's receiver had per second of the measured part.
+// goodput returns the payload that a flow's receiver got per second of the measured part.
 func (r *Result) goodput(flow int) unit.Rate {
 	if r.part <= 0 {
 		return 0
@@ -49,32 +47,32 @@ func (r *Result) goodput(flow int) unit.Rate {
 }
 
 const (
-	// mostFlows is how many flows there can be: each has two processes.
-	mostFlows = 64
-	// every is the length of iperf3's intervals, which is its least.
-	every = 100 * unit.Millisecond
-	// fastest is a rate of pacing that is never reached: 2³¹-1 bytes/s.
-	fastest = 8 * (1<<31 - 1)
+	// maxFlows limits the flows, because each has two processes.
+	maxFlows = 64
+	// intervalLength is the length of iperf3's intervals, its minimum.
+	intervalLength = 100 * unit.Millisecond
+	// unlimitedRate is a pacing rate that is never reached: 2³¹-1 bytes/s.
+	unlimitedRate = 8 * (1<<31 - 1)
 )
 
-// plan is one flow as iperf3 has it.
+// plan is a flow with iperf3's arguments.
 type plan struct {
 	*traffic.Flow
-	from, to netip.AddrPort // to is where the server listens
+	from, to netip.AddrPort // to is the server's address
 	client   []string
 	server   []string
 }
 
-// Check returns an error that names what iperf3 cannot do of a run's traffic.
+// Check returns an error that names the first part of a run's traffic that iperf3 cannot generate.
 func Check(c traffic.Config) error {
-	if _, err := plans(&c); err != nil {
+	if _, err := planFlows(&c); err != nil {
 		return fmt.Errorf("iperf: %w", err)
 	}
 	return nil
 }
 
-// plans makes the arguments of iperf3, or says what of a configuration iperf3 cannot do.
-func plans(c *traffic.Config) ([]plan, error) {
+// planFlows returns the arguments of iperf3 for all flows, or an error if iperf3 cannot generate them.
+func planFlows(c *traffic.Config) ([]plan, error) {
 	switch {
 	case c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil:
 		return nil, fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must be "+
@@ -83,20 +81,20 @@ func plans(c *traffic.Config) ([]plan, error) {
 		return nil, errors.New("a run until all is done: iperf3's flows here have no end")
 	case len(c.Samples) > 0:
 		return nil, errors.New("samples of flows: iperf3 has its own intervals")
-	case len(c.Flows) > mostFlows:
-		return nil, fmt.Errorf("%d flows: with two processes each, %d are possible", len(c.Flows), mostFlows)
+	case len(c.Flows) > maxFlows:
+		return nil, fmt.Errorf("%d flows: with two processes each, %d are possible", len(c.Flows), maxFlows)
 	}
 	taken := make(map[netip.AddrPort]int, len(c.Flows))
 	out := make([]plan, len(c.Flows))
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		p, err := one(c, f)
+		p, err := planFlow(c, f)
 		if err != nil {
 			return nil, fmt.Errorf("flow %d: %w", i, err)
 		}
-		// A server takes one test at a time.
+		// A server runs one test at a time, so each flow needs its own port.
 		for {
-			if _, is := taken[p.to]; !is {
+			if _, used := taken[p.to]; !used {
 				break
 			}
 			if p.to.Port() == 65535 {
@@ -107,7 +105,7 @@ func plans(c *traffic.Config) ([]plan, error) {
 		taken[p.to] = i
 		version := "-" + strconv.Itoa(int(f.Version))
 		port := strconv.Itoa(int(p.to.Port()))
-		interval := strconv.FormatFloat(float64(every)/float64(unit.Second), 'f', -1, 64)
+		interval := strconv.FormatFloat(float64(intervalLength)/float64(unit.Second), 'f', -1, 64)
 		p.server = []string{"-s", "-1", version, "-p", port, "-i", interval, "-J"}
 		p.client = append([]string{"-c", p.to.Addr().String(), version, "-p", port, "--cport", strconv.Itoa(int(f.SrcPort)),
 			"-i", interval, "-J"}, p.client...)
@@ -116,7 +114,8 @@ func plans(c *traffic.Config) ([]plan, error) {
 	return out, nil
 }
 
-func address(b *packet.Book, node int, version uint8) netip.Addr {
+// nodeAddress returns the address of a node, invalid if it lacks that version.
+func nodeAddress(b *packet.Book, node int, version uint8) netip.Addr {
 	switch {
 	case node < 0 || node+1 >= b.Len():
 		return netip.Addr{}
@@ -128,10 +127,10 @@ func address(b *packet.Book, node int, version uint8) netip.Addr {
 	return netip.Addr{}
 }
 
-// one plans a flow, but for its server's port.
-func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
-	p := plan{Flow: f, from: netip.AddrPortFrom(address(c.Book, f.Src, f.Version), f.SrcPort),
-		to: netip.AddrPortFrom(address(c.Book, f.Dst, f.Version), f.DstPort)}
+// planFlow plans a flow except its server's port.
+func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
+	p := plan{Flow: f, from: netip.AddrPortFrom(nodeAddress(c.Book, f.Src, f.Version), f.SrcPort),
+		to: netip.AddrPortFrom(nodeAddress(c.Book, f.Dst, f.Version), f.DstPort)}
 	add := func(words ...string) { p.client = append(p.client, words...) }
 	number := func(word string, n int64) { add(word, strconv.FormatInt(n, 10)) }
 	end := c.Duration
@@ -154,14 +153,14 @@ func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	case (f.TCP != nil) == (f.UDP != nil):
 		return p, errors.New("it is of TCP or of UDP")
 	}
-	// Whole seconds: at the end of the run, iperf3's last ones are not measured.
+	// iperf3 needs whole seconds; the end of its last one is not measured if the run ends.
 	length := end - f.Start
 	if f.Stop > 0 && f.Stop < c.Duration && length%unit.Second != 0 {
 		return p, fmt.Errorf("a stop after %v: iperf3 counts whole seconds", length)
 	}
 	whole := int64((length + unit.Second - 1) / unit.Second)
 	if end == c.Duration {
-		whole++ // the connection takes its time first
+		whole++ // time to connect
 	}
 	number("-t", whole)
 	if f.TOS != 0 {
@@ -186,7 +185,7 @@ func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
 			number("-M", int64(t.MSS))
 		}
 		if t.Pacing {
-			number("--fq-rate", fastest)
+			number("--fq-rate", unlimitedRate)
 		}
 		return p, nil
 	}
@@ -198,7 +197,7 @@ func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	timer := u.Interval
 	switch u.Pattern {
 	case udp.Burst:
-	case udp.CBR: // a datagram a timer; of how gaps vary iperf3 knows nothing
+	case udp.CBR: // one datagram per timer; iperf3 cannot vary the gaps
 		timer = unit.TransmitTime(unit.Bytes(f.Payload), u.Rate)
 	default:
 		return p, fmt.Errorf("pattern %s of UDP: iperf3 has %s and %s", u.Pattern, udp.CBR, udp.Burst)

@@ -33,12 +33,12 @@ const ofServer = `{
 }`
 
 func TestParse(t *testing.T) {
-	s, err := parse([]byte(ofServer))
+	s, err := parseReport([]byte(ofServer))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const ms = unit.Millisecond
-	if s.version != "iperf 3.12" || s.end() != 300*ms || len(s.intervals) != 3 {
+	if s.version != "iperf 3.12" || s.lastEnd() != 300*ms || len(s.intervals) != 3 {
 		t.Errorf("%+v", s)
 	}
 	for _, x := range []struct {
@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 		{200 * ms, 100 * ms, interval{}},
 	} {
 		t.Run(fmt.Sprintf("%v to %v", x.from, x.to), func(t *testing.T) {
-			got := s.between(x.from, x.to)
+			got := s.sumBetween(x.from, x.to)
 			for _, p := range [][2]float64{{got.bytes, x.want.bytes}, {got.retransmits, x.want.retransmits},
 				{got.packets, x.want.packets}, {got.lost, x.want.lost}} {
 				if math.Abs(p[0]-p[1]) > 1e-9 {
@@ -78,7 +78,7 @@ func TestParse(t *testing.T) {
 		`{"intervals": [{"streams": [{"start": 0, "end": 0}]}]}`:                              "no interval",
 	} {
 		t.Run(cmp.Or(report, "empty"), func(t *testing.T) {
-			if _, err := parse([]byte(report)); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := parseReport([]byte(report)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", report, err, want)
 			}
 		})
@@ -91,13 +91,13 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"error": "x"}`), int64(0), int64(1))
 	f.Add([]byte(`{"intervals": [{"streams": [{"end": 1e-13, "bytes": 1e15}]}]}`), int64(0), int64(1))
 	f.Fuzz(func(t *testing.T, b []byte, from, to int64) {
-		s, err := parse(b)
+		s, err := parseReport(b)
 		if err != nil {
 			return
 		}
-		all, part := s.between(-unit.Never, unit.Never), s.between(unit.Time(from), unit.Time(to))
+		all, part := s.sumBetween(-unit.Never, unit.Never), s.sumBetween(unit.Time(from), unit.Time(to))
 		if !(part.bytes >= 0 && part.bytes <= all.bytes*1.000001 && part.lost >= 0 && part.packets <= all.packets*1.000001) ||
-			s.end() <= 0 {
+			s.lastEnd() <= 0 {
 			t.Errorf("%+v of %+v", part, all)
 		}
 	})
@@ -147,7 +147,7 @@ func TestPlans(t *testing.T) {
 		flow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5002, nil, cbr }),
 		flow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5004, nil, burst }),
 	}
-	p, err := plans(config(flows...))
+	p, err := planFlows(config(flows...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestCannot(t *testing.T) {
 		{func() *traffic.Config { c := config(flow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(), "samples"},
 	} {
 		t.Run(x.want, func(t *testing.T) {
-			if _, err := plans(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
+			if _, err := planFlows(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%v, want %q", err, x.want)
 			}
 		})

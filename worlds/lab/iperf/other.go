@@ -9,5 +9,5 @@ import (
 	"weir/worlds/lab/traffic"
 )
 
-// Run carries the traffic of a run out with iperf3; there is no lab on this system.
+// Run always fails on this system.
 func Run(context.Context, traffic.Config) (*Result, error) { return nil, lab.ErrNotLinux }

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// report is what iperf3 --json writes, as far as it is wanted here.
+// report is the used part of the output of iperf3 --json.
 type report struct {
 	Start struct {
 		Version string `json:"version"` // iperf 3.12
@@ -19,34 +19,33 @@ type report struct {
 	Error string `json:"error"`
 }
 
-// stream is one flow in one interval. Numbers are such as cJSON writes: large ones have an
-// exponent.
+// stream is a flow in one interval. cJSON writes large numbers with an exponent.
 type stream struct {
-	Start       float64 `json:"start"` // s since the test's begin
+	Start       float64 `json:"start"` // seconds since the start of the test
 	End         float64 `json:"end"`
 	Bytes       float64 `json:"bytes"`
-	Retransmits float64 `json:"retransmits"`  // TCP's sender: segments
-	Packets     float64 `json:"packets"`      // UDP: sent; at the receiver, lost ones too
-	LostPackets float64 `json:"lost_packets"` // UDP's receiver
+	Retransmits float64 `json:"retransmits"`  // TCP sender: segments
+	Packets     float64 `json:"packets"`      // UDP: sent; at the receiver including lost ones
+	LostPackets float64 `json:"lost_packets"` // UDP receiver
 }
 
-// interval is what happened to a flow in a part of its test.
+// interval has the counts of a flow in a part of its test.
 type interval struct {
-	start, end                        unit.Time // since the test's begin
+	start, end                        unit.Time // since the start of the test
 	bytes, retransmits, packets, lost float64
 }
 
-// series is the intervals of a test with one flow, ascending.
+// series lists the intervals of a test with one flow, ascending.
 type series struct {
 	version   string
 	intervals []interval
 }
 
-// mostSeconds bounds a test's times.
-const mostSeconds = 1e6
+// maxSeconds limits a test's times.
+const maxSeconds = 1e6
 
-// parse reads iperf3's report. Its error is iperf3's own, or about a report that cannot be.
-func parse(b []byte) (*series, error) {
+// parseReport parses iperf3's report. The error is iperf3's own, or about an invalid report.
+func parseReport(b []byte) (*series, error) {
 	var r report
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("its report: %w", err)
@@ -66,11 +65,11 @@ func parse(b []byte) (*series, error) {
 				return nil, fmt.Errorf("its report: a count of %g in interval %d", n, i)
 			}
 		}
-		if v.Start < last-1e-3 || v.End < v.Start || v.End > mostSeconds {
+		if v.Start < last-1e-3 || v.End < v.Start || v.End > maxSeconds {
 			return nil, fmt.Errorf("its report: interval %d is from %g to %g s, after %g s", i, v.Start, v.End, last)
 		}
 		last = v.End
-		start, end := seconds(v.Start), seconds(v.End)
+		start, end := toTime(v.Start), toTime(v.End)
 		if end == start {
 			continue // the remainder of a test that ended with an interval
 		}
@@ -85,11 +84,11 @@ func parse(b []byte) (*series, error) {
 	return s, nil
 }
 
-func seconds(s float64) unit.Time { return unit.Time(math.Round(s * float64(unit.Second))) }
+// toTime converts seconds to a time.
+func toTime(s float64) unit.Time { return unit.Time(math.Round(s * float64(unit.Second))) }
 
-// between sums up from one time to another, in the test's time: intervals count by the
-// share that is within.
-func (s *series) between(from, to unit.Time) (sum interval) {
+// sumBetween sums up the counts between two times of the test. Intervals count by the share inside.
+func (s *series) sumBetween(from, to unit.Time) (sum interval) {
 	sum.start, sum.end = from, to
 	for _, x := range s.intervals {
 		a, b := max(x.start, from), min(x.end, to)
@@ -105,5 +104,5 @@ func (s *series) between(from, to unit.Time) (sum interval) {
 	return sum
 }
 
-// end is when the last interval ended.
-func (s *series) end() unit.Time { return s.intervals[len(s.intervals)-1].end }
+// lastEnd returns the end of the last interval.
+func (s *series) lastEnd() unit.Time { return s.intervals[len(s.intervals)-1].end }

@@ -95,7 +95,7 @@ func TestGoodput(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {
 				l, p := labtest.Open(t, d)
 				defer disturbed(t, p)
-				soon := func() int64 { return now() + int64(200*time.Millisecond) }
+				soon := func() int64 { return monotonicNow() + int64(200*time.Millisecond) }
 				ours, err := traffic.Run(t.Context(), between(l, d, soon(), x.flow(t)))
 				if err != nil {
 					t.Fatal(err)
@@ -137,7 +137,7 @@ func TestFlows(t *testing.T) {
 		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
 		l, p := labtest.Open(t, d)
 		defer disturbed(t, p)
-		c := between(l, d, now()+int64(300*time.Millisecond),
+		c := between(l, d, monotonicNow()+int64(300*time.Millisecond),
 			flow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
 			flow(func(f *traffic.Flow) {
 				f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps,
@@ -167,7 +167,7 @@ func TestHalf(t *testing.T) {
 		l, p := labtest.Open(t, d)
 		defer disturbed(t, p)
 		u := datagrams(t, flow(nil), 40*unit.Mbps)
-		r, err := Run(t.Context(), between(l, d, now()+int64(300*time.Millisecond), u))
+		r, err := Run(t.Context(), between(l, d, monotonicNow()+int64(300*time.Millisecond), u))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestCancel(t *testing.T) {
 	}
 	for _, after := range []time.Duration{0, 100 * time.Millisecond, 700 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Run(ctx, between(l, d, now()+int64(200*time.Millisecond), flow(nil),
+		_, err := Run(ctx, between(l, d, monotonicNow()+int64(200*time.Millisecond), flow(nil),
 			flow(func(f *traffic.Flow) { f.SrcPort, f.Start = 10001, unit.Second })))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
@@ -208,14 +208,15 @@ func TestCancel(t *testing.T) {
 		}
 		clean("cancelled after " + after.String())
 	}
-	_, err := Run(t.Context(), between(l, d, now(), flow(func(f *traffic.Flow) { f.TCP.CongestionControl = "nosuch" })))
+	noSuch := flow(func(f *traffic.Flow) { f.TCP.CongestionControl = "nosuch" })
+	_, err := Run(t.Context(), between(l, d, monotonicNow(), noSuch))
 	if err == nil || !strings.Contains(err.Error(), "TCP_CONGESTION") {
 		t.Error(err)
 	}
 	t.Log(err)
 	clean("after an error")
 	t.Setenv("PATH", "")
-	if _, err := Run(t.Context(), between(l, d, now(), flow(nil))); !errors.Is(err, ErrMissing) ||
+	if _, err := Run(t.Context(), between(l, d, monotonicNow(), flow(nil))); !errors.Is(err, ErrMissing) ||
 		!strings.Contains(err.Error(), "Debian's package is iperf3") {
 		t.Errorf("without iperf3: %v", err)
 	}

@@ -22,29 +22,29 @@ import (
 	"weir/worlds/lab/traffic"
 )
 
-// How long servers may take to begin and all to end, and how often sockets are looked at.
+// Time limit for servers to start and for all processes to end, and period of checks of sockets.
 const (
-	patience   = 10 * time.Second
-	pollPeriod = 10 * time.Millisecond
+	processTimeout = 10 * time.Second
+	pollPeriod     = 10 * time.Millisecond
 )
 
-// control is how many bytes a server has sent over a control connection once the test
-// runs: states PARAM_EXCHANGE, CREATE_STREAMS, TEST_START and TEST_RUNNING, a byte each.
-const control = 4
+// controlBytes is the number of bytes that a server has sent over a control connection when the test runs: one for
+// each of the states PARAM_EXCHANGE, CREATE_STREAMS, TEST_START and TEST_RUNNING.
+const controlBytes = 4
 
-// Run carries the traffic of a run out with iperf3, which must be installed. What iperf3
-// cannot do is an error that names it, before anything starts. When it returns, and when
-// ctx is done, none of its processes is left.
+// Run generates the traffic of a run with iperf3, which must be installed. Unsupported traffic is an error before
+// any process starts. When Run returns, also after ctx is done, all of its processes have ended.
 func Run(ctx context.Context, c traffic.Config) (*Result, error) {
-	r, err := run(ctx, &c)
+	r, err := runFlows(ctx, &c)
 	if err != nil {
 		return nil, fmt.Errorf("iperf: %w", err)
 	}
 	return r, nil
 }
 
-func run(ctx context.Context, c *traffic.Config) (*Result, error) {
-	flows, err := plans(c)
+// runFlows plans the flows, runs all processes and returns the result.
+func runFlows(ctx context.Context, c *traffic.Config) (*Result, error) {
+	flows, err := planFlows(c)
 	if err != nil {
 		return nil, err
 	}
@@ -52,56 +52,56 @@ func run(ctx context.Context, c *traffic.Config) (*Result, error) {
 	if err != nil {
 		return nil, ErrMissing
 	}
-	// For the files by which iperf3 fills its packets: a process that is killed leaves them.
+	// Holds iperf3's buffer files, which a killed process leaves behind.
 	dir, remove, err := atomicfile.Folder("weir-iperf3")
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
 	ctx, cancel := context.WithCancel(ctx)
-	r := &runner{c: c, program: program, dir: dir, begun: make([]unit.Time, len(flows))}
-	for i := range r.begun {
-		r.begun[i] = unit.Never
+	r := &runner{c: c, program: program, dir: dir, startTimes: make([]unit.Time, len(flows))}
+	for i := range r.startTimes {
+		r.startTimes[i] = unit.Never
 	}
-	x := &session{runner: r, flows: flows, tests: make([]test, len(flows)), failed: make(chan error, 2*len(flows)+1)}
-	// Whatever happens, all processes end before this does.
+	x := &session{runner: r, flows: flows, tests: make([]testOutput, len(flows)), failed: make(chan error, 2*len(flows)+1)}
+	// All processes end before this function returns.
 	defer r.close()
 	defer x.wait.Wait()
 	defer cancel()
 
-	x.serve(ctx)
-	if err := r.open(flows); err != nil {
+	x.startServers(ctx)
+	if err := r.openDiags(flows); err != nil {
 		return nil, err
 	}
-	if err := r.listening(ctx, flows, x.failed); err != nil {
+	if err := r.awaitListening(ctx, flows, x.failed); err != nil {
 		return nil, err
 	}
-	if err := x.until(ctx, x.launch(ctx)); err != nil {
+	if err := x.awaitClients(ctx, x.startClients(ctx)); err != nil {
 		return nil, err
 	}
-	if err := x.end(ctx); err != nil {
+	if err := x.awaitServers(ctx); err != nil {
 		return nil, err
 	}
-	return r.result(flows, x.tests)
+	return r.buildResult(flows, x.tests)
 }
 
-// session is a run's processes.
+// session holds the processes of a run.
 type session struct {
 	*runner
 	flows  []plan
-	tests  []test
-	failed chan error // room for what all of them can say
+	tests  []testOutput
+	failed chan error // one error for each process, and one for the checks
 	wait   sync.WaitGroup
 }
 
-// serve starts all servers, and returns when they run.
-func (x *session) serve(ctx context.Context) {
+// startServers starts all servers and returns when they run.
+func (x *session) startServers(ctx context.Context) {
 	var started sync.WaitGroup
 	for i := range x.flows {
 		p, t := &x.flows[i], &x.tests[i]
 		started.Add(1)
 		x.wait.Go(func() {
-			if err := x.process(ctx, p.Dst, p.server, &t.server, &started); err != nil {
+			if err := x.runProcess(ctx, p.Dst, p.server, &t.server, &started); err != nil {
 				x.failed <- fmt.Errorf("flow %d: server: %w", i, err)
 			}
 		})
@@ -109,9 +109,9 @@ func (x *session) serve(ctx context.Context) {
 	started.Wait()
 }
 
-// launch starts each client at its flow's start, and notes when tests begin. The channel is closed
-// when all clients have ended.
-func (x *session) launch(ctx context.Context) (finished chan struct{}) {
+// startClients starts each client at its flow's start and records the starts of tests. It closes the channel when
+// all clients have ended.
+func (x *session) startClients(ctx context.Context) (finished chan struct{}) {
 	launched := make([]bool, len(x.flows))
 	var launching sync.Mutex
 	var clients sync.WaitGroup
@@ -120,13 +120,13 @@ func (x *session) launch(ctx context.Context) (finished chan struct{}) {
 		clients.Add(1)
 		x.wait.Go(func() {
 			defer clients.Done()
-			if !sleep(ctx, x.c.Epoch+int64(p.Start/unit.Nanosecond)) {
+			if !sleepUntil(ctx, x.c.Epoch+int64(p.Start/unit.Nanosecond)) {
 				return
 			}
 			launching.Lock()
 			launched[i] = true
 			launching.Unlock()
-			if err := x.process(ctx, p.Src, p.client, &t.client, nil); err != nil {
+			if err := x.runProcess(ctx, p.Src, p.client, &t.client, nil); err != nil {
 				x.failed <- fmt.Errorf("flow %d: client: %w", i, err)
 			}
 		})
@@ -138,7 +138,7 @@ func (x *session) launch(ctx context.Context) (finished chan struct{}) {
 			copy(wanted, launched)
 			launching.Unlock()
 			var err error
-			if done, err = x.watch(x.flows, wanted); err != nil {
+			if done, err = x.recordStarts(x.flows, wanted); err != nil {
 				x.failed <- err
 				return
 			}
@@ -149,45 +149,45 @@ func (x *session) launch(ctx context.Context) (finished chan struct{}) {
 	return finished
 }
 
-// until waits for the clients.
-func (x *session) until(ctx context.Context, finished chan struct{}) error {
+// awaitClients waits for the end of the clients or the first error.
+func (x *session) awaitClients(ctx context.Context, finished chan struct{}) error {
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
-	last := time.NewTimer(time.Duration(x.c.Epoch-now()) + time.Duration(x.c.Duration/unit.Nanosecond) +
-		3*time.Second + patience)
+	last := time.NewTimer(time.Duration(x.c.Epoch-monotonicNow()) + time.Duration(x.c.Duration/unit.Nanosecond) +
+		3*time.Second + processTimeout)
 	defer last.Stop()
 	for running := true; running; {
 		select {
 		case err := <-x.failed:
-			return first(err, x.failed)
+			return selectError(err, x.failed)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-last.C:
-			return fmt.Errorf("clients do not end %v after the run", patience)
+			return fmt.Errorf("clients do not end %v after the run", processTimeout)
 		case <-finished:
 			running = false
 		case <-progress.C:
 			if x.c.Progress != nil {
-				x.c.Progress(max(0, unit.Time(now()-x.c.Epoch)*unit.Nanosecond))
+				x.c.Progress(max(0, unit.Time(monotonicNow()-x.c.Epoch)*unit.Nanosecond))
 			}
 		}
 	}
 	select {
 	case err := <-x.failed:
-		return first(err, x.failed)
+		return selectError(err, x.failed)
 	default:
 		return nil
 	}
 }
 
-// end waits for the servers, which end with their tests.
-func (x *session) end(ctx context.Context) error {
+// awaitServers waits for the servers, which end with their tests.
+func (x *session) awaitServers(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() { x.wait.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(patience):
-		return fmt.Errorf("servers do not end %v after their tests", patience)
+	case <-time.After(processTimeout):
+		return fmt.Errorf("servers do not end %v after their tests", processTimeout)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -199,35 +199,37 @@ func (x *session) end(ctx context.Context) error {
 	}
 }
 
-// test is what the two processes of a flow have written.
-type test struct{ server, client []byte }
+// testOutput is the output of a flow's two processes.
+type testOutput struct{ server, client []byte }
 
+// runner starts processes in the hosts and watches their sockets.
 type runner struct {
-	c       *traffic.Config
-	program string
-	dir     string
-	do      sync.Mutex // around Config.Do
-	diags   []diag
-	begun   []unit.Time // by flow, in the experiment's time
+	c          *traffic.Config
+	program    string
+	dir        string
+	do         sync.Mutex // serializes Config.Do
+	diags      []diag
+	startTimes []unit.Time // start of each test by flow, in the experiment's time
 }
 
-// diag is a node's sock_diag.
+// diag is the sock_diag connection of a node.
 type diag struct {
 	node int
 	conn *sockdiag.Conn
 }
 
-func now() int64 {
+// monotonicNow returns CLOCK_MONOTONIC in ns.
+func monotonicNow() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		return 0 // there is always such a clock
+		return 0 // the clock always exists
 	}
 	return t.Nano()
 }
 
-// sleep waits until a time of CLOCK_MONOTONIC; false: ctx was done before.
-func sleep(ctx context.Context, until int64) bool {
-	t := time.NewTimer(time.Duration(until - now()))
+// sleepUntil waits until a time of CLOCK_MONOTONIC in ns. It returns false if ctx is done first.
+func sleepUntil(ctx context.Context, until int64) bool {
+	t := time.NewTimer(time.Duration(until - monotonicNow()))
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -237,15 +239,15 @@ func sleep(ctx context.Context, until int64) bool {
 	}
 }
 
-// process runs iperf3 in a node's namespace until it ends, or kills it when ctx is done.
-// started, if given, is called when it runs or could not be started.
-func (r *runner) process(ctx context.Context, node int, words []string, out *[]byte, started *sync.WaitGroup) error {
-	// It dies with the thread that has started it, which therefore stays.
+// runProcess runs iperf3 in a node's namespace until it ends, or kills it when ctx is done. It stores the standard
+// output in *out. started, unless nil, is notified when the process has started or failed to start.
+func (r *runner) runProcess(ctx context.Context, node int, words []string, out *[]byte, started *sync.WaitGroup) error {
+	// The process dies with the thread that started it, which therefore stays locked.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var said, wrote bytes.Buffer
+	var stderr, stdout bytes.Buffer
 	p := exec.CommandContext(ctx, r.program, words...)
-	p.Stdout, p.Stderr = &wrote, &said
+	p.Stdout, p.Stderr = &stdout, &stderr
 	p.Env = append(os.Environ(), "TMPDIR="+r.dir)
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	r.do.Lock()
@@ -258,24 +260,25 @@ func (r *runner) process(ctx context.Context, node int, words []string, out *[]b
 		return err
 	}
 	err = p.Wait()
-	*out = wrote.Bytes()
+	*out = stdout.Bytes()
 	if ctx.Err() != nil {
 		return nil // it was killed
 	}
-	// It ends with 0 also when it has failed, and says so in its report.
-	if wrote.Len() > 0 {
-		if _, why := parse(*out); why != nil {
-			return why
+	// iperf3 may exit with 0 after a failure that its report contains.
+	if stdout.Len() > 0 {
+		if _, reportErr := parseReport(*out); reportErr != nil {
+			return reportErr
 		}
 	}
-	if s := strings.TrimSpace(said.String()); err != nil && s != "" {
+	if s := strings.TrimSpace(stderr.String()); err != nil && s != "" {
 		return errors.New(s)
 	}
 	return err
 }
 
-// first is the error that says most: that of a client, which its server only echoes.
-func first(err error, failed <-chan error) error {
+// selectError returns the most precise error of err and those that follow within 300 ms: a client's, because its
+// server only repeats it.
+func selectError(err error, failed <-chan error) error {
 	late := time.After(300 * time.Millisecond)
 	for strings.Contains(err.Error(), ": server: ") {
 		select {
@@ -288,11 +291,11 @@ func first(err error, failed <-chan error) error {
 	return err
 }
 
-// open opens sock_diag in the hosts of servers.
-func (r *runner) open(flows []plan) error {
+// openDiags opens sock_diag in the hosts of the servers.
+func (r *runner) openDiags(flows []plan) error {
 	for i := range flows {
 		node := flows[i].Dst
-		if r.at(node) != nil {
+		if r.diagAt(node) != nil {
 			continue
 		}
 		var d *sockdiag.Conn
@@ -307,7 +310,8 @@ func (r *runner) open(flows []plan) error {
 	return nil
 }
 
-func (r *runner) at(node int) *sockdiag.Conn {
+// diagAt returns the sock_diag connection of a node, nil without one.
+func (r *runner) diagAt(node int) *sockdiag.Conn {
 	for _, d := range r.diags {
 		if d.node == node {
 			return d.conn
@@ -316,6 +320,7 @@ func (r *runner) at(node int) *sockdiag.Conn {
 	return nil
 }
 
+// close closes the sock_diag connections.
 func (r *runner) close() {
 	for _, d := range r.diags {
 		d.conn.Close()
@@ -323,20 +328,21 @@ func (r *runner) close() {
 	r.diags = nil
 }
 
-func family(p *plan) uint8 {
+// addressFamily returns the address family of a flow.
+func addressFamily(p *plan) uint8 {
 	if p.Version == 6 {
 		return unix.AF_INET6
 	}
 	return unix.AF_INET
 }
 
-// listening waits until all servers do.
-func (r *runner) listening(ctx context.Context, flows []plan, failed <-chan error) error {
-	deadline := time.Now().Add(patience)
+// awaitListening waits until all servers listen.
+func (r *runner) awaitListening(ctx context.Context, flows []plan, failed <-chan error) error {
+	deadline := time.Now().Add(processTimeout)
 	for i := range flows {
 		p := &flows[i]
 		for {
-			sockets, err := r.at(p.Dst).Dump(family(p), sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Listen},
+			sockets, err := r.diagAt(p.Dst).Dump(addressFamily(p), sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Listen},
 				LocalPort: p.to.Port()})
 			if err != nil {
 				return err
@@ -352,41 +358,42 @@ func (r *runner) listening(ctx context.Context, flows []plan, failed <-chan erro
 			case <-time.After(pollPeriod):
 			}
 			if time.Now().After(deadline) {
-				return fmt.Errorf("flow %d: its server does not listen after %v", i, patience)
+				return fmt.Errorf("flow %d: its server does not listen after %v", i, processTimeout)
 			}
 		}
 	}
 	return nil
 }
 
-// watch notes the time of flows whose tests run now. done: all have begun.
-func (r *runner) watch(flows []plan, wanted []bool) (done bool, err error) {
+// recordStarts records the start times of flows in wanted with a running test. It reports whether all flows have
+// started.
+func (r *runner) recordStarts(flows []plan, wanted []bool) (done bool, err error) {
 	done = true
 	for _, d := range r.diags {
 		for _, version := range [2]uint8{4, 6} {
 			var sockets []sockdiag.Socket
-			asked := false
+			dumped := false
 			for i := range flows {
 				p := &flows[i]
-				if r.begun[i] != unit.Never || p.Dst != d.node || p.Version != version {
+				if r.startTimes[i] != unit.Never || p.Dst != d.node || p.Version != version {
 					continue
 				}
 				done = false
 				if !wanted[i] {
 					continue
 				}
-				if !asked {
-					if sockets, err = d.conn.Dump(family(p),
+				if !dumped {
+					if sockets, err = d.conn.Dump(addressFamily(p),
 						sockdiag.Filter{States: []sockdiag.TCPState{sockdiag.Established}}); err != nil {
 						return false, err
 					}
-					asked = true
+					dumped = true
 				}
 				for k := range sockets {
 					s := &sockets[k]
 					if s.Local == p.to && s.Remote.Addr() == p.from.Addr() && s.Remote.Port() != p.SrcPort &&
-						s.Info.BytesSent >= control {
-						r.begun[i] = unit.Time(now()-r.c.Epoch) * unit.Nanosecond
+						s.Info.BytesSent >= controlBytes {
+						r.startTimes[i] = unit.Time(monotonicNow()-r.c.Epoch) * unit.Nanosecond
 					}
 				}
 			}
@@ -395,8 +402,8 @@ func (r *runner) watch(flows []plan, wanted []bool) (done bool, err error) {
 	return done, nil
 }
 
-// result puts together what the processes have written.
-func (r *runner) result(flows []plan, all []test) (*Result, error) {
+// buildResult combines the reports of all processes.
+func (r *runner) buildResult(flows []plan, all []testOutput) (*Result, error) {
 	n := len(flows)
 	out := &Result{
 		Result: traffic.Result{End: traffic.TimeUp, Time: r.c.Duration, Flows: make([]traffic.FlowResult, n)},
@@ -406,38 +413,38 @@ func (r *runner) result(flows []plan, all []test) (*Result, error) {
 		p, x := &flows[i], &out.Flows[i]
 		x.Start, x.FCT, x.Arrived, x.Written = p.Start, unit.Never, unit.Never, unit.Never
 		out.Ports[i] = p.to.Port()
-		if r.begun[i] == unit.Never {
+		if r.startTimes[i] == unit.Never {
 			return nil, fmt.Errorf("flow %d: its test has not begun", i)
 		}
-		client, err := parse(all[i].client)
+		client, err := parseReport(all[i].client)
 		if err != nil {
 			return nil, fmt.Errorf("flow %d: client: %w", i, err)
 		}
-		server, err := parse(all[i].server)
+		server, err := parseReport(all[i].server)
 		if err != nil {
 			return nil, fmt.Errorf("flow %d: server: %w", i, err)
 		}
 		out.Version = strings.TrimPrefix(client.version, "iperf ")
-		late := max(0, r.begun[i]-p.Start)
+		late := max(0, r.startTimes[i]-p.Start)
 		out.Begun.Add(late)
 		out.Begun.Max = max(out.Begun.Max, late)
 
-		// In the test's time, which begins with it.
-		from, to := r.c.Warmup-r.begun[i], r.c.Duration-r.begun[i]
-		sent, got := client.between(from, to), server.between(from, to)
-		x.Receiver.ReceivedBytes = unit.Bytes(math.Round(got.bytes))
+		// Times of the test, which count from its start.
+		from, to := r.c.Warmup-r.startTimes[i], r.c.Duration-r.startTimes[i]
+		sent, received := client.sumBetween(from, to), server.sumBetween(from, to)
+		x.Receiver.ReceivedBytes = unit.Bytes(math.Round(received.bytes))
 		if p.TCP != nil {
 			x.Sender.Retransmitted = int64(math.Round(sent.retransmits))
 		} else {
 			x.Sender.SentBytes, x.Sender.SentPackets = unit.Bytes(math.Round(sent.bytes)), int64(math.Round(sent.packets))
-			out.Lost[i] = Loss{int64(math.Round(got.lost)), int64(math.Round(got.packets))}
+			out.Lost[i] = Loss{int64(math.Round(received.lost)), int64(math.Round(received.packets))}
 			x.Receiver.ReceivedPackets = max(0, out.Lost[i].Of-out.Lost[i].Lost)
 		}
 		last := to
 		if p.Stop > 0 && p.Stop < r.c.Duration {
-			last = p.Stop - r.begun[i]
+			last = p.Stop - r.startTimes[i]
 		}
-		out.Short[i] = max(0, last-max(server.end(), from))
+		out.Short[i] = max(0, last-max(server.lastEnd(), from))
 	}
 	return out, nil
 }

@@ -71,7 +71,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%v", k.CongestionControls)
 	}
 	if !slices.IsSortedFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) }) ||
-		!k.has("tcp_wmem") || k.has("tcp_nosuch") {
+		!k.hasSysctl("tcp_wmem") || k.hasSysctl("tcp_nosuch") {
 		t.Errorf("%v", k.Sysctls)
 	}
 	if os.Geteuid() == 0 {
@@ -210,7 +210,7 @@ func TestApply(t *testing.T) {
 	if i := info(t, here); i.Window != 32 || !waits(k, i, 12*unit.Millisecond) || i.Options&sockdiag.ECN == 0 {
 		t.Errorf("%+v", i)
 	}
-	if i := info(t, here); i.MaxPacingRate != 8*mostPacing {
+	if i := info(t, here); i.MaxPacingRate != 8*unlimitedPacing {
 		t.Errorf("pacing: %+v", i)
 	}
 	raw, err := there.SyscallConn()

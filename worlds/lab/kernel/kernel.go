@@ -9,38 +9,35 @@ import (
 	"weir/core/unit"
 )
 
-// Kernel is what the kernel of this machine offers.
+// Kernel describes the kernel of this machine.
 type Kernel struct {
-	Release string // of Linux, as uname(2) says it
-	CPUs    int    // that this process may use
-	// Steal is the share of the CPUs' time since the start of the machine that the
-	// hypervisor kept back (proc(5)), 0 to 1.
+	Release string // release of Linux, as in uname(2)
+	CPUs    int    // usable by this process
+	// Steal is the share of the CPUs' time since boot that the hypervisor took (proc(5)), 0 to 1.
 	Steal float64
-	Tick  unit.Time // of its slow timers: 1/CONFIG_HZ
-	// CongestionControls are those that a socket can have now, in the kernel's order.
+	Tick  unit.Time // period of its timers: 1/CONFIG_HZ
+	// CongestionControls lists the loaded congestion controls in the kernel's order.
 	CongestionControls []string
-	// Restricted are those of them that only a process with CAP_NET_ADMIN can choose.
+	// Restricted lists loaded ones that require CAP_NET_ADMIN.
 	Restricted []string
-	// Modules are further ones: they are there as modules, which the kernel loads for a
-	// process with CAP_NET_ADMIN that asks for them.
+	// Modules lists further ones available as modules. The kernel loads them when a process with CAP_NET_ADMIN
+	// selects them.
 	Modules []string
-	// Sysctls are those of net.ipv4 about TCP with their values in a new network
-	// namespace, ascending by name.
+	// Sysctls lists net.ipv4's TCP sysctls with their values in a new network namespace, ascending by name.
 	Sysctls    []Sysctl
-	DelayedACK bool // it has the socket option TCP_DELACK_MAX_US
+	DelayedACK bool // the socket option TCP_DELACK_MAX_US exists
 	Features   []Feature
-	// Agent says why no agent (worlds/agent) can have its TCP follow HPCC++; nil: nobody has asked.
+	// Agent reports why no agent (worlds/agent) can make its TCP follow HPCC++; nil if this was not examined.
 	Agent func() error
 }
 
-// Feature is something that a lab needs.
+// Feature is a feature that a lab requires.
 type Feature struct {
 	Name    string
-	Missing error // nil: it is there
+	Missing error // why it is missing; nil: it is available
 }
 
-// Err is an error that names everything a lab needs and this kernel, or this process, does
-// not have; nil if there is nothing.
+// Err returns an error that names all required features that the kernel or this process lacks, nil if it has all.
 func (k *Kernel) Err() error {
 	var all []error
 	for _, f := range k.Features {
@@ -51,11 +48,11 @@ func (k *Kernel) Err() error {
 	return errors.Join(all...)
 }
 
-// has reports whether it has a sysctl of net.ipv4.
-func (k *Kernel) has(sysctl string) bool { _, ok := k.sysctl(sysctl); return ok }
+// hasSysctl reports whether the kernel has a sysctl of net.ipv4.
+func (k *Kernel) hasSysctl(sysctl string) bool { _, ok := k.findSysctl(sysctl); return ok }
 
-// sysctl is the value that a sysctl of net.ipv4 about TCP has in a new network namespace.
-func (k *Kernel) sysctl(name string) (string, bool) {
+// findSysctl returns the value of a TCP sysctl of net.ipv4 in a new network namespace.
+func (k *Kernel) findSysctl(name string) (string, bool) {
 	i, ok := slices.BinarySearchFunc(k.Sysctls, name, func(x Sysctl, name string) int {
 		return strings.Compare(x.Name, name)
 	})
@@ -65,17 +62,17 @@ func (k *Kernel) sysctl(name string) (string, bool) {
 	return k.Sysctls[i].Value, true
 }
 
-// configs are the names of congestion controls in the kernel's configuration where they
-// are not their own in capitals.
-var configs = map[string]string{"highspeed": "HSTCP"}
+// configNames lists congestion controls with a name in the kernel's configuration that is not their own in
+// capitals.
+var configNames = map[string]string{"highspeed": "HSTCP"}
 
-// CongestionControl is an error if sockets cannot have a congestion control; it says which
-// they can have, and what would bring this one.
+// CongestionControl returns an error if sockets cannot use a congestion control. The error lists the available
+// ones and the kernel option or module for this one.
 func (k *Kernel) CongestionControl(name string) error {
 	if slices.Contains(k.CongestionControls, name) || slices.Contains(k.Modules, name) {
 		return nil
 	}
-	config, ok := configs[name]
+	config, ok := configNames[name]
 	if !ok {
 		config = strings.ToUpper(name)
 	}

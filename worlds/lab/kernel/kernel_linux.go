@@ -20,11 +20,11 @@ import (
 	"weir/internal/sockdiag"
 )
 
-const sysctls = "/proc/sys/net/ipv4"
+// sysctlDir is the folder of net.ipv4's sysctls.
+const sysctlDir = "/proc/sys/net/ipv4"
 
-// Ask asks the kernel. It needs no privilege, but without it says that this is missing. Of
-// what it tries, nothing remains: it does so in a network namespace without a name, which
-// ends with it.
+// Ask probes the kernel of this machine. Without privileges it reports them as missing features. It leaves no
+// trace: all trials run in an unnamed network namespace that ends with the call.
 func Ask() (*Kernel, error) {
 	k := &Kernel{CPUs: runtime.NumCPU()}
 	var name unix.Utsname
@@ -37,19 +37,18 @@ func Ask() (*Kernel, error) {
 		return nil, fmt.Errorf("kernel: tick: %w", err)
 	}
 	k.Tick = unit.Time(tick.Nano()) * unit.Nanosecond
-	// Without the file there is no steal to speak of.
+	// Without the file, Steal stays 0.
 	if stat, err := os.ReadFile("/proc/stat"); err == nil {
-		k.Steal = steal(stat)
+		k.Steal = stolenShare(stat)
 	}
 
 	answer := make(chan error)
 	go func() {
-		// The thread is never unlocked, so that it ends with its goroutine, and the namespace
-		// with the thread.
+		// The thread is never unlocked. It ends with its goroutine, and the namespace ends with the thread.
 		runtime.LockOSThread()
 		err := unix.Unshare(unix.CLONE_NEWNET)
-		k.feature("network namespaces", err, "CAP_SYS_ADMIN and CONFIG_NET_NS")
-		answer <- k.ask(err == nil)
+		k.addFeature("network namespaces", err, "CAP_SYS_ADMIN and CONFIG_NET_NS")
+		answer <- k.probe(err == nil)
 	}()
 	if err := <-answer; err != nil {
 		return nil, fmt.Errorf("kernel: %w", err)
@@ -57,17 +56,17 @@ func Ask() (*Kernel, error) {
 	return k, nil
 }
 
-// feature notes whether something is there, and else what has it.
-func (k *Kernel) feature(name string, err error, has string) {
+// addFeature records a feature; err is nil if it is available, else required names what provides it.
+func (k *Kernel) addFeature(name string, err error, required string) {
 	if err != nil {
-		err = fmt.Errorf("%w; it takes %s", err, has)
+		err = fmt.Errorf("%w; it takes %s", err, required)
 	}
 	k.Features = append(k.Features, Feature{name, err})
 }
 
-// steal is the share of stolen time in proc(5)'s stat: user, nice, system, idle, iowait,
-// irq, softirq, steal; guests are part of user.
-func steal(stat []byte) float64 {
+// stolenShare returns the share of stolen time in /proc/stat (proc(5)): user, nice, system, idle, iowait, irq,
+// softirq, steal. Guests' time is part of user.
+func stolenShare(stat []byte) float64 {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	words := strings.Fields(string(line))
 	if len(words) < 9 || words[0] != "cpu" {
@@ -90,52 +89,53 @@ func steal(stat []byte) float64 {
 	return stolen / sum
 }
 
-// ask asks in the calling thread's network namespace, in which it may do what it likes if
-// it is our own.
-func (k *Kernel) ask(own bool) error {
-	entries, err := os.ReadDir(sysctls)
+// probe examines the calling thread's network namespace. It creates interfaces there only if the namespace is
+// private.
+func (k *Kernel) probe(private bool) error {
+	entries, err := os.ReadDir(sysctlDir)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries { // in the order of names
+	for _, e := range entries { // in order of name
 		if !strings.HasPrefix(e.Name(), "tcp_") {
 			continue
 		}
-		// Some are for writing or for the first namespace only.
-		if v, err := read(e.Name()); err == nil {
+		// Some are write-only or exist in the first namespace only.
+		if v, err := readSysctl(e.Name()); err == nil {
 			k.Sysctls = append(k.Sysctls, Sysctl{e.Name(), v})
 		}
 	}
-	k.feature("IPv6", try(unix.AF_INET6, unix.SOCK_DGRAM, 0, nil), "CONFIG_IPV6")
-	k.feature("packet sockets with rings (TPACKET_V2)", try(unix.AF_PACKET, unix.SOCK_RAW, 0, func(fd int) error {
+	k.addFeature("IPv6", trySocket(unix.AF_INET6, unix.SOCK_DGRAM, 0, nil), "CONFIG_IPV6")
+	k.addFeature("packet sockets with rings (TPACKET_V2)", trySocket(unix.AF_PACKET, unix.SOCK_RAW, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2)
 	}), "CAP_NET_RAW and CONFIG_PACKET")
-	// Of the lab's needs the youngest. A TCP socket takes it when it is connected.
-	k.feature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", try(unix.AF_INET, unix.SOCK_DGRAM, 0,
-		func(fd int) error {
+	// The latest of the lab's requirements. A TCP socket accepts it only when connected.
+	k.addFeature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", trySocket(unix.AF_INET,
+		unix.SOCK_DGRAM, 0, func(fd int) error {
 			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
 				unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|
 					unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
 		}), "Linux 6.2")
-	k.feature("sockets' own pacing (SO_MAX_PACING_RATE)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
-		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, mostPacing)
-	}), "Linux 4.13")
-	k.feature("TCP sockets by netlink (sock_diag)", diag(), "CONFIG_INET_DIAG and CONFIG_INET_TCP_DIAG")
-	if own {
-		veth, metrics := wire()
-		k.feature("pairs of interfaces (veth)", veth, "CAP_NET_ADMIN and CONFIG_VETH")
+	k.addFeature("sockets' own pacing (SO_MAX_PACING_RATE)", trySocket(unix.AF_INET, unix.SOCK_STREAM, 0,
+		func(fd int) error {
+			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, unlimitedPacing)
+		}), "Linux 4.13")
+	k.addFeature("TCP sockets by netlink (sock_diag)", checkSockDiag(), "CONFIG_INET_DIAG and CONFIG_INET_TCP_DIAG")
+	if private {
+		veth, metrics := checkInterfaces()
+		k.addFeature("pairs of interfaces (veth)", veth, "CAP_NET_ADMIN and CONFIG_VETH")
 		if veth == nil {
-			k.feature("routes with an initial window and a least RTO, and interfaces without bursts", metrics, "Linux 4.16")
+			k.addFeature("routes with an initial window and a least RTO, and interfaces without bursts", metrics, "Linux 4.16")
 		}
 	}
-	k.DelayedACK = try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+	k.DelayedACK = trySocket(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, delackMaxUS, int(delackMin/unit.Microsecond))
 	}) == nil
-	return k.askControls()
+	return k.findControls()
 }
 
-// try makes a socket and does what with it.
-func try(family, kind, protocol int, what func(fd int) error) error {
+// trySocket opens a socket, calls what with it unless what is nil, and closes it.
+func trySocket(family, kind, protocol int, what func(fd int) error) error {
 	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol)
 	if err != nil {
 		return os.NewSyscallError("socket", err)
@@ -147,7 +147,8 @@ func try(family, kind, protocol int, what func(fd int) error) error {
 	return os.NewSyscallError("setsockopt", what(fd))
 }
 
-func diag() error {
+// checkSockDiag returns an error if TCP sockets cannot be listed by sock_diag.
+func checkSockDiag() error {
 	c, err := sockdiag.Open()
 	if err != nil {
 		return err
@@ -157,8 +158,9 @@ func diag() error {
 	return err
 }
 
-// wire makes a pair of interfaces, and a route with metrics over it.
-func wire() (veth, metrics error) {
+// checkInterfaces creates a veth pair in the calling thread's namespace, and a route with metrics over it. It
+// returns an error for each that fails.
+func checkInterfaces() (veth, metrics error) {
 	here, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
 		return err, nil
@@ -189,22 +191,22 @@ func wire() (veth, metrics error) {
 	return nil, c.LimitSegments(i.Index, 1)
 }
 
-// askControls tries the congestion controls that the kernel names. It tries no other:
-// that would load modules.
-func (k *Kernel) askControls() error {
-	named, err := read("tcp_available_congestion_control")
+// findControls tries the congestion controls that the kernel lists. It tries no others, because that would load
+// modules.
+func (k *Kernel) findControls() error {
+	named, err := readSysctl("tcp_available_congestion_control")
 	if err != nil {
 		return err
 	}
-	allowed, err := read("tcp_allowed_congestion_control")
+	allowed, err := readSysctl("tcp_allowed_congestion_control")
 	if err != nil {
 		return err
 	}
 	for _, name := range strings.Fields(named) {
-		err := try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+		err := trySocket(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 			return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 		})
-		if err != nil && !errors.Is(err, unix.EPERM) { // not permitted without root, which the lab needs
+		if err != nil && !errors.Is(err, unix.EPERM) { // EPERM: requires root, which the lab needs anyway
 			return fmt.Errorf("congestion control %s: %w", name, err)
 		}
 		k.CongestionControls = append(k.CongestionControls, name)
@@ -225,33 +227,32 @@ func (k *Kernel) askControls() error {
 	return nil
 }
 
-// read is a sysctl of net.ipv4 in the calling thread's network namespace.
-func read(name string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(sysctls, name))
+// readSysctl returns a sysctl of net.ipv4 in the calling thread's network namespace.
+func readSysctl(name string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(sysctlDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the kernel has no sysctl net.ipv4.%s: %w", name, fs.ErrNotExist)
 	}
 	return strings.Join(strings.Fields(string(b)), " "), err
 }
 
-// Apply gives the calling thread's network namespace, and the interface nic in it over
-// which its default routes lead, what h wants, and returns what it has changed: nothing of
-// what is so already. New connections have it; those that are there need not.
+// Apply configures the calling thread's network namespace and its interface nic, which the default routes use, as
+// h demands. It returns the settings that it changed. New connections use them; existing ones may not.
 func (h *Host) Apply(nic string) (changed []string, err error) {
 	for _, x := range h.Sysctls {
-		was, err := read(x.Name)
+		was, err := readSysctl(x.Name)
 		if err != nil {
 			return changed, err
 		}
 		if was == x.Value {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(sysctls, x.Name), []byte(x.Value), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(sysctlDir, x.Name), []byte(x.Value), 0); err != nil {
 			return changed, fmt.Errorf("net.ipv4.%s = %s: %w", x.Name, x.Value, errors.Unwrap(err))
 		}
-		// The kernel takes some values only in part.
-		if is, err := read(x.Name); err != nil || is != x.Value {
-			return changed, fmt.Errorf("net.ipv4.%s = %s: the kernel made %s of it", x.Name, x.Value, is)
+		// The kernel accepts some values only in part.
+		if value, err := readSysctl(x.Name); err != nil || value != x.Value {
+			return changed, fmt.Errorf("net.ipv4.%s = %s: the kernel made %s of it", x.Name, x.Value, value)
 		}
 		changed = append(changed, fmt.Sprintf("net.ipv4.%s = %s (was %s)", x.Name, x.Value, was))
 	}
@@ -282,20 +283,20 @@ func (h *Host) Apply(nic string) (changed []string, err error) {
 			return changed, err
 		}
 	}
-	said := "default routes:"
+	note := "default routes:"
 	if h.InitialWindow > 0 {
-		said += fmt.Sprintf(" initcwnd %d", h.InitialWindow)
+		note += fmt.Sprintf(" initcwnd %d", h.InitialWindow)
 	}
 	if h.RTOMin > 0 {
-		said += fmt.Sprintf(" rto_min %v", h.RTOMin)
+		note += fmt.Sprintf(" rto_min %v", h.RTOMin)
 	}
 	if h.QuickACK {
-		said += " quickack"
+		note += " quickack"
 	}
-	return append(changed, said), nil
+	return append(changed, note), nil
 }
 
-// Set gives a socket of this process the option.
+// Set sets the option of a socket of this process.
 func (o Option) Set(fd int) error {
 	if err := unix.SetsockoptInt(fd, o.Level, o.Code, o.Value); err != nil {
 		return fmt.Errorf("socket option %s = %d: %w", o.Name, o.Value, err)

@@ -11,7 +11,7 @@ func TestSteal(t *testing.T) {
 		"cpu a b c d e f g h": 0, "intr 1 2 3 4 5 6 7 8 9": 0,
 	} {
 		t.Run(fmt.Sprintf("%q", stat), func(t *testing.T) {
-			if got := steal([]byte(stat)); got != want {
+			if got := stolenShare([]byte(stat)); got != want {
 				t.Errorf("%q: %v, want %v", stat, got, want)
 			}
 		})

@@ -25,7 +25,7 @@ func config(t testing.TB, given ...string) scheme.Config {
 func linux() *Kernel {
 	k := &Kernel{Tick: 4 * unit.Millisecond, DelayedACK: true, CongestionControls: []string{"reno", "bbr", "cubic"},
 		Modules: []string{"vegas"}}
-	k.Sysctls = slices.Clone(taken)
+	k.Sysctls = slices.Clone(assumedSysctls)
 	for _, name := range []string{"tcp_ecn", "tcp_ecn_fallback", "tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf",
 		"tcp_rto_min_us",
 		"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr"} {
@@ -66,9 +66,10 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send := append(slices.Clone(taken), Sysctl{"tcp_rto_min_us", "200000"}, Sysctl{"tcp_ecn", "2"},
+	send := append(slices.Clone(assumedSysctls), Sysctl{"tcp_rto_min_us", "200000"}, Sysctl{"tcp_ecn", "2"},
 		Sysctl{"tcp_wmem", "4096 16384 4194304"})
-	receive := append(slices.Clone(taken), Sysctl{"tcp_moderate_rcvbuf", "1"}, Sysctl{"tcp_rmem", "4096 131072 33554432"},
+	receive := append(slices.Clone(assumedSysctls), Sysctl{"tcp_moderate_rcvbuf", "1"},
+		Sysctl{"tcp_rmem", "4096 131072 33554432"},
 		Sysctl{"tcp_comp_sack_delay_ns", "1000000"}, Sysctl{"tcp_comp_sack_nr", "44"})
 	if !slices.Equal(s.Sender.Sysctls, send) || !slices.Equal(s.Receiver.Sysctls, receive) {
 		t.Errorf("got\n%v\n%v", s.Sender.Sysctls, s.Receiver.Sysctls)
@@ -107,7 +108,8 @@ func TestTCP(t *testing.T) {
 		want        string
 	}{
 		{linux(), "rate", "5Mbps", func(s Settings) string { return s.Rate.String() }, "5Mbps"},
-		{linux(), "initial_window", "32 packets", func(s Settings) string { return or(s.Sender.InitialWindow, "") }, "32"},
+		{linux(), "initial_window", "32 packets",
+			func(s Settings) string { return orDefault(s.Sender.InitialWindow, "") }, "32"},
 		{linux(), "rto_min", "10ms", sender("tcp_rto_min_us"), "10000"},
 		{linux(), "rto_min", "2s", sender("tcp_rto_min_us"), "2000000"},
 		{without("tcp_rto_min_us"), "rto_min", "10ms", func(s Settings) string { return s.Sender.RTOMin.String() }, "10ms"},
@@ -116,13 +118,13 @@ func TestTCP(t *testing.T) {
 		{linux(), "ecn", "true", sender("tcp_ecn_fallback"), "0"},
 		{linux(), "ecn_fallback", "true", sender("tcp_ecn_fallback"), ""}, // it asks for no ECN
 		{linux(), "pacing", "true", func(s Settings) string { return option(s.SenderOptions) }, "SO_MAX_PACING_RATE"},
-		{linux(), "bursts", "false", func(s Settings) string { return or(s.Sender.Segments, "") }, "1"},
+		{linux(), "bursts", "false", func(s Settings) string { return orDefault(s.Sender.Segments, "") }, "1"},
 		{linux(), "send_buffer", "64KiB", sender("tcp_wmem"), "4096 16384 65536"},
 		{linux(), "send_buffer", "4096 B", sender("tcp_wmem"), "4096 4096 4096"},
 		{linux(), "receive_buffer", "64KiB", receiver("tcp_rmem"), "4096 65536 65536"},
 		{linux(), "autotuning", "false", receiver("tcp_rmem"), "4096 33554432 33554432"},
 		{linux(), "autotuning", "false", receiver("tcp_moderate_rcvbuf"), "0"},
-		{linux(), "delayed_ack", "0s", func(s Settings) string { return or(s.Receiver.QuickACK, "") }, "true"},
+		{linux(), "delayed_ack", "0s", func(s Settings) string { return orDefault(s.Receiver.QuickACK, "") }, "true"},
 		{linux(), "delayed_ack", "12ms", func(s Settings) string { return option(s.ReceiverOptions) }, "TCP_DELACK_MAX_US"},
 		{linux(), "compressed_ack", "50us", receiver("tcp_comp_sack_delay_ns"), "50000"},
 		{linux(), "compressed_ack", "0s", receiver("tcp_comp_sack_nr"), "0"},

@@ -7,72 +7,73 @@ import (
 	"weir/core/unit"
 )
 
-// task is what is to be done for a flow at a time.
+// task is an action for a flow at a given time.
 type task uint8
 
 const (
-	begin task = iota
-	soonStop
-	stop
-	write
-	send
+	beginTask task = iota
+	soonStopTask
+	stopTask
+	writeTask
+	sendTask
 )
 
-// agenda is what is to be done, the earliest first; at one time by flow, then by task.
+// agenda orders tasks by time, then by flow, then by task.
 type agenda struct{ heap timerheap.Heap }
 
-// next is when something is to be done; unit.Never if nothing is.
-func (a *agenda) next() unit.Time { return a.heap.First() }
+// nextTime returns the time of the first task, unit.Never without tasks.
+func (a *agenda) nextTime() unit.Time { return a.heap.First() }
 
-// add enters a task at a time, which is not before time 0.
-func (a *agenda) add(at unit.Time, flow int, t task) {
+// addTask adds a task at a time of at least 0.
+func (a *agenda) addTask(at unit.Time, flow int, t task) {
 	a.heap.Push(timerheap.Entry{At: at, Key: uint64(flow)<<8 | uint64(t)})
 }
 
-// take returns what is first, which must be there, and removes it.
-func (a *agenda) take() (flow int, t task) {
+// takeFirst removes and returns the first task, which must exist.
+func (a *agenda) takeFirst() (flow int, t task) {
 	a.heap.First()
 	key := a.heap.Take().Key
 	return int(key >> 8), task(key & 0xff)
 }
 
-// How long before its start a flow's socket is opened, so that few are open at a time,
-// and how much later starts are looked at then, so that few visits to namespaces are made.
+// A flow's socket opens openLead before its start, so that few sockets are open at a time. Flows that start within
+// openBatch after that open together, to enter namespaces rarely.
 const (
-	readyBefore = 20 * unit.Millisecond
-	readyWith   = 20 * unit.Millisecond
+	openLead  = 20 * unit.Millisecond
+	openBatch = 20 * unit.Millisecond
 )
 
-// starts are flows in the order of their starts.
+// starts holds the flows that have not started, in order of their starts.
 type starts struct {
 	flows []int
-	at    []unit.Time // by flow
+	times []unit.Time // by flow
 }
 
+// newStarts returns the starts of flows; flows with predecessors are released separately.
 func newStarts(flows []int, all []Flow) *starts {
-	s := &starts{at: make([]unit.Time, len(all))}
+	s := &starts{times: make([]unit.Time, len(all))}
 	for _, i := range flows {
-		s.at[i] = all[i].Start
+		s.times[i] = all[i].Start
 		if len(all[i].After) == 0 {
 			s.flows = append(s.flows, i)
 		}
 	}
-	sort.SliceStable(s.flows, func(a, b int) bool { return s.at[s.flows[a]] < s.at[s.flows[b]] })
+	sort.SliceStable(s.flows, func(a, b int) bool { return s.times[s.flows[a]] < s.times[s.flows[b]] })
 	return s
 }
 
-// next is when sockets are to be opened.
-func (s *starts) next() unit.Time {
+// nextTime returns the time to open the next sockets.
+func (s *starts) nextTime() unit.Time {
 	if len(s.flows) == 0 {
 		return unit.Never
 	}
-	return s.at[s.flows[0]] - readyBefore
+	return s.times[s.flows[0]] - openLead
 }
 
-// ready takes away the flows whose sockets are to be opened now, those of a node together.
-func (s *starts) ready(now unit.Time, all []Flow) []int {
+// takeReady removes and returns the flows with sockets to open now, grouped by node.
+func (s *starts) takeReady(now unit.Time, all []Flow) []int {
 	n := 0
-	for n < len(s.flows) && s.at[s.flows[n]] <= now+readyBefore+readyWith {
+	for n < len(s.flows) && s.times[s.flows[n]] <= now+openLead+openBatch {
 		n++
 	}
 	out := s.flows[:n:n]

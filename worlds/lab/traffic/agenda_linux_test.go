@@ -17,11 +17,11 @@ import (
 func TestAgenda(t *testing.T) {
 	random := unit.NewRandom(1, "agenda")
 	var a agenda
-	if a.next() != unit.Never {
+	if a.nextTime() != unit.Never {
 		t.Error("an empty agenda has something to do")
 	}
 	for range 1000 {
-		a.add(unit.Time(random.Int64N(100)), random.IntN(1000), task(random.IntN(int(send)+1)))
+		a.addTask(unit.Time(random.Int64N(100)), random.IntN(1000), task(random.IntN(int(sendTask)+1)))
 	}
 	type entry struct {
 		at   unit.Time
@@ -30,15 +30,15 @@ func TestAgenda(t *testing.T) {
 	}
 	var last entry
 	for range 1000 {
-		e := entry{at: a.next()}
-		e.flow, e.task = a.take()
+		e := entry{at: a.nextTime()}
+		e.flow, e.task = a.takeFirst()
 		if order := cmp.Or(cmp.Compare(e.at, last.at), cmp.Compare(e.flow, last.flow),
 			cmp.Compare(e.task, last.task)); order < 0 {
 			t.Fatalf("%+v after %+v", e, last)
 		}
 		last = e
 	}
-	if a.next() != unit.Never {
+	if a.nextTime() != unit.Never {
 		t.Error("the agenda has more than was entered")
 	}
 }
@@ -52,13 +52,13 @@ func TestStarts(t *testing.T) {
 	all[0].After = []int{1}
 	s := newStarts([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, all)
 	var got []int
-	for now := -readyBefore; s.next() != unit.Never; now += unit.Millisecond {
-		if now < s.next() {
+	for now := -openLead; s.nextTime() != unit.Never; now += unit.Millisecond {
+		if now < s.nextTime() {
 			continue
 		}
-		ready := s.ready(now, all)
+		ready := s.takeReady(now, all)
 		for k, i := range ready {
-			if start := all[i].Start; start < now || start > now+readyBefore+readyWith || k > 0 &&
+			if start := all[i].Start; start < now || start > now+openLead+openBatch || k > 0 &&
 				all[i].Src < all[ready[k-1]].Src {
 				t.Errorf("flow %d, from host %d at %v, is made ready at %v with %v", i, all[i].Src, start, now, ready)
 			}
@@ -76,20 +76,20 @@ func TestQuantity(t *testing.T) {
 		Retrans: 1,
 		RTT:     20 * unit.Millisecond, DeliveryRate: unit.Mbps}
 	for what, want := range map[What]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
-		if got := quantity(what, info); got != want {
+		if got := sampleValue(what, info); got != want {
 			t.Errorf("%d: %d, not %d", what, got, want)
 		}
 	}
-	if info.PacingRate = sockdiag.NoLimit; quantity(Rate, info) != 0 {
+	if info.PacingRate = sockdiag.NoLimit; sampleValue(Rate, info) != 0 {
 		t.Error("no limit is a rate")
 	}
 }
 
 // Headers of datagrams say what was put into them.
 func TestHeader(t *testing.T) {
-	var b [leastDatagram]byte
+	var b [minDatagram]byte
 	putHeader(b[:], 1<<30, 1<<32-1, -5)
-	if flow, seq, sent := header(b[:]); flow != 1<<30 || seq != 1<<32-1 || sent != -5 {
+	if flow, seq, sent := parseHeader(b[:]); flow != 1<<30 || seq != 1<<32-1 || sent != -5 {
 		t.Errorf("%d, %d, %v", flow, seq, sent)
 	}
 }
@@ -97,16 +97,17 @@ func TestHeader(t *testing.T) {
 // By how much most were late.
 func TestLateness(t *testing.T) {
 	var l Lateness
-	if l.at(1) != 0 {
+	if l.quantile(1) != 0 {
 		t.Error("none were late by nothing")
 	}
 	for i := range 100 {
-		l.add(unit.Time(i+1) * unit.Microsecond)
+		l.addDelay(unit.Time(i+1) * unit.Microsecond)
 	}
 	near := func(a, b unit.Time) bool { return a > b-b/50 && a < b+b/50 }
-	if !near(l.at(0.5), 50*unit.Microsecond) || !near(l.at(0.99), 99*unit.Microsecond) || l.at(1) > l.Max ||
+	if !near(l.quantile(0.5), 50*unit.Microsecond) || !near(l.quantile(0.99), 99*unit.Microsecond) ||
+		l.quantile(1) > l.Max ||
 		l.Max != 100*unit.Microsecond {
-		t.Errorf("%v, %v, %v", l.at(0.5), l.at(0.99), l.Max)
+		t.Errorf("%v, %v, %v", l.quantile(0.5), l.quantile(0.99), l.Max)
 	}
 }
 
@@ -120,7 +121,7 @@ func TestBadConfig(t *testing.T) {
 		"size -1":                     func(c *Config) { c.Flows[0].Size = -1 },
 		"of TCP or of UDP":            func(c *Config) { c.Flows[0].TCP = nil },
 		"comes after flow 0":          func(c *Config) { c.Flows[0].After = []int{0} },
-		"sample 0":                    func(c *Config) { c.Samples = []Sample{{whats, 0, 1}} },
+		"sample 0":                    func(c *Config) { c.Samples = []Sample{{whatCount, 0, 1}} },
 		"must not be longer":          func(c *Config) { c.Warmup = 2 * c.Duration },
 		"from 16 bytes on": func(c *Config) {
 			f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 1448}

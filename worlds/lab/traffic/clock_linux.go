@@ -9,13 +9,13 @@ import (
 	"weir/core/unit"
 )
 
-// clock has the experiment's time by CLOCK_MONOTONIC, and translates into it what the
-// kernel stamps by CLOCK_REALTIME.
+// clock returns the experiment's time by CLOCK_MONOTONIC and converts the kernel's CLOCK_REALTIME stamps to it.
 type clock struct {
 	base   time.Time
 	offset unit.Time // the experiment's time at base
 }
 
+// newClock returns a clock with time 0 at epoch, a CLOCK_MONOTONIC time in ns.
 func newClock(epoch int64) (clock, error) {
 	var c clock
 	var t unix.Timespec
@@ -24,7 +24,7 @@ func newClock(epoch int64) (clock, error) {
 		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
 			return c, os.NewSyscallError("clock_gettime", err)
 		}
-		if time.Since(c.base) < 5*time.Microsecond || try == 100 { // else something came in between
+		if time.Since(c.base) < 5*time.Microsecond || try == 100 { // else the thread was interrupted between the readings
 			break
 		}
 	}
@@ -32,13 +32,14 @@ func newClock(epoch int64) (clock, error) {
 	return c, nil
 }
 
+// now returns the experiment's time.
 func (c *clock) now() unit.Time {
 	return unit.Time(time.Since(c.base))*unit.Nanosecond + c.offset
 }
 
-// ahead is what CLOCK_REALTIME shows, in ns, at the clock's base: the median of three
-// readings, as something may come in between its two halves.
-func (c *clock) ahead() int64 {
+// realtimeAtBase returns CLOCK_REALTIME in ns at the clock's base: the median of three readings, since the thread
+// may be interrupted between their two halves.
+func (c *clock) realtimeAtBase() int64 {
 	var r [3]int64
 	for i := range r {
 		t := time.Now()
@@ -47,12 +48,12 @@ func (c *clock) ahead() int64 {
 	return max(min(r[0], r[1]), min(max(r[0], r[1]), r[2]))
 }
 
-// event translates a stamp, by what ahead said.
-func (c *clock) event(realtime, ahead int64) unit.Time {
-	return unit.Time(realtime-ahead)*unit.Nanosecond + c.offset
+// toRunTime converts a stamp, given the result of realtimeAtBase.
+func (c *clock) toRunTime(realtime, atBase int64) unit.Time {
+	return unit.Time(realtime-atBase)*unit.Nanosecond + c.offset
 }
 
-// timeout is how long to sleep until a time.
-func timeout(until, now unit.Time) unix.Timespec {
+// timeUntil returns the time to sleep until a time, at least 0.
+func timeUntil(until, now unit.Time) unix.Timespec {
 	return unix.NsecToTimespec(int64(max(until-now+unit.Nanosecond-1, 0) / unit.Nanosecond))
 }

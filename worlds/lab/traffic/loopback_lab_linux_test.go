@@ -373,7 +373,7 @@ func refusedFlow(t *realtime.Try) {
 	if l.fd, err = unix.Eventfd(0, 0); err != nil { // to be closed in its place
 		t.Fatal(err)
 	}
-	if err := x.carry(context.Background()); err != nil {
+	if err := x.runToEnd(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	r := x.result

@@ -275,7 +275,7 @@ func shortFlows(t *realtime.Try) {
 			t.Fatalf("flow %d: %+v", i, f)
 		}
 	}
-	t.Logf("began late by %v (median), %v (99 %%)", r.Begun.at(0.5), r.Begun.at(0.99))
+	t.Logf("began late by %v (median), %v (99 %%)", r.Begun.quantile(0.5), r.Begun.quantile(0.99))
 }
 
 // Datagrams of each pattern are as many as in the schedule, and all arrive, 5 ms and what
@@ -409,7 +409,7 @@ func TestWaiting(t *testing.T) {
 	long, end := unit.Time(0), unit.Time(0)
 	for i, x := range w.Waits {
 		long += x.Length
-		if x.Length < askEvery || x.At < end && i > 0 || x.At+x.Length > elapsed {
+		if x.Length < waitPeriod || x.At < end && i > 0 || x.At+x.Length > elapsed {
 			t.Errorf("wait %d: %+v; the last one ended at %v, the run took %v", i, x, end, elapsed)
 		}
 		end = x.At + x.Length

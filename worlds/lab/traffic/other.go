@@ -8,5 +8,5 @@ import (
 	"weir/worlds/lab"
 )
 
-// Run carries the traffic of a run out; there is none on this system.
+// Run always fails on this system.
 func Run(context.Context, Config) (*Result, error) { return nil, lab.ErrNotLinux }

@@ -15,8 +15,8 @@ import (
 	"weir/core/unit"
 )
 
-// run is a run in progress. One thread does all of TCP, one sends and one receives all
-// datagrams; what they share is under the lock.
+// run is a run in progress. One thread handles all TCP flows, one sends and one receives all datagrams. lock
+// protects their shared state.
 type run struct {
 	*Config
 	clock  clock
@@ -24,17 +24,17 @@ type run struct {
 	loops  []loop
 	endAt  atomic.Int64 // unit.Time
 
-	lock    sync.Mutex
-	end     End
-	failed  error
-	missing []int   // by flow: how many of After have not arrived
-	waiting [][]int // by flow: those that come after it
-	open    int     // flows with a size that are neither done nor given up
-	givenUp []bool
-	lost    int // flows with a size that are given up
-	begun   [threads]released
-	visit   sync.Mutex     // of namespaces
-	tails   []atomic.Int64 // by flow: when a last datagram was sent that is too short to say so
+	lock          sync.Mutex
+	end           End
+	failed        error
+	missing       []int   // by flow: predecessors in After that have not arrived
+	waiting       [][]int // by flow: its successors
+	openFlows     int     // flows with a size that are neither done nor abandoned
+	givenUp       []bool
+	lostFlows     int // abandoned flows with a size
+	begun         [threads]releasedFlows
+	namespaceLock sync.Mutex     // held in other namespaces
+	tails         []atomic.Int64 // by flow: send time of a last datagram that is too short to carry it
 }
 
 // The threads.
@@ -45,19 +45,19 @@ const (
 	threads
 )
 
-// released are flows that may begin, as others have arrived.
-type released struct {
+// releasedFlows lists flows of a thread that may start because their predecessors have arrived.
+type releasedFlows struct {
 	flows []int
 	wake  int // eventfd
 }
 
-// Run runs the traffic, and returns when it has ended: at Duration, with UntilDone when all is done, or
-// when ctx is. A flow that fails is part of the result; an error concerns this machine, such as a port
-// that another program uses.
+// Run generates the traffic and returns when the run has ended: at Duration, with UntilDone when all flows are
+// done, or when ctx is done. A failed flow is part of the result. An error concerns this machine, such as a port
+// used by another program.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	r, err := newRun(&c)
 	if err == nil {
-		err = r.carry(ctx)
+		err = r.runToEnd(ctx)
 	}
 	r.close()
 	if err != nil {
@@ -66,8 +66,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r.result, nil
 }
 
-// newRun opens what must be there before the first flow begins. The run is to be closed
-// also after an error.
+// newRun opens everything that must exist before the first flow starts. The caller must close the run, also after
+// an error.
 func newRun(c *Config) (*run, error) {
 	r := &run{
 		Config: c, result: &Result{Flows: make([]FlowResult, len(c.Flows)), Sampled: make([][]int64, len(c.Samples))},
@@ -77,7 +77,7 @@ func newRun(c *Config) (*run, error) {
 	for i := range r.begun {
 		r.begun[i].wake = -1
 	}
-	if err := c.check(); err != nil {
+	if err := c.checkConfig(); err != nil {
 		return r, err
 	}
 	r.endAt.Store(int64(c.Duration))
@@ -90,7 +90,7 @@ func newRun(c *Config) (*run, error) {
 			udp = append(udp, i)
 		}
 		if f.Size > 0 {
-			r.open++
+			r.openFlows++
 		}
 		x := &r.result.Flows[i]
 		x.Start, x.FCT, x.Arrived, x.Written = f.Start, unit.Never, unit.Never, unit.Never
@@ -108,14 +108,14 @@ func newRun(c *Config) (*run, error) {
 	for i := range r.begun {
 		if r.begun[i].wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 			r.begun[i].wake = -1
-			return r, explain(os.NewSyscallError("eventfd", err))
+			return r, explainError(os.NewSyscallError("eventfd", err))
 		}
 	}
 	if len(tcp) > 0 {
 		r.loops = append(r.loops, newConnections(r, tcp))
 	}
 	if len(udp) > 0 {
-		r.loops = append(r.loops, newSending(r, udp), newReceiving(r, udp))
+		r.loops = append(r.loops, newUDPSenders(r, udp), newUDPReceivers(r, udp))
 	}
 	for _, l := range r.loops {
 		if err := l.prepare(); err != nil {
@@ -125,20 +125,20 @@ func newRun(c *Config) (*run, error) {
 	return r, nil
 }
 
-// carry runs until the end.
-func (r *run) carry(ctx context.Context) error {
-	if r.UntilDone && r.open == 0 {
-		r.finish(AllDone, 0)
+// runToEnd runs all threads and completes the result.
+func (r *run) runToEnd(ctx context.Context) error {
+	if r.UntilDone && r.openFlows == 0 {
+		r.finishAt(AllDone, 0)
 	}
-	r.start(ctx)
-	r.result.End, r.result.Time = r.end, max(r.until(), 0)
+	r.runThreads(ctx)
+	r.result.End, r.result.Time = r.end, max(r.endTime(), 0)
 	if r.end == "" {
 		r.result.End = TimeUp
 	}
 	return r.failed
 }
 
-// close closes all that is open.
+// close closes all threads' files.
 func (r *run) close() {
 	for _, l := range r.loops {
 		l.close()
@@ -150,27 +150,27 @@ func (r *run) close() {
 	}
 }
 
-// loop is what a thread does.
+// loop is the work of a thread.
 type loop interface {
-	prepare() error // makes what is there from the beginning
-	drive() error   // until the end
-	close()         // after drive, or whatever of prepare was done
+	prepare() error // opens what must exist from the start
+	drive() error   // runs until the end
+	close()         // called after drive, or after a failed prepare
 }
 
-// start runs the threads until all have ended.
-func (r *run) start(ctx context.Context) {
+// runThreads runs the threads until all have ended.
+func (r *run) runThreads(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, l := range r.loops {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			// The thread goes on when the goroutine ends: a data plane that it happens to
-			// have started would die with it (PR_SET_PDEATHSIG).
+			// Unlocking keeps the thread alive after the goroutine: it may have started a data plane, which would die
+			// with it (PR_SET_PDEATHSIG).
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			defer punctual()()
+			defer raisePrecision()()
 			if err := l.drive(); err != nil {
-				r.fail(err)
+				r.failRun(err)
 			}
 		}()
 	}
@@ -188,7 +188,7 @@ func (r *run) start(ctx context.Context) {
 			return
 		case <-done:
 			done = nil
-			r.finish(Interrupted, r.clock.now())
+			r.finishAt(Interrupted, r.clock.now())
 		case <-progress.C:
 			if r.Progress != nil {
 				r.Progress(r.clock.now())
@@ -197,16 +197,16 @@ func (r *run) start(ctx context.Context) {
 	}
 }
 
-// punctual makes wake-ups of this thread more punctual, until the returned function is called. Without the
-// permission for it the run continues, but later; its lateness shows that.
-func punctual() (usual func()) {
-	const thread = 0 // the calling one
+// raisePrecision makes wake-ups of this thread more precise until usual is called. Without permission for it,
+// wake-ups are later, which the lateness shows.
+func raisePrecision() (usual func()) {
+	const thread = 0 // the calling thread
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	if err != nil {
 		slack = 0 // the default
 	}
 	nice, err := unix.Getpriority(unix.PRIO_PROCESS, thread)
-	if nice = 20 - nice; err != nil { // the kernel gives 20 − nice
+	if nice = 20 - nice; err != nil { // the kernel returns 20 − nice
 		nice = 0
 	}
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -217,90 +217,93 @@ func punctual() (usual func()) {
 	}
 }
 
-// until is when the run ends, as it is known now.
-func (r *run) until() unit.Time { return unit.Time(r.endAt.Load()) }
+// endTime returns the end of the run, as currently known.
+func (r *run) endTime() unit.Time { return unit.Time(r.endAt.Load()) }
 
-// finish ends the run at a time, unless it ends before.
-func (r *run) finish(why End, at unit.Time) {
+// finishAt ends the run at a time, unless it ends earlier.
+func (r *run) finishAt(reason End, at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.finishLocked(why, at)
+	r.finishLocked(reason, at)
 }
 
-func (r *run) finishLocked(why End, at unit.Time) {
-	if at >= r.until() {
+// finishLocked is finishAt for callers that hold the lock.
+func (r *run) finishLocked(reason End, at unit.Time) {
+	if at >= r.endTime() {
 		return
 	}
-	r.end = why
+	r.end = reason
 	r.endAt.Store(int64(at))
 	for i := range r.begun {
-		r.wake(i)
+		r.wakeThread(i)
 	}
 }
 
-// fail ends the run with an error.
-func (r *run) fail(err error) {
+// failRun ends the run with an error.
+func (r *run) failRun(err error) {
 	r.lock.Lock()
 	r.failed = errors.Join(r.failed, err)
 	r.lock.Unlock()
-	r.finish(Interrupted, r.clock.now())
+	r.finishAt(Interrupted, r.clock.now())
 }
 
-func (r *run) wake(thread int) {
+// wakeThread wakes a thread by its eventfd.
+func (r *run) wakeThread(thread int) {
 	unix.Write(r.begun[thread].wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 }
 
-// woken takes the wake-up away.
-func (r *run) woken(thread int) {
+// clearWake resets a thread's eventfd.
+func (r *run) clearWake(thread int) {
 	var b [8]byte
 	unix.Read(r.begun[thread].wake, b[:])
 }
 
-// done notes that a flow with a size is done, as its sender sees it.
-func (r *run) done(at unit.Time) {
+// markDone records that a flow with a size is done at its sender.
+func (r *run) markDone(at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.open--
+	r.openFlows--
 	r.endIfDone(at)
 }
 
-// giveUp notes that a flow will not be done, nor what comes after it.
+// giveUp abandons a flow and its successors.
 func (r *run) giveUp(flow int, at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.abandon(flow)
+	r.abandonFlow(flow)
 	r.endIfDone(at)
 }
 
-func (r *run) abandon(flow int) {
+// abandonFlow abandons a flow and, unless it has arrived, its successors. The caller holds the lock.
+func (r *run) abandonFlow(flow int) {
 	if r.givenUp[flow] {
 		return
 	}
 	r.givenUp[flow] = true
 	if r.Flows[flow].Size > 0 {
-		r.open--
-		r.lost++
+		r.openFlows--
+		r.lostFlows++
 	}
 	if r.result.Flows[flow].Arrived == unit.Never {
 		for _, w := range r.waiting[flow] {
-			r.abandon(w)
+			r.abandonFlow(w)
 		}
 	}
 }
 
-// endIfDone ends the run if every flow is done or given up. The lock is held.
+// endIfDone ends the run if no flow with a size is open.
 func (r *run) endIfDone(at unit.Time) {
 	switch {
-	case !r.UntilDone || r.open > 0:
-	case r.lost > 0:
+	case !r.UntilDone || r.openFlows > 0:
+	case r.lostFlows > 0:
 		r.finishLocked(NoProgress, at)
 	default:
 		r.finishLocked(AllDone, at)
 	}
 }
 
-// arrived notes that a flow has arrived, and releases what waited for it alone.
-func (r *run) arrived(flow int, at unit.Time) {
+// markArrived records the arrival of a flow and releases successors without further predecessors.
+func (r *run) markArrived(flow int, at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.result.Flows[flow].Arrived = at
@@ -314,12 +317,12 @@ func (r *run) arrived(flow int, at unit.Time) {
 			thread = sendThread
 		}
 		r.begun[thread].flows = append(r.begun[thread].flows, w)
-		r.wake(thread)
+		r.wakeThread(thread)
 	}
 }
 
-// released are the flows of a thread that may begin now.
-func (r *run) released(thread int, into []int) []int {
+// takeReleased returns the flows of a thread that may start now, in the memory of into, and clears the list.
+func (r *run) takeReleased(thread int, into []int) []int {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	b := &r.begun[thread]
@@ -328,24 +331,24 @@ func (r *run) released(thread int, into []int) []int {
 	return into
 }
 
-// in runs what in a node's namespace, for a flow.
-func (r *run) in(node, flow int, what func() error) error {
-	r.visit.Lock()
-	defer r.visit.Unlock()
+// doForFlow runs what in a node's namespace; errors name the flow.
+func (r *run) doForFlow(node, flow int, what func() error) error {
+	r.namespaceLock.Lock()
+	defer r.namespaceLock.Unlock()
 	if err := r.Do(node, what); err != nil {
-		return fmt.Errorf("flow %d, host %d: %w", flow, node, explain(err))
+		return fmt.Errorf("flow %d, host %d: %w", flow, node, explainError(err))
 	}
 	return nil
 }
 
-// period are the samples that are looked at together.
+// period groups the samples with the same period.
 type period struct {
 	every, next unit.Time
 	samples     []int
 }
 
-// periods are those of the flows of one thread.
-func (c *Config) periods(mine func(s *Sample) bool) (out []period) {
+// samplePeriods groups the samples that mine selects by period.
+func (c *Config) samplePeriods(mine func(s *Sample) bool) (out []period) {
 sample:
 	for k := range c.Samples {
 		s := &c.Samples[k]

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockaddr is an address as the kernel takes it.
-func sockaddr(a netip.AddrPort) unix.Sockaddr {
+// toSockaddr converts an address for the kernel.
+func toSockaddr(a netip.AddrPort) unix.Sockaddr {
 	if a.Addr().Is4() {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 	}
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// addrPort is what the kernel says of an address.
-func addrPort(s unix.Sockaddr) netip.AddrPort {
+// toAddrPort converts an address of the kernel, invalid for other families.
+func toAddrPort(s unix.Sockaddr) netip.AddrPort {
 	switch s := s.(type) {
 	case *unix.SockaddrInet4:
 		return netip.AddrPortFrom(netip.AddrFrom4(s.Addr), uint16(s.Port))
@@ -29,16 +29,16 @@ func addrPort(s unix.Sockaddr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// option is one of a socket's.
-type option struct {
+// socketOption is an option of a socket with its value.
+type socketOption struct {
 	name              string
 	level, opt, value int
 }
 
-// socket opens a socket bound to an address.
-func socket(kind int, at netip.AddrPort, options ...option) (fd int, err error) {
+// openSocket opens a non-blocking socket, sets options and binds it to an address.
+func openSocket(kind int, address netip.AddrPort, options ...socketOption) (fd int, err error) {
 	family := unix.AF_INET6
-	if at.Addr().Is4() {
+	if address.Addr().Is4() {
 		family = unix.AF_INET
 	}
 	fd, err = unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
@@ -51,43 +51,43 @@ func socket(kind int, at netip.AddrPort, options ...option) (fd int, err error) 
 			return -1, fmt.Errorf("setsockopt %s %d: %w", o.name, o.value, err)
 		}
 	}
-	if err := unix.Bind(fd, sockaddr(at)); err != nil {
+	if err := unix.Bind(fd, toSockaddr(address)); err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("bind to %v: %w", at, err)
+		return -1, fmt.Errorf("bind to %v: %w", address, err)
 	}
 	return fd, nil
 }
 
-// tos is the option for the TOS or traffic class of what a socket sends.
-func tos(version, value uint8) option {
+// tosOption returns the option for the TOS or traffic class of sent packets.
+func tosOption(version, value uint8) socketOption {
 	if version == 6 {
-		return option{"IPV6_TCLASS", unix.IPPROTO_IPV6, unix.IPV6_TCLASS, int(value)}
+		return socketOption{"IPV6_TCLASS", unix.IPPROTO_IPV6, unix.IPV6_TCLASS, int(value)}
 	}
-	return option{"IP_TOS", unix.IPPROTO_IP, unix.IP_TOS, int(value)}
+	return socketOption{"IP_TOS", unix.IPPROTO_IP, unix.IP_TOS, int(value)}
 }
 
-// Ports are distinguished by their tuples: neither what a connection before has left nor
-// others with the same port are in the way.
-var shared = []option{
+// sharedPortOptions allow sockets with the same port, since flows differ by their tuples, and ports of earlier
+// connections.
+var sharedPortOptions = []socketOption{
 	{"SO_REUSEADDR", unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
 	{"SO_REUSEPORT", unix.SOL_SOCKET, unix.SO_REUSEPORT, 1},
 }
 
-// forget has a connection's socket be closed with all that it holds, also if that is since this process is killed: else
-// the kernel would send it again for minutes, from a namespace that nobody has any more. Who closes one in order waits
-// until both ends have said so.
-func forget(fd int) {
+// setAbortOnClose makes a close discard the connection with all its data, also when this process is killed.
+// Otherwise the kernel would retransmit for minutes from an abandoned namespace. A regular close must wait until
+// both ends have closed.
+func setAbortOnClose(fd int) {
 	unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 }
 
-// abort closes a connection's socket: nothing of it stays.
-func abort(fd int) {
-	forget(fd)
+// abortSocket closes a connection's socket and discards its data.
+func abortSocket(fd int) {
+	setAbortOnClose(fd)
 	unix.Close(fd)
 }
 
-// pending is the error of a socket.
-func pending(fd int) error {
+// pendingError returns the pending error of a socket.
+func pendingError(fd int) error {
 	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err != nil {
 		return os.NewSyscallError("getsockopt", err)
@@ -98,8 +98,9 @@ func pending(fd int) error {
 	return unix.Errno(n)
 }
 
-// drops counts what a socket had no room for (SO_MEMINFO, SK_MEMINFO_DROPS).
-func drops(fd int) uint64 {
+// countDrops returns the number of packets that a socket had no space for (SO_MEMINFO, SK_MEMINFO_DROPS), 0 on
+// error.
+func countDrops(fd int) uint64 {
 	var m [9]uint32
 	n := uint32(unsafe.Sizeof(m))
 	_, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
@@ -110,8 +111,8 @@ func drops(fd int) uint64 {
 	return uint64(m[8])
 }
 
-// explain adds what to do about an error of this machine.
-func explain(err error) error {
+// explainError adds advice to an error of this machine.
+func explainError(err error) error {
 	switch {
 	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
 		return fmt.Errorf("%w: too many flows at a time; raise the limit of open files (ulimit -n)", err)

@@ -22,7 +22,7 @@ func TestWindowOfReceiver(t *testing.T) {
 		{3_000, 0, true},
 	} {
 		sender, receiver := sockdiag.Info{SendWindow: x.obeyed}, sockdiag.Info{ReceiveWindow: x.has}
-		if is := announced(&sender, &receiver); is != x.want {
+		if is := isAnnounced(&sender, &receiver); is != x.want {
 			t.Errorf("obeys %v of %v: %t", x.obeyed, x.has, is)
 		}
 	}

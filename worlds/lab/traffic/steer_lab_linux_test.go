@@ -36,28 +36,29 @@ func TestOwnBuffers(t *testing.T) {
 				t.Fatalf("%d sockets listen", len(c.listeners))
 			}
 			for i := range flows {
-				if err := c.dial(i); err != nil {
+				if err := c.openFlow(i); err != nil {
 					t.Fatal(err)
 				}
-				if err := unix.Connect(c.conn[i].out, sockaddr(c.remote(&flows[i]))); err != nil && err != unix.EINPROGRESS {
+				err := unix.Connect(c.conn[i].senderFD, toSockaddr(c.remoteAddr(&flows[i])))
+				if err != nil && err != unix.EINPROGRESS {
 					t.Fatal(err)
 				}
 				for l := range c.listeners { // what another socket has accepted is a stray
-					if err := c.accept(l); err != nil {
+					if err := c.acceptAll(l); err != nil {
 						t.Fatal(err)
 					}
 				}
 				x, half := &c.conn[i], flows[i].TCP.ReceiveBuffer
-				if x.in < 0 || c.strays > 0 {
+				if x.receiverFD < 0 || c.strays > 0 {
 					t.Fatalf("flow %d: %d strays", i, c.strays)
 				}
-				send, _ := unix.GetsockoptInt(x.out, unix.SOL_SOCKET, unix.SO_SNDBUF)
-				receive, _ := unix.GetsockoptInt(x.in, unix.SOL_SOCKET, unix.SO_RCVBUF)
+				send, _ := unix.GetsockoptInt(x.senderFD, unix.SOL_SOCKET, unix.SO_SNDBUF)
+				receive, _ := unix.GetsockoptInt(x.receiverFD, unix.SOL_SOCKET, unix.SO_RCVBUF)
 				if half > 0 && (send != 2*half || receive != 2*half) || half == 0 && (send <= 32768 || receive <= 32768) {
 					t.Errorf("flow %d: buffers of %d and %d bytes, want twice %d", i, send, receive, half)
 				}
 				var info *unix.TCPInfo
-				if info, err = unix.GetsockoptTCPInfo(x.out, unix.IPPROTO_TCP, unix.TCP_INFO); err != nil {
+				if info, err = unix.GetsockoptTCPInfo(x.senderFD, unix.IPPROTO_TCP, unix.TCP_INFO); err != nil {
 					t.Fatal(err)
 				}
 				// half of the memory is window

@@ -8,27 +8,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netOffset is where a classic BPF program finds the IP header (SKF_NET_OFF).
+// netOffset is the offset of the IP header in classic BPF (SKF_NET_OFF).
 const netOffset = 0xfff00000
 
-// mostSteps is how long such a program can be (BPF_MAXINSNS).
-const mostSteps = 4096
+// maxSteps limits the length of such a program (BPF_MAXINSNS).
+const maxSteps = 4096
 
-// steer sees that connections to an address at which several sockets listen, which have different buffers, come to
-// that of their flow: by the sender's port.
-func (c *connections) steer() error {
+// steerConnections directs connections by the sender's port if several sockets with different buffers listen at
+// one address.
+func (c *connections) steerConnections() error {
 	type address struct {
 		node int
-		at   netip.AddrPort
+		addr netip.AddrPort
 	}
 	groups := map[address][]int{}
 	for i := range c.listeners {
 		l := &c.listeners[i]
-		who := address{l.node, l.at}
-		groups[who] = append(groups[who], i) // in the order in which they have begun to listen, as the kernel has them
+		key := address{l.node, l.addr}
+		groups[key] = append(groups[key], i) // in order of listen, as in the kernel
 	}
 	for i := range c.listeners {
-		group := groups[address{c.listeners[i].node, c.listeners[i].at}]
+		group := groups[address{c.listeners[i].node, c.listeners[i].addr}]
 		if len(group) == 1 || group[0] != i {
 			continue
 		}
@@ -36,10 +36,10 @@ func (c *connections) steer() error {
 		for _, k := range group {
 			ports = append(ports, c.listeners[k].ports)
 		}
-		filter := steering(c.listeners[i].at.Addr().Is4(), ports)
-		if len(filter) > mostSteps {
+		filter := steeringProgram(c.listeners[i].addr.Addr().Is4(), ports)
+		if len(filter) > maxSteps {
 			return fmt.Errorf("host %d: the ports of flows with different receive buffers alternate too often at %v: %d "+
-				"steps, and %d is the most", c.listeners[i].node, c.listeners[i].at, len(filter), mostSteps)
+				"steps, and %d is the most", c.listeners[i].node, c.listeners[i].addr, len(filter), maxSteps)
 		}
 		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 		if err := unix.SetsockoptSockFprog(c.listeners[i].fd, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF,
@@ -50,13 +50,14 @@ func (c *connections) steer() error {
 	return nil
 }
 
-// steering is the program that gives a packet's source port the number of the list that has it; 0: none has.
-func steering(ip4 bool, ports [][]uint16) []unix.SockFilter {
-	at := uint32(40) // behind the header of IPv6
+// steeringProgram returns a program that maps a packet's source port to the index of the list with that port, 0 if
+// it is in no list.
+func steeringProgram(ip4 bool, ports [][]uint16) []unix.SockFilter {
+	offset := uint32(40) // of the port behind an IPv6 header
 	if ip4 {
-		at = 20
+		offset = 20
 	}
-	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: netOffset + at}}
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: netOffset + offset}}
 	for number, list := range ports[1:] {
 		list = slices.Sorted(slices.Values(list))
 		for len(list) > 0 {

@@ -15,7 +15,7 @@ import (
 	"weir/worlds/lab"
 )
 
-// phase is how far a connection is, as its sender sees it.
+// phase is the state of a connection at its sender.
 type phase uint8
 
 const (
@@ -23,134 +23,133 @@ const (
 	bound         // its socket is open
 	opening       // SYN sent
 	established
-	ending // the application has written all, and closed
+	ending // the application has written everything and shut down
 	ended
 )
 
-// connection is one flow of TCP.
+// connection is the state of a TCP flow.
 type connection struct {
-	out, in  int // sockets of sender and receiver; −1: none
-	phase    phase
-	stopped  bool
-	eof      bool       // the receiver has read FIN
-	written  unit.Bytes // into the send buffer
-	received unit.Bytes // by the application
-	finished unit.Time  // when the last byte was acknowledged; unit.Never until then
-	closing  unit.Time  // return of the last write
-	arrived  unit.Time
-	unacked  unit.Bytes // at closing
-	next     unit.Time  // when the application writes again
+	senderFD, receiverFD int // sockets of sender and receiver; −1: not open
+	phase                phase
+	stopped              bool
+	eof                  bool       // the receiver has read the FIN
+	written              unit.Bytes // to the socket
+	received             unit.Bytes // by the application
+	finished             unit.Time  // when the last byte was acknowledged; unit.Never before
+	closing              unit.Time  // when the last write returned
+	arrived              unit.Time
+	unacked              unit.Bytes // bytes not acknowledged at closing
+	next                 unit.Time  // when the application writes next
 
-	now, first tally // now: as read last
+	current, baseline tally // as last read, and at the end of the warm-up
 }
 
-// tally is what was counted of a connection.
+// tally holds counters of a connection.
 type tally struct {
 	sender, receiver transport.Counters
 	timeouts         int64
 }
 
-// connections is the thread of all flows of TCP.
+// connections is the thread of all TCP flows.
 type connections struct {
 	*run
-	flows     []int
-	conn      []connection // by flow; those of UDP are not used
-	listeners []listener
-	accepting map[accepted]int
-	epoll     int
-	starts    *starts
-	agenda    agenda
-	live      []int // flows with a socket
-	periods   []period
-	marked    bool // warm-up has ended
-	begun     Lateness
-	strays    uint64
-	unmarked  uint64
+	flows         []int
+	conn          []connection // by flow; unused for UDP
+	listeners     []listener
+	flowByPeer    map[acceptKey]int
+	epoll         int
+	starts        *starts
+	agenda        agenda
+	liveFlows     []int // flows with a socket
+	periods       []period
+	marked        bool // the warm-up has ended
+	startLateness Lateness
+	strays        uint64
+	unmarked      uint64
 
-	delay  *lab.RunDelay
-	asked  unit.Time   // when it was last
-	barred []unit.Time // by flow: for how long its receiver had no room, when that was last asked
+	delay         *lab.RunDelay
+	delayReadAt   unit.Time   // when delay was last read
+	windowLimited []unit.Time // by flow: time limited by the receiver's window, as last read
 
-	info   sockdiag.Info
-	peer   sockdiag.Info    // of a flow's receiver
-	diag   []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed
-	events [64]unix.EpollEvent
-	data   []byte // what applications write
-	void   []byte // where what they read is not put
-	more   []int
+	info      sockdiag.Info
+	peer      sockdiag.Info    // of a flow's receiver
+	diag      []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed
+	events    [64]unix.EpollEvent
+	data      []byte // for applications to write
+	discarded []byte // for discarded reads
+	more      []int
 }
 
-// listener is the socket of a server.
+// listener is the listening socket of a server.
 type listener struct {
 	fd   int
 	node int
-	at   netip.AddrPort
-	// of its flows' senders
+	addr netip.AddrPort
+	// ports of its flows' senders.
 	ports []uint16
 }
 
-// accepted says which flow a connection belongs to.
-type accepted struct {
+// acceptKey identifies the flow of an accepted connection.
+type acceptKey struct {
 	listener int
 	from     netip.AddrPort
 }
 
-// What an event of epoll is of.
+// Kinds of epoll events.
 const (
-	ofWake = iota
-	ofListener
-	ofSender
-	ofReceiver
+	wakeEvent = iota
+	listenerEvent
+	senderEvent
+	receiverEvent
 )
 
-// How much applications write and read in one call at most.
+// Largest size of a write and a read in bytes.
 const (
 	writeSize = 128 << 10
 	readSize  = 1 << 20
 )
 
-// Some time before an application stops, it begins to keep what waits in the send buffer
-// short, for what is there when it stops is still sent.
+// The send buffer is kept short for stopLead before an application stops, because data in it is still sent.
 const (
-	stopSoon   = 500 * unit.Millisecond
-	leastStock = 32 << 10
+	stopLead = 500 * unit.Millisecond
+	minStock = 32 << 10
 )
 
+// newConnections returns the thread for the given flows.
 func newConnections(r *run, flows []int) *connections {
 	c := &connections{
-		run: r, flows: flows, conn: make([]connection, len(r.Flows)), accepting: make(map[accepted]int, len(flows)),
-		epoll: -1, barred: make([]unit.Time, len(r.Flows)),
-		starts: newStarts(flows, r.Flows), data: make([]byte, writeSize), void: make([]byte, readSize),
-		periods: r.Config.periods(func(s *Sample) bool { return r.Flows[s.Flow].TCP != nil }),
+		run: r, flows: flows, conn: make([]connection, len(r.Flows)), flowByPeer: make(map[acceptKey]int, len(flows)),
+		epoll: -1, windowLimited: make([]unit.Time, len(r.Flows)),
+		starts: newStarts(flows, r.Flows), data: make([]byte, writeSize), discarded: make([]byte, readSize),
+		periods: r.Config.samplePeriods(func(s *Sample) bool { return r.Flows[s.Flow].TCP != nil }),
 	}
 	for _, i := range flows {
 		x := &c.conn[i]
-		x.out, x.in, x.finished, x.closing, x.arrived = -1, -1, unit.Never, unit.Never, unit.Never
-		for _, t := range [2]*tally{&x.now, &x.first} {
+		x.senderFD, x.receiverFD, x.finished, x.closing, x.arrived = -1, -1, unit.Never, unit.Never, unit.Never
+		for _, t := range [2]*tally{&x.current, &x.baseline} {
 			t.sender.Finished, t.sender.Written, t.sender.DelayMin = unit.Never, unit.Never, unit.Never
 			t.receiver.Finished, t.receiver.Written, t.receiver.DelayMin = unit.Never, unit.Never, unit.Never
 		}
 		if f := &r.Flows[i]; f.Stop > 0 && f.Size == 0 {
-			c.agenda.add(max(f.Stop-stopSoon, 0), i, soonStop)
-			c.agenda.add(f.Stop, i, stop)
+			c.agenda.addTask(max(f.Stop-stopLead, 0), i, soonStopTask)
+			c.agenda.addTask(f.Stop, i, stopTask)
 		}
 	}
 	return c
 }
 
-// prepare opens what must be there before the first flow begins: the servers. It sees
-// whether hosts have the congestion controls that are asked for.
+// prepare opens the servers and sock_diag, and checks that hosts have the requested congestion controls.
 func (c *connections) prepare() error {
 	var err error
 	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return os.NewSyscallError("epoll_create1", err)
 	}
-	if err := c.watch(c.run.begun[tcpThread].wake, ofWake, 0, unix.EPOLLIN); err != nil {
+	if err := c.addToEpoll(c.run.begun[tcpThread].wake, wakeEvent, 0, unix.EPOLLIN); err != nil {
 		return err
 	}
 	type server struct {
 		node   int
-		at     netip.AddrPort
+		addr   netip.AddrPort
 		buffer int
 	}
 	type client struct {
@@ -160,31 +159,31 @@ func (c *connections) prepare() error {
 	servers, clients := map[server]int{}, map[client]bool{}
 	for _, i := range c.flows {
 		f := &c.Flows[i]
-		if who := (client{f.Src, f.TCP.CongestionControl}); who.control != "" && !clients[who] {
-			clients[who] = true
-			if err := c.in(f.Src, i, func() error { return c.try(f) }); err != nil {
+		if key := (client{f.Src, f.TCP.CongestionControl}); key.control != "" && !clients[key] {
+			clients[key] = true
+			if err := c.doForFlow(f.Src, i, func() error { return c.tryControl(f) }); err != nil {
 				return err
 			}
 		}
-		who := server{f.Dst, c.remote(f), f.TCP.ReceiveBuffer}
-		l, there := servers[who]
-		if !there {
+		key := server{f.Dst, c.remoteAddr(f), f.TCP.ReceiveBuffer}
+		l, exists := servers[key]
+		if !exists {
 			l = len(c.listeners)
-			servers[who] = l
-			if err := c.in(f.Dst, i, func() error { return c.listen(f, who.at) }); err != nil {
+			servers[key] = l
+			if err := c.doForFlow(f.Dst, i, func() error { return c.openServer(f, key.addr) }); err != nil {
 				return err
 			}
 		}
-		c.accepting[accepted{l, c.local(f)}] = i
-		c.listeners[l].ports = append(c.listeners[l].ports, c.local(f).Port())
+		c.flowByPeer[acceptKey{l, c.localAddr(f)}] = i
+		c.listeners[l].ports = append(c.listeners[l].ports, c.localAddr(f).Port())
 	}
-	if err := c.steer(); err != nil {
+	if err := c.steerConnections(); err != nil {
 		return err
 	}
 	return c.openDiag()
 }
 
-// openDiag opens sock_diag in the namespaces of the senders that are sampled.
+// openDiag opens sock_diag in the namespaces of sampled senders.
 func (c *connections) openDiag() error {
 	c.diag = make([]*sockdiag.Conn, c.Book.Len())
 	for _, p := range c.periods {
@@ -194,7 +193,7 @@ func (c *connections) openDiag() error {
 			if s.What == ReceivedBytes || c.diag[node] != nil {
 				continue
 			}
-			err := c.in(node, s.Flow, func() (err error) {
+			err := c.doForFlow(node, s.Flow, func() (err error) {
 				c.diag[node], err = sockdiag.Open()
 				return err
 			})
@@ -206,18 +205,18 @@ func (c *connections) openDiag() error {
 	return nil
 }
 
-// try sees whether the caller's namespace has a flow's congestion control.
-func (c *connections) try(f *Flow) error {
+// tryControl checks that the calling thread's namespace has a flow's congestion control.
+func (c *connections) tryControl(f *Flow) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socket", err)
 	}
 	defer unix.Close(fd)
-	return control(fd, f.TCP.CongestionControl)
+	return setControl(fd, f.TCP.CongestionControl)
 }
 
-// control sets a socket's congestion control.
-func control(fd int, name string) error {
+// setControl sets a socket's congestion control.
+func setControl(fd int, name string) error {
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	switch {
 	case errors.Is(err, unix.ENOENT):
@@ -233,43 +232,44 @@ func control(fd int, name string) error {
 	return nil
 }
 
-// watch adds a file to epoll.
-func (c *connections) watch(fd, kind, index int, events uint32) error {
+// addToEpoll adds a file to epoll; kind and index identify it in events.
+func (c *connections) addToEpoll(fd, kind, index int, events uint32) error {
 	e := unix.EpollEvent{Events: events, Fd: int32(index), Pad: int32(kind)}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &e))
 }
 
+// drive runs the flows until the end of the run.
 func (c *connections) drive() error {
-	c.delay, c.asked = lab.FollowRunDelay(), c.clock.now()
+	c.delay, c.delayReadAt = lab.FollowRunDelay(), c.clock.now()
 	defer c.delay.Close()
 	for {
 		now := c.clock.now()
-		end := c.until()
+		end := c.endTime()
 		if err := c.takeSamples(min(now, end), end); err != nil {
 			return err
 		}
 		if now >= end {
 			return c.conclude(end)
 		}
-		if err := c.due(now); err != nil {
+		if err := c.runDue(now); err != nil {
 			return err
 		}
-		wait := timeout(min(end, c.starts.next(), c.agenda.next(), c.nextSample()), c.clock.now())
-		n, err := c.wait(&wait)
+		wait := timeUntil(min(end, c.starts.nextTime(), c.agenda.nextTime(), c.nextSample()), c.clock.now())
+		n, err := c.waitEvents(&wait)
 		if err != nil && err != unix.EINTR {
 			return os.NewSyscallError("epoll_pwait2", err)
 		}
-		c.waited()
+		c.recordWait()
 		for k := range n {
-			if err := c.handle(&c.events[k]); err != nil {
+			if err := c.handleEvent(&c.events[k]); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// wait is epoll_pwait2(2), which is exact to the nanosecond.
-func (c *connections) wait(t *unix.Timespec) (int, error) {
+// waitEvents calls epoll_pwait2(2), which has nanosecond precision.
+func (c *connections) waitEvents(t *unix.Timespec) (int, error) {
 	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(c.epoll), uintptr(unsafe.Pointer(&c.events[0])),
 		uintptr(len(c.events)),
 		uintptr(unsafe.Pointer(t)), 0, 0)
@@ -279,44 +279,44 @@ func (c *connections) wait(t *unix.Timespec) (int, error) {
 	return int(n), nil
 }
 
-// due does what is to be done by now.
-func (c *connections) due(now unit.Time) error {
-	if c.starts.next() <= now {
-		flows := c.starts.ready(now, c.Flows)
-		if err := c.bind(flows); err != nil {
+// runDue opens sockets and performs tasks that are due at now.
+func (c *connections) runDue(now unit.Time) error {
+	if c.starts.nextTime() <= now {
+		flows := c.starts.takeReady(now, c.Flows)
+		if err := c.openSockets(flows); err != nil {
 			return err
 		}
 		for _, i := range flows {
 			if c.conn[i].phase == bound {
-				c.agenda.add(c.Flows[i].Start, i, begin)
+				c.agenda.addTask(c.Flows[i].Start, i, beginTask)
 			}
 		}
 		now = c.clock.now()
 	}
-	for c.agenda.next() <= now {
-		i, task := c.agenda.take()
+	for c.agenda.nextTime() <= now {
+		i, task := c.agenda.takeFirst()
 		x := &c.conn[i]
 		var err error
 		switch task {
-		case begin:
-			err = c.begin(i)
-		case soonStop:
-			if x.out >= 0 {
-				unix.SetsockoptInt(x.out, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, leastStock)
+		case beginTask:
+			err = c.connect(i)
+		case soonStopTask:
+			if x.senderFD >= 0 {
+				unix.SetsockoptInt(x.senderFD, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, minStock)
 			}
-		case stop:
+		case stopTask:
 			if x.phase == established && c.Flows[i].TCP.Rate > 0 {
-				err = c.write(i)
+				err = c.writeDue(i)
 			}
 			if x.phase < ending {
 				x.stopped = true
 				if x.phase == established {
-					c.shut(i)
+					c.shutDown(i)
 				}
 			}
-		case write:
+		case writeTask:
 			if x.phase == established {
-				err = c.write(i)
+				err = c.writeDue(i)
 			}
 		}
 		if err != nil {
@@ -326,19 +326,19 @@ func (c *connections) due(now unit.Time) error {
 	return nil
 }
 
-// handle takes an event.
-func (c *connections) handle(e *unix.EpollEvent) error {
+// handleEvent handles an event of epoll.
+func (c *connections) handleEvent(e *unix.EpollEvent) error {
 	i := int(e.Fd)
 	switch e.Pad {
-	case ofListener:
-		return c.accept(i)
-	case ofSender:
-		if c.conn[i].out >= 0 {
-			return c.sender(i, e.Events)
+	case listenerEvent:
+		return c.acceptAll(i)
+	case senderEvent:
+		if c.conn[i].senderFD >= 0 {
+			return c.handleSender(i, e.Events)
 		}
-	case ofReceiver:
-		if c.conn[i].in >= 0 {
-			return c.receiver(i)
+	case receiverEvent:
+		if c.conn[i].receiverFD >= 0 {
+			return c.handleReceiver(i)
 		}
 	default:
 		return c.wakeUp()
@@ -346,19 +346,19 @@ func (c *connections) handle(e *unix.EpollEvent) error {
 	return nil
 }
 
-// wakeUp starts flows that have waited for others.
+// wakeUp starts flows after their predecessors have arrived.
 func (c *connections) wakeUp() error {
-	c.woken(tcpThread)
-	c.more = c.released(tcpThread, c.more)
+	c.clearWake(tcpThread)
+	c.more = c.takeReleased(tcpThread, c.more)
 	if len(c.more) == 0 {
 		return nil
 	}
-	if err := c.bind(c.more); err != nil {
+	if err := c.openSockets(c.more); err != nil {
 		return err
 	}
 	for _, i := range c.more {
 		if c.conn[i].phase == bound {
-			c.agenda.add(c.result.Flows[i].Start, i, begin)
+			c.agenda.addTask(c.result.Flows[i].Start, i, beginTask)
 		}
 	}
 	return nil
@@ -367,9 +367,9 @@ func (c *connections) wakeUp() error {
 // close closes all sockets.
 func (c *connections) close() {
 	for _, i := range c.flows {
-		for _, fd := range [2]*int{&c.conn[i].out, &c.conn[i].in} {
+		for _, fd := range [2]*int{&c.conn[i].senderFD, &c.conn[i].receiverFD} {
 			if *fd >= 0 {
-				abort(*fd)
+				abortSocket(*fd)
 				*fd = -1
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// takeSamples reads counters at the warm-up's end, and all samples that are due.
+// takeSamples saves counters at the warm-up's end and takes the samples that are due at now.
 func (c *connections) takeSamples(now, end unit.Time) error {
 	for {
 		at := c.nextSample()
@@ -26,7 +26,7 @@ func (c *connections) takeSamples(now, end unit.Time) error {
 	}
 }
 
-// nextSample returns the time at which counters or samples are due.
+// nextSample returns the time at which counters or samples are due next.
 func (c *connections) nextSample() unit.Time {
 	next := unit.Never
 	if !c.marked {
@@ -38,22 +38,22 @@ func (c *connections) nextSample() unit.Time {
 	return next
 }
 
-// mark notes what was counted up to the warm-up's end.
+// mark saves the counters at the warm-up's end and drops flows without sockets from the live ones.
 func (c *connections) mark() {
 	c.marked = true
-	left := c.live[:0]
-	for _, i := range c.live {
+	remaining := c.liveFlows[:0]
+	for _, i := range c.liveFlows {
 		x := &c.conn[i]
-		c.count(i)
-		x.first = x.now
-		if x.out >= 0 || x.in >= 0 {
-			left = append(left, i)
+		c.readCounters(i)
+		x.baseline = x.current
+		if x.senderFD >= 0 || x.receiverFD >= 0 {
+			remaining = append(remaining, i)
 		}
 	}
-	c.live = left
+	c.liveFlows = remaining
 }
 
-// sample looks at the flows of a period.
+// sample takes the samples of a period. atEnd limits them to received bytes.
 func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 	last, info := -1, (*sockdiag.Info)(nil)
 	for _, k := range p.samples {
@@ -68,38 +68,38 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 		}
 		f := &c.Flows[s.Flow]
 		value := int64(-1)
-		if x.out >= 0 && x.phase >= opening && x.finished > at && (f.Stop == 0 || f.Size > 0 || f.Stop > at) {
+		if x.senderFD >= 0 && x.phase >= opening && x.finished > at && (f.Stop == 0 || f.Size > 0 || f.Stop > at) {
 			if last != s.Flow {
-				last, info = s.Flow, c.ask(s.Flow)
+				last, info = s.Flow, c.readSender(s.Flow)
 			}
 			if info != nil {
-				if x.phase == opening { // without knowing the way, the kernel has small segments, and SYN counts as one
+				if x.phase == opening { // before the path MTU is known the kernel has small segments, and SYN counts as one
 					info.SendMSS, info.Unacked = unit.Bytes(f.Payload), 0
 				}
-				value = quantity(s.What, info)
+				value = sampleValue(s.What, info)
 			}
 		}
 		c.result.Sampled[k] = append(c.result.Sampled[k], value)
 	}
 }
 
-// ask asks the kernel what it knows of a sender: by sock_diag, or by the sender's socket
-// where that does not find it any more.
-func (c *connections) ask(i int) *sockdiag.Info {
+// readSender returns the kernel's state of a sender: from sock_diag, else from the sender's socket; nil if both
+// fail.
+func (c *connections) readSender(i int) *sockdiag.Info {
 	f := &c.Flows[i]
 	if d := c.diag[f.Src]; d != nil {
-		if s, err := d.Socket(c.local(f), c.remote(f)); err == nil && s.Info.Size > 0 {
+		if s, err := d.Socket(c.localAddr(f), c.remoteAddr(f)); err == nil && s.Info.Size > 0 {
 			return &s.Info
 		}
 	}
-	if c.info.Get(c.conn[i].out) != nil {
+	if c.info.Get(c.conn[i].senderFD) != nil {
 		return nil
 	}
 	return &c.info
 }
 
-// quantity is what a sample looks at.
-func quantity(what What, t *sockdiag.Info) int64 {
+// sampleValue returns the value of a sample.
+func sampleValue(what What, t *sockdiag.Info) int64 {
 	switch what {
 	case Window:
 		return int64(t.Window) * int64(t.SendMSS)
@@ -117,19 +117,19 @@ func quantity(what What, t *sockdiag.Info) int64 {
 	}
 }
 
-// conclude takes the last counters and closes everything.
+// conclude saves the last counters and completes the results.
 func (c *connections) conclude(end unit.Time) error {
 	if !c.marked {
-		c.mark() // it ended before anything was measured
+		c.mark() // the run ended before the measured part
 	}
-	for _, i := range c.live {
-		c.count(i)
+	for _, i := range c.liveFlows {
+		c.readCounters(i)
 	}
 	for _, i := range c.flows {
 		x, out := &c.conn[i], &c.result.Flows[i]
-		out.Sender, out.Receiver = x.now.sender.Since(&x.first.sender), x.now.receiver.Since(&x.first.receiver)
-		out.Received = x.now.receiver.ReceivedBytes
-		out.Timeouts = x.now.timeouts - x.first.timeouts
+		out.Sender, out.Receiver = x.current.sender.Since(&x.baseline.sender), x.current.receiver.Since(&x.baseline.receiver)
+		out.Received = x.current.receiver.ReceivedBytes
+		out.Timeouts = x.current.timeouts - x.baseline.timeouts
 		out.Sender.Finished, out.Sender.Written, out.Sender.Unacked = x.finished, x.closing, x.unacked
 		out.Receiver.Finished, out.Arrived = x.arrived, x.arrived
 		if x.finished != unit.Never {
@@ -139,7 +139,7 @@ func (c *connections) conclude(end unit.Time) error {
 			out.Written = x.closing - out.Start
 		}
 	}
-	c.result.Begun = c.begun
+	c.result.Begun = c.startLateness
 	c.lock.Lock()
 	c.result.Lost.Strays += c.strays
 	c.result.Lost.Unmarked += c.unmarked
@@ -147,50 +147,48 @@ func (c *connections) conclude(end unit.Time) error {
 	return nil
 }
 
-// askEvery is how often the kernel is asked for how long this thread has waited for a processor: waits in between are
-// one.
-const askEvery = 500 * unit.Microsecond
+// waitPeriod is the shortest time between readings of the run delay; waits in between count as one.
+const waitPeriod = 500 * unit.Microsecond
 
-// waited notes for how long that was, and whether a host starved meanwhile.
-func (c *connections) waited() {
-	before := c.asked
-	if c.clock.now() < before+askEvery {
+// recordWait records the wait for a processor since the last reading, and whether a host starved meanwhile.
+func (c *connections) recordWait() {
+	before := c.delayReadAt
+	if c.clock.now() < before+waitPeriod {
 		return
 	}
 	length := c.delay.Since()
-	c.asked = c.clock.now()
-	length = min(length, c.asked-before)
+	c.delayReadAt = c.clock.now()
+	length = min(length, c.delayReadAt-before)
 	c.result.Waiting.Sum = c.delay.Sum()
-	if length >= askEvery {
-		c.result.Waiting.Add(c.asked, length, c.starved())
+	if length >= waitPeriod {
+		c.result.Waiting.Add(c.delayReadAt, length, c.hasStarved())
 	}
 }
 
-// starved reports whether a sender has sent all that its application, which has more, could write, or was held back
-// since the last time for its receiver's application had not read.
-func (c *connections) starved() (any bool) {
-	for _, i := range c.live {
+// hasStarved reports whether a sender ran out of data although its application has more, or was limited by its
+// receiver's window since the last call.
+func (c *connections) hasStarved() (any bool) {
+	for _, i := range c.liveFlows {
 		x := &c.conn[i]
-		if x.out < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.Get(x.out) != nil {
+		if x.senderFD < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.Get(x.senderFD) != nil {
 			continue
 		}
-		if c.info.NotSent == 0 || c.info.WindowLimited > c.barred[i] && c.noRoom(i) {
+		if c.info.NotSent == 0 || c.info.WindowLimited > c.windowLimited[i] && c.hasNoRoom(i) {
 			any = true
 		}
-		c.barred[i] = c.info.WindowLimited
+		c.windowLimited[i] = c.info.WindowLimited
 	}
 	return any
 }
 
-// noRoom reports whether the window that the sender last asked of obeys is the receiver's own.
-func (c *connections) noRoom(i int) bool {
-	in := c.conn[i].in
-	return in < 0 || c.peer.Get(in) != nil || announced(&c.info, &c.peer)
+// hasNoRoom reports whether the window that limits a sender is the receiver's own.
+func (c *connections) hasNoRoom(i int) bool {
+	in := c.conn[i].receiverFD
+	return in < 0 || c.peer.Get(in) != nil || isAnnounced(&c.info, &c.peer)
 }
 
-// announced reports whether the window that a sender obeys is what its receiver announces, as far as one can tell from
-// both ends at a moment: one of less than half of that is a switch's, which rewrites windows of acknowledgements
-// (P4TE).
-func announced(sender, receiver *sockdiag.Info) bool {
+// isAnnounced reports whether a sender's window is the one that its receiver announces, as far as both ends show
+// at one moment. A window below half of it comes from a switch that rewrites windows of acknowledgements (P4TE).
+func isAnnounced(sender, receiver *sockdiag.Info) bool {
 	return receiver.ReceiveWindow == 0 || 2*sender.SendWindow >= receiver.ReceiveWindow
 }

@@ -12,20 +12,20 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// bind opens the sockets of flows, those of a host one after the other.
-func (c *connections) bind(flows []int) error {
+// openSockets opens the sockets of flows, grouped by host.
+func (c *connections) openSockets(flows []int) error {
 	for len(flows) > 0 {
 		n, node := 1, c.Flows[flows[0]].Src
 		for n < len(flows) && c.Flows[flows[n]].Src == node {
 			n++
 		}
 		at := flows[0]
-		err := c.in(node, at, func() error {
+		err := c.doForFlow(node, at, func() error {
 			for _, at = range flows[:n] {
 				if f := &c.Flows[at]; f.Stop > 0 && f.Size == 0 && f.Stop <= c.result.Flows[at].Start {
-					continue // it has nothing to say
+					continue // the flow stops before its start
 				}
-				if err := c.dial(at); err != nil {
+				if err := c.openFlow(at); err != nil {
 					return fmt.Errorf("flow %d: %w", at, err)
 				}
 			}
@@ -39,57 +39,59 @@ func (c *connections) bind(flows []int) error {
 	return nil
 }
 
-// dial opens the socket of a flow in the caller's namespace.
-func (c *connections) dial(i int) error {
+// openFlow opens the socket of a flow in the calling thread's namespace.
+func (c *connections) openFlow(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
-	options := append([]option{tos(f.Version, f.TOS), {"TCP_NODELAY", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1}}, shared...)
+	options := append([]socketOption{tosOption(f.Version, f.TOS),
+		{"TCP_NODELAY", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1}}, sharedPortOptions...)
 	if f.TCP.MSS > 0 {
-		options = append(options, option{"TCP_MAXSEG", unix.IPPROTO_TCP, unix.TCP_MAXSEG, int(f.TCP.MSS)})
+		options = append(options, socketOption{"TCP_MAXSEG", unix.IPPROTO_TCP, unix.TCP_MAXSEG, int(f.TCP.MSS)})
 	}
-	if n := f.TCP.SendBuffer; n > 0 { // above the sysctl's bound, too
-		options = append(options, option{"SO_SNDBUFFORCE", unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, n})
+	if n := f.TCP.SendBuffer; n > 0 { // may exceed the sysctl's limit
+		options = append(options, socketOption{"SO_SNDBUFFORCE", unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, n})
 	}
-	fd, err := socket(unix.SOCK_STREAM, c.local(f), options...)
+	fd, err := openSocket(unix.SOCK_STREAM, c.localAddr(f), options...)
 	if err != nil {
 		return err
 	}
-	forget(fd)
-	x.out, x.phase = fd, bound
-	c.live = append(c.live, i)
+	setAbortOnClose(fd)
+	x.senderFD, x.phase = fd, bound
+	c.liveFlows = append(c.liveFlows, i)
 	if f.TCP.CongestionControl != "" {
-		if err := control(fd, f.TCP.CongestionControl); err != nil {
+		if err := setControl(fd, f.TCP.CongestionControl); err != nil {
 			return err
 		}
 	}
-	if f.TCP.Pacing { // any limit turns it on; this one is none
+	if f.TCP.Pacing { // any limit enables pacing; this one has no effect
 		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, 1<<40); err != nil {
 			return fmt.Errorf("setsockopt SO_MAX_PACING_RATE: %w", err)
 		}
 	}
-	if f.Stop > 0 && f.Size == 0 && f.Stop-stopSoon <= c.result.Flows[i].Start {
-		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, leastStock)
+	if f.Stop > 0 && f.Size == 0 && f.Stop-stopLead <= c.result.Flows[i].Start {
+		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, minStock)
 	}
 	return nil
 }
 
-// begin opens a flow's connection.
-func (c *connections) begin(i int) error {
+// connect starts a flow's connection.
+func (c *connections) connect(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
-	c.begun.add(c.clock.now() - c.result.Flows[i].Start)
+	c.startLateness.addDelay(c.clock.now() - c.result.Flows[i].Start)
 	x.phase = opening
-	switch err := unix.Connect(x.out, sockaddr(c.remote(f))); {
+	switch err := unix.Connect(x.senderFD, toSockaddr(c.remoteAddr(f))); {
 	case err == nil || err == unix.EINPROGRESS || err == unix.EINTR:
-	case unreachable(err):
-		c.drop(i, fmt.Errorf("connect to %v: %w", c.remote(f), err))
+	case isPathError(err):
+		c.failFlow(i, fmt.Errorf("connect to %v: %w", c.remoteAddr(f), err))
 		return nil
 	default:
-		return fmt.Errorf("flow %d, host %d: connect from %v to %v: %w", i, f.Src, c.local(f), c.remote(f), explain(err))
+		return fmt.Errorf("flow %d, host %d: connect from %v to %v: %w", i, f.Src, c.localAddr(f), c.remoteAddr(f),
+			explainError(err))
 	}
-	return c.watch(x.out, ofSender, i, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
+	return c.addToEpoll(x.senderFD, senderEvent, i, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
 }
 
-// unreachable distinguishes errors of the path or the other end from those of this machine.
-func unreachable(err error) bool {
+// isPathError distinguishes errors of the path or the other end from errors of this machine.
+func isPathError(err error) bool {
 	for _, e := range [...]error{unix.ECONNREFUSED, unix.ECONNRESET, unix.ETIMEDOUT, unix.EHOSTUNREACH, unix.EPIPE,
 		unix.ECONNABORTED} {
 		if errors.Is(err, e) {
@@ -99,56 +101,56 @@ func unreachable(err error) bool {
 	return false
 }
 
-// sender takes an event of a sender's socket.
-func (c *connections) sender(i int, events uint32) error {
+// handleSender handles events of a sender's socket.
+func (c *connections) handleSender(i int, events uint32) error {
 	x := &c.conn[i]
 	if events&unix.EPOLLERR != 0 {
-		stamped := c.stamps(i)
-		if err := pending(x.out); err != nil {
-			c.drop(i, err)
+		stamped := c.readStamps(i)
+		if err := pendingError(x.senderFD); err != nil {
+			c.failFlow(i, err)
 			return nil
 		}
-		if stamped && x.phase == opening { // cannot be
+		if stamped && x.phase == opening { // impossible
 			return nil
 		}
 	}
 	if x.phase == opening && events&unix.EPOLLOUT != 0 {
-		if err := c.opened(i); err != nil {
+		if err := c.startWriting(i); err != nil {
 			return err
 		}
 	}
 	if x.phase == established && events&unix.EPOLLOUT != 0 {
-		if err := c.write(i); err != nil {
+		if err := c.writeDue(i); err != nil {
 			return err
 		}
 	}
 	if x.phase >= established && x.phase < ended && events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP) != 0 {
-		c.answered(i)
+		c.handleAnswer(i)
 	}
 	return nil
 }
 
-// opened begins with what the application has to write.
-func (c *connections) opened(i int) error {
+// startWriting prepares an open connection for the application's writes.
+func (c *connections) startWriting(i int) error {
 	x := &c.conn[i]
 	x.phase = established
 	if c.Flows[i].Size > 0 {
-		// The stamp of what is sent last is asked for when it is written.
+		// The stamp of the last byte is requested with its write.
 		flags := unix.SOF_TIMESTAMPING_SOFTWARE | unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_ID_TCP |
 			unix.SOF_TIMESTAMPING_OPT_TSONLY
-		if err := unix.SetsockoptInt(x.out, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
+		if err := unix.SetsockoptInt(x.senderFD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
 			return fmt.Errorf("flow %d: setsockopt SO_TIMESTAMPING: %w: the lab needs Linux 6.2 or later", i, err)
 		}
 	}
 	if x.stopped {
-		c.shut(i)
+		c.shutDown(i)
 	}
 	return nil
 }
 
-// goal is how much the application has written by now, if the send buffer takes it, and
-// when it writes next.
-func (c *connections) goal(i int, now unit.Time) (goal unit.Bytes, next unit.Time) {
+// writeGoal returns the number of bytes that the application wants to have written by now, and the time of its
+// next write.
+func (c *connections) writeGoal(i int, now unit.Time) (goal unit.Bytes, next unit.Time) {
 	f := &c.Flows[i]
 	goal, next = math.MaxInt64, unit.Never
 	if f.Stop > 0 && f.Size == 0 {
@@ -170,43 +172,43 @@ func (c *connections) goal(i int, now unit.Time) (goal unit.Bytes, next unit.Tim
 	return goal, next
 }
 
-// write writes what is due and the send buffer takes.
-func (c *connections) write(i int) error {
+// writeDue writes the bytes that are due, as far as the send buffer has space.
+func (c *connections) writeDue(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
-	goal, next := c.goal(i, c.clock.now())
+	goal, next := c.writeGoal(i, c.clock.now())
 	for x.written < goal {
 		n := int(min(goal-x.written, writeSize))
 		var err error
 		if f.Size > 0 && x.written+unit.Bytes(n) == f.Size {
-			n, err = unix.SendmsgN(x.out, c.data[:n], stampLast, nil, unix.MSG_NOSIGNAL)
+			n, err = unix.SendmsgN(x.senderFD, c.data[:n], stampLast, nil, unix.MSG_NOSIGNAL)
 		} else {
-			n, err = unix.Write(x.out, c.data[:n])
+			n, err = unix.Write(x.senderFD, c.data[:n])
 		}
 		switch {
 		case err == unix.EAGAIN:
-			return nil // it continues when there is room
+			return nil // continues when there is space
 		case err == unix.EINTR:
 			continue
-		case err != nil && unreachable(err):
-			c.drop(i, err)
+		case err != nil && isPathError(err):
+			c.failFlow(i, err)
 			return nil
 		case err != nil:
-			return fmt.Errorf("flow %d, host %d: send: %w", i, f.Src, explain(err))
+			return fmt.Errorf("flow %d, host %d: send: %w", i, f.Src, explainError(err))
 		}
 		x.written += unit.Bytes(n)
 	}
 	if f.Size > 0 && x.written == f.Size {
-		c.shut(i)
+		c.shutDown(i)
 		return nil
 	}
 	if next != unit.Never && next > x.next {
 		x.next = next
-		c.agenda.add(next, i, write)
+		c.agenda.addTask(next, i, writeTask)
 	}
 	return nil
 }
 
-// stampLast is a control message that asks for a stamp when what is sent is acknowledged.
+// stampLast is a control message that requests a stamp when the written data is acknowledged.
 var stampLast = func() []byte {
 	b := make([]byte, unix.CmsgSpace(4))
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
@@ -216,25 +218,25 @@ var stampLast = func() []byte {
 	return b
 }()
 
-// shut ends what the application has to say.
-func (c *connections) shut(i int) {
+// shutDown ends the application's writes.
+func (c *connections) shutDown(i int) {
 	f, x := &c.Flows[i], &c.conn[i]
 	if f.Size > 0 {
 		x.closing = c.clock.now()
-		if n, err := unix.IoctlGetInt(x.out, unix.SIOCOUTQ); err == nil {
+		if n, err := unix.IoctlGetInt(x.senderFD, unix.SIOCOUTQ); err == nil {
 			x.unacked = unit.Bytes(n)
 		}
 	}
 	x.phase = ending
-	unix.Shutdown(x.out, unix.SHUT_WR)
+	unix.Shutdown(x.senderFD, unix.SHUT_WR)
 }
 
-// stamps reads the stamps that the kernel has for a sender: true if there were any.
-func (c *connections) stamps(i int) (any bool) {
+// readStamps reads the kernel's stamps for a sender and reports whether there were any.
+func (c *connections) readStamps(i int) (any bool) {
 	x := &c.conn[i]
 	var control [256]byte
 	for {
-		_, n, _, _, err := unix.Recvmsg(x.out, nil, control[:], unix.MSG_ERRQUEUE)
+		_, n, _, _, err := unix.Recvmsg(x.senderFD, nil, control[:], unix.MSG_ERRQUEUE)
 		if err == unix.EINTR {
 			continue
 		}
@@ -246,112 +248,112 @@ func (c *connections) stamps(i int) (any bool) {
 		if err != nil {
 			continue
 		}
-		var at *unix.ScmTimestamping
+		var stamp *unix.ScmTimestamping
 		var what *unix.SockExtendedErr
 		for k := range messages {
 			switch m := &messages[k]; {
 			case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPING &&
-				len(m.Data) >= int(unsafe.Sizeof(*at)):
-				at = (*unix.ScmTimestamping)(unsafe.Pointer(&m.Data[0]))
+				len(m.Data) >= int(unsafe.Sizeof(*stamp)):
+				stamp = (*unix.ScmTimestamping)(unsafe.Pointer(&m.Data[0]))
 			case (m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_RECVERR ||
 				m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_RECVERR) &&
 				len(m.Data) >= int(unsafe.Sizeof(*what)):
 				what = (*unix.SockExtendedErr)(unsafe.Pointer(&m.Data[0]))
 			}
 		}
-		if at == nil || what == nil || what.Origin != unix.SO_EE_ORIGIN_TIMESTAMPING || what.Info != unix.SCM_TSTAMP_ACK ||
+		if stamp == nil || what == nil || what.Origin != unix.SO_EE_ORIGIN_TIMESTAMPING ||
+			what.Info != unix.SCM_TSTAMP_ACK ||
 			what.Data != uint32(c.Flows[i].Size-1) || x.finished != unit.Never {
 			continue
 		}
-		c.finish(i, c.clock.event(at.Ts[0].Nano(), c.clock.ahead()))
+		c.recordFinish(i, c.clock.toRunTime(stamp.Ts[0].Nano(), c.clock.realtimeAtBase()))
 	}
 }
 
-// finish notes that a flow's last byte was acknowledged. If this thread is late, the
-// application had it before all the same.
-func (c *connections) finish(i int, at unit.Time) {
+// recordFinish records the acknowledgement of a flow's last byte at the given time. The receiving application had
+// the byte by then, even if this thread reads it later.
+func (c *connections) recordFinish(i int, at unit.Time) {
 	x := &c.conn[i]
 	x.finished = at
-	for x.arrived == unit.Never && x.in >= 0 {
-		if n, err := c.read(x.in); err == unix.EINTR {
+	for x.arrived == unit.Never && x.receiverFD >= 0 {
+		if n, err := c.discard(x.receiverFD); err == unix.EINTR {
 			continue
 		} else if err != nil || n == 0 {
 			break
 		} else {
-			c.took(i, n)
+			c.recordRead(i, n)
 		}
 	}
-	if x.arrived == unit.Never { // nobody has read it yet
+	if x.arrived == unit.Never { // not read yet
 		x.arrived = at
-		c.run.arrived(i, at)
+		c.run.markArrived(i, at)
 	}
 	x.arrived = min(x.arrived, at)
-	c.done(at)
+	c.markDone(at)
 }
 
-// took notes that the application has received some more.
-func (c *connections) took(i, n int) {
+// recordRead records n bytes read by the receiving application.
+func (c *connections) recordRead(i, n int) {
 	x := &c.conn[i]
 	x.received += unit.Bytes(n)
 	if size := c.Flows[i].Size; size > 0 && x.received >= size && x.arrived == unit.Never {
 		x.arrived = c.clock.now()
-		c.run.arrived(i, x.arrived)
+		c.run.markArrived(i, x.arrived)
 	}
 }
 
-// answered takes what the receiver says to the sender, which can only be that it has
-// closed its end.
-func (c *connections) answered(i int) {
+// handleAnswer handles input at the sender, which can only be the receiver's FIN.
+func (c *connections) handleAnswer(i int) {
 	f, x := &c.Flows[i], &c.conn[i]
-	n, err := c.read(x.out)
+	n, err := c.discard(x.senderFD)
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 	case err != nil:
-		c.drop(i, err)
+		c.failFlow(i, err)
 	case n == 0 && x.phase == ending:
-		if f.Size > 0 && x.finished == unit.Never { // all is acknowledged, or there would be no FIN
-			if c.stamps(i); x.finished == unit.Never {
+		if f.Size > 0 && x.finished == unit.Never { // the FIN implies that all data is acknowledged
+			if c.readStamps(i); x.finished == unit.Never {
 				c.unmarked++
-				c.finish(i, c.clock.now())
+				c.recordFinish(i, c.clock.now())
 			}
 		}
-		c.leave(i)
+		c.closeSender(i)
 	case n == 0:
-		c.drop(i, fmt.Errorf("the receiver has closed the connection: %w", unix.ECONNRESET))
+		c.failFlow(i, fmt.Errorf("the receiver has closed the connection: %w", unix.ECONNRESET))
 	}
 }
 
-// leave closes the sender's socket, whose connection is over.
-func (c *connections) leave(i int) {
+// closeSender closes the sender's socket at the end of the connection.
+func (c *connections) closeSender(i int) {
 	x := &c.conn[i]
-	c.count(i)
-	unix.Close(x.out)
-	x.out, x.phase = -1, ended
-	c.settle(i)
+	c.readCounters(i)
+	unix.Close(x.senderFD)
+	x.senderFD, x.phase = -1, ended
+	c.closeReceiver(i)
 }
 
-// drop ends a connection that has failed.
-func (c *connections) drop(i int, why error) {
+// failFlow ends a connection that has failed.
+func (c *connections) failFlow(i int, cause error) {
 	f, x := &c.Flows[i], &c.conn[i]
-	c.count(i)
-	abort(x.out)
-	x.out, x.phase = -1, ended
+	c.readCounters(i)
+	abortSocket(x.senderFD)
+	x.senderFD, x.phase = -1, ended
 	if f.Size > 0 && x.finished != unit.Never {
-		return // only its end has failed
+		return // only the closing failed
 	}
-	c.result.Flows[i].Failed = why
+	c.result.Flows[i].Failed = cause
 	c.giveUp(i, c.clock.now())
 }
 
-// settle closes the receiver's socket once the sender's is closed and FIN is acknowledged.
-func (c *connections) settle(i int) {
+// closeReceiver closes the receiver's socket once the sender's is closed and the FIN is acknowledged.
+func (c *connections) closeReceiver(i int) {
 	x := &c.conn[i]
-	if x.in < 0 || !x.eof || x.out >= 0 {
+	if x.receiverFD < 0 || !x.eof || x.senderFD >= 0 {
 		return
 	}
-	if c.info.Get(x.in) == nil && c.info.State != sockdiag.Closed {
+	if c.info.Get(x.receiverFD) == nil && c.info.State != sockdiag.Closed {
 		return
 	}
-	unix.Close(x.in)
-	x.in = -1
+	unix.Close(x.receiverFD)
+	x.receiverFD = -1
 }

@@ -11,145 +11,143 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// Config is the traffic of one run.
+// Config describes the traffic of one run.
 type Config struct {
 	Flows []Flow
-	// Epoch is the CLOCK_MONOTONIC, in ns, of time 0 of the experiment, to which all
-	// other times count: that of lab.DataPlane and lab.Config.Lead together.
+	// Epoch is time 0 of the experiment by CLOCK_MONOTONIC in ns: lab.DataPlane's Epoch plus lab.Config.Lead. All
+	// other times count from it.
 	Epoch    int64
-	Warmup   unit.Time // counters begin then
-	Duration unit.Time // the run ends then at the latest; not before Warmup
-	// UntilDone ends the run when every flow with a size is done, as the sender sees it.
+	Warmup   unit.Time // start of the counters
+	Duration unit.Time // latest end of the run; not before Warmup
+	// UntilDone ends the run when all flows with a size are done at their senders.
 	UntilDone bool
 	Samples   []Sample
 	Book      *packet.Book // Addr of node i is i+1
-	// Do runs what in the network namespace of a node: sockets that it opens stay there
-	// (lab.Network.Do). It is called from one goroutine at a time.
+	// Do runs what in the network namespace of a node; sockets that it opens stay there (lab.Network.Do). Calls do
+	// not overlap.
 	Do func(node int, what func() error) error
-	// Progress, if given, is called with the time now and then.
+	// Progress, if set, is called with the current time every 100 ms or so.
 	Progress func(now unit.Time)
 }
 
-// Flow is one flow of Size bytes, or without end: of TCP or of UDP.
+// Flow is a TCP or UDP flow of Size bytes, or endless.
 type Flow struct {
 	Src, Dst         int    // nodes
-	SrcPort, DstPort uint16 // not 0; with addresses and protocol, no two flows have the same
+	SrcPort, DstPort uint16 // not 0; unique together with addresses and protocol
 	Version          uint8  // of IP: 4 or 6
 	TOS              uint8  // or traffic class
 	Start            unit.Time
-	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
-	Size             unit.Bytes // of payload; 0: no end
-	Payload          int32      // largest payload of a packet; at least leastDatagram for UDP
-	// Link is the rate of the link of Src, for which senders of UDP wait; 0: they do not wait.
+	Stop             unit.Time  // when the application of an endless flow stops; 0: at the end of the run
+	Size             unit.Bytes // payload; 0: endless
+	Payload          int32      // largest payload of a packet; at least minDatagram for UDP
+	// Link is the rate of Src's link, which UDP senders wait for; 0: no wait.
 	Link unit.LinkRate
-	// After are flows with a size and an end at Src, all of which must have arrived there
-	// before this one begins; Start is the earliest then.
+	// After lists flows with a size that end at Src. All of them must have arrived there before this flow starts;
+	// Start is its earliest start.
 	After []int
 
-	TCP *TCP // or, nil, UDP
-	// The endpoints of transport/udp: UDP's NextSend and Emit are the schedule, UDPReceiver
-	// counts. Of a flow with After, UDP is nil and Begin makes it when the flow begins.
+	TCP *TCP // nil for UDP
+	// Endpoints of transport/udp: UDP's NextSend and Emit give the schedule, UDPReceiver counts. With After, UDP is
+	// nil, and Begin creates it when the flow starts.
 	UDP, UDPReceiver transport.Endpoint
 	Begin            func(start unit.Time) transport.Endpoint
 }
 
-// TCP is how a flow's connection is opened, and what its application does. Initial window,
-// least RTO, ECN and the buffers of most flows are those of the namespace: routes and sysctls.
+// TCP configures a flow's connection and application. Initial window, minimum RTO, ECN and most buffers come from
+// the namespace's routes and sysctls.
 type TCP struct {
-	CongestionControl string // TCP_CONGESTION (tcp(7)); "": the namespace's own
-	// Rate is at which the application writes payload, Payload bytes at a time, the first
-	// at Start; 0: as fast as the send buffer takes it.
+	CongestionControl string // TCP_CONGESTION (tcp(7)); "": the namespace's default
+	// Rate is the rate at which the application writes payload, Payload bytes at a time, starting at Start; 0: as
+	// fast as the send buffer accepts it.
 	Rate   unit.Rate
-	Pacing bool // paced by TCP itself, also by a congestion control that does not ask for it
-	// ReceiverOptions are those of the receiving socket (kernel.Settings).
+	Pacing bool // TCP paces by itself, also with congestion controls that do not request it
+	// ReceiverOptions are options of the receiving socket (kernel.Settings).
 	ReceiverOptions []kernel.Option
-	// SendBuffer and ReceiveBuffer are what SO_SNDBUF and SO_RCVBUF are given; 0: the namespace's sizes.
+	// SendBuffer and ReceiveBuffer are the values of SO_SNDBUF and SO_RCVBUF; 0: the namespace's sizes.
 	SendBuffer, ReceiveBuffer int
 
-	MSS int32 // TCP_MAXSEG: most payload and options of a segment; 0: as the MTU says
+	MSS int32 // TCP_MAXSEG: maximum of payload and options of a segment; 0: by the MTU
 }
 
-// leastDatagram is the least payload of UDP, in bytes: the number of the flow and of the
-// datagram, and when it was sent. Only a flow's last datagram may be shorter.
-const leastDatagram = 16
+// minDatagram is the minimum UDP payload in bytes. It holds the numbers of flow and datagram and the send time.
+// Only a flow's last datagram may be shorter.
+const minDatagram = 16
 
-// Sample is a quantity of a flow that is looked at every so often: sample k is of the time
-// Warmup + k·Every.
+// Sample requests samples of a flow's quantity; sample k is of time Warmup + k·Every.
 type Sample struct {
 	What  What
 	Flow  int
 	Every unit.Time // above 0
 }
 
-// What says what a Sample looks at.
+// What is a quantity that can be sampled.
 type What uint8
 
-// What can be sampled. ReceivedBytes counts from the start of the run, and is looked at
-// once more at Duration, if that is due; all others are −1 outside of a flow's life, and of
-// UDP. They are what Linux shows in TCP_INFO.
+// Quantities. ReceivedBytes counts from the start of the run and has a further sample at Duration if one is due.
+// The others, from Linux' TCP_INFO, are −1 outside a flow's lifetime and for UDP.
 const (
-	ReceivedBytes What = iota // payload that the receiving application has
+	ReceivedBytes What = iota // payload read by the receiving application
 	Window                    // congestion window, in bytes of payload
-	Rate                      // pacing rate, in bit/s of payload; 0: there is none yet
-	InFlight                  // bytes of payload that are sent and neither acknowledged nor lost
-	RTT                       // smoothed round-trip time, in ps; 0: there is none yet
-	DeliveryRate              // latest rate of delivery, in bit/s of payload
-	whats
+	Rate                      // pacing rate, in bit/s of payload; 0: not set
+	InFlight                  // bytes of payload in flight: neither acknowledged nor lost
+	RTT                       // smoothed round-trip time, in ps; 0: not measured
+	DeliveryRate              // latest delivery rate, in bit/s of payload
+	whatCount
 )
 
-// End is why a run ended. The words are the simulator's.
+// End is the reason for the end of a run, in the simulator's words.
 type End string
 
-// Why a run ends.
+// Reasons for the end of a run.
 const (
 	AllDone     End = "all done"
 	TimeUp      End = "time up"
-	NoProgress  End = "no progress" // with UntilDone: what is unfinished has failed
+	NoProgress  End = "no progress" // with UntilDone: all unfinished flows have failed
 	Interrupted End = "interrupted"
 )
 
-// Result is what a run gives. Counters are differences between the end and the warm-up's
-// end, but for times, which are whole.
+// Result is the result of a run. Counters are differences between the end of the warm-up and the end of the run;
+// times are absolute.
 type Result struct {
 	End     End
-	Time    unit.Time // when it ended
+	Time    unit.Time // end of the run
 	Flows   []FlowResult
 	Sampled [][]int64 // by Config.Samples
 
-	// Late is how late datagrams were given to the kernel, by their schedule; Begun how
-	// late flows of TCP began.
+	// Late is the lateness of datagrams at their system calls. Begun is the lateness of TCP flows' starts.
 	Late, Begun Lateness
 	Lost        Lost // in the whole run
-	// Waiting is how the thread of all flows of TCP waited for a processor.
+	// Waiting records the waits of the TCP thread for a processor.
 	Waiting lab.Waiting
 }
 
-// FlowResult is one flow's outcome.
+// FlowResult is the result of a flow.
 type FlowResult struct {
-	Start            unit.Time // when it was to begin; unit.Never if what it comes after did not arrive
+	Start            unit.Time // due start; unit.Never if a predecessor did not arrive
 	Sender, Receiver transport.Counters
-	// from Start to the acknowledgement of the last byte (UDP: to its sending); unit.Never if unfinished or endless
+	// From Start to the acknowledgement of the last byte (UDP: to its sending); unit.Never if unfinished or endless
 	FCT      unit.Time
-	Arrived  unit.Time  // when the receiving application had all; unit.Never if it has not, or the flow is endless
+	Arrived  unit.Time  // when the receiving application had all; unit.Never if it does not, or the flow is endless
 	Written  unit.Time  // from Start to the return of the last write; unit.Never if it has not returned, or for UDP
-	Timeouts int64      // of the retransmission timer, measured part
-	Received unit.Bytes // payload that has come to the receiver, from the start of the run
-	Failed   error      // why the connection was not made, or ended early; nil: it was not, or the run ended before
+	Timeouts int64      // expiries of the retransmission timer, measured part
+	Received unit.Bytes // payload that reached the receiver, from the start of the run
+	Failed   error      // why the connection failed; nil: it did not, or the run ended first
 }
 
-// Lateness is how much later than they should things happened.
+// Lateness is a distribution of delays against a schedule.
 type Lateness struct {
 	unit.Histogram
 	Max unit.Time
 }
 
-func (l *Lateness) add(by unit.Time) {
-	l.Add(by)
-	l.Max = max(l.Max, by)
+// addDelay adds a delay.
+func (l *Lateness) addDelay(delay unit.Time) {
+	l.Add(delay)
+	l.Max = max(l.Max, delay)
 }
 
-// at is by how much a share of them, 0 to 1, was late at most; 0 if there were none.
-func (l *Lateness) at(share float64) unit.Time {
+// quantile returns a quantile: the delay that the given share, 0 to 1, did not exceed; 0 if the distribution is empty.
+func (l *Lateness) quantile(share float64) unit.Time {
 	sum := uint64(0)
 	for _, c := range l.Classes() {
 		if sum += c.Count; float64(sum) >= share*float64(l.Count()) {
@@ -159,16 +157,15 @@ func (l *Lateness) at(share float64) unit.Time {
 	return 0
 }
 
-// Lost counts what was lost in this machine outside of the experiment's network. Such a
-// run is no measurement.
+// Lost counts losses in this machine outside the experiment's network. A run with losses is no measurement.
 type Lost struct {
-	Unsent   uint64 // datagrams for which the sending socket had no room
-	Unread   uint64 // datagrams that the receiving sockets had no room for, or that came damaged
-	Strays   uint64 // datagrams and connections of no flow of the run
-	Unmarked uint64 // flows whose last acknowledgement the kernel did not stamp: their FCT has the wait for FIN in it
+	Unsent   uint64 // datagrams that the sending socket had no space for
+	Unread   uint64 // datagrams that receiving sockets had no space for, or that arrived damaged
+	Strays   uint64 // datagrams and connections that belong to no flow
+	Unmarked uint64 // flows without a kernel stamp for the last acknowledgement: their FCT includes the wait for FIN
 }
 
-// Errors lists what must not happen in a run.
+// Errors lists losses that invalidate a run.
 func (r *Result) Errors() (all []string) {
 	for _, e := range []struct {
 		n    uint64
@@ -186,16 +183,18 @@ func (r *Result) Errors() (all []string) {
 	return all
 }
 
-// local and remote are a flow's two ends, as the sender sees them.
-func (c *Config) local(f *Flow) netip.AddrPort {
-	return netip.AddrPortFrom(c.address(f.Src, f.Version), f.SrcPort)
+// localAddr returns the address and port of a flow's sender.
+func (c *Config) localAddr(f *Flow) netip.AddrPort {
+	return netip.AddrPortFrom(c.nodeAddr(f.Src, f.Version), f.SrcPort)
 }
 
-func (c *Config) remote(f *Flow) netip.AddrPort {
-	return netip.AddrPortFrom(c.address(f.Dst, f.Version), f.DstPort)
+// remoteAddr returns the address and port of a flow's receiver.
+func (c *Config) remoteAddr(f *Flow) netip.AddrPort {
+	return netip.AddrPortFrom(c.nodeAddr(f.Dst, f.Version), f.DstPort)
 }
 
-func (c *Config) address(node int, version uint8) netip.Addr {
+// nodeAddr returns the address of a node, invalid if it has no such address.
+func (c *Config) nodeAddr(node int, version uint8) netip.Addr {
 	if node < 0 || node+1 >= c.Book.Len() {
 		return netip.Addr{}
 	}
@@ -212,8 +211,8 @@ type tuple struct {
 	tcp      bool
 }
 
-// check returns an error if the configuration is impossible.
-func (c *Config) check() error {
+// checkConfig returns an error if the configuration is impossible.
+func (c *Config) checkConfig() error {
 	if c.Warmup < 0 || c.Duration < c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil {
 		return fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, "+
 			"and all must be given", c.Warmup, c.Duration)
@@ -221,7 +220,7 @@ func (c *Config) check() error {
 	tuples := make(map[tuple]int, len(c.Flows))
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		from, to := c.local(f), c.remote(f)
+		from, to := c.localAddr(f), c.remoteAddr(f)
 		switch {
 		case f.Version != 4 && f.Version != 6:
 			return fmt.Errorf("flow %d: version %d of IP; 4 and 6 are possible", i, f.Version)
@@ -233,9 +232,9 @@ func (c *Config) check() error {
 			return fmt.Errorf("flow %d: start %v, stop %v, size %d, payload %d", i, f.Start, f.Stop, f.Size, f.Payload)
 		case (f.TCP != nil) == (f.UDPReceiver != nil):
 			return fmt.Errorf("flow %d is of TCP or of UDP", i)
-		case f.TCP == nil && f.Payload < leastDatagram:
+		case f.TCP == nil && f.Payload < minDatagram:
 			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can",
-				i, f.Payload, leastDatagram)
+				i, f.Payload, minDatagram)
 		case f.TCP == nil && (f.UDP == nil) != (len(f.After) > 0 && f.Begin != nil):
 			return fmt.Errorf("flow %d: a flow of UDP has its sender or, after others, what makes it", i)
 		case f.TCP != nil && (f.TCP.Rate < 0 || f.TCP.MSS < 0):
@@ -253,7 +252,7 @@ func (c *Config) check() error {
 		}
 	}
 	for i, s := range c.Samples {
-		if s.What >= whats || s.Flow < 0 || s.Flow >= len(c.Flows) || s.Every < 1 {
+		if s.What >= whatCount || s.Flow < 0 || s.Flow >= len(c.Flows) || s.Every < 1 {
 			return fmt.Errorf("sample %d: %d of flow %d every %v", i, s.What, s.Flow, s.Every)
 		}
 	}

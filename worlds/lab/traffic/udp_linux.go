@@ -14,15 +14,16 @@ import (
 	"weir/core/unit"
 )
 
-// A datagram begins with the number of its flow, its own, each in 32 bits, and when it was
-// given to the kernel, in 64.
+// putHeader writes the first bytes of a datagram: numbers of its flow and of itself, 32 bits each, and its send
+// time, 64 bits.
 func putHeader(b []byte, flow int, seq int64, sent unit.Time) {
 	binary.BigEndian.PutUint32(b, uint32(flow))
 	binary.BigEndian.PutUint32(b[4:], uint32(seq))
 	binary.BigEndian.PutUint64(b[8:], uint64(sent))
 }
 
-func header(b []byte) (flow int, seq int64, sent unit.Time) {
+// parseHeader reads the values that putHeader wrote.
+func parseHeader(b []byte) (flow int, seq int64, sent unit.Time) {
 	return int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:])),
 		unit.Time(binary.BigEndian.Uint64(b[8:]))
 }
@@ -30,41 +31,41 @@ func header(b []byte) (flow int, seq int64, sent unit.Time) {
 // message is struct mmsghdr.
 type message struct {
 	unix.Msghdr
-	n uint32 // bytes
+	n uint32 // length in bytes
 }
 
-// batch is how many datagrams are given to the kernel, or taken from it, in one call.
-const batch = 64
+// batchSize is the maximum number of datagrams in one system call.
+const batchSize = 64
 
-// Memory of sockets. A receiving one is for what comes while the thread that reads it does
-// not run.
+// Socket memory in bytes. A receiving socket holds the datagrams that arrive while its thread does not run.
 const (
-	sendMemory    = 4 << 20 // where the host's link has no rate
+	sendMemory    = 4 << 20 // for links without a rate
 	receiveMemory = 16 << 20
 )
 
-// sendRoom returns the memory of a socket that sends frames of this size over a host's link of this rate. It has room
-// for three, or for what the link carries in a millisecond, as TCP small queues have: a sender whose link is busy waits
-// for it, as for a NIC of the simulator.
-func sendRoom(frame int32, rate unit.LinkRate) int {
+// sendBufferSize returns the memory of a socket that sends frames of the given size over a host's link. It has
+// space for three frames, or for what the link sends in a millisecond, like TCP small queues. A sender with a busy
+// link waits for it, as for a NIC of the simulator.
+func sendBufferSize(frame int32, rate unit.LinkRate) int {
 	if rate == (unit.LinkRate{}) {
 		return sendMemory
 	}
-	const around, head = 384, 256 // of a buffer of the kernel: struct skb_shared_info with headers' room, struct sk_buff
+	// Overhead of a kernel buffer: struct skb_shared_info with space for headers, and struct sk_buff.
+	const around, head = 384, 256
 	memory := head + 1<<bits.Len32(uint32(frame+around-1))
 	link := unit.NewSerialiser(rate)
 	return memory * int(max(3, unit.Millisecond/link.Next(frame, false)))
 }
 
-// setMemory sets the memory of a socket, above the system's limits if it may.
+// setMemory sets the memory of a socket, beyond the system's limits if permitted.
 func setMemory(fd, force, usual, bytes int) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) != nil {
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, usual, bytes)
 	}
 }
 
-// frameOf returns the bytes of a flow's full datagram on Ethernet, without FCS.
-func frameOf(f *Flow) int32 {
+// frameBytes returns the length of a flow's full datagram on Ethernet, without FCS.
+func frameBytes(f *Flow) int32 {
 	ip := int32(packet.IPv4Header)
 	if f.Version == 6 {
 		ip = packet.IPv6Header
@@ -72,49 +73,50 @@ func frameOf(f *Flow) int32 {
 	return packet.EthernetHeader + ip + packet.UDPHeader + f.Payload
 }
 
-// sender is one flow of UDP where it begins.
-type sender struct {
-	endpoint transport.Endpoint
-	fd       int // −1: none
-	first    transport.Counters
-	start    unit.Time
-	pending  []datagram // that the endpoint has emitted and the socket has no room for
-	held     bool       // the host's link has held it back, and it is still behind its schedule
+// udpSender is the sending end of a UDP flow.
+type udpSender struct {
+	endpoint    transport.Endpoint
+	fd          int // −1: not open
+	first       transport.Counters
+	start       unit.Time
+	pending     []datagram // emitted by the endpoint, waiting for space in the socket
+	linkLimited bool       // delayed by the host's link and still behind schedule
 }
 
-// datagram is one that waits: its header, and the bytes after that.
+// datagram is a waiting datagram: its header and the length of the rest.
 type datagram struct {
-	header [leastDatagram]byte
-	first  int // bytes of the header that are sent
+	header [minDatagram]byte
+	first  int // bytes of the header to send
 	rest   int
 }
 
-// sending is the thread that sends the datagrams of all flows.
-type sending struct {
+// udpSenders is the thread that sends the datagrams of all flows.
+type udpSenders struct {
 	*run
 	flows    []int
-	sender   []sender // by flow
+	senders  []udpSender // by flow
 	starts   *starts
 	agenda   agenda
-	blocked  []int // flows whose sockets have no room
+	blocked  []int // flows with a full socket
 	polled   []unix.PollFd
 	marked   bool
 	late     Lateness
 	unsent   uint64
 	more     []int
 	packet   packet.Packet
-	messages [batch]message
-	iov      [batch][2]unix.Iovec
-	headers  [batch][leastDatagram]byte
+	messages [batchSize]message
+	iov      [batchSize][2]unix.Iovec
+	headers  [batchSize][minDatagram]byte
 	rest     []byte // of payloads
 }
 
-func newSending(r *run, flows []int) *sending {
-	s := &sending{run: r, flows: flows, sender: make([]sender, len(r.Flows)), starts: newStarts(flows, r.Flows),
+// newUDPSenders returns the thread for the given flows.
+func newUDPSenders(r *run, flows []int) *udpSenders {
+	s := &udpSenders{run: r, flows: flows, senders: make([]udpSender, len(r.Flows)), starts: newStarts(flows, r.Flows),
 		rest: make([]byte, 1<<16)}
 	for _, i := range flows {
 		f := &r.Flows[i]
-		s.sender[i] = sender{endpoint: f.UDP, fd: -1, start: f.Start}
+		s.senders[i] = udpSender{endpoint: f.UDP, fd: -1, start: f.Start}
 	}
 	for k := range s.messages {
 		m := &s.messages[k]
@@ -125,21 +127,22 @@ func newSending(r *run, flows []int) *sending {
 	return s
 }
 
-func (s *sending) prepare() error { return nil }
+// prepare does no work, since sockets open shortly before their flows start.
+func (s *udpSenders) prepare() error { return nil }
 
-// bind opens the sockets of flows, those of a host one after the other.
-func (s *sending) bind(flows []int) error {
+// openSockets opens the sockets of flows, grouped by host.
+func (s *udpSenders) openSockets(flows []int) error {
 	for len(flows) > 0 {
 		n, node := 1, s.Flows[flows[0]].Src
 		for n < len(flows) && s.Flows[flows[n]].Src == node {
 			n++
 		}
-		err := s.in(node, flows[0], func() error {
+		err := s.doForFlow(node, flows[0], func() error {
 			for _, i := range flows[:n] {
-				if s.sender[i].endpoint == nil || s.sender[i].endpoint.NextSend() == unit.Never {
-					continue // it has nothing to say
+				if s.senders[i].endpoint == nil || s.senders[i].endpoint.NextSend() == unit.Never {
+					continue // no datagram to send
 				}
-				if err := s.dial(i); err != nil {
+				if err := s.openFlow(i); err != nil {
 					return fmt.Errorf("flow %d: %w", i, err)
 				}
 			}
@@ -153,42 +156,44 @@ func (s *sending) bind(flows []int) error {
 	return nil
 }
 
-// dial opens the socket of a flow in the caller's namespace.
-func (s *sending) dial(i int) error {
+// openFlow opens the socket of a flow in the calling thread's namespace and schedules its first datagram.
+func (s *udpSenders) openFlow(i int) error {
 	f := &s.Flows[i]
-	whole := option{"IP_MTU_DISCOVER", unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO}
+	whole := socketOption{"IP_MTU_DISCOVER", unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO}
 	if f.Version == 6 {
-		whole = option{"IPV6_MTU_DISCOVER", unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO}
+		whole = socketOption{"IPV6_MTU_DISCOVER", unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO}
 	}
-	fd, err := socket(unix.SOCK_DGRAM, s.local(f), append([]option{tos(f.Version, f.TOS), whole}, shared...)...)
+	options := append([]socketOption{tosOption(f.Version, f.TOS), whole}, sharedPortOptions...)
+	fd, err := openSocket(unix.SOCK_DGRAM, s.localAddr(f), options...)
 	if err != nil {
 		return err
 	}
 	const kernelDoubles = 2 // socket(7)
-	setMemory(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendRoom(frameOf(f), f.Link)/kernelDoubles)
-	if err := unix.Connect(fd, sockaddr(s.remote(f))); err != nil {
+	setMemory(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBufferSize(frameBytes(f), f.Link)/kernelDoubles)
+	if err := unix.Connect(fd, toSockaddr(s.remoteAddr(f))); err != nil {
 		unix.Close(fd)
-		return fmt.Errorf("connect to %v: %w", s.remote(f), err)
+		return fmt.Errorf("connect to %v: %w", s.remoteAddr(f), err)
 	}
-	s.sender[i].fd = fd
-	s.agenda.add(s.sender[i].endpoint.NextSend(), i, send)
+	s.senders[i].fd = fd
+	s.agenda.addTask(s.senders[i].endpoint.NextSend(), i, sendTask)
 	return nil
 }
 
-func (s *sending) drive() error {
+// drive sends the flows' datagrams until the end of the run.
+func (s *udpSenders) drive() error {
 	wake := unix.PollFd{Fd: int32(s.begun[sendThread].wake), Events: unix.POLLIN}
 	for {
-		now, end := s.clock.now(), s.until()
-		if err := s.step(min(now, end)); err != nil {
+		now, end := s.clock.now(), s.endTime()
+		if err := s.sendDue(min(now, end)); err != nil {
 			return err
 		}
 		if now >= end {
 			return s.conclude()
 		}
-		wait := timeout(min(end, s.agenda.next(), s.starts.next()), s.clock.now())
+		wait := timeUntil(min(end, s.agenda.nextTime(), s.starts.nextTime()), s.clock.now())
 		s.polled = append(s.polled[:0], wake)
 		for _, i := range s.blocked {
-			s.polled = append(s.polled, unix.PollFd{Fd: int32(s.sender[i].fd), Events: unix.POLLOUT})
+			s.polled = append(s.polled, unix.PollFd{Fd: int32(s.senders[i].fd), Events: unix.POLLOUT})
 		}
 		n, err := unix.Ppoll(s.polled, &wait, nil)
 		if err != nil && err != unix.EINTR {
@@ -202,17 +207,17 @@ func (s *sending) drive() error {
 				return err
 			}
 		}
-		if err := s.resume(); err != nil {
+		if err := s.resumeBlocked(); err != nil {
 			return err
 		}
 	}
 }
 
-// resume sends what waits of blocked flows whose sockets have room again, and returns those that have sent it all to
-// the agenda.
-func (s *sending) resume() error {
+// resumeBlocked sends pending datagrams of blocked flows with space in their sockets. Flows that have sent all
+// return to the agenda.
+func (s *udpSenders) resumeBlocked() error {
 	now := s.clock.now()
-	if now >= s.until() {
+	if now >= s.endTime() {
 		return nil
 	}
 	blocked := s.blocked
@@ -222,70 +227,70 @@ func (s *sending) resume() error {
 			s.blocked = append(s.blocked, i)
 			continue
 		}
-		x := &s.sender[i]
+		x := &s.senders[i]
 		for k := range x.pending {
 			d := &x.pending[k]
 			s.headers[k] = d.header
-			s.message(k, d.first, d.rest)
+			s.setMessage(k, d.first, d.rest)
 		}
 		n := len(x.pending)
 		x.pending = x.pending[:0]
-		if err := s.transmit(i, n, now); err != nil {
+		if err := s.transmitMessages(i, n, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wakeUp starts flows that have waited for others.
-func (s *sending) wakeUp() error {
-	s.woken(sendThread)
-	s.more = s.released(sendThread, s.more)
+// wakeUp starts flows after their predecessors have arrived.
+func (s *udpSenders) wakeUp() error {
+	s.clearWake(sendThread)
+	s.more = s.takeReleased(sendThread, s.more)
 	for _, i := range s.more {
-		x := &s.sender[i]
+		x := &s.senders[i]
 		x.start = s.result.Flows[i].Start
 		if f := &s.Flows[i]; f.Begin != nil {
 			x.endpoint = f.Begin(x.start)
 		}
 	}
-	return s.bind(s.more)
+	return s.openSockets(s.more)
 }
 
-// step sends what is due.
-func (s *sending) step(now unit.Time) error {
-	if s.starts.next() <= now {
-		if err := s.bind(s.starts.ready(now, s.Flows)); err != nil {
+// sendDue sends the datagrams that are due at now.
+func (s *udpSenders) sendDue(now unit.Time) error {
+	if s.starts.nextTime() <= now {
+		if err := s.openSockets(s.starts.takeReady(now, s.Flows)); err != nil {
 			return err
 		}
-		now = min(s.clock.now(), s.until())
+		now = min(s.clock.now(), s.endTime())
 	}
 	for {
-		next := s.agenda.next()
+		next := s.agenda.nextTime()
 		if !s.marked && min(next, now) >= s.Warmup {
 			s.mark()
 		}
-		if next > now || next >= s.until() {
+		if next > now || next >= s.endTime() {
 			return nil
 		}
-		i, _ := s.agenda.take()
-		if err := s.send(i, now); err != nil {
+		i, _ := s.agenda.takeFirst()
+		if err := s.sendFlow(i, now); err != nil {
 			return err
 		}
-		now = min(s.clock.now(), s.until())
+		now = min(s.clock.now(), s.endTime())
 	}
 }
 
-// send sends the datagrams of a flow that are due and come before those of others.
-func (s *sending) send(i int, now unit.Time) error {
-	f, x := &s.Flows[i], &s.sender[i]
+// sendFlow sends the datagrams of a flow that are due before datagrams of other flows.
+func (s *udpSenders) sendFlow(i int, now unit.Time) error {
+	f, x := &s.Flows[i], &s.senders[i]
 	p := &s.packet
-	last := min(now, s.agenda.next(), s.until()-1)
+	last := min(now, s.agenda.nextTime(), s.endTime()-1)
 	if !s.marked {
 		last = min(last, s.Warmup-1)
 	}
-	n, limit := 0, batch
-	if x.held {
-		limit = 2 // more would be counted as sent before the link takes them
+	n, limit := 0, batchSize
+	if x.linkLimited {
+		limit = 2 // further ones would count as sent before the link takes them
 	}
 	for ; n < limit; n++ {
 		at := x.endpoint.NextSend()
@@ -294,100 +299,101 @@ func (s *sending) send(i int, now unit.Time) error {
 		}
 		*p = packet.Packet{Flow: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Sent: now}
 		x.endpoint.Emit(now, p)
-		if !x.held {
-			s.late.add(now - at)
+		if !x.linkLimited {
+			s.late.addDelay(now - at)
 		}
 		putHeader(s.headers[n][:], i, p.Seq, now)
-		first := min(int(p.Payload), leastDatagram)
-		if first < leastDatagram {
+		first := min(int(p.Payload), minDatagram)
+		if first < minDatagram {
 			s.tails[i].Store(int64(now))
 		}
-		s.message(n, first, int(p.Payload)-first)
+		s.setMessage(n, first, int(p.Payload)-first)
 	}
-	return s.transmit(i, n, now)
+	return s.transmitMessages(i, n, now)
 }
 
-// message makes message k one of so many bytes of header k and then of others.
-func (s *sending) message(k, header, rest int) {
+// setMessage sets message k to the first bytes of header k and rest further ones.
+func (s *udpSenders) setMessage(k, header, rest int) {
 	s.iov[k][0].SetLen(header)
 	s.iov[k][1].SetLen(rest)
 	s.messages[k].SetIovlen(2)
 }
 
-// proceed enters when a flow sends next, all that it has emitted being sent, or closes its socket.
-func (s *sending) proceed(i int, now unit.Time) error {
-	f, x := &s.Flows[i], &s.sender[i]
+// scheduleNext schedules a flow's next datagram after all emitted ones are sent, or closes its socket.
+func (s *udpSenders) scheduleNext(i int, now unit.Time) error {
+	f, x := &s.Flows[i], &s.senders[i]
 	if next := x.endpoint.NextSend(); next != unit.Never {
-		if x.held = x.held && next <= now; x.held {
+		if x.linkLimited = x.linkLimited && next <= now; x.linkLimited {
 			next = now // its own time has passed
 		}
-		s.agenda.add(next, i, send)
+		s.agenda.addTask(next, i, sendTask)
 		return nil
 	}
 	unix.Close(x.fd)
 	x.fd = -1
 	if f.Size > 0 && x.endpoint.Counters().Finished != unit.Never {
-		s.done(x.endpoint.Counters().Finished)
+		s.markDone(x.endpoint.Counters().Finished)
 	}
 	return nil
 }
 
-// transmit gives the first n messages to the kernel. If the flow's socket has no room the others wait, and the flow is
-// blocked.
-func (s *sending) transmit(i, n int, now unit.Time) error {
+// transmitMessages passes the first n messages to the kernel. If the socket is full, the others wait and the flow
+// is blocked.
+func (s *udpSenders) transmitMessages(i, n int, now unit.Time) error {
 	tries := 0
 	for k := 0; k < n; {
-		sent, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.sender[i].fd), uintptr(unsafe.Pointer(&s.messages[k])),
+		sent, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.senders[i].fd), uintptr(unsafe.Pointer(&s.messages[k])),
 			uintptr(n-k), 0, 0, 0)
 		switch {
 		case e == 0:
 			k += int(sent)
 		case e == unix.EINTR:
 		case e == unix.EAGAIN:
-			s.block(i, k, n)
+			s.blockFlow(i, k, n)
 			return nil
 		case e == unix.ENOBUFS:
 			s.unsent++
 			k++
-		case unreachable(e) && tries < 4: // what has become of those before: it does not matter
+		case isPathError(e) && tries < 4: // error of an earlier datagram; ignored
 			tries++
-		case unreachable(e):
+		case isPathError(e):
 			k++
 		default:
 			f := &s.Flows[i]
-			return fmt.Errorf("flow %d, host %d: send from %v to %v: %w", i, f.Src, s.local(f), s.remote(f), explain(e))
+			return fmt.Errorf("flow %d, host %d: send from %v to %v: %w", i, f.Src, s.localAddr(f), s.remoteAddr(f),
+				explainError(e))
 		}
 	}
-	return s.proceed(i, now)
+	return s.scheduleNext(i, now)
 }
 
-// block keeps messages from k to n until the flow's socket has room.
-func (s *sending) block(i, k, n int) {
-	x := &s.sender[i]
+// blockFlow keeps messages k to n until the flow's socket has space.
+func (s *udpSenders) blockFlow(i, k, n int) {
+	x := &s.senders[i]
 	for ; k < n; k++ {
 		x.pending = append(x.pending, datagram{s.headers[k], int(s.iov[k][0].Len), int(s.iov[k][1].Len)})
 	}
-	x.held = true
+	x.linkLimited = true
 	s.blocked = append(s.blocked, i)
 }
 
-// mark notes what was counted up to the warm-up's end.
-func (s *sending) mark() {
+// mark saves the counters at the warm-up's end.
+func (s *udpSenders) mark() {
 	s.marked = true
 	for _, i := range s.flows {
-		if x := &s.sender[i]; x.endpoint != nil {
+		if x := &s.senders[i]; x.endpoint != nil {
 			x.first = *x.endpoint.Counters()
 		}
 	}
 }
 
-// conclude takes the last counters.
-func (s *sending) conclude() error {
+// conclude saves the last counters.
+func (s *udpSenders) conclude() error {
 	if !s.marked {
 		s.mark()
 	}
 	for _, i := range s.flows {
-		x, out := &s.sender[i], &s.result.Flows[i]
+		x, out := &s.senders[i], &s.result.Flows[i]
 		if x.endpoint == nil {
 			out.Sender.Finished = unit.Never
 			continue
@@ -405,9 +411,10 @@ func (s *sending) conclude() error {
 	return nil
 }
 
-func (s *sending) close() {
+// close closes all sockets.
+func (s *udpSenders) close() {
 	for _, i := range s.flows {
-		if fd := &s.sender[i].fd; *fd >= 0 {
+		if fd := &s.senders[i].fd; *fd >= 0 {
 			unix.Close(*fd)
 			*fd = -1
 		}

@@ -25,12 +25,12 @@ func TestSendRoom(t *testing.T) {
 		{9014, unit.LinkRate{Bits: 10 * unit.Mbps}, 3 * (16384 + 256)},
 		{1514, unit.LinkRate{}, sendMemory},
 	} {
-		if got := sendRoom(x.frame, x.link); got != x.want {
+		if got := sendBufferSize(x.frame, x.link); got != x.want {
 			t.Errorf("%d bytes at %v: %d, want %d", x.frame, x.link, got, x.want)
 		}
 	}
 	for version, ip := range map[uint8]int32{4: packet.IPv4Header, 6: packet.IPv6Header} {
-		if got, want := frameOf(&Flow{Version: version, Payload: 1000}), 14+ip+8+1000; got != want {
+		if got, want := frameBytes(&Flow{Version: version, Payload: 1000}), 14+ip+8+1000; got != want {
 			t.Errorf("IPv%d: a frame of %d bytes, want %d", version, got, want)
 		}
 	}

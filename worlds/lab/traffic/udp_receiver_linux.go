@@ -13,56 +13,57 @@ import (
 	"weir/core/unit"
 )
 
-// receiver is one flow of UDP where it ends.
-type receiver struct {
+// udpReceiver is the receiving end of a UDP flow.
+type udpReceiver struct {
 	counters *transport.Counters
-	delays   *unit.Histogram // as it was given: it begins at the warm-up's end
+	delays   *unit.Histogram // the endpoint's histogram; used from the warm-up's end
 	first    transport.Counters
 	marked   bool
 	arrived  bool
-	due      unit.Time // when it is to be looked at
+	due      unit.Time // time of the next observation
 	periods  []period
 }
 
-// receiving is the thread that receives the datagrams of all flows. It takes what comes by
-// the stamps of the kernel, so that it need not hurry.
-type receiving struct {
+// udpReceivers is the thread that receives the datagrams of all flows. It uses the kernel's arrival stamps, so it
+// may be late.
+type udpReceivers struct {
 	*run
-	flows    []int
-	receiver []receiver // by flow
-	sockets  []inbox
-	pause    unit.Time // between looks at the sockets
-	unread   uint64
-	strays   uint64
-	packet   packet.Packet
-	messages [batch]message
-	iov      [batch]unix.Iovec
-	headers  [batch][leastDatagram]byte
-	control  [batch][64]byte
-	names    [batch]unix.RawSockaddrInet6
+	flows     []int
+	receivers []udpReceiver // by flow
+	sockets   []serverSocket
+	pause     unit.Time // between reads of the sockets
+	unread    uint64
+	strays    uint64
+	packet    packet.Packet
+	messages  [batchSize]message
+	iov       [batchSize]unix.Iovec
+	headers   [batchSize][minDatagram]byte
+	control   [batchSize][64]byte
+	names     [batchSize]unix.RawSockaddrInet6
 }
 
-// inbox is the socket of a server.
-type inbox struct {
+// serverSocket is the socket of a server.
+type serverSocket struct {
 	fd    int
 	node  int
-	at    netip.AddrPort
-	drops uint64 // before anything came
+	addr  netip.AddrPort
+	drops uint64 // counted before the start
 }
 
-// While datagrams come, they are taken so often; what has a stamp older than settled is
-// out of the kernel then.
+// pollPause is the time between reads while datagrams arrive. After settleTime the kernel has delivered all
+// datagrams with an earlier stamp.
 const (
-	pause   = unit.Millisecond
-	settled = 2 * unit.Millisecond
+	pollPause  = unit.Millisecond
+	settleTime = 2 * unit.Millisecond
 )
 
-func newReceiving(r *run, flows []int) *receiving {
-	s := &receiving{run: r, flows: flows, receiver: make([]receiver, len(r.Flows)), pause: pause}
+// newUDPReceivers returns the thread for the given flows. Without pause if flows wait for others.
+func newUDPReceivers(r *run, flows []int) *udpReceivers {
+	s := &udpReceivers{run: r, flows: flows, receivers: make([]udpReceiver, len(r.Flows)), pause: pollPause}
 	for _, i := range flows {
 		c := r.Flows[i].UDPReceiver.Counters()
-		s.receiver[i] = receiver{counters: c, delays: c.Delays, due: r.Warmup,
-			periods: r.Config.periods(func(s *Sample) bool { return s.Flow == i })}
+		s.receivers[i] = udpReceiver{counters: c, delays: c.Delays, due: r.Warmup,
+			periods: r.Config.samplePeriods(func(s *Sample) bool { return s.Flow == i })}
 		c.Delays = nil
 		if len(r.waiting[i]) > 0 {
 			s.pause = 0
@@ -72,7 +73,7 @@ func newReceiving(r *run, flows []int) *receiving {
 		m := &s.messages[k]
 		m.Name = (*byte)(unsafe.Pointer(&s.names[k]))
 		s.iov[k].Base = &s.headers[k][0]
-		s.iov[k].SetLen(leastDatagram)
+		s.iov[k].SetLen(minDatagram)
 		m.Iov = &s.iov[k]
 		m.SetIovlen(1)
 		m.Control = &s.control[k][0]
@@ -81,27 +82,27 @@ func newReceiving(r *run, flows []int) *receiving {
 }
 
 // prepare opens the sockets of all servers.
-func (s *receiving) prepare() error {
+func (s *udpReceivers) prepare() error {
 	type server struct {
 		node int
-		at   netip.AddrPort
+		addr netip.AddrPort
 	}
 	servers := map[server]bool{}
 	for _, i := range s.flows {
 		f := &s.Flows[i]
-		who := server{f.Dst, s.remote(f)}
-		if servers[who] {
+		key := server{f.Dst, s.remoteAddr(f)}
+		if servers[key] {
 			continue
 		}
-		servers[who] = true
-		err := s.in(f.Dst, i, func() error {
-			fd, err := socket(unix.SOCK_DGRAM, who.at, append([]option{{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS,
-				1}}, shared[0])...)
+		servers[key] = true
+		err := s.doForFlow(f.Dst, i, func() error {
+			fd, err := openSocket(unix.SOCK_DGRAM, key.addr, append([]socketOption{{"SO_TIMESTAMPNS", unix.SOL_SOCKET,
+				unix.SO_TIMESTAMPNS, 1}}, sharedPortOptions[0])...)
 			if err != nil {
 				return err
 			}
 			setMemory(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receiveMemory)
-			s.sockets = append(s.sockets, inbox{fd, f.Dst, who.at, drops(fd)})
+			s.sockets = append(s.sockets, serverSocket{fd, f.Dst, key.addr, countDrops(fd)})
 			return nil
 		})
 		if err != nil {
@@ -111,102 +112,105 @@ func (s *receiving) prepare() error {
 	return nil
 }
 
-func (s *receiving) drive() error {
+// drive receives datagrams until the end of the run.
+func (s *udpReceivers) drive() error {
 	fds := []unix.PollFd{{Fd: int32(s.begun[receiveThread].wake), Events: unix.POLLIN}}
 	for _, b := range s.sockets {
 		fds = append(fds, unix.PollFd{Fd: int32(b.fd), Events: unix.POLLIN})
 	}
 	for {
 		now := s.clock.now()
-		ahead := s.clock.ahead()
+		atBase := s.clock.realtimeAtBase()
 		for k := range s.sockets {
-			if err := s.drain(&s.sockets[k], ahead); err != nil {
+			if err := s.drainSocket(&s.sockets[k], atBase); err != nil {
 				return err
 			}
 		}
-		end := s.until()
-		known := min(now-settled, end)
+		end := s.endTime()
+		completeUntil := min(now-settleTime, end)
 		next := unit.Never
 		for _, i := range s.flows {
-			s.settle(i, known)
-			next = min(next, s.receiver[i].due)
+			s.observeFlow(i, completeUntil)
+			next = min(next, s.receivers[i].due)
 		}
-		if now-settled >= end {
+		if now-settleTime >= end {
 			return s.conclude()
 		}
-		wait := timeout(min(next, end)+settled, s.clock.now())
+		wait := timeUntil(min(next, end)+settleTime, s.clock.now())
 		n, err := unix.Ppoll(fds, &wait, nil)
 		if n > 0 && s.pause > 0 {
-			wait = timeout(s.pause, 0)
+			wait = timeUntil(s.pause, 0)
 			_, err = unix.Ppoll(fds[:1], &wait, nil)
 		}
 		if err != nil && err != unix.EINTR {
 			return os.NewSyscallError("ppoll", err)
 		}
 		if n > 0 {
-			s.woken(receiveThread)
+			s.clearWake(receiveThread)
 		}
 	}
 }
 
-// drain takes the datagrams of a socket, all but of a flood.
-func (s *receiving) drain(b *inbox, ahead int64) error {
+// drainSocket reads the waiting datagrams of a socket, at most 256 batches. atBase is the result of
+// realtimeAtBase.
+func (s *udpReceivers) drainSocket(b *serverSocket, atBase int64) error {
 	for range 256 {
 		for k := range s.messages {
 			m := &s.messages[k]
 			m.Namelen = uint32(unsafe.Sizeof(s.names[k]))
 			m.SetControllen(len(s.control[k]))
 		}
-		n, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(b.fd), uintptr(unsafe.Pointer(&s.messages[0])), batch,
+		n, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(b.fd), uintptr(unsafe.Pointer(&s.messages[0])), batchSize,
 			unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
 		switch {
 		case e == unix.EAGAIN:
 			return nil
-		case e == unix.EINTR || unreachable(e):
+		case e == unix.EINTR || isPathError(e):
 			continue
 		case e != 0:
-			return fmt.Errorf("host %d: receive at %v: %w", b.node, b.at, e)
+			return fmt.Errorf("host %d: receive at %v: %w", b.node, b.addr, e)
 		}
 		for k := range int(n) {
-			s.take(b, k, ahead)
+			s.takeMessage(b, k, atBase)
 		}
-		if n < batch {
+		if n < batchSize {
 			return nil
 		}
 	}
 	return nil
 }
 
-// take gives message k to its flow's receiver.
-func (s *receiving) take(b *inbox, k int, ahead int64) {
-	flow, seq, sent := header(s.headers[k][:])
+// takeMessage passes message k to its flow's receiver. It counts strays.
+func (s *udpReceivers) takeMessage(b *serverSocket, k int, atBase int64) {
+	flow, seq, sent := parseHeader(s.headers[k][:])
 	length := int(s.messages[k].n)
-	if length < leastDatagram { // a flow's last one
+	if length < minDatagram { // the last one of a flow
 		for _, i := range s.flows {
-			if f := &s.Flows[i]; f.Size > 0 && int(f.Size%unit.Bytes(f.Payload)) == length && s.from(b, k, i) {
-				s.receive(i, int64(f.Size/unit.Bytes(f.Payload)), unit.Time(s.tails[i].Load()), length, s.stamp(k, ahead))
+			if f := &s.Flows[i]; f.Size > 0 && int(f.Size%unit.Bytes(f.Payload)) == length && s.isFromFlow(b, k, i) {
+				s.receiveDatagram(i, int64(f.Size/unit.Bytes(f.Payload)), unit.Time(s.tails[i].Load()), length,
+					s.receiveTime(k, atBase))
 				return
 			}
 		}
-	} else if flow < len(s.Flows) && s.from(b, k, flow) {
-		s.receive(flow, seq, sent, length, s.stamp(k, ahead))
+	} else if flow < len(s.Flows) && s.isFromFlow(b, k, flow) {
+		s.receiveDatagram(flow, seq, sent, length, s.receiveTime(k, atBase))
 		return
 	}
 	s.strays++
 }
 
-// from reports whether message k is of a flow.
-func (s *receiving) from(b *inbox, k, flow int) bool {
+// isFromFlow reports whether message k belongs to a flow.
+func (s *udpReceivers) isFromFlow(b *serverSocket, k, flow int) bool {
 	f := &s.Flows[flow]
-	return f.TCP == nil && f.Dst == b.node && s.remote(f) == b.at && s.port(k) == f.SrcPort
+	return f.TCP == nil && f.Dst == b.node && s.remoteAddr(f) == b.addr && s.sourcePort(k) == f.SrcPort
 }
 
-// receive gives a flow's receiver a datagram.
-func (s *receiving) receive(flow int, seq int64, sent unit.Time, length int, at unit.Time) {
-	f, x := &s.Flows[flow], &s.receiver[flow]
-	end := s.until()
+// receiveDatagram passes a datagram that arrived at the given time to a flow's receiver.
+func (s *udpReceivers) receiveDatagram(flow int, seq int64, sent unit.Time, length int, at unit.Time) {
+	f, x := &s.Flows[flow], &s.receivers[flow]
+	end := s.endTime()
 	if at >= x.due {
-		s.settle(flow, min(at, end))
+		s.observeFlow(flow, min(at, end))
 	}
 	if at >= end {
 		return
@@ -219,13 +223,13 @@ func (s *receiving) receive(flow int, seq int64, sent unit.Time, length int, at 
 	f.UDPReceiver.Receive(at, p)
 	if f.Size > 0 && !x.arrived && x.counters.ReceivedBytes >= f.Size {
 		x.arrived = true
-		s.run.arrived(flow, x.counters.Finished)
+		s.run.markArrived(flow, x.counters.Finished)
 	}
 }
 
-// settle looks at a flow as far as that is due, when all that came before is counted.
-func (s *receiving) settle(flow int, until unit.Time) {
-	x := &s.receiver[flow]
+// observeFlow makes the observations of a flow due until a time, when all earlier datagrams are counted.
+func (s *udpReceivers) observeFlow(flow int, until unit.Time) {
+	x := &s.receivers[flow]
 	for x.due <= until {
 		at := x.due
 		if !x.marked && at == s.Warmup {
@@ -242,7 +246,7 @@ func (s *receiving) settle(flow int, until unit.Time) {
 				for _, i := range p.samples {
 					if s.Samples[i].What == ReceivedBytes {
 						s.result.Sampled[i] = append(s.result.Sampled[i], int64(x.counters.ReceivedBytes))
-					} else if at < s.until() || at == s.Warmup {
+					} else if at < s.endTime() || at == s.Warmup {
 						s.result.Sampled[i] = append(s.result.Sampled[i], -1)
 					}
 				}
@@ -252,25 +256,24 @@ func (s *receiving) settle(flow int, until unit.Time) {
 	}
 }
 
-// mark notes what was counted up to the warm-up's end. What is no difference of two counts
-// begins anew.
-func (s *receiving) mark(x *receiver) {
+// mark saves the counters at the warm-up's end and resets those without a difference.
+func (s *udpReceivers) mark(x *udpReceiver) {
 	x.marked = true
 	x.first = *x.counters
 	x.counters.DelayMin, x.counters.DelayMax, x.counters.Delays = unit.Never, 0, x.delays
 }
 
-// conclude takes the last counters.
-func (s *receiving) conclude() error {
+// conclude saves the last counters.
+func (s *udpReceivers) conclude() error {
 	for _, i := range s.flows {
-		x, out := &s.receiver[i], &s.result.Flows[i]
+		x, out := &s.receivers[i], &s.result.Flows[i]
 		if !x.marked {
 			s.mark(x)
 		}
 		out.Receiver, out.Received = x.counters.Since(&x.first), x.counters.ReceivedBytes
 	}
 	for _, b := range s.sockets {
-		s.unread += drops(b.fd) - b.drops
+		s.unread += countDrops(b.fd) - b.drops
 	}
 	s.lock.Lock()
 	s.result.Lost.Unread += s.unread
@@ -279,29 +282,30 @@ func (s *receiving) conclude() error {
 	return nil
 }
 
-func (s *receiving) close() {
+// close closes all sockets and returns the histograms to their endpoints.
+func (s *udpReceivers) close() {
 	for _, b := range s.sockets {
 		unix.Close(b.fd)
 	}
 	for _, i := range s.flows {
-		s.receiver[i].counters.Delays = s.receiver[i].delays
+		s.receivers[i].counters.Delays = s.receivers[i].delays
 	}
 }
 
-// port is that from which message k came.
-func (s *receiving) port(k int) uint16 {
-	b := (*[2]byte)(unsafe.Pointer(&s.names[k].Port)) // at the same place in both families
+// sourcePort returns the source port of message k.
+func (s *udpReceivers) sourcePort(k int) uint16 {
+	b := (*[2]byte)(unsafe.Pointer(&s.names[k].Port)) // at the same offset in both families
 	return uint16(b[0])<<8 | uint16(b[1])
 }
 
-// stamp is when the kernel received message k.
-func (s *receiving) stamp(k int, ahead int64) unit.Time {
+// receiveTime returns the time at which the kernel received message k, by the clock if it has no stamp.
+func (s *udpReceivers) receiveTime(k int, atBase int64) unit.Time {
 	b := s.control[k][:]
 	if n := int(s.messages[k].Controllen); n >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
 		if h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPNS {
 			t := (*unix.Timespec)(unsafe.Pointer(&b[unix.CmsgLen(0)]))
-			return s.clock.event(t.Nano(), ahead)
+			return s.clock.toRunTime(t.Nano(), atBase)
 		}
 	}
 	return s.clock.now()

@@ -1,4 +1,4 @@
-// Package command is the command weir switch, which is the program weir-switch, too.
+// Package command is the command weir switch, which is also the program weir-switch.
 package command
 
 import (
@@ -19,7 +19,7 @@ import (
 // Switch is command.Switch.
 type Switch struct{}
 
-// Run checks, starts or restores, as the flags demand.
+// Run checks, starts or restores a switch, as the flags demand.
 func (Switch) Run(f *command.SwitchFlags, e *command.Env) error {
 	switch {
 	case f.Restore && (f.Check || f.Bypass || f.Config != ""):
@@ -42,7 +42,7 @@ func (Switch) Run(f *command.SwitchFlags, e *command.Env) error {
 		[]string{os.Args[0], command.SwitchSupervisor}, e.Stderr))
 }
 
-// inputError marks errors of what was given.
+// inputError marks errors of the environment as command.ErrInput.
 func inputError(err error) error {
 	if errors.Is(err, softswitch.ErrSetup) {
 		return fmt.Errorf("%w: %w", command.ErrInput, err)
@@ -50,7 +50,7 @@ func inputError(err error) error {
 	return err
 }
 
-// Supervise is the process of the supervisor.
+// Supervise runs the supervisor's process; state is the descriptor of its state.
 func (Switch) Supervise(state int, e *command.Env) error {
 	err := supervisor.Supervise(schemes(e), state, []string{command.SwitchDataplane}, e.Version, e.Stdout, e.Stderr)
 	code := command.Done
@@ -59,15 +59,15 @@ func (Switch) Supervise(state int, e *command.Env) error {
 	} else if err != nil {
 		code = command.RunFailed
 	}
-	// The last lines may go to a pipe that no process reads: this one ends all the same.
+	// The last lines may go to a pipe that no process reads; exit anyway.
 	time.AfterFunc(readTime, func() { os.Exit(code) })
 	return err
 }
 
-// readTime is how long a reader of a switch's output may take to read the last of it.
+// readTime limits the time for readers of the switch's output to read its end.
 const readTime = 500 * time.Millisecond
 
-// Serve is the process of the data plane.
+// Serve runs the data plane's process.
 func (Switch) Serve(e *command.Env) error { return softswitch.Serve(schemes(e), os.Stdin, e.Pipe) }
 
 // WarningKinds returns the kinds of warnings that a switch issues.
@@ -76,7 +76,7 @@ func (Switch) WarningKinds() []scheme.WarningKind {
 		control.WarningKinds())
 }
 
-// schemes returns what a switch's file can name.
+// schemes returns the programs and schedulers that a switch's file can name.
 func schemes(e *command.Env) softswitch.Schemes {
 	return softswitch.Schemes{Programs: e.Programs, Schedulers: e.Schedulers}
 }

@@ -10,8 +10,8 @@ import (
 	"weir/internal/seccomp"
 )
 
-// runtimeCalls returns what Go's runtime needs, and glibc's threads where it is linked: threads, memory that cannot be
-// executed, timers, signals within this process, waiting. Many are called but now and then.
+// runtimeCalls returns the calls of Go's runtime, and of glibc's threads if it is linked: threads, memory without
+// execution, timers, signals within this process, and waiting. Many of them are rare.
 func runtimeCalls() []seccomp.Rule {
 	self := uint32(os.Getpid())
 	return append(seccomp.Calls(
@@ -20,26 +20,26 @@ func runtimeCalls() []seccomp.Rule {
 		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
 		unix.SYS_RESTART_SYSCALL, unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_BRK, unix.SYS_GETRANDOM,
 		unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EVENTFD2,
-		unix.SYS_PREAD64, unix.SYS_SCHED_GETAFFINITY, // how many processors the group may use, each second
+		unix.SYS_PREAD64, unix.SYS_SCHED_GETAFFINITY, // reads the number of processors of the group every second
 		unix.SYS_CLOSE, unix.SYS_EXIT, unix.SYS_EXIT_GROUP),
 		seccomp.Rule{Call: unix.SYS_MMAP, Arg: 2, Mask: unix.PROT_EXEC},
 		seccomp.Rule{Call: unix.SYS_MPROTECT, Arg: 2, Mask: unix.PROT_EXEC},
 		seccomp.Rule{Call: unix.SYS_CLONE, Mask: unix.CLONE_THREAD, Want: unix.CLONE_THREAD},
-		// Its flags are in memory, which a filter does not see: glibc then takes clone.
+		// Its flags are in memory, which a filter cannot read; glibc then uses clone.
 		seccomp.Rule{Call: unix.SYS_CLONE3, Errno: unix.ENOSYS},
 		seccomp.Rule{Call: unix.SYS_TGKILL, Mask: ^uint32(0), Want: self},
-		seccomp.Rule{Call: unix.SYS_PRCTL, Mask: ^uint32(0), Want: unix.PR_SET_VMA}, // names of memory
+		seccomp.Rule{Call: unix.SYS_PRCTL, Mask: ^uint32(0), Want: unix.PR_SET_VMA}, // names of memory areas
 	)
 }
 
-// dataPlaneCalls returns all that the data plane calls while it carries frames: those first that it calls most.
+// dataPlaneCalls returns the calls of the data plane while it carries frames, the most frequent ones first.
 func dataPlaneCalls() []seccomp.Rule {
 	return append(seccomp.Calls(unix.SYS_SENDMMSG, unix.SYS_PPOLL, unix.SYS_GETSOCKOPT, unix.SYS_GETRUSAGE),
 		runtimeCalls()...)
 }
 
-// supervisorCalls returns all that the supervisor calls while its data plane, that process, runs: it answers scrapes of
-// metrics, reads its file again, ends the data plane, and switches offloads on again.
+// supervisorCalls returns the calls of the supervisor while the process dataPlane runs: it answers scrapes of
+// metrics, reloads its file, ends the data plane, and enables offloads.
 func supervisorCalls(dataPlane int) []seccomp.Rule {
 	const all = ^uint32(0)
 	rules := append(runtimeCalls(), seccomp.Calls(
@@ -55,8 +55,9 @@ func supervisorCalls(dataPlane int) []seccomp.Rule {
 		seccomp.Rule{Call: unix.SYS_KILL, Arg: 0, Mask: all, Want: uint32(dataPlane)})
 }
 
-// ConfineDataPlane leaves this process only the calls of the data plane.
+// ConfineDataPlane restricts this process to the data plane's calls.
 func ConfineDataPlane() error { return seccomp.Install(dataPlaneCalls()) }
 
-// ConfineSupervisor leaves this process only the calls of the supervisor of a data plane.
+// ConfineSupervisor restricts this process to the supervisor's calls; dataPlane is the only process that it may
+// signal.
 func ConfineSupervisor(dataPlane int) error { return seccomp.Install(supervisorCalls(dataPlane)) }

@@ -8,12 +8,13 @@ import (
 	"runtime"
 )
 
-func noFilter() error {
+// filterError returns the error of an architecture without a filter.
+func filterError() error {
 	return fmt.Errorf("system calls of %s are not known: %w", runtime.GOARCH, errors.ErrUnsupported)
 }
 
-// ConfineDataPlane leaves this process only the calls of the data plane; they are not known on this architecture.
-func ConfineDataPlane() error { return noFilter() }
+// ConfineDataPlane always fails on this architecture.
+func ConfineDataPlane() error { return filterError() }
 
-// ConfineSupervisor leaves this process only the calls of the supervisor; they are not known on this architecture.
-func ConfineSupervisor(int) error { return noFilter() }
+// ConfineSupervisor always fails on this architecture.
+func ConfineSupervisor(int) error { return filterError() }

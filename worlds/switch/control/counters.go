@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// LatenessBounds are the upper bounds of the histogram of lateness.
+// LatenessBounds lists the upper bounds of the histogram of lateness.
 var LatenessBounds = [...]unit.Time{
 	10 * unit.Microsecond, 20 * unit.Microsecond, 50 * unit.Microsecond, 100 * unit.Microsecond, 200 * unit.Microsecond,
 	500 * unit.Microsecond,
@@ -16,40 +16,40 @@ var LatenessBounds = [...]unit.Time{
 	50 * unit.Millisecond, 100 * unit.Millisecond,
 }
 
-// Limits of a switch: ports, samples of its programs in all, and characters of a sample's name or label.
+// Limits of a switch: ports, samples of all programs, and bytes of a sample's name or label.
 const (
 	MaxPorts   = 16
 	MaxSamples = 1024
 	MaxText    = 80
 )
 
-// Counters is a snapshot of what the data plane has counted since its start.
+// Counters is a snapshot of the data plane's counters since its start.
 type Counters struct {
 	At      unit.Time // since its start
 	Reloads uint64
 	Ports   [MaxPorts]PortCounters
-	Drops   [dataplane.Reasons]uint64 // of all frames, also of those without a route
-	Unsent  uint64                    // frames that an interface did not take
-	Unmade  uint64                    // packets of programs that no frame can carry
+	Drops   [dataplane.Reasons]uint64 // of all frames, including frames without a route
+	Unsent  uint64                    // frames refused by an interface
+	Unmade  uint64                    // packets of programs that cannot be encoded as frames
 	Runts   uint64                    // frames without a whole Ethernet header
 	Waiting uint64                    // frames in the switch
 	Stall   unit.Time
 	CPU     unit.Time
-	Late    uint64 // frames that left
+	Late    uint64 // departed frames
 	LateSum float64
-	LateTo  [len(LatenessBounds)]uint64 // how many were late by up to LatenessBounds
+	LateTo  [len(LatenessBounds)]uint64 // frames late by up to LatenessBounds
 
 	Known, Forgotten uint64 // addresses of users
-	Samples          uint64 // of Sample
+	Samples          uint64 // used entries of Sample
 	Sample           [MaxSamples]Sample
 }
 
 // PortCounters are the counters of one port.
 type PortCounters struct {
 	In, InBytes, Out, OutBytes uint64
-	Drops                      [dataplane.Reasons]uint64 // of frames on their way out
+	Drops                      [dataplane.Reasons]uint64 // of frames for this egress port
 	Queue, QueueBytes          uint64
-	Ring                       uint64 // frames that the kernel had for the ring
+	Ring                       uint64 // frames that the kernel received for the ring
 	RingLost, TooLong, Partial uint64
 }
 
@@ -68,25 +68,25 @@ type Text struct {
 	Length uint8
 }
 
-// Set copies b, cut to the room that there is.
+// Set copies b, truncated to MaxText bytes.
 func (t *Text) Set(b []byte) { t.Length = uint8(copy(t.Bytes[:], b)) }
 
 func (t *Text) String() string { return string(t.Bytes[:min(t.Length, MaxText)]) }
 
-// SharedCounters is the memory that data plane and supervisor share. The data plane writes it; sequence is
-// odd while it does.
+// SharedCounters is memory shared by data plane and supervisor. The data plane writes it; sequence is odd
+// meanwhile.
 type SharedCounters struct {
 	sequence atomic.Uint64
 	counters Counters
 }
 
-// SharedBytes is the memory that SharedCounters take, in whole pages.
+// SharedBytes is the size of SharedCounters in whole pages.
 const SharedBytes = (unsafe.Sizeof(SharedCounters{}) + 4095) &^ 4095
 
 // SharedIn returns the counters in shared memory of SharedBytes.
 func SharedIn(memory []byte) *SharedCounters { return (*SharedCounters)(unsafe.Pointer(&memory[0])) }
 
-// Read copies the counters. It returns false if they were written meanwhile.
+// Read copies the counters. It returns false if they were written during the copy.
 func (s *SharedCounters) Read(c *Counters) (sequence uint64, ok bool) {
 	before := s.sequence.Load()
 	*c = s.counters
@@ -96,11 +96,11 @@ func (s *SharedCounters) Read(c *Counters) (sequence uint64, ok bool) {
 // Sequence returns a number that grows when the counters are written.
 func (s *SharedCounters) Sequence() uint64 { return s.sequence.Load() }
 
-// Begin returns the counters for the data plane to write, until End.
+// Begin returns the counters for the data plane to write until End.
 func (s *SharedCounters) Begin() *Counters {
 	s.sequence.Add(1)
 	return &s.counters
 }
 
-// End ends what Begin has begun.
+// End completes a write started by Begin.
 func (s *SharedCounters) End() { s.sequence.Add(1) }

@@ -1,4 +1,4 @@
-// Package control is what the supervisor of a switch and its data plane, two processes, have between them: requests
-// (Request) and replies (Reply) as lines of JSON, counters in shared memory (SharedCounters), and filters that leave
-// each process only the system calls that it makes (ConfineDataPlane, ConfineSupervisor).
+// Package control is the interface between a switch's supervisor and its data plane, which are two processes. They
+// exchange requests (Request) and replies (Reply) as lines of JSON, and share counters in memory (SharedCounters).
+// Filters restrict each process to its system calls (ConfineDataPlane, ConfineSupervisor).
 package control

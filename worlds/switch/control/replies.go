@@ -24,21 +24,21 @@ const (
 	IsRefused    = "refused"
 	IsNote       = "note"
 	IsStopped    = "stopped"
-	IsUnreadable = "unreadable" // ReadReplies returns it for a line
+	IsUnreadable = "unreadable" // made by ReadReplies for an invalid line
 )
 
-// maxReply limits the bytes of a line that the supervisor reads. A reply that is brief is shorter, although JSON may
-// write six bytes for one.
+// maxReply limits the bytes of a line that the supervisor reads. Replies from Brief are shorter, even if JSON
+// writes six bytes for one.
 const maxReply = 1 << 18
 
-// Limits of a brief reply: notes, and bytes in each and in its text.
+// Limits of Brief: notes, bytes of a note, and bytes of the text.
 const (
 	maxNotes  = 20
 	maxNote   = 2000
 	maxReason = 32 << 10
 )
 
-// Brief returns a reply of limited size with the same content in short, and the number of the notes that it leaves out.
+// Brief returns a shortened reply of limited size, with the number of omitted notes.
 func (a Reply) Brief() Reply {
 	a.Text = cutAt(a.Text, maxReason)
 	var notes []string
@@ -53,7 +53,7 @@ func (a Reply) Brief() Reply {
 	return a
 }
 
-// cutAt shortens a text to a number of bytes and marks that some are missing.
+// cutAt shortens a text to at most limit bytes and marks the cut.
 func cutAt(text string, limit int) string {
 	const more = " …"
 	if len(text) <= limit {
@@ -62,8 +62,9 @@ func cutAt(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
-// ReadReplies hands over the replies in out up to its end. It reads on whatever comes: a data plane whose replies are
-// not read would wait, and carry no frames. A line that is too long or no reply is handed over as unreadable.
+// ReadReplies passes the replies in out to hand until its end. It reads on after invalid input, because a data
+// plane with unread replies would block and carry no frames. A line that is too long or invalid is passed as
+// IsUnreadable.
 func ReadReplies(out io.Reader, hand func(Reply)) {
 	for lines := bufio.NewReaderSize(out, maxReply); ; {
 		line, err := lines.ReadSlice('\n')

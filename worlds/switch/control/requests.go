@@ -10,10 +10,10 @@ type Request struct {
 	Do   string // begin, reload, publish, stop
 	File string
 	Data []byte
-	// Of begin: what the descriptors are.
+	// Descriptors for begin.
 	Sockets []Socket
 	Page    int
-	Bypass  bool // a bridge waits for its end
+	Bypass  bool // a bypass waits for its end
 }
 
 // Socket is an open packet socket of a port.

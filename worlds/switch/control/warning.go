@@ -11,7 +11,7 @@ var warnNoFilter = scheme.WarningKind{ID: "switch-no-seccomp",
 // WarningKinds returns the kinds of warnings about the processes of a switch.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnNoFilter} }
 
-// FilterWarnings warns of a process for which the kernel has refused a filter of system calls.
+// FilterWarnings warns if the kernel refused the filter of a process.
 func FilterWarnings(process string, err error) (all []document.Warning) {
 	if err != nil {
 		all = append(all, document.Warn(warnNoFilter, document.Position{}, "no filter of system calls holds the %s: %v",

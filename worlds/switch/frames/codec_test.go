@@ -39,7 +39,7 @@ func TestCut(t *testing.T) {
 			if err := c.Deparse(p); err != nil {
 				t.Fatal(err)
 			}
-			d, ok := dissect(p.Data)
+			d, ok := parseLayout(p.Data)
 			if !ok || d.end-d.payload != 40 || len(p.Data) != len(f)-118 || !packet.IPv4(p.Data[d.ip:]).ChecksumOK() {
 				t.Errorf("%s: %x", name, p.Data)
 			}
@@ -58,12 +58,12 @@ func TestCut(t *testing.T) {
 // mayBeExempt reports whether a frame is ARP, or ICMPv6 with hop limit 255 that no extension header precedes, of
 // at most 512 bytes: it looks for what must be there wherever tags let it be.
 func mayBeExempt(f []byte) bool {
-	for at := typeAt; at <= typeAt+MaxTagged && at+2 <= len(f); at += tagBytes {
+	for at := typeOffset; at <= typeOffset+MaxTagged && at+2 <= len(f); at += tagBytes {
 		if be.Uint16(f[at:]) == etherARP {
 			return len(f) <= 512
 		}
 	}
-	for at := typeAt + 2; at <= typeAt+2+MaxTagged+pppoeHeader+2 && at+41 <= len(f); at += 2 {
+	for at := typeOffset + 2; at <= typeOffset+2+MaxTagged+pppoeHeader+2 && at+41 <= len(f); at += 2 {
 		if f[at]>>4 == 6 && f[at+6] == packet.ProtoICMPv6 && f[at+7] == 255 && f[at+40] >= 133 && f[at+40] <= 137 {
 			return len(f) <= 512
 		}
@@ -111,7 +111,7 @@ func FuzzCodec(f *testing.F) {
 		if err := c.Deparse(p); err != nil {
 			t.Fatal(err)
 		}
-		if d, ok := dissect(p.Data); !ok || d.end != d.payload {
+		if d, ok := parseLayout(p.Data); !ok || d.end != d.payload {
 			t.Fatalf("trimmed: %x", p.Data)
 		}
 		if len(p.Data) > len(frame) {

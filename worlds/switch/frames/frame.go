@@ -8,45 +8,46 @@ import (
 	"weir/core/unit"
 )
 
+// be is the byte order of network headers.
 var be = binary.BigEndian
 
-// Ethernet types and what is behind some of them.
+// Ethernet types, and numbers of the headers behind them.
 const (
 	etherVLAN    = 0x8100 // IEEE 802.1Q
 	etherService = 0x88a8 // 802.1ad, the outer tag of QinQ
 	etherOldQinQ = 0x9100
 	etherPPPoE   = 0x8864 // session, RFC 2516
-	pppoeHeader  = 6      // and two bytes of PPP's protocol
+	pppoeHeader  = 6      // followed by two bytes of PPP's protocol
 	pppIPv4      = 0x0021
 	pppIPv6      = 0x0057
 	tagBytes     = 4
 	maxTags      = 2
 
-	typeAt        = 12 // of the Ethernet type in a frame without tags
+	typeOffset    = 12 // offset of the Ethernet type in a frame without tags
 	shortestFrame = 60 // without FCS
 
 	etherARP = 0x0806
 
-	solicitation, redirect = 133, 137 // of ICMPv6: the types of neighbour discovery (RFC 4861 §4)
-	unrouted               = 255      // hop limit of those: no router has passed them on (RFC 4861 §6.1, §7.1)
+	solicitation, redirect = 133, 137 // ICMPv6 types of neighbour discovery (RFC 4861 §4)
+	// Required hop limit of neighbour discovery: no router has forwarded it (RFC 4861 §6.1, §7.1).
+	unrouted = 255
 
-	// Extension headers of IPv6 (RFC 8200 §4) behind which the transport's header is looked for, and how many
-	// of them.
+	// Extension headers of IPv6 (RFC 8200 §4) that precede the transport's header, and their maximum number.
 	hopByHop, routing, fragmented, destination = 0, 43, 44, 60
 	maxExtensions                              = 8
 )
 
-// MaxTagged is the most bytes that tags add to a frame.
+// MaxTagged is the maximum number of bytes that tags add to a frame.
 const MaxTagged = maxTags * tagBytes
 
-// Codec is the switch's parser and deparser (dataplane.Codec). It reads what programs need of IP frames, below
-// VLAN tags and PPPoE, and writes only what they have changed.
+// Codec is the switch's parser and deparser (dataplane.Codec). It reads the fields of IP frames that programs
+// need, also below VLAN tags and PPPoE, and writes back changed fields only.
 //
 // Every frame belongs to a user: the packet's Src is the user's number, and Dst the number of the other end, if a
-// program asks for it. A user is the source address or, if users are behind a port, the destination of what goes
-// there; or the frame's VLANs. What has neither, such as a frame that is not IP, or whose lengths are wrong, is of all
-// others at the port where it came in. The only frames without a user are ARP and neighbour discovery that exempt lets
-// pass. They are marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
+// program asks for it. A user is the source address or, for frames to users behind a port, the destination; or the
+// frame's VLANs. Other frames, such as non-IP frames and those with wrong lengths, belong to the others at the
+// port of arrival. Only ARP and neighbour discovery exempted by isExempt have no user. They are marked like the
+// switch's own frames (packet.Internal), which programs neither meter nor drop.
 type Codec struct {
 	users  *Users
 	stacks stacks
@@ -55,16 +56,16 @@ type Codec struct {
 // NewCodec returns the codec of a switch with these users.
 func NewCodec(users *Users) *Codec { return &Codec{users: users} }
 
-// OuterVLAN returns the identifier of a frame's outermost VLAN tag; 0 if it has none.
+// OuterVLAN returns the identifier of a frame's outermost VLAN tag, 0 without a tag.
 func OuterVLAN(f []byte) uint16 {
-	if kind := be.Uint16(f[typeAt:]); (kind == etherVLAN || kind == etherService || kind == etherOldQinQ) &&
-		len(f) >= typeAt+tagBytes {
-		return be.Uint16(f[typeAt+2:]) & 0xfff
+	if kind := be.Uint16(f[typeOffset:]); (kind == etherVLAN || kind == etherService || kind == etherOldQinQ) &&
+		len(f) >= typeOffset+tagBytes {
+		return be.Uint16(f[typeOffset+2:]) & 0xfff
 	}
 	return 0
 }
 
-// Parse fills p from its frame. What cannot be read is no error: it is carried.
+// Parse sets p's fields from its frame. Unreadable frames are no error; they are forwarded.
 func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	p.ClearExtensions()
 	f := p.Data
@@ -72,14 +73,14 @@ func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Payload, p.Seq, p.Ack = 0, 0, 0, 0, 0, 0, 0
 	p.TCP.MSS, p.TCP.Window, p.TCP.Flags, p.TCP.Has = 0, 0, 0, 0
 	p.Meta.Flags &^= packet.Internal | packet.ToUser
-	d, ok := dissect(f)
-	if c.exempt(now, in, f, &d, ok) {
+	d, ok := parseLayout(f)
+	if c.isExempt(now, in, f, &d, ok) {
 		p.Meta.Flags |= packet.Internal
 	}
 	if !ok {
-		c.assign(now, in, p, &d, netip.Addr{}, netip.Addr{})
+		c.assignUser(now, in, p, &d, netip.Addr{}, netip.Addr{})
 		p.Hash = packet.FlowHash(packet.Addr(be.Uint32(f)^be.Uint32(f[6:])), packet.Addr(be.Uint32(f[8:])), be.Uint16(f[4:]),
-			be.Uint16(f[typeAt:]), 0)
+			be.Uint16(f[typeOffset:]), 0)
 		return nil
 	}
 	ip := f[d.ip:]
@@ -93,7 +94,7 @@ func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	}
 	p.Proto, p.Payload = d.proto, int32(d.end-d.payload)
 	rest := f[d.transport:d.end]
-	if d.payload > d.transport { // a header was there
+	if d.payload > d.transport { // a complete transport header exists
 		p.SrcPort, p.DstPort = be.Uint16(rest), be.Uint16(rest[2:])
 	}
 	readSegment(p, &d)
@@ -102,14 +103,14 @@ func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 		c.readStack(p, &d)
 	}
 	readMark(p, &d)
-	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
-	c.assign(now, in, p, &d, src, dst)
+	p.Hash = packet.FlowHash(foldAddress(src), foldAddress(dst), p.SrcPort, p.DstPort, p.Proto)
+	c.assignUser(now, in, p, &d, src, dst)
 	return nil
 }
 
-// readSegment takes over what programs need of a TCP header: numbers, window, flags and options, and whether it is an
-// acknowledgement, or another switch's notice. Damaged options are left to the hosts.
-func readSegment(p *packet.Packet, d *anatomy) {
+// readSegment reads the fields of a TCP header that programs need: numbers, window, flags and options. It also
+// marks acknowledgements and other switches' notices. Damaged options are left to the hosts.
+func readSegment(p *packet.Packet, d *frameLayout) {
 	if d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return
 	}
@@ -118,8 +119,8 @@ func readSegment(p *packet.Packet, d *anatomy) {
 	}
 }
 
-// writeSegment writes back what programs may have changed of a TCP header: the window, and the MSS of a SYN.
-func writeSegment(p *packet.Packet, d *anatomy) {
+// writeSegment writes back fields of a TCP header that programs may change: the window, and the MSS of a SYN.
+func writeSegment(p *packet.Packet, d *frameLayout) {
 	if d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return
 	}
@@ -130,9 +131,9 @@ func writeSegment(p *packet.Packet, d *anatomy) {
 	}
 }
 
-// Opposite returns the hash of the flow the other way. The numbers of users, Src and Dst, are not in it.
+// Opposite returns the flow hash of the other direction. It does not include Src and Dst, the numbers of users.
 func (c *Codec) Opposite(p *packet.Packet) uint32 {
-	d, ok := dissect(p.Data)
+	d, ok := parseLayout(p.Data)
 	if !ok {
 		return 0
 	}
@@ -142,81 +143,81 @@ func (c *Codec) Opposite(p *packet.Packet) uint32 {
 	} else {
 		src, dst = packet.IPv6(ip).Src(), packet.IPv6(ip).Dst()
 	}
-	return packet.FlowHash(fold(dst), fold(src), p.DstPort, p.SrcPort, p.Proto)
+	return packet.FlowHash(foldAddress(dst), foldAddress(src), p.DstPort, p.SrcPort, p.Proto)
 }
 
-// exempt reports whether a frame belongs to no user: ARP, or neighbour discovery that no router has passed on, up to a
-// length and, each of both, up to a rate at a port. Without it hosts would not find each other where others are
-// too active; without bounds, no program would meet its sender.
-func (c *Codec) exempt(now unit.Time, in packet.PortID, f []byte, d *anatomy, ip bool) bool {
-	class := ofARP
+// isExempt reports whether a frame belongs to no user: ARP, or neighbour discovery that no router has forwarded,
+// up to a size and, for each class, up to a rate at a port. Without exemption hosts could not resolve addresses
+// while others are too active. Without limits, no program would restrict such a sender.
+func (c *Codec) isExempt(now unit.Time, in packet.PortID, f []byte, d *frameLayout, ip bool) bool {
+	class := classARP
 	switch {
 	case ip && d.discovery:
-		class = ofDiscovery
+		class = classDiscovery
 	case ip || d.kind != etherARP:
 		return false
 	}
 	rules := c.users.rules
-	return len(f) <= int(rules.ExemptSize) && c.users.exempts[in][class].take(now, 8*int64(len(f)), rules.ExemptRate)
+	return len(f) <= int(rules.ExemptSize) && c.users.exempts[in][class].allow(now, 8*int64(len(f)), rules.ExemptRate)
 }
 
-// assign finds the user of a packet, and whether it goes to that user (packet.ToUser): what a user receives is
-// measured apart from what it sends. src and dst are not valid if the frame has no addresses. What belongs to
-// the others at a port has one direction only, lest they have two users' parts.
-func (c *Codec) assign(now unit.Time, in packet.PortID, p *packet.Packet, d *anatomy, src, dst netip.Addr) {
+// assignUser sets the user of a packet, and whether it goes to that user (packet.ToUser), because received and
+// sent traffic of a user is metered separately. src and dst are invalid if the frame has no addresses. The others
+// at a port have one direction only, so that they do not get two users' shares.
+func (c *Codec) assignUser(now unit.Time, in packet.PortID, p *packet.Packet, d *frameLayout, src, dst netip.Addr) {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return
 	}
 	u := c.users
-	behind := u.rules.behind()
+	behind := u.rules.behindPort()
 	receives := behind != packet.NoPort && in != behind
 	tagged := packet.Addr(0)
 	if u.rules.By == ByAddress {
-		tagged = u.customer(now, d.vlans[0], d.vlans[1])
+		tagged = u.numberOfCustomer(now, d.vlans[0], d.vlans[1])
 	}
 	switch {
 	case tagged != 0:
 		p.Src = tagged
 	case u.rules.By == ByVLAN:
-		p.Src = u.vlans(now, in, VLANs(d.vlans[0])<<12)
+		p.Src = u.numberOfVLANs(now, in, VLANs(d.vlans[0])<<12)
 	case u.rules.By == ByQinQ:
-		p.Src = u.vlans(now, in, VLANs(d.vlans[0])<<12|VLANs(d.vlans[1]))
+		p.Src = u.numberOfVLANs(now, in, VLANs(d.vlans[0])<<12|VLANs(d.vlans[1]))
 	case !src.IsValid() || d.discovery:
-		p.Src = u.others(in)
+		p.Src = u.othersNumber(in)
 	case receives:
-		p.Src = u.address(now, in, dst)
+		p.Src = u.numberOfAddress(now, in, dst)
 	default:
-		p.Src = u.address(now, in, src)
+		p.Src = u.numberOfAddress(now, in, src)
 	}
-	if p.Dst = u.peer(dst); receives {
-		p.Dst = u.peer(src)
+	if p.Dst = u.peerNumber(dst); receives {
+		p.Dst = u.peerNumber(src)
 	}
 	if receives && int(p.Src) > u.ports {
 		p.Meta.Flags |= packet.ToUser
 	}
 }
 
-// fold makes 32 bits of an address, for a hash.
-func fold(a netip.Addr) packet.Addr {
+// foldAddress returns 32 bits of an address for a hash.
+func foldAddress(a netip.Addr) packet.Addr {
 	b := a.As16()
 	return packet.Addr((be.Uint32(b[0:])*31+be.Uint32(b[4:]))*31 + be.Uint32(b[8:])*31 + be.Uint32(b[12:]))
 }
 
-// anatomy is where in a frame the parts of an IP packet are.
-type anatomy struct {
-	ip, transport, payload, end int // transport = payload if there is no header that is known
-	session                     int // PPPoE header, 0 if there is none
+// frameLayout locates the parts of an IP packet in a frame.
+type frameLayout struct {
+	ip, transport, payload, end int // offsets; transport = payload without a known header
+	session                     int // offset of the PPPoE header, 0 without one
 	version, proto              uint8
-	discovery                   bool // neighbour discovery with the hop limit that it must have
+	discovery                   bool // neighbour discovery with the required hop limit
 
-	vlans [maxTags]uint16 // identifiers of the tags, the outermost one first
+	vlans [maxTags]uint16 // identifiers of the tags, outermost first
 	kind  uint16          // Ethernet type behind the tags
 }
 
-// dissect finds the IP packet of a frame; false if it cannot read one. It checks what packet's
-// parsers check without making errors, because a sender of damaged frames may send many of them.
-func dissect(f []byte) (d anatomy, ok bool) {
-	at := typeAt
+// parseLayout locates the IP packet of a frame. It returns false if the frame cannot be read. It makes the checks
+// of package packet's parsers without allocating errors, because a sender may send many damaged frames.
+func parseLayout(f []byte) (d frameLayout, ok bool) {
+	at := typeOffset
 	d.kind = be.Uint16(f[at:])
 	for tags := 0; d.kind == etherVLAN || d.kind == etherService || d.kind == etherOldQinQ; tags++ {
 		if at += tagBytes; tags == maxTags || len(f) < at+2 {
@@ -255,7 +256,7 @@ func dissect(f []byte) (d anatomy, ok bool) {
 		d.version, d.proto, whole = 4, h.Protocol(), !h.Fragment()
 		d.transport, d.end = at+header, at+total
 		if d.proto == shim {
-			d.behindShim(f)
+			d.skipShim(f)
 		}
 	case packet.EtherIPv6:
 		h := packet.IPv6(f[at:])
@@ -267,8 +268,8 @@ func dissect(f []byte) (d anatomy, ok bool) {
 		if d.end > len(f) {
 			return d, false
 		}
-		d.discovery = discovers(h, f[d.transport:d.end])
-		whole = d.extensions(f)
+		d.discovery = isDiscovery(h, f[d.transport:d.end])
+		whole = d.skipExtensions(f)
 	default:
 		return d, false
 	}
@@ -285,17 +286,17 @@ func dissect(f []byte) (d anatomy, ok bool) {
 	return d, true
 }
 
-// discovers reports whether a packet of IPv6 is neighbour discovery as a node must take it: nobody but a
-// neighbour can have sent it (RFC 4861 §6.1, §7.1), and it has no fragment header (RFC 6980 §5).
-func discovers(h packet.IPv6, rest []byte) bool {
+// isDiscovery reports whether an IPv6 packet is neighbour discovery that a node must accept: only a neighbour can
+// have sent it (RFC 4861 §6.1, §7.1), and it has no fragment header (RFC 6980 §5).
+func isDiscovery(h packet.IPv6, rest []byte) bool {
 	return h.NextHeader() == packet.ProtoICMPv6 && h.HopLimit() == unrouted && len(rest) > 0 &&
 		rest[0] >= solicitation && rest[0] <= redirect
 }
 
-// extensions goes behind the extension headers of IPv6, as far as they can be read, to the transport's header.
-// It returns false if that is not there: in all fragments but a whole packet, and on the way to another router
-// of a routing header, until which checksums are of other addresses.
-func (d *anatomy) extensions(f []byte) bool {
+// skipExtensions moves transport behind the IPv6 extension headers. It returns false if the transport's header is
+// missing: in fragments, and on the way to another router of a routing header, until which checksums cover other
+// addresses.
+func (d *frameLayout) skipExtensions(f []byte) bool {
 	for range maxExtensions {
 		rest := f[d.transport:d.end]
 		switch d.proto {
@@ -313,7 +314,7 @@ func (d *anatomy) extensions(f []byte) bool {
 			}
 			offset := be.Uint16(rest[2:])
 			d.proto, d.transport = rest[0], d.transport+8
-			if offset&^6 != 0 { // an offset, or more to come
+			if offset&^6 != 0 { // an offset, or further fragments
 				return false
 			}
 		default:
@@ -323,12 +324,12 @@ func (d *anatomy) extensions(f []byte) bool {
 	return false
 }
 
-// Deparse writes DSCP, ECN, hop limit, mark, trace, MSS and window back, and cuts the payload off that was trimmed.
+// Deparse writes DSCP, ECN, hop limit, mark, trace, MSS and window back, and removes trimmed payload.
 func (c *Codec) Deparse(p *packet.Packet) error {
 	if p.Version == 0 {
 		return nil
 	}
-	d, ok := dissect(p.Data)
+	d, ok := parseLayout(p.Data)
 	if !ok {
 		return nil
 	}
@@ -342,21 +343,21 @@ func (c *Codec) Deparse(p *packet.Packet) error {
 		h.SetHopLimit(p.HopLimit)
 	}
 	if p.StackPlace() == 0 && p.Payload >= 0 && int(p.Payload) < d.end-d.payload {
-		cut(p, &d)
-		d, _ = dissect(p.Data)
+		cutPayload(p, &d)
+		d, _ = parseLayout(p.Data)
 	}
 	writeSegment(p, &d)
 	writeTrace(p, &d)
 	if err := c.writeStack(p, &d); err != nil {
 		return err
 	}
-	d, _ = dissect(p.Data)
+	d, _ = parseLayout(p.Data)
 	writeMark(p, &d)
 	return nil
 }
 
-// cut shortens p's frame to its Payload, with all lengths and checksums.
-func cut(p *packet.Packet, d *anatomy) {
+// cutPayload shortens p's frame to its Payload and updates lengths and checksums.
+func cutPayload(p *packet.Packet, d *frameLayout) {
 	end := d.payload + int(p.Payload)
 	f := p.Data[:end]
 	if d.session > 0 {

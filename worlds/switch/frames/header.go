@@ -7,16 +7,16 @@ import (
 	"weir/core/packet"
 )
 
-// The switch has and needs no addresses for what programs make for hosts: an answer to a segment goes to where
-// that came from, as if its receiver had sent it, and a copy of an acknowledgement goes where that went. So both have
-// the MAC addresses, the tags, the session of PPPoE and the addresses of a frame that has passed. Options of IPv4 and
-// extension headers of IPv6 are left out: they were for that frame.
+// The switch has no addresses of its own for frames that programs create for hosts. An answer to a segment goes
+// back to its sender, as if from its receiver, and a copy of an acknowledgement follows the original. Both reuse
+// the MAC addresses, tags, PPPoE session and IP addresses of the frame. IPv4 options and IPv6 extension headers
+// are dropped, because they were meant for that frame.
 
-// Flow is a hash of the addresses of the network, the ports and the VLANs, or of those of the link. Nobody who does not
-// know the seed can choose addresses that collide.
+// Flow returns a hash of IP addresses, ports and VLANs, or of MAC addresses without IP; back selects the other
+// direction. Without the seed, colliding addresses cannot be chosen.
 func (c *Codec) Flow(p *packet.Packet, back bool) uint64 {
 	f := p.Data
-	d, ok := dissect(f)
+	d, ok := parseLayout(f)
 	h := Hash(uint64(d.vlans[0])<<16|uint64(d.vlans[1]), c.users.seed)
 	near, far := f[6:12], f[:6]
 	if ok && d.version == 4 {
@@ -28,13 +28,13 @@ func (c *Codec) Flow(p *packet.Packet, back bool) uint64 {
 	if back {
 		near, far, from, to = far, near, to, from
 	}
-	h = c.users.stir(c.users.stir(h, near), far)
+	h = c.users.mixAddress(c.users.mixAddress(h, near), far)
 	return Hash(h^uint64(d.kind)<<48^uint64(d.proto)<<32^uint64(from)<<16^uint64(to), c.users.seed)
 }
 
-// stir adds an address of 4, 6 or 16 bytes to a hash with a secret seed: multiplications of 64 by 64 bits with two
-// unknown factors.
-func (u *Users) stir(h uint64, address []byte) uint64 {
+// mixAddress adds an address of 4, 6 or 16 bytes to a hash with a secret seed, by multiplications of 64 by 64 bits
+// with two unknown factors.
+func (u *Users) mixAddress(h uint64, address []byte) uint64 {
 	word := func(v uint64) {
 		high, low := bits.Mul64(h^v, u.seed^0x9e3779b97f4a7c15^h<<1|1)
 		h = high ^ low
@@ -53,9 +53,10 @@ func (u *Users) stir(h uint64, address []byte) uint64 {
 	return h
 }
 
-// Header copies the link's header with tags and session, and plain headers of IP and TCP, which keeps its options.
+// Header copies the link header with tags and session, and the IP and TCP headers without IP options, and returns
+// the number of bytes. It returns 0 if p has no TCP header or to is too short.
 func (c *Codec) Header(p *packet.Packet, to []byte) int {
-	d, ok := dissect(p.Data)
+	d, ok := parseLayout(p.Data)
 	if !ok || d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return 0
 	}
@@ -69,12 +70,13 @@ func (c *Codec) Header(p *packet.Packet, to []byte) int {
 	}
 	copy(to, p.Data[:d.ip+ip])
 	copy(to[d.ip+ip:], p.Data[d.transport:d.payload])
-	d.plain(to[:n])
+	d.fixHeaders(to[:n])
 	return n
 }
 
-// plain corrects lengths, protocol and sum of a header of IP without options, where TCP follows to the end of f.
-func (d *anatomy) plain(f []byte) {
+// fixHeaders updates lengths, protocol and checksum of an IP header without options, followed by TCP up to the end
+// of f.
+func (d *frameLayout) fixHeaders(f []byte) {
 	ip := f[d.ip:]
 	if d.session > 0 {
 		be.PutUint16(f[d.session+4:], uint16(len(f)-d.session-pppoeHeader))
@@ -91,9 +93,9 @@ func (d *anatomy) plain(f []byte) {
 	be.PutUint16(ip[10:], packet.Checksum(packet.Sum(0, ip[:packet.IPv4Header])))
 }
 
-// Answer turns the header round and puts p's segment behind it.
+// Answer writes a frame with p's segment and the reversed header to p. It returns false if that is impossible.
 func (c *Codec) Answer(p *packet.Packet, header []byte) bool {
-	d, ok := dissect(header)
+	d, ok := parseLayout(header)
 	if !ok {
 		return false
 	}
@@ -102,7 +104,7 @@ func (c *Codec) Answer(p *packet.Packet, header []byte) bool {
 	if d.version == 4 {
 		copy(ip[12:], header[d.ip+16:d.ip+20])
 		copy(ip[16:], header[d.ip+12:d.ip+16])
-		ip[1], ip[8] = ip[1]&^packet.ECN, answersTTL
+		ip[1], ip[8] = ip[1]&^packet.ECN, answerTTL
 		be.PutUint16(ip[4:], 0)
 		be.PutUint16(ip[6:], packet.DontFragment)
 	} else {
@@ -110,22 +112,22 @@ func (c *Codec) Answer(p *packet.Packet, header []byte) bool {
 		copy(ip[24:], header[d.ip+8:d.ip+24])
 		h := packet.IPv6(ip)
 		h.SetTOS(h.TOS() &^ packet.ECN)
-		h.SetHopLimit(answersTTL)
+		h.SetHopLimit(answerTTL)
 	}
 	f, err := p.AppendSegment(f)
 	if err != nil {
 		return false
 	}
-	p.Data = d.complete(f)
+	p.Data = d.completeFrame(f)
 	return true
 }
 
-// answersTTL is the hop limit of answers, as packet.TurnRound has it.
-const answersTTL = 64
+// answerTTL is the hop limit of answers, as in packet.TurnRound.
+const answerTTL = 64
 
-// complete corrects the sums of f, which ends with its TCP segment, and pads it.
-func (d *anatomy) complete(f []byte) []byte {
-	d.plain(f)
+// completeFrame updates the checksums of f, which ends with its TCP segment, and pads it.
+func (d *frameLayout) completeFrame(f []byte) []byte {
+	d.fixHeaders(f)
 	var src, dst netip.Addr
 	if ip := f[d.ip:]; d.version == 4 {
 		src, dst = packet.IPv4(ip).Src(), packet.IPv4(ip).Dst()
@@ -139,8 +141,8 @@ func (d *anatomy) complete(f []byte) []byte {
 	return f
 }
 
-// blank removes the blocks of SACK.
-func blank(options []byte) {
+// blankSACK replaces SACK blocks in TCP options by padding.
+func blankSACK(options []byte) {
 	const end, none, sack = 0, 1, 5 // RFC 9293 §3.1, RFC 2018 §3
 	for b := options; len(b) > 0 && b[0] != end; {
 		n := 1
@@ -159,16 +161,17 @@ func blank(options []byte) {
 	}
 }
 
-// Echo sets the number, and ECE with ACK alone, and takes the blocks of SACK away.
+// Echo writes a copy of an acknowledgement with the given number, the flags ECE and ACK only, and without SACK
+// blocks.
 func (c *Codec) Echo(p *packet.Packet, header []byte, seq uint32) {
 	p.Data = append(p.Data[:0], header...)
-	d, ok := dissect(p.Data)
+	d, ok := parseLayout(p.Data)
 	if !ok {
 		return
 	}
 	t := packet.TCP(p.Data[d.transport:])
 	be.PutUint32(t[4:], seq)
 	t[12], t[13] = t[12]&0xf0, packet.ACK|packet.ECE
-	blank(t.Options())
-	p.Data = d.complete(p.Data)
+	blankSACK(t.Options())
+	p.Data = d.completeFrame(p.Data)
 }

@@ -7,26 +7,26 @@ import (
 	"weir/core/packet"
 )
 
-// How a frame carries a program's mark between switches of a domain: as an option of 6 bytes. Over IPv6 it stands
-// in the hop-by-hop header (RFC 8200 §4.3), and over IPv4 in a header of the same layout behind that of IP, with
-// protocol 253 (RFC 3692), as core/packet has it. Either way a mark takes 8 bytes: a header of its own, or, where a
-// host's packet has a hop-by-hop header already, that many more there. What is not IP cannot carry one.
+// A frame carries a program's mark between switches of a domain as an option of 6 bytes. Over IPv6 it is in the
+// hop-by-hop header (RFC 8200 §4.3). Over IPv4 it is in a header of the same layout behind IP's, with protocol 253
+// (RFC 3692), as in core/packet. A mark takes 8 bytes: a header of its own, or additional bytes in an existing
+// hop-by-hop header. Non-IP frames cannot carry a mark.
 const (
 	shim       = 253
 	padN       = 1
 	markBytes  = 8
-	markOption = 6 // of them: type, length, 4 bytes of data
+	markOption = 6 // type, length, 4 bytes of data
 )
 
-// markPlace is where a frame has a mark, or would have it.
+// markPlace is the location of a frame's mark.
 type markPlace struct {
-	header int // of options; 0: there is none
-	end    int // of that header
-	option int // the mark's; 0: there is none
+	header int // offset of the header of options; 0: it is missing
+	end    int // end of that header
+	option int // offset of the mark; 0: it is missing
 }
 
-// markPlace finds a frame's mark.
-func (d *anatomy) markPlace(f []byte) (m markPlace) {
+// findMark locates a frame's mark.
+func (d *frameLayout) findMark(f []byte) (m markPlace) {
 	at, proto := d.ip+packet.IPv6Header, hopByHop
 	next := 6
 	if d.version == 4 {
@@ -42,7 +42,7 @@ func (d *anatomy) markPlace(f []byte) (m markPlace) {
 			continue
 		}
 		if i+2 > m.end || i+2+int(f[i+1]) > m.end {
-			return markPlace{} // damaged: a mark gets a header of its own
+			return markPlace{} // damaged: a mark gets its own header
 		}
 		if f[i] == packet.ExtActivity && f[i+1] == markOption-2 {
 			m.option = i
@@ -53,24 +53,24 @@ func (d *anatomy) markPlace(f []byte) (m markPlace) {
 	return m
 }
 
-// behindShim lets the transport be that behind the header of a mark over IPv4. All fragments have one of their own.
-func (d *anatomy) behindShim(f []byte) {
-	if m := d.markPlace(f); m.header > 0 {
+// skipShim moves transport behind the header of a mark over IPv4. Each fragment has its own.
+func (d *frameLayout) skipShim(f []byte) {
+	if m := d.findMark(f); m.header > 0 {
 		d.proto, d.transport = f[m.header], m.end
 	}
 }
 
-// readMark takes over what switches of a domain may write.
-func readMark(p *packet.Packet, d *anatomy) {
-	if m := d.markPlace(p.Data); m.option > 0 {
+// readMark copies a frame's mark to its packet.
+func readMark(p *packet.Packet, d *frameLayout) {
+	if m := d.findMark(p.Data); m.option > 0 {
 		p.SetExtension(packet.ExtActivity, p.Data[m.option+2:m.option+markOption])
 	}
 }
 
-// writeMark gives a frame the mark that its packet has, or takes it away.
-func writeMark(p *packet.Packet, d *anatomy) {
+// writeMark inserts, replaces or removes the frame's mark according to its packet.
+func writeMark(p *packet.Packet, d *frameLayout) {
 	data, marked := p.Extension(packet.ExtActivity)
-	m := d.markPlace(p.Data)
+	m := d.findMark(p.Data)
 	switch {
 	case marked && m.option > 0:
 		copy(p.Data[m.option+2:], data)
@@ -81,8 +81,9 @@ func writeMark(p *packet.Packet, d *anatomy) {
 	}
 }
 
-// insertMark makes room for a mark: at the end of the header of options if there is one.
-func (d *anatomy) insertMark(p *packet.Packet, m markPlace, data []byte) {
+// insertMark inserts a mark, at the end of the header of options if that exists. It does nothing if header or
+// packet would become too long.
+func (d *frameLayout) insertMark(p *packet.Packet, m markPlace, data []byte) {
 	f := p.Data
 	next, proto := d.nextHeader()
 	option := [markBytes]byte{packet.ExtActivity, markOption - 2, data[0], data[1], data[2], data[3], padN, 0}
@@ -95,7 +96,7 @@ func (d *anatomy) insertMark(p *packet.Packet, m markPlace, data []byte) {
 		copy(option[2:], option[:markOption])
 		option[0], option[1] = f[next], 0
 	} else if f[m.header+1] == 255 {
-		return // a header of options cannot be longer: this frame goes without
+		return // the header has its maximum length; the frame gets no mark
 	}
 	if d.version == 4 && d.end-d.ip+markBytes > 0xffff || d.version == 6 && d.end-d.ip-packet.IPv6Header+
 		markBytes > 0xffff {
@@ -108,90 +109,91 @@ func (d *anatomy) insertMark(p *packet.Packet, m markPlace, data []byte) {
 	p.Data = f
 	if m.header > 0 {
 		f[m.header+1]++
-		d.resize(f, markBytes, f[next])
+		d.resizePacket(f, markBytes, f[next])
 	} else {
-		d.resize(f, markBytes, proto)
+		d.resizePacket(f, markBytes, proto)
 	}
 }
 
-// removeMark takes a mark away, and its header if that has no other option. An option that no switch has
-// written so becomes padding.
-func (d *anatomy) removeMark(p *packet.Packet, m markPlace) {
+// removeMark removes a mark, and its header if that has no other option. An option that a switch did not write
+// becomes padding.
+func (d *frameLayout) removeMark(p *packet.Packet, m markPlace) {
 	f := p.Data
 	next, _ := d.nextHeader()
-	switch alone := m.end-m.header == markBytes; {
-	case alone:
+	switch single := m.end-m.header == markBytes; {
+	case single:
 		proto := f[m.header]
 		p.Data = append(f[:m.header], f[m.end:]...)
-		d.resize(p.Data, -markBytes, proto)
+		d.resizePacket(p.Data, -markBytes, proto)
 	case m.option == m.end-markBytes && f[m.option+markOption] == padN && f[m.option+markOption+1] == 0:
 		p.Data = append(f[:m.option], f[m.end:]...)
 		p.Data[m.header+1]--
-		d.resize(p.Data, -markBytes, f[next])
+		d.resizePacket(p.Data, -markBytes, f[next])
 	default:
 		f[m.option] = padN
 		clear(f[m.option+2 : m.option+markOption])
 	}
 }
 
-// nextHeader returns where IP has the protocol behind its header, and the protocol of a header of options.
-func (d *anatomy) nextHeader() (at int, proto uint8) {
+// nextHeader returns the offset of IP's protocol field, and the protocol of a header of options.
+func (d *frameLayout) nextHeader() (at int, proto uint8) {
 	if d.version == 4 {
 		return d.ip + 9, shim
 	}
 	return d.ip + 6, hopByHop
 }
 
-// resize updates lengths, checksum and protocol of a frame after its IP packet has grown by a number of bytes.
-func (d *anatomy) resize(f []byte, by int, proto uint8) {
+// resizePacket updates lengths, checksum and protocol of a frame after its IP packet has grown by growth
+// bytes.
+func (d *frameLayout) resizePacket(f []byte, growth int, proto uint8) {
 	ip := f[d.ip:]
 	if d.session > 0 {
-		be.PutUint16(f[d.session+4:], uint16(int(be.Uint16(f[d.session+4:]))+by))
+		be.PutUint16(f[d.session+4:], uint16(int(be.Uint16(f[d.session+4:]))+growth))
 	}
 	if d.version == 6 {
 		ip[6] = proto
-		be.PutUint16(ip[4:], uint16(int(be.Uint16(ip[4:]))+by))
+		be.PutUint16(ip[4:], uint16(int(be.Uint16(ip[4:]))+growth))
 		return
 	}
 	word := func(at int, v uint16) {
 		be.PutUint16(ip[10:], packet.UpdateChecksum(be.Uint16(ip[10:]), be.Uint16(ip[at:]), v))
 		be.PutUint16(ip[at:], v)
 	}
-	word(2, uint16(int(be.Uint16(ip[2:]))+by))
+	word(2, uint16(int(be.Uint16(ip[2:]))+growth))
 	word(8, uint16(ip[8])<<8|uint16(proto))
 }
 
-// Errors about packets that are too long, for those who can send shorter ones.
+// Limits of errors about packets that are too long, sent to their senders.
 const (
 	quoted4 = 576 - 28 // bytes of a packet that ICMP quotes (RFC 1812 §4.3.2.3)
 	quoted6 = 1280 - 48
-	// errorRate is how much a port gets of them at most (RFC 1812 §4.3.2.8, RFC 4443 §2.4 f).
+	// errorRate limits these errors per port, in bit/s (RFC 1812 §4.3.2.8, RFC 4443 §2.4 f).
 	errorRate = 1_000_000
 )
 
-// Refusals is the program that answers packets that another one has found too long (dataplane.TooLong) with the largest
-// length.
+// Refusals is a program that answers packets which another program found too long (dataplane.TooLong) with the
+// maximum length.
 type Refusals struct {
 	framing packet.Framing
 	limits  []bucket // by port
 }
 
-// NewRefusals returns the program of a switch with this many ports.
+// NewRefusals returns the program of a switch with the given number of ports.
 func NewRefusals(framing packet.Framing, ports int) *Refusals {
 	return &Refusals{framing: framing, limits: make([]bucket, ports)}
 }
 
-// Name is no name of a program in a file.
+// Name returns a name that no program in a file has.
 func (*Refusals) Name() string { return "too long" }
 
-// OnDrop answers where the packet came in.
+// OnDrop sends the answer to the packet's port of arrival.
 func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	in := p.Meta.In
 	if why != dataplane.TooLong || p.Data == nil || int(in) >= len(r.limits) {
 		return
 	}
-	f := tooLong(p.Data, int(p.Meta.User))
-	if f == nil || !r.limits[in].take(env.Now(), 8*int64(len(f)), errorRate) {
+	f := buildTooLong(p.Data, int(p.Meta.User))
+	if f == nil || !r.limits[in].allow(env.Now(), 8*int64(len(f)), errorRate) {
 		return
 	}
 	q := env.New()
@@ -199,12 +201,13 @@ func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Re
 	env.Send(q, in, 0)
 }
 
-// tooLong returns the frame that notifies the sender of f of the largest IP packet: ICMP "fragmentation
-// needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 4443 §3.2, RFC 8201). The switch has no address, so it comes
-// from the one that the packet was for. nil: there must be no notice (RFC 1122 §3.2.2).
-func tooLong(f []byte, mtu int) []byte {
-	d, ok := dissect(f)
-	if !ok || f[0]&1 != 0 || d.markPlace(f).header > 0 && d.version == 4 {
+// buildTooLong returns the frame that reports the maximum IP packet length mtu to the sender of f: ICMP
+// "fragmentation needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 4443 §3.2, RFC 8201). Its source is the
+// packet's destination, since the switch has no address. It returns nil if an error must not be sent (RFC 1122
+// §3.2.2).
+func buildTooLong(f []byte, mtu int) []byte {
+	d, ok := parseLayout(f)
+	if !ok || f[0]&1 != 0 || d.findMark(f).header > 0 && d.version == 4 {
 		return nil
 	}
 	ip := f[d.ip:d.end]

@@ -54,7 +54,7 @@ func TestMark(t *testing.T) {
 			if mark, ok := p.Extension(packet.ExtActivity); !ok || !bytes.Equal(mark, []byte{1, 2, 3, 4}) {
 				t.Errorf("the next switch reads %x, %v", mark, ok)
 			}
-			d, ok := dissect(p.Data)
+			d, ok := parseLayout(p.Data)
 			if !ok || d.version == 4 && !packet.IPv4(p.Data[d.ip:]).ChecksumOK() {
 				t.Errorf("%x", p.Data)
 			}
@@ -122,11 +122,11 @@ func TestTooLong(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			f := frametest.SYN(t, version, 1460, 1400)
-			e := tooLong(f, 1492)
+			e := buildTooLong(f, 1492)
 			if e == nil || !bytes.Equal(e[:6], f[6:12]) || !bytes.Equal(e[6:12], f[:6]) {
 				t.Fatalf("%x", e)
 			}
-			d, ok := dissect(e)
+			d, ok := parseLayout(e)
 			if !ok || d.end != len(e) {
 				t.Fatalf("%x", e)
 			}
@@ -152,26 +152,26 @@ func TestTooLong(t *testing.T) {
 		f := frametest.SYN(t, version, 1452, 1400)
 		ip := len(f) - 14
 		f = append(append(bytes.Clone(f[:12]), 0x88, 0x64, 0x11, 0, 0, 9, byte((ip+2)>>8), byte(ip+2), 0, proto), f[14:]...)
-		e := tooLong(f, 1484)
+		e := buildTooLong(f, 1484)
 		if e == nil {
 			t.Fatal("no answer over PPPoE")
 		}
-		d, ok := dissect(e)
+		d, ok := parseLayout(e)
 		value := 6 // where ICMP has it
 		if !ok || !bytes.Equal(e[:6], f[6:12]) || !bytes.Equal(e[12:18], f[12:18]) || e[21] != proto || d.end != len(e) ||
 			int(be.Uint16(e[18:])) != len(e)-20 || be.Uint16(e[d.transport+value:]) != 1484 {
 			t.Errorf("IPv%d over PPPoE: %x", version, e)
 		}
 	}
-	if e := tooLong(frametest.SYN(t, 4, 1460, 0)[:20], 1492); e != nil {
+	if e := buildTooLong(frametest.SYN(t, 4, 1460, 0)[:20], 1492); e != nil {
 		t.Errorf("a damaged frame is answered: %x", e)
 	}
-	again := tooLong(frametest.SYN(t, 4, 1460, 1400), 1492)
-	if e := tooLong(again, 1492); e != nil {
+	again := buildTooLong(frametest.SYN(t, 4, 1460, 1400), 1492)
+	if e := buildTooLong(again, 1492); e != nil {
 		t.Errorf("an error is answered: %x", e)
 	}
 	many := frametest.SYN(t, 4, 1460, 1400)
-	if many[0] |= 1; tooLong(many, 1492) != nil {
+	if many[0] |= 1; buildTooLong(many, 1492) != nil {
 		t.Error("a group is answered for")
 	}
 }

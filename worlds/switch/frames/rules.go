@@ -12,69 +12,70 @@ import (
 	"weir/core/unit"
 )
 
-// Attribute is what makes users of frames.
+// Attribute is the attribute of frames that identifies users.
 type Attribute string
 
 // Attributes.
 const (
 	ByAddress Attribute = "address"
-	ByVLAN    Attribute = "vlan" // the outermost tag's
-	ByQinQ    Attribute = "qinq" // the two outermost tags'
+	ByVLAN    Attribute = "vlan" // the outermost tag
+	ByQinQ    Attribute = "qinq" // the two outermost tags
 )
 
-// Unnamed is what those are whom the file does not name.
+// Unnamed is the treatment of users that the file does not name.
 type Unnamed string
 
-// Answers.
+// Treatments.
 const (
-	Each      Unnamed = "each"   // users, each of them
-	PerPort   Unnamed = "port"   // one user at each port
-	OneForAll Unnamed = "shared" // one user
+	Each      Unnamed = "each"   // each is a user
+	PerPort   Unnamed = "port"   // all at a port are one user
+	OneForAll Unnamed = "shared" // all are one user
 )
 
-// VLANs are the VLANs of a frame: the inner identifier in the low 12 bits, the outer one above. One that has
-// no tag, or the priority tag's 0, is 0.
+// VLANs identifies the VLANs of a frame: the inner identifier in the low 12 bits, the outer one above. A missing
+// tag or the priority tag's 0 counts as 0.
 type VLANs uint32
 
-// Rules are the rules by which frames belong to users.
+// Rules assign frames to users.
 type Rules struct {
-	By         Attribute
+	By Attribute
+	// Most limits the number of users.
 	Most       int
-	IPv4Bits   int        // of addresses, that make a user
-	IPv6Bits   int        // … of IPv6
-	New        unit.Time  // for how long an address is none yet
-	ExemptSize unit.Bytes // of frames of ARP and neighbour discovery
-	ExemptRate unit.Rate  // … at a port
+	IPv4Bits   int        // length of the prefix that identifies an IPv4 user
+	IPv6Bits   int        // length of the prefix that identifies an IPv6 user
+	New        unit.Time  // time before a new address counts as a user
+	ExemptSize unit.Bytes // largest exempt frame of ARP and neighbour discovery
+	ExemptRate unit.Rate  // of exempt frames, per class and port
 
-	Behind    int // the port behind which users are; −1: sources are
+	Behind    int // port behind which users are; −1: senders are the users
 	Customers []Customer
-	Named     []netip.Prefix // of users without a name
-	VLANs     []VLANs        // that the file lists, of users without a name
-	Peers     []netip.Prefix // by which programs tell other ends apart
+	Named     []netip.Prefix // listed users without a name
+	VLANs     []VLANs        // listed users without a name
+	Peers     []netip.Prefix // prefixes by which programs distinguish other ends
 	Unnamed   Unnamed
 
 	Ports []string // names of the switch's ports
 }
 
-// Customer is a user with a name, with the frames of its addresses and VLANs.
+// Customer is a user with a name, identified by its addresses and VLANs.
 type Customer struct {
 	Name     string
 	Prefixes []netip.Prefix
 	VLANs    []VLANs
 }
 
-// NamedCount returns how many users the file names or lists.
+// NamedCount returns the number of users that the file names or lists.
 func (u *Rules) NamedCount() int { return len(u.Customers) + len(u.Named) + len(u.VLANs) }
 
-// declared returns the customers as programs know them.
-func (u *Rules) declared() (all []packet.User) {
+// declaredUsers returns the customers in the form for programs.
+func (u *Rules) declaredUsers() (all []packet.User) {
 	for _, c := range u.Customers {
 		all = append(all, packet.User{Name: c.Name, Prefixes: c.Prefixes})
 	}
 	return all
 }
 
-// Params binds the rules that are single values. All of them are ours.
+// Params binds the rules with single values. Their defaults are Weir's.
 func (u *Rules) Params(p *scheme.Params) {
 	scheme.Word(p, &u.By, "by", string(ByAddress), "what a user is: an address, the outermost VLAN tag, or two of them",
 		"address: P4-ABC §5.2; vlan, qinq: ours", ByAddress, ByVLAN, ByQinQ)
@@ -95,7 +96,7 @@ const (
 	MaxPeers = 1024
 )
 
-// ParseMember reads what belongs to a customer: a prefix, or VLANs.
+// ParseMember parses an item of a customer: a prefix, or VLANs.
 func (a Attribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err error) {
 	if a != ByAddress {
 		vlans, err = a.ParseVLANs(text)
@@ -109,7 +110,7 @@ func (a Attribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err 
 	return p, nil, err
 }
 
-// ParseVLANs reads VLANs as a file names them: 100, 100-199, or, by two tags, 100.7 with the outer one first.
+// ParseVLANs parses VLANs in the form of a file: 100, 100-199, or, for two tags, 100.7 with the outer one first.
 func (a Attribute) ParseVLANs(s string) (all []VLANs, err error) {
 	wrong := fmt.Errorf("%q is no VLAN: identifiers are 1 to 4094, in ranges such as 100-199", s)
 	number := func(s string) (n uint64) {
@@ -143,7 +144,7 @@ func (a Attribute) ParseVLANs(s string) (all []VLANs, err error) {
 	return all, nil
 }
 
-// String returns a VLAN as a file names it.
+// String returns a VLAN in the form of a file.
 func (v VLANs) String() string {
 	if v&0xfff == 0 {
 		return strconv.Itoa(int(v >> 12))
@@ -151,8 +152,8 @@ func (v VLANs) String() string {
 	return fmt.Sprintf("%d.%d", v>>12, v&0xfff)
 }
 
-// behind is the port behind which users are, as the codec has it.
-func (u *Rules) behind() packet.PortID {
+// behindPort returns the port behind which users are, or packet.NoPort.
+func (u *Rules) behindPort() packet.PortID {
 	if u.Behind < 0 {
 		return packet.NoPort
 	}
@@ -168,7 +169,7 @@ func (u *Rules) Fixed() string {
 	return s + "behind " + u.Ports[u.Behind]
 }
 
-// String describes who is a user, for people.
+// String describes the rules for users of the switch.
 func (u *Rules) String() string {
 	s := "source addresses"
 	switch {

@@ -7,17 +7,18 @@ import (
 	"weir/core/telemetry"
 )
 
-// stacks reads and writes the telemetry of frames, in any of its places, as core/packet does in networks. It works on a
-// copy of the frame without its tags; the frame of one packet is in hand at a time.
+// stacks reads and writes the telemetry of frames at all places that core/packet supports. It works on a copy of
+// one frame at a time, without its tags.
+// inner is the parsed packet of the current frame.
 type stacks struct {
-	inner packet.Packet
-	none  *packet.Book
-	room  []byte
+	inner     packet.Packet
+	emptyBook *packet.Book
+	buffer    []byte
 }
 
-// hasStack reports whether a frame may have telemetry: an option, INT behind UDP or TCP, or IFA. In PPPoE none is
-// looked for.
-func (d *anatomy) hasStack(f []byte) bool {
+// hasStack reports whether a frame may have telemetry: an option, INT behind UDP or TCP, or IFA. Frames of PPPoE
+// are not examined.
+func (d *frameLayout) hasStack(f []byte) bool {
 	if d.session > 0 {
 		return false
 	}
@@ -35,19 +36,20 @@ func (d *anatomy) hasStack(f []byte) bool {
 		d.proto == packet.ProtoTCP && tos>>2 == packet.INTDSCP
 }
 
-// parse reads the packet of a frame without its tags; false if core/packet cannot read it.
-func (s *stacks) parse(f []byte, d *anatomy) bool {
-	if s.none == nil {
-		s.none = packet.NewBook()
+// parsePacket parses the packet of a frame without its tags into inner. It returns false if core/packet cannot
+// parse it.
+func (s *stacks) parsePacket(f []byte, d *frameLayout) bool {
+	if s.emptyBook == nil {
+		s.emptyBook = packet.NewBook()
 	}
-	s.room = append(append(s.room[:0], f[:typeAt]...), f[d.ip-2:d.end]...)
-	return s.inner.Parse(s.none, s.room) == nil
+	s.buffer = append(append(s.buffer[:0], f[:typeOffset]...), f[d.ip-2:d.end]...)
+	return s.inner.Parse(s.emptyBook, s.buffer) == nil
 }
 
-// readStack takes over what a frame carries of telemetry, if nodes may write to it. The payload of a packet with a
-// stack does not count that.
-func (c *Codec) readStack(p *packet.Packet, d *anatomy) {
-	if !d.hasStack(p.Data) || !c.stacks.parse(p.Data, d) || !c.stacks.inner.AsksAny() {
+// readStack copies a frame's telemetry to its packet if nodes may write to it. The packet's payload excludes the
+// stack.
+func (c *Codec) readStack(p *packet.Packet, d *frameLayout) {
+	if !d.hasStack(p.Data) || !c.stacks.parsePacket(p.Data, d) || !c.stacks.inner.AsksAny() {
 		return
 	}
 	in := &c.stacks.inner
@@ -60,10 +62,10 @@ func (c *Codec) readStack(p *packet.Packet, d *anatomy) {
 	}
 }
 
-// writeStack writes back what programs have changed of that, with all lengths and sums.
-func (c *Codec) writeStack(p *packet.Packet, d *anatomy) error {
+// writeStack writes changed telemetry back to the frame and updates lengths and checksums.
+func (c *Codec) writeStack(p *packet.Packet, d *frameLayout) error {
 	in := &c.stacks.inner
-	if !p.AsksAny() || d.session > 0 || !c.stacks.parse(p.Data, d) {
+	if !p.AsksAny() || d.session > 0 || !c.stacks.parsePacket(p.Data, d) {
 		return nil
 	}
 	changed := false
@@ -79,15 +81,15 @@ func (c *Codec) writeStack(p *packet.Packet, d *anatomy) error {
 	if !changed {
 		return nil
 	}
-	in.Data = c.stacks.room
-	if err := in.Deparse(c.stacks.none); err != nil {
+	in.Data = c.stacks.buffer
+	if err := in.Deparse(c.stacks.emptyBook); err != nil {
 		return err
 	}
-	tail := p.Data[d.end:] // what pads a short frame
+	tail := p.Data[d.end:] // padding of a short frame
 	if len(in.Data) >= shortestFrame {
 		tail = nil
 	}
 	tail = append([]byte(nil), tail...)
-	p.Data = append(append(p.Data[:d.ip-2], in.Data[typeAt:]...), tail...)
+	p.Data = append(append(p.Data[:d.ip-2], in.Data[typeOffset:]...), tail...)
 	return nil
 }

@@ -25,11 +25,11 @@ func TestUsersAreBounded(t *testing.T) {
 				}
 				return netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
 			}
-			named := u.address(0, 1, here.Addr())
+			named := u.numberOfAddress(0, 1, here.Addr())
 			first := map[int]packet.Addr{}
 			for i := range 10_000 {
 				now := unit.Time(i) * unit.Millisecond
-				n := u.address(now, 1, address(i))
+				n := u.numberOfAddress(now, 1, address(i))
 				if i < most-1 {
 					first[i] = n
 				}
@@ -37,7 +37,7 @@ func TestUsersAreBounded(t *testing.T) {
 					t.Fatalf("address %d of %d has the number %d, and there are %d users", i, most, n, u.Known)
 				}
 				for k := range min(most-1, 3, i+1) {
-					if u.address(now, 1, address(k)) != first[k] {
+					if u.numberOfAddress(now, 1, address(k)) != first[k] {
 						t.Fatalf("user %d has lost the number", k)
 					}
 				}
@@ -47,9 +47,9 @@ func TestUsersAreBounded(t *testing.T) {
 			}
 			later := 80 * unit.Second // they were silent since 10 s at the latest
 			for i := range 20_000 {
-				u.address(later+unit.Time(i)*unit.Microsecond, 1, address(20_000+i))
+				u.numberOfAddress(later+unit.Time(i)*unit.Microsecond, 1, address(20_000+i))
 			}
-			if u.Known != uint64(most) || u.Forgotten != uint64(most-1) || u.address(later, 1, here.Addr()) != named {
+			if u.Known != uint64(most) || u.Forgotten != uint64(most-1) || u.numberOfAddress(later, 1, here.Addr()) != named {
 				t.Errorf("%d users, %d forgotten", u.Known, u.Forgotten)
 			}
 		})
@@ -68,7 +68,7 @@ func TestNamesChange(t *testing.T) {
 	with := func(named []netip.Prefix) *Rules {
 		return rules(func(u *Rules) { u.Named, u.Unnamed, u.Most = named, PerPort, 8 })
 	}
-	at := func(u *Users, a string) packet.Addr { return u.address(0, 1, netip.MustParseAddr(a)) }
+	at := func(u *Users, a string) packet.Addr { return u.numberOfAddress(0, 1, netip.MustParseAddr(a)) }
 	u := NewUsers(with(prefixes("10.0.0.0/8", "10.0.0.0/16", "10.0.0.0/24", "192.0.2.7/32", "fd00::/8")), 1)
 	var gone []packet.Addr
 	u.Forget = func(a packet.Addr) { gone = append(gone, a) }
@@ -110,15 +110,16 @@ func TestNamesTakePlaces(t *testing.T) {
 	u := NewUsers(each(), 1)
 	var numbers []packet.Addr
 	for i := range 4 {
-		numbers = append(numbers, u.address(unit.Time(10-i)*unit.Second, 0, netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})))
+		a := netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})
+		numbers = append(numbers, u.numberOfAddress(unit.Time(10-i)*unit.Second, 0, a))
 	}
 	u.Follow(each(netip.MustParsePrefix("192.0.2.0/24")))
-	if n := u.address(11*unit.Second, 0, netip.MustParseAddr("192.0.2.1")); n != numbers[3] || u.Known != 4 ||
-		u.Forgotten != 1 || u.address(11*unit.Second, 0, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != numbers[0] {
+	if n := u.numberOfAddress(11*unit.Second, 0, netip.MustParseAddr("192.0.2.1")); n != numbers[3] || u.Known != 4 ||
+		u.Forgotten != 1 || u.numberOfAddress(11*unit.Second, 0, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != numbers[0] {
 		t.Errorf("the new one has number %d of %v; %d known", n, numbers, u.Known)
 	}
 	u.Follow(rules(func(u *Rules) { u.Unnamed, u.Most = OneForAll, 4 }))
-	if u.Known != 0 || u.address(12*unit.Second, 1, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != 1 {
+	if u.Known != 0 || u.numberOfAddress(12*unit.Second, 1, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != 1 {
 		t.Errorf("%d users are left when all are one", u.Known)
 	}
 }
@@ -136,10 +137,10 @@ func TestCustomers(t *testing.T) {
 		})
 	}
 	u := NewUsers(with(home, office), 1)
-	at := func(a string) packet.Addr { return u.address(0, 1, netip.MustParseAddr(a)) }
+	at := func(a string) packet.Addr { return u.numberOfAddress(0, 1, netip.MustParseAddr(a)) }
 	n := at("10.0.0.1")
-	for name, other := range map[string]packet.Addr{"IPv6": at("fd00:1::5"), "its VLAN": u.customer(0, 100, 3),
-		"two tags": u.customer(0, 7, 9)} {
+	for name, other := range map[string]packet.Addr{"IPv6": at("fd00:1::5"), "its VLAN": u.numberOfCustomer(0, 100, 3),
+		"two tags": u.numberOfCustomer(0, 7, 9)} {
 		if other != n {
 			t.Errorf("%s has number %d, IPv4 %d", name, other, n)
 		}
@@ -148,12 +149,13 @@ func TestCustomers(t *testing.T) {
 		t.Errorf("it is called %q", word)
 	}
 	name, _ := u.Book.Owner(at("10.0.1.0"), 4)
-	if at("10.0.1.0") == at("10.0.1.7") || name != "office" || u.customer(0, 7, 0) != 0 || at("10.0.0.2") != 2 {
-		t.Errorf("10.0.1.0 belongs to %q; frames of others have numbers %d, %d", name, u.customer(0, 7, 0), at("10.0.0.2"))
+	if at("10.0.1.0") == at("10.0.1.7") || name != "office" || u.numberOfCustomer(0, 7, 0) != 0 || at("10.0.0.2") != 2 {
+		t.Errorf("10.0.1.0 belongs to %q; frames of others have numbers %d, %d", name, u.numberOfCustomer(0, 7, 0),
+			at("10.0.0.2"))
 	}
 	home.Prefixes, home.VLANs = []netip.Prefix{prefix("10.0.7.0/24")}, nil
 	u.Follow(with(home))
-	if at("10.0.7.3") != n || at("10.0.0.1") != 2 || u.customer(0, 100, 3) != 0 || at("10.0.1.7") != 2 {
+	if at("10.0.7.3") != n || at("10.0.0.1") != 2 || u.numberOfCustomer(0, 100, 3) != 0 || at("10.0.1.7") != 2 {
 		t.Errorf("after a reload home has number %d, was %d; its old address has %d", at("10.0.7.3"), n, at("10.0.0.1"))
 	}
 	if name, _ := u.Book.Owner(at("10.0.1.0"), 4); name != "" {

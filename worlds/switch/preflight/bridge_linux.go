@@ -14,29 +14,29 @@ import (
 	"weir/internal/tcx"
 )
 
-// BypassPrefix begins the names of bridges that the switch makes for a bypass. A number follows.
+// BypassPrefix starts the names of bridges that the switch creates for a bypass; a number follows.
 const BypassPrefix = "weir-bypass"
 
-// findBridge finds which bridge the ports belong to, if any, and whether it can be their bypass: they must be all that
-// belongs to it.
+// findBridge finds the bridge of the ports, if they have one, and refuses it as bypass if it has further
+// interfaces.
 func (p *Plan) findBridge(conn *rtnl.Conn) error {
-	if !p.Bypass || len(p.wrong) > 0 {
+	if !p.Bypass || len(p.errs) > 0 {
 		return nil
 	}
 	if os.Geteuid() == 0 {
 		if err := tcx.Possible(); err != nil {
-			p.refuse("--bypass needs BPF programs at the ingress of interfaces (Linux 6.6, CONFIG_NET_XGRESS): %v", err)
+			p.addError("--bypass needs BPF programs at the ingress of interfaces (Linux 6.6, CONFIG_NET_XGRESS): %v", err)
 		}
 	}
 	master := 0
 	for i, port := range p.Config.Ports {
 		if m := p.Links[i].Master; m != 0 && master != 0 && m != master {
-			p.refuse("port %s: interface %s belongs to another bridge than the ports before it", port.Name, port.Interface)
+			p.addError("port %s: interface %s belongs to another bridge than the ports before it", port.Name, port.Interface)
 		} else if m != 0 {
 			master = m
 		}
 	}
-	if master == 0 || len(p.wrong) > 0 {
+	if master == 0 || len(p.errs) > 0 {
 		return nil
 	}
 	bridge, err := conn.InterfaceAt(master)
@@ -44,7 +44,7 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 		return err
 	}
 	if !bridge.IsBridge() {
-		p.refuse("the ports belong to %s, which is no bridge", bridge.Name)
+		p.addError("the ports belong to %s, which is no bridge", bridge.Name)
 		return nil
 	}
 	p.Bridge = bridge
@@ -60,21 +60,21 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 		if err != nil {
 			return err
 		}
-		own := slices.ContainsFunc(p.Links, func(l rtnl.Interface) bool { return l.Index == i.Index })
-		if i.Master == master && !own {
-			p.refuse("bridge %s has interface %s, too, which is no port: frames would pass the switch and the bridge",
+		isPort := slices.ContainsFunc(p.Links, func(l rtnl.Interface) bool { return l.Index == i.Index })
+		if i.Master == master && !isPort {
+			p.addError("bridge %s has interface %s, too, which is no port: frames would pass the switch and the bridge",
 				bridge.Name, i.Name)
 		}
 	}
 	address := ""
-	if addresses := addressesOf(bridge.Name); len(addresses) > 0 {
+	if addresses := interfaceAddresses(bridge.Name); len(addresses) > 0 {
 		address = addresses[0].String()
 	}
 	p.Warnings = append(p.Warnings, bridgeWarnings(bridge.Name, bridge.Up, address)...)
 	return nil
 }
 
-// bypassText describes which bridge takes over.
+// bypassText describes the bridge that takes over.
 func (p *Plan) bypassText() string {
 	switch {
 	case !p.Bypass:
@@ -85,7 +85,7 @@ func (p *Plan) bypassText() string {
 	return "a bridge " + BypassPrefix + "N, which stays"
 }
 
-// bridgeHint describes how an interface of a bridge can be a port after all.
+// bridgeHint explains how an interface of a bridge can become a port.
 func bridgeHint(conn *rtnl.Conn, master int) string {
 	if b, err := conn.InterfaceAt(master); err == nil && strings.HasPrefix(b.Name, BypassPrefix) {
 		return fmt.Sprintf(": %s is the bypass of an earlier start; start with --bypass, or remove it (ip link del %s)",

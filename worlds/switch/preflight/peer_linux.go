@@ -13,17 +13,17 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// PeerOffloads is what sends to a port from this machine: Linux then leaves checksums to a card that is not there, and
-// a switch has to drop such frames.
+// PeerOffloads describes the local sender to a port. Linux leaves its checksums to a network card that does not
+// exist, and the switch must drop such frames.
 type PeerOffloads struct {
 	Kind string // of the port's interface
-	// The other end of a veth pair, if it can be seen, and what to put before a command so that it is carried out there.
+	// Other end of a veth pair, if visible, and a prefix for commands that must run there.
 	Interface, Command string
-	Sends              bool // without checksums
+	Sends              bool // it sends frames without checksums
 	hidden             string
 }
 
-// findPeer finds the other end of a port's interface.
+// findPeer examines the other end of a port's interface.
 func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 	o := PeerOffloads{Kind: i.Kind}
 	if i.Kind != "veth" {
@@ -50,15 +50,16 @@ func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 		return o
 	}
 	for _, path := range netns.All() {
-		if o.inside(conn, path, i.PeerNamespace, see) {
+		if o.lookInside(conn, path, i.PeerNamespace, see) {
 			break
 		}
 	}
 	return o
 }
 
-// inside looks at the other end if a file leads to the namespace with that number.
-func (o *PeerOffloads) inside(conn *rtnl.Conn, path string, number int, see func() error) bool {
+// lookInside examines the other end if path leads to the namespace with the given number. It reports whether it
+// does.
+func (o *PeerOffloads) lookInside(conn *rtnl.Conn, path string, number int, see func() error) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false // a process that has ended
@@ -78,7 +79,7 @@ func (o *PeerOffloads) inside(conn *rtnl.Conn, path string, number int, see func
 	return true
 }
 
-// Help returns the command that has frames come with their checksums.
+// Help returns a command that makes frames arrive with their checksums.
 func (o *PeerOffloads) Help() string {
 	if o.Interface != "" {
 		return fmt.Sprintf("%sethtool -K %s tx off", o.Command, o.Interface)
@@ -92,8 +93,8 @@ func (o *PeerOffloads) Help() string {
 	return "ethtool -K IFACE tx off, where the frames come from on this machine"
 }
 
-// warnings are about frames without checksums, before any has come.
-func (o *PeerOffloads) warnings(port softswitch.Port) []document.Warning {
+// listWarnings warns of possible frames without checksums before any has arrived.
+func (o *PeerOffloads) listWarnings(port softswitch.Port) []document.Warning {
 	var w document.Warning
 	switch {
 	case o.Sends:

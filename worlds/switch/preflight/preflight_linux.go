@@ -19,22 +19,22 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// Plan is what a start would do.
+// Plan describes what a start would do.
 type Plan struct {
 	Config   *softswitch.Config
 	Links    []rtnl.Interface // by port
-	Offloads [][]string       // that are on, by port
-	UID, GID int              // whom the processes run as
-	Peers    []PeerOffloads   // what sends to each port, if it is on this machine
-	Bypass   bool             // it is wanted
-	Bridge   rtnl.Interface   // that the ports belong to already; without a name: none
+	Offloads [][]string       // enabled offloads, by port
+	UID, GID int              // user and group of the processes
+	Peers    []PeerOffloads   // local sender to each port
+	Bypass   bool             // --bypass was given
+	Bridge   rtnl.Interface   // current bridge of the ports; without a name: no bridge
 	Warnings []document.Warning
 
-	wrong []error // why there can be no start
+	errs []error // reasons that prevent a start
 }
 
-// NewPlan finds what a configuration runs on. It makes no change, and needs no right. The error is about everything
-// that keeps the switch from a start.
+// NewPlan examines the environment of a configuration. It makes no change and requires no privilege. The error
+// lists all reasons that prevent a start.
 func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 	p := &Plan{Config: c, Bypass: bypass}
 	p.findUser()
@@ -43,11 +43,11 @@ func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	defaults := defaultRoutes()
+	defaults := findDefaultRoutes()
 	for _, port := range c.Ports {
 		i, err := conn.Interface(port.Interface)
 		if errors.Is(err, unix.ENODEV) {
-			p.refuse("port %s: there is no interface %s%s", port.Name, port.Interface, meant(port.Interface))
+			p.addError("port %s: there is no interface %s%s", port.Name, port.Interface, suggestName(port.Interface))
 			continue
 		}
 		if err != nil {
@@ -61,19 +61,20 @@ func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 		return nil, err
 	}
 	p.Warnings = append(p.Warnings, c.OpenMetrics()...)
-	if len(p.wrong) == 0 {
+	if len(p.errs) == 0 {
 		maxFrame := func(port int) int { return p.Links[port].MTU + packet.EthernetHeader }
 		p.Warnings = append(p.Warnings, c.Warnings(maxFrame)...)
 	}
 	p.Warnings = append(p.Warnings, c.UnshapedPorts()...)
-	return p, errors.Join(p.wrong...)
+	return p, errors.Join(p.errs...)
 }
 
-func (p *Plan) refuse(format string, args ...any) {
-	p.wrong = append(p.wrong, softswitch.SetupError(format, args...))
+// addError adds a reason that prevents a start.
+func (p *Plan) addError(format string, args ...any) {
+	p.errs = append(p.errs, softswitch.SetupError(format, args...))
 }
 
-// findUser finds whom the processes run as.
+// findUser finds the user of the processes.
 func (p *Plan) findUser() {
 	u, err := user.Lookup(p.Config.User)
 	if err == nil {
@@ -84,13 +85,13 @@ func (p *Plan) findUser() {
 	}
 	switch {
 	case err != nil:
-		p.refuse("there is no user %s to run as: %v", p.Config.User, err)
+		p.addError("there is no user %s to run as: %v", p.Config.User, err)
 	case p.UID == 0:
-		p.refuse("user %s is root, whose rights the switch gives up", p.Config.User)
+		p.addError("user %s is root, whose rights the switch gives up", p.Config.User)
 	}
 }
 
-// findPort finds the interface of a port.
+// findPort examines the interface of a port.
 func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface, defaultRoute bool) error {
 	name := port.Interface
 	on, err := rtnl.Offloads(name)
@@ -100,31 +101,31 @@ func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface,
 	p.Links, p.Offloads = append(p.Links, i), append(p.Offloads, on)
 	o := findPeer(conn, name, i)
 	p.Peers = append(p.Peers, o)
-	p.Warnings = append(p.Warnings, o.warnings(port)...)
-	known, err := net.InterfaceByName(name)
+	p.Warnings = append(p.Warnings, o.listWarnings(port)...)
+	netInterface, err := net.InterfaceByName(name)
 	if err != nil {
 		return err
 	}
 	switch {
-	case len(known.HardwareAddr) != 6 || known.Flags&net.FlagLoopback != 0:
-		p.refuse("port %s: %s is no Ethernet interface", port.Name, name)
+	case len(netInterface.HardwareAddr) != 6 || netInterface.Flags&net.FlagLoopback != 0:
+		p.addError("port %s: %s is no Ethernet interface", port.Name, name)
 	case !i.Up:
-		p.refuse("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name, name, name)
+		p.addError("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name, name, name)
 	case i.Master != 0 && !p.Bypass:
-		p.refuse("port %s: interface %s belongs to a bridge or a bond%s", port.Name, name, bridgeHint(conn, i.Master))
+		p.addError("port %s: interface %s belongs to a bridge or a bond%s", port.Name, name, bridgeHint(conn, i.Master))
 	case i.MTU < 1280 || i.MTU > 9216:
-		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
+		p.addError("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
 	}
 	facts := interfaceFacts{mtu: i.MTU, firstMTU: p.Links[0].MTU, defaultRoute: defaultRoute, bypass: p.Bypass}
-	for _, n := range addressesOf(name) {
+	for _, n := range interfaceAddresses(name) {
 		facts.addresses = append(facts.addresses, n.String())
 	}
 	p.Warnings = append(p.Warnings, interfaceWarnings(p.Config.Ports[0].Interface, port, &facts)...)
 	return nil
 }
 
-// addressesOf are the addresses of an interface at which others reach this machine.
-func addressesOf(name string) (found []*net.IPNet) {
+// interfaceAddresses returns the global unicast addresses of an interface.
+func interfaceAddresses(name string) (found []*net.IPNet) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil
@@ -138,8 +139,8 @@ func addressesOf(name string) (found []*net.IPNet) {
 	return found
 }
 
-// meant suggests another interface.
-func meant(name string) string {
+// suggestName suggests the interface with the most similar name.
+func suggestName(name string) string {
 	all, _ := net.Interfaces()
 	var names []string
 	for _, i := range all {
@@ -151,8 +152,8 @@ func meant(name string) string {
 	return ""
 }
 
-// defaultRoutes are the interfaces that have one (proc(5), route files).
-func defaultRoutes() map[string]bool {
+// findDefaultRoutes returns the interfaces with a default route (proc(5), route files).
+func findDefaultRoutes() map[string]bool {
 	found := map[string]bool{}
 	four, _ := os.ReadFile("/proc/thread-self/net/route")
 	for _, line := range strings.Split(string(four), "\n") {
@@ -170,9 +171,8 @@ func defaultRoutes() map[string]bool {
 	return found
 }
 
-// Check reads a switch's file, looks at what it is to run on and writes what a start would
-// do, or that the switch of these interfaces runs, which can read the file again. It makes
-// no change, and needs no right.
+// Check reads a switch's file, examines the environment and writes what a start would do, or that the switch of
+// these interfaces runs and can reload the file. It makes no change and requires no privilege.
 func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) error {
 	data, err := softswitch.ReadFile(file)
 	if err != nil {
@@ -182,28 +182,28 @@ func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	var taken error
+	var conflicts error
 	runs := 0
 	err = Records(func(Recorded) (bool, error) { return false, nil }, func(r Recorded) {
-		if r.isOf(c) {
+		if r.matchesConfig(c) {
 			runs, bypass = r.owner, bypass || r.bypass
 			return
 		}
-		taken = errors.Join(taken, r.Taken(c))
+		conflicts = errors.Join(conflicts, r.Taken(c))
 	})
 	p, unfit := NewPlan(c, bypass)
-	if err = errors.Join(err, taken, unfit); err != nil {
+	if err = errors.Join(err, conflicts, unfit); err != nil {
 		return err
 	}
 	if c.Metrics.IsValid() && runs == 0 {
 		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(c.Metrics))
 		if err == nil {
 			l.Close()
-		} else if !errors.Is(err, unix.EACCES) { // of a low port, which root may have
+		} else if !errors.Is(err, unix.EACCES) { // a low port, which root may open
 			return softswitch.SetupError("metrics: %v", err)
 		}
 	}
-	p.print(out)
+	p.printPlan(out)
 	if runs != 0 {
 		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
 			"off already\n", runs)
@@ -214,12 +214,12 @@ func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) er
 	return nil
 }
 
-// isOf reports whether a record is of the switch of a file's interfaces, in its order.
-func (r *Recorded) isOf(c *softswitch.Config) bool {
+// matchesConfig reports whether a record belongs to the switch of a file's interfaces, in their order.
+func (r *Recorded) matchesConfig(c *softswitch.Config) bool {
 	return slices.EqualFunc(c.Ports, r.ports, func(own softswitch.Port, name string) bool { return own.Interface == name })
 }
 
-// Taken returns an error if the switch of the record has one of a file's interfaces.
+// Taken returns an error if the record's switch has an interface of a file.
 func (r *Recorded) Taken(c *softswitch.Config) error {
 	for _, port := range c.Ports {
 		for _, name := range r.ports {
@@ -232,7 +232,8 @@ func (r *Recorded) Taken(c *softswitch.Config) error {
 	return nil
 }
 
-func (p *Plan) print(out io.Writer) {
+// printPlan writes the plan and its warnings.
+func (p *Plan) printPlan(out io.Writer) {
 	c := p.Config
 	for i, port := range c.Ports {
 		l := p.Links[i]

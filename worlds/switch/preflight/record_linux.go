@@ -19,15 +19,15 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// A record is a file, next to the records of labs, in which a switch notes the offloads that it
-// switches off, before it does. It is locked (flock(2)) for as long as the switch lives,
-// however it dies; what a dead switch has left the next one restores, or Restore.
+// recordPrefix starts the names of records. A record is a file next to the records of labs. A switch writes the
+// offloads that it disables there before it does so. It holds a lock on the file (flock(2)), which the kernel
+// releases however the switch dies. The next switch, or Restore, restores what a dead one left.
 const recordPrefix = "switch-"
 
-// MaxSwitches limits how many run on a machine.
+// MaxSwitches limits the number of switches on a machine.
 const MaxSwitches = 256
 
-// Change is an offload that was on.
+// Change is an offload that was enabled.
 type Change struct {
 	Interface, Offload string
 	Index              int
@@ -36,8 +36,8 @@ type Change struct {
 // Record is the open record of a living switch.
 type Record struct{ file *os.File }
 
-// namespace is the inode of the calling thread's network namespace.
-func namespace() (uint64, error) {
+// namespaceInode returns the inode of the calling thread's network namespace.
+func namespaceInode() (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &s); err != nil {
 		return 0, fmt.Errorf("network namespace: %w", err)
@@ -45,7 +45,7 @@ func namespace() (uint64, error) {
 	return s.Ino, nil
 }
 
-// Recorded is what a record has. Its lines are "owner PID NAMESPACE", "bypass", "port INTERFACE" and
+// Recorded is the content of a record. Its lines are "owner PID NAMESPACE", "bypass", "port INTERFACE" and
 // "offload INTERFACE INDEX OFFLOAD".
 type Recorded struct {
 	Path    string
@@ -57,8 +57,7 @@ type Recorded struct {
 	ports     []string
 }
 
-// parseRecord reads a record. What it does not understand it leaves out: a record may have
-// been cut short.
+// parseRecord parses a record. It skips unknown lines, since a record may be truncated.
 func parseRecord(text string) (r Recorded) {
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		w := strings.Fields(lines.Text())
@@ -79,8 +78,8 @@ func parseRecord(text string) (r Recorded) {
 	return r
 }
 
-// RestoreOffloads switches offloads on again, the last first, also if their interface has another name by
-// now. What is not there any more is left.
+// RestoreOffloads enables offloads again, in reverse order, also if an interface was renamed. It skips interfaces
+// that no longer exist, and returns the enabled offloads.
 func RestoreOffloads(all []Change) (done []string, err error) {
 	for _, x := range slices.Backward(all) {
 		name, e := interfaceName(x.Index)
@@ -90,7 +89,7 @@ func RestoreOffloads(all []Change) (done []string, err error) {
 		if e == nil {
 			var on []string
 			if on, e = rtnl.Offloads(name); slices.Contains(on, x.Offload) {
-				continue // it has not been switched off, or it cannot be
+				continue // it was not disabled yet, or cannot be enabled
 			}
 		}
 		if e == nil {
@@ -105,8 +104,8 @@ func RestoreOffloads(all []Change) (done []string, err error) {
 	return done, err
 }
 
-// interfaceName returns the name of the interface with an index; ENODEV without one
-// (netdevice(7), SIOCGIFNAME).
+// interfaceName returns the name of the interface with an index, ENODEV if it does not exist (netdevice(7),
+// SIOCGIFNAME).
 func interfaceName(index int) (string, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -122,10 +121,10 @@ func interfaceName(index int) (string, error) {
 	return r.Name(), err
 }
 
-// Records reads all records that it may. Those of dead switches of this network namespace
-// it hands to dead, locked, and removes them if dead returns so; living ones it hands to living.
+// Records reads all accessible records. It locks the records of dead switches of this network namespace and passes them
+// to dead, which decides whether they are removed. It passes records of living switches to living.
 func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)) error {
-	here, err := namespace()
+	here, err := namespaceInode()
 	if err != nil {
 		return err
 	}
@@ -162,7 +161,7 @@ func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)
 			}
 			continue
 		}
-		// Its switch may have written more before it died.
+		// The switch may have written more before it died.
 		text, err = io.ReadAll(f)
 		r = parseRecord(string(text))
 		r.Path = path
@@ -171,7 +170,7 @@ func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)
 			f.Close()
 			return err
 		case r.namespace != here && r.owner != 0 && len(r.Changes) > 0:
-			if gone(r.namespace) {
+			if isGone(r.namespace) {
 				os.Remove(path)
 			}
 		default:
@@ -189,9 +188,9 @@ func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)
 	return nil
 }
 
-// gone reports whether no process is in a network namespace any more, and no name leads there:
-// its interfaces are gone with it, or back where they came from.
-func gone(namespace uint64) bool {
+// isGone reports whether a network namespace has neither a process nor a name. Its interfaces are then gone, too,
+// or returned to their origin.
+func isGone(namespace uint64) bool {
 	processes, err := os.ReadDir("/proc")
 	if err != nil {
 		return false
@@ -200,7 +199,7 @@ func gone(namespace uint64) bool {
 	for _, p := range processes {
 		paths = append(paths, filepath.Join("/proc", p.Name(), "ns/net"))
 	}
-	names, _ := os.ReadDir(netns.Dir) // none: no names
+	names, _ := os.ReadDir(netns.Dir) // an error means no names
 	for _, n := range names {
 		paths = append(paths, netns.Path(n.Name()))
 	}
@@ -213,8 +212,8 @@ func gone(namespace uint64) bool {
 	return true
 }
 
-// lockRecord opens and locks a record; nil if a living switch has it, or if another one has
-// just removed it.
+// lockRecord opens and locks a record. It returns nil if a living switch has it, or if another process has just
+// removed it.
 func lockRecord(path string, create bool) (*os.File, error) {
 	flags := os.O_RDWR | os.O_APPEND
 	if create {
@@ -224,7 +223,7 @@ func lockRecord(path string, create bool) (*os.File, error) {
 	if errors.Is(err, fs.ErrNotExist) && !create {
 		return nil, nil
 	}
-	if errors.Is(err, fs.ErrPermission) && !create { // a reader can see whether it is locked
+	if errors.Is(err, fs.ErrPermission) && !create { // a reader can check the lock
 		if f, e := os.Open(path); e == nil {
 			defer f.Close()
 			if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK {
@@ -242,17 +241,17 @@ func lockRecord(path string, create bool) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("record %s: %w", path, err)
 	}
-	var open, there unix.Stat_t
-	if unix.Fstat(int(f.Fd()), &open) != nil || unix.Stat(path, &there) != nil || open.Ino != there.Ino {
+	var openStat, pathStat unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &openStat) != nil || unix.Stat(path, &pathStat) != nil || openStat.Ino != pathStat.Ino {
 		f.Close()
 		return nil, nil
 	}
 	return f, nil
 }
 
-// NewRecord makes the record of a switch with these interfaces.
+// NewRecord creates the record of a switch with these interfaces.
 func NewRecord(interfaces []string, bypass bool) (*Record, error) {
-	here, err := namespace()
+	here, err := namespaceInode()
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +261,7 @@ func NewRecord(interfaces []string, bypass bool) (*Record, error) {
 	for id := 1; id <= MaxSwitches; id++ {
 		path := filepath.Join(netns.Records, recordPrefix+strconv.Itoa(id))
 		if text, err := os.ReadFile(path); err == nil && len(parseRecord(string(text)).Changes) > 0 {
-			continue // of a switch in another namespace
+			continue // record of a switch in another namespace
 		}
 		f, err := lockRecord(path, true)
 		if err != nil {
@@ -296,23 +295,23 @@ func (r *Record) FD() int { return int(r.file.Fd()) }
 // Name returns the file's name.
 func (r *Record) Name() string { return r.file.Name() }
 
-// Close closes the file, which then belongs to a dead switch unless another process has it open.
+// Close closes the file. The record then counts as a dead switch's unless another process has it open.
 func (r *Record) Close() error { return r.file.Close() }
 
-// Remove empties and removes the file: a process that is not root any more may not remove it.
+// Remove empties and removes the file: a process that is no longer root may fail to remove it.
 func (r *Record) Remove() {
 	r.file.Truncate(0)
 	os.Remove(r.file.Name())
 }
 
-// Add notes what will be changed.
+// Add records a change before it is made.
 func (r *Record) Add(x Change) error {
 	_, err := fmt.Fprintf(r.file, "offload %s %d %s\n", x.Interface, x.Index, x.Offload)
 	return err
 }
 
-// Restore switches on again what switches that died have left off in this network
-// namespace, and returns what that was. It needs root.
+// Restore enables the offloads that dead switches of this network namespace left disabled, and returns them. It
+// requires root.
 func Restore() (done []string, err error) {
 	if os.Geteuid() != 0 {
 		return nil, softswitch.SetupError("restoring offloads needs root")

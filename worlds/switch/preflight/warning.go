@@ -6,7 +6,7 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// Kinds of warnings about what a switch is to run on.
+// Kinds of warnings about a switch's environment.
 var (
 	warnMTU = scheme.WarningKind{ID: "switch-mtu",
 		Condition: "the interfaces of two ports have different MTUs"}
@@ -30,22 +30,22 @@ var (
 		Condition: "--check runs without root, which a start needs"}
 )
 
-// WarningKinds returns the kinds of warnings about what a switch is to run on.
+// WarningKinds returns the kinds of warnings about a switch's environment.
 func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnMTU, warnAddressBypass, warnAddress, warnDefaultRoute, warnBridgeDown,
 		warnBridgeAddress, warnChecksumsSent, warnChecksumsHidden, warnChecksumsTUN, warnNeedsRoot}
 }
 
-// interfaceFacts are what warnings need to know of a port's interface.
+// interfaceFacts are the inputs of warnings about a port's interface.
 type interfaceFacts struct {
-	mtu, firstMTU int      // firstMTU: of the first port's interface
-	addresses     []string // at which this machine is reached there
+	mtu, firstMTU int      // firstMTU is the first port's
+	addresses     []string // of this machine at the interface
 	defaultRoute  bool
 	bypass        bool // a bridge takes over when the switch ends
 }
 
-// interfaceWarnings warns of an interface on which the switch does not work as is likely meant. first is the interface
-// of the first port.
+// interfaceWarnings warns of an interface on which the switch probably does not work as intended. first is the
+// first port's interface.
 func interfaceWarnings(first string, port softswitch.Port, f *interfaceFacts) (all []document.Warning) {
 	warn := func(kind scheme.WarningKind, format string, args ...any) {
 		all = append(all, softswitch.PortWarning(kind, port.Name, format, args...))
@@ -69,7 +69,7 @@ func interfaceWarnings(first string, port softswitch.Port, f *interfaceFacts) (a
 	return all
 }
 
-// bridgeWarnings warns of a bridge that does not forward, or at which this machine has an address; "": no address.
+// bridgeWarnings warns of a bridge that does not forward, or that has an address; "" means no address.
 func bridgeWarnings(name string, up bool, address string) (all []document.Warning) {
 	if !up {
 		all = append(all, softswitch.PortWarning(warnBridgeDown, "",
@@ -82,7 +82,7 @@ func bridgeWarnings(name string, up bool, address string) (all []document.Warnin
 	return all
 }
 
-// rootWarnings warns of a check by a user who cannot start the switch, unless it runs.
+// rootWarnings warns if uid cannot start the switch, unless it runs.
 func rootWarnings(runs bool, uid int) (all []document.Warning) {
 	if !runs && uid != 0 {
 		all = append(all, softswitch.PortWarning(warnNeedsRoot, "", "starting needs root"))

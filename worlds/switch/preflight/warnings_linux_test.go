@@ -42,12 +42,14 @@ var warned = []warntest.Row{
 	{ID: "switch-bridge-down", Issue: when(bridgeWarnings("br0", false, ""), bridgeWarnings("br0", true, ""))},
 	{ID: "switch-bridge-address", Issue: when(bridgeWarnings("br0", true, "10.9.9.1/24"), bridgeWarnings("br0", true,
 		""))},
-	{ID: "switch-checksums-sent", Issue: when((&PeerOffloads{Kind: "veth", Interface: "x", Sends: true}).warnings(eth0),
-		(&PeerOffloads{Kind: "veth", Interface: "x"}).warnings(eth0)), Port: "a"},
-	{ID: "switch-checksums-hidden", Issue: when((&PeerOffloads{Kind: "veth", hidden: "it is elsewhere"}).warnings(eth0),
-		(&PeerOffloads{Kind: "veth", Interface: "x"}).warnings(eth0)), Port: "a"},
-	{ID: "switch-checksums-tun", Issue: when((&PeerOffloads{Kind: "tun"}).warnings(eth0),
-		(&PeerOffloads{Kind: "vxlan"}).warnings(eth0)), Port: "a"},
+	{ID: "switch-checksums-sent", Issue: when(
+		(&PeerOffloads{Kind: "veth", Interface: "x", Sends: true}).listWarnings(eth0),
+		(&PeerOffloads{Kind: "veth", Interface: "x"}).listWarnings(eth0)), Port: "a"},
+	{ID: "switch-checksums-hidden", Issue: when(
+		(&PeerOffloads{Kind: "veth", hidden: "it is elsewhere"}).listWarnings(eth0),
+		(&PeerOffloads{Kind: "veth", Interface: "x"}).listWarnings(eth0)), Port: "a"},
+	{ID: "switch-checksums-tun", Issue: when((&PeerOffloads{Kind: "tun"}).listWarnings(eth0),
+		(&PeerOffloads{Kind: "vxlan"}).listWarnings(eth0)), Port: "a"},
 	{ID: "switch-needs-root", Issue: when(rootWarnings(false, 1000), rootWarnings(false, 0))},
 }
 

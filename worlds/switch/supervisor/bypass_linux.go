@@ -14,26 +14,26 @@ import (
 	"weir/worlds/switch/preflight"
 )
 
-// A bypass is a bridge of the kernel to which the ports belong while the switch runs, too. A BPF program at the
-// ingress of each port keeps frames from it (tcx.Hold), for as long as the data plane, and no other process, has that
-// program's link open. So a frame that comes in goes to the data plane or to the bridge and never to both, and no
-// process has to act when the data plane ends: the kernel closes what a process has open, however it ended, and only
-// after its last thread has stopped.
+// A bypass is a kernel bridge that has the ports as members even while the switch runs. A BPF program at the
+// ingress of each port keeps frames from it (tcx.Hold) as long as the data plane, the only process with the
+// program's link, holds it open. So a received frame goes either to the data plane or to the bridge, never to
+// both. No process has to act when the data plane ends: the kernel closes its descriptors, however it ended, after
+// its last thread has stopped.
 
-// bypassStopping is how long the data plane may take to stop with a bypass, whose traffic waits for it: it lets queues
-// drain for a part of that, and is killed after it. Both together are less than a second.
+// bypassStopping limits the time for the data plane to stop with a bypass, since traffic waits for it. It drains
+// queues for a part of that, and is killed at the end. Both take less than a second.
 const bypassStopping = 800 * time.Millisecond
 
 // bypass is the bridge of a start with its ports.
 type bypass struct {
 	name    string
 	index   int
-	made    bool  // by this start
-	entered []int // indices of interfaces that have come into it by this start
+	created bool  // created by this start
+	members []int // indices of interfaces added to it by this start
 }
 
-// hold keeps all that comes in at the ports from the bridge, from now on.
-func (s *start) hold() error {
+// holdFrames keeps frames received at the ports from the bridge from now on.
+func (s *start) holdFrames() error {
 	for i, port := range s.Config.Ports {
 		fd, err := tcx.Hold(s.Links[i].Index)
 		if err != nil {
@@ -45,8 +45,8 @@ func (s *start) hold() error {
 	return nil
 }
 
-// join puts the ports into the bridge, which it makes if there is none.
-func (s *start) join() error {
+// joinBridge adds the ports to the bridge, which it creates if needed.
+func (s *start) joinBridge() error {
 	conn, err := rtnl.Open()
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *start) join() error {
 	defer conn.Close()
 	b := &s.bridged
 	if *b = (bypass{name: s.Bridge.Name, index: s.Bridge.Index}); b.name == "" {
-		if err := b.add(conn); err != nil {
+		if err := b.addBridge(conn); err != nil {
 			return err
 		}
 	}
@@ -66,13 +66,13 @@ func (s *start) join() error {
 		if err := conn.SetMaster(l.Index, b.index); err != nil {
 			return fmt.Errorf("--bypass: %w", err)
 		}
-		b.entered = append(b.entered, l.Index)
+		b.members = append(b.members, l.Index)
 	}
 	return conn.Up(b.index)
 }
 
-// add makes the bridge.
-func (b *bypass) add(conn *rtnl.Conn) error {
+// addBridge creates the bridge.
+func (b *bypass) addBridge(conn *rtnl.Conn) error {
 	for n := 1; n <= preflight.MaxSwitches; n++ {
 		name := fmt.Sprintf("%s%d", preflight.BypassPrefix, n)
 		err := conn.AddBridge(name)
@@ -89,15 +89,15 @@ func (b *bypass) add(conn *rtnl.Conn) error {
 		if err != nil {
 			return err
 		}
-		b.name, b.index, b.made = name, i.Index, true
+		b.name, b.index, b.created = name, i.Index, true
 		return conn.Quiet(i.Index)
 	}
 	return fmt.Errorf("--bypass: %d bridges %sN exist", preflight.MaxSwitches, preflight.BypassPrefix)
 }
 
-// leave undoes join.
-func (b *bypass) leave() (err error) {
-	if !b.made && len(b.entered) == 0 {
+// leaveBridge undoes joinBridge.
+func (b *bypass) leaveBridge() (err error) {
+	if !b.created && len(b.members) == 0 {
 		return nil
 	}
 	conn, err := rtnl.Open()
@@ -105,10 +105,10 @@ func (b *bypass) leave() (err error) {
 		return err
 	}
 	defer conn.Close()
-	for _, index := range b.entered {
+	for _, index := range b.members {
 		err = errors.Join(err, conn.SetMaster(index, 0))
 	}
-	if b.made {
+	if b.created {
 		err = errors.Join(err, conn.Remove(b.index))
 	}
 	return err

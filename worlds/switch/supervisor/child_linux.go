@@ -17,23 +17,23 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// child is the data plane's process as its supervisor has it. Whatever that process does or leaves
-// undone, no function here waits for it longer than its comment states: goroutines of their own write requests and
-// read replies.
+// child is the data plane's process, as seen by its supervisor. No method waits for the process longer than its
+// comment states: separate goroutines write requests and read replies.
 type child struct {
 	command  *exec.Cmd
 	shared   *control.SharedCounters
 	stderr   *tail
-	requests chan control.Request // that wait to be written
-	halt     chan struct{}        // closed: stop, before any request that waits
+	requests chan control.Request // requests waiting to be written
+	halt     chan struct{}        // closed: stop before any waiting request
 	replies  chan control.Reply
-	ended    chan error    // gets one value, when the process has ended
+	ended    chan error    // receives one value when the process has ended
 	ignored  chan struct{} // closed: replies are not read any more
 }
 
 // tail keeps the end of a process's output.
 type tail struct{ bytes.Buffer }
 
+// Write appends b. It drops earlier text beyond 64 kB.
 func (t *tail) Write(b []byte) (int, error) {
 	if t.Len() > 1<<16 {
 		t.Reset()
@@ -41,23 +41,22 @@ func (t *tail) Write(b []byte) (int, error) {
 	return t.Buffer.Write(b)
 }
 
-// How long the data plane may take to begin, to stop, to answer what metrics ask and to answer a
-// reload before that is reported (reading its file may take as long), and how long the kernel may
-// take to end it. Stopping, killing and the last words (saying, ending) are together less than the
-// 10 s that an end may take.
+// Time limits for the data plane to begin, to stop, to answer metrics, and to answer a reload before that is
+// reported (reading its file may take as long), and for the kernel to end it. Stopping, killing and the final
+// output (flushTimeout) together take less than the 10 s allowed for an end.
 const (
-	beginning = 20 * time.Second
-	stopping  = 7 * time.Second
-	answering = 500 * time.Millisecond
-	reloading = 5 * time.Second
-	killing   = time.Second
+	beginTimeout  = 20 * time.Second
+	stopTimeout   = 7 * time.Second
+	answerTimeout = 500 * time.Millisecond
+	reloadTimeout = 5 * time.Second
+	killTimeout   = time.Second
 )
 
-// maxRequests limits how many requests wait for a data plane that takes none: more than scrapes at a
-// time and a reload.
+// maxRequests limits the requests waiting for an unresponsive data plane. It exceeds the number of simultaneous
+// scrapes plus a reload.
 const maxRequests = 16
 
-// newChild starts the data plane, whose command line is that one, and hands it its sockets and its file.
+// newChild starts the data plane with the given command line and passes it its sockets and its file.
 func newChild(command []string, x *state) (c *child, err error) {
 	fd, err := unix.MemfdCreate("weir switch counters", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -76,18 +75,18 @@ func newChild(command []string, x *state) (c *child, err error) {
 		halt:    make(chan struct{}),
 		replies: make(chan control.Reply, 16), ended: make(chan error, 1), ignored: make(chan struct{})}
 	c.command = &exec.Cmd{Path: executable, Args: append([]string{os.Args[0]}, command...), Stderr: c.stderr,
-		WaitDelay: killing}
-	// A signal of the terminal is for us: we stop it in order.
+		WaitDelay: killTimeout}
+	// A terminal's signal must reach this process only; it stops the other one in order.
 	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	begin := control.Request{Do: control.DoBegin, File: x.File, Data: x.Data, Page: 3, Bypass: x.Bypass != ""}
 	c.command.ExtraFiles = []*os.File{shared}
 	for _, s := range x.Sockets {
 		f := os.NewFile(uintptr(s.FD), s.Port)
-		defer f.Close() // it is the data plane's alone
+		defer f.Close() // only the data plane keeps it
 		s.FD = begin.Page + len(c.command.ExtraFiles)
 		c.command.ExtraFiles, begin.Sockets = append(c.command.ExtraFiles, f), append(begin.Sockets, s)
 	}
-	for _, fd := range x.Links { // that the data plane has without knowing it
+	for _, fd := range x.Links { // held by the data plane without using them
 		f := os.NewFile(uintptr(fd), "bypass")
 		defer f.Close()
 		c.command.ExtraFiles = append(c.command.ExtraFiles, f)
@@ -98,26 +97,25 @@ func newChild(command []string, x *state) (c *child, err error) {
 	}
 	defer in.Close()
 	c.command.Stdin = in
-	if err := c.run(); err != nil {
+	if err := c.startProcess(); err != nil {
 		return nil, fmt.Errorf("data plane: %w", err)
 	}
-	go c.write(requests)
-	c.send(begin)
+	go c.writeRequests(requests)
+	c.sendRequest(begin)
 	return c, nil
 }
 
-// run starts the process, and a goroutine that reads its replies.
-func (c *child) run() error {
+// startProcess starts the process and a goroutine that reads its replies.
+func (c *child) startProcess() error {
 	out, err := c.command.StdoutPipe()
 	if err != nil {
 		return err
 	}
 	started := make(chan error)
 	go func() {
-		// The new process has this thread's capabilities, and dies with it: so the thread has
-		// none, and waits.
+		// The new process inherits this thread's capabilities and dies with it. So the thread drops them and waits.
 		runtime.LockOSThread()
-		if err := capabilities(0, 0); err != nil {
+		if err := setCapabilities(0, 0); err != nil {
 			started <- err
 			return
 		}
@@ -136,14 +134,14 @@ func (c *child) run() error {
 	return <-started
 }
 
-// write hands requests to the data plane, and waits where it does not read them.
-func (c *child) write(pipe *os.File) {
-	defer pipe.Close() // which stops it, too
+// writeRequests writes requests to the data plane. It blocks while they are not read.
+func (c *child) writeRequests(pipe *os.File) {
+	defer pipe.Close() // which also stops the data plane
 	for out := json.NewEncoder(pipe); ; {
 		var o control.Request
 		select {
 		case <-c.halt:
-			out.Encode(control.Request{Do: control.DoStop}) // a failure means that it has ended, which is reported elsewhere
+			out.Encode(control.Request{Do: control.DoStop}) // on a failure it has ended, which is reported elsewhere
 			return
 		default:
 			select {
@@ -158,8 +156,8 @@ func (c *child) write(pipe *os.File) {
 	}
 }
 
-// send leaves a request for the data plane; false if too many wait there already.
-func (c *child) send(o control.Request) bool {
+// sendRequest queues a request for the data plane. It returns false if the queue is full.
+func (c *child) sendRequest(o control.Request) bool {
 	select {
 	case c.requests <- o:
 		return true
@@ -168,8 +166,8 @@ func (c *child) send(o control.Request) bool {
 	}
 }
 
-// begun waits until the data plane has its sockets, or a signal wants an end.
-func (c *child) begun(signals <-chan os.Signal) (err error) {
+// awaitBegun waits until the data plane has its sockets, or a signal requests the end.
+func (c *child) awaitBegun(signals <-chan os.Signal) (err error) {
 	select {
 	case what := <-signals:
 		err = fmt.Errorf("ended by a signal (%v) before the data plane had begun", what)
@@ -179,18 +177,18 @@ func (c *child) begun(signals <-chan os.Signal) (err error) {
 		}
 		err = fmt.Errorf("the data plane begins with %q", a.Is)
 	case err := <-c.ended:
-		return c.death(err)
-	case <-time.After(beginning):
+		return c.deathError(err)
+	case <-time.After(beginTimeout):
 		err = errors.New("the data plane does not begin")
 	}
-	c.kill()
+	c.killProcess()
 	return err
 }
 
-// death is the error of a data plane that has ended by itself, with the error that it printed.
-func (c *child) death(err error) error {
-	if said := strings.TrimSpace(c.stderr.String()); said != "" {
-		return fmt.Errorf("the data plane has ended: %s", said)
+// deathError returns the error of a data plane that ended by itself, with its error output.
+func (c *child) deathError(err error) error {
+	if output := strings.TrimSpace(c.stderr.String()); output != "" {
+		return fmt.Errorf("the data plane has ended: %s", output)
 	}
 	if err == nil {
 		return errors.New("the data plane has ended without an error, and has not said that it stops")
@@ -198,23 +196,23 @@ func (c *child) death(err error) error {
 	return fmt.Errorf("the data plane has ended: %w", err)
 }
 
-// kill ends the data plane at once. One that the kernel holds fast ends when that lets it.
-func (c *child) kill() {
+// killProcess ends the data plane immediately. It waits at most killTimeout if the kernel blocks the process.
+func (c *child) killProcess() {
 	close(c.ignored)
 	c.command.Process.Kill()
 	select {
 	case <-c.ended:
-	case <-time.After(killing):
+	case <-time.After(killTimeout):
 	}
 }
 
-// counters asks the data plane for what it has counted.
-func (c *child) counters() (n control.Counters, ok bool) {
+// fetchCounters requests the current counters from the data plane. ok is false after answerTimeout.
+func (c *child) fetchCounters() (n control.Counters, ok bool) {
 	before := c.shared.Sequence()
-	if !c.send(control.Request{Do: control.DoPublish}) {
+	if !c.sendRequest(control.Request{Do: control.DoPublish}) {
 		return n, false
 	}
-	for end := time.Now().Add(answering); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(answerTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if now, whole := c.shared.Read(&n); whole && now > before {
 			return n, true
 		}

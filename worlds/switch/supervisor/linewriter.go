@@ -8,22 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// lineWriter writes lines for one who must not wait: a terminal that was stopped, or a pipe that is not
-// read, holds up the writer's own goroutine. Lines that have no room are lost, and counted.
+// lineWriter writes lines without blocking its callers. A stopped terminal or an unread pipe blocks only the
+// writer's goroutine. Lines beyond maxLines are dropped and counted.
 type lineWriter struct {
 	lines chan line
 	lost  atomic.Uint64
 }
 
-// line is text, or a question for when all before it is written.
+// line is text, or a request for a notification when all earlier lines are written.
 type line struct {
 	text    []byte
 	written chan struct{}
 }
 
-// maxLines limits how many wait.
+// maxLines limits the waiting lines.
 const maxLines = 256
 
+// newLineWriter starts a goroutine that writes lines to to.
 func newLineWriter(to io.Writer) *lineWriter {
 	w := &lineWriter{lines: make(chan line, maxLines)}
 	go func() {
@@ -41,6 +42,7 @@ func newLineWriter(to io.Writer) *lineWriter {
 	return w
 }
 
+// Write queues a copy of b. It never fails.
 func (w *lineWriter) Write(b []byte) (int, error) {
 	select {
 	case w.lines <- line{text: bytes.Clone(b)}:
@@ -50,7 +52,7 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// flush waits until all is written, but no longer than c.
+// flush waits until all lines are written, or until c is done.
 func (w *lineWriter) flush(c context.Context) {
 	x := line{written: make(chan struct{})}
 	select {

@@ -14,55 +14,56 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// collector turns counters into metrics when it is scraped.
+// collector converts counters to metrics when it is scraped.
 type collector struct {
 	version string
 	config  func() *softswitch.Config
 	read    func() (control.Counters, bool) // false: the data plane does not answer
-	refused func() uint64                   // reloads
+	refused func() uint64                   // count of refused reloads
 }
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
+// newDesc describes a metric without constant labels.
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
 var (
-	metricInfo      = describe(softswitch.MetricBuildInfo, "The program that runs.", "version", "goversion")
-	metricUp        = describe("weir_switch_up", "1 if the data plane answers.")
-	metricRunning   = describe("weir_switch_running_seconds", "For how long the data plane has run.")
-	metricReloads   = describe("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
-	metricReceived  = describe("weir_switch_received_frames_total", "Frames that came in.", "port")
-	metricReceivedB = describe("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.",
+	metricInfo      = newDesc(softswitch.MetricBuildInfo, "The program that runs.", "version", "goversion")
+	metricUp        = newDesc("weir_switch_up", "1 if the data plane answers.")
+	metricRunning   = newDesc("weir_switch_running_seconds", "For how long the data plane has run.")
+	metricReloads   = newDesc("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
+	metricReceived  = newDesc("weir_switch_received_frames_total", "Frames that came in.", "port")
+	metricReceivedB = newDesc("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.",
 		"port")
-	metricSent  = describe("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
-	metricSentB = describe("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.",
+	metricSent  = newDesc("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
+	metricSentB = newDesc("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.",
 		"port")
-	metricDropped = describe("weir_switch_dropped_frames_total",
+	metricDropped = newDesc("weir_switch_dropped_frames_total",
 		"Frames that the switch dropped on their way to a port.", "port", "reason")
-	metricUndirected = describe("weir_switch_undirected_frames_total",
+	metricUndirected = newDesc("weir_switch_undirected_frames_total",
 		"Frames that the switch dropped before they had a port to go to.", "reason")
-	metricQueue    = describe("weir_switch_queue_frames", "Frames that wait.", "port")
-	metricQueueB   = describe("weir_switch_queue_bytes", "Bytes that wait.", "port")
-	metricRingLost = describe("weir_switch_ring_lost_frames_total",
+	metricQueue    = newDesc("weir_switch_queue_frames", "Frames that wait.", "port")
+	metricQueueB   = newDesc("weir_switch_queue_bytes", "Bytes that wait.", "port")
+	metricRingLost = newDesc("weir_switch_ring_lost_frames_total",
 		"Frames for which the ring between kernel and switch had no room.", "port")
-	metricTooLong = describe("weir_switch_too_long_frames_total",
+	metricTooLong = newDesc("weir_switch_too_long_frames_total",
 		"Frames longer than the interface's MTU allows, dropped.", "port")
-	metricPartial = describe("weir_switch_without_checksum_frames_total",
+	metricPartial = newDesc("weir_switch_without_checksum_frames_total",
 		"Frames that came without their checksum, for a card to fill in, dropped.", "port")
-	metricUnsent   = describe("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
-	metricRunts    = describe("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
-	metricLateness = describe("weir_switch_lateness_seconds", "How much later than computed frames left.")
-	metricStall    = describe("weir_switch_longest_stall_seconds",
+	metricUnsent   = newDesc("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
+	metricRunts    = newDesc("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
+	metricLateness = newDesc("weir_switch_lateness_seconds", "How much later than computed frames left.")
+	metricStall    = newDesc("weir_switch_longest_stall_seconds",
 		"Longest time for which something was to be done and nothing happened.")
-	metricCPU       = describe("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
-	metricKnown     = describe("weir_switch_users", "Addresses of users that are known.")
-	metricForgotten = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
+	metricCPU       = newDesc("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
+	metricKnown     = newDesc("weir_switch_users", "Addresses of users that are known.")
+	metricForgotten = newDesc("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
 )
 
-// Describe sends no description: the metrics depend on the configuration.
+// Describe sends no description, because the metrics depend on the configuration.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what the data plane has counted up to now.
+// Collect sends the current counters of the data plane.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	value := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)
@@ -115,12 +116,12 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		buckets[limit.Seconds()] = n.LateTo[i]
 	}
 	to <- prometheus.MustNewConstHistogram(metricLateness, n.Late, n.LateSum, buckets)
-	c.samples(&n, to)
+	c.collectSamples(&n, to)
 }
 
-// samples sends the metrics of programs. Those that the file does not name, no longer or not yet,
-// are left out of this scrape: at a reload data plane and supervisor change one after the other.
-func (c *collector) samples(n *control.Counters, to chan<- prometheus.Metric) {
+// collectSamples sends the metrics of programs. It omits metrics that the file does not name at present: during a
+// reload, data plane and supervisor change one after the other.
+func (c *collector) collectSamples(n *control.Counters, to chan<- prometheus.Metric) {
 	config := c.config()
 	known := map[string]dataplane.Metric{}
 	descriptions := map[string]*prometheus.Desc{}
@@ -130,7 +131,7 @@ func (c *collector) samples(n *control.Counters, to chan<- prometheus.Metric) {
 		if m.Label != "" {
 			labels = []string{m.Label}
 		}
-		descriptions[m.Name] = describe(m.Name, m.Help, labels...)
+		descriptions[m.Name] = newDesc(m.Name, m.Help, labels...)
 	}
 	type series struct{ name, label string }
 	sent := map[series]bool{}
@@ -160,8 +161,8 @@ func (c *collector) samples(n *control.Counters, to chan<- prometheus.Metric) {
 	}
 }
 
-// handler serves metrics at /metrics, as OpenMetrics where the client asks for it.
-func (c *collector) handler() (http.Handler, error) {
+// newHandler serves metrics at /metrics, in OpenMetrics format on request.
+func (c *collector) newHandler() (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(c); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)

@@ -89,7 +89,7 @@ func TestMetricsPage(t *testing.T) {
 	alive := true
 	h, err := (&collector{version: "v1", config: func() *softswitch.Config { return c },
 		read:    func() (control.Counters, bool) { return n, alive },
-		refused: func() uint64 { return 3 }}).handler()
+		refused: func() uint64 { return 3 }}).newHandler()
 	if err != nil {
 		t.Fatal(err)
 	}

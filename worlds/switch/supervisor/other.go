@@ -8,12 +8,12 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// Start starts a switch; there is none on this system.
+// Start always fails on this system.
 func Start(softswitch.Schemes, string, bool, []string, io.Writer) error {
 	return softswitch.SetupError("it needs Linux")
 }
 
-// Supervise is the supervisor; there is none on this system.
+// Supervise always fails on this system.
 func Supervise(softswitch.Schemes, int, []string, string, io.Writer, io.Writer) error {
 	return softswitch.SetupError("it needs Linux")
 }

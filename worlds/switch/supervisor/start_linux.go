@@ -20,23 +20,22 @@ import (
 	"weir/worlds/switch/preflight"
 )
 
-// state is what Start leaves to the supervisor: what it has opened and changed.
+// state is passed from Start to the supervisor: what Start has opened and changed.
 type state struct {
 	File     string
 	Data     []byte
 	Sockets  []control.Socket
-	Links    []int  // by port, that hold frames back from the bridge; none without a bypass
-	Bypass   string // the bridge
+	Links    []int  // by port: tcx links that hold frames back from the bridge; empty without a bypass
+	Bypass   string // name of the bridge; "": no bypass
 	Peers    []preflight.PeerOffloads
 	Record   int
-	Listener int // −1: none
+	Listener int // −1: no metrics
 	Changed  []preflight.Change
 }
 
-// Start starts a switch: this process becomes its supervisor, whose command line is self and
-// the number of a file descriptor (Supervise). It returns only with an error, and then has
-// undone what it has done. With bypass a bridge of the kernel takes over when the switch ends, however it ends. It
-// needs root.
+// Start starts a switch. This process becomes its supervisor (Supervise) with the command line self and the number
+// of a file descriptor. Start returns only with an error, after undoing all changes. With bypass, a kernel bridge
+// takes over when the switch ends in any way. It requires root.
 func Start(known softswitch.Schemes, file string, bypass bool, self []string, stderr io.Writer) (err error) {
 	data, err := softswitch.ReadFile(file)
 	if err != nil {
@@ -57,70 +56,70 @@ func Start(known softswitch.Schemes, file string, bypass bool, self []string, st
 		w.Print(stderr)
 	}
 	s := &start{Plan: p, state: state{File: file, Data: data, Listener: -1}}
-	// Before others are looked for: of two that start at once, one at least sees the other.
-	if err := s.enter(); err != nil {
+	// The record precedes the search for others: of two simultaneous starts, at least one sees the other.
+	if err := s.createRecord(); err != nil {
 		return err
 	}
-	defer func() { err = s.undo(err) }() // all that follows has failed, or we would not be here
-	if err := s.claim(stderr); err != nil {
+	defer func() { err = s.undoStart(err) }() // reached only after a failure
+	if err := s.claimInterfaces(stderr); err != nil {
 		return err
 	}
-	if s.Plan, err = preflight.NewPlan(c, bypass); err != nil { // with what was restored
+	if s.Plan, err = preflight.NewPlan(c, bypass); err != nil { // again, with restored interfaces
 		return err
 	}
-	if err := s.take(); err != nil {
+	if err := s.takePorts(); err != nil {
 		return err
 	}
 	if c.Metrics.IsValid() {
-		if err := s.listen(); err != nil {
+		if err := s.openListener(); err != nil {
 			return err
 		}
 	}
-	fd, err := s.leave()
+	fd, err := s.writeState()
 	if err != nil {
 		return err
 	}
-	return become(s.UID, s.GID, append(append([]string{}, self...), strconv.Itoa(fd)), s.keep)
+	return becomeSupervisor(s.UID, s.GID, append(append([]string{}, self...), strconv.Itoa(fd)), s.keep)
 }
 
-// start is a start under way: what it has opened and changed so far.
+// start is a start in progress, with what it has opened and changed so far.
 type start struct {
 	*preflight.Plan
 	state  state
 	record *preflight.Record
-	keep   []int       // descriptors that the supervisor has
+	keep   []int       // descriptors for the supervisor
 	opened []io.Closer // closed if the start fails
-	// bridged is the bridge of the bypass, if there is one.
+	// bridged is the bridge of the bypass, zero without one.
 	bridged bypass
 }
 
-// take takes the ports. The order is that of a bypass, and no frame goes two ways at any time: a bridge that has the
-// ports forwards until they are held; only then are there sockets, for which frames wait from here on.
-func (s *start) take() error {
+// takePorts takes over the ports. The order ensures that no frame takes two ways: a bridge with the ports forwards
+// until holdFrames, and sockets, where frames wait from then on, are opened only afterwards.
+func (s *start) takePorts() error {
 	s.state.Peers = s.Peers
 	for i := range s.Config.Ports {
-		if err := s.bare(i); err != nil {
+		if err := s.disableOffloads(i); err != nil {
 			return err
 		}
 	}
 	if s.Bypass {
-		if err := s.hold(); err != nil {
+		if err := s.holdFrames(); err != nil {
 			return err
 		}
 	}
 	for i := range s.Config.Ports {
-		if err := s.open(i); err != nil {
+		if err := s.openSocket(i); err != nil {
 			return err
 		}
 	}
 	if s.Bypass {
-		return s.join()
+		return s.joinBridge()
 	}
 	return nil
 }
 
-// enter makes the record of what will be changed.
-func (s *start) enter() (err error) {
+// createRecord creates the record of the following changes.
+func (s *start) createRecord() (err error) {
 	var interfaces []string
 	for _, port := range s.Config.Ports {
 		interfaces = append(interfaces, port.Interface)
@@ -133,23 +132,24 @@ func (s *start) enter() (err error) {
 	return nil
 }
 
-// undo restores what was changed, and closes what was opened.
-func (s *start) undo(why error) error {
+// undoStart restores all changes, closes what was opened, and joins errors to cause.
+func (s *start) undoStart(cause error) error {
 	for _, x := range s.opened {
 		x.Close()
 	}
 	_, err := preflight.RestoreOffloads(s.state.Changed)
-	err = errors.Join(err, s.bridged.leave())
+	err = errors.Join(err, s.bridged.leaveBridge())
 	if err == nil {
 		s.record.Remove()
 	}
 	s.record.Close()
-	return errors.Join(why, err)
+	return errors.Join(cause, err)
 }
 
-// claim restores what switches that died have left, and returns an error if one runs on these interfaces.
-func (s *start) claim(stderr io.Writer) error {
-	var taken error
+// claimInterfaces restores the remains of dead switches. It returns an error if a running switch has one of the
+// interfaces.
+func (s *start) claimInterfaces(stderr io.Writer) error {
+	var conflicts error
 	err := preflight.Records(func(r preflight.Recorded) (bool, error) {
 		was, err := preflight.RestoreOffloads(r.Changes)
 		for _, what := range was {
@@ -158,14 +158,14 @@ func (s *start) claim(stderr io.Writer) error {
 		return true, err
 	}, func(r preflight.Recorded) {
 		if r.Path != s.record.Name() {
-			taken = errors.Join(taken, r.Taken(s.Config))
+			conflicts = errors.Join(conflicts, r.Taken(s.Config))
 		}
 	})
-	return errors.Join(err, taken)
+	return errors.Join(err, conflicts)
 }
 
-// bare switches a port's offloads off.
-func (s *start) bare(i int) error {
+// disableOffloads records a port's offloads and disables them.
+func (s *start) disableOffloads(i int) error {
 	port := s.Config.Ports[i]
 	for _, offload := range s.Offloads[i] {
 		x := preflight.Change{Interface: port.Interface, Offload: offload, Index: s.Links[i].Index}
@@ -178,8 +178,8 @@ func (s *start) bare(i int) error {
 	return err
 }
 
-// open opens a port's socket.
-func (s *start) open(i int) error {
+// openSocket opens a port's socket.
+func (s *start) openSocket(i int) error {
 	port := s.Config.Ports[i]
 	maxFrame := s.Links[i].MTU + packet.EthernetHeader
 	x, err := softswitch.OpenSocket(port.Interface, maxFrame)
@@ -192,8 +192,8 @@ func (s *start) open(i int) error {
 	return nil
 }
 
-// listen opens the socket of metrics, which may need a right that the supervisor has not.
-func (s *start) listen() error {
+// openListener opens the socket of metrics, which may require a privilege that the supervisor lacks.
+func (s *start) openListener() error {
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(s.Config.Metrics))
 	if err != nil {
 		return softswitch.SetupError("metrics: %v", err)
@@ -209,8 +209,8 @@ func (s *start) listen() error {
 	return nil
 }
 
-// leave writes the state to a file in memory, which the supervisor inherits.
-func (s *start) leave() (fd int, err error) {
+// writeState writes the state to a file in memory that the supervisor inherits.
+func (s *start) writeState() (fd int, err error) {
 	text, err := json.Marshal(s.state)
 	if err != nil {
 		return 0, err
@@ -224,18 +224,18 @@ func (s *start) leave() (fd int, err error) {
 	return fd, err
 }
 
-// executable is this program, also where its path cannot be walked by the user that it runs as.
+// executable is this program, even if its path is not accessible for the user that it runs as.
 const executable = "/proc/self/exe"
 
-// become makes this process the supervisor: another user that has CAP_NET_ADMIN alone, and
-// can get no other capability. It is the thread that changes, and the new program that has
-// only this thread. Of what this process has open the new program has its outputs and keep.
-func become(uid, gid int, args []string, keep []int) error {
-	runtime.LockOSThread() // for ever: after an error the thread is not to be used
-	if err := leaveOpen(keep); err != nil {
+// becomeSupervisor replaces this process by the supervisor: another user with CAP_NET_ADMIN only, which cannot
+// gain another capability. Only this thread changes its credentials, and the new program has only this thread. The
+// new program inherits the outputs and the descriptors keep.
+func becomeSupervisor(uid, gid int, args []string, keep []int) error {
+	runtime.LockOSThread() // permanently: after an error the thread must not be used
+	if err := keepDescriptors(keep); err != nil {
 		return err
 	}
-	// 20 − Niceness: what the data plane may ask for.
+	// 20 − Niceness is the limit for the data plane.
 	const limit = 20 - softswitch.Niceness
 	if err := unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: limit, Max: limit}); err != nil && err != unix.EPERM {
 		return os.NewSyscallError("setrlimit", err)
@@ -243,18 +243,18 @@ func become(uid, gid int, args []string, keep []int) error {
 	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("PR_SET_KEEPCAPS", err)
 	}
-	// The ambient set, which the new program gets, asks for CAP_NET_ADMIN in the inheritable one, and that
-	// for it in the bounding set, when it comes in. After that the bounding set can be empty.
-	if err := inheritable(1 << unix.CAP_NET_ADMIN); err != nil {
+	// Raising CAP_NET_ADMIN in the ambient set, which the new program gets, requires it in the inheritable set.
+	// Adding it there requires it in the bounding set, which can be empty afterwards.
+	if err := setInheritable(1 << unix.CAP_NET_ADMIN); err != nil {
 		return err
 	}
 	for x := uintptr(0); x < 64; x++ {
-		// EINVAL: this kernel has no more
+		// EINVAL: the kernel has no further capability
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, x, 0, 0, 0); err != nil && err != unix.EINVAL {
 			return os.NewSyscallError("PR_CAPBSET_DROP", err)
 		}
 	}
-	// Raw calls, of this thread alone.
+	// Raw calls change this thread only.
 	for _, x := range []struct {
 		name       string
 		trap, a, b uintptr
@@ -267,7 +267,7 @@ func become(uid, gid int, args []string, keep []int) error {
 			return os.NewSyscallError(x.name, errno)
 		}
 	}
-	if err := capabilities(1<<unix.CAP_NET_ADMIN, 1<<unix.CAP_NET_ADMIN); err != nil {
+	if err := setCapabilities(1<<unix.CAP_NET_ADMIN, 1<<unix.CAP_NET_ADMIN); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, unix.CAP_NET_ADMIN, 0, 0); err != nil {
@@ -283,9 +283,9 @@ func become(uid, gid int, args []string, keep []int) error {
 	return os.NewSyscallError("execve", err)
 }
 
-// leaveOpen leaves of all descriptors, also those that who started this process has left open, only outputs
-// and keep to the next program. Its input is empty.
-func leaveOpen(keep []int) error {
+// keepDescriptors passes only the outputs and keep to the next program, also of descriptors inherited from this
+// process's parent. Its standard input is empty.
+func keepDescriptors(keep []int) error {
 	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		err = unix.Dup3(null, 0, 0)
@@ -293,7 +293,7 @@ func leaveOpen(keep []int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", os.DevNull, err)
 	}
-	if err := keepFrom(3); err != nil {
+	if err := closeOnExecFrom(3); err != nil {
 		return err
 	}
 	for _, fd := range keep {
@@ -304,8 +304,8 @@ func leaveOpen(keep []int) error {
 	return nil
 }
 
-// keepFrom keeps all descriptors from this one on from programs that this process starts (close_range(2)).
-func keepFrom(first uint) error {
+// closeOnExecFrom hides all descriptors from first on from programs that this process executes (close_range(2)).
+func closeOnExecFrom(first uint) error {
 	err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil || err != unix.ENOSYS && err != unix.EINVAL && err != unix.EPERM {
 		return os.NewSyscallError("close_range", err)
@@ -315,7 +315,7 @@ func keepFrom(first uint) error {
 		return err
 	}
 	for _, x := range open {
-		// One that is gone was that of the folder.
+		// A descriptor that is gone was the folder's.
 		if fd, err := strconv.Atoi(x.Name()); err == nil && uint(fd) >= first {
 			unix.CloseOnExec(fd)
 		}
@@ -323,8 +323,8 @@ func keepFrom(first uint) error {
 	return nil
 }
 
-// inheritable changes the calling thread's inheritable capabilities alone.
-func inheritable(set uint32) error {
+// setInheritable sets the calling thread's inheritable capabilities only.
+func setInheritable(set uint32) error {
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var d [2]unix.CapUserData
 	if err := unix.Capget(&h, &d[0]); err != nil {
@@ -334,9 +334,9 @@ func inheritable(set uint32) error {
 	return os.NewSyscallError("capset", unix.Capset(&h, &d[0]))
 }
 
-// capabilities sets the calling thread's: what it has and may have, and what it may leave
-// to programs that it executes.
-func capabilities(own, inheritable uint32) error {
+// setCapabilities sets the calling thread's effective and permitted capabilities, and those inheritable by
+// programs that it executes.
+func setCapabilities(own, inheritable uint32) error {
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var d [2]unix.CapUserData
 	d[0] = unix.CapUserData{Effective: own, Permitted: own, Inheritable: inheritable}

@@ -22,57 +22,56 @@ import (
 	"weir/worlds/switch/preflight"
 )
 
-// supervisor owns the data plane's process, serves metrics and handles signals. Its loop (watch) waits
-// for nothing but its events.
+// supervisor owns the data plane's process, serves metrics and handles signals. Its loop (handleEvents) blocks
+// only for its events.
 type supervisor struct {
 	*child
 	known   softswitch.Schemes
-	signals chan os.Signal // that ask for an end
+	signals chan os.Signal // request the end
 	hangups chan os.Signal
 	state   state
 	config  atomic.Pointer[softswitch.Config]
 	refused atomic.Uint64
-	partial partial
+	partial partialLog
 	log     *lineWriter
 	out     *lineWriter
 
-	// Of reloads there is one at a time: its file is read, then its request waits for a reply.
-	busy    bool
-	again   bool               // SIGHUP has come meanwhile
-	reading chan reread        // what was read
-	next    *softswitch.Config // what was requested; nil while the file is read
-	overdue <-chan time.Time   // when it takes so long that the log says so
+	// Only one reload runs at a time: its file is read, then its request waits for a reply.
+	reloading     bool
+	reloadPending bool               // SIGHUP arrived during the reload
+	reading       chan reloadedFile  // result of reading
+	next          *softswitch.Config // requested configuration; nil while the file is read
+	overdue       <-chan time.Time   // fires when the reload is reported as overdue
 }
 
-// reread is a file that was read again.
-type reread struct {
+// reloadedFile is the result of reading the file again.
+type reloadedFile struct {
 	data   []byte
 	config *softswitch.Config
 	err    error
 }
 
-// saying is how long who reads the switch's output may take to read the last of it.
-const saying = 500 * time.Millisecond
+// flushTimeout limits the time for readers of the switch's output to read its end.
+const flushTimeout = 500 * time.Millisecond
 
-// Supervise is the supervisor that Start has made of its process; descriptor is what it has
-// left. command is the command line of the data plane (Serve), without the program. It ends
-// when SIGTERM or SIGINT asks it to, or when the data plane ends, and then has
-// restored what was changed.
+// Supervise runs the supervisor, which Start's process becomes. descriptor has the state that Start left. command
+// is the command line of the data plane (Serve), without the program. It ends on SIGTERM or SIGINT, or with the
+// data plane, after restoring all changes.
 func Supervise(known softswitch.Schemes, descriptor int, command []string, version string, stdout,
 	stderr io.Writer) (err error) {
 	s := &supervisor{known: known, log: newLineWriter(stderr), out: newLineWriter(stdout),
-		signals: make(chan os.Signal, 2), hangups: make(chan os.Signal, 1), reading: make(chan reread, 1)}
+		signals: make(chan os.Signal, 2), hangups: make(chan os.Signal, 1), reading: make(chan reloadedFile, 1)}
 	signal.Notify(s.signals, syscall.SIGTERM, syscall.SIGINT)
 	signal.Notify(s.hangups, syscall.SIGHUP)
-	if err := s.inherit(descriptor); err != nil {
+	if err := s.readState(descriptor); err != nil {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, s.restore())
-		said, cancel := context.WithTimeout(context.Background(), saying)
+		err = errors.Join(err, s.restoreInterfaces())
+		flushContext, cancel := context.WithTimeout(context.Background(), flushTimeout)
 		defer cancel()
-		s.out.flush(said)
-		s.log.flush(said)
+		s.out.flush(flushContext)
+		s.log.flush(flushContext)
 	}()
 	c, err := softswitch.Decode(known, s.state.File, s.state.Data)
 	if err != nil {
@@ -82,13 +81,13 @@ func Supervise(known softswitch.Schemes, descriptor int, command []string, versi
 	if s.child, err = newChild(command, &s.state); err != nil {
 		return err
 	}
-	if err := s.begun(s.signals); err != nil {
+	if err := s.awaitBegun(s.signals); err != nil {
 		return err
 	}
 	if s.state.Listener >= 0 {
-		stop, err := s.serve(version)
+		stop, err := s.serveMetrics(version)
 		if err != nil {
-			s.kill()
+			s.killProcess()
 			return err
 		}
 		defer stop()
@@ -105,11 +104,11 @@ func Supervise(known softswitch.Schemes, descriptor int, command []string, versi
 		after = "; bridge " + s.state.Bypass + " takes over when this ends"
 	}
 	fmt.Fprintf(s.log, "switching between %s%s\n", strings.Join(names, ", "), after)
-	return s.watch()
+	return s.handleEvents()
 }
 
-// inherit reads what Start has left, and keeps that, and all else, from the data plane's process.
-func (s *supervisor) inherit(descriptor int) error {
+// readState reads the state that Start left, and hides all descriptors from the data plane's process.
+func (s *supervisor) readState(descriptor int) error {
 	memory := os.NewFile(uintptr(descriptor), "state")
 	if memory == nil {
 		return softswitch.SetupError("descriptor %d", descriptor)
@@ -122,12 +121,12 @@ func (s *supervisor) inherit(descriptor int) error {
 		return softswitch.SetupError("this is started by weir switch, not by hand: %v", err)
 	}
 	memory.Close()
-	return keepFrom(3)
+	return closeOnExecFrom(3)
 }
 
-// watch handles signals and replies until the data plane has ended, or has to be killed.
-func (s *supervisor) watch() error {
-	var deadline <-chan time.Time // from the request to stop
+// handleEvents handles signals and replies until the data plane has ended or was killed.
+func (s *supervisor) handleEvents() error {
+	var deadline <-chan time.Time // after the request to stop
 	var stopped *control.Reply
 	look := time.NewTicker(watchPeriod)
 	defer look.Stop()
@@ -135,18 +134,18 @@ func (s *supervisor) watch() error {
 		select {
 		case now := <-look.C:
 			s.reportPartial(now)
-			if len(s.requests) == 0 { // for the next time; a data plane that takes no requests gets none
-				s.send(control.Request{Do: control.DoPublish})
+			if len(s.requests) == 0 { // for the next check; an unresponsive data plane gets no further requests
+				s.sendRequest(control.Request{Do: control.DoPublish})
 			}
 		case <-s.hangups:
-			s.again = true
-			s.reload()
+			s.reloadPending = true
+			s.startReload()
 		case <-s.signals:
-			if deadline != nil { // a second time
-				s.kill()
+			if deadline != nil { // second signal
+				s.killProcess()
 				return errors.New("the switch was killed before its queues were empty")
 			}
-			deadline = time.After(s.stopping())
+			deadline = time.After(s.stopLimit())
 			close(s.halt)
 		case x := <-s.reading:
 			s.requestReload(x)
@@ -160,27 +159,27 @@ func (s *supervisor) watch() error {
 			s.handleReply(a)
 		case err := <-s.ended:
 			switch {
-			case len(s.replies) > 0: // what it has said before comes first
+			case len(s.replies) > 0: // handle its earlier replies first
 				s.ended <- err
 			case stopped != nil:
-				s.summary(stopped.Left)
+				s.printSummary(stopped.Left)
 				return err
 			default:
-				return s.death(err)
+				return s.deathError(err)
 			}
 		case <-deadline:
-			s.kill()
-			return fmt.Errorf("the data plane did not stop within %v, and was killed", s.stopping())
+			s.killProcess()
+			return fmt.Errorf("the data plane did not stop within %v, and was killed", s.stopLimit())
 		}
 	}
 }
 
-// stopping is how long the data plane may take to stop.
-func (s *supervisor) stopping() time.Duration {
+// stopLimit returns the time limit for the data plane to stop.
+func (s *supervisor) stopLimit() time.Duration {
 	if s.state.Bypass != "" {
 		return bypassStopping
 	}
-	return stopping
+	return stopTimeout
 }
 
 // handleReply logs a reply of the data plane.
@@ -189,7 +188,7 @@ func (s *supervisor) handleReply(a control.Reply) {
 	case control.IsNote:
 		fmt.Fprintln(s.log, a.Text)
 	case control.IsRefused:
-		s.refuse(errors.New(a.Text))
+		s.refuseReload(errors.New(a.Text))
 	case control.IsUnreadable:
 		if s.next == nil {
 			fmt.Fprintln(s.log, "an answer of the data plane cannot be read")
@@ -197,43 +196,44 @@ func (s *supervisor) handleReply(a control.Reply) {
 		}
 		fmt.Fprintf(s.log, "%s: the data plane's answer cannot be read: whether it has taken the file is not known\n",
 			s.state.File)
-		s.reloaded()
+		s.endReload()
 	case control.IsReloaded:
 		if s.next != nil {
 			s.config.Store(s.next)
 		}
-		fmt.Fprintf(s.log, "%s: read anew%s\n", s.state.File, list(a.Notes))
-		s.reloaded()
+		fmt.Fprintf(s.log, "%s: read anew%s\n", s.state.File, formatNotes(a.Notes))
+		s.endReload()
 	}
 }
 
-func list(notes []string) string {
+// formatNotes formats the notes of a reload for the log.
+func formatNotes(notes []string) string {
 	if len(notes) == 0 {
 		return ", and nothing in it has changed"
 	}
 	return ": " + strings.Join(notes, "; ")
 }
 
-// reportOverdue logs what a reload waits for. Reloads that are requested meanwhile wait, too: the file's server may not
-// answer, and the log explains why one more signal has no effect.
+// reportOverdue logs the reason for a slow reload. Reloads requested meanwhile wait, too: the file's server may
+// not answer, and the log explains why a further signal has no effect.
 func (s *supervisor) reportOverdue() {
 	what := "it has not been read"
 	if s.next != nil {
 		what = "the data plane has not taken it"
 	}
-	fmt.Fprintf(s.log, "%s: %s within %v; SIGHUPs that come meanwhile wait for that\n", s.state.File, what, reloading)
+	fmt.Fprintf(s.log, "%s: %s within %v; SIGHUPs that come meanwhile wait for that\n", s.state.File, what, reloadTimeout)
 }
 
-// reload begins to read the file again if that was requested, and no other reload is in progress. A goroutine reads
-// it: the file's server may not answer.
-func (s *supervisor) reload() {
-	if s.busy || !s.again {
+// startReload starts to read the file again if that was requested and no other reload runs. It reads in a
+// goroutine, since the file's server may not answer.
+func (s *supervisor) startReload() {
+	if s.reloading || !s.reloadPending {
 		return
 	}
-	s.busy, s.again, s.overdue = true, false, time.After(reloading)
+	s.reloading, s.reloadPending, s.overdue = true, false, time.After(reloadTimeout)
 	running := s.config.Load()
 	go func() {
-		var x reread
+		var x reloadedFile
 		if x.data, x.err = softswitch.ReadFile(s.state.File); x.err == nil {
 			x.config, x.err = softswitch.Decode(s.known, s.state.File, x.data)
 		}
@@ -244,43 +244,44 @@ func (s *supervisor) reload() {
 	}()
 }
 
-// requestReload hands a file that was read to the data plane if it is right.
-func (s *supervisor) requestReload(x reread) {
-	if x.err == nil && !s.send(control.Request{Do: control.DoReload, File: s.state.File, Data: x.data}) {
+// requestReload passes a correct file to the data plane.
+func (s *supervisor) requestReload(x reloadedFile) {
+	if x.err == nil && !s.sendRequest(control.Request{Do: control.DoReload, File: s.state.File, Data: x.data}) {
 		x.err = errors.New("the data plane takes no orders")
 	}
 	if x.err != nil {
-		s.refuse(x.err)
+		s.refuseReload(x.err)
 		return
 	}
 	for _, w := range x.config.Warnings(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
 		w.Print(s.log)
 	}
-	s.next, s.overdue = x.config, time.After(reloading)
+	s.next, s.overdue = x.config, time.After(reloadTimeout)
 }
 
-// refuse reports a reload without effect.
-func (s *supervisor) refuse(err error) {
+// refuseReload reports a reload without effect.
+func (s *supervisor) refuseReload(err error) {
 	s.refused.Add(1)
 	fmt.Fprintf(s.log, "%s: refused, and nothing has changed: %v\n", s.state.File, err)
-	s.reloaded()
+	s.endReload()
 }
 
-// reloaded ends a reload, and begins the next.
-func (s *supervisor) reloaded() {
-	s.busy, s.next, s.overdue = false, nil, nil
-	s.reload()
+// endReload ends a reload and starts a waiting one.
+func (s *supervisor) endReload() {
+	s.reloading, s.next, s.overdue = false, nil, nil
+	s.startReload()
 }
 
-// serve begins to serve metrics.
-func (s *supervisor) serve(version string) (stop func(), err error) {
+// serveMetrics starts to serve metrics; stop ends it.
+func (s *supervisor) serveMetrics(version string) (stop func(), err error) {
 	f := os.NewFile(uintptr(s.state.Listener), "metrics")
 	l, err := net.FileListener(f)
 	f.Close()
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	h, err := (&collector{version: version, config: s.config.Load, read: s.counters, refused: s.refused.Load}).handler()
+	c := &collector{version: version, config: s.config.Load, read: s.fetchCounters, refused: s.refused.Load}
+	h, err := c.newHandler()
 	if err != nil {
 		return nil, err
 	}
@@ -290,8 +291,8 @@ func (s *supervisor) serve(version string) (stop func(), err error) {
 	return func() { server.Close() }, nil
 }
 
-// restore undoes what was changed and empties the record, which is root's to remove.
-func (s *supervisor) restore() error {
+// restoreInterfaces undoes all changes and empties the record, which only root can remove.
+func (s *supervisor) restoreInterfaces() error {
 	_, err := preflight.RestoreOffloads(s.state.Changed)
 	if err == nil {
 		err = unix.Ftruncate(s.state.Record, 0)
@@ -300,8 +301,8 @@ func (s *supervisor) restore() error {
 	return err
 }
 
-// summary prints what the switch has done.
-func (s *supervisor) summary(left int) {
+// printSummary prints the switch's counters; remaining is the number of frames in queues.
+func (s *supervisor) printSummary(remaining int) {
 	var c control.Counters
 	for range 100 {
 		if _, ok := s.shared.Read(&c); ok {
@@ -319,5 +320,5 @@ func (s *supervisor) summary(left int) {
 			p.Name, n.In, n.Out, dropped, n.RingLost, n.TooLong, n.Partial)
 	}
 	fmt.Fprintf(s.out, "%.0f s, %d frames were not taken by interfaces, %d were left in queues\n", c.At.Seconds(),
-		c.Unsent, left)
+		c.Unsent, remaining)
 }

@@ -23,10 +23,10 @@ func TestUnreadableReply(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var said bytes.Buffer
-			s := &supervisor{log: newLineWriter(&said), state: state{File: "f"}, busy: true, next: x.next}
+			s := &supervisor{log: newLineWriter(&said), state: state{File: "f"}, reloading: true, next: x.next}
 			s.handleReply(control.Reply{Is: control.IsUnreadable})
-			if s.log.flush(t.Context()); said.String() != x.want || s.busy != x.busy {
-				t.Errorf("busy: %v; %q, want %q", s.busy, said.String(), x.want)
+			if s.log.flush(t.Context()); said.String() != x.want || s.reloading != x.busy {
+				t.Errorf("busy: %v; %q, want %q", s.reloading, said.String(), x.want)
 			}
 		})
 	}
@@ -48,7 +48,7 @@ func TestDeath(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c := &child{stderr: &tail{}}
 			fmt.Fprint(c.stderr, x.stderr)
-			if got := c.death(x.err).Error(); got != x.want {
+			if got := c.deathError(x.err).Error(); got != x.want {
 				t.Errorf("%q, want %q", got, x.want)
 			}
 		})

@@ -12,7 +12,7 @@ var warnChecksums = scheme.WarningKind{ID: "switch-checksums",
 // WarningKinds returns the kinds of warnings about a switch that runs.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnChecksums} }
 
-// partialWarnings warns of frames that were dropped at a port because they had no checksums.
+// partialWarnings warns of frames dropped at a port for lack of a checksum; help is advice.
 func partialWarnings(port softswitch.Port, frames uint64, help string) (all []document.Warning) {
 	if frames > 0 {
 		all = append(all, softswitch.PortWarning(warnChecksums, port.Name, "port %s: %d frames came from %s "+
