@@ -91,7 +91,7 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Increase, "increase", preset, "what increases: the timer (vendor), or it and the byte counter (paper)",
 		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
 	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB").
-		When("increase: both (preset: paper)", func() bool { return o.config(unit.Gbps).ByteCounter > 0 })
+		When("increase: both (preset: paper)", func() bool { return o.buildConfig(unit.Gbps).ByteCounter > 0 })
 	p.Int(&o.FastRecovery, "fast_recovery", "-1",
 		"increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
 		"DCQCN §3.1; HPCC simulator: FAST_RECOVERY_TIMES").Min("-1").Max("1000")
@@ -107,15 +107,15 @@ func (o *Options) Params(p *scheme.Params) {
 	o.RateConfig.Params(p)
 
 	p.Rule("decrease_interval", func() error {
-		if c := o.config(unit.Gbps); c.Polled && c.DecreaseInterval == 0 {
+		if c := o.buildConfig(unit.Gbps); c.Polled && c.DecreaseInterval == 0 {
 			return fmt.Errorf("with reaction: interval it must be above 0s")
 		}
 		return nil
 	})
 }
 
-// config returns the preset's configuration for a line rate, with the given values in place of the preset's.
-func (o *Options) config(line unit.Rate) Config {
+// buildConfig returns the preset's configuration for a line rate, with the given values in place of the preset's.
+func (o *Options) buildConfig(line unit.Rate) Config {
 	c := PaperConfig()
 	if o.Preset == Vendor {
 		c = VendorConfig(line)
@@ -175,7 +175,7 @@ func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
 		if p.Idle || p.Supplied || p.Unmarked != "" || p.Narrow.Payload == 0 {
 			continue
 		}
-		c := o.config(p.NICRate)
+		c := o.buildConfig(p.NICRate)
 		packet := float64(s.MSS) * 8 * float64(p.Narrow.Rate) / float64(p.Narrow.Payload) // bits of its frame
 		share := float64(p.Narrow.Rate) / float64(max(p.Flows, 1)) / packet
 		if m := c.markedShare(share, float64(c.AI)/packet, s.MSS); m > maxShare {
@@ -185,7 +185,7 @@ func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	c, flows := o.config(worst.NICRate), max(worst.Flows, 1)
+	c, flows := o.buildConfig(worst.NICRate), max(worst.Flows, 1)
 	maxAI := unit.Rate(float64(c.AI) / float64(maxShare*float64(maxShare*maxShare)))
 	digit := unit.Rate(1)
 	for maxAI/digit >= 100 { // two digits, rounded down
@@ -203,10 +203,10 @@ func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	all = o.checkIncreases(s)
 	if o.MinRate == 0 {
-		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
+		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
-	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	return append(all, s.TooFast("hai", o.HAI)...)
 }
 
@@ -223,7 +223,7 @@ func Scheme() cc.Scheme {
 
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.Override(f)
-	d, err := New(f, o.config(f.LineRate))
+	d, err := New(f, o.buildConfig(f.LineRate))
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (o *Options) Params(p *scheme.Params) {
 		"TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
 	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
 		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
-		When("update: segment", func() bool { return o.config(unit.Gbps).Update == EachSegment })
+		When("update: segment", func() bool { return o.buildConfig(unit.Gbps).Update == EachSegment })
 	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new difference of RTTs",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
 	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)",
@@ -124,15 +124,15 @@ func (o *Options) Params(p *scheme.Params) {
 		return nil
 	})
 	p.Rule("start_rate", func() error {
-		if least := o.config(0).MinRate; o.StartRate > 0 && o.StartRate < least {
+		if least := o.buildConfig(0).MinRate; o.StartRate > 0 && o.StartRate < least {
 			return fmt.Errorf("%v is below the least rate, which is %v", o.StartRate, least)
 		}
 		return nil
 	})
 }
 
-// config returns the preset's configuration for a line rate, with the given values in place of the preset's.
-func (o *Options) config(line unit.Rate) Config {
+// buildConfig returns the preset's configuration for a line rate, with the given values in place of the preset's.
+func (o *Options) buildConfig(line unit.Rate) Config {
 	c := PresetConfig(o.Preset, line)
 	c.Alpha, c.TLow, c.THigh, c.MinRTT = o.Alpha, o.TLow, o.THigh, o.MinRTT
 	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = o.HAI, o.HAIAfter, o.StartRate, o.MaxDecrease
@@ -189,10 +189,10 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			longest.Rough()).At(p.Narrow.Port, 0))
 	}
 	if o.MinRate == 0 {
-		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
+		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
-	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.config(link).MinRate })...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	return append(all, s.TooFast("start_rate", o.StartRate)...)
 }
 
@@ -208,7 +208,7 @@ func Scheme() cc.Scheme {
 
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.Override(f)
-	t, err := New(f, o.config(f.LineRate))
+	t, err := New(f, o.buildConfig(f.LineRate))
 	if err != nil {
 		return nil, err
 	}

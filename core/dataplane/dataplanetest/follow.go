@@ -13,14 +13,14 @@ import (
 	"weir/core/unit"
 )
 
-// drawn is a stream of random numbers that a test selects: its next Float64 is Next.
-type drawn struct{ Next float64 }
+// fixedRandom is a stream of random numbers that a test selects: its next Float64 is Next.
+type fixedRandom struct{ Next float64 }
 
 // Uint64 makes Drawn a source of unit.Random.
-func (d *drawn) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
+func (d *fixedRandom) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
 
 // random returns the stream.
-func (d *drawn) random() unit.Random { return unit.Random{Rand: rand.New(d)} }
+func (d *fixedRandom) random() unit.Random { return unit.Random{Rand: rand.New(d)} }
 
 // Follow compares a scheme with a transcript of arrivals and decisions that was worked out from the scheme's paper,
 // not from its code. A line is an arrival, for the last port of the setup, and its outcome:
@@ -38,7 +38,7 @@ func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		t.Errorf("%v", err)
 		return
 	}
-	drawn := &drawn{}
+	drawn := &fixedRandom{}
 	site := s.Ready()
 	site.Random = func(string) unit.Random { return drawn.random() }
 	w := &outcomeLog{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
@@ -116,7 +116,7 @@ func (f *drawFeeder) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdi
 
 // outcomeLog records the outcomes of packets.
 type outcomeLog struct {
-	drawn *drawn
+	drawn *fixedRandom
 	draws []float64
 	state func() string
 	lines []string

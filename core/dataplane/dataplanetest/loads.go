@@ -100,9 +100,10 @@ func Sharings() []Sharing {
 	}
 }
 
-// share lets users behind the first ports send parts of the last port's rate to it, through a program. It returns the
-// part of that rate that each gets in the second half of the time, and the part of its packets that each loses.
-func share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
+// measureShares lets users behind the first ports send parts of the last port's rate to it, through a program. It
+// returns the part of that rate that each gets in the second half of the time, and the part of its packets that each
+// loses.
+func measureShares(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
 	k := &Counter{From: until / 2}
 	s.Programs = []dataplane.Program{Forward(s.Site()), p, k}
 	rate := s.Ports[len(s.Ports)-1].Rate.Bits
@@ -118,7 +119,7 @@ func share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (get
 // than lost.
 func (x Sharing) Hold(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
 	t.Helper()
-	gets, loses := share(s, until, p, x.Parts...)
+	gets, loses := measureShares(s, until, p, x.Parts...)
 	for i, want := range x.Want {
 		if got := gets[i]; got < want-off || got > want+off {
 			t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)

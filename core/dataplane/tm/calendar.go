@@ -14,7 +14,7 @@ type calendar struct {
 func NewCalendar(queues int) Scheduler { return &calendar{queues: uint64(queues)} }
 
 func (c *calendar) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	ready := b.ready()
+	ready := b.readyQueues()
 	for ready&(1<<(c.round%c.queues)) == 0 {
 		c.round++
 	}

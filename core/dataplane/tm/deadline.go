@@ -22,7 +22,7 @@ type deadline struct {
 func NewDeadline(offsets []unit.Time) Scheduler { return &deadline{offsets} }
 
 func (d *deadline) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	ready := b.ready()
+	ready := b.readyQueues()
 	q := bits.TrailingZeros32(ready)
 	earliest := b.queues[q].head.Enqueued + d.offset[q]
 	for ready &= ready - 1; ready != 0; ready &= ready - 1 {

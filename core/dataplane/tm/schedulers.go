@@ -22,7 +22,7 @@ type strict struct{}
 func NewStrict() Scheduler { return strict{} }
 
 func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	return QueueID(bits.TrailingZeros32(b.ready())), unit.Never
+	return QueueID(bits.TrailingZeros32(b.readyQueues())), unit.Never
 }
 
 // deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95). At each turn a backlogged queue earns its
@@ -65,7 +65,7 @@ func NewPriorityDWRR(priority int, weights []int32, quantum int32) Scheduler {
 }
 
 func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	ready := b.ready()
+	ready := b.readyQueues()
 	if first := ready & d.first; first != 0 {
 		return QueueID(bits.TrailingZeros32(first)), unit.Never
 	}
@@ -252,7 +252,7 @@ func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 
 func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	earned := float64(now-g.last) * g.rate
 	g.last = now
-	ready := b.ready()
+	ready := b.readyQueues()
 	var below, free, soft uint32 // below its guarantee; below its ceiling; above a soft ceiling
 	again := unit.Never
 	for i := range g.share {

@@ -156,8 +156,8 @@ func (b *Buffer) SetQueueLimit(q QueueID, each Limit) {
 	b.bounded = b.bounded || each != Limit{}
 }
 
-// ready returns the queues with packets that are not paused, as a bit set.
-func (b *Buffer) ready() uint32 { return uint32(b.waiting &^ b.paused) }
+// readyQueues returns the queues with packets that are not paused, as a bit set.
+func (b *Buffer) readyQueues() uint32 { return uint32(b.waiting &^ b.paused) }
 
 // Waiting returns the queues with packets, paused or not, as a bit set.
 func (b *Buffer) Waiting() uint32 { return uint32(b.waiting) }
@@ -468,7 +468,7 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	if p.control != nil {
 		return p.popControl(), true, unit.Never
 	}
-	if p.ready() == 0 {
+	if p.readyQueues() == 0 {
 		return nil, false, unit.Never
 	}
 	if p.isFIFO { // it has one queue

@@ -23,7 +23,7 @@ func fill(b *Buffer, q QueueID, sizes ...int32) {
 func order(s Scheduler, b *Buffer, n int) string {
 	var out strings.Builder
 	for range n {
-		if b.ready() == 0 {
+		if b.readyQueues() == 0 {
 			break
 		}
 		q, again := s.Next(0, b)
@@ -57,11 +57,11 @@ func TestBuffer(t *testing.T) {
 		t.Error("the port's limit in bytes")
 	}
 	if b.Packets() != 3 || b.Bytes() != 1000 || b.Queue(0).Packets() != 2 || b.Queue(0).Bytes() != 300 ||
-		b.ready() != 0b011 {
-		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.ready())
+		b.readyQueues() != 0b011 {
+		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.readyQueues())
 	}
 	b.paused |= 0b001
-	if b.ready() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
+	if b.readyQueues() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
 		t.Error("a paused queue is ready")
 	}
 	b.paused &^= 0b001
@@ -563,7 +563,7 @@ func TestWRR(t *testing.T) {
 	fill(&b, 2, 64, 64, 64)
 	b.paused |= 1
 	got = ""
-	for b.ready() != 0 {
+	for b.readyQueues() != 0 {
 		got += fmt.Sprint(next())
 	}
 	if got != "22121" && got != "12212" {

@@ -17,7 +17,7 @@ func NewWRR(weights []int32) Scheduler {
 }
 
 func (w *weighted) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	ready := b.ready()
+	ready := b.readyQueues()
 	for w.left == 0 || ready&(1<<w.turn) == 0 {
 		if w.turn++; w.turn == len(w.weight) {
 			w.turn = 0

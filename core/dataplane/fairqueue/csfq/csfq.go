@@ -20,12 +20,12 @@ import (
 // config holds the parameters of the paper's simulations.
 type config struct {
 	users.Config
-	K         unit.Time // averaging constant of users' rates
-	KAlpha    unit.Time // averaging constant of A and F at a port
-	KC        unit.Time // window in which alpha is constant
-	Threshold float64   // share of the buffer below which a link stays uncongested
-	Overflow  float64   // share by which alpha falls when the buffer overflows
-	Most      float64   // max share by which it falls between two updates
+	K           unit.Time // averaging constant of users' rates
+	KAlpha      unit.Time // averaging constant of A and F at a port
+	KC          unit.Time // window in which alpha is constant
+	Threshold   float64   // share of the buffer below which a link stays uncongested
+	Overflow    float64   // share by which alpha falls when the buffer overflows
+	MaxOverflow float64   // max share by which it falls between two updates
 }
 
 // Traits returns that it drops packets where queues grow.
@@ -44,7 +44,7 @@ func (c *config) Params(p *scheme.Params) {
 		"CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")
 	p.Share(&c.Overflow, "overflow", "1%", "by which the fair rate falls when the buffer overflows", "CSFQ: 1 %").
 		Min("0%").Below("100%")
-	p.Share(&c.Most, "overflow_most", "25%", "by which it falls at most between two updates", "CSFQ: 25 %").
+	p.Share(&c.MaxOverflow, "overflow_most", "25%", "by which it falls at most between two updates", "CSFQ: 25 %").
 		Min("0%").Below("100%")
 }
 
@@ -117,7 +117,7 @@ func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
 		dataplane.BufferFull, dataplane.EgressThreshold:
-		x.ports[p.Meta.Out].Overflow(x.config.Overflow, x.config.Most)
+		x.ports[p.Meta.Out].Overflow(x.config.Overflow, x.config.MaxOverflow)
 	}
 }
 

@@ -192,7 +192,7 @@ func TestShares(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	c := scheme.Defaults[config]()
 	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.KC != 200*unit.Millisecond ||
-		c.Threshold != 0.5 || c.Overflow != 0.01 || c.Most != 0.25 {
+		c.Threshold != 0.5 || c.Overflow != 0.01 || c.MaxOverflow != 0.25 {
 		t.Errorf("%+v", c)
 	}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}

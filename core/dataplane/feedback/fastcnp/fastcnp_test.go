@@ -442,7 +442,7 @@ func TestWay(t *testing.T) {
 func TestBad(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"interval": func(o *Options) { o.Interval = 0 }, "flows": func(o *Options) { o.Flows = 0 },
-		"too many flows": func(o *Options) { o.Flows = mostFlows + 1 }, "tos": func(o *Options) { o.TOS = int(packet.ECT0) },
+		"too many flows": func(o *Options) { o.Flows = maxFlows + 1 }, "tos": func(o *Options) { o.TOS = int(packet.ECT0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scheme.Defaults[Options]()

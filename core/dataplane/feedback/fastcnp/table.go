@@ -2,8 +2,8 @@ package fastcnp
 
 import "weir/core/unit"
 
-// mostFlows is the max size of a table.
-const mostFlows = 1 << 20
+// maxFlows is the max size of a table.
+const maxFlows = 1 << 20
 
 // ways is the number of entries in a set; a flow may be in any of them.
 const ways = 4
