@@ -18,4 +18,4 @@ func readCPU() (all, process, cores float64) {
 
 // processorName and kernelRelease identify the machine.
 func processorName() string { return runtime.GOARCH }
-func release() string       { return runtime.GOOS }
+func kernelRelease() string { return runtime.GOOS }

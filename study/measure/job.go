@@ -117,11 +117,16 @@ func (m *jobs) Evaluate(e *Evaluation) {
 	}
 	add("job_message_p50", "s", quantile(.5))
 	add("job_message_p99", "s", quantile(.99))
+	e.addJobDistributions()
+}
+
+// addJobDistributions adds the distributions of the times of messages and iterations, by traffic.
+func (e *Evaluation) addJobDistributions() {
 	for t := range e.Point.Traffic {
 		if h := e.Result.MessageTimes(t); h != nil {
 			d := Distribution{Name: "job_message", Unit: "s", Group: e.Point.Traffic[t].Name}
 			for _, c := range h.Classes() {
-				d.Add(seconds(c.Middle()), c.Count)
+				d.Add(c.Middle().Seconds(), c.Count)
 			}
 			e.AddDistribution(d)
 		}
