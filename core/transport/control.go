@@ -12,15 +12,14 @@ type Control struct {
 	Controller cc.Controller
 	Decision   cc.Decision
 	Pacer      Pacer
-	KeepsNext  bool // a new rate does not move the pending send
+	Recover    int64 // the state ends when the sender's acknowledged numbers reach it
+	Gate       NackGate
+	State      cc.RecoveryState
 
-	State   cc.RecoveryState
-	Recover int64 // the state ends when the sender's acknowledged numbers reach it
-	Gate    NackGate
-	Reduces bool // NACKs of switches are losses (NacksLoss)
-
-	// ShutsGate: a warning shuts the gate even if the controller does not reduce (Warn).
-	ShutsGate bool
+	KeepsNext bool // a new rate does not move the pending send
+	Extends   bool // the sender calls Pacer.Extend; without it Pacer.Record
+	Reduces   bool // NACKs of switches are losses (NacksLoss)
+	ShutsGate bool // a warning shuts the gate even if the controller does not reduce (Warn)
 }
 
 // Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods do
@@ -29,8 +28,12 @@ type Control struct {
 func (c *Control) Decide() {
 	old := c.Decision.Rate
 	c.Decision = c.Controller.Decision()
-	if c.Decision.Rate != old && !c.KeepsNext {
-		c.Pacer.ChangeRate(old, c.Decision.Rate)
+	switch rate := c.Decision.Rate; {
+	case rate == old || c.KeepsNext:
+	case c.Extends:
+		c.Pacer.StretchGap(old, rate)
+	default:
+		c.Pacer.SetRate(rate)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 
 // With Extend the gap after the latest packet follows the rate in proportion, unless a rate is missing.
 func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
-	p := Pacer{Extends: true}
+	p := Pacer{}
 	p.Extend(100, 40)
 	p.Extend(120, 40) // before Next: its gap begins then
 	if p.Last != 120 || p.Next() != 180 {
@@ -164,12 +164,12 @@ func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
 		old, rate unit.Rate
 		want      unit.Time
 	}{{0, 4, 180}, {4, 0, 180}, {4, 8, 150}, {8, 4, 180}, {4, 1, 360}} {
-		if p.ChangeRate(x.old, x.rate); p.Next() != x.want {
+		if p.StretchGap(x.old, x.rate); p.Next() != x.want {
 			t.Errorf("from %d to %d b/s: the next packet goes at %v, want %v", x.old, x.rate, p.Next(), x.want)
 		}
 	}
 	p.Last = p.Next() + 1
-	if p.ChangeRate(1, 8); p.Next() != 360 {
+	if p.StretchGap(1, 8); p.Next() != 360 {
 		t.Errorf("a gap that is over moves to %v", p.Next())
 	}
 }

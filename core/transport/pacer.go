@@ -9,8 +9,6 @@ type Pacer struct {
 	Last  unit.Time  // when the latest packet was sent
 	bytes unit.Bytes // payload that makes the gap after it; 0: there is no gap
 	next  unit.Time
-
-	Extends bool // the sender uses Extend
 }
 
 // Record notes a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
@@ -35,13 +33,10 @@ func (p *Pacer) Extend(now, gap unit.Time) {
 	p.next = max(now, p.next) + gap
 }
 
-// ChangeRate moves Next when the rate changes from old. With Record the gap is computed again. With Extend the gap
-// after the latest packet changes in proportion, in float64, unless one of the rates is 0.
-func (p *Pacer) ChangeRate(old, rate unit.Rate) {
-	switch {
-	case !p.Extends:
-		p.SetRate(rate)
-	case old > 0 && rate > 0 && p.next > p.Last:
+// StretchGap changes the gap after the latest packet in proportion when the rate changes from old, for senders that call
+// Extend. It computes in float64. If one of the rates is 0, the gap stays.
+func (p *Pacer) StretchGap(old, rate unit.Rate) {
+	if old > 0 && rate > 0 && p.next > p.Last {
 		p.next = p.Last + unit.Time(float64(p.next-p.Last)*float64(old)/float64(rate))
 	}
 }

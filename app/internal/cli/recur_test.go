@@ -344,8 +344,8 @@ func TestDrawsAnew(t *testing.T) {
 var remembers = map[string]string{
 	// averages, and rates of users
 	"abc": ".Meter.bits: ", "csfq": ".rates.rates[0].value: ", "fdpa": ".rates.rates[0].value: ",
-	"ppv": ".rates.rates[0].value: ", "rainbow": ".rates.rates[0].value: ", "red": ".average: ", "pie": ".burst: ",
-	"dualpi2": ".counts[",
+	"ppv": ".rates.rates[0].value: ", "rainbow": ".rates.rates[0].value: ", "red": ".average: ", "pie": ".burstLeft: ",
+	"dualpi2": ".dueCounts[",
 	"conga":   ".flowlets.cells[", // the port of a flow's last flowlet is the next one's, if none is better
 	"bolt":    ".tokens: ",        // of a port
 	"p4te":    ".tsVal: ",         // TCP's stamps, which count on

@@ -9,15 +9,15 @@ import (
 // recovery is what the sender does about losses.
 type recovery struct {
 	state   cc.RecoveryState
+	quiet   bool // Recovery from the losses that NACKs report, without a reduction
+	cwrDue  bool // CWR has to be sent
+	frto    frto
 	highSeq int64 // SND.NXT when the state was entered
-	quiet   bool  // Recovery from what NACKs have told, in which nothing is reduced
-	cwrDue  bool  // CWR has to be sent
 
 	rack rack
 	prr  prr
 	tlp  tlp
 	undo undo
-	frto frto
 
 	totalResent int
 	dsackDups   int

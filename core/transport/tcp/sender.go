@@ -95,7 +95,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 		f.Stop = unit.Never
 	}
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f,
-		controlled: controlled{control: transport.Control{Controller: control, Pacer: transport.Pacer{Extends: true},
+		controlled: controlled{control: transport.Control{Controller: control, Extends: true,
 			Reduces: c.Nacks == transport.NacksLoss}, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
 			keeps: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
 		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
