@@ -27,7 +27,7 @@ const (
 	converter = "chakra 21585d8, src/converter/pytorch_node.py:213-232"
 )
 
-// counted is a row of the table "What a size means" in docs/spec.md: which bytes the number S of an operation among n
+// counted is a row of the table "What a size means" in docs/sizes.md: which bytes the number S of an operation among n
 // hosts counts, and how many all of them send together.
 type counted struct {
 	format, operation string
@@ -200,9 +200,9 @@ func TestSizesOfASTRASim(t *testing.T) {
 	}
 }
 
-// The table in docs/spec.md has the rows of this test.
+// The table in docs/sizes.md has the rows of this test.
 func TestSizesInDocs(t *testing.T) {
-	const name = "../../docs/spec.md"
+	const name = "../../docs/sizes.md"
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -115,17 +115,17 @@ func hasOddWord(name string) bool {
 	return false
 }
 
-// readBounds parses the file of bounds.
-func readBounds(text string) (map[string]int, error) {
+// readBounds parses a file of bounds. The file's name is for errors.
+func readBounds(file, text string) (map[string]int, error) {
 	bounds := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		m := boundPattern.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Errorf("%s:%d: %q is not a number and a name", languageFile, i+1, line)
+			return nil, fmt.Errorf("%s:%d: %q is not a number and a name", file, i+1, line)
 		}
 		n, err := strconv.Atoi(m[1])
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", languageFile, i+1, err)
+			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 		bounds[m[2]] = n
 	}
@@ -143,7 +143,7 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bounds, err := readBounds(string(data))
+	bounds, err := readBounds(languageFile, string(data))
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 				name, n, bound)
 		}
 	}
-	raised, err := raisedBounds(root, bounds)
+	raised, err := raisedBounds(root, languageFile, bounds)
 	if err != nil {
 		return err
 	}
@@ -170,21 +170,21 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 	return nil
 }
 
-// raisedBounds compares bounds with their smallest values in the commits of this branch that touched the file.
-func raisedBounds(root string, bounds map[string]int) (raised []string, err error) {
+// raisedBounds compares bounds with their smallest values in the commits of this branch that touched their file.
+func raisedBounds(root, file string, bounds map[string]int) (raised []string, err error) {
 	// A merge counts as one commit: bounds of the branch that it merges were of other source.
-	commits, err := output(root, "git", "log", "--first-parent", "--diff-filter=AM", "--format=%H", "--", languageFile)
+	commits, err := output(root, "git", "log", "--first-parent", "--diff-filter=AM", "--format=%H", "--", file)
 	if err != nil {
 		return nil, err
 	}
 	smallest := map[string]int{}
 	setBy := map[string]string{} // commit by bound
 	for _, commit := range strings.Fields(commits) {
-		text, err := output(root, "git", "show", commit+":"+languageFile)
+		text, err := output(root, "git", "show", commit+":"+file)
 		if err != nil {
 			return nil, err
 		}
-		earlier, err := readBounds(text)
+		earlier, err := readBounds(file, text)
 		if err != nil {
 			return nil, err
 		}
@@ -226,7 +226,7 @@ func languageCommand(root string, args []string) error {
 	lower := slices.Equal(args, []string{"-lower"})
 	bounds := map[string]int{}
 	if data, err := os.ReadFile(filepath.Join(root, languageFile)); err == nil {
-		if bounds, err = readBounds(string(data)); err != nil {
+		if bounds, err = readBounds(languageFile, string(data)); err != nil {
 			return err
 		}
 	}

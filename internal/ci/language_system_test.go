@@ -27,7 +27,7 @@ func TestRaisedBounds(t *testing.T) {
 		git("add", ".")
 		git("commit", "-q", "-m", "x")
 	}
-	raised, err := raisedBounds(root, map[string]int{"a": 4, "b": 1, "new": 9})
+	raised, err := raisedBounds(root, languageFile, map[string]int{"a": 4, "b": 1, "new": 9})
 	if err != nil || len(raised) != 1 || !strings.HasPrefix(raised[0], "a: the bound was 2 in ") {
 		t.Errorf("%v, %v", raised, err)
 	}

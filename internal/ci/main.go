@@ -5,6 +5,7 @@
 //	go run ./internal/ci race [FLAG …]         # run tests of packages that start goroutines with the race detector
 //	go run ./internal/ci lint                  # check the source, as .ci/lint does
 //	go run ./internal/ci language [-lower]     # count words of the old dialect, or lower the bounds
+//	go run ./internal/ci prose [-lower] [PAGE …] # print pages above their limits, or lower the bounds
 //	go run ./internal/ci coverage DIR          # compare the coverage of `go test ./...` by package with DIR's
 //	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with commit BASE's
 //	go run ./internal/ci module PATH           # give the module another path, everywhere
@@ -23,6 +24,7 @@ var commands = map[string]func(root string, args []string) error{
 	"race":      raceCommand,
 	"lint":      lintCommand,
 	"language":  languageCommand,
+	"prose":     proseCommand,
 	"coverage":  coverageCommand,
 	"catalogue": catalogueCommand,
 	"module":    moduleCommand,
@@ -41,7 +43,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("usage: ci list|stage|race|lint|language|coverage|catalogue|module|verdicts …")
+		return fmt.Errorf("usage: ci list|stage|race|lint|language|prose|coverage|catalogue|module|verdicts …")
 	}
 	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil { // tests read what git, R and gnuplot print
 		return err

@@ -181,11 +181,11 @@ func TestLanguageCounts(t *testing.T) {
 }
 
 func TestReadBounds(t *testing.T) {
-	bounds, err := readBounds("3 comments: ours\n12 names: words\n")
+	bounds, err := readBounds(languageFile, "3 comments: ours\n12 names: words\n")
 	if err != nil || bounds["comments: ours"] != 3 || bounds["names: words"] != 12 {
 		t.Errorf("%v, %v", bounds, err)
 	}
-	if _, err := readBounds("3 a\nb\n"); err == nil || !strings.Contains(err.Error(), "language.txt:2") {
+	if _, err := readBounds(languageFile, "3 a\nb\n"); err == nil || !strings.Contains(err.Error(), "language.txt:2") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -105,6 +105,8 @@ type DocsFlags struct {
 // Docs shows the documentation. Package internal/docsite has it.
 type Docs interface {
 	Run(flags *DocsFlags, e *Env) error
+	// SchemePage returns the Markdown of the page about a scheme without its title, or "" if it has no page.
+	SchemePage(name string) string
 }
 
 // DocsCommand is the place of the Docs.

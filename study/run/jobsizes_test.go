@@ -26,7 +26,7 @@ func TestSizesOnBothNetworks(t *testing.T) {
 	}
 }
 
-// Hosts receive as many bytes of a matrix's flows, and of collectives, as "What a size means" in docs/spec.md has.
+// Hosts receive as many bytes of a matrix's flows, and of collectives, as "What a size means" in docs/sizes.md has.
 func TestSizesReceived(t *testing.T) {
 	const text = "duration: 1s\ntopology: {star: {hosts: 4, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
 		"traffic: [{name: x, %s, transport: rdma, cc: none}]\nmeasure: [fct]\n"

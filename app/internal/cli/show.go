@@ -136,6 +136,7 @@ func (s *showCmd) file(a *app) error {
 func (a *app) showScheme(k kindOf) {
 	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, a.width(), "    "),
 		report.Wrap("source: "+k.s.Source, a.width(), "    "))
+	a.showPage(k)
 	params := k.s.Parameters()
 	if len(params) == 0 {
 		fmt.Fprintln(a.stdout, "It has no parameters.")

@@ -8,8 +8,8 @@ import (
 // allOnes is a field without a value: of P4 INT v2.1 and of RFC 9197 §4.4.1.
 func allOnes(v uint64, bits int) bool { return v == 1<<bits-1 }
 
-// counter reads Weir's word of 64 bits (docs/spec.md): bytes sent 44, then a rate of m·10^e bit/s with 4 bits of e and
-// 16 of m.
+// counter reads Weir's word of 64 bits (docs/schemes/telemetry.md): bytes sent 44, then a rate of m·10^e bit/s
+// with 4 bits of e and 16 of m.
 func (h *Hop) counter(w uint64) {
 	if w == 1<<64-1 {
 		return

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"weir/internal/command"
+	"weir/study/report"
+)
+
+var (
+	pageLink    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	pageItem    = regexp.MustCompile(`^(?:[-*]|\d+\.) `)
+	pageComment = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
+)
+
+// showPage prints the page of a scheme, if the program has the documentation. If several kinds have a scheme of this
+// name, only the first of them has it.
+func (a *app) showPage(k kindOf) {
+	docs, err := command.DocsCommand.Get()
+	if err != nil {
+		return
+	}
+	all := a.schemes()
+	first := all[slices.IndexFunc(all, func(x kindOf) bool { return x.s.Name == k.s.Name })]
+	if text := docs.SchemePage(k.s.Name); text != "" && first.kind == k.kind {
+		fmt.Fprintf(a.stdout, "%s\n\n", wrapPage(text, a.width()))
+	}
+}
+
+// wrapPage formats Markdown for a terminal: it wraps paragraphs and list items, leaves out the targets of links,
+// and aligns tables. Lines of code are kept.
+func wrapPage(text string, width int) string {
+	var b, block strings.Builder
+	var rows [][]string
+	indent := ""
+	flush := func() {
+		if block.Len() > 0 {
+			b.WriteString(report.Hang(indent, pageLink.ReplaceAllString(block.String(), "$1"), strings.Repeat(" ", len(indent)),
+				width) + "\n")
+		}
+		if len(rows) > 0 {
+			b.WriteString(pageTable(rows, width))
+		}
+		block.Reset()
+		rows, indent = nil, ""
+	}
+	for line := range strings.Lines(pageComment.ReplaceAllString(text, "")) {
+		line = strings.TrimRight(line, "\n")
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case trimmed == "" || strings.HasPrefix(line, "    "):
+			flush()
+			b.WriteString(line + "\n")
+		case strings.HasPrefix(line, "#"):
+			flush()
+			b.WriteString(strings.TrimLeft(line, "# ") + "\n")
+		case strings.HasPrefix(line, "|"):
+			rows = append(rows, tableCells(pageLink.ReplaceAllString(line, "$1")))
+		default:
+			if pageItem.MatchString(line) {
+				flush()
+				indent, trimmed, _ = strings.Cut(trimmed, " ")
+				indent += " "
+			}
+			block.WriteString(trimmed + " ")
+		}
+	}
+	flush()
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// tableCells splits a row of a Markdown table.
+func tableCells(row string) []string {
+	cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
+
+// pageTable prints a Markdown table. If it fits the width, columns are aligned. Otherwise each row is a block: the
+// first cell, then a line for each other cell with the head of its column.
+func pageTable(rows [][]string, width int) string {
+	head, body := rows[0], rows[min(2, len(rows)):]
+	widths, total := make([]int, len(head)), 2*len(head)-2
+	for i := range head {
+		widths[i] = utf8.RuneCountInString(head[i])
+		for _, row := range body {
+			if i < len(row) {
+				widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			}
+		}
+		total += widths[i]
+	}
+	var b strings.Builder
+	if total <= width {
+		for _, row := range append([][]string{head}, body...) {
+			line := ""
+			for i := range min(len(row), len(widths)) {
+				line += row[i] + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(row[i])+2)
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		return b.String()
+	}
+	for _, row := range body {
+		b.WriteString(report.Wrap(row[0], width, "  ") + "\n")
+		for i := 1; i < min(len(row), len(head)); i++ {
+			if row[i] == "" {
+				continue
+			}
+			text := row[i]
+			if head[i] != "" && len(head) > 2 {
+				text = head[i] + ": " + text
+			}
+			b.WriteString(report.Hang("    ", text, "    ", width) + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,19 @@
+//go:build lint
+
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// TestProse compares words and sentences of the pages with their limits and bounds.
+func TestProse(t *testing.T) {
+	files, err := trackedFiles("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkProse("../..", files, os.Stdout); err != nil {
+		t.Error(err)
+	}
+}
