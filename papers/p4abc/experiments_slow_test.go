@@ -67,7 +67,7 @@ func TestFigure6Full(t *testing.T) {
 	}
 }
 
-// What the lab's machine does to figure 6 (docs/lab.md): it stands still for some milliseconds
+// What the lab's machine does to figure 6 (docs/lab-results.md): it stands still for some milliseconds
 // now and then.
 func TestFigure6StallsFull(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"r0=60Mbps", "duration=30s"}})

@@ -121,7 +121,7 @@ func TestFigure6(t *testing.T) {
 	holdExcept(t, o, "fig6.abc.32", "fig6.abc.32.loss")
 }
 
-// What the lab's machine does to figure 6 (docs/lab.md): it stalls for some milliseconds now and then.
+// What the lab's machine does to figure 6 (docs/lab-results.md): it stalls for some milliseconds now and then.
 func TestFigure6Stalls(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"repeat=1", "r0=60Mbps", "duration=10s",
 		"warmup=5s", "stall=[0ms, 1ms, 3ms]"}}))

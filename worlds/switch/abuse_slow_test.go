@@ -28,7 +28,7 @@ func TestEveryAbuse(t *testing.T) {
 }
 
 // It is the same at a tenth and at ten times the rate, and with a tenth and fifty times the round trip. At 100 ms ABC
-// needs thresholds for that (round_trip) and a buffer that holds them, as docs/switch.md#users has it: the defaults
+// needs thresholds for that (round_trip) and a buffer that holds them, as docs/switch-users.md has it: the defaults
 // hold a single flow down without any attack, and leave it a half of its part against what is sent steadily. The flow
 // is looked at when it has recovered from its beginnings. Bursts cost a flow with such a round trip half of its part
 // all the same, although the attacker has less than its own: a user who was silent comes first, and CUBIC needs
