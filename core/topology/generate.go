@@ -15,9 +15,9 @@ type Scheme struct {
 	Build func(c scheme.Config) (*Network, error)
 }
 
-// define completes a family with the function that makes its network from a configuration of type
+// Define completes a family with the function that makes its network from a configuration of type
 // C, whose values are within their ranges and fit together.
-func define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
+func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
 		own, err := scheme.As[C, P](c)
@@ -31,22 +31,22 @@ func define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network
 // Schemes are the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
-		define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
+		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
 			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.build),
-		define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
+		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
 			dumbbell.build),
-		define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
+		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
 			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, fatTree.build),
-		define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
+		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
 			leafSpine.build),
-		define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
+		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
 			parkingLot.build),
-		define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
+		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
 			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.build),
-		define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
+		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
 			Source: "SimAI: topology generator"}, rails.build),
-		define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.build),
-		define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
+		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.build),
+		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
 			"paths", Source: "ours"}, torus.build),
 	}
 }

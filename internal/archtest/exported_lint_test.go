@@ -2,14 +2,37 @@
 
 package archtest
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 // maxExportedExceptions limits the list of exceptions.
 const maxExportedExceptions = 171
 
-// TestExportedNames checks that other packages use each exported name of this module, except those of the list.
+// exampleModules are modules of their own, whose uses of exported names count.
+var exampleModules = []string{"examples/controller", "examples/ownscheme"}
+
+// TestExportedNames checks that other packages, of this module or of the examples, use each exported name of this
+// module, except those of the list.
 func TestExportedNames(t *testing.T) {
-	all, err := loadAll(root, "./...")
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, patterns := fmt.Sprintf("go 1.26\nuse %q\n", dir), []string{"./..."}
+	for _, m := range exampleModules {
+		work += fmt.Sprintf("use %q\n", filepath.Join(dir, m))
+		patterns = append(patterns, "./"+m+"/...")
+	}
+	file := filepath.Join(t.TempDir(), "go.work")
+	if err := os.WriteFile(file, []byte(work), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOWORK", file)
+	all, err := loadAll(dir, patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,15 @@ import (
 	"weir/study/measure"
 )
 
-// table writes CSV with harmless cells: a spreadsheet does not interpret them as formulas, nor a terminal as control
+// Table writes CSV with harmless cells: a spreadsheet does not interpret them as formulas, nor a terminal as control
 // sequences.
-type table struct{ w *csv.Writer }
+type Table struct{ w *csv.Writer }
 
-// newTable returns a table that writes to w.
-func newTable(w io.Writer) *table { return &table{csv.NewWriter(w)} }
+// NewTable returns a table that writes to w.
+func NewTable(w io.Writer) *Table { return &Table{csv.NewWriter(w)} }
 
-// row writes a row. Flush returns its error.
-func (t *table) row(cells ...string) {
+// Row writes a row. Flush returns its error.
+func (t *Table) Row(cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
 		line[i] = text.Cell(c)
@@ -28,7 +28,7 @@ func (t *table) row(cells ...string) {
 }
 
 // Flush writes buffered rows and returns the first error of the table.
-func (t *table) Flush() error {
+func (t *Table) Flush() error {
 	t.w.Flush()
 	return t.w.Error()
 }
@@ -37,7 +37,7 @@ func (t *table) Flush() error {
 // base units, empty if it is not defined. For the lab, a first column has the world, and the simulator's values
 // follow the lab's. If the data chose the number of seeds, a last column describes that.
 func (o *Outcome) CSV(w io.Writer) error {
-	c := newTable(w)
+	c := NewTable(w)
 	head := []string{"run", "seed"}
 	if o.World == experiment.Lab {
 		head = append([]string{"world"}, head...)
@@ -50,7 +50,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 	if chosen {
 		head = append(head, "seeds")
 	}
-	c.row(head...)
+	c.Row(head...)
 	runs := o.Runs
 	if o.World == experiment.Lab && o.Counterpart != nil {
 		runs = append(append([]*Run{}, runs...), o.Counterpart.Runs...)
@@ -76,7 +76,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 			if chosen {
 				cells = append(cells, o.describeSeeds(i < len(o.Runs)))
 			}
-			c.row(cells...)
+			c.Row(cells...)
 		}
 		for _, m := range r.Listed() {
 			if m.Groups == nil {

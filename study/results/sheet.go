@@ -105,17 +105,17 @@ func pointValues(s *experiment.Spec, r *Run) []any {
 // WriteCSV writes the sheet of an outcome as CSV with a header line. Numbers equal those in Parquet, with enough
 // digits to restore them exactly.
 func (s *Sheet) WriteCSV(o *Outcome, w io.Writer) error {
-	t := newTable(w)
+	t := NewTable(w)
 	var cells []string
 	for _, c := range s.columns(o.Spec) {
 		cells = append(cells, c.Name)
 	}
-	t.row(cells...)
+	t.Row(cells...)
 	s.eachRow(o, func(values ...any) {
 		for i, v := range values {
 			cells[i] = formatCell(v)
 		}
-		t.row(cells...)
+		t.Row(cells...)
 	})
 	return t.Flush()
 }

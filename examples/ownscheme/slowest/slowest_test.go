@@ -9,14 +9,14 @@ import (
 )
 
 // Three flows have received 3, 1 and 2 kB in a second.
-func ExampleKind() {
+func ExampleDefinition() {
 	result := &outcome.Result{Measured: unit.Second, Flows: make([]outcome.FlowResult, 3)}
 	for i, kB := range []unit.Bytes{3, 1, 2} {
 		result.Flows[i].Receiver.ReceivedBytes = kB * 1000
 	}
 	e := &measure.Evaluation{Point: &measure.Point{Traffic: []measure.Traffic{{Name: "x"}}}, Values: &measure.Values{},
 		Load: &outcome.Load{Flows: make([]outcome.Flow, 3)}, Result: result}
-	Kind().New().Evaluate(e)
+	Definition().New().Evaluate(e)
 	fmt.Println(e.Values.Measures[0].Groups)
 	// Output: [{x 8000}]
 }
