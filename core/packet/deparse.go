@@ -266,9 +266,9 @@ func (p *Packet) isChecksumRight(f *frameParts) bool {
 	return true
 }
 
-// completeSegment completes the segment of a rebuilt frame, which begins at header: it writes length and checksum. A datagram
-// without a checksum stays without one (RFC 768). If sound is false, the segment was damaged and gets a wrong checksum
-// again.
+// completeSegment completes the segment of a rebuilt frame, which begins at header: it writes length and checksum. A
+// datagram without a checksum stays without one (RFC 768). If sound is false, the segment was damaged and gets a wrong
+// checksum again.
 func (p *Packet) completeSegment(data []byte, header int, f *frameParts, sound bool) {
 	at := 0
 	switch wireProtocol(p.Proto) {

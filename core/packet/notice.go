@@ -138,8 +138,8 @@ func (s *Segment) readNotice(n *Notification) bool {
 	return known && sound && n.readSpans(b)
 }
 
-// encodeShortRate returns a rate as two bytes: exponent (5 bits) and mantissa (11), mantissa·2^exponent kbit/s, with the
-// smallest exponent. The error is at most 1/2048. A rate above 0 gives at least 1, and the largest result fits
+// encodeShortRate returns a rate as two bytes: exponent (5 bits) and mantissa (11), mantissa·2^exponent kbit/s, with
+// the smallest exponent. The error is at most 1/2048. A rate above 0 gives at least 1, and the largest result fits
 // unit.Rate.
 func encodeShortRate(r unit.Rate) uint16 {
 	m, e := uint64(r/unit.Kbps), uint16(0)

@@ -262,10 +262,10 @@ func sealRDMA(ip, udp []byte) {
 	}
 }
 
-// invariantCRC returns the invariant CRC of a RoCEv2 datagram without its last four bytes, behind an IP header without options
-// (Linux, rxe_icrc.c). It is CRC-32 over eight bytes of ones in place of InfiniBand's local header, over the headers,
-// and over the rest. Fields that routers may change count as ones: TOS or traffic class and flow label, TTL or hop
-// limit, both checksums, and the byte of BTH with FECN and BECN.
+// invariantCRC returns the invariant CRC of a RoCEv2 datagram without its last four bytes, behind an IP header without
+// options (Linux, rxe_icrc.c). It is CRC-32 over eight bytes of ones in place of InfiniBand's local header, over the
+// headers, and over the rest. Fields that routers may change count as ones: TOS or traffic class and flow label, TTL
+// or hop limit, both checksums, and the byte of BTH with FECN and BECN.
 //
 // Bytes that switches insert are removed before the check, and changed fields restored: IP's length and protocol, and
 // for INT UDP's length and destination port (INTPort; the original is in the shim). IOAM and extensions are between IP

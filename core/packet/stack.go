@@ -168,8 +168,8 @@ type segment struct {
 	header, stack, payload []byte
 }
 
-// splitSegment parses b, the bytes behind the extensions, into a segment. proto is the protocol in the IP header or in the
-// extensions; split returns the protocol of the segment itself. stacked means that the extensions have a stack
+// splitSegment parses b, the bytes behind the extensions, into a segment. proto is the protocol in the IP header or in
+// the extensions; split returns the protocol of the segment itself. stacked means that the extensions have a stack
 // already. INT is then payload, since a Packet has one stack.
 func splitSegment(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err error) {
 	if proto == ProtoIFA && len(b) >= minIFABytes && b[0]>>4 == ifaVersion {
@@ -400,8 +400,8 @@ func (p *Packet) appendBack(b []byte, header int) []byte {
 	return b
 }
 
-// sealSegment completes a segment that begins at header: length and checksum over the bytes that p's transport includes.
-// IFA's metadata, between header and payload, are not included.
+// sealSegment completes a segment that begins at header: length and checksum over the bytes that p's transport
+// includes. IFA's metadata, between header and payload, are not included.
 func (p *Packet) sealSegment(b []byte, header int, src, dst netip.Addr) {
 	s := b[header:]
 	whole, at := s, 0

@@ -8,7 +8,7 @@ type Wants struct {
 	// Timer is the time at which Advance must be called; unit.Never when idle.
 	Timer unit.Time
 	// The first request is stored separately. Usually it is the only one, and then no slice is touched. It is 1 + a woken
-	// port, handed, or 0 without a request.
+	// port, cutThrough, or 0 without a request.
 	first int32
 	next  int32 // index into more
 	more  []PortID

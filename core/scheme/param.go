@@ -196,8 +196,8 @@ func (p *Param) checkWord(text string) error {
 	return nil
 }
 
-// checkRange returns an error if size, the size of v's value, is outside the parameter's range. text is the value for the
-// error.
+// checkRange returns an error if size, the size of v's value, is outside the parameter's range. text is the value for
+// the error.
 func (p *Param) checkRange(v plain, size float64, text string) error {
 	for _, limit := range p.Range {
 		_, at, err := v.parseText(limit.Value)

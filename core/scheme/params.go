@@ -194,8 +194,8 @@ func (p *Params) Find(name string) *Param {
 	return nil
 }
 
-// mustFind is Find for a name in the scheme's own code: it panics if no parameter has the name. what names the place for
-// the panic.
+// mustFind is Find for a name in the scheme's own code: it panics if no parameter has the name. what names the place
+// for the panic.
 func (p *Params) mustFind(what, name string) *Param {
 	x := p.Find(name)
 	if x == nil {

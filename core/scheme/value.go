@@ -193,8 +193,8 @@ type pairs[K, V comparable] struct {
 	known  *keySet[K]
 }
 
-// keySet is the set of the keys of a map's first n entries. A map of thousands of entries is so filled without comparing
-// all pairs of keys.
+// keySet is the set of the keys of a map's first n entries. A map of thousands of entries is so filled without
+// comparing all pairs of keys.
 type keySet[K comparable] struct {
 	set   map[K]bool
 	count int

@@ -116,13 +116,13 @@ func (f *Format) addRates(codes, rates []unit.Rate, strict bool) error {
 }
 
 // speedCode returns the speed code of a rate, among the codes below unknown. It returns unknown if no code matches.
-func (f *Format) speedCode(r unit.Rate, none int) int {
-	for i, have := range f.rates[:none] {
+func (f *Format) speedCode(r unit.Rate, unknown int) int {
+	for i, have := range f.rates[:unknown] {
 		if have == r {
 			return i
 		}
 	}
-	return none
+	return unknown
 }
 
 // Coded reports whether the format has codes of rates that laws need.

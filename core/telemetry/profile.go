@@ -28,10 +28,11 @@ const basicFields = Time | TxBytes | Queue | Rate
 //   - relative: Weir's format for §9.1: 2 bytes on paths of any length (RelativeLoad).
 var Profiles = [...]Profile{
 	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fields: basicFields, Hops: HPCCHops, MostHops: HPCCHops},
-	{Name: "int-md", Source: "P4 INT v2.1", Fields: basicFields | Identity, Hops: MaxHops, MostHops: MaxHops, codec: codecINT},
+	{Name: "int-md", Source: "P4 INT v2.1", Fields: basicFields | Identity, Hops: MaxHops, MostHops: MaxHops,
+		codec: codecINT},
 	{Name: "ioam", Source: "RFC 9197; RFC 9486", Fields: basicFields | Identity, Hops: 5, MostHops: 8, codec: codecIOAM},
-	{Name: "ioam-gafni", Source: "RFC 9197; draft-gafni-ippm-ioam-additional-data-fields-00", Fields: basicFields | Identity,
-		Hops: 5, MostHops: 8, codec: codecIOAM},
+	{Name: "ioam-gafni", Source: "RFC 9197; draft-gafni-ippm-ioam-additional-data-fields-00",
+		Fields: basicFields | Identity, Hops: 5, MostHops: 8, codec: codecIOAM},
 	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fields: Time | Queue | Rate | Sojourn | Identity, Hops: MaxHops,
 		MostHops: MaxHops, codec: codecIFA},
 	{Name: "ifa-ext", Source: "draft-kumar-ippm-ifa; ours", Fields: basicFields | Sojourn | Identity, Hops: MaxHops,

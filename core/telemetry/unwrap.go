@@ -93,7 +93,8 @@ type mark struct {
 	port                 uint16
 }
 
-// isSamePath reports whether r is of the same path: its identity and, where the format has them, switches and ports agree.
+// isSamePath reports whether r is of the same path: its identity and, where the format has them, switches and ports
+// agree.
 func (l *latest) isSamePath(r *Records) bool {
 	return r.n == l.n && r.path == l.path && r.missed == l.missed &&
 		(r.hops[0].Flags&NoSwitch != 0 || l.hasSamePorts(r))
@@ -182,8 +183,8 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) bool {
 	return true
 }
 
-// nearDelta is a Wraparound prepared for the fast path: records between which no field has wrapped or only the bytes, by a
-// mask. Nearly all records take it.
+// nearDelta is a Wraparound prepared for the fast path: records between which no field has wrapped or only the bytes,
+// by a mask. Nearly all records take it.
 type nearDelta struct {
 	half       unit.Time // of Wraparound.Time
 	mask       uint64
@@ -227,7 +228,8 @@ func (l *latest) setFirst(now unit.Time, r *Records) {
 
 // setFirst stores h as the latest record of the hop.
 func (m *mark) setFirst(h *Hop) {
-	*m = mark{received: h.Time, time: h.Time, receivedBytes: h.TxBytes, bytes: h.TxBytes, rate: h.Rate, id: h.Switch, port: h.Port}
+	*m = mark{received: h.Time, time: h.Time, receivedBytes: h.TxBytes, bytes: h.TxBytes,
+		rate: h.Rate, id: h.Switch, port: h.Port}
 }
 
 // findPath returns the latest record of the path of r, which differs from the previous record's path. For a new path it

@@ -35,8 +35,9 @@ type Matrix struct {
 // place of its start. Other flows have "send_done_trigger n" or "recv_done_trigger n". "trigger id n oneshot",
 // "multishot" or "barrier [count] k" declares the trigger. It is an error if a flow never begins.
 func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) (Matrix, error) {
-	m := &matrixReader{file: file, timeUnit: each, nodes: -1, announced: -1, announcedTriggers: -1, triggers: map[int64]*Trigger{},
-		ids: map[int64]int{}}
+	m := &matrixReader{file: file, timeUnit: each, nodes: -1, announced: -1, announcedTriggers: -1,
+		triggers: map[int64]*Trigger{},
+		ids:      map[int64]int{}}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		m.line++

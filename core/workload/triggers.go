@@ -142,8 +142,8 @@ func (m *matrixReader) joinTriggers() ([]Trigger, error) {
 	}
 	if stuck := m.findStuck(all, waits); stuck >= 0 {
 		u := waits[stuck]
-		return nil, m.errorAtLine(u.line, u.column, "the flow never begins: trigger %d comes after the flow itself, by the flows of "+
-			"lines %s", u.id, m.listCircle(stuck, waits))
+		return nil, m.errorAtLine(u.line, u.column, "the flow never begins: trigger %d comes after the flow itself, by the "+
+			"flows of lines %s", u.id, m.listCircle(stuck, waits))
 	}
 	return all, nil
 }
