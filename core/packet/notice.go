@@ -162,7 +162,7 @@ func encodeShortRate(r unit.Rate) uint16 {
 	return e<<11 | uint16(max(m, 1))
 }
 
-// decodeShortRate returns the rate of two bytes; false if shorten never writes them.
+// decodeShortRate returns the rate of two bytes; false if encodeShortRate never writes them.
 func decodeShortRate(v uint16) (unit.Rate, bool) {
 	m, e := int64(v&(1<<11-1)), v>>11
 	return unit.Rate(m<<e) * unit.Kbps, e == 0 || m >= 1<<10

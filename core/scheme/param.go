@@ -211,7 +211,7 @@ func (p *Param) checkRange(v plain, size float64, text string) error {
 	return nil
 }
 
-// checkPresent verifies that the field's present value is allowed, as read does for a new one.
+// checkPresent verifies that the field's present value is allowed, as readInto does for a new one.
 func (p *Param) checkPresent() error {
 	var all []plain
 	switch v := p.value.(type) {

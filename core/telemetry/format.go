@@ -251,8 +251,8 @@ func (f *Format) addHeader(p *packet.Packet) bool {
 	return p.SetExtension(Extension, zeros[:HPCCBytes])
 }
 
-// addStack is open for formats whose packets grow at each hop. It is separate because HPCC's header does not need the
-// cost of its buffer.
+// addStack is addHeader for formats with packets that grow at each hop. It is separate because HPCC's header does not
+// need the cost of its buffer.
 func (f *Format) addStack(p *packet.Packet) bool {
 	var room [packet.StackRoom]byte
 	switch b := room[:0]; f.codec {

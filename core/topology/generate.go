@@ -31,8 +31,7 @@ func defineScheme[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*N
 func Schemes() []Scheme {
 	return []Scheme{
 		defineScheme(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and " +
-			"groups " +
-			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.buildNetwork),
+			"groups to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.buildNetwork),
 		defineScheme(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
 			dumbbell.buildNetwork),
 		defineScheme(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
@@ -42,14 +41,12 @@ func Schemes() []Scheme {
 		defineScheme(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
 			parkingLot.buildNetwork),
 		defineScheme(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a " +
-			"layer " +
-			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.buildNetwork),
+			"layer of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.buildNetwork),
 		defineScheme(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
 			Source: "SimAI: topology generator"}, rails.buildNetwork),
 		defineScheme(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.buildNetwork),
 		defineScheme(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; " +
-			"shortest " +
-			"paths", Source: "ours"}, torus.buildNetwork),
+			"shortest paths", Source: "ours"}, torus.buildNetwork),
 	}
 }
 

@@ -254,8 +254,7 @@ func (b *jobBuilder) addCollective(x *node) (first, last int32, err error) {
 			remedy = "a scatter is from its first rank"
 		}
 		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v; %s",
-			operationTypes[v], size, op.id,
-			op.file, op.kind, op.size, remedy)
+			operationTypes[v], size, op.id, op.file, op.kind, op.size, remedy)
 	}
 	return b.addMember(x, op, members, own)
 }

@@ -25,10 +25,10 @@ func (c *common) bindCommon(p *scheme.Params, size string) {
 	p.Time(&c.Align, "align", "0s", "hosts begin each iteration together, at the first multiple of this time at which "+
 		"all have ended the one before; 0s: each when it has ended the one before", "ours").Min("0s").Max("24h")
 	scheme.MapOf(p, &c.slow, hostName, scheme.Floats, "slow", "hosts whose computing, and reducing, "+
-		"takes so much longer: "+
-		"{h3: 1.5}", "ours").Min("0.001").Max("1000000").When("computing: compute, reduce, forward or backward", func() bool {
-		return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0
-	})
+		"takes so much longer: {h3: 1.5}", "ours").Min("0.001").Max("1000000").
+		When("computing: compute, reduce, forward or backward", func() bool {
+			return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0
+		})
 }
 
 // bindParts binds the division of the data into channels and chunks.

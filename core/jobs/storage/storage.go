@@ -68,8 +68,7 @@ func New(c Config) (*Job, error) {
 	switch {
 	case c.Clients < 1 || c.Servers < 1:
 		return nil, &configError{"servers", "fewer servers than hosts",
-			fmt.Sprintf("%d servers of %d hosts leave no host that "+
-				"reads or writes", c.Servers, c.Clients+c.Servers)}
+			fmt.Sprintf("%d servers of %d hosts leave no host that reads or writes", c.Servers, c.Clients+c.Servers)}
 	case c.Read == 0 && c.Write == 0:
 		return nil, &configError{"size", "1 B or more", "nothing is read or written"}
 	case c.Stripes > c.Servers:
