@@ -174,6 +174,7 @@ func (b *Book) Lookup(x netip.Addr) Addr {
 	return b.index[x]
 }
 
+// ipv4Number returns an IPv4 address as a number, its key in index4.
 func ipv4Number(x netip.Addr) uint32 {
 	a := x.As4()
 	return be.Uint32(a[:])

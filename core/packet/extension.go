@@ -13,7 +13,7 @@ const (
 
 const pad1, padN = 0, 1
 
-// MostExtensions is the maximum of ExtensionBytes, except for stacks.
+// MostExtensions is the maximum of ExtensionBytes, in bytes.
 const MostExtensions = 96
 
 // Extensions are stored as RFC 8200 §4.2 options, one after the other: type, length, data. On the wire they are in a
@@ -154,6 +154,7 @@ func (p *Packet) ExtensionBytes() int32 {
 	return p.extensionBytes()
 }
 
+// extensionBytes is ExtensionBytes for a packet with extensions.
 func (p *Packet) extensionBytes() int32 {
 	if p.hasStack() {
 		return p.stackBytes()

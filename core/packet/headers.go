@@ -106,6 +106,7 @@ func ParseIPv4(b []byte) (IPv4, error) {
 	return IPv4(b[:total]), nil
 }
 
+// headerLength returns the length of the header in bytes, with options.
 func (h IPv4) headerLength() int { return int(h[0]&15) * 4 }
 
 // TOS returns DSCP and ECN.
@@ -141,6 +142,7 @@ func (h IPv4) SetTTL(ttl uint8) { h.setWord(8, uint16(ttl)<<8|uint16(h[9])) }
 // SetTOS changes DSCP and ECN and the checksum with them.
 func (h IPv4) SetTOS(tos uint8) { h.setWord(0, uint16(h[0])<<8|uint16(tos)) }
 
+// setWord sets the 16-bit word at an offset and updates the header's checksum (RFC 1624).
 func (h IPv4) setWord(at int, v uint16) {
 	old := be.Uint16(h[at:])
 	if old == v {
@@ -450,11 +452,13 @@ func (t TCP) setByte(at int, v uint8) {
 	}
 }
 
+// setLong sets the 32-bit number at an offset and updates the checksum.
 func (t TCP) setLong(at int, v uint32) {
 	t.setWord(at, uint16(v>>16))
 	t.setWord(at+2, uint16(v))
 }
 
+// setWord sets the 16-bit word at an offset and updates the checksum (RFC 1624).
 func (t TCP) setWord(at int, v uint16) {
 	old := be.Uint16(t[at:])
 	if old == v {

@@ -305,6 +305,7 @@ func (l *Pool) Live() int { return l.live }
 // Made returns the number of packets ever allocated.
 func (l *Pool) Made() int { return l.made }
 
+// addSlab allocates slabPackets packets and adds them to the pool.
 func (l *Pool) addSlab() {
 	slab := make([]Packet, slabPackets)
 	for i := range slab {

@@ -29,6 +29,7 @@ func (p *Packet) emitPFC(b []byte) ([]byte, error) {
 	return append(b, make([]byte, pfcFrame-(len(b)-start))...), nil
 }
 
+// parsePFC parses the bytes behind the Ethernet header of a PFC frame into p.
 func (p *Packet) parsePFC(b []byte) error {
 	if len(b) < 20 {
 		return shortError("PFC frame", 20, len(b))

@@ -79,6 +79,7 @@ func (p *Packet) StackPlace() StackPosition {
 	return StackPosition(p.ext[2])
 }
 
+// hasStack reports whether p has a stack of telemetry, as a request or as an answer.
 func (p *Packet) hasStack() bool { return p.extLen > 0 && p.ext[0]|0x20 == ExtStack }
 
 func (p *Packet) stackLen() int { return int(p.ext[3])<<8 | int(p.ext[4]) }
@@ -128,6 +129,7 @@ func (p *Packet) Copy(from *Packet) {
 	}
 }
 
+// copyStack copies the bytes of another packet's stack. The extensions must be copied already.
 func (p *Packet) copyStack(from *Packet) {
 	if p.stackRoom == nil {
 		p.stackRoom = new([StackRoom]byte)

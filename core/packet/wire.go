@@ -205,6 +205,7 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 	return err
 }
 
+// parseFrame is Parse without setting p.parsed.
 func (p *Packet) parseFrame(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
 	if err != nil {
@@ -286,6 +287,7 @@ func (p *Packet) parseIPv6(book *Book, b []byte) ([]byte, error) {
 	return h.Payload(), nil
 }
 
+// parseUDP parses a datagram of UDP or RoCEv2 into p.
 func (p *Packet) parseUDP(x *segment) {
 	data := x.payload
 	p.Kind, p.SrcPort, p.DstPort = Data, UDP(x.header).SrcPort(), x.udpPort()
@@ -318,6 +320,7 @@ func (p *Packet) AppendSegment(b []byte) ([]byte, error) {
 // bytes behind the header. On an error p has all fields except the options.
 func (p *Packet) ParseSegment(t TCP, payload int) error { return p.parseTCP(t, payload) }
 
+// parseTCP parses a TCP segment into p; payload is the number of bytes behind the header.
 func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)
@@ -342,6 +345,7 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 	return nil
 }
 
+// parseOwn parses a segment with Weir's own header into p. It returns an error for an unknown kind.
 func (p *Packet) parseOwn(x *segment) error {
 	b, kind := x.header, x.header[4]
 	if len(x.ifa) == 0 && len(x.stack) > 0 {

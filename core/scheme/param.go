@@ -244,6 +244,7 @@ func (p *Param) Value() string { return p.value.formatText() }
 // Form describes the values that a file may write for the parameter, or as values of a map.
 func (p *Param) Form() string { return kindForms[p.plainKind()] }
 
+// hasWord reports whether all contains s.
 func hasWord(all []string, s string) bool {
 	for _, x := range all {
 		if x == s {

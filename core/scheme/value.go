@@ -98,6 +98,7 @@ func parseBool(s string) (bool, error) {
 	return s == "true", nil
 }
 
+// parseLinkRate parses a link's rate. Unlike unit.ParseLinkRate it allows 0bps.
 func parseLinkRate(s string) (unit.LinkRate, error) {
 	if r, err := unit.ParseRate(s); err == nil && r == 0 {
 		return unit.LinkRate{}, nil
@@ -105,6 +106,7 @@ func parseLinkRate(s string) (unit.LinkRate, error) {
 	return unit.ParseLinkRate(s)
 }
 
+// parsePackets parses a number of packets such as "24 packets". It returns an error for a number of bytes.
 func parsePackets(s string) (int, error) {
 	l, err := unit.ParseLength(s)
 	if err == nil && l.Bytes > 0 {

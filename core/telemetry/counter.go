@@ -2,9 +2,9 @@ package telemetry
 
 import "weir/core/unit"
 
-// INT, IOAM and IFA carry neither the number of bytes that a port has sent nor, except for ioam-gafni, its rate.
-// HPCC++ needs both (draft-miao §6.1). Weir's counter carries them in data that those formats leave to a domain. It is
-// one word of 64 bits, the first field the most significant:
+// INT, IOAM and IFA carry neither the number of bytes that a port has sent nor its rate, which HPCC++ needs (draft-miao
+// §6.1). Weir's counter carries both in data that those formats leave to a domain. It is one word of 64 bits, the first
+// field the most significant:
 //
 //	44 bits  bytes sent; wraps after 17.6 TB: 23 minutes at 100 Gb/s, 88 s at 1.6 Tb/s
 //	4 bits   e

@@ -416,6 +416,7 @@ func (f *Format) ReadAsked(p *packet.Packet, r *Records) (what Reading, load flo
 	return f.readAnswer(p, r, Asked)
 }
 
+// readAnswer is Read for extensions with the bits asked in their kinds: Asked, or 0 for answers.
 func (f *Format) readAnswer(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
 	switch f.codec {
 	case codecRelative:

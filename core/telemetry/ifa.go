@@ -42,6 +42,7 @@ const (
 	ifaUnknown   = 15 // speed
 )
 
+// ifaBytes returns the length of a record in bytes.
 func (f *Format) ifaBytes() int {
 	if f.extended {
 		return ifaExtended

@@ -52,6 +52,7 @@ func appendBlock(b []byte, start int) []byte {
 // maxText is the maximum number of bytes of a comment or a name; the rest is cut off.
 const maxText = 1 << 12
 
+// cutOff returns the first maxText bytes of s.
 func cutOff(s string) string { return s[:min(len(s), maxText)] }
 
 // AppendSection appends the header of a file: the name of the application and a comment.

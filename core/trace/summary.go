@@ -38,6 +38,7 @@ type step struct {
 	area           float64 // value · time
 }
 
+// setValue records a new value from a time on.
 func (s *step) setValue(at unit.Time, v int64) {
 	s.area += float64(float64(s.value) * float64(at-s.changed))
 	s.changed, s.value = at, v

@@ -90,6 +90,7 @@ func parseProtoName(s string) (uint8, bool) {
 // Seconds writes a time as seconds with all twelve decimals.
 func Seconds(t unit.Time) string { return string(appendSeconds(nil, t)) }
 
+// appendSeconds appends a time as seconds with twelve decimals.
 func appendSeconds(b []byte, t unit.Time) []byte {
 	if t < 0 {
 		b = append(b, '-')
@@ -110,6 +111,7 @@ func appendEndpoint(b []byte, host string, port uint16) []byte {
 	return strconv.AppendUint(append(append(b, host...), ':'), uint64(port), 10)
 }
 
+// appendWord appends a word, or - if it is empty.
 func appendWord(b []byte, s string) []byte {
 	if s == "" {
 		s = "-"
@@ -117,6 +119,7 @@ func appendWord(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
+// appendNumber appends a number, or - for None.
 func appendNumber(b []byte, n int64) []byte {
 	if n == None {
 		return append(b, '-')

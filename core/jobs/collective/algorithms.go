@@ -75,8 +75,10 @@ type stepList struct {
 	n       int32
 }
 
+// add appends step i. The list must have room.
 func (s *stepList) add(i int) { s.indices[s.n], s.n = int32(i), s.n+1 }
 
+// with returns the list with step i appended.
 func (s stepList) with(i int) stepList {
 	s.add(i)
 	return s
@@ -119,6 +121,7 @@ type ring struct {
 	adjacent        int // adjacent blocks that are sent together
 }
 
+// phaseCount returns 2 for reduce-scatter followed by all-gather, else 1.
 func (r *ring) phaseCount() int {
 	if r.scatter && r.gather {
 		return 2
@@ -207,6 +210,7 @@ type hierarchical struct {
 	n, local int
 }
 
+// innerAndOuter returns the ring within a group and the ring among the groups.
 func (h *hierarchical) innerAndOuter() (inner, outer ring) {
 	groups := h.n / h.local
 	return ring{n: h.local, scatter: true, adjacent: groups}, ring{n: groups, scatter: true, gather: true, adjacent: 1}

@@ -121,6 +121,7 @@ func (f *Frontier) loadLane(k int32) {
 	}
 }
 
+// slotOf returns the slot of a loaded operation.
 func (f *Frontier) slotOf(at Ref) *slot {
 	l := &f.lanes[at.Lane]
 	if l.whole {

@@ -432,6 +432,7 @@ func (e *event) isBefore(o *event) bool {
 // eventHeap is a binary heap with the first event at 0.
 type eventHeap []event
 
+// push adds an event.
 func (h *eventHeap) push(e event) {
 	a := append(*h, e)
 	i := len(a) - 1
@@ -446,6 +447,7 @@ func (h *eventHeap) push(e event) {
 	*h = a
 }
 
+// pop removes and returns the first event. The heap must not be empty.
 func (h *eventHeap) pop() event {
 	a := *h
 	first, last := a[0], a[len(a)-1]

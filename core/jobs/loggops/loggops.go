@@ -168,6 +168,7 @@ func (x *run) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 	}
 }
 
+// isBefore reports whether rank a runs before rank b: by turn, or by the time of the next event and then by number.
 func (x *run) isBefore(a, b int32) bool {
 	if x.ordered {
 		return x.ranks[a].Before(x.ranks[b])
@@ -198,6 +199,7 @@ func (x *run) updatePlace(rank int32) {
 	}
 }
 
+// removeAt removes the rank at index i of the queue.
 func (x *run) removeAt(i int32) {
 	last := int32(len(x.queue) - 1)
 	x.places[x.queue[i]] = -1
@@ -211,12 +213,14 @@ func (x *run) removeAt(i int32) {
 	}
 }
 
+// swapRanks swaps two entries of the queue and updates their places.
 func (x *run) swapRanks(i, k int32) {
 	q := x.queue
 	q[i], q[k] = q[k], q[i]
 	x.places[q[i]], x.places[q[k]] = i, k
 }
 
+// siftUp moves the entry at index i toward the root of the heap. It reports whether the entry has moved.
 func (x *run) siftUp(i int32) (moved bool) {
 	for i > 0 && x.isBefore(x.queue[i], x.queue[(i-1)/2]) {
 		x.swapRanks(i, (i-1)/2)
@@ -225,6 +229,7 @@ func (x *run) siftUp(i int32) (moved bool) {
 	return moved
 }
 
+// siftDown moves the entry at index i away from the root of the heap.
 func (x *run) siftDown(i int32) {
 	for {
 		k := 2*i + 1
