@@ -7,14 +7,14 @@ import (
 	"weir/core/unit"
 )
 
-// victims holds when a link that is down last lost a packet of each flow.
+// victims has, by flow, the latest time at which a link that is down lost one of its packets.
 type victims map[packet.FlowID]unit.Time
 
-// maxVictims limits the flows that a link remembers.
+// maxVictims limits the number of flows with stored losses, per link.
 const maxVictims = 1024
 
-// add notes the loss of a packet of a flow.
-func (v *victims) add(flow packet.FlowID, now unit.Time) {
+// addLoss records the loss of a packet of a flow.
+func (v *victims) addLoss(flow packet.FlowID, now unit.Time) {
 	if *v == nil {
 		*v = victims{}
 	}
@@ -23,8 +23,9 @@ func (v *victims) add(flow packet.FlowID, now unit.Time) {
 	}
 }
 
-// LostLast returns when link i, which is down, last lost a packet of a flow. It returns −1 if the link is up, has lost
-// no packet of the flow, or had lost packets of 1024 other flows before. All nodes must have reached the same time.
+// LostLast returns the time at which link i, which is down, last lost a packet of a flow. It returns −1 if the link is
+// up, has lost no packet of the flow, or had lost packets of 1024 other flows before. All nodes must have reached the
+// same time.
 func (f *Fabric) LostLast(i int, flow packet.FlowID) unit.Time {
 	if at, lost := f.extras[i].victims[flow]; lost {
 		return at
@@ -32,7 +33,7 @@ func (f *Fabric) LostLast(i int, flow packet.FlowID) unit.Time {
 	return -1
 }
 
-// SetDown takes link i down or up: a link that is down loses what is put on it.
+// SetDown takes link i down or up: a link that is down loses all new frames.
 func (f *Fabric) SetDown(i int, down bool) {
 	x := &f.extras[i]
 	x.down = down
@@ -42,42 +43,42 @@ func (f *Fabric) SetDown(i int, down bool) {
 	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observed
 }
 
-// SetRate changes the rate of link i at now: also for what is left of the frame that is being sent. Everything
-// before now must have been carried out, and nothing after it.
+// SetRate changes the rate of link i at now, also for the rest of the frame that is being sent. The network must have
+// run all events before now, and no event at or after now.
 func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	f.takeIn()
 	pt, x := &f.ports[i], &f.extras[i]
 	was := x.rate
 	f.setRate(i, rate)
-	f.pace()
+	f.limitStride()
 	if pt.freeAt <= now {
 		return
 	}
-	left := remaining(pt.freeAt-now, was, rate)
+	left := convertRemaining(pt.freeAt-now, was, rate)
 	old, free := pt.freeAt, now+left
 	pt.freeAt = free
-	if pt.armedAt != unit.Never { // an event that comes too early finds the port busy, and is put off
-		f.arm(x.from.group, pt, free, portFree)
+	if pt.armedAt != unit.Never { // an early event finds the port busy, and is postponed
+		f.armPort(x.from.group, pt, free, portFree)
 	}
 	switch {
 	case x.lost == old:
 		x.lost = free
-	case !x.spaced: // else it has left already
+	case !x.spaced: // otherwise it has left already
 		f.moveLast(i, free-old)
 	}
-	f.lookUp()
+	f.updateNext()
 }
 
-// setRate gives link i a rate.
+// setRate sets the rate of link i.
 func (f *Fabric) setRate(i int, rate unit.LinkRate) {
 	x := &f.extras[i]
 	x.ser, x.rate = unit.NewSerialiser(rate), rate
 	f.ports[i].perByte = x.ser.PerByte()
 }
 
-// remaining is how long what took left at a rate takes at another one. A rate in bits and one in packets have
-// nothing in common: then nothing changes.
-func remaining(left unit.Time, was, rate unit.LinkRate) unit.Time {
+// convertRemaining converts a remaining transmission time from one rate to another. A rate in bits and one in packets
+// cannot be converted: the time then stays the same.
+func convertRemaining(left unit.Time, was, rate unit.LinkRate) unit.Time {
 	from, to := float64(was.Bits), float64(rate.Bits)
 	if was.Packets > 0 && rate.Packets > 0 {
 		from, to = float64(was.Packets), float64(rate.Packets)
@@ -88,7 +89,7 @@ func remaining(left unit.Time, was, rate unit.LinkRate) unit.Time {
 	return unit.Time(min(math.Round(float64(left)*(from/to)), float64(unit.Never/4)))
 }
 
-// moveLast has the frame that link i is sending arrive later by shift.
+// moveLast delays the arrival of the frame that link i is sending by shift.
 func (f *Fabric) moveLast(i int, shift unit.Time) {
 	w := &f.wires[i]
 	mask := uint32(len(w.ring) - 1)
@@ -98,7 +99,7 @@ func (f *Fabric) moveLast(i int, shift unit.Time) {
 		at = max(at, w.ring[(w.head+w.count-2)&mask].at+1)
 	}
 	last.at, f.ports[i].last = at, at
-	if g := w.to.group; w.count == 1 && g.single == nil { // the first one has an event
+	if g := w.to.group; w.count == 1 && g.single == nil { // the first frame has an event
 		g.heap.Move(uint64(arrival)|uint64(i), at)
 	}
 }

@@ -1,14 +1,11 @@
-// Package fabric is the event-time network: nodes (switches, hosts) joined by
-// links with rate, delay, loss and jitter. It knows no wall clock; the simulator
-// runs it as fast as it can, the lab as time goes by.
+// Package fabric is the event-time network: nodes (switches, hosts) joined by links with rate, delay, loss and jitter.
+// It does not use the wall clock. The simulator runs it as fast as possible, the lab in real time.
 //
-// Nodes influence each other only by packets over links, so no node can feel
-// another one within a link's delay. The fabric therefore runs group by group (a
-// group is one node, or the nodes that links shorter than the window join)
-// inside windows of the shortest delay between groups, so that a node's queues and
-// registers stay in cache. A node alone finds all that arrives in a window on its
-// wires, and brings it into order; several nodes of a group share an event heap.
-// The order of events within a group is total, (time, kind, port), and no event of
-// another group can come in between, so the outcome does not depend on the grouping,
-// nor on the order in which groups run.
+// Nodes influence each other only by packets over links, so one node cannot affect another within a link's delay. The
+// fabric therefore runs group by group. A group is one node, or the nodes that links shorter than the window join. It
+// runs inside windows of the shortest delay between groups, so that a node's queues and registers stay in cache.
+//
+// A group of one node finds all arrivals of a window on its wires, and sorts them; several nodes of a group share an
+// event heap. The order of events within a group is total, (time, kind, port), and events of other groups cannot come
+// in between. So the outcome depends neither on the grouping nor on the order in which groups run.
 package fabric

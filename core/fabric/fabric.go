@@ -10,8 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// Link is one direction of a cable: it takes the packets of port FromPort of
-// node From to port ToPort of node To.
+// Link is one direction of a cable: it carries the packets of port FromPort of node From to port ToPort of node To.
 type Link struct {
 	From, To         int
 	FromPort, ToPort packet.PortID
@@ -19,57 +18,56 @@ type Link struct {
 	Delay            unit.Time // propagation, ≥ 0
 	Jitter           unit.Time // added to Delay: uniform in [0, Jitter]; frames are never reordered
 	Loss             float64   // probability that a frame is lost after it was sent, in [0, 1)
-	Spaced           bool      // a frame leaves at once, and the next one not before its time has passed
+	Spaced           bool      // a frame leaves at once, and the next one only after the frame's time
 	Random           unit.Random
-	Down             bool // from the start: it loses what is put on it (SetDown)
+	Down             bool // down from the start: it loses all frames (SetDown)
 }
 
-// LinkCounters is what a link has counted since the start.
+// LinkCounters are the counters of a link since the start.
 type LinkCounters struct {
 	Sent, Lost uint64 // frames
 	LostBytes  uint64
-	Down       uint64 // of Lost, frames that were put on it while it was down
+	Down       uint64 // part of Lost: frames that were sent while it was down
 }
 
-// Config is a network: its nodes and the directed links between them. Each port
-// of a node has at most one link out and one link in.
+// Config is a network: its nodes and the directed links between them. Each port of a node has at most one link out and
+// one link in.
 type Config struct {
 	Nodes []Node
-	// Hosts are the nodes where packets end, by node; nil: there are none. They read more of a packet than a switch does,
-	// so the fabric prefetches that (packet.TouchEnd). It changes speed only.
+	// Hosts marks the nodes where packets end, by node; nil: no hosts. Hosts read more of a packet than switches, so the
+	// fabric prefetches more for them (packet.TouchEnd). It changes speed only.
 	Hosts []bool
 	Links []Link
-	Pool  *packet.Pool // takes the packets that links lose; of part 0
-	// Window is the length of execution windows; 0 means the shortest delay above
-	// 0. Nodes joined by shorter links form one group. It changes speed only.
+	Pool  *packet.Pool // receives the packets that links lose; of part 0
+	// Window is the length of execution windows; 0 means the shortest delay above 0. Nodes joined by shorter links form
+	// one group. It changes speed only.
 	Window unit.Time
-	// Wire, if given, is applied to every packet that is about to arrive: the
-	// simulator's wire mode serialises and parses there.
+	// Wire, if given, is called for every packet that is about to arrive. In the simulator's wire mode it serialises and
+	// parses the packet.
 	Wire func(p *packet.Packet)
-	// Observer, if given, gets an event when links transmit, lose and deliver a packet. These events have
-	// a link's index as the port and no queue. That of part 0.
+	// Observer, if given, receives an event when links transmit, lose and deliver a packet. These events have a link's
+	// index as the port and no queue. It is the observer of part 0.
 	Observer trace.Observer
 
-	// More are the parts 1, 2, … of a fabric that several threads carry out, and PartOf says by node in which part it
-	// is; nil: all are in part 0. Nodes of one group (Groups) are in the same part.
+	// More are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in part
+	// 0. Nodes of one group (Groups) must be in the same part.
 	More   []Part
 	PartOf []int32
-	// Together, if given, calls run for each part, at the same time if it likes, and returns when all calls have
-	// returned; nil: one part after another. What comes out is the same.
+	// Together, if given, calls run for each part, possibly in parallel, and returns when all calls have returned; nil:
+	// the parts run one after another. The results are the same.
 	Together func(run func(part int))
 }
 
-// Part is what the nodes of a part do not share with those of another.
+// Part has the resources of one part's nodes, which parts do not share.
 type Part struct {
 	Pool     *packet.Pool
 	Observer trace.Observer
 }
 
-// kind orders events at the same time: port free < NIC wake < arrival < timer
-// (docs/design.md#bytes-queues-order). As "free" comes first, an arrival at the instant at which the port
-// becomes free sees the same queue whether or not the free event was armed. A kind together with the
-// number of the port, link or node is the key of an event: unique among those pending at one time, and
-// independent of who scheduled first.
+// kind orders events at the same time: port free < NIC wake < arrival < timer (docs/design.md#bytes-queues-order). As
+// "free" comes first, an arrival at the instant at which the port becomes free sees the same queue whether or not the
+// free event was armed. The key of an event is its kind with the number of the port, link or node. It is unique among
+// the pending events of one time, and does not depend on the order of scheduling.
 type kind uint64
 
 const (
@@ -80,25 +78,25 @@ const (
 	kindMask kind = 3 << 60
 )
 
-// Ports, wires, groups and members are padded to whole cache lines: those beside each other in memory may be another
-// thread's. Without it two threads bring 1.3 times the speed of one instead of 1.5 at 128 hosts.
+// Ports, wires, groups and members are padded to whole cache lines, because neighbours in memory may belong to
+// different threads.
 
-// port is the sending half of a link, in one line. What hardly a frame needs is in its extra.
+// port is the sending half of a link, in one cache line. Rarely used fields are in its extra.
 type port struct {
-	freeAt  unit.Time // when the frame on the wire has left
+	freeAt  unit.Time // end of the frame that is being sent
 	armedAt unit.Time // pending port event, or Never
-	last    unit.Time // latest arrival so far at the other end
+	last    unit.Time // latest arrival at the other end
 	delay   unit.Time
-	perByte unit.Time // of a frame (unit.Serialiser.PerByte); 0: see extra.ser
+	perByte unit.Time // time of a byte (unit.Serialiser.PerByte); 0: see extra.ser
 	sent    uint64    // LinkCounters.Sent
 	wire    *wire
 	link    int32
 	out     packet.PortID
 	special bool // loss, jitter, down or an observer: see extra
-	crosses bool // the link ends in another part than where it begins
+	crosses bool // the two ends of the link are in different parts
 }
 
-// extra is what only links with loss, jitter, events or rates without a whole time for each byte need.
+// extra has the fields that only links with loss, jitter, events or rates without a whole time per byte need.
 type extra struct {
 	ser    unit.Serialiser
 	from   *member
@@ -108,30 +106,30 @@ type extra struct {
 	down   bool
 	spaced bool
 	rate   unit.LinkRate
-	// lost is when the last frame that is lost has left.
+	// lost is the time at which the last lost frame has left.
 	lost    unit.Time
-	victims victims // while it is down
+	victims victims // since it went down
 	_       [24]byte
 }
 
-// member is what the fabric keeps of a node.
+// member is the fabric's state of a node.
 type member struct {
 	node  Node
 	wants *packet.Wants
-	ports []*port // by port of the node; nil for none
+	ports []*port // by port of the node; nil: no link
 	timer unit.Time
 	group *group
 	n     int32
 	_     [56]byte
 }
 
-// group is a node, or nodes that links shorter than the window join.
+// group is a node, or the nodes that links shorter than the window join.
 type group struct {
 	nextAt *unit.Time // in part.nextAt: its earliest event
 	part   *part
 	wires  []*wire // links that end here
-	// single is the group's node if there is one only. Then its port events are in due, and its arrivals nowhere but
-	// on their wires; else all are in heap.
+	// single is the group's only node; nil: it has several. With one node, port events are in due, and arrivals only on
+	// their wires. With several, all events are in heap.
 	single *member
 	due    schedule
 	heap   timerheap.Heap
@@ -148,20 +146,21 @@ type Fabric struct {
 	groups   []group
 	parts    []*part
 	window   unit.Time
-	// stride is how far groups run at most until stop is asked: the window, or less. It changes speed only.
+	// stride is the maximum time that groups run between calls of stop: the window, or less. It changes speed only.
 	stride               unit.Time
 	minStride, maxStride unit.Time
 	wireMode             func(p *packet.Packet)
 	observed             bool
-	delivers             bool // there is an observer or a wire mode
+	delivers             bool // whether there is an observer or a wire mode
 
 	together func(run func(part int))
-	run      func(part int) // carries out the window of a part, up to end
+	run      func(part int) // runs the window of a part, up to end
 	end      unit.Time
-	turn     int // 0 or 1, in turns: which out-boxes a part fills in this window
+	turn     int // alternates between 0 and 1: the out-boxes that parts fill in this window
 }
 
-// New makes a network and asks every node what it wants at time 0.
+// New makes a network and reads every node's requests at time 0. It returns an error if links or parts do not fit the
+// nodes.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
 		wireMode: c.Wire, observed: c.Observer != nil, delivers: c.Observer != nil || c.Wire != nil, together: c.Together,
@@ -206,19 +205,19 @@ func New(c Config) (*Fabric, error) {
 	if err := f.makeParts(&c); err != nil {
 		return nil, err
 	}
-	f.pace()
+	f.limitStride()
 	for n := range f.members {
 		m := &f.members[n]
 		m.wants = m.node.Wants()
-		m.wants.SetPortClocks(m.free())
-		f.after(m, 0)
+		m.wants.SetPortClocks(m.portClocks())
+		f.serveWants(m, 0)
 	}
-	f.lookUp()
+	f.updateNext()
 	return f, nil
 }
 
-// free is when the ports of a node are free, as packet.Wants.SetPortClocks has it.
-func (m *member) free() (all []*unit.Time) {
+// portClocks returns the times at which the ports of a node are free, for packet.Wants.SetPortClocks.
+func (m *member) portClocks() (all []*unit.Time) {
 	for _, pt := range m.ports {
 		var at *unit.Time
 		if pt != nil {
@@ -246,8 +245,8 @@ func (f *Fabric) makeGroups(links []Link) {
 	for i, l := range links {
 		g := f.wires[i].to.group
 		g.wires = append(g.wires, &f.wires[i])
-		if l.Delay < f.window || l.From == l.To || f.window >= mostWindow || len(g.wires) > mostWires {
-			// What is sent within a window may arrive in it, or change its next one, or keys have no room.
+		if l.Delay < f.window || l.From == l.To || f.window >= maxWindow || len(g.wires) > maxWires {
+			// A frame may arrive in the window in which it was sent, or change its next event, or keys do not fit.
 			g.single = nil
 		}
 	}
@@ -256,15 +255,15 @@ func (f *Fabric) makeGroups(links []Link) {
 	}
 }
 
-// lookUp finds the earliest event of every group anew.
-func (f *Fabric) lookUp() {
+// updateNext updates the earliest event of every group.
+func (f *Fabric) updateNext() {
 	for i := range f.groups {
-		*f.groups[i].nextAt = f.groups[i].next()
+		*f.groups[i].nextAt = f.groups[i].nextEvent()
 	}
 }
 
-// next is when the group has something to do.
-func (g *group) next() unit.Time {
+// nextEvent returns the time of the group's earliest event.
+func (g *group) nextEvent() unit.Time {
 	if g.single == nil {
 		return g.heap.First()
 	}
@@ -277,29 +276,28 @@ func (g *group) next() unit.Time {
 	return t
 }
 
-// Wake asks node n what it wants, after something outside the network has happened to it at now.
-// Everything before now must have been carried out, and nothing after now.
+// Wake reads the requests of node n after an event outside of the network has changed it at now. The network must have
+// run all events before now, and no event after now.
 func (f *Fabric) Wake(n int, now unit.Time) {
 	f.takeIn()
 	m := &f.members[n]
 	m.wants = m.node.Wants()
-	f.after(m, now)
-	*m.group.nextAt = m.group.next()
+	f.serveWants(m, now)
+	*m.group.nextAt = m.group.nextEvent()
 }
 
-// Next returns the time of the earliest pending event, unit.Never if nothing will
-// ever happen again.
+// Next returns the time of the earliest pending event; unit.Never if no event is pending.
 func (f *Fabric) Next() unit.Time {
 	f.takeIn()
 	t := unit.Never
 	for _, x := range f.parts {
-		t = min(t, x.first())
+		t = min(t, x.firstEvent())
 	}
 	return t
 }
 
-// Window returns the length of execution windows. A run that stops because of what it has observed must
-// continue for this long, so that it ends at a time and not at a moment of the loop.
+// Window returns the length of execution windows. A run that stops because of an observation must continue for this
+// long, so that it ends at a defined time and not at a moment of the loop.
 func (f *Fabric) Window() unit.Time { return f.window }
 
 // Link returns the counters of link i.
@@ -309,7 +307,7 @@ func (f *Fabric) Link(i int) LinkCounters {
 	return c
 }
 
-// Events returns how many events were carried out.
+// Events returns the number of events that were run.
 func (f *Fabric) Events() (n uint64) {
 	for _, x := range f.parts {
 		n += x.events
@@ -317,7 +315,7 @@ func (f *Fabric) Events() (n uint64) {
 	return n
 }
 
-// Hops returns how many packets arrived at the end of a link.
+// Hops returns the number of packets that arrived at the end of a link.
 func (f *Fabric) Hops() (n uint64) {
 	for _, x := range f.parts {
 		n += x.hops
@@ -325,7 +323,7 @@ func (f *Fabric) Hops() (n uint64) {
 	return n
 }
 
-// InFlight returns how many packets are on wires.
+// InFlight returns the number of packets on wires.
 func (f *Fabric) InFlight() int {
 	f.takeIn()
 	n := 0
@@ -335,19 +333,19 @@ func (f *Fabric) InFlight() int {
 	return n
 }
 
-// Arrived returns how many packets have come out of link i since the start.
+// Arrived returns the number of packets that arrived over link i since the start.
 func (f *Fabric) Arrived(i int) uint64 {
 	f.takeIn()
 	return f.ports[i].sent - f.counters[i].Lost - uint64(f.wires[i].count)
 }
 
-// Empty reports whether no packet is on link i. The fabric must not run meanwhile.
+// Empty reports whether link i carries no packet. The fabric must not run at the same time.
 func (f *Fabric) Empty(i int) bool {
 	f.takeIn()
 	return f.wires[i].count == 0
 }
 
-// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run meanwhile.
+// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run at the same time.
 func (f *Fabric) OnWire(i int) iter.Seq[*packet.Packet] {
 	return func(yield func(*packet.Packet) bool) {
 		f.takeIn()

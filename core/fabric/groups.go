@@ -2,7 +2,7 @@ package fabric
 
 import "weir/core/unit"
 
-// windowOf is the length of execution windows: what is wanted or, with 0, the shortest delay above 0.
+// windowOf returns the length of execution windows: the wanted one or, if it is 0, the shortest delay above 0.
 func windowOf(links []Link, wanted unit.Time) unit.Time {
 	if wanted > 0 {
 		return wanted
@@ -13,20 +13,21 @@ func windowOf(links []Link, wanted unit.Time) unit.Time {
 			window = min(window, l.Delay)
 		}
 	}
-	if window == unit.Never { // no delay anywhere: one group, which only has to stop now and then
+	if window == unit.Never { // no link has a delay: one group, and the window only limits the time between stops
 		return unit.Millisecond
 	}
 	return window
 }
 
-// Groups returns by node the number of its group: nodes that links shorter than the window join are in one, and must
-// be in one part. window is Config.Window.
+// Groups returns the number of each node's group. Nodes that links shorter than the window join are in one group, and
+// must be in one part. window is Config.Window.
 func Groups(nodes int, links []Link, window unit.Time) []int32 {
 	of, _ := groupsOf(nodes, links, windowOf(links, window))
 	return of
 }
 
-// groupsOf numbers the groups in the order of their first nodes.
+// groupsOf returns the number of each node's group, and the number of groups. Groups are numbered in the order of
+// their first nodes.
 func groupsOf(nodes int, links []Link, window unit.Time) (of []int32, groups int32) {
 	root := make([]int32, nodes)
 	for n := range root {

@@ -7,10 +7,10 @@ import (
 	"weir/core/unit"
 )
 
-// Normalize brings what is pending into the form that it has when it comes in order, and forgets dates that were moved:
-// so two moments at which the same is pending are alike in memory. All that is before now must have been carried out,
-// and no frame be on a link. It changes nothing but how many events are counted, as a date that was moved forward is
-// one.
+// Normalize brings pending events into the form that they have when scheduled in order, and removes moved ones. Two
+// moments with the same pending events then have the same memory. The network must have run everything before now, and
+// no frame may be on a link. Only the number of counted events changes, because an event that was moved forward counts
+// as one.
 func (f *Fabric) Normalize() {
 	f.takeIn()
 	for i := range f.members {
@@ -31,15 +31,15 @@ func (f *Fabric) Normalize() {
 		} else {
 			f.normalizeGroup(g, timers[g])
 		}
-		*g.nextAt = g.next()
+		*g.nextAt = g.nextEvent()
 	}
 }
 
-// normalizeSingle does so for a group of one node.
+// normalizeSingle normalizes a group of one node.
 func (f *Fabric) normalizeSingle(g *group) {
 	var kept []timerheap.Entry
 	for g.due.next < unit.Never {
-		if e := g.due.take(); f.pending(e) {
+		if e := g.due.take(); f.isPending(e) {
 			kept = append(kept, e)
 		}
 	}
@@ -49,10 +49,10 @@ func (f *Fabric) normalizeSingle(g *group) {
 	}
 }
 
-// normalizeGroup does so for a group of several, whose timers these are.
+// normalizeGroup normalizes a group of several nodes; kept has their timers.
 func (f *Fabric) normalizeGroup(g *group, kept []timerheap.Entry) {
 	for g.heap.First() < unit.Never {
-		if e := g.heap.Take(); kind(e.Key)&kindMask != timer && f.pending(e) {
+		if e := g.heap.Take(); kind(e.Key)&kindMask != timer && f.isPending(e) {
 			kept = append(kept, e)
 		}
 	}
@@ -68,7 +68,7 @@ func (f *Fabric) normalizeGroup(g *group, kept []timerheap.Entry) {
 	}
 }
 
-// pending reports whether the event of a port still stands.
-func (f *Fabric) pending(e timerheap.Entry) bool {
+// isPending reports whether the event of a port is still valid.
+func (f *Fabric) isPending(e timerheap.Entry) bool {
 	return kind(e.Key)&kindMask != arrival && f.ports[int32(e.Key&^uint64(kindMask))].armedAt == e.At
 }

@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// order is room for keys, and to bring them into order. Arrivals are spread over their window nearly evenly. So each
-// goes into one of as many bins by its leading bits, and then lies at its place or close to it: 47 instructions a hop
-// at 1,024 hosts, where to merge the wires' runs two by two took 95, and half the time.
-type order struct {
+// keySorter sorts keys in reused memory. Arrivals are spread almost evenly over their window. So each key goes into
+// one of as many bins, by its leading bits, and is then close to its place.
+type keySorter struct {
 	keys, ordered []uint64
 	bins          []uint32
 }
 
-// mostInBin is how many keys may share a bin. More than these, as those that come at one moment, are sorted as if
-// nothing was known of them: then neighbours are too many for an insertion sort.
-const mostInBin = 16
+// maxKeysPerBin limits the keys in a bin. If more share one, such as arrivals at one moment, all are sorted by a
+// general algorithm, because an insertion sort would be slow.
+const maxKeysPerBin = 16
 
-// room returns room for n keys, until the next call.
-func (o *order) room(n int) []uint64 {
+// reserveKeys returns memory for n keys, valid until the next call.
+func (o *keySorter) reserveKeys(n int) []uint64 {
 	if len(o.keys) < n {
 		o.keys, o.ordered = make([]uint64, 2*n), make([]uint64, 2*n)
 		o.bins = make([]uint32, 1<<bits.Len(uint(2*n)))
@@ -26,9 +25,9 @@ func (o *order) room(n int) []uint64 {
 	return o.keys
 }
 
-// sort returns keys, which are in the room, in order; there is one at least. last is the largest.
-func (o *order) sort(keys []uint64, last uint64) []uint64 {
-	size := bits.Len(uint(len(keys))) // 2 to this power is more than there are keys, and twice as many at the most
+// sortKeys returns keys, which must be in the room and not empty, in order. last is the largest key.
+func (o *keySorter) sortKeys(keys []uint64, last uint64) []uint64 {
+	size := bits.Len(uint(len(keys))) // 2 to this power exceeds the number of keys, by a factor of at most two
 	shift := max(0, bits.Len64(last)-size) & 63
 	bins := o.bins[:1<<size]
 	clear(bins)
@@ -41,7 +40,7 @@ func (o *order) sort(keys []uint64, last uint64) []uint64 {
 		begin += n
 		most = max(most, n)
 	}
-	if most > mostInBin {
+	if most > maxKeysPerBin {
 		slices.Sort(keys)
 		return keys
 	}

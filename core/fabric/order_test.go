@@ -19,21 +19,21 @@ func TestOrder(t *testing.T) {
 		{"at one moment", func(int) uint64 { return 12345 }},
 		{"at the first moment", func(int) uint64 { return 0 }},
 		{"in clumps", func(i int) uint64 { return uint64(i%3)*400_000 + random.Uint64()%20 }},
-		{"one far away", func(i int) uint64 { return uint64(i) + uint64(i/50)*uint64(mostWindow/8) }},
+		{"one far away", func(i int) uint64 { return uint64(i) + uint64(i/50)*uint64(maxWindow/8) }},
 		{"backwards", func(i int) uint64 { return 1_000_000 - 7*uint64(i) }},
-		{"the longest window", func(int) uint64 { return random.Uint64() % uint64(mostWindow) }},
+		{"the longest window", func(int) uint64 { return random.Uint64() % uint64(maxWindow) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var o order
+			var o keySorter
 			for n := 1; n < 200; n++ {
-				keys, last := o.room(n)[:n], uint64(0)
+				keys, last := o.reserveKeys(n)[:n], uint64(0)
 				for i := range keys {
 					keys[i] = c.at(i)<<wireBits | uint64(i)
 					last = max(last, keys[i])
 				}
 				want := slices.Clone(keys)
 				slices.Sort(want)
-				if got := o.sort(keys, last); !slices.Equal(got, want) {
+				if got := o.sortKeys(keys, last); !slices.Equal(got, want) {
 					t.Fatalf("%d keys: got %x, want %x", n, got, want)
 				}
 			}
@@ -43,13 +43,13 @@ func TestOrder(t *testing.T) {
 
 // What arrives at one moment takes no more than a sort does: the square of these would take ten seconds.
 func TestOrderOfMany(t *testing.T) {
-	var o order
+	var o keySorter
 	const n = 200_000
-	keys := o.room(n)[:n]
+	keys := o.reserveKeys(n)[:n]
 	for i := range keys {
-		keys[i] = 1<<wireBits | uint64((n-i)%mostWires)
+		keys[i] = 1<<wireBits | uint64((n-i)%maxWires)
 	}
-	if got := o.sort(keys, 1<<wireBits|(mostWires-1)); !slices.IsSorted(got) {
+	if got := o.sortKeys(keys, 1<<wireBits|(maxWires-1)); !slices.IsSorted(got) {
 		t.Error("not in order")
 	}
 }

@@ -8,28 +8,28 @@ import (
 	"weir/core/unit"
 )
 
-// A fabric may be carried out by several threads, each of which has a part of it: some of the groups, with all that
-// their nodes write to. Within a window groups do not influence each other, so parts need not wait for each other
-// until it ends. What leaves a part goes into an out-box, which the part that it is for empties at the beginning of
-// its next window. There are two, so that in no window one is filled and emptied. As nothing arrives in the window in
-// which it was sent, and an arrival's place among others follows from its time and link, it is the same for every
-// division.
+// Several threads may run a fabric. Each has a part of it: some of the groups, with all the memory that their nodes
+// write to. Within a window groups do not influence each other, so parts need not wait for each other until it ends. A
+// frame that leaves a part goes into an out-box, which its destination empties at the beginning of its next window.
+// There are two sets of out-boxes, so that a window never fills and empties the same one. A frame never arrives in the
+// window in which it was sent, and the order of arrivals follows from time and link. So the result is the same for
+// every division.
 
-// part is one of them.
+// part is one part of a fabric.
 type part struct {
 	fabric   *Fabric
 	id       int
 	groups   []*group
 	nextAt   []unit.Time // by groups: their earliest events
-	next     unit.Time   // the first of these, or of what it has sent to others in its last window
+	next     unit.Time   // minimum of these, and of the arrivals of frames that it sent to other parts in its last window
 	pool     *packet.Pool
 	observer trace.Observer
 	boxes    [2][][]crossing // by turn and part
 
-	order  order // of the arrivals of a window
+	sorter keySorter // of the arrivals of a window
 	events uint64
 	hops   uint64
-	sink   int32 // keeps the touch loop's reads
+	sink   int32 // uses the results of touch, so that its reads are not removed
 	_      [64]byte
 }
 
@@ -40,7 +40,7 @@ type crossing struct {
 	p    *packet.Packet
 }
 
-// makeParts gives the groups to parts.
+// makeParts assigns the groups to parts. It is an error if nodes of one group are in different parts.
 func (f *Fabric) makeParts(c *Config) error {
 	for k, p := range append([]Part{{c.Pool, c.Observer}}, c.More...) {
 		x := &part{fabric: f, id: k, pool: p.Pool, observer: p.Observer}
@@ -82,7 +82,7 @@ func (f *Fabric) makeParts(c *Config) error {
 	return nil
 }
 
-// runPart carries out the events of a part before the end of the window.
+// runPart runs the events of a part before the end of the window.
 func (f *Fabric) runPart(k int) {
 	x, end := f.parts[k], f.end
 	x.takeIn(f.turn ^ 1)
@@ -97,11 +97,11 @@ func (f *Fabric) runPart(k int) {
 			f.runGroup(g, end)
 		}
 	}
-	x.next = min(x.next, x.first())
+	x.next = min(x.next, x.firstEvent())
 }
 
-// first is when the part's groups have something to do.
-func (x *part) first() unit.Time {
+// firstEvent returns the time of the earliest event of the part's groups.
+func (x *part) firstEvent() unit.Time {
 	t := unit.Never
 	for _, at := range x.nextAt {
 		t = min(t, at)
@@ -109,26 +109,26 @@ func (x *part) first() unit.Time {
 	return t
 }
 
-// send puts a frame that leaves the part into its out-box.
-func (x *part) send(turn int, pt *port, at unit.Time, p *packet.Packet) {
+// sendAcross puts a frame that leaves the part into its out-box.
+func (x *part) sendAcross(turn int, pt *port, at unit.Time, p *packet.Packet) {
 	box := &x.boxes[turn][pt.wire.to.group.part.id]
 	*box = append(*box, crossing{pt.wire, at, p})
 	x.next = min(x.next, at)
 }
 
-// takeIn puts what others have sent to the part in a turn onto their links.
+// takeIn puts the frames that other parts sent in a turn onto the part's links.
 func (x *part) takeIn(turn int) {
 	for _, from := range x.fabric.parts {
 		box := from.boxes[turn][x.id]
 		for i := range box {
 			c := &box[i]
-			c.wire.put(c.at, c.p)
+			c.wire.putFrame(c.at, c.p)
 		}
 		from.boxes[turn][x.id] = box[:0]
 	}
 }
 
-// takeIn empties all out-boxes, outside of windows: then links have all that is on its way.
+// takeIn empties all out-boxes, outside of windows, so that links have all frames in flight.
 func (f *Fabric) takeIn() {
 	if len(f.parts) == 1 {
 		return
@@ -139,9 +139,9 @@ func (f *Fabric) takeIn() {
 	}
 }
 
-// observe calls the observer, if there is one. Unobserved runs never get here: links with an observer are
-// special.
-func (x *part) observe(now unit.Time, k trace.EventKind, node, link int32, why string, p *packet.Packet) {
+// reportEvent calls the observer, if there is one. Runs without an observer do not call it, because links with an
+// observer are special.
+func (x *part) reportEvent(now unit.Time, k trace.EventKind, node, link int32, why string, p *packet.Packet) {
 	if x.observer != nil {
 		x.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None,
 			QueueBytes: trace.None}, p)

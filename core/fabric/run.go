@@ -7,13 +7,12 @@ import (
 	"weir/core/unit"
 )
 
-// Run carries out every event before until. It returns early, at the end of a window or of a part of it, when stop
-// returns true (stop may be nil); the argument of stop is the time before which everything has happened. Another
-// call continues.
+// Run runs every event before until. It returns early, at the end of a window or of a stride, when stop returns true
+// (stop may be nil). The argument of stop is the time before which everything has happened. Another call continues.
 func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	f.takeIn()
-	for _, x := range f.parts { // what has happened since may have changed it
-		x.next = x.first()
+	for _, x := range f.parts { // calls since the last run may have changed it
+		x.next = x.firstEvent()
 	}
 	events := f.Events()
 	for {
@@ -45,7 +44,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	}
 }
 
-// runGroup carries out the events of a group of several nodes before end.
+// runGroup runs the events of a group of several nodes before end.
 func (f *Fabric) runGroup(g *group, end unit.Time) {
 	x := g.part
 	// Read the headers of all packets that arrive in this window, so that their cache misses overlap;
@@ -58,7 +57,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 			if fl.at >= end {
 				break
 			}
-			touched += w.touch(fl.p)
+			touched += w.touchPacket(fl.p)
 		}
 	}
 	x.sink = touched
@@ -78,14 +77,14 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 			m = w.to
 			hops++
 			if f.delivers {
-				f.deliver(e.At, w, p)
+				f.deliverFrame(e.At, w, p)
 			}
 			m.node.Receive(e.At, w.in, p)
-			f.passOn(m, e.At)
+			f.sendCutThrough(m, e.At)
 		case timer:
 			m = &f.members[i]
 			if m.timer != e.At {
-				events-- // an older, later date that was moved forward
+				events-- // a timer that was moved forward leaves an old, later event
 				continue
 			}
 			m.timer = unit.Never
@@ -101,27 +100,27 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 				continue
 			}
 		}
-		f.after(m, e.At)
+		f.serveWants(m, e.At)
 	}
 	x.events += events
 	x.hops += hops
 	*g.nextAt = g.heap.First()
 }
 
-// portEvent carries out the pending event of a port. It returns false if that was a wake for which another frame was
-// faster.
+// portEvent runs the pending event of a port. It returns false if that was a wake of a port that another frame
+// occupies.
 func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	pt.armedAt = unit.Never
 	if pt.freeAt > now {
-		f.arm(m.group, pt, pt.freeAt, portFree)
+		f.armPort(m.group, pt, pt.freeAt, portFree)
 		return false
 	}
-	f.transmit(m, pt, now)
+	f.transmitNext(m, pt, now)
 	return true
 }
 
-// after does whatever a call into a node may have made necessary.
-func (f *Fabric) after(m *member, now unit.Time) {
+// serveWants serves the requests of a node after a call into it.
+func (f *Fabric) serveWants(m *member, now unit.Time) {
 	w := m.wants
 	for {
 		out, ok := w.Woken()
@@ -129,16 +128,16 @@ func (f *Fabric) after(m *member, now unit.Time) {
 			break
 		}
 		if int(out) >= len(m.ports) {
-			continue // a port without a link keeps what it has
+			continue // a port without a link keeps its packets
 		}
 		pt := m.ports[out]
 		if pt == nil {
 			continue
 		}
 		if pt.freeAt <= now {
-			f.transmit(m, pt, now)
+			f.transmitNext(m, pt, now)
 		} else {
-			f.arm(m.group, pt, pt.freeAt, portFree)
+			f.armPort(m.group, pt, pt.freeAt, portFree)
 		}
 	}
 	if w.Timer < m.timer {
@@ -149,8 +148,8 @@ func (f *Fabric) after(m *member, now unit.Time) {
 	}
 }
 
-// arm schedules the next event of a port of a group unless an earlier one is pending.
-func (f *Fabric) arm(g *group, pt *port, at unit.Time, k kind) {
+// armPort schedules the next event of a port of a group unless an earlier one is pending.
+func (f *Fabric) armPort(g *group, pt *port, at unit.Time, k kind) {
 	if at >= pt.armedAt {
 		return
 	}
@@ -163,73 +162,73 @@ func (f *Fabric) arm(g *group, pt *port, at unit.Time, k kind) {
 	}
 }
 
-// transmit asks the port for its next frame and sends it.
-func (f *Fabric) transmit(m *member, pt *port, now unit.Time) {
+// transmitNext asks the port for its next frame and sends it.
+func (f *Fabric) transmitNext(m *member, pt *port, now unit.Time) {
 	p, again := m.node.Dequeue(now, pt.out)
 	if p == nil {
 		if again != unit.Never {
-			f.arm(m.group, pt, max(again, now+1), nicWake)
+			f.armPort(m.group, pt, max(again, now+1), nicWake)
 		}
 		return
 	}
-	f.send(m, pt, p, again, now)
+	f.sendFrame(m, pt, p, again, now)
 }
 
-// passOn sends what a node has handed through when it received a frame.
-func (f *Fabric) passOn(m *member, now unit.Time) {
+// sendCutThrough sends the packet that a node cut through when it received a frame.
+func (f *Fabric) sendCutThrough(m *member, now unit.Time) {
 	if out, p := m.wants.TakeCutThrough(); p != nil {
-		f.send(m, m.ports[out], p, unit.Never, now)
+		f.sendFrame(m, m.ports[out], p, unit.Never, now)
 	}
 }
 
-// send puts p on the wire at now; again is Dequeue's.
-func (f *Fabric) send(m *member, pt *port, p *packet.Packet, again, now unit.Time) {
+// sendFrame puts p on the wire at now; again is Dequeue's.
+func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now unit.Time) {
 	end := now + unit.Time(p.Size)*pt.perByte
 	if pt.perByte == 0 || p.Size >= unit.ManyBytes {
 		end = now + f.extras[pt.link].ser.Next(p.Size, pt.freeAt == now)
 	}
 	pt.freeAt = end
 	if again <= end {
-		f.arm(m.group, pt, end, portFree)
+		f.armPort(m.group, pt, end, portFree)
 	} else if again != unit.Never {
-		f.arm(m.group, pt, again, nicWake)
+		f.armPort(m.group, pt, again, nicWake)
 	}
 	at := end + pt.delay
 	pt.sent++
 	if pt.special {
-		if at = f.impair(m, pt, p, now, at); at == unit.Never {
+		if at = f.impairFrame(m, pt, p, now, at); at == unit.Never {
 			return
 		}
 	}
-	if at <= pt.last { // only jitter, or frames shorter than 1 ps, can do this
+	if at <= pt.last { // only with jitter, or frames shorter than 1 ps
 		at = pt.last + 1
 	}
 	if pt.last = at; pt.crosses {
-		m.group.part.send(f.turn, pt, at, p)
+		m.group.part.sendAcross(f.turn, pt, at, p)
 		return
 	}
-	pt.wire.put(at, p)
+	pt.wire.putFrame(at, p)
 }
 
-// impair applies loss, jitter and outage of a special link to a frame sent now. It returns the arrival
-// time, which would be at without them, or unit.Never if the frame is lost.
+// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. at is the arrival time
+// without them. It returns the arrival time, or unit.Never if the frame is lost.
 //
 //go:noinline
-func (f *Fabric) impair(m *member, pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
+func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
 	i, node, part := pt.link, m.n, m.group.part
 	x := &f.extras[i]
-	part.observe(now, trace.Transmit, node, i, "", p)
+	part.reportEvent(now, trace.Transmit, node, i, "", p)
 	if x.down || x.loss > 0 && x.random.Float64() < x.loss {
 		f.counters[i].Lost++
 		f.counters[i].LostBytes += uint64(p.Size)
 		why := "link_loss"
 		if x.down {
 			f.counters[i].Down++
-			x.victims.add(p.Flow, now)
+			x.victims.addLoss(p.Flow, now)
 			why = "link_down"
 		}
 		x.lost = pt.freeAt
-		part.observe(now, trace.Lost, node, i, why, p)
+		part.reportEvent(now, trace.Lost, node, i, why, p)
 		part.pool.Put(p)
 		return unit.Never
 	}
@@ -242,11 +241,11 @@ func (f *Fabric) impair(m *member, pt *port, p *packet.Packet, now, at unit.Time
 	return at
 }
 
-// deliver calls Config.Wire and the observer for a frame that arrives now.
+// deliverFrame calls Config.Wire and the observer for a frame that arrives now.
 //
 //go:noinline
-func (f *Fabric) deliver(now unit.Time, w *wire, p *packet.Packet) {
-	w.to.group.part.observe(now, trace.Arrive, w.to.n, w.link, "", p)
+func (f *Fabric) deliverFrame(now unit.Time, w *wire, p *packet.Packet) {
+	w.to.group.part.reportEvent(now, trace.Arrive, w.to.n, w.link, "", p)
 	if f.wireMode != nil {
 		f.wireMode(p)
 	}

@@ -5,17 +5,17 @@ import (
 	"weir/core/unit"
 )
 
-// schedule is the port events of one node, in the order of time and key. What comes is mostly later than nearly all
-// that is there, so it is put into its place from behind: a heap takes 60 instructions more an event. An event that
-// would have to pass many others, as a short frame does in a switch of a thousand ports, goes to a heap after all.
+// schedule has the port events of one node, in the order of time and key. New events are usually later than nearly all
+// others, so an insertion from the end is faster than a heap. An event that would have to pass many others, such as a
+// short frame's in a switch of a thousand ports, goes to a heap instead.
 type schedule struct {
-	next   unit.Time // of the first entry; unit.Never if there is none
+	next   unit.Time // of the first entry; unit.Never if empty
 	events []timerheap.Entry
-	head   int            // the first that has not been taken
-	early  timerheap.Heap // those that would have passed more than mostPassed
+	head   int            // index of the first entry that has not been taken
+	early  timerheap.Heap // entries that would have passed more than maxPassed others
 }
 
-const mostPassed = 24
+const maxPassed = 24
 
 // push adds an event.
 func (s *schedule) push(e timerheap.Entry) {
@@ -23,12 +23,12 @@ func (s *schedule) push(e timerheap.Entry) {
 		s.next = e.At
 	}
 	n := len(s.events)
-	if i := n - mostPassed - 1; i >= s.head && e.Before(s.events[i]) {
+	if i := n - maxPassed - 1; i >= s.head && e.Before(s.events[i]) {
 		s.early.Push(e)
 		return
 	}
 	if n == cap(s.events) {
-		n = s.room()
+		n = s.makeRoom()
 	}
 	s.events = s.events[:n+1]
 	events, head := s.events, s.head
@@ -39,10 +39,10 @@ func (s *schedule) push(e timerheap.Entry) {
 	events[n] = e
 }
 
-// room makes room for one more, and returns how many there are.
+// makeRoom makes room for one more entry, and returns the number of entries.
 //
 //go:noinline
-func (s *schedule) room() (n int) {
+func (s *schedule) makeRoom() (n int) {
 	if n = len(s.events); s.head > n/2 {
 		n = copy(s.events, s.events[s.head:])
 		s.events, s.head = s.events[:n], 0
@@ -52,7 +52,7 @@ func (s *schedule) room() (n int) {
 	return n
 }
 
-// take returns the first event and removes it. There must be one.
+// take removes and returns the first event. The schedule must not be empty.
 func (s *schedule) take() timerheap.Entry {
 	if first := s.early.First(); first != unit.Never {
 		if e := s.early.Head(); s.head == len(s.events) || e.Before(s.events[s.head]) {
@@ -64,17 +64,17 @@ func (s *schedule) take() timerheap.Entry {
 			return e
 		}
 		e := s.events[s.head]
-		s.drop()
+		s.dropFirst()
 		s.next = min(s.next, first)
 		return e
 	}
 	e := s.events[s.head]
-	s.drop()
+	s.dropFirst()
 	return e
 }
 
-// drop removes the first of events.
-func (s *schedule) drop() {
+// dropFirst removes the first entry of events.
+func (s *schedule) dropFirst() {
 	if s.head++; s.head == len(s.events) {
 		s.events, s.head = s.events[:0], 0
 		s.next = unit.Never

@@ -2,50 +2,51 @@ package fabric
 
 import "weir/core/unit"
 
-// A node in a group of its own knows at the beginning of a window all that arrives in it. So its arrivals are brought
-// into order once a window, instead of one by one in a heap.
+// A node in a group of its own knows at the beginning of a window all arrivals in it. So they are sorted once per
+// window, instead of one by one in a heap.
 
-// The key of an arrival is (time − base) << wireBits | index in group.wires: unique, and in the order of time and link.
+// The key of an arrival is (time − base) << wireBits | index in group.wires: unique, and in the order of time and
+// link.
 const (
-	wireBits   = 16
-	mostWires  = 1 << wireBits
-	mostWindow = unit.Time(1) << (63 - wireBits)
+	wireBits  = 16
+	maxWires  = 1 << wireBits
+	maxWindow = unit.Time(1) << (63 - wireBits)
 )
 
-// runSingle carries out the events before end of a group of one node.
+// runSingle runs the events before end of a group of one node.
 func (f *Fabric) runSingle(g *group, end unit.Time) {
 	m, x, base := g.single, g.part, *g.nextAt
 	node, wants := m.node, m.wants
-	keys, next := x.gather(g, base, end)
+	keys, next := x.gatherArrivals(g, base, end)
 	events := len(keys)
 	for _, key := range keys {
 		now := base + unit.Time(key>>wireBits)
 		if g.due.next <= now || m.timer < now {
-			events += f.before(g, now, now)
+			events += f.runEarlier(g, now, now)
 		}
-		w := g.wires[key&(mostWires-1)]
+		w := g.wires[key&(maxWires-1)]
 		p := w.take()
 		if f.delivers {
-			f.deliver(now, w, p)
+			f.deliverFrame(now, w, p)
 		}
 		node.Receive(now, w.in, p)
 		if out, p := wants.TakeCutThrough(); p != nil {
-			f.send(m, m.ports[out], p, unit.Never, now)
+			f.sendFrame(m, m.ports[out], p, unit.Never, now)
 		}
 		if !wants.None() || wants.Timer < m.timer {
-			f.after(m, now)
+			f.serveWants(m, now)
 		}
 	}
 	if g.due.next < end || m.timer < end {
-		events += f.before(g, end-1, end)
+		events += f.runEarlier(g, end-1, end)
 	}
 	x.events += uint64(events)
 	x.hops += uint64(len(keys))
 	*g.nextAt = min(next, g.due.next, m.timer)
 }
 
-// before carries out the port events up to ports and the timers before timers. It returns how many they were.
-func (f *Fabric) before(g *group, ports, timers unit.Time) (events int) {
+// runEarlier runs the port events up to ports and the timers before timers. It returns their number.
+func (f *Fabric) runEarlier(g *group, ports, timers unit.Time) (events int) {
 	m := g.single
 	for {
 		now := g.due.next
@@ -69,17 +70,17 @@ func (f *Fabric) before(g *group, ports, timers unit.Time) (events int) {
 			}
 		}
 		events++
-		f.after(m, now)
+		f.serveWants(m, now)
 	}
 }
 
-// gather returns the keys of the arrivals before end in order, and the time of the first arrival that is later.
-func (x *part) gather(g *group, base, end unit.Time) (keys []uint64, next unit.Time) {
+// gatherArrivals returns the keys of the arrivals before end in order, and the time of the first later arrival.
+func (x *part) gatherArrivals(g *group, base, end unit.Time) (keys []uint64, next unit.Time) {
 	room := 0
 	for _, w := range g.wires {
 		room += int(w.count)
 	}
-	keys, next = x.order.room(room), unit.Never
+	keys, next = x.sorter.reserveKeys(room), unit.Never
 	busy, last, touched, n := 0, uint64(0), int32(0), 0
 	for k, w := range g.wires {
 		mask, begins := uint32(len(w.ring)-1), n
@@ -93,7 +94,7 @@ func (x *part) gather(g *group, base, end unit.Time) (keys []uint64, next unit.T
 			n++
 			// Read the headers of all packets that arrive in this window, so that their cache misses overlap;
 			// otherwise each is a stall of its own.
-			touched += w.touch(fl.p)
+			touched += w.touchPacket(fl.p)
 		}
 		if n > begins {
 			busy++
@@ -101,8 +102,8 @@ func (x *part) gather(g *group, base, end unit.Time) (keys []uint64, next unit.T
 		}
 	}
 	x.sink = touched
-	if keys = keys[:n]; busy > 1 { // what comes from one wire is in order
-		keys = x.order.sort(keys, last)
+	if keys = keys[:n]; busy > 1 { // arrivals of one wire are already in order
+		keys = x.sorter.sortKeys(keys, last)
 	}
 	return keys, next
 }

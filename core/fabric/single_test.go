@@ -16,7 +16,7 @@ func TestSingleOrNot(t *testing.T) {
 		name   string
 		window unit.Time
 		alone  int
-	}{{"alone", 0, 3}, {"joined", unit.Second, 0}, {"no room for keys", mostWindow, 0}} {
+	}{{"alone", 0, 3}, {"joined", unit.Second, 0}, {"no room for keys", maxWindow, 0}} {
 		t.Run(c.name, func(t *testing.T) {
 			f, log := selfLinked(t, c.window)
 			alone := 0

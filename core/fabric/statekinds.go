@@ -51,7 +51,7 @@ func init() {
 			&x.next:     state.Ignored,
 			&x.pool:     state.Ignored,
 			&x.observer: state.Ignored,
-			&x.order:    state.Ignored,
+			&x.sorter:   state.Ignored,
 			&x.events:   state.Count,
 			&x.hops:     state.Count,
 			&x.sink:     state.Ignored,

@@ -2,21 +2,21 @@ package fabric
 
 import "weir/core/unit"
 
-// The fabric asks stop after each stride. A stride is at most a window, and so short that links cannot carry more than
-// maxFrames of the shortest frames in it: some tenths of a second of work, and less where frames are longer.
+// The fabric calls stop after each stride. A stride is at most a window. It is so short that links carry at most
+// maxFrames of the shortest frames in it: some tenths of a second of work, and less with longer frames.
 //
-// Each stride reads the clock of every group, and all wires of a group with events. In a network of thousands of links
-// that carry far less than they can, this costs more than the events. There a stride grows to as many times that length
-// as the network has linksPerLength links, while it has fewer events than the network has links.
+// Each stride reads the clock of every group, and all wires of a group with events. In a network with thousands of
+// lightly loaded links this costs more than the events. While a stride has fewer events than the network has links,
+// the stride therefore grows, to at most that length times the number of links over linksPerLength.
 const (
 	maxFrames      = 1 << 21
 	shortestFrame  = 64 // bytes
 	linksPerLength = 64
 )
 
-// pace finds the limits of the stride from the rates of all links: where links are long or fast, a window can have
-// minutes of work.
-func (f *Fabric) pace() {
+// limitStride sets the limits of the stride from the rates of all links. With long delays or fast links a window can
+// have minutes of work.
+func (f *Fabric) limitStride() {
 	frames := 0.0 // a second
 	for i := range f.extras {
 		r := f.extras[i].rate

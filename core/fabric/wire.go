@@ -6,8 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// wire is the receiving half of a link: the frames on their way, in order of
-// arrival.
+// wire is the receiving half of a link: the frames in flight, in order of arrival.
 type wire struct {
 	ring  []flight // length is a power of two
 	head  uint32
@@ -24,10 +23,10 @@ type flight struct {
 	p  *packet.Packet
 }
 
-// first is the frame that arrives first. There must be one.
+// first returns the frame that arrives first. The wire must not be empty.
 func (w *wire) first() *flight { return &w.ring[w.head&uint32(len(w.ring)-1)] }
 
-// take removes the frame that arrives first, which must be there.
+// take removes and returns the frame that arrives first. The wire must not be empty.
 func (w *wire) take() *packet.Packet {
 	p := w.first().p
 	w.head++
@@ -35,28 +34,28 @@ func (w *wire) take() *packet.Packet {
 	return p
 }
 
-// touch reads what the node will read of p.
-func (w *wire) touch(p *packet.Packet) int32 {
+// touchPacket reads the fields that the node will read of p.
+func (w *wire) touchPacket(p *packet.Packet) int32 {
 	if w.ends {
 		return p.TouchEnd()
 	}
 	return p.Touch()
 }
 
-// put appends a frame that arrives at a time.
-func (w *wire) put(at unit.Time, p *packet.Packet) {
+// putFrame appends a frame that arrives at a time.
+func (w *wire) putFrame(at unit.Time, p *packet.Packet) {
 	if w.count == uint32(len(w.ring)) {
-		w.grow()
+		w.growRing()
 	}
 	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
 	w.count++
 	if w.count == 1 {
-		w.leads(at)
+		w.scheduleFirst(at)
 	}
 }
 
-// leads says that the first frame on an empty wire arrives at a time.
-func (w *wire) leads(at unit.Time) {
+// scheduleFirst schedules the arrival of the first frame on an empty wire.
+func (w *wire) scheduleFirst(at unit.Time) {
 	g := w.to.group
 	if g.single == nil {
 		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
@@ -66,7 +65,8 @@ func (w *wire) leads(at unit.Time) {
 	}
 }
 
-func (w *wire) grow() {
+// growRing doubles the ring.
+func (w *wire) growRing() {
 	ring := make([]flight, max(8, 2*len(w.ring)))
 	for k := range w.count {
 		ring[k] = w.ring[(w.head+k)&uint32(len(w.ring)-1)]

@@ -5,8 +5,8 @@ import (
 	"weir/core/unit"
 )
 
-// RankCounters are the counters of all messages of a rank of a job, added up, with the smallest and the largest delay.
-// Messages have no results of their own, as there may be hundreds of millions of them.
+// RankCounters are the sums of the counters of all messages of a rank of a job, with the smallest and the largest
+// delay. Messages have no results of their own, as there may be hundreds of millions of them.
 type RankCounters struct {
 	Sent     transport.Sent     // of messages that the rank sends
 	Received transport.Received // of the same messages, at their receivers

@@ -9,7 +9,7 @@ import (
 type Load struct {
 	Flows []Flow
 	Jobs  []Job
-	// Ideal, if it is given, carries the jobs in place of packets. It carries no flows.
+	// Ideal, if given, carries the jobs in place of packets. It does not carry flows.
 	Ideal job.Ideal
 }
 
@@ -24,8 +24,8 @@ type Flow struct {
 	// Class is the priority class of its packets at the hosts' NICs, 0 … 7, unless an endpoint is transport.Classed.
 	Class uint8
 
-	// After lists flows that have to arrive at Src, whole, before this one begins. Each has a size, and its Dst is this
-	// flow's Src, so that the host learns of their end from their packets alone. With After, Start is the earliest time.
+	// After lists flows that must arrive completely at Src before this one begins. Each has a size, and its Dst is this
+	// flow's Src, so that the host learns of their end from their packets. With After, Start is the earliest time.
 	After []int
 }
 
@@ -35,6 +35,6 @@ type Job struct {
 	Program job.Program
 	Hosts   []int // nodes by rank, each a different one
 	Start   unit.Time
-	// Timeline, if it is given, records what the ranks do when.
+	// Timeline, if given, records the activities of the ranks over time.
 	Timeline *job.Timeline
 }

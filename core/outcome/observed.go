@@ -77,8 +77,8 @@ func (n *Notices) Arrived(delay unit.Time) {
 	n.Delay.Add(delay)
 }
 
-// Reordering counts a flow's data packets that arrived in another order than they were sent in. The order
-// is that of their transmissions: a retransmission is a packet of its own.
+// Reordering counts a flow's data packets that arrived in another order than they were sent. The order is the order of
+// their transmissions: a retransmission is a separate packet.
 type Reordering struct {
 	Arrived   int64 // data packets with payload, measured part
 	Reordered int64 // of them, after one that was sent later: RFC 4737 §3.3, with the time of sending as s

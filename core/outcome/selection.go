@@ -124,6 +124,7 @@ func (s *Selection) Check(n *topology.Network, flows, jobs int) error {
 	return s.checkOnsets(n, flows)
 }
 
+// checkOnsets returns an error for an onset that is impossible in a network with this many flows.
 func (s *Selection) checkOnsets(n *topology.Network, flows int) error {
 	ports := 2 * len(n.Links)
 	ofSwitch := func(port int) bool { return n.Nodes[n.Links[port/2].Ends[port%2]].Switch }

@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Extensions of Bolt's header (Bolt §3): of data, which switches may write to, of its acknowledgement,
-// and of the message (SRC) that a switch sends to the sender. The latter two do not change en route.
-// Kinds and form are ours: Bolt's own simulator has a transport header of its own.
+// Extensions of Bolt's header (Bolt §3): on data, which switches may write to, on its acknowledgement, and on the
+// message (SRC) that a switch sends to the sender. The latter two do not change en route. Kinds and form are Weir's
+// own, because Bolt's simulator has a different transport header.
 const (
 	ExtBolt       uint8 = 0x39
 	ExtBoltAnswer uint8 = 0x1e
@@ -16,32 +16,32 @@ const (
 
 // Flags of Bolt's header.
 const (
-	BoltFirst    uint8 = 1 << iota // of the flow's first window: no acknowledgement has come yet
-	BoltLast                       // of its last window: no packet follows on this one's acknowledgement
-	BoltIncrease                   // INC: the sender asks for a packet more, and the switches agree
-	BoltDecrease                   // DEC: it found a queue at some switch
-	BoltTold                       // of which that switch has told the sender itself
+	BoltFirst    uint8 = 1 << iota // of the flow's first window: the sender has no acknowledgement yet
+	BoltLast                       // of its last window: the acknowledgement of this packet triggers no packet
+	BoltIncrease                   // INC: the sender requests one more packet, and the switches agree
+	BoltDecrease                   // DEC: the packet found a queue at a switch
+	BoltTold                       // with BoltDecrease: that switch has notified the sender directly
 	boltFlags    = 1<<iota - 1
 )
 
-// Bolt is the header.
+// Bolt is Bolt's header.
 type Bolt struct {
 	Flags uint8
-	// Sent is when the sender sent the data, in ns modulo 2³².
+	// Sent is the time when the sender sent the data, in ns modulo 2³².
 	Sent uint32
-	// Queue, up to 4.29 GB, is what the data found before it at a port of Link, whole Mbit/s up to 16.7 Tb/s on
-	// the wire, with BoltDecrease; 0: not said here.
+	// Queue is the queue that the data found at a port of rate Link, up to 4.29 GB, with BoltDecrease. On the wire Link
+	// is in whole Mbit/s up to 16.7 Tb/s. 0: unknown.
 	Queue unit.Bytes
 	Link  unit.Rate
 }
 
 const boltBytes = 12 // flags, sent, queue, link
 
-// BoltBytes is the length of the header on the wire, with the one of extensions that it stands in.
+// BoltBytes is the length of the header on the wire, including the header of extensions around it.
 const BoltBytes = 2 + 2 + boltBytes
 
-// SetBolt puts the header into p, as that of data or, as an answer, of what goes back. It returns false, and
-// changes nothing, if there is no room for it.
+// SetBolt adds the header to p, as data's header or, if answer is set, as an answer's. It returns false, without a
+// change, if p has no room.
 func (p *Packet) SetBolt(h *Bolt, answer bool) bool {
 	kind := ExtBolt
 	if answer {
@@ -56,8 +56,8 @@ func (p *Packet) SetBolt(h *Bolt, answer bool) bool {
 	return p.SetExtension(kind, b[:])
 }
 
-// Bolt reads the header that p carries as data, or as an answer. It returns false if there is none, or it is
-// damaged; h is then undefined.
+// Bolt reads the header that p carries as data or, if answer is set, as an answer. It returns false if the header is
+// missing or damaged; h is then undefined.
 func (p *Packet) Bolt(h *Bolt, answer bool) bool {
 	kind := ExtBolt
 	if answer {
@@ -76,7 +76,7 @@ func (p *Packet) Bolt(h *Bolt, answer bool) bool {
 	return true
 }
 
-// AnswerBolt makes of the header of data that of its acknowledgement, and removes all other extensions.
+// AnswerBolt turns the header of data into the header of its acknowledgement, and removes all other extensions.
 func (p *Packet) AnswerBolt() {
 	if p.extLen > 0 {
 		p.KeepExtension(ExtBolt)
@@ -84,5 +84,5 @@ func (p *Packet) AnswerBolt() {
 	}
 }
 
-// BoltClock is a time as Bolt's header has it.
+// BoltClock converts a time to the form of Bolt's header: ns modulo 2³².
 func BoltClock(t unit.Time) uint32 { return uint32(t / unit.Nanosecond) }

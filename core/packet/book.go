@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// A Book gives every network address of a run a small number, so that tables, caches and
-// registers are flat slices. It is built once and is read-only afterwards. An entry has an IPv4
-// and an IPv6 address; either may be missing.
+// A Book gives every network address of a run a small number, so that tables, caches and registers are flat slices. It
+// is built once and is read-only afterwards. An entry has an IPv4 and an IPv6 address; either may be missing.
 type Book struct {
 	v4, v6 []netip.Addr
-	index4 map[uint32]Addr     // of IPv4, which parsers ask for all the time
-	index  map[netip.Addr]Addr // of all else
-	labels []label             // of numbers that are no single address; nil: there are none
+	index4 map[uint32]Addr     // IPv4 addresses, which parsers look up for every frame
+	index  map[netip.Addr]Addr // all other addresses
+	labels []label             // of numbers that are not a single address; nil: all numbers are
 
 	users  []User
 	owners [2][]owner // users of numbers by family, IPv4 and IPv6; nil: the book has no users
 }
 
-// User is a customer with several addresses, which are one user to all programs and schedulers.
+// User is a customer with several addresses. Programs and schedulers treat all its addresses as one user.
 type User struct {
 	Name     string
 	Prefixes []netip.Prefix // empty where a driver assigns numbers by other rules, such as VLANs
@@ -30,21 +29,20 @@ type owner struct {
 	bits int    // length of the user's prefix with the address
 }
 
-// label is what a number stands for: a prefix of addresses, or something that has a name.
+// label describes a number: a prefix of addresses, or a word.
 type label struct {
 	prefix netip.Prefix
 	word   string
 }
 
-// NewBook returns a book with nothing in it but Addr 0, the unknown address.
+// NewBook returns a book that contains only Addr 0, the unknown address.
 func NewBook() *Book {
 	return &Book{v4: make([]netip.Addr, 1), v6: make([]netip.Addr, 1), index4: map[uint32]Addr{},
 		index: map[netip.Addr]Addr{}}
 }
 
-// Add enters a host's or switch's addresses, either of which may be the zero
-// netip.Addr, and returns their number: 1, 2, … in the order of calls. An
-// address that is already there keeps its first number for look-ups.
+// Add enters a host's or switch's addresses, either of which may be the zero netip.Addr, and returns their number: 1,
+// 2, … in the order of calls. An address that is in the book already keeps its first number for look-ups.
 func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	a := Addr(len(b.v4))
 	b.v4 = append(b.v4, v4)
@@ -56,7 +54,7 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 		switch {
 		case !x.IsValid() || b.Lookup(x) != 0:
 		case x.Is4():
-			b.index4[number(x)] = a
+			b.index4[ipv4Number(x)] = a
 		default:
 			b.index[x] = a
 		}
@@ -64,9 +62,8 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	return a
 }
 
-// Rename sets the addresses of number a, which was added without any. Lookup does not find them:
-// the caller keeps track of them. So a driver that learns addresses during a run needs only a
-// fixed count of numbers.
+// Rename sets the addresses of number a, which was added without addresses. Lookup does not find them: the caller
+// keeps its own index. A driver that learns addresses during a run so needs only a fixed count of numbers.
 func (b *Book) Rename(a Addr, v4, v6 netip.Addr) {
 	b.v4[a], b.v6[a] = v4, v6
 	if b.labels != nil {
@@ -74,9 +71,9 @@ func (b *Book) Rename(a Addr, v4, v6 netip.Addr) {
 	}
 }
 
-// Describe says what number a stands for where that is not its one address: all addresses of a prefix, or
-// something that a word names. One address of the prefix, if there is any, is a's own all the same, so that
-// tables of prefixes find it. Describe follows Rename, which ends what it says.
+// Describe sets the label of a number that is not a single address: all addresses of a prefix, or something with a
+// name. One address of the prefix, if there is any, is still a's own, so that tables of prefixes find it. Rename
+// removes the label, so call Describe after it.
 func (b *Book) Describe(a Addr, prefix netip.Prefix, word string) {
 	if b.labels == nil {
 		b.labels = make([]label, len(b.v4))
@@ -84,7 +81,7 @@ func (b *Book) Describe(a Addr, prefix netip.Prefix, word string) {
 	b.labels[a] = label{prefix, word}
 }
 
-// Label returns what number a stands for, to show it: a prefix or, if that is not valid, a word.
+// Label returns the description of number a for display: a prefix or, if that is not valid, a word.
 func (b *Book) Label(a Addr) (netip.Prefix, string) {
 	if b.labels != nil && b.labels[a] != (label{}) {
 		return b.labels[a].prefix, b.labels[a].word
@@ -96,7 +93,7 @@ func (b *Book) Label(a Addr) (netip.Prefix, string) {
 	return netip.PrefixFrom(x, x.BitLen()), ""
 }
 
-// WithUsers returns a copy of the book that has users. A number belongs, by family, to the user with the longest prefix
+// WithUsers returns a copy of the book with users. In each family a number belongs to the user with the longest prefix
 // that contains its address.
 func (b *Book) WithUsers(all []User) *Book {
 	c := *b
@@ -123,7 +120,7 @@ func (b *Book) WithUsers(all []User) *Book {
 	return &c
 }
 
-// SetUsers replaces the list of users for a driver that assigns numbers itself. Numbers keep the users that they have.
+// SetUsers replaces the list of users for a driver that assigns numbers itself. Numbers keep their users.
 func (b *Book) SetUsers(all []User) {
 	b.users = all
 	if b.owners[0] == nil {
@@ -131,12 +128,12 @@ func (b *Book) SetUsers(all []User) {
 	}
 }
 
-// Users returns the users that the book has.
+// Users returns the users of the book.
 func (b *Book) Users() []User { return b.users }
 
-// Assign makes a number of a book with users one user's, in both families. bits is the length of the user's prefix that
-// the number stands for; more than an address has if no prefix is narrower than what it stands for. The name "" takes
-// the number from its user.
+// Assign gives number a to a user, in both families; "" removes it from its user. bits is the length of the user's
+// prefix that the number stands for. It exceeds the length of an address if no prefix of the user is that narrow.
+// Assign has no effect on a book without users.
 func (b *Book) Assign(a Addr, name string, bits int) {
 	if b.owners[0] == nil {
 		return
@@ -146,8 +143,8 @@ func (b *Book) Assign(a Addr, name string, bits int) {
 	}
 }
 
-// Owner returns the name of the user to whom number a belongs in packets of an IP version, "" if it belongs to no user,
-// and the length of the user's prefix.
+// Owner returns the name of the user to whom number a belongs in packets of an IP version, and the length of the
+// user's prefix. The name is "" if the number has no user.
 func (b *Book) Owner(a Addr, version uint8) (name string, bits int) {
 	if b.owners[0] == nil {
 		return "", 0
@@ -160,8 +157,7 @@ func (b *Book) Owner(a Addr, version uint8) (name string, bits int) {
 	return x.name, x.bits
 }
 
-// Len returns how many numbers there are, Addr 0 included: the length of a slice
-// indexed by Addr.
+// Len returns the number of entries including Addr 0: the length of a slice indexed by Addr.
 func (b *Book) Len() int { return len(b.v4) }
 
 // V4 returns a's IPv4 address, or the zero netip.Addr.
@@ -173,12 +169,13 @@ func (b *Book) V6(a Addr) netip.Addr { return b.v6[a] }
 // Lookup returns the number of an address, or 0.
 func (b *Book) Lookup(x netip.Addr) Addr {
 	if x.Is4() {
-		return b.index4[number(x)]
+		return b.index4[ipv4Number(x)]
 	}
 	return b.index[x]
 }
 
-func number(x netip.Addr) uint32 {
+// ipv4Number returns an IPv4 address as a number, its key in index4.
+func ipv4Number(x netip.Addr) uint32 {
 	a := x.As4()
 	return be.Uint32(a[:])
 }

@@ -6,24 +6,25 @@ import (
 	"net/netip"
 )
 
-// Deparse writes what a switch's programs may have changed (TOS, hop limit,
-// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window, MSS) back into p.Data,
-// which must be the frame that p was parsed from. All else of the frame stays as it is: IP and TCP
-// options, payload. Checksums are updated incrementally (RFC 1624), but a segment that was cut gets
-// a new one. With other extensions p.Data is a new slice if it has no room for them. A packet with other addresses,
-// ports, protocol or kind, which a program has turned round, is emitted anew.
+// Deparse writes the fields that a switch's programs may have changed back into p.Data, which must be the frame that p
+// was parsed from. These are TOS, hop limit, extensions, a cut payload, and TCP's sequence, acknowledgement, flags,
+// window and MSS. The rest of the frame, such as IP and TCP options and payload, stays unchanged.
+//
+// Checksums are updated incrementally (RFC 1624), but a segment that was cut gets a new one. With other extensions
+// p.Data becomes a new slice if it has no room for them. A packet with other addresses, ports, protocol or kind, which
+// a program has turned round, is written by Emit instead. It is an error if the frame cannot be parsed or p cannot be
+// emitted.
 func (p *Packet) Deparse(book *Book) error {
-	if p.refresh(book) {
+	if p.updateInPlace(book) {
 		return nil
 	}
-	p.parsed = false // the frame may say other things than the fields that programs have left
-	return p.rewrite(book)
+	p.parsed = false // the frame may differ from the fields that programs have left
+	return p.rewriteFrame(book)
 }
 
-// refresh is the fast path of Deparse, which nearly all frames take: TCP or UDP without
-// extensions, where values change but no lengths do. It returns false, and leaves the frame
-// alone, if that does not hold.
-func (p *Packet) refresh(book *Book) bool {
+// updateInPlace is the fast path of Deparse, which nearly all frames take: TCP or UDP without extensions, where values
+// change but no lengths. In all other cases it returns false and leaves the frame unchanged.
+func (p *Packet) updateInPlace(book *Book) bool {
 	if p.extLen > 0 || len(p.Data) < EthernetHeader+IPv4Header || int(max(p.Src, p.Dst)) >= book.Len() {
 		return false
 	}
@@ -32,7 +33,7 @@ func (p *Packet) refresh(book *Book) bool {
 	switch kind := be.Uint16(p.Data[12:]); {
 	case kind == EtherIPv4 && p.Version == 4:
 		h := IPv4(ip)
-		n, total := h.header(), int(be.Uint16(h[2:]))
+		n, total := h.headerLength(), int(be.Uint16(h[2:]))
 		if n < IPv4Header || n > total || total > len(h) || h.Protocol() != p.Proto || h.Src() != book.v4[p.Src] ||
 			h.Dst() != book.v4[p.Dst] {
 			return false
@@ -83,14 +84,14 @@ func (p *Packet) refresh(book *Book) bool {
 	return true
 }
 
-// rewrite is Deparse for all frames.
-func (p *Packet) rewrite(book *Book) error {
+// rewriteFrame is Deparse for all frames.
+func (p *Packet) rewriteFrame(book *Book) error {
 	var old Packet
 	if err := old.Parse(book, p.Data); err != nil {
 		return err
 	}
 	if old.Kind == Pause || old.Kind == Resume {
-		return nil // a program cannot change anything in it
+		return nil // a program cannot change its payload
 	}
 	if p.TCP.Has&HasNotice != old.TCP.Has&HasNotice || p.Src != old.Src || p.Dst != old.Dst || p.SrcPort != old.SrcPort ||
 		p.DstPort != old.DstPort ||
@@ -105,28 +106,29 @@ func (p *Packet) rewrite(book *Book) error {
 	if err != nil {
 		return err
 	}
-	if old.Payload == p.Payload && p.extended() == old.extended() && bytes.Equal(old.Stack(), p.Stack()) &&
+	if old.Payload == p.Payload && p.storedExtensions() == old.storedExtensions() && bytes.Equal(old.Stack(), p.Stack()) &&
 		(p.TOS == old.TOS || p.StackPlace() != BehindTransport) {
 		return nil
 	}
 	if p.Payload < 0 || p.Payload > old.Payload {
 		return fmt.Errorf("packet of flow %d: payload of %d bytes; the frame has %d", p.Flow, p.Payload, old.Payload)
 	}
-	return p.rebuild(&old, f)
+	return p.rebuildFrame(&old, f)
 }
 
-// extended is the extensions as they are kept.
-func (p *Packet) extended() string { return string(p.ext[:p.extLen]) }
+// storedExtensions returns the extensions in their stored form.
+func (p *Packet) storedExtensions() string { return string(p.ext[:p.extLen]) }
 
-// parts is a frame taken apart: its IP header, what follows its extensions, and its addresses.
-type parts struct {
+// frameParts is a parsed frame: its IP header, the segment behind the extensions, and its addresses.
+type frameParts struct {
 	head     []byte
 	segment  segment
 	src, dst netip.Addr
 }
 
-// rewriteHeaders updates the fields of the IP and TCP headers in place.
-func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
+// rewriteHeaders updates the fields of the IP and TCP headers in place and returns the frame's parts. old is the
+// packet as parsed from the frame.
+func (p *Packet) rewriteHeaders(old *Packet) (f frameParts, err error) {
 	ip := p.Data[EthernetHeader:]
 	var rest []byte
 	if old.Version == 4 {
@@ -136,7 +138,7 @@ func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 		}
 		h.SetTOS(p.wireTOS())
 		h.SetTTL(p.HopLimit)
-		f.head, rest, f.src, f.dst = h[:h.header()], h.Payload(), h.Src(), h.Dst()
+		f.head, rest, f.src, f.dst = h[:h.headerLength()], h.Payload(), h.Src(), h.Dst()
 	} else {
 		h, err := ParseIPv6(ip)
 		if err != nil {
@@ -151,7 +153,7 @@ func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 	if proto == extended {
 		proto, rest = rest[0], rest[8*(int(rest[1])+1):]
 	}
-	if f.segment, _, err = split(proto, old.wireTOS(), old.StackPlace() == HopByHop, rest); err != nil {
+	if f.segment, _, err = splitSegment(proto, old.wireTOS(), old.StackPlace() == HopByHop, rest); err != nil {
 		return f, err
 	}
 	switch old.Proto {
@@ -163,8 +165,8 @@ func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 	return f, nil
 }
 
-// rewriteTCP updates the fields of the TCP header, and the checksum with them.
-func (p *Packet) rewriteTCP(f *parts) {
+// rewriteTCP updates the fields of the TCP header and its checksum in place.
+func (p *Packet) rewriteTCP(f *frameParts) {
 	t := TCP(f.segment.header)
 	t.SetSeq(uint32(p.Seq))
 	t.SetAck(uint32(p.Ack))
@@ -175,8 +177,7 @@ func (p *Packet) rewriteTCP(f *parts) {
 	}
 }
 
-// nextHeader is the offset of an IP header's protocol field, and its value where extensions
-// follow.
+// nextHeader returns the offset of an IP header's protocol field, and the protocol number of a header of extensions.
 func nextHeader(version uint8) (at int, extended uint8) {
 	if version == 6 {
 		return 6, protoHopByHop
@@ -184,19 +185,19 @@ func nextHeader(version uint8) (at int, extended uint8) {
 	return 9, protoShim
 }
 
-// rebuild copies the frame, with p's extensions and stack and without the payload that was cut off.
-func (p *Packet) rebuild(old *Packet, f parts) error {
+// rebuildFrame replaces p.Data by a copy with p's extensions and stack, and with the payload cut to p.Payload.
+func (p *Packet) rebuildFrame(old *Packet, f frameParts) error {
 	x := &f.segment
-	sound := old.checked(&f) // a segment that is damaged must not get a checksum that hides it
+	sound := old.isChecksumRight(&f) // a damaged segment must not get a checksum that hides the damage
 	if old.Payload != p.Payload {
-		old.cut(&f, p.Payload)
+		old.cutPayload(&f, p.Payload)
 	}
 	ext, start := int(p.ExtensionBytes()), EthernetHeader+len(f.head)
 	size := len(f.head) + ext + len(x.header) + len(x.payload)
 	if most := 0xffff + IPv6Header*int(old.Version/6); size > most {
 		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; at most %d are possible", p.Flow, size, old.Version, most)
 	}
-	var room [rebuiltRoom]byte // what is copied may stand in the frame's own bytes
+	var room [rebuiltRoom]byte // the bytes to copy may overlap the frame's own
 	data := room[:0]
 	if EthernetHeader+size > len(room) {
 		data = make([]byte, 0, EthernetHeader+size)
@@ -227,17 +228,17 @@ func (p *Packet) rebuild(old *Packet, f parts) error {
 		be.PutUint16(h[4:], uint16(size-IPv6Header))
 	}
 	if old.Payload != p.Payload || old.StackPlace() == BehindTransport || p.StackPlace() == BehindTransport {
-		p.reseal(data, header, &f, sound)
+		p.completeSegment(data, header, &f, sound)
 	}
 	p.Data = append(p.Data[:0], data...)
 	return nil
 }
 
-// rebuiltRoom is the length of frames that are rebuilt without allocating, if there is room for them.
+// rebuiltRoom is the maximum length in bytes of frames that are rebuilt without allocating, if p.Data has room.
 const rebuiltRoom = 2048
 
-// cut cuts the payload of a frame's segment down to so many bytes.
-func (p *Packet) cut(f *parts, payload int32) {
+// cutPayload shortens the payload of a frame's segment to this number of bytes.
+func (p *Packet) cutPayload(f *frameParts, payload int32) {
 	x := &f.segment
 	if p.Proto != ProtoRDMA {
 		x.payload = x.payload[:len(x.payload)-int(p.Payload-payload)]
@@ -250,11 +251,11 @@ func (p *Packet) cut(f *parts, payload int32) {
 	x.header, x.payload = datagram[:UDPHeader], datagram[UDPHeader:]
 }
 
-// checked reports whether the checksum of a frame's segment is right.
-func (p *Packet) checked(f *parts) bool {
+// isChecksumRight reports whether the checksum of a frame's segment is right.
+func (p *Packet) isChecksumRight(f *frameParts) bool {
 	x := &f.segment
 	proto := wireProtocol(p.Proto)
-	sum := pseudo(f.src, f.dst, proto, len(x.header)+len(x.payload))
+	sum := pseudoSum(f.src, f.dst, proto, len(x.header)+len(x.payload))
 	if len(x.ifa) == 0 && len(x.stack) > 0 {
 		sum = Sum(sum+uint32(len(x.stack)), x.stack)
 	}
@@ -265,9 +266,10 @@ func (p *Packet) checked(f *parts) bool {
 	return true
 }
 
-// reseal completes the segment of a rebuilt frame, which begins at header. A datagram without a checksum
-// stays without (RFC 768), and one that was damaged stays damaged.
-func (p *Packet) reseal(data []byte, header int, f *parts, sound bool) {
+// completeSegment completes the segment of a rebuilt frame, which begins at header: it writes length and checksum. A
+// datagram without a checksum stays without one (RFC 768). If sound is false, the segment was damaged and gets a wrong
+// checksum again.
+func (p *Packet) completeSegment(data []byte, header int, f *frameParts, sound bool) {
 	at := 0
 	switch wireProtocol(p.Proto) {
 	case ProtoTCP:
@@ -278,11 +280,11 @@ func (p *Packet) reseal(data []byte, header int, f *parts, sound bool) {
 		return
 	}
 	none := p.Proto != ProtoTCP && be.Uint16(data[at:]) == 0
-	p.seal(data, header, f.src, f.dst)
+	p.sealSegment(data, header, f.src, f.dst)
 	switch {
 	case none:
 		be.PutUint16(data[at:], 0)
 	case !sound:
-		be.PutUint16(data[at:], max(be.Uint16(data[at:])^1, 1)) // 0 would say that there is none
+		be.PutUint16(data[at:], max(be.Uint16(data[at:])^1, 1)) // 0 would mean that there is no checksum
 	}
 }

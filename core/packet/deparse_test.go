@@ -12,11 +12,11 @@ func deparseQuickly(t *testing.T, p *Packet, b *Book) (plain, quick bool) {
 	t.Helper()
 	one, two := *p, *p
 	one.Data, two.Data = bytes.Clone(p.Data), bytes.Clone(p.Data)
-	if quick = one.refresh(b); !quick {
+	if quick = one.updateInPlace(b); !quick {
 		if !bytes.Equal(one.Data, p.Data) {
 			t.Fatalf("refresh declined, but made % x of % x", one.Data, p.Data)
 		}
-	} else if err := two.rewrite(b); err != nil || !bytes.Equal(one.Data, two.Data) {
+	} else if err := two.rewriteFrame(b); err != nil || !bytes.Equal(one.Data, two.Data) {
 		t.Fatalf("%v: refresh made % x, rewrite % x", err, one.Data, two.Data)
 	}
 	var old Packet

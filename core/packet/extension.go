@@ -2,28 +2,25 @@ package packet
 
 import "fmt"
 
-// Kinds of extensions, from the experimental range of IPv6 option types (RFC
-// 4727 §3.5): 001 in the top bits' last place says that it may change en route,
-// 00 in the first two that whoever does not know it skips it.
+// Kinds of extensions, from the experimental range of IPv6 option types (RFC 4727 §3.5). The highest two bits 00 mean
+// that a node which does not know the kind skips it; the third bit 1 means that it may change en route.
 const (
 	// ExtActivity is P4-ABC's activity (§3.2): a big-endian IEEE 754 float32.
 	ExtActivity uint8 = 0x3e
-	// ExtUET is what an acknowledgement of transport uet says beside its header.
+	// ExtUET is the part of an acknowledgement of transport uet that its header does not have.
 	ExtUET uint8 = 0x1f
 )
 
 const pad1, padN = 0, 1
 
-// MostExtensions is the most that ExtensionBytes can be.
+// MostExtensions is the maximum of ExtensionBytes, in bytes.
 const MostExtensions = 96
 
-// Extensions are kept as RFC 8200 §4.2 options, one after the other: type, length, data. On the
-// wire they stand in a header of their own whose length is a multiple of 8: IPv6's hop-by-hop
-// options, and over IPv4 a shim with the same layout and the experimental protocol number 253
-// (RFC 3692).
+// Extensions are stored as RFC 8200 §4.2 options, one after the other: type, length, data. On the wire they are in a
+// header with a length that is a multiple of 8. Over IPv6 it is the hop-by-hop options header. Over IPv4 it is a shim
+// with the same layout and the experimental protocol number 253 (RFC 3692).
 
-// Extension returns the data of the extension of this kind, as a view that is
-// good until the extensions change.
+// Extension returns the data of the extension of this kind, as a view that is valid until the extensions change.
 func (p *Packet) Extension(kind uint8) ([]byte, bool) {
 	at, n := p.findExtension(kind)
 	if n == 0 {
@@ -32,7 +29,8 @@ func (p *Packet) Extension(kind uint8) ([]byte, bool) {
 	return p.ext[at+2 : at+n : at+n], true
 }
 
-// Leading is Extension for one of this length that is the first, as one that all packets of a flow have is; else nil.
+// Leading returns the data of the first extension if it has this kind and length, else nil. It is a fast Extension for
+// an extension that all packets of a flow begin with.
 func (p *Packet) Leading(kind uint8, n int) []byte {
 	if p.extLen == 0 || p.ext[0] != kind || int(p.ext[1]) != n {
 		return nil
@@ -40,7 +38,7 @@ func (p *Packet) Leading(kind uint8, n int) []byte {
 	return p.ext[2 : 2+n : 2+n]
 }
 
-// findExtension returns where it starts and how long it is, head included.
+// findExtension returns the offset and the length of an extension, head included. The length is 0 without one.
 func (p *Packet) findExtension(kind uint8) (at, n int) {
 	for at < int(p.extLen) {
 		n = 2 + int(p.ext[at+1])
@@ -52,9 +50,8 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 	return at, 0
 }
 
-// SetExtension adds an extension or replaces the one of its kind. It returns
-// false, and changes nothing, if there is no room (a packet has 190 bytes, of which
-// an extension takes 2 and its data) or the kind is padding. data must not be a
+// SetExtension adds an extension or replaces the one of its kind. It returns false, without a change, if there is no
+// room or the kind is padding. A packet has 190 bytes for extensions; each takes 2 and its data. data must not be a
 // view of p's own extensions. A stack is set by SetStack.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	if kind == pad1 || kind == padN || kind|0x20 == ExtStack {
@@ -71,7 +68,7 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	if n > 0 {
 		p.RemoveExtension(kind)
 	}
-	p.changing |= changing(kind)
+	p.changing |= changingBit(kind)
 	at = int(p.extLen)
 	p.ext[at], p.ext[at+1] = kind, uint8(len(data))
 	copy(p.ext[at+2:], data)
@@ -79,7 +76,7 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	return true
 }
 
-// AppendExtensions appends all extensions but that of one kind to b, as they are kept, and the stack.
+// AppendExtensions appends the stack and all extensions but the one of kind but to b, in their stored form.
 func (p *Packet) AppendExtensions(b []byte, but uint8) []byte {
 	at, n := p.findExtension(but)
 	b = append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
@@ -91,32 +88,31 @@ func (p *Packet) RemoveExtension(kind uint8) {
 	if at, n := p.findExtension(kind); n > 0 {
 		copy(p.ext[at:], p.ext[at+n:p.extLen])
 		p.extLen -= uint8(n)
-		p.changing &^= changing(kind)
+		p.changing &^= changingBit(kind)
 	}
 }
 
-// changing is the bit of a kind in Packet.changing.
-func changing(kind uint8) uint8 {
+// changingBit returns the bit of a kind in Packet.changing.
+func changingBit(kind uint8) uint8 {
 	if kind&^7 == 0x38 {
 		return 1 << (kind & 7)
 	}
 	return 0
 }
 
-// Asks reports, with one read of the hot line, whether p has an extension of this kind, one of
-// 0x38 to 0x3f.
+// Asks reports whether p has an extension of this kind, one of 0x38 to 0x3f. It reads only the hot line.
 func (p *Packet) Asks(kind uint8) bool { return p.changing>>(kind&7)&1 != 0 }
 
 // AsksAny reports whether p has an extension of any of these kinds.
 func (p *Packet) AsksAny() bool { return p.changing != 0 }
 
-// RenameExtension changes the kind of an extension and reports whether there was one: a receiver
-// turns a request into its answer.
+// RenameExtension changes the kind of an extension, by which a receiver turns a request into its answer. It reports
+// whether p had the extension.
 func (p *Packet) RenameExtension(kind, to uint8) bool {
 	at, n := p.findExtension(kind)
 	if n > 0 {
 		p.ext[at] = to
-		p.changing = p.changing&^changing(kind) | changing(to)
+		p.changing = p.changing&^changingBit(kind) | changingBit(to)
 	}
 	return n > 0
 }
@@ -128,7 +124,7 @@ func (p *Packet) KeepExtension(kind uint8) {
 		copy(p.ext[:n], p.ext[at:at+n])
 	}
 	p.extLen = uint8(n)
-	if p.changing &= changing(kind); n == 0 {
+	if p.changing &= changingBit(kind); n == 0 {
 		p.changing = 0
 	}
 }
@@ -136,12 +132,12 @@ func (p *Packet) KeepExtension(kind uint8) {
 // Extended reports whether p has extensions.
 func (p *Packet) Extended() bool { return p.extLen > 0 }
 
-// CopyExtensions gives p the extensions of from, in place of its own: how an
-// acknowledgement carries back what the data has collected.
+// CopyExtensions replaces p's extensions by those from another packet. Acknowledgements so carry back what their data
+// has collected.
 func (p *Packet) CopyExtensions(from *Packet) {
 	p.extLen, p.changing = from.extLen, from.changing
 	copy(p.ext[:from.extLen], from.ext[:from.extLen])
-	if p.stacked() {
+	if p.hasStack() {
 		p.copyStack(from)
 	}
 }
@@ -149,8 +145,8 @@ func (p *Packet) CopyExtensions(from *Packet) {
 // ClearExtensions removes all extensions.
 func (p *Packet) ClearExtensions() { p.extLen, p.changing = 0, 0 }
 
-// ExtensionBytes returns what the extensions take on the wire with header and
-// padding, a multiple of 8, and a stack that stands elsewhere; 0 if there are none.
+// ExtensionBytes returns the length of the extensions on the wire with header and padding, a multiple of 8, plus the
+// length of a stack outside of that header; 0 without extensions.
 func (p *Packet) ExtensionBytes() int32 {
 	if p.extLen == 0 {
 		return 0
@@ -158,17 +154,18 @@ func (p *Packet) ExtensionBytes() int32 {
 	return p.extensionBytes()
 }
 
+// extensionBytes is ExtensionBytes for a packet with extensions.
 func (p *Packet) extensionBytes() int32 {
-	if p.stacked() {
+	if p.hasStack() {
 		return p.stackBytes()
 	}
 	return (int32(p.extLen) + 2 + 7) &^ 7
 }
 
-// optionBytes is the length of the header that extensions stand in; 0: there is none.
+// optionBytes returns the length of the extensions' header; 0 without one.
 func (p *Packet) optionBytes() int {
 	n := int(p.ExtensionBytes())
-	if p.stacked() && p.StackPlace() != HopByHop {
+	if p.hasStack() && p.StackPlace() != HopByHop {
 		n -= p.stackLen()
 	}
 	return n
@@ -176,15 +173,16 @@ func (p *Packet) optionBytes() int {
 
 // appendExtensions appends the extensions' header; next is the protocol behind
 // it.
+// appendExtensions appends the extensions' header; next is the protocol behind it.
 func (p *Packet) appendExtensions(b []byte, next uint8) []byte {
 	at, n := len(b), p.optionBytes()
 	b = append(b, next, uint8(n/8-1))
 	options := p.ext[:p.extLen]
-	if p.stacked() {
+	if p.hasStack() {
 		options = options[stackEntry:]
 		if p.StackPlace() == HopByHop {
 			kind := uint8(ioamOption)
-			if p.answered() {
+			if p.isAnswerStack() {
 				kind = ioamAnswer
 			}
 			b = append(b, padN, 0, kind, uint8(p.stackLen())) // begins at a multiple of 4 (RFC 9486)
@@ -203,15 +201,15 @@ func (p *Packet) appendExtensions(b []byte, next uint8) []byte {
 	return b
 }
 
-// parseExtensions reads an extensions' header and returns the protocol behind it
-// and the rest.
+// parseExtensions parses an extensions' header into p's extensions. It returns the protocol behind the header and the
+// rest of b.
 func (p *Packet) parseExtensions(b []byte) (next uint8, rest []byte, err error) {
 	if len(b) < 8 {
-		return 0, nil, short("extension header", 8, len(b))
+		return 0, nil, shortError("extension header", 8, len(b))
 	}
 	n := 8 * (int(b[1]) + 1)
 	if n > len(b) {
-		return 0, nil, short("extension header", n, len(b))
+		return 0, nil, shortError("extension header", n, len(b))
 	}
 	options := b[2:n]
 	p.ClearExtensions()
@@ -239,9 +237,10 @@ func (p *Packet) parseExtensions(b []byte) (next uint8, rest []byte, err error) 
 	return b[0], b[n:], nil
 }
 
-// parseTrace takes an option that is IOAM's pre-allocated trace (RFC 9197 §4.4) as the stack.
+// parseTrace stores an option that is IOAM's pre-allocated trace (RFC 9197 §4.4) as the stack. It returns false for
+// all other options.
 func (p *Packet) parseTrace(kind uint8, data []byte) (bool, error) {
-	if kind != ioamOption && kind != ioamAnswer || p.stacked() || len(data) < ioamLeast || len(data)%4 != 2 ||
+	if kind != ioamOption && kind != ioamAnswer || p.hasStack() || len(data) < minIOAMBytes || len(data)%4 != 2 ||
 		data[1] != 0 {
 		return false, nil
 	}

@@ -2,20 +2,20 @@ package packet
 
 import "fmt"
 
-// Framing says how many bytes of a link a packet occupies: what Size counts.
-// The zero value is not usable; take a profile from Framings.
+// Framing defines the number of bytes of a link that a packet occupies, which Packet.Size counts. The zero value is
+// not usable; take a profile from Framings.
 type Framing struct {
 	Name string
-	// Fixed profiles replace the real headers: a data packet is Payload+Data
-	// bytes, every other packet Other bytes. Zero means: the real headers.
+	// Fixed profiles replace the real headers: a data packet has Payload+Data bytes, every other packet Other bytes.
+	// Zero: the real headers.
 	Data, Other int32
 	// Extra is added to every frame (preamble, FCS, gap), after padding to Min.
 	Extra, Min int32
-	// Cells is how the link cuts what comes of that.
+	// Cells defines how the link divides the frame into cells.
 	Cells Cells
 }
 
-// Cells is how a link cuts frames: not at all, or as those of DSL do.
+// Cells defines how a link divides frames into cells: not at all, or as DSL links do.
 type Cells uint8
 
 // The links of cake (tc-cake(8)): ATM carries 48 bytes in each cell of 53, and the last cell of a frame is padded
@@ -31,8 +31,8 @@ const (
 	ptmBytes               = 64
 )
 
-// on returns what a frame of n bytes takes of the link.
-func (c Cells) on(n int32) int32 {
+// bytesOnLink returns the bytes of the link that a frame of n bytes occupies.
+func (c Cells) bytesOnLink(n int32) int32 {
 	switch c {
 	case ATM:
 		return (n + cellPayload - 1) / cellPayload * cellBytes
@@ -42,11 +42,11 @@ func (c Cells) on(n int32) int32 {
 	return n
 }
 
-// MostOverhead is the most that an overhead or a least length can be (tc-cake(8)).
+// MostOverhead is the maximum of an overhead or a minimum length in bytes (tc-cake(8)).
 const MostOverhead = 256
 
-// Line is the framing of a line of an operator, as cake counts it (sch_cake.c, cake_calc_overhead): overhead takes the
-// place of the Ethernet header, what is shorter than least counts as least, and that is cut into cells.
+// Line returns the framing of an operator's line, as cake counts it (sch_cake.c, cake_calc_overhead). overhead
+// replaces the Ethernet header, frames shorter than least count as least, and the result is divided into cells.
 func Line(overhead, least int32, cells Cells) Framing {
 	extra := overhead - EthernetHeader
 	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, least, cells), Extra: extra, Min: least - extra,
@@ -55,11 +55,11 @@ func Line(overhead, least int32, cells Cells) Framing {
 
 func (c Cells) String() string { return CellNames[c] }
 
-// CellNames are those of Cells, by its values.
+// CellNames are the names of Cells by value.
 var CellNames = [...]string{"none", "atm", "ptm"}
 
-// Least is the least that a frame counts as.
-func (f *Framing) Least() int32 { return f.Cells.on(max(f.Min+f.Extra, 0)) }
+// Least returns the minimum number of bytes that a frame counts as.
+func (f *Framing) Least() int32 { return f.Cells.bytesOnLink(max(f.Min+f.Extra, 0)) }
 
 // Header lengths in bytes.
 const (
@@ -70,7 +70,7 @@ const (
 	TCPHeader      = 20
 )
 
-// IPHeader returns the bytes of the header of an IP version, without options: IPv6's for 6, IPv4's for any other one.
+// IPHeader returns the length in bytes of the header of an IP version without options: IPv6's for 6, else IPv4's.
 func IPHeader(version uint8) int32 {
 	if version == 6 {
 		return IPv6Header
@@ -78,9 +78,8 @@ func IPHeader(version uint8) int32 {
 	return IPv4Header
 }
 
-// Frame returns the bytes of a frame with this payload behind real headers of
-// headers bytes (Ethernet to transport, extensions included). data says that it
-// carries payload for its flow, which matters only to fixed profiles.
+// Frame returns the bytes of a frame with this payload behind real headers of headers bytes (Ethernet to transport,
+// extensions included). data means that it carries payload for its flow, which matters only to fixed profiles.
 func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 	n := headers + payload
 	if f.Data > 0 {
@@ -90,22 +89,22 @@ func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 	}
 	n = max(n, f.Min) + f.Extra
 	if f.Cells != Whole {
-		n = f.Cells.on(n)
+		n = f.Cells.bytesOnLink(n)
 	}
 	return n
 }
 
-// Fixed reports whether frames do not grow by the headers that they have.
+// Fixed reports whether frames have the same size with any headers.
 func (f *Framing) Fixed() bool { return f.Data > 0 }
 
-// Framings are the profiles that a spec's framing key can name. l2 is a frame
-// without FCS, what a queue of Linux counts; wire adds 24 bytes (preamble 8, FCS
-// 4, gap 12) to a frame of at least 60. Those of the HPCC simulator have 14 bytes of PPP, 20 of
-// IP, 8 of UDP and 6 of its own before the payload, and 14, 20 and 12 of its own in an
-// acknowledgement, which is padded to 60 bytes. Both carry the telemetry of the run's CC_MODE
-// (int-header.cc, rdma-hw.cc): 42 bytes with hpcc, so that its acknowledgements have 88, 2 with
-// hpcc_pint, a time stamp of 8 with hpcc_timely, none with hpcc_plain. htsim counts 64 bytes of header
-// and 64-byte acknowledgements.
+// Framings are the profiles that a spec's framing key can name. l2 is a frame without FCS, as a queue of Linux counts
+// it. wire adds 24 bytes (preamble 8, FCS 4, gap 12) to a frame of at least 60.
+//
+// The profiles of the HPCC simulator have 14 bytes of PPP, 20 of IP, 8 of UDP and 6 of the simulator's header before
+// the payload. An acknowledgement has 14, 20 and 12 of the simulator's header, and is padded to 60 bytes. Both carry
+// the telemetry of the run's CC_MODE (int-header.cc, rdma-hw.cc): 42 bytes with hpcc, so that acknowledgements have
+// 88, 2 with hpcc_pint, a time stamp of 8 with hpcc_timely, and 0 with hpcc_plain. htsim counts 64 bytes of header and
+// 64-byte acknowledgements.
 var Framings = []Framing{
 	{Name: "l2"},
 	{Name: "wire", Extra: 24, Min: 60},

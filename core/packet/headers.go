@@ -15,7 +15,8 @@ const (
 
 var be = binary.BigEndian
 
-func short(what string, need, have int) error {
+// shortError returns the error for a header of need bytes where only have are present.
+func shortError(what string, need, have int) error {
 	return fmt.Errorf("%s: %d bytes needed, %d are there", what, need, have)
 }
 
@@ -25,7 +26,7 @@ type Ethernet []byte
 // ParseEthernet checks that a header is there.
 func ParseEthernet(b []byte) (Ethernet, error) {
 	if len(b) < EthernetHeader {
-		return nil, short("Ethernet header", EthernetHeader, len(b))
+		return nil, shortError("Ethernet header", EthernetHeader, len(b))
 	}
 	return Ethernet(b), nil
 }
@@ -39,7 +40,7 @@ func (e Ethernet) Src() [6]byte { return [6]byte(e[6:12]) }
 // Type returns the Ethernet type.
 func (e Ethernet) Type() uint16 { return be.Uint16(e[12:]) }
 
-// Payload returns what is behind the header.
+// Payload returns the bytes behind the header.
 func (e Ethernet) Payload() []byte { return e[EthernetHeader:] }
 
 // AppendEthernet appends a header to b.
@@ -70,7 +71,7 @@ func Sum(sum uint32, b []byte) uint32 {
 	return uint32(s>>16 + s&0xffff)
 }
 
-// Checksum is the Internet checksum of a partial sum: its ones' complement.
+// Checksum returns the Internet checksum of a partial sum: its ones' complement.
 func Checksum(sum uint32) uint16 {
 	for sum > 0xffff {
 		sum = sum>>16 + sum&0xffff
@@ -78,8 +79,8 @@ func Checksum(sum uint32) uint16 {
 	return ^uint16(sum)
 }
 
-// UpdateChecksum gives the checksum of a header in which the 16-bit word old
-// became new: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
+// UpdateChecksum returns the checksum of a header after its 16-bit word old became new: HC' = ~(~HC + ~m + m') (RFC
+// 1624 equation 3).
 func UpdateChecksum(sum, old, new uint16) uint16 {
 	return Checksum(uint32(^sum) + uint32(^old) + uint32(new))
 }
@@ -91,7 +92,7 @@ type IPv4 []byte
 // total length (Ethernet's padding) are cut off.
 func ParseIPv4(b []byte) (IPv4, error) {
 	if len(b) < IPv4Header {
-		return nil, short("IPv4 header", IPv4Header, len(b))
+		return nil, shortError("IPv4 header", IPv4Header, len(b))
 	}
 	header, total := int(b[0]&15)*4, int(be.Uint16(b[2:]))
 	switch {
@@ -105,7 +106,8 @@ func ParseIPv4(b []byte) (IPv4, error) {
 	return IPv4(b[:total]), nil
 }
 
-func (h IPv4) header() int { return int(h[0]&15) * 4 }
+// headerLength returns the length of the header in bytes, with options.
+func (h IPv4) headerLength() int { return int(h[0]&15) * 4 }
 
 // TOS returns DSCP and ECN.
 func (h IPv4) TOS() uint8 { return h[1] }
@@ -123,16 +125,16 @@ func (h IPv4) Src() netip.Addr { return netip.AddrFrom4([4]byte(h[12:16])) }
 func (h IPv4) Dst() netip.Addr { return netip.AddrFrom4([4]byte(h[16:20])) }
 
 // Options returns the options.
-func (h IPv4) Options() []byte { return h[IPv4Header:h.header()] }
+func (h IPv4) Options() []byte { return h[IPv4Header:h.headerLength()] }
 
-// Payload returns what is behind the header.
-func (h IPv4) Payload() []byte { return h[h.header():] }
+// Payload returns the bytes behind the header.
+func (h IPv4) Payload() []byte { return h[h.headerLength():] }
 
-// Fragment reports whether this is a part of a packet other than a whole one.
+// Fragment reports whether this is a fragment and not a whole packet.
 func (h IPv4) Fragment() bool { return be.Uint16(h[6:])&0x3fff != 0 }
 
 // ChecksumOK verifies the header's checksum.
-func (h IPv4) ChecksumOK() bool { return Checksum(Sum(0, h[:h.header()])) == 0 }
+func (h IPv4) ChecksumOK() bool { return Checksum(Sum(0, h[:h.headerLength()])) == 0 }
 
 // SetTTL changes the time to live and the checksum with it (RFC 1624).
 func (h IPv4) SetTTL(ttl uint8) { h.setWord(8, uint16(ttl)<<8|uint16(h[9])) }
@@ -140,6 +142,7 @@ func (h IPv4) SetTTL(ttl uint8) { h.setWord(8, uint16(ttl)<<8|uint16(h[9])) }
 // SetTOS changes DSCP and ECN and the checksum with them.
 func (h IPv4) SetTOS(tos uint8) { h.setWord(0, uint16(h[0])<<8|uint16(tos)) }
 
+// setWord sets the 16-bit word at an offset and updates the header's checksum (RFC 1624).
 func (h IPv4) setWord(at int, v uint16) {
 	old := be.Uint16(h[at:])
 	if old == v {
@@ -149,7 +152,7 @@ func (h IPv4) setWord(at int, v uint16) {
 	be.PutUint16(h[10:], UpdateChecksum(be.Uint16(h[10:]), old, v))
 }
 
-// ID returns the identification of the packet that fragments belong to.
+// ID returns the identification, which all fragments of a packet share.
 func (h IPv4) ID() uint16 { return be.Uint16(h[4:]) }
 
 // Header returns the header's fields; Options is a view.
@@ -158,8 +161,8 @@ func (h IPv4) Header() DatagramHeader {
 		Src: h.Src(), Dst: h.Dst(), Options: h.Options()}
 }
 
-// DatagramHeader is an IPv4 header (RFC 791 §3.1) without what follows from the
-// rest: version, lengths, checksum.
+// DatagramHeader is an IPv4 header (RFC 791 §3.1) without the fields that follow from the rest: version, lengths,
+// checksum.
 type DatagramHeader struct {
 	TOS           uint8
 	ID            uint16
@@ -172,8 +175,8 @@ type DatagramHeader struct {
 // DontFragment is the flag in DatagramHeader.Fragment.
 const DontFragment uint16 = 0x4000
 
-// Append appends the header, with a correct checksum, for a payload of so many
-// bytes.
+// Append appends the header, with a correct checksum, for a payload of this length in bytes. It is an error if the
+// addresses are not IPv4 or a length is too large.
 func (h DatagramHeader) Append(b []byte, payload int) ([]byte, error) {
 	options := (len(h.Options) + 3) &^ 3
 	switch header := IPv4Header + options; {
@@ -198,8 +201,8 @@ func (h DatagramHeader) Append(b []byte, payload int) ([]byte, error) {
 	return b, nil
 }
 
-// AppendIPv4 appends a header without options for a payload of so many bytes,
-// with the don't-fragment bit and a correct checksum.
+// AppendIPv4 appends a header without options for a payload of this length in bytes, with the don't-fragment bit and a
+// correct checksum.
 func AppendIPv4(b []byte, src, dst netip.Addr, protocol, tos, ttl uint8, payload int) ([]byte, error) {
 	return DatagramHeader{TOS: tos, Fragment: DontFragment, TTL: ttl, Protocol: protocol, Src: src,
 		Dst: dst}.Append(b, payload)
@@ -211,7 +214,7 @@ type IPv6 []byte
 // ParseIPv6 checks version and payload length; bytes behind it are cut off.
 func ParseIPv6(b []byte) (IPv6, error) {
 	if len(b) < IPv6Header {
-		return nil, short("IPv6 header", IPv6Header, len(b))
+		return nil, shortError("IPv6 header", IPv6Header, len(b))
 	}
 	if b[0]>>4 != 6 {
 		return nil, fmt.Errorf("IPv6 header: version is %d", b[0]>>4)
@@ -219,7 +222,7 @@ func ParseIPv6(b []byte) (IPv6, error) {
 	if n := IPv6Header + int(be.Uint16(b[4:])); n <= len(b) {
 		return IPv6(b[:n]), nil
 	}
-	return nil, short("IPv6 payload", int(be.Uint16(b[4:])), len(b)-IPv6Header)
+	return nil, shortError("IPv6 payload", int(be.Uint16(b[4:])), len(b)-IPv6Header)
 }
 
 // TOS returns the traffic class: DSCP and ECN.
@@ -228,8 +231,7 @@ func (h IPv6) TOS() uint8 { return h[0]<<4 | h[1]>>4 }
 // SetTOS changes the traffic class.
 func (h IPv6) SetTOS(tos uint8) { h[0], h[1] = h[0]&0xf0|tos>>4, h[1]&0x0f|tos<<4 }
 
-// FlowLabel returns the 20 bits of the flow label. Weir sends 0; a program of somebody's own may
-// hash it.
+// FlowLabel returns the 20 bits of the flow label. Weir sends 0; a user's program may hash it.
 func (h IPv6) FlowLabel() uint32 { return be.Uint32(h) & 0xfffff }
 
 // SetFlowLabel changes the flow label to the lower 20 bits of l.
@@ -241,7 +243,7 @@ func (h IPv6) HopLimit() uint8 { return h[7] }
 // SetHopLimit changes the hop limit.
 func (h IPv6) SetHopLimit(n uint8) { h[7] = n }
 
-// NextHeader returns the protocol of what follows the fixed header.
+// NextHeader returns the protocol of the header behind the fixed header.
 func (h IPv6) NextHeader() uint8 { return h[6] }
 
 // Src returns the source address.
@@ -250,10 +252,10 @@ func (h IPv6) Src() netip.Addr { return netip.AddrFrom16([16]byte(h[8:24])) }
 // Dst returns the destination address.
 func (h IPv6) Dst() netip.Addr { return netip.AddrFrom16([16]byte(h[24:40])) }
 
-// Payload returns what is behind the fixed header.
+// Payload returns the bytes behind the fixed header.
 func (h IPv6) Payload() []byte { return h[IPv6Header:] }
 
-// AppendIPv6 appends a fixed header for so many bytes behind it.
+// AppendIPv6 appends a fixed header for a payload of this length in bytes.
 func AppendIPv6(b []byte, src, dst netip.Addr, next, tos, hopLimit uint8, payload int) ([]byte, error) {
 	if !src.Is6() || !dst.Is6() {
 		return nil, fmt.Errorf("IPv6 header: addresses %v and %v are not both IPv6", src, dst)
@@ -268,8 +270,8 @@ func AppendIPv6(b []byte, src, dst netip.Addr, next, tos, hopLimit uint8, payloa
 	return append(append(b, s[:]...), d[:]...), nil
 }
 
-// pseudo is the partial checksum of the pseudo header (RFC 768, RFC 8200 §8.1).
-func pseudo(src, dst netip.Addr, protocol uint8, length int) uint32 {
+// pseudoSum returns the partial checksum of the pseudo header (RFC 768, RFC 8200 §8.1).
+func pseudoSum(src, dst netip.Addr, protocol uint8, length int) uint32 {
 	var sum uint32
 	if src.Is4() {
 		s, d := src.As4(), dst.As4()
@@ -281,10 +283,10 @@ func pseudo(src, dst netip.Addr, protocol uint8, length int) uint32 {
 	return sum + uint32(protocol) + uint32(length>>16) + uint32(length&0xffff)
 }
 
-// transportChecksum is the checksum of a TCP segment or UDP datagram whose
-// checksum field is 0.
+// transportChecksum returns the checksum of a TCP segment or UDP datagram. The sum of one with its checksum in place
+// is 0.
 func transportChecksum(src, dst netip.Addr, protocol uint8, segment []byte) uint16 {
-	return Checksum(Sum(pseudo(src, dst, protocol, len(segment)), segment))
+	return Checksum(Sum(pseudoSum(src, dst, protocol, len(segment)), segment))
 }
 
 // UDP is a view over a UDP datagram (RFC 768).
@@ -293,7 +295,7 @@ type UDP []byte
 // ParseUDP checks header and length.
 func ParseUDP(b []byte) (UDP, error) {
 	if len(b) < UDPHeader {
-		return nil, short("UDP header", UDPHeader, len(b))
+		return nil, shortError("UDP header", UDPHeader, len(b))
 	}
 	if n := int(be.Uint16(b[4:])); n < UDPHeader || n > len(b) {
 		return nil, fmt.Errorf("UDP header: length %d, at least 8 and at most %d is possible", n, len(b))
@@ -310,7 +312,7 @@ func (u UDP) DstPort() uint16 { return be.Uint16(u[2:]) }
 // Payload returns the data.
 func (u UDP) Payload() []byte { return u[UDPHeader:] }
 
-// ChecksumOK verifies the checksum; over IPv4, 0 means that there is none.
+// ChecksumOK verifies the checksum. Over IPv4, 0 means that the datagram has no checksum.
 func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
 	if be.Uint16(u[6:]) == 0 {
 		return src.Is4()
@@ -318,8 +320,8 @@ func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
 	return transportChecksum(src, dst, ProtoUDP, u) == 0
 }
 
-// AppendUDP appends a complete datagram, for who makes frames without a Packet: a generator or a
-// test. Emit writes a Packet's.
+// AppendUDP appends a complete datagram, for a generator or a test that makes frames without a Packet. Emit writes a
+// Packet's.
 func AppendUDP(b []byte, src, dst netip.Addr, srcPort, dstPort uint16, payload []byte) ([]byte, error) {
 	if UDPHeader+len(payload) > 0xffff {
 		return nil, fmt.Errorf("UDP header: payload of %d bytes; at most 65527 are possible", len(payload))
@@ -331,8 +333,8 @@ func AppendUDP(b []byte, src, dst netip.Addr, srcPort, dstPort uint16, payload [
 	return b, nil
 }
 
-// SealUDP writes the length and the checksum of a datagram whose ports and
-// payload are there; a checksum of 0 is sent as all ones (RFC 768).
+// SealUDP writes the length and the checksum of a datagram that has its ports and payload. A checksum of 0 is sent as
+// all ones (RFC 768).
 func SealUDP(u []byte, src, dst netip.Addr) {
 	be.PutUint16(u[4:], uint16(len(u)))
 	be.PutUint16(u[6:], 0)
@@ -343,15 +345,15 @@ func SealUDP(u []byte, src, dst netip.Addr) {
 	be.PutUint16(u[6:], sum)
 }
 
-// Flags of the header that protocols without one of their own have, besides FIN and ECE, in
-// place of TCP's: of packets that know about trimming (NDP, SIGCOMM 2017 §3.2).
+// Flags of the header of ProtoOwn in addition to FIN and ECE, in place of TCP's: of packets that support trimming (NDP,
+// SIGCOMM 2017 §3.2).
 const (
-	Trimmable = SYN // a switch may cut the payload off, and may send what is left back
-	Returned  = RST // of a header that a switch has sent back to its sender
-	LastHop   = PSH // of a header that the last switch before the receiver has made
+	Trimmable = SYN // a switch may cut the payload off, and may send the rest back
+	Returned  = RST // header that a switch has sent back to its sender
+	LastHop   = PSH // header that the last switch before the receiver has made
 )
 
-// MayTrim reports whether a switch may cut the payload of p off: its receiver knows what is left.
+// MayTrim reports whether a switch may cut off the payload of p, because its receiver understands the rest.
 func (p *Packet) MayTrim() bool {
 	switch p.Proto {
 	case ProtoOwn:
@@ -380,7 +382,7 @@ const (
 // ParseTCP checks header and data offset.
 func ParseTCP(b []byte) (TCP, error) {
 	if len(b) < TCPHeader {
-		return nil, short("TCP header", TCPHeader, len(b))
+		return nil, shortError("TCP header", TCPHeader, len(b))
 	}
 	if n := int(b[12]>>4) * 4; n < TCPHeader || n > len(b) {
 		return nil, fmt.Errorf("TCP header: data offset %d, at least 20 and at most %d is possible", n, len(b))
@@ -441,7 +443,7 @@ func (t TCP) SetMSS(mss uint16) {
 	}
 }
 
-// setByte sets a byte in the word that it is in.
+// setByte sets a byte through the word that contains it, and so updates the checksum.
 func (t TCP) setByte(at int, v uint8) {
 	if word := be.Uint16(t[at&^1:]); at&1 == 0 {
 		t.setWord(at, uint16(v)<<8|word&0xff)
@@ -450,11 +452,13 @@ func (t TCP) setByte(at int, v uint8) {
 	}
 }
 
+// setLong sets the 32-bit number at an offset and updates the checksum.
 func (t TCP) setLong(at int, v uint32) {
 	t.setWord(at, uint16(v>>16))
 	t.setWord(at+2, uint16(v))
 }
 
+// setWord sets the 16-bit word at an offset and updates the checksum (RFC 1624).
 func (t TCP) setWord(at int, v uint16) {
 	old := be.Uint16(t[at:])
 	if old == v {
@@ -464,8 +468,7 @@ func (t TCP) setWord(at int, v uint16) {
 	be.PutUint16(t[16:], UpdateChecksum(be.Uint16(t[16:]), old, v))
 }
 
-// Header returns the header's fields; Options is a view. The four reserved bits
-// are not among them.
+// Header returns the header's fields without the four reserved bits; Options is a view.
 func (t TCP) Header() SegmentHeader {
 	return SegmentHeader{SrcPort: t.SrcPort(), DstPort: t.DstPort(), Seq: t.Seq(), Ack: t.Ack(), Flags: t.Flags(),
 		Window: t.Window(), Urgent: t.Urgent(), Options: t.Options()}
@@ -492,8 +495,8 @@ type SegmentHeader struct {
 	Options          []byte // wire form; padded with zeros to four bytes; at most 40
 }
 
-// AppendTCP appends a header; SealTCP completes the segment when its data is
-// there too.
+// AppendTCP appends a header. SealTCP completes the segment once it has its data. It is an error if the options exceed
+// 40 bytes.
 func AppendTCP(b []byte, h SegmentHeader) ([]byte, error) {
 	n := (len(h.Options) + 3) &^ 3
 	if n > 40 {

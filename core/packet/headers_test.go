@@ -236,7 +236,7 @@ func FuzzHeaders(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := append([]byte(nil), h[:h.header()]...)
+			want := append([]byte(nil), h[:h.headerLength()]...)
 			if be.PutUint16(want[10:], be.Uint16(again[10:])); !bytes.Equal(again, want) {
 				t.Errorf("IPv4 % x, again % x", want, again)
 			}

@@ -2,10 +2,10 @@ package packet
 
 import "weir/core/unit"
 
-// What a notice in a TCP option is on the wire. The option is one for experiments, of kind 253, and its
-// experiment's identifier is ours, which IANA does not list. Behind that stand version, cause and flags
-// (3, 3 and 2 bits), the lost payload (2 bytes), supply and demand (2 bytes each, shortRate), with
-// noticeSwitch the switch (4), and spans (6 each) as in the extension.
+// Wire form of a notice in a TCP option. The option is one for experiments, of kind 253, with an identifier of Weir's
+// that IANA does not list. Behind the identifier are version, cause and flags (3, 3 and 2 bits), the lost payload (2
+// bytes), supply and demand (2 bytes each, shortRate), with noticeSwitch the switch (4), and spans (6 each) as in the
+// extension.
 const (
 	optionExperiment = 253 // RFC 4727 §7.2
 	optionExID       = 0x4e4b
@@ -13,23 +13,24 @@ const (
 	noticeVersion = 1
 	noticeSwitch  = 1 // flag: the switch is named
 	noticeBytes   = 7
-	noticeRoom    = 40 - 12 - 4 // beside time stamps and the option's head
-	noticeLength  = 3           // of SACK: the block whose right edge is the length of the notice
+	noticeRoom    = 40 - 12 - 4 // without time stamps and the option's head
+	noticeLength  = 3           // index in SACK of the block with the length of the notice as right edge
 )
 
-// The segment that carries such a notice must do nothing to a host that does not know it. So it is a pure ACK
-// that is older than all that the host has: by its time stamp, which PAWS refuses (RFC 7323 §5.3), and by
-// its sequence number, for what is not old PAWS would answer with an ACK. Linux 6.18 discards it as an old ACK
-// (PAWSOldAck) and moves no other counter, measured in namespaces; other versions were not tried. Its
-// acknowledgement is older than any window, which is below 2³⁰ (RFC 7323 §2.3), and so says of nothing that is
-// out that it has come; the segment that the notice is about begins 2³⁰ behind it. There is no segment without
-// ACK, since NATs refuse it.
+// The segment that carries such a notice must have no effect on a host that does not know the option. So it is a pure
+// ACK that is older than everything the host has received. Its time stamp is old, so PAWS refuses it (RFC 7323 §5.3).
+// Its sequence number is old too, because PAWS would answer a newer one with an ACK. Linux 6.18 discards it as an old
+// ACK (PAWSOldAck) and changes no other counter.
+//
+// Its acknowledgement is older than any window, which is below 2³⁰ (RFC 7323 §2.3), so it acknowledges no data in
+// flight. The segment that the notice is about begins 2³⁰ behind it. The notice has the flag ACK because NATs refuse
+// segments without it.
 const (
-	noticeBack  = 1 << 30 // of the acknowledgement
-	noticeStale = 1 << 10 // of the time stamp: a second of most hosts
+	noticeAckBack = 1 << 30 // of the acknowledgement
+	noticeStale   = 1 << 10 // of the time stamp: a second on most hosts
 )
 
-// OptionSpans is how many spans there is room for in an option, with the switch's name or without.
+// OptionSpans returns the number of spans for which an option has room. signed: the notice names the switch.
 func OptionSpans(signed bool) uint8 {
 	if signed {
 		return (noticeRoom - noticeBytes - 4) / 6
@@ -37,14 +38,14 @@ func OptionSpans(signed bool) uint8 {
 	return (noticeRoom - noticeBytes) / 6
 }
 
-// Optional reports whether a notice about p can be a TCP option: that takes a segment with time stamps, and one
-// that its sender takes for no part of a handshake.
+// Optional reports whether a notice about p can be a TCP option. That requires a segment with time stamps that its
+// sender does not take for a part of a handshake.
 func (p *Packet) Optional() bool {
 	return p.Proto == ProtoTCP && p.TCP.Has&HasTimestamps != 0 && p.TCP.Flags&(ACK|SYN|RST) == ACK
 }
 
-// SetNotice makes of p, a segment that is Optional and was turned round, one that carries n as a TCP option.
-// It returns false, and changes nothing, if there is no room for its spans.
+// SetNotice turns p, a segment that is Optional and was turned round, into one that carries n as a TCP option. It
+// returns false, without a change, if there is no room for its spans.
 func (p *Packet) SetNotice(n *Notification) bool {
 	if n.Spans > OptionSpans(n.Signed) {
 		return false
@@ -52,8 +53,8 @@ func (p *Packet) SetNotice(n *Notification) bool {
 	var room [noticeRoom]byte
 	b := append(room[:0], noticeVersion<<5|byte(n.Cause)<<2)
 	b = be.AppendUint16(b, uint16(n.Lost))
-	b = be.AppendUint16(b, shorten(n.Supply))
-	b = be.AppendUint16(b, shorten(n.Demand))
+	b = be.AppendUint16(b, encodeShortRate(n.Supply))
+	b = be.AppendUint16(b, encodeShortRate(n.Demand))
 	if n.Signed {
 		b[0] |= noticeSwitch
 		b = be.AppendUint32(b, n.Switch)
@@ -62,23 +63,24 @@ func (p *Packet) SetNotice(n *Notification) bool {
 		b = be.AppendUint16(be.AppendUint32(b, uint32(s.Offset)), uint16(s.Lost))
 	}
 	t := &p.TCP
-	p.Seq, p.Ack = p.Ack-1, p.Seq-noticeBack
+	p.Seq, p.Ack = p.Ack-1, p.Seq-noticeAckBack
 	t.TSVal, t.TSEcho = t.TSEcho-noticeStale, t.TSVal
 	t.Flags, t.Window, t.Has, t.MSS, t.Scale, t.Blocks = ACK, 0, HasTimestamps, 0, 0, 0
 	t.setNotice(b)
 	return true
 }
 
-// NotifiedAbout is where the packet begins that the notice in p is about, and the time stamp of its
+// NotifiedAbout returns the sequence number of the packet that the notice in p is about, and the time stamp of its
 // transmission.
 func (p *Packet) NotifiedAbout() (seq int64, stamp uint32) {
 	if p.TCP.Has&HasNotice != 0 {
-		return p.Ack + noticeBack, p.TCP.TSEcho
+		return p.Ack + noticeAckBack, p.TCP.TSEcho
 	}
 	return p.Seq, p.TCP.TSVal
 }
 
-// setNotice keeps what is behind the option's identifier in the room of SACK blocks, of which a notice has none.
+// setNotice stores the bytes behind the option's identifier in place of SACK blocks, which a segment with a notice
+// does not have.
 func (s *Segment) setNotice(b []byte) {
 	s.Has |= HasNotice
 	for i := range s.SACK {
@@ -94,8 +96,8 @@ func (s *Segment) setNotice(b []byte) {
 	s.SACK[noticeLength].Right = uint32(len(b))
 }
 
-// notice writes what setNotice has kept to room, and returns it; there is none without HasNotice.
-func (s *Segment) notice(room *[noticeRoom + 4]byte) []byte {
+// noticeData writes the bytes that setNotice has stored to room, and returns them. s must have HasNotice.
+func (s *Segment) noticeData(room *[noticeRoom + 4]byte) []byte {
 	b := room[:0]
 	for _, e := range s.SACK[:noticeLength] {
 		b = be.AppendUint32(be.AppendUint32(b, e.Left), e.Right)
@@ -103,10 +105,10 @@ func (s *Segment) notice(room *[noticeRoom + 4]byte) []byte {
 	return b[:min(int(s.SACK[noticeLength].Right), noticeRoom)]
 }
 
-// noticeLen is the length of the option of a notice, with padding.
+// noticeLen returns the length of a notice's option in bytes, with padding.
 func (s *Segment) noticeLen() int32 { return (4 + int32(s.SACK[noticeLength].Right) + 3) &^ 3 }
 
-// takeNotice looks among options of other kinds for a notice. Only a pure ACK carries one.
+// takeNotice looks for a notice among options of unknown kinds, and stores it. Only a pure ACK carries one.
 func (s *Segment) takeNotice(unknown []byte) {
 	for b := unknown; len(b) > 0; b = b[b[1]:] {
 		if b[0] == optionExperiment && b[1] >= 4+noticeBytes && b[1] <= 4+noticeRoom && be.Uint16(b[2:]) == optionExID {
@@ -116,15 +118,15 @@ func (s *Segment) takeNotice(unknown []byte) {
 	}
 }
 
-// readNotice reads a notice out of an option.
+// readNotice decodes the stored notice. It returns false if it is damaged or of another version.
 func (s *Segment) readNotice(n *Notification) bool {
 	var room [noticeRoom + 4]byte
-	b := s.notice(&room)
+	b := s.noticeData(&room)
 	if len(b) < noticeBytes || b[0]>>5 != noticeVersion || b[0]&3&^noticeSwitch != 0 || Cause(b[0]>>2&7) >= Causes {
 		return false
 	}
-	supply, known := lengthen(be.Uint16(b[3:]))
-	demand, sound := lengthen(be.Uint16(b[5:]))
+	supply, known := decodeShortRate(be.Uint16(b[3:]))
+	demand, sound := decodeShortRate(be.Uint16(b[5:]))
 	*n = Notification{Cause: Cause(b[0] >> 2 & 7), Lost: int32(be.Uint16(b[1:])), Supply: supply, Demand: demand,
 		Signed: b[0]&noticeSwitch != 0}
 	if b = b[noticeBytes:]; n.Signed {
@@ -136,9 +138,10 @@ func (s *Segment) readNotice(n *Notification) bool {
 	return known && sound && n.readSpans(b)
 }
 
-// shorten is a rate as two bytes: exponent (5 bits) and mantissa (11), mantissa·2^exponent kbit/s, with the
-// smallest exponent. It is at most 1/2048 off, at least 1 of a rate that is not 0, and at most what unit.Rate holds.
-func shorten(r unit.Rate) uint16 {
+// encodeShortRate returns a rate as two bytes: exponent (5 bits) and mantissa (11), mantissa·2^exponent kbit/s, with
+// the smallest exponent. The error is at most 1/2048. A rate above 0 gives at least 1, and the largest result fits
+// unit.Rate.
+func encodeShortRate(r unit.Rate) uint16 {
 	m, e := uint64(r/unit.Kbps), uint16(0)
 	if r <= 0 {
 		return 0
@@ -159,8 +162,8 @@ func shorten(r unit.Rate) uint16 {
 	return e<<11 | uint16(max(m, 1))
 }
 
-// lengthen is the rate of two bytes; false: no rate is written so.
-func lengthen(v uint16) (unit.Rate, bool) {
+// decodeShortRate returns the rate of two bytes; false if encodeShortRate never writes them.
+func decodeShortRate(v uint16) (unit.Rate, bool) {
 	m, e := int64(v&(1<<11-1)), v>>11
 	return unit.Rate(m<<e) * unit.Kbps, e == 0 || m >= 1<<10
 }

@@ -40,7 +40,7 @@ func TestNoticeGolden(t *testing.T) {
 			if p.Payload = 0; !p.SetNotice(&c.n) || !p.Notifies() || p.Extended() {
 				t.Fatalf("%+v does not fit", c.n)
 			}
-			o := p.TCP.options()
+			o := p.TCP.tcpOptions()
 			got := hex.EncodeToString(o.Append(nil))
 			// time stamps: 5000 − 1024, 77
 			want := "0101080a" + "00000f88" + "0000004d" + strings.ReplaceAll(c.want, " ", "")
@@ -127,10 +127,10 @@ func TestNoticeOnTheWire(t *testing.T) {
 func checkedSegment(b []byte, version uint8) uint16 {
 	if version == 6 {
 		h := IPv6(b[EthernetHeader:])
-		return Checksum(Sum(pseudo(h.Src(), h.Dst(), ProtoTCP, len(h)-IPv6Header), h[IPv6Header:]))
+		return Checksum(Sum(pseudoSum(h.Src(), h.Dst(), ProtoTCP, len(h)-IPv6Header), h[IPv6Header:]))
 	}
 	h := IPv4(b[EthernetHeader:])
-	return Checksum(Sum(pseudo(h.Src(), h.Dst(), ProtoTCP, len(h.Payload())), h.Payload()))
+	return Checksum(Sum(pseudoSum(h.Src(), h.Dst(), ProtoTCP, len(h.Payload())), h.Payload()))
 }
 
 // What a host sends with the option is a notice only if it is a pure ACK with time stamps, of the length that one
@@ -161,7 +161,7 @@ func TestNotNotice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := p.TCP.options()
+			o := p.TCP.tcpOptions()
 			o.unknownLen = uint8(copy(o.unknown[:], b))
 			frame, err := AppendTCP(nil, SegmentHeader{Flags: p.TCP.Flags, Options: o.Append(nil)})
 			if err != nil {
@@ -180,15 +180,15 @@ func TestShortRates(t *testing.T) {
 	last := uint16(0)
 	for _, r := range []unit.Rate{0, 1, unit.Kbps, 2047 * unit.Kbps, 2048 * unit.Kbps, 4095 * unit.Kbps, 4097 * unit.Kbps,
 		unit.Gbps, 10 * unit.Gbps, 800 * unit.Gbps, 4 * unit.Tbps, math.MaxInt64} {
-		v := shorten(r)
-		back, ok := lengthen(v)
+		v := encodeShortRate(r)
+		back, ok := decodeShortRate(v)
 		if !ok || v < last || r >= unit.Kbps && r < math.MaxInt64 && math.Abs(float64(back)/float64(r)-1) > 1./2048 ||
-			shorten(back) != v && r < math.MaxInt64 {
+			encodeShortRate(back) != v && r < math.MaxInt64 {
 			t.Errorf("%v: %#04x, back %v", r, v, back)
 		}
 		last = v
 	}
-	if _, ok := lengthen(1<<11 | 1023); ok {
+	if _, ok := decodeShortRate(1<<11 | 1023); ok {
 		t.Error("a mantissa too small for its exponent is read")
 	}
 }
@@ -214,8 +214,8 @@ func FuzzNotice(f *testing.F) {
 			t.Fatalf("%x: %+v, again %+v", b, n, again)
 		}
 		var one, two [noticeRoom + 4]byte
-		if string(p.TCP.notice(&one)) != string(q.TCP.notice(&two)) || string(b) != string(p.TCP.notice(&one)) {
-			t.Errorf("%x comes back as %x", b, q.TCP.notice(&two))
+		if string(p.TCP.noticeData(&one)) != string(q.TCP.noticeData(&two)) || string(b) != string(p.TCP.noticeData(&one)) {
+			t.Errorf("%x comes back as %x", b, q.TCP.noticeData(&two))
 		}
 	})
 }

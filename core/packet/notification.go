@@ -6,23 +6,22 @@ import (
 	"weir/core/unit"
 )
 
-// ExtNotification is the packet extension of a notice that the network sends straight to a sender
-// (NCF's NACK, BS'19 §4.3; a switch's CNP): the flag that marks it. It is one of RFC 4727's
-// experimental option types; its upper bits, 010, say that it does not change en route and that a
-// host that does not know it silently discards the packet (RFC 8200 §4.2). It is no ICMP message:
-// hosts must ignore source quenches (RFC 6633).
+// ExtNotification is the packet extension of a notice that the network sends straight to a sender (NCF's NACK, BS'19
+// §4.3; a switch's CNP); it marks the packet as a notice. It is one of RFC 4727's experimental option types. Its upper
+// bits, 010, mean that it does not change en route and that a host which does not know it silently discards the packet
+// (RFC 8200 §4.2). It is no ICMP message, because hosts must ignore source quenches (RFC 6633).
 const ExtNotification uint8 = 0x5e
 
-// Cause is why the network tells a sender.
+// Cause is the reason of a notice.
 type Cause uint8
 
 // Causes of notices.
 const (
-	CauseTrimmed   Cause = iota // the packet found no room, and its payload is gone
-	CauseReclaimed              // the same, and it had been in a queue, whose memory another class needed
-	CauseElephant               // nothing is lost: the flow is among the heaviest of a congested switch
-	CauseMarked                 // nothing is lost: the packet would have been marked (fast CNP)
-	Causes                      // how many there are
+	CauseTrimmed   Cause = iota // the packet found no room, and its payload is lost
+	CauseReclaimed              // the payload is lost from a queue, because another class needed its memory
+	CauseElephant               // no loss: the flow is among the heaviest of a congested switch
+	CauseMarked                 // no loss: the packet would have been marked (fast CNP)
+	Causes                      // number of causes
 )
 
 func (c Cause) String() string {
@@ -32,34 +31,33 @@ func (c Cause) String() string {
 	return "unknown"
 }
 
-// A Notification is what a switch tells a sender about one packet of its flow. The packet that carries it
-// has the endpoints of that packet, swapped, and no payload. As an extension it also has the other headers,
-// sequence number and TCP time stamps included; as a TCP option it is an old ACK (SetNotice).
+// A Notification is a switch's notice to a sender about one packet of its flow. The packet that carries it has the
+// endpoints of that packet, swapped, and no payload. As an extension it also has the other headers, sequence number
+// and TCP time stamps included; as a TCP option it is an old ACK (SetNotice).
 type Notification struct {
 	Cause Cause
-	// Lost is the payload of the packet that is gone, 0 … 65535 bytes; 0: none is.
+	// Lost is the lost payload of the packet, 0 … 65535 bytes; 0: no loss.
 	Lost int32
-	// Supply is what the switch has for the flow, Demand what the flow has sent through it
-	// lately, in bit/s of frames, whole kbit/s on the wire up to 4.29 Tb/s; 0: not said.
+	// Supply is the rate that the switch has for the flow, and Demand the rate at which the flow recently sent through
+	// it. Both are in bit/s of frames, on the wire in whole kbit/s up to 4.29 Tb/s; 0: unknown.
 	Supply, Demand unit.Rate
-	// Switch is who says it, with Signed; an option, for it tells where there is
-	// congestion (BS'19 §5).
+	// Switch is the notifying switch, if Signed is set. It is optional because it discloses where there is congestion
+	// (BS'19 §5).
 	Switch uint32
 	Signed bool
-	// More are further packets of the flow that are gone, of a switch that puts several
-	// notices into one; Spans of them.
+	// More are further lost packets of the flow, from a switch that combines several notices; Spans is their number.
 	More  [MostSpans]Span
 	Spans uint8
 }
 
-// Span is a packet that is gone: its first byte as a distance from the sequence number
-// of the packet that the notice is about (RDMA: in packets), −2³¹ … 2³¹−1, and its payload, 1 … 65535 bytes.
+// Span is a lost packet: the distance of its first byte from the sequence number of the packet that the notice is
+// about (RDMA: in packets), −2³¹ … 2³¹−1, and its payload, 1 … 65535 bytes.
 type Span struct {
 	Offset int32
 	Lost   int32
 }
 
-// MostSpans is how many packets a notice can name besides the first.
+// MostSpans is the maximum number of packets that a notice can name after the first.
 const MostSpans = 8
 
 const (
@@ -68,14 +66,13 @@ const (
 	notificationSigned  = 1
 )
 
-// SetNotification puts a notice into p. It returns false, and changes nothing, if there is no
-// room for it.
+// SetNotification adds a notice to p. It returns false, without a change, if there is no room.
 func (p *Packet) SetNotification(n *Notification) bool {
 	var room [notificationBytes + 4 + 6*MostSpans]byte
 	b := append(room[:0], notificationVersion<<4, byte(n.Cause))
 	b = binary.BigEndian.AppendUint16(b, uint16(n.Lost))
-	b = binary.BigEndian.AppendUint32(b, kilobits(n.Supply))
-	b = binary.BigEndian.AppendUint32(b, kilobits(n.Demand))
+	b = binary.BigEndian.AppendUint32(b, encodeKilobits(n.Supply))
+	b = binary.BigEndian.AppendUint32(b, encodeKilobits(n.Demand))
 	if n.Signed {
 		b[0] |= notificationSigned
 		b = binary.BigEndian.AppendUint32(b, n.Switch)
@@ -87,8 +84,8 @@ func (p *Packet) SetNotification(n *Notification) bool {
 	return p.SetExtension(ExtNotification, b)
 }
 
-// Notification reads the notice that p carries. It returns false if there is none, or it is
-// damaged; n is then undefined.
+// Notification reads the notice that p carries. It returns false if the notice is missing or damaged; n is then
+// undefined.
 func (p *Packet) Notification(n *Notification) bool {
 	if p.TCP.Has&HasNotice != 0 {
 		return p.TCP.readNotice(n)
@@ -114,7 +111,7 @@ func (p *Packet) Notification(n *Notification) bool {
 	return n.readSpans(b)
 }
 
-// readSpans reads what more is gone.
+// readSpans decodes the further lost packets. It returns false if b is damaged.
 func (n *Notification) readSpans(b []byte) bool {
 	if len(b)%6 != 0 || len(b) > 6*MostSpans {
 		return false
@@ -142,8 +139,8 @@ func (p *Packet) Notifies() bool {
 	return n > 0
 }
 
-// kilobits is a rate in kbit/s: at least 1 of a rate that is not 0, at most what 32 bits hold.
-func kilobits(r unit.Rate) uint32 {
+// encodeKilobits returns a rate in kbit/s, at most the largest value of 32 bits. A rate above 0 gives at least 1.
+func encodeKilobits(r unit.Rate) uint32 {
 	switch k := r / unit.Kbps; {
 	case r <= 0:
 		return 0
@@ -156,8 +153,8 @@ func kilobits(r unit.Rate) uint32 {
 	}
 }
 
-// TurnRound swaps the endpoints of p, so that it goes back to where it came from, with a new hop
-// limit. Its hash becomes that of the reverse path.
+// TurnRound swaps the endpoints of p and sets a new hop limit, so that p returns to its sender. Its hash becomes the
+// hash of the reverse path.
 func (p *Packet) TurnRound() {
 	p.Src, p.Dst = p.Dst, p.Src
 	p.SrcPort, p.DstPort = p.DstPort, p.SrcPort

@@ -2,25 +2,23 @@ package packet
 
 import "weir/core/unit"
 
-// FlowID names a flow of one run; the driver numbers them from 0.
+// FlowID identifies a flow of one run; the driver numbers them from 0.
 type FlowID uint32
 
-// NoFlow is the FlowID of a packet that belongs to no flow of the run, or of which the driver
-// does not know to which: frames that real hosts send.
+// NoFlow is the FlowID of a packet without a known flow of the run, such as frames that real hosts send.
 const NoFlow FlowID = 1<<32 - 1
 
 // PortID numbers the ports of one node from 0.
 type PortID uint16
 
-// NoPort is the PortID of no port: a packet that the switch itself made has it
-// as its ingress port.
+// NoPort means no port. It is the ingress port of packets that the switch itself made.
 const NoPort PortID = 0xffff
 
-// Addr names a network address by its index in the run's Book, so that tables
-// and caches are flat slices. 0 is no address or an unknown one.
+// Addr identifies a network address by its index in the run's Book, so that tables and caches are flat slices. 0 is an
+// unknown address or no address.
 type Addr uint32
 
-// Kind is what a packet is to transports and to the port's link layer.
+// Kind is the role of a packet for transports and for the port's link layer.
 type Kind uint8
 
 // Kinds of packets.
@@ -30,9 +28,9 @@ const (
 	Nack               // negative acknowledgement, of a receiver or of the network
 	Notice             // other feedback made by the network (CNP, …)
 	Pause              // PFC: stop the class in Meta.Class (IEEE 802.1Qbb); never seen by programs
-	Resume             // PFC: go on
+	Resume             // PFC: continue
 	Probe              // telemetry probe
-	Kinds              // how many there are
+	Kinds              // number of kinds
 )
 
 // Protocols (IANA), as in Packet.Proto.
@@ -43,8 +41,8 @@ const (
 	ProtoICMPv6 uint8 = 58
 	// ProtoRDMA is RoCEv2, which is UDP to port 4791 on the wire; the number is the HPCC simulator's for ACKs.
 	ProtoRDMA uint8 = 0xfc
-	// ProtoOwn is of transports and messages that have no header of their own, and get ours of 16 bytes
-	// (Emit); RFC 3692 leaves the number to experiments.
+	// ProtoOwn is the protocol of transports and messages without a standard header, which get Weir's of 16 bytes (Emit).
+	// RFC 3692 leaves the number to experiments.
 	ProtoOwn uint8 = 254
 )
 
@@ -52,14 +50,14 @@ const (
 const (
 	Trimmed  uint8 = 1 << iota // payload was cut off by a switch
 	Internal                   // made by a switch, not by a host
-	ToUser                     // Src is not the sender but the user who receives it, as a bridge's parser may say
+	ToUser                     // Src is not the sender but the user who receives it, as a bridge's parser may set it
 )
 
-// Metadata is what one switch knows about a packet while it holds it: P4's
-// standard metadata. It is reset when a switch receives the packet.
+// Metadata is the state of one switch about a packet while it holds it: P4's standard metadata. It is reset when a
+// switch receives the packet.
 type Metadata struct {
-	In    PortID // where it came in; NoPort: made here
-	Out   PortID // egress port chosen at ingress; NoPort: none yet
+	In    PortID // ingress port; NoPort: made here
+	Out   PortID // egress port chosen at ingress; NoPort: not chosen yet
 	Queue uint8  // queue of the egress port
 	Class uint8  // priority class: 0 is the first in strict priority; also PFC's class
 	Flags uint8  // Trimmed, Internal, ToUser
@@ -67,13 +65,12 @@ type Metadata struct {
 	User  uint32 // user-defined metadata of the switch's programs (P4-ABC §4.1)
 }
 
-// Packet is one frame. Its first two lines of 64 bytes are all that a hop touches, with
-// telemetry for up to five switches; what only end hosts or single schemes need lies
-// behind. A packet has one owner at a time; programs copy what they keep.
+// Packet is one frame. A hop touches only its first two lines of 64 bytes, with telemetry for up to five switches.
+// Fields for end hosts or single schemes are behind them. A packet has one owner at a time; programs copy what they
+// keep.
 //
-// Data is the wire form from the Ethernet header on (without FCS), or nil in the
-// simulator's fast mode, where the fields are the packet. Extensions are kept in
-// wire form in either case.
+// Data is the wire form from the Ethernet header on (without FCS), or nil in the simulator's fast mode, where the
+// fields are the packet. Extensions are stored in wire form in both cases.
 type Packet struct {
 	// hot line, 64 bytes
 	Next     *Packet // link of the list that the packet is in: a queue, a ring, the pool
@@ -91,61 +88,61 @@ type Packet struct {
 	changing uint8 // bit k: there is an extension of kind 0x38 + k, which the switches may write to
 	parsed   bool  // see Parsed
 
-	// second line, with HPCC's header in it, and what there is of longer extensions
-	Enqueued unit.Time  // when it entered the queue that it is in, or was last in
-	Before   *Packet    // which came into its queue before it; stale once that has left
-	ext      [192]uint8 // room for five hops of telemetry in full
+	// second line, with HPCC's header and the beginning of longer extensions
+	Enqueued unit.Time  // when it entered its current or last queue
+	Before   *Packet    // packet that entered the queue before it; stale once that has left
+	ext      [192]uint8 // room for five full hops of telemetry
 
-	far *[StackRoom]byte // of the stack, which the extensions name; kept for the packet's next one
+	stackRoom *[StackRoom]byte // the stack's bytes, if the extensions name a stack; reused by the packet's next stack
 
-	_ [8]byte // what follows TCP's SACK blocks is one line, that of end hosts
+	_ [8]byte // aligns the fields after TCP's SACK blocks, which end hosts use, to one line
 
 	TCP Segment
-	// first payload byte of the flow (TCP: relative; UDP: number of the datagram; RDMA: that of the packet mod
-	// 2²⁴, of which Ack is the next expected); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
+	// first payload byte of the flow (TCP: relative; UDP: number of the datagram; RDMA: number of the packet mod 2²⁴, and
+	// Ack is the next expected); Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
 	Seq int64
-	// cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 128, 0 for the first
+	// cumulative acknowledgement: next byte expected; RDMA's data: number of its transmission, mod 128, 0 for the first
 	Ack     int64
 	Sent    unit.Time // when the sender's NIC took it, or a switch made it
 	Flow    FlowID
 	Src     Addr
 	Payload int32 // bytes of transport payload
 	SrcPort uint16
-	DstPort uint16 // of RDMA: number of the queue pair
-	// RDMA: of a packet that begins a message its length, of an acknowledgement how many messages are complete
+	DstPort uint16 // RDMA: number of the queue pair
+	// RDMA: length of the message for its first packet; number of complete messages for an acknowledgement
 	Message uint32
 	Resent  ResendCause // why this copy of a data packet was sent; not on the wire
-	_       [3]byte     // a packet is six lines
+	_       [3]byte     // a packet has six lines
 }
 
-// Segment is what a TCP header says beside ports, sequence and acknowledgement
-// (RFC 9293 §3.1), with the options that end hosts use, as fields.
+// Segment has the fields of a TCP header without ports, sequence and acknowledgement (RFC 9293 §3.1), and the options
+// that end hosts use.
 type Segment struct {
-	SACK          [4]SACKBlock // with HasNotice: its bytes
+	SACK          [4]SACKBlock // with HasNotice: the bytes of the notice
 	TSVal, TSEcho uint32       // RFC 7323 §3, with HasTimestamps
 	Window        uint16       // as in the header: not scaled
-	MSS           uint16       // RFC 9293 §3.7.1, of a SYN; 0: none
+	MSS           uint16       // RFC 9293 §3.7.1, of a SYN; 0: absent
 	Flags         uint8        // FIN … CWR
-	Has           uint8        // which options there are: HasTimestamps …
+	Has           uint8        // options that are present: HasTimestamps …
 	Scale         uint8        // RFC 7323 §2, with HasScale
-	Blocks        uint8        // how many of SACK are there, 0 … 4
+	Blocks        uint8        // number of blocks in SACK, 0 … 4
 }
 
 // SACKBlock is one block of RFC 2018 §3: sequence numbers of its first byte and
 // of the byte behind its last.
 type SACKBlock struct{ Left, Right uint32 }
 
-// Options of a Segment that are there or not.
+// Options of a Segment that are optional, as bits.
 const (
 	HasTimestamps uint8 = 1 << iota
 	HasScale
 	HasSACKPermitted
 	HasNotice // a notice of the network, in an option for experiments
-	HasAE     // no option, but the flag of Accurate ECN (RFC 9768 §3.2.2), which is only read
+	HasAE     // not an option, but the flag of Accurate ECN (RFC 9768 §3.2.2), which is only read
 )
 
-// OptionBytes is the length of the segment's options on the wire, with the
-// padding that Linux uses: a multiple of 4, at most 40.
+// OptionBytes returns the length of the segment's options on the wire, with the padding that Linux uses: a multiple of
+// 4, at most 40.
 func (s *Segment) OptionBytes() int32 {
 	var n int32
 	if s.MSS > 0 {
@@ -169,8 +166,8 @@ func (s *Segment) OptionBytes() int32 {
 	return min(n, 40)
 }
 
-// options gives them in the codec's form.
-func (s *Segment) options() TCPOptions {
+// tcpOptions returns the segment's options in the codec's form.
+func (s *Segment) tcpOptions() TCPOptions {
 	o := TCPOptions{MSS: s.MSS, WindowScale: -1, SACKPermitted: s.Has&HasSACKPermitted != 0,
 		Timestamps: s.Has&HasTimestamps != 0, TSVal: s.TSVal, TSEcr: s.TSEcho, SACKBlocks: int(s.Blocks)}
 	if s.Has&HasScale != 0 {
@@ -181,15 +178,15 @@ func (s *Segment) options() TCPOptions {
 	}
 	if s.Has&HasNotice != 0 {
 		var room [noticeRoom + 4]byte
-		b := s.notice(&room)
+		b := s.noticeData(&room)
 		x := be.AppendUint16(append(o.unknown[:0], optionExperiment, uint8(4+len(b))), optionExID)
 		o.unknownLen = uint8(len(append(x, b...)))
 	}
 	return o
 }
 
-// setOptions takes them from the codec's form.
-func (s *Segment) setOptions(o *TCPOptions) {
+// setTCPOptions sets the segment's options from the codec's form.
+func (s *Segment) setTCPOptions(o *TCPOptions) {
 	s.MSS, s.TSVal, s.TSEcho, s.Has, s.Scale, s.Blocks = o.MSS, o.TSVal, o.TSEcr, 0, 0, uint8(o.SACKBlocks)
 	if o.Timestamps {
 		s.Has |= HasTimestamps
@@ -206,15 +203,15 @@ func (s *Segment) setOptions(o *TCPOptions) {
 	}
 }
 
-// Parsed says that the fields are those of the frame that p was parsed from last, which switches on
-// its way have changed together with them: it need not be parsed again.
+// Parsed reports whether the fields agree with the frame that p was last parsed from. Switches on its way have changed
+// both together, so p need not be parsed again.
 func (p *Packet) Parsed() bool { return p.parsed }
 
-// Touch reads what a switch will read of p, so that cache misses of several packets overlap. Its
-// result has no meaning.
+// Touch reads the fields that a switch will read of p, so that cache misses of several packets overlap. Its result has
+// no meaning.
 func (p *Packet) Touch() int32 { return p.Size + int32(p.ext[0]) }
 
-// TouchEnd reads what an end host will read of p.
+// TouchEnd reads the fields that an end host will read of p.
 func (p *Packet) TouchEnd() int32 { return p.Size + int32(p.ext[0]) + int32(p.Flow) }
 
 // ECN code points (RFC 3168 §5), the lower two bits of TOS.
@@ -226,9 +223,8 @@ const (
 	ECN    uint8 = 3 // mask
 )
 
-// TakeHop decrements the hop limit as a router does before it forwards (RFC 1812
-// §5.3.1, RFC 8200 §3). It returns false when nothing is left: the packet must be
-// dropped.
+// TakeHop decrements the hop limit as a router does before it forwards (RFC 1812 §5.3.1, RFC 8200 §3). It returns
+// false if the limit reaches 0: the packet must be dropped.
 func (p *Packet) TakeHop() bool {
 	if p.HopLimit > 0 {
 		p.HopLimit--
@@ -236,27 +232,27 @@ func (p *Packet) TakeHop() bool {
 	return p.HopLimit > 0
 }
 
-// A Pool gives and takes packets. It is not safe for concurrent use: each worker
-// of a driver has its own. Packets come zeroed.
+// A Pool allocates packets and reuses them. It is not safe for concurrent use: each worker of a driver has its own.
+// New packets are zeroed.
 type Pool struct {
 	free *Packet
 	live int
 	made int
 }
 
-// slabPackets is how many packets are allocated at once.
+// slabPackets is the number of packets that are allocated at once.
 const slabPackets = 1024
 
 // Get returns a zeroed packet, which the caller owns.
 func (l *Pool) Get() *Packet {
 	if l.free == nil {
-		l.grow()
+		l.addSlab()
 	}
 	p := l.free
 	l.free = p.Next
 	l.live++
-	// The blocks of SACK and the bytes of extensions say nothing where their numbers
-	// are 0, and so the third and fourth line are not touched.
+	// SACK blocks and bytes of extensions are unused where their counts are 0. So the third and fourth line are not
+	// touched.
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
 	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Message, p.Resent, p.Meta = 0, 0, 0, 0, 0, 0, Metadata{}
 	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing, p.parsed = 0, 0, 0, 0, 0, 0, 0, false
@@ -266,12 +262,11 @@ func (l *Pool) Get() *Packet {
 	return p
 }
 
-// GetFrame returns a zeroed packet with an empty Data of a capacity of at least room
-// bytes: that of a packet which was put back, if it is enough. So no two packets of a
-// pool may have one Data.
+// GetFrame returns a zeroed packet with an empty Data that has a capacity of at least room bytes. It reuses the Data
+// of a returned packet if that is large enough. So packets of a pool must not share their Data.
 func (l *Pool) GetFrame(room int) *Packet {
 	if l.free == nil {
-		l.grow()
+		l.addSlab()
 	}
 	data := l.free.Data
 	p := l.Get()
@@ -282,18 +277,18 @@ func (l *Pool) GetFrame(room int) *Packet {
 	return p
 }
 
-// Put takes p back.
+// Put returns p to the pool.
 func (l *Pool) Put(p *Packet) {
 	p.Next = l.free
 	l.free = p
 	l.live--
 }
 
-// Free returns how many packets wait to be taken.
+// Free returns the number of packets that the pool holds.
 func (l *Pool) Free() int { return l.made - l.live }
 
-// Move gives n of the packets that wait to be taken, which must be there, to another pool. Those that are out may be
-// put into either.
+// Move moves n of the packets that the pool holds to another pool; it must hold that many. Packets in use may be
+// returned to either pool.
 func (l *Pool) Move(n int, to *Pool) {
 	for range n {
 		p := l.free
@@ -304,13 +299,14 @@ func (l *Pool) Move(n int, to *Pool) {
 	to.made += n
 }
 
-// Live returns how many packets are out.
+// Live returns the number of packets in use.
 func (l *Pool) Live() int { return l.live }
 
-// Made returns how many packets were ever allocated.
+// Made returns the number of packets ever allocated.
 func (l *Pool) Made() int { return l.made }
 
-func (l *Pool) grow() {
+// addSlab allocates slabPackets packets and adds them to the pool.
+func (l *Pool) addSlab() {
 	slab := make([]Packet, slabPackets)
 	for i := range slab {
 		slab[i].Next = l.free

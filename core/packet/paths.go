@@ -1,19 +1,18 @@
 package packet
 
-// Paths says by which ports of one switch the addresses of a run are reached. What
-// does not differ between switches, and sets of ports that are equal, the switches of
-// a network share, so nothing of it may be changed.
+// Paths has the ports of one switch by which the addresses of a run are reached. The switches of a network share all
+// parts that do not differ, and equal sets of ports. So Paths must not be changed.
 type Paths struct {
-	// Class is the class of an address; a switch reaches those of one class alike, but
-	// for its Own. 0: no path. Shared by all switches.
+	// Class is the class of an address. A switch reaches all addresses of a class by the same ports, except those of
+	// class Own. 0: no path. All switches share it.
 	Class []uint32
-	Via   []uint32   // by class, the set of ports that leads there: an index into Sets
+	Via   []uint32   // by class, the set of ports: an index into Sets
 	Sets  [][]PortID // the first is empty; ports ascend in each
-	Own   uint32     // the class that is reached by Port; 0: there is none
-	Port  []PortID   // by address, the port that leads there from the switch whose Own its class is. Shared
+	Own   uint32     // the class in which each address has its own port in Port; 0: no such class
+	Port  []PortID   // by address, the port from the switch that has the address's class as Own. Shared
 }
 
-// To returns the ports by which an address is reached; none if it is not, or unknown.
+// To returns the ports by which an address is reached. The list is empty for an unknown address or without a path.
 func (s *Paths) To(a Addr) []PortID {
 	if int(a) >= len(s.Class) {
 		return nil
@@ -25,8 +24,7 @@ func (s *Paths) To(a Addr) []PortID {
 	return s.Sets[s.Via[c]]
 }
 
-// SetTo is To with the number of the set of ports, an index into Sets; −1 where the port is
-// that of the address alone, or there is none.
+// SetTo is To with the index of the ports in Sets. The index is −1 if the address has a port of its own or is unknown.
 func (s *Paths) SetTo(a Addr) ([]PortID, int) {
 	if int(a) < len(s.Class) {
 		if c := s.Class[a]; c != s.Own || c == 0 {

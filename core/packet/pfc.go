@@ -29,9 +29,10 @@ func (p *Packet) emitPFC(b []byte) ([]byte, error) {
 	return append(b, make([]byte, pfcFrame-(len(b)-start))...), nil
 }
 
+// parsePFC parses the bytes behind the Ethernet header of a PFC frame into p.
 func (p *Packet) parsePFC(b []byte) error {
 	if len(b) < 20 {
-		return short("PFC frame", 20, len(b))
+		return shortError("PFC frame", 20, len(b))
 	}
 	if op := be.Uint16(b); op != pfcOpcode {
 		return fmt.Errorf("MAC control frame: opcode %#04x is not PFC's 0x0101", op)

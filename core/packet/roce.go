@@ -5,35 +5,35 @@ import (
 	"hash/crc32"
 )
 
-// RoCEv2 (InfiniBand's Annex A17, as Linux's rxe and tshark's dissector read it): UDP to port 4791, then
-// InfiniBand's base transport header (BTH), an extended header that the opcode tells, the payload, padded to
-// four bytes, and the invariant CRC (ICRC). A queue pair has the number of its end's port: BTH's DestQP is
-// Packet.DstPort, and UDP's source port, by which switches spread flows, is Packet.SrcPort. So a switch
-// that answers a packet knows the sender's queue pair, which InfiniBand's header does not tell.
+// RoCEv2 (InfiniBand's Annex A17, as Linux's rxe and tshark's dissector read it) is UDP to port 4791. InfiniBand's
+// base transport header (BTH) follows, then an extended header that depends on the opcode, the payload, padded to four
+// bytes, and the invariant CRC (ICRC). The number of a queue pair is the port at its end. BTH's DestQP is
+// Packet.DstPort, and UDP's source port, by which switches spread flows, is Packet.SrcPort. So a switch that answers a
+// packet knows the sender's queue pair, which InfiniBand's header does not contain.
 //
-// What of the headers is ours, beside real fields:
+// Weir uses some fields in its own way:
 //
-//   - that a switch may cut the payload off, in the first reserved bit behind FECN and BECN;
-//   - the number of a transmission, mod 128, in the 7 reserved bits behind BTH's AckReq,
+//   - a switch may cut the payload off if the first reserved bit behind FECN and BECN is set;
+//   - the number of a transmission, mod 128, is in the 7 reserved bits behind BTH's AckReq,
 //     of data, and of the NACK by which the network sends a header back;
 //   - BECN in an acknowledgement echoes a mark, as it does in a CNP;
-//   - the word, 8 reserved bits and the 24 of a PSN: behind AETH, of an acknowledgement about another packet
+//   - a word, 8 reserved bits and the 24 of a PSN, follows AETH of an acknowledgement about another packet
 //     than the last that it acknowledges (IRN §3.1: its NACKs have the PSN that made them), and of a probe;
-//   - opcode 0xc0, of those that are left to manufacturers: a probe (draft-miao §6.1), which
-//     reads and writes nothing;
-//   - the PSN of a CNP, which has no use for one: that of the marked packet.
+//   - opcode 0xc0, from the manufacturers' range, is a probe (draft-miao §6.1), which
+//     reads and writes no memory;
+//   - the PSN of a CNP, which has no standard meaning, is the PSN of the marked packet.
 const (
 	// PortRoCE is UDP's destination port (IANA).
 	PortRoCE = 4791
 
-	// PSNMask has the bits of a packet sequence number, and of whatever counts packets in these headers.
+	// PSNMask has the bits of a packet sequence number and of all counters of packets in these headers.
 	PSNMask = 1<<24 - 1
 	// TransmissionMask has the bits of the number of a transmission.
 	TransmissionMask = 1<<7 - 1
 
-	ackRequest = 0x80 // before those bits
+	ackRequest = 0x80 // in the byte of the transmission's number
 
-	bthCuttable = 0x20 // the first reserved bit behind BTH's FECN and BECN: Cuttable, which is ours
+	bthCuttable = 0x20 // Weir's Cuttable: the first reserved bit behind BTH's FECN and BECN
 
 	bthHeader  = 12
 	rethHeader = 16 // virtual address 8, R_Key 4, DMA length 4
@@ -42,8 +42,9 @@ const (
 	psnWord    = 4
 	icrcBytes  = 4
 
-	// RDMAHeaders is what RoCEv2 adds to the payload of a packet that begins no message, without padding;
-	// RDMAFirst what one that does has more, RDMAReply an acknowledgement of all until the packet that made it.
+	// RDMAHeaders is the length that RoCEv2 adds to the payload of a packet inside a message, without padding. RDMAFirst
+	// is the additional length for the first packet of a message. RDMAReply is the additional length for an
+	// acknowledgement of all packets up to the one that triggered it.
 	RDMAHeaders = UDPHeader + bthHeader + icrcBytes
 	RDMAFirst   = rethHeader
 	RDMAReply   = aethHeader
@@ -60,8 +61,7 @@ const (
 	opProbe       uint8 = 0xc0
 )
 
-// Syndromes of AETH: an ACK without a limit on what may be sent, and a NAK for
-// a PSN out of sequence.
+// Syndromes of AETH: an ACK without a limit on credits, and a NAK for a PSN out of sequence.
 const (
 	syndromeACK uint8 = 0x1f
 	syndromeNAK uint8 = 0x60
@@ -69,13 +69,13 @@ const (
 
 // Flags of RDMA's data, in place of TCP's.
 const (
-	Last     = FIN // of the packets of a message
+	Last     = FIN // last packet of a message
 	First    = SYN
 	Unasked  = PSH // BTH's AckReq is 0: the receiver may wait for more packets before it acknowledges
-	Cuttable = URG // a switch may cut the payload off: what Trimmable is to protocols of our own
+	Cuttable = URG // a switch may cut the payload off, like Trimmable for ProtoOwn
 )
 
-// RDMAHeader is what RoCEv2 adds to p's payload: UDP, BTH and the header of p's kind, padding, ICRC.
+// RDMAHeader returns the length that RoCEv2 adds to p's payload: UDP, BTH and the header of p's kind, padding, ICRC.
 func (p *Packet) RDMAHeader() int32 {
 	switch p.Kind {
 	case Data:
@@ -100,13 +100,13 @@ func (p *Packet) RDMAHeader() int32 {
 	return RDMAHeaders + aethHeader + psnWord
 }
 
-// emitRDMA appends a datagram without UDP's length and the sums, which sealRDMA writes.
+// emitRDMA appends a datagram without UDP's length and the checksums, which sealRDMA writes.
 func (p *Packet) emitRDMA(b []byte) []byte {
 	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), PortRoCE)
 	return p.emitBTH(append(b, 0, 0, 0, 0))
 }
 
-// emitBTH appends all behind UDP's header.
+// emitBTH appends everything behind UDP's header.
 func (p *Packet) emitBTH(b []byte) []byte {
 	op, psn, ours, first := opAcknowledge, p.Seq, uint8(0), uint8(0)
 	switch p.Kind {
@@ -152,7 +152,7 @@ func (p *Packet) emitBTH(b []byte) []byte {
 	return append(b, make([]byte, int(p.Payload)+int(pad)+icrcBytes)...)
 }
 
-// emitAETH appends what an acknowledgement has behind BTH.
+// emitAETH appends the headers of an acknowledgement behind BTH.
 func (p *Packet) emitAETH(b []byte) []byte {
 	syndrome := syndromeACK
 	if p.Kind == Nack {
@@ -168,8 +168,8 @@ func (p *Packet) emitAETH(b []byte) []byte {
 	return b
 }
 
-// ParseRDMA fills p's ports and what RoCEv2 says from a datagram of so many bytes, of which b has the beginning,
-// and reports whether that is what Emit writes; otherwise it leaves p alone.
+// ParseRDMA sets p's ports and RoCEv2 fields from a datagram of length bytes; b is its beginning. It returns false and
+// leaves p unchanged unless Emit could have written the datagram.
 func (p *Packet) ParseRDMA(b []byte, length int) bool {
 	if len(b) < UDPHeader || be.Uint16(b[2:]) != PortRoCE || !p.parseRDMA(b[UDPHeader:], length-UDPHeader) {
 		return false
@@ -178,7 +178,7 @@ func (p *Packet) ParseRDMA(b []byte, length int) bool {
 	return true
 }
 
-// parseRDMA reads what is behind the header of UDP to port 4791.
+// parseRDMA parses the bytes behind the header of UDP to port 4791, as ParseRDMA does.
 func (p *Packet) parseRDMA(b []byte, length int) bool {
 	n := length - bthHeader - icrcBytes
 	if n < 0 || len(b) < bthHeader+min(n, rethHeader) || b[1]&0x0f != 0 || b[5] != 0 {
@@ -247,11 +247,11 @@ func (p *Packet) parseRDMA(b []byte, length int) bool {
 	return true
 }
 
-// sealRDMA writes UDP's length and checksum, and the ICRC, of a datagram behind this IP header. Over
-// IPv4 there is no checksum, as RoCE's NICs have none.
+// sealRDMA writes UDP's length and checksum, and the ICRC, of a datagram behind this IP header. Over IPv4 the checksum
+// is 0, as in RoCE's NICs.
 func sealRDMA(ip, udp []byte) {
 	be.PutUint16(udp[4:], uint16(len(udp)))
-	crc := icrc(ip, udp)
+	crc := invariantCRC(ip, udp)
 	for i := range icrcBytes { // the least significant byte first
 		udp[len(udp)-icrcBytes+i] = uint8(crc >> (8 * i))
 	}
@@ -262,14 +262,15 @@ func sealRDMA(ip, udp []byte) {
 	}
 }
 
-// icrc is the invariant CRC of a datagram of RoCEv2, its last four bytes left out, behind an IP header
-// without options (Linux, rxe_icrc.c): CRC-32 over eight bytes of ones in the place of InfiniBand's local
-// header, then over the headers, in which ones stand for what routers may change (TOS or traffic class and
-// flow label, TTL or hop limit, both checksums, and the byte of BTH with FECN and BECN), and the rest.
-// What switches insert is taken out before it is checked, and what that has changed is restored: IP's
-// length and protocol, and for INT UDP's length and destination port (INTPort; its own is in the shim).
-// IOAM and extensions stand between IP and UDP, INT behind UDP's header, IFA on both sides of that.
-func icrc(ip, udp []byte) uint32 {
+// invariantCRC returns the invariant CRC of a RoCEv2 datagram without its last four bytes, behind an IP header without
+// options (Linux, rxe_icrc.c). It is CRC-32 over eight bytes of ones in place of InfiniBand's local header, over the
+// headers, and over the rest. Fields that routers may change count as ones: TOS or traffic class and flow label, TTL
+// or hop limit, both checksums, and the byte of BTH with FECN and BECN.
+//
+// Bytes that switches insert are removed before the check, and changed fields restored: IP's length and protocol, and
+// for INT UDP's length and destination port (INTPort; the original is in the shim). IOAM and extensions are between IP
+// and UDP, INT behind UDP's header, and IFA on both sides of it.
+func invariantCRC(ip, udp []byte) uint32 {
 	var room [8 + IPv6Header + UDPHeader + bthHeader]byte
 	b := room[:8]
 	be.PutUint64(b, 1<<64-1)
@@ -292,7 +293,7 @@ func icrc(ip, udp []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(b), crc32.IEEETable, udp[UDPHeader+bthHeader:len(udp)-icrcBytes])
 }
 
-// cutRDMA cuts a datagram of data down to so many bytes of payload, of what it had.
+// cutRDMA shortens the payload of a datagram of data from had bytes to payload bytes.
 func cutRDMA(udp []byte, had, payload int32) []byte {
 	n := int32(len(udp)) - icrcBytes - had - -had&3
 	udp = append(udp[:n+payload:n+payload], make([]byte, -payload&3+icrcBytes)...)
@@ -300,8 +301,8 @@ func cutRDMA(udp []byte, had, payload int32) []byte {
 	return udp
 }
 
-// emittableRDMA says what of p no frame of RoCEv2 can carry.
-func (p *Packet) emittableRDMA() error {
+// checkEmittableRDMA returns an error if p has values that a RoCEv2 frame cannot carry.
+func (p *Packet) checkEmittableRDMA() error {
 	switch {
 	case p.Kind != Data && p.Payload > 0:
 		return fmt.Errorf("packet of flow %d: payload of %d bytes; of RDMA, data has payload only", p.Flow, p.Payload)

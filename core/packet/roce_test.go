@@ -36,7 +36,7 @@ func TestICRC(t *testing.T) {
 			ip := frame[EthernetHeader:]
 			udp := ip[IPv4Header:]
 			sum := func() string {
-				crc := icrc(ip, udp)
+				crc := invariantCRC(ip, udp)
 				return fmt.Sprintf("%02x%02x%02x%02x", crc&0xff, crc>>8&0xff, crc>>16&0xff, crc>>24)
 			}
 			want := hex.EncodeToString(udp[len(udp)-4:])
@@ -154,7 +154,7 @@ func checkICRC(t *testing.T, frame []byte) {
 	if next == protoShim || next == protoHopByHop {
 		rest, next = rest[8*(int(rest[1])+1):], rest[0]
 	}
-	crc := icrc(ip, rest)
+	crc := invariantCRC(ip, rest)
 	end := rest[len(rest)-4:]
 	if next != ProtoUDP || end[0] != uint8(crc) || end[1] != uint8(crc>>8) || end[2] != uint8(crc>>16) ||
 		end[3] != uint8(crc>>24) {
@@ -263,11 +263,11 @@ func TestICRCBehindTelemetry(t *testing.T) {
 					t.Errorf("port %d, length %d: % x", port, n, udp[:UDPHeader])
 				}
 				own := sent[EthernetHeader+ipHeader:]
-				wrong := icrc(ip, udp)
+				wrong := invariantCRC(ip, udp)
 				be.PutUint16(udp[2:], be.Uint16(udp[x.inside:]))
 				be.PutUint16(udp[4:], be.Uint16(udp[4:])-uint16(x.inLength))
 				udp = append(udp[:UDPHeader], udp[UDPHeader+x.behind:]...)
-				if crc := icrc(ip, udp); crc != icrcOf(udp[len(udp)-4:]) || crc == wrong {
+				if crc := invariantCRC(ip, udp); crc != icrcOf(udp[len(udp)-4:]) || crc == wrong {
 					t.Errorf("ICRC %08x, the frame has % x; with telemetry %08x", crc, udp[len(udp)-4:], wrong)
 				}
 				if string(udp[8:]) != string(own[8:]) || string(udp[:6]) != string(own[:6]) {

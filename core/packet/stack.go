@@ -5,19 +5,19 @@ import (
 	"net/netip"
 )
 
-// A packet has at most one stack of telemetry: headers of a format of their own, into which switches
-// push records. Formats differ in where it stands in a frame. A stack can be longer than all other
-// extensions, so it has room of its own, which a packet gets with its first stack and keeps. Among the
-// extensions it is the first, of kind ExtStack, with 3 bytes that say where it stands and how long it is.
+// A packet has at most one stack of telemetry: headers of a standard format, to which switches add records. Formats
+// differ in its position in a frame. A stack can be longer than all other extensions, so it has its own memory, which
+// a packet gets with its first stack and keeps. Among the extensions it is the first, of kind ExtStack, with 3 bytes:
+// its position and its length.
 
-// ExtStack is the kind of an extension that stands for a stack, which the switches may write to; as an
-// answer, which they may not, it is AnswerStack.
+// ExtStack is the kind of the extension that stands for a stack to which switches may write. AnswerStack is the kind
+// for a stack in an answer, to which they may not write.
 const (
 	ExtStack    uint8 = 0x3c
 	AnswerStack uint8 = 0x1c
 )
 
-// StackRoom is the most bytes of a stack.
+// StackRoom is the maximum length of a stack in bytes.
 const StackRoom = 768
 
 // StackPosition is the position of a telemetry stack in a frame.
@@ -25,117 +25,119 @@ type StackPosition uint8
 
 // Places of stacks.
 const (
-	// BehindTransport is INT's (P4 INT v2.1, "INT over TCP/UDP"): between the transport's header and the
-	// payload. The stack begins with the shim header, of which Emit fills in type, NPT and the last two
-	// bytes. Over UDP the destination port INTPort says that it is there, over TCP the DSCP is INTDSCP.
+	// BehindTransport is INT's (P4 INT v2.1, "INT over TCP/UDP"): between the transport's header and the payload. The
+	// stack begins with the shim header, in which Emit fills in type, NPT and the last two bytes. Over UDP the
+	// destination port INTPort marks it, over TCP the DSCP INTDSCP.
 	BehindTransport StackPosition = 1 + iota
-	// HopByHop is IOAM's (RFC 9486): an option of IPv6's hop-by-hop header, or of the header with the same
-	// layout that extensions have over IPv4. The stack is the option's data.
+	// HopByHop is IOAM's (RFC 9486): an option of IPv6's hop-by-hop header, or of the header with the same layout that
+	// extensions have over IPv4. The stack is the option's data.
 	HopByHop
-	// AroundTransport is IFA's (draft-kumar-ippm-ifa): 4 bytes between IP and the transport's header, the
-	// rest behind that. Neither lengths nor checksums of the transport count it.
+	// AroundTransport is IFA's (draft-kumar-ippm-ifa): 4 bytes between IP and the transport's header, the rest behind
+	// that header. Lengths and checksums of the transport do not include it.
 	AroundTransport
 )
 
-// What says in a frame that there is a stack, and of what kind.
+// Values in a frame that mark a stack and its type.
 const (
 	// INTPort is the destination port of INT over UDP: INT_TBD, which the specification leaves open.
 	INTPort uint16 = 0xd417
 	// INTDSCP is the DSCP of INT over TCP (P4 INT v2.1, "Example with INT-MD over TCP").
 	INTDSCP uint8 = 0x17
-	// ProtoIFA is IFA's protocol number: one of those without a use, of which the draft asks for any.
+	// ProtoIFA is IFA's protocol number. The draft asks for any unused number; this is one.
 	ProtoIFA uint8 = 251
 
 	intShim        = 4
-	intLeast       = intShim + 12 // with the header of INT-MD
+	minINTBytes    = intShim + 12 // including the header of INT-MD
 	intMD          = 1            // types of the shim header
 	intDestination = 2            // of answers: switches must ignore it
-	intBehind      = 0x80         // in the kind of headers of our own: INT follows
+	intBehind      = 0x80         // in the kind of Weir's own header: INT follows
 
-	ioamOption = 0x31 // may change en route (RFC 9486)
-	ioamAnswer = 0x11 // does not
-	ioamLeast  = 2 + 8
+	ioamOption   = 0x31 // may change en route (RFC 9486)
+	ioamAnswer   = 0x11 // may not change en route
+	minIOAMBytes = 2 + 8
 
-	ifaHeader  = 4
-	ifaLeast   = ifaHeader + 4
-	ifaAnswer  = 0x80 // of IFA's flags, a reserved one: an answer; ours
-	stackEntry = 2 + 3
+	ifaHeader   = 4
+	minIFABytes = ifaHeader + 4
+	ifaAnswer   = 0x80 // a reserved bit of IFA's flags that Weir uses for answers
+	stackEntry  = 2 + 3
 )
 
-// Stack returns the stack, as a view that is good until the extensions change; nil if there is none.
+// Stack returns the stack, as a view that is valid until the extensions change; nil without a stack.
 func (p *Packet) Stack() []byte {
-	if !p.stacked() {
+	if !p.hasStack() {
 		return nil
 	}
 	n := p.stackLen()
-	return p.far[:n:n]
+	return p.stackRoom[:n:n]
 }
 
-// StackPlace is where the stack stands; 0 if there is none.
+// StackPlace returns the stack's position; 0 without a stack.
 func (p *Packet) StackPlace() StackPosition {
-	if !p.stacked() {
+	if !p.hasStack() {
 		return 0
 	}
 	return StackPosition(p.ext[2])
 }
 
-func (p *Packet) stacked() bool { return p.extLen > 0 && p.ext[0]|0x20 == ExtStack }
+// hasStack reports whether p has a stack of telemetry, as a request or as an answer.
+func (p *Packet) hasStack() bool { return p.extLen > 0 && p.ext[0]|0x20 == ExtStack }
 
 func (p *Packet) stackLen() int { return int(p.ext[3])<<8 | int(p.ext[4]) }
 
 func (p *Packet) setStackLen(n int) { p.ext[3], p.ext[4] = uint8(n>>8), uint8(n) }
 
-// SetStack gives p a stack that switches write to, in place of the one that it has. It returns false, and
-// changes nothing, if there is no room.
+// SetStack sets a stack that switches write to, in place of an existing one. It returns false, without a change, if
+// there is no room.
 func (p *Packet) SetStack(where StackPosition, data []byte) bool {
-	if len(data) > StackRoom || !p.stacked() && int(p.extLen)+stackEntry > len(p.ext)-2 {
+	if len(data) > StackRoom || !p.hasStack() && int(p.extLen)+stackEntry > len(p.ext)-2 {
 		return false
 	}
-	if !p.stacked() {
+	if !p.hasStack() {
 		copy(p.ext[stackEntry:], p.ext[:p.extLen])
 		p.extLen += stackEntry
 	}
-	if p.far == nil {
-		p.far = new([StackRoom]byte)
+	if p.stackRoom == nil {
+		p.stackRoom = new([StackRoom]byte)
 	}
 	p.ext[0], p.ext[1], p.ext[2] = ExtStack, stackEntry-2, uint8(where)
-	p.changing |= changing(ExtStack)
-	p.setStackLen(copy(p.far[:], data))
+	p.changing |= changingBit(ExtStack)
+	p.setStackLen(copy(p.stackRoom[:], data))
 	return true
 }
 
-// GrowStack opens a gap of n bytes in the stack, with the old bytes in it, and returns the whole; nil if
-// there is no room, or no stack.
+// GrowStack inserts n bytes at offset at of the stack and returns the whole stack. The new bytes still hold old data.
+// It returns nil if there is no room or no stack.
 func (p *Packet) GrowStack(at, n int) []byte {
-	if !p.stacked() {
+	if !p.hasStack() {
 		return nil
 	}
 	have := p.stackLen()
 	if at < 0 || n < 0 || at > have || have+n > StackRoom {
 		return nil
 	}
-	copy(p.far[at+n:have+n], p.far[at:have])
+	copy(p.stackRoom[at+n:have+n], p.stackRoom[at:have])
 	p.setStackLen(have + n)
-	return p.far[: have+n : have+n]
+	return p.stackRoom[: have+n : have+n]
 }
 
-// Copy makes p a copy of from, with a stack of its own.
+// Copy makes p a copy of from, with its own copy of the stack.
 func (p *Packet) Copy(from *Packet) {
-	far := p.far
+	far := p.stackRoom
 	*p = *from
-	if p.far = far; p.stacked() {
+	if p.stackRoom = far; p.hasStack() {
 		p.copyStack(from)
 	}
 }
 
+// copyStack copies the bytes of another packet's stack. The extensions must be copied already.
 func (p *Packet) copyStack(from *Packet) {
-	if p.far == nil {
-		p.far = new([StackRoom]byte)
+	if p.stackRoom == nil {
+		p.stackRoom = new([StackRoom]byte)
 	}
-	copy(p.far[:], from.far[:from.stackLen()])
+	copy(p.stackRoom[:], from.stackRoom[:from.stackLen()])
 }
 
-// stackBytes is what the extensions take on the wire of a packet with a stack.
+// stackBytes returns the length of the extensions on the wire, for a packet with a stack.
 func (p *Packet) stackBytes() int32 {
 	stack, options := int32(p.stackLen()), int32(p.extLen)-stackEntry
 	switch {
@@ -147,10 +149,10 @@ func (p *Packet) stackBytes() int32 {
 	return stack
 }
 
-// answered reports whether the stack is an answer.
-func (p *Packet) answered() bool { return p.ext[0] == AnswerStack }
+// isAnswerStack reports whether the stack is an answer.
+func (p *Packet) isAnswerStack() bool { return p.ext[0] == AnswerStack }
 
-// setParsed gives p the stack of a frame.
+// setParsed sets p's stack from a frame. It is an error if it is longer than StackRoom.
 func (p *Packet) setParsed(where StackPosition, data []byte, answer bool) error {
 	if !p.SetStack(where, data) {
 		return fmt.Errorf("telemetry: %d bytes; at most %d are possible", len(data), StackRoom)
@@ -161,18 +163,18 @@ func (p *Packet) setParsed(where StackPosition, data []byte, answer bool) error 
 	return nil
 }
 
-// segment is what stands behind the IP header and the extensions: the transport's header, a stack behind
-// it, and the payload.
+// segment is the part of a frame behind the IP header and the extensions: the transport's header, a stack behind it,
+// and the payload.
 type segment struct {
-	ifa                    []byte // IFA's header, which stands before the transport's; empty if there is none
+	ifa                    []byte // IFA's header, before the transport's; empty without IFA
 	header, stack, payload []byte
 }
 
-// split takes b, all that stands behind the extensions, apart. proto is what IP's header, or the
-// extensions', says is there; the protocol of the segment is returned. stacked says that the extensions
-// have a stack already: then INT is payload, since a Packet has one stack.
-func split(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err error) {
-	if proto == ProtoIFA && len(b) >= ifaLeast && b[0]>>4 == ifaVersion {
+// splitSegment parses b, the bytes behind the extensions, into a segment. proto is the protocol in the IP header or in
+// the extensions; split returns the protocol of the segment itself. stacked means that the extensions have a stack
+// already. INT is then payload, since a Packet has one stack.
+func splitSegment(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err error) {
+	if proto == ProtoIFA && len(b) >= minIFABytes && b[0]>>4 == ifaVersion {
 		if stacked {
 			return x, 0, fmt.Errorf("two stacks of telemetry in one packet")
 		}
@@ -181,7 +183,7 @@ func split(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err er
 	switch proto {
 	case ProtoUDP:
 		if len(b) < UDPHeader {
-			return x, 0, short("UDP header", UDPHeader, len(b))
+			return x, 0, shortError("UDP header", UDPHeader, len(b))
 		}
 		x.header, b = b[:UDPHeader], b[UDPHeader:]
 	case ProtoTCP:
@@ -193,7 +195,7 @@ func split(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err er
 	case ProtoICMP, ProtoICMPv6:
 	default:
 		if len(b) < ownHeader {
-			return x, 0, short("transport header", ownHeader, len(b))
+			return x, 0, shortError("transport header", ownHeader, len(b))
 		}
 		x.header, b = b[:ownHeader], b[ownHeader:]
 	}
@@ -203,7 +205,7 @@ func split(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err er
 			n += 4 * int(b[3])
 		}
 		if len(b) < n {
-			return x, 0, short("IFA's metadata", n, len(b))
+			return x, 0, shortError("IFA's metadata", n, len(b))
 		}
 		x.stack, b = b[:n], b[n:]
 	}
@@ -223,10 +225,10 @@ func split(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err er
 
 const ifaVersion = 2
 
-// intBytes is how long the INT stack is with which b begins; 0 if there is none. What says so in the
-// transport's or in IP's header could be chance, so the shim header must be one, too.
+// intBytes returns the length of the INT stack at the start of b; 0 without one. The marks in the transport's or IP's
+// header could be chance, so intBytes also verifies the shim header.
 func intBytes(proto, tos uint8, header, b []byte) int {
-	if len(b) < intLeast {
+	if len(b) < minINTBytes {
 		return 0
 	}
 	npt := uint8(0)
@@ -241,13 +243,13 @@ func intBytes(proto, tos uint8, header, b []byte) int {
 	n := intShim + 4*int(b[1])
 	kind := b[0] >> 4
 	if kind != intMD && kind != intDestination || b[0]&15 != npt<<2 || b[4]>>4 != 2 || b[4]&1 != 0 || b[5] != 0 ||
-		b[6]>>5 != 0 || n < intLeast || n > len(b) || n > StackRoom {
+		b[6]>>5 != 0 || n < minINTBytes || n > len(b) || n > StackRoom {
 		return 0
 	}
 	return n
 }
 
-// takeStack gives p the stack of a segment behind the headers, and what that has kept of them.
+// takeStack sets p's stack from a segment behind the headers, and restores the header fields that the stack has saved.
 func (p *Packet) takeStack(x *segment) error {
 	switch {
 	case len(x.ifa) > 0:
@@ -261,7 +263,7 @@ func (p *Packet) takeStack(x *segment) error {
 		if err := p.setParsed(BehindTransport, x.stack, kind == intDestination); err != nil {
 			return err
 		}
-		p.far[0], p.far[2], p.far[3] = intMD<<4, 0, 0
+		p.stackRoom[0], p.stackRoom[2], p.stackRoom[3] = intMD<<4, 0, 0
 		if p.Proto == ProtoTCP {
 			p.TOS = uint8(last) | p.TOS&ECN
 		}
@@ -269,7 +271,7 @@ func (p *Packet) takeStack(x *segment) error {
 	return nil
 }
 
-// udpPort is UDP's destination port of a segment as if it had no stack.
+// udpPort returns the segment's UDP destination port before the stack was inserted.
 func (x *segment) udpPort() uint16 {
 	if len(x.ifa) == 0 && len(x.stack) > 0 {
 		return be.Uint16(x.stack[2:])
@@ -277,7 +279,7 @@ func (x *segment) udpPort() uint16 {
 	return be.Uint16(x.header[2:])
 }
 
-// udpPort is UDP's destination port of p as if it had no stack.
+// udpPort returns p's UDP destination port without a stack.
 func (p *Packet) udpPort() uint16 {
 	if p.Proto == ProtoRDMA {
 		return PortRoCE
@@ -285,12 +287,12 @@ func (p *Packet) udpPort() uint16 {
 	return p.DstPort
 }
 
-// Unstack returns what stands behind the extensions as if it had no stack, for who reads frames without a Packet:
-// its protocol, TOS, bytes and length. b may be cut short, so its length in all is given. Without a stack nothing
-// changes.
+// Unstack removes a stack from b, the bytes behind the extensions, for readers of frames without a Packet. It returns
+// the original protocol, TOS, bytes and length. b may be truncated; length is the full length. Without a stack it
+// returns its arguments.
 func Unstack(proto, tos uint8, b []byte, length int) (uint8, uint8, []byte, int) {
 	front, n := 0, 0
-	if proto == ProtoIFA && len(b) >= ifaLeast && b[0]>>4 == ifaVersion {
+	if proto == ProtoIFA && len(b) >= minIFABytes && b[0]>>4 == ifaVersion {
 		front = ifaHeader
 	}
 	s, inner := b[front:], proto
@@ -327,8 +329,8 @@ func Unstack(proto, tos uint8, b []byte, length int) (uint8, uint8, []byte, int)
 	return inner, tos, out, length - front - n
 }
 
-// insertStack puts what of the stack stands behind the transport's header into a datagram of RoCEv2, which
-// begins at header. The ICRC stays: switches can change the stack, which is taken out before it is checked.
+// insertStack inserts the part of the stack behind the transport's header into a RoCEv2 datagram, which begins at
+// header. The ICRC stays unchanged: switches can change the stack, so it is removed before the check.
 func (p *Packet) insertStack(b []byte, header int, src, dst netip.Addr) []byte {
 	if where := p.StackPlace(); where != BehindTransport && where != AroundTransport {
 		return b
@@ -339,13 +341,13 @@ func (p *Packet) insertStack(b []byte, header int, src, dst netip.Addr) []byte {
 	case p.StackPlace() == AroundTransport:
 	case p.Version == 6:
 		SealUDP(b[header:], src, dst)
-	default: // without a checksum, as RoCE's NICs have none
+	default: // without a checksum, as in RoCE's NICs
 		be.PutUint16(b[header+4:], uint16(len(b)-header))
 	}
 	return b
 }
 
-// wireTOS is p's TOS in a frame.
+// wireTOS returns the TOS that p has in a frame.
 func (p *Packet) wireTOS() uint8 {
 	if p.Proto == ProtoTCP && p.StackPlace() == BehindTransport {
 		return INTDSCP<<2 | p.TOS&ECN
@@ -353,7 +355,7 @@ func (p *Packet) wireTOS() uint8 {
 	return p.TOS
 }
 
-// wireProto is the protocol behind IP's header and the extensions.
+// wireProto returns the protocol number behind IP's header and the extensions.
 func (p *Packet) wireProto(proto uint8) uint8 {
 	if p.StackPlace() == AroundTransport {
 		return ProtoIFA
@@ -361,30 +363,30 @@ func (p *Packet) wireProto(proto uint8) uint8 {
 	return proto
 }
 
-// appendFront appends what of the stack stands before the transport's header.
+// appendFront appends the part of the stack before the transport's header.
 func (p *Packet) appendFront(b []byte, proto uint8) []byte {
 	if p.StackPlace() != AroundTransport {
 		return b
 	}
-	b = append(b, p.far[:ifaHeader]...)
+	b = append(b, p.stackRoom[:ifaHeader]...)
 	at := len(b) - ifaHeader
-	if b[at+1] = proto; p.answered() {
+	if b[at+1] = proto; p.isAnswerStack() {
 		b[at+2] |= ifaAnswer
 	}
 	return b
 }
 
-// appendBack appends what of the stack stands behind the transport's header, which begins at header.
+// appendBack appends the part of the stack behind the transport's header, which begins at header.
 func (p *Packet) appendBack(b []byte, header int) []byte {
 	switch p.StackPlace() {
 	case AroundTransport:
-		return append(b, p.far[ifaHeader:p.stackLen()]...)
+		return append(b, p.stackRoom[ifaHeader:p.stackLen()]...)
 	case BehindTransport:
 		at, kind := len(b), uint8(intMD)
-		if p.answered() {
+		if p.isAnswerStack() {
 			kind = intDestination
 		}
-		b = append(b, p.far[:p.stackLen()]...)
+		b = append(b, p.stackRoom[:p.stackLen()]...)
 		b[at] = kind << 4
 		switch wireProtocol(p.Proto) {
 		case ProtoUDP:
@@ -400,9 +402,9 @@ func (p *Packet) appendBack(b []byte, header int) []byte {
 	return b
 }
 
-// seal completes a segment that begins at header: length and checksum of what p's transport counts as
-// its own. IFA's metadata are not, and stand between header and payload.
-func (p *Packet) seal(b []byte, header int, src, dst netip.Addr) {
+// sealSegment completes a segment that begins at header: length and checksum over the bytes that p's transport
+// includes. IFA's metadata, between header and payload, are not included.
+func (p *Packet) sealSegment(b []byte, header int, src, dst netip.Addr) {
 	s := b[header:]
 	whole, at := s, 0
 	if p.StackPlace() == AroundTransport {

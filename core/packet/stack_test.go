@@ -114,7 +114,7 @@ func TestStackKeepsDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 				q.Data = wire
-				q.GrowStack(intLeast, 8)[1] += 2
+				q.GrowStack(minINTBytes, 8)[1] += 2
 				if err := q.Deparse(b); err != nil {
 					t.Fatal(err)
 				}

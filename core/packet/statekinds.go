@@ -6,12 +6,12 @@ import "weir/core/state"
 func init() {
 	state.Describe(func(x *Wants) state.Kinds {
 		return state.Kinds{
-			&x.Timer:     state.Instant,
-			&x.next:      state.Ignored,
-			&x.free:      state.Ignored,
-			&x.forwarded: state.Ignored,
-			&x.behind:    state.Ignored,
-			&x.by:        state.Ignored,
+			&x.Timer:         state.Instant,
+			&x.next:          state.Ignored,
+			&x.free:          state.Ignored,
+			&x.forwarded:     state.Ignored,
+			&x.wokenAfter:    state.Ignored,
+			&x.forwardedPort: state.Ignored,
 		}
 	})
 }

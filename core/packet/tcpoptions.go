@@ -23,8 +23,8 @@ func (o *TCPOptions) Unknown() []byte { return o.unknown[:o.unknownLen:o.unknown
 
 var errOption = errors.New("TCP options: an option's length is wrong")
 
-// parseTCPOptions reads options, at most the 40 bytes that a header can have;
-// those it doesn't know are kept as they are.
+// parseTCPOptions parses options, at most the 40 bytes that a header can have. Unknown options are stored in wire
+// form.
 func parseTCPOptions(b []byte) (TCPOptions, error) {
 	o := TCPOptions{WindowScale: -1}
 	if len(b) > len(o.unknown) {
@@ -70,13 +70,12 @@ func parseTCPOptions(b []byte) (TCPOptions, error) {
 	return o, nil
 }
 
-// Append appends the options in wire form, in the order and with the padding
-// that Linux uses, unknown ones last, to a multiple of four bytes. Where the
-// padding between them would not fit into a header's 40 bytes it is left out.
+// Append appends the options in wire form, in the order and with the padding of Linux, unknown ones last, to a
+// multiple of four bytes. It omits the padding between them if the result would exceed a header's 40 bytes.
 func (o TCPOptions) Append(b []byte) []byte {
 	at := len(b)
-	if b = o.append(b, true); len(b)-at > 40 {
-		b = o.append(b[:at], false)
+	if b = o.appendOptions(b, true); len(b)-at > 40 {
+		b = o.appendOptions(b[:at], false)
 	}
 	for (len(b)-at)%4 != 0 {
 		b = append(b, 0)
@@ -84,8 +83,8 @@ func (o TCPOptions) Append(b []byte) []byte {
 	return b
 }
 
-// append appends the options; aligned: with no-operations between them.
-func (o *TCPOptions) append(b []byte, aligned bool) []byte {
+// appendOptions appends the options; aligned: with no-operations between them.
+func (o *TCPOptions) appendOptions(b []byte, aligned bool) []byte {
 	pad := func(n int) {
 		if aligned {
 			b = append(b, []byte{1, 1}[:n]...)

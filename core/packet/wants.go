@@ -2,32 +2,31 @@ package packet
 
 import "weir/core/unit"
 
-// Wants is what a node (fabric.Node) wants of its driver. The node keeps it; the driver reads it in
-// place, because two calls after every event, most of which say that there is nothing, cost more
-// than what they return.
+// Wants has the requests of a node (fabric.Node) to its driver. The node owns it, and the driver reads it in place.
+// Two calls after every event would cost more than the requests, which are usually empty.
 type Wants struct {
-	// Timer is when Advance has to be called; unit.Never when idle.
+	// Timer is the time at which Advance must be called; unit.Never when idle.
 	Timer unit.Time
-	// What comes first stands by itself, for mostly it is all, and then no slice is touched: 1 + a port that is woken,
-	// or handed, or 0 for nothing.
+	// The first request is stored separately. Usually it is the only one, and then no slice is touched. It is 1 + a woken
+	// port, cutThrough, or 0 without a request.
 	first int32
-	next  int32 // in more
+	next  int32 // index into more
 	more  []PortID
 
-	free      []*unit.Time
-	forwarded *Packet
-	behind    int32  // what was first, and comes after forwarded: a port that its departure has woken
-	by        PortID // the port of forwarded
+	free          []*unit.Time
+	forwarded     *Packet
+	wokenAfter    int32  // first before CutThrough, handled after forwarded: a port that its departure has woken
+	forwardedPort PortID // the port of forwarded
 }
 
-// handed is Wants.first when a packet was handed through.
-const handed = -1
+// cutThrough is Wants.first after CutThrough.
+const cutThrough = -1
 
-// never is when ports without a link are free.
+// never is the time at which ports without a link are free.
 var never = unit.Never
 
-// SetPortClocks gives the node the times at which its ports are free, by port; nil for a port without a link. A driver
-// that does not call it gets no packet by CutThrough.
+// SetPortClocks sets the times at which the node's ports are free, by port; nil for a port without a link. Without
+// these times the node passes no packet by CutThrough.
 func (w *Wants) SetPortClocks(free []*unit.Time) {
 	w.free = free
 	for i := range free {
@@ -37,32 +36,32 @@ func (w *Wants) SetPortClocks(free []*unit.Time) {
 	}
 }
 
-// Free reports whether port out can send now, as far as SetPortClocks has set it, and no woken port comes first.
+// Free reports whether port out can send now, according to SetPortClocks, and no request is pending.
 func (w *Wants) Free(out PortID, now unit.Time) bool {
 	return int(out) < len(w.free) && *w.free[out] <= now && w.first == 0
 }
 
-// CutThrough hands p to the driver, which sends it by port out at once, as if it had asked the port, which is Free: a
-// frame for a free, empty port (two thirds of a switch's hops) needs no queue, no wake and no second call. It was
-// received in full before, so no time changes.
+// CutThrough passes p to the driver, which sends it by port out at once. The port must be Free. It has the effect of
+// waking the port and asking it for the packet. A frame for a free, empty port so needs no queue, no wake and no
+// second call. The switch has received p in full, so no time changes.
 func (w *Wants) CutThrough(out PortID, p *Packet) {
-	w.forwarded, w.by, w.behind, w.first = p, out, w.first, handed
+	w.forwarded, w.forwardedPort, w.wokenAfter, w.first = p, out, w.first, cutThrough
 }
 
-// TakeCutThrough returns the packet of CutThrough once; nil: there is none. The driver calls it after Receive, before
-// it drains Woken.
+// TakeCutThrough returns the packet of CutThrough once; nil without one. The driver calls it after Receive, before it
+// drains Woken.
 func (w *Wants) TakeCutThrough() (out PortID, p *Packet) {
-	if w.first != handed {
+	if w.first != cutThrough {
 		return 0, nil
 	}
-	if w.first = w.behind; w.first == 0 {
-		w.shift()
+	if w.first = w.wokenAfter; w.first == 0 {
+		w.nextFirst()
 	}
-	return w.by, w.forwarded
+	return w.forwardedPort, w.forwarded
 }
 
-// Wake says that port out now has something to send and had nothing before, or that it wants to be asked earlier than
-// it said.
+// Wake notifies the driver that port out has its first packet to send, or that it must be asked earlier
+// than announced.
 func (w *Wants) Wake(out PortID) {
 	if w.first == 0 {
 		w.first = 1 + int32(out)
@@ -71,30 +70,30 @@ func (w *Wants) Wake(out PortID) {
 	w.more = append(w.more, out)
 }
 
-// Woken returns the woken ports in order, one a call, and forgets them. The driver drains it after every call.
+// Woken removes and returns the next woken port. The driver drains it after every call.
 func (w *Wants) Woken() (out PortID, ok bool) {
 	if w.first <= 0 {
 		return 0, false
 	}
 	out = PortID(w.first - 1)
-	w.shift()
+	w.nextFirst()
 	return out, true
 }
 
-// shift puts what comes next in the place of the first.
-func (w *Wants) shift() {
+// nextFirst moves the next request to the first place.
+func (w *Wants) nextFirst() {
 	if w.first = 0; len(w.more) > 0 {
-		w.draw()
+		w.takeFromMore()
 	}
 }
 
-// draw takes the first one of more.
-func (w *Wants) draw() {
+// takeFromMore moves the next port of more to the first place.
+func (w *Wants) takeFromMore() {
 	w.first = 1 + int32(w.more[w.next])
 	if w.next++; int(w.next) == len(w.more) {
 		w.more, w.next = w.more[:0], 0
 	}
 }
 
-// None says that no port is woken, and nothing handed through.
+// None reports whether there are no requests.
 func (w *Wants) None() bool { return w.first == 0 }

@@ -14,9 +14,9 @@ const (
 	ownSequence         = 1<<40 - 1
 )
 
-// FlowHash is the hash of a flow that ECMP uses: two rounds of a multiply-xorshift
-// mix over the 5-tuple, with every input bit reaching every output bit. ProtoOwn and ProtoRDMA
-// hash alike: which of our two headers a transport has does not choose its path.
+// FlowHash returns the hash of a flow that ECMP uses: two rounds of a multiply-xorshift mix over the 5-tuple, in which
+// every input bit reaches every output bit. ProtoOwn and ProtoRDMA hash alike, so that a transport's header does not
+// choose its path.
 func FlowHash(src, dst Addr, srcPort, dstPort uint16, proto uint8) uint32 {
 	if proto == ProtoOwn {
 		proto = ProtoRDMA
@@ -29,29 +29,29 @@ func FlowHash(src, dst Addr, srcPort, dstPort uint16, proto uint8) uint32 {
 	return uint32(h >> 32)
 }
 
-// MAC is the address of a's interface: locally administered, made of the number.
+// MAC returns the address of a's interface: locally administered, derived from the number.
 func MAC(a Addr) [6]byte {
 	return [6]byte{0x02, 0x57, uint8(a >> 24), uint8(a >> 16), uint8(a >> 8), uint8(a)}
 }
 
-// Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
-// extensions, then UDP, TCP, RoCEv2, or for other protocols a header of 16 bytes: ports
-// (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each),
-// TCP.Flags (1), which are FIN, ECE, Trimmable, Returned, LastHop and transport uet's. The payload is
-// zero, but for UDP: its first 16 bytes carry Seq and Sent as far as there is room for them (8 for Seq
-// alone), as the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
-// are 64 with FCS; a Pause that lasts until Resume has 65535 quanta.
+// Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's extensions, then UDP, TCP, RoCEv2 or,
+// for other protocols, a header of 16 bytes. That header has ports (2 each), kind (1), low 40 bits of sequence and of
+// acknowledgement (5 each) and TCP.Flags (1), which are FIN, ECE, Trimmable, Returned, LastHop and transport uet's.
+//
+// The payload is zero except for UDP. There its first 16 bytes carry Seq and Sent as far as there is room (8 for Seq
+// alone), as in the lab's sender. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which are 64 with FCS;
+// a Pause that lasts until Resume has 65535 quanta. It is an error if a value of p does not fit a frame.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	if p.Kind == Pause || p.Kind == Resume {
 		return p.emitPFC(b)
 	}
-	if err := p.emittable(book); err != nil {
+	if err := p.checkEmittable(book); err != nil {
 		return nil, err
 	}
 	var room [80]byte
 	options := room[:0]
 	if p.Proto == ProtoTCP {
-		if options = p.TCP.options().Append(options); len(options) > 40 {
+		if options = p.TCP.tcpOptions().Append(options); len(options) > 40 {
 			return nil, fmt.Errorf("packet of flow %d: %d bytes of TCP options; at most 40 are possible", p.Flow, len(options))
 		}
 	}
@@ -78,12 +78,12 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	default:
 		b = p.emitOwn(b)
 	}
-	p.seal(b, segment, src, dst)
+	p.sealSegment(b, segment, src, dst)
 	return b, nil
 }
 
-// emittable says what of p no frame can carry.
-func (p *Packet) emittable(book *Book) error {
+// checkEmittable returns an error if p has values that no frame can carry.
+func (p *Packet) checkEmittable(book *Book) error {
 	switch {
 	case int(p.Src) >= book.Len() || int(p.Dst) >= book.Len():
 		return fmt.Errorf("packet of flow %d: addresses %d and %d, the book has %d", p.Flow, p.Src, p.Dst, book.Len())
@@ -103,13 +103,12 @@ func (p *Packet) emittable(book *Book) error {
 	case p.Proto == ProtoTCP && p.TCP.Blocks > 4:
 		return fmt.Errorf("packet of flow %d: %d blocks of SACK; at most 4 are possible", p.Flow, p.TCP.Blocks)
 	case p.Proto == ProtoRDMA:
-		return p.emittableRDMA()
+		return p.checkEmittableRDMA()
 	}
 	return nil
 }
 
-// Headers is the length of p's headers without extensions: Ethernet, IP, and what the transport adds to
-// the payload.
+// Headers returns the length of p's headers without extensions: Ethernet, IP, and the transport's part.
 func (p *Packet) Headers() int32 {
 	n := EthernetHeader + IPv4Header + p.transportHeader(p.TCP.OptionBytes())
 	if p.Version == 6 {
@@ -118,7 +117,7 @@ func (p *Packet) Headers() int32 {
 	return n
 }
 
-// transportHeader is what the transport adds to the payload, with so many bytes of TCP options.
+// transportHeader returns the length that the transport adds to the payload, with this many bytes of TCP options.
 func (p *Packet) transportHeader(options int32) int32 {
 	switch p.Proto {
 	case ProtoUDP:
@@ -131,7 +130,7 @@ func (p *Packet) transportHeader(options int32) int32 {
 	return ownHeader
 }
 
-// wireProtocol is the IP protocol of a packet.
+// wireProtocol returns the IP protocol of a packet.
 func wireProtocol(proto uint8) uint8 {
 	if proto == ProtoRDMA {
 		return ProtoUDP
@@ -139,7 +138,7 @@ func wireProtocol(proto uint8) uint8 {
 	return proto
 }
 
-// emitIP appends the Ethernet and the IP header of a segment of so many bytes, with p's extensions.
+// emitIP appends the Ethernet and the IP header of a segment of this length in bytes, with p's extensions.
 func (p *Packet) emitIP(b []byte, src, dst netip.Addr, segment int) ([]byte, error) {
 	ext, options := int(p.ExtensionBytes()), p.optionBytes()
 	front := p.wireProto(wireProtocol(p.Proto))
@@ -183,7 +182,7 @@ func (p *Packet) emitUDP(b []byte) []byte {
 	return b
 }
 
-// emitOwn appends a segment of a transport that has no header of its own.
+// emitOwn appends a segment of ProtoOwn, with Weir's header.
 func (p *Packet) emitOwn(b []byte) []byte {
 	header := len(b)
 	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
@@ -192,19 +191,22 @@ func (p *Packet) emitOwn(b []byte) []byte {
 	return append(p.appendBack(b, header), make([]byte, p.Payload)...)
 }
 
-// Parse fills p from a frame as a switch's parser does: all that Emit writes, and the flow's hash. A
-// frame does not carry Size, Flow and Meta (but for the class of PFC), and Sent with UDP only. Sequence
-// numbers come as their low 32 bits for TCP, 24 for RDMA, 40 for protocols without a header of their own; what
-// the frame has no room for is 0. UDP to port 4791 that no transport of ours writes is UDP. Of ICMP, which hosts
-// of the lab send, all is payload. An address that the book does not have is 0. It fails on frames that are
-// neither IP nor PFC, or damaged, and then leaves p in an undefined state.
+// Parse fills p from a frame as a switch's parser does: all fields that Emit writes, and the flow's hash. A frame does
+// not carry Size, Flow and Meta (except the class of PFC), and carries Sent with UDP only. Sequence numbers have their
+// low 32 bits for TCP, 24 for RDMA and 40 for ProtoOwn. Fields that the frame has no room for are 0, and so is an
+// address that is not in the book.
+//
+// UDP to port 4791 that Weir's transports cannot have written is parsed as plain UDP. ICMP, which hosts of the lab
+// send, is parsed as payload. Parse returns an error for damaged frames and frames that are neither IP nor PFC; p is
+// then undefined.
 func (p *Packet) Parse(book *Book, frame []byte) error {
-	err := p.parse(book, frame)
+	err := p.parseFrame(book, frame)
 	p.parsed = err == nil
 	return err
 }
 
-func (p *Packet) parse(book *Book, frame []byte) error {
+// parseFrame is Parse without setting p.parsed.
+func (p *Packet) parseFrame(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
 	if err != nil {
 		return err
@@ -229,7 +231,7 @@ func (p *Packet) parse(book *Book, frame []byte) error {
 			return err
 		}
 	}
-	x, proto, err := split(p.Proto, p.TOS, p.stacked(), rest)
+	x, proto, err := splitSegment(p.Proto, p.TOS, p.hasStack(), rest)
 	if err != nil {
 		return err
 	}
@@ -242,7 +244,7 @@ func (p *Packet) parse(book *Book, frame []byte) error {
 	case ProtoICMP, ProtoICMPv6: // all of it is payload
 		p.Kind, p.SrcPort, p.DstPort = Data, 0, 0
 		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(x.payload))
-	case ProtoRDMA: // the number is ours, and on no wire
+	case ProtoRDMA: // the number is Weir's, and on no wire
 		err = fmt.Errorf("IP protocol %d is not known", p.Proto)
 	default:
 		err = p.parseOwn(&x)
@@ -257,7 +259,7 @@ func (p *Packet) parse(book *Book, frame []byte) error {
 	return nil
 }
 
-// parseIPv4 returns what is behind the header.
+// parseIPv4 parses the header into p and returns the bytes behind it.
 func (p *Packet) parseIPv4(book *Book, b []byte) ([]byte, error) {
 	h, err := ParseIPv4(b)
 	if err != nil {
@@ -274,7 +276,7 @@ func (p *Packet) parseIPv4(book *Book, b []byte) ([]byte, error) {
 	return h.Payload(), nil
 }
 
-// parseIPv6 returns what is behind the fixed header.
+// parseIPv6 parses the fixed header into p and returns the bytes behind it.
 func (p *Packet) parseIPv6(book *Book, b []byte) ([]byte, error) {
 	h, err := ParseIPv6(b)
 	if err != nil {
@@ -285,6 +287,7 @@ func (p *Packet) parseIPv6(book *Book, b []byte) ([]byte, error) {
 	return h.Payload(), nil
 }
 
+// parseUDP parses a datagram of UDP or RoCEv2 into p.
 func (p *Packet) parseUDP(x *segment) {
 	data := x.payload
 	p.Kind, p.SrcPort, p.DstPort = Data, UDP(x.header).SrcPort(), x.udpPort()
@@ -301,7 +304,7 @@ func (p *Packet) parseUDP(x *segment) {
 	}
 }
 
-// segmentHeader is p's TCP header with these options.
+// segmentHeader returns p's TCP header with these options.
 func (p *Packet) segmentHeader(options []byte) SegmentHeader {
 	return SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack),
 		Flags: p.TCP.Flags, Window: p.TCP.Window, Options: options}
@@ -310,13 +313,14 @@ func (p *Packet) segmentHeader(options []byte) SegmentHeader {
 // AppendSegment appends p's TCP header with its options, as Emit writes it, without a checksum.
 func (p *Packet) AppendSegment(b []byte) ([]byte, error) {
 	var room [80]byte
-	return AppendTCP(b, p.segmentHeader(p.TCP.options().Append(room[:0])))
+	return AppendTCP(b, p.segmentHeader(p.TCP.tcpOptions().Append(room[:0])))
 }
 
-// ParseSegment fills in what a segment of TCP says, as Parse does, but for the flow's hash. payload is the bytes behind
-// the header. After an error p has everything but the options.
+// ParseSegment sets p's fields from a TCP segment as Parse does, without the flow's hash. payload is the number of
+// bytes behind the header. On an error p has all fields except the options.
 func (p *Packet) ParseSegment(t TCP, payload int) error { return p.parseTCP(t, payload) }
 
+// parseTCP parses a TCP segment into p; payload is the number of bytes behind the header.
 func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)
@@ -325,7 +329,7 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 	if err != nil {
 		return err
 	}
-	p.TCP.setOptions(&o)
+	p.TCP.setTCPOptions(&o)
 	if t[12]&1 != 0 {
 		p.TCP.Has |= HasAE
 	}
@@ -341,6 +345,7 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 	return nil
 }
 
+// parseOwn parses a segment with Weir's own header into p. It returns an error for an unknown kind.
 func (p *Packet) parseOwn(x *segment) error {
 	b, kind := x.header, x.header[4]
 	if len(x.ifa) == 0 && len(x.stack) > 0 {

@@ -192,7 +192,7 @@ func crossSwitch(t *testing.T, b *Book, p Packet, cut, turned bool) {
 	p.RemoveExtension(0x9e)
 	switch b := p.Stack(); { // a switch pushes a record, or removes all of them
 	case p.StackPlace() == BehindTransport && p.Asks(ExtStack):
-		b = p.GrowStack(intLeast, 8)
+		b = p.GrowStack(minINTBytes, 8)
 		b[1] += 2
 	case p.StackPlace() == HopByHop:
 		b[9]++

@@ -12,19 +12,19 @@ type Param struct {
 	Name     string
 	Kind     ValueKind
 	Of       ValueKind // kind of a Map's values
-	Words    []string  // what a Text may be
+	Words    []string  // words that a Text may be; empty: any word
 	Default  string    // as an experiment file would write it; "" if Required, and of a Map
 	Required bool
 	Range    []Limit
 	Doc      string // one line
-	Source   string // where the default comes from: paper and section, RFC, or "ours"
+	Source   string // where the default comes from: paper and section, RFC, or Weir itself
 
-	value value
-	only  []string      // conditions under which it acts, as text
-	holds []func() bool // and as code
+	value          value
+	conditionTexts []string      // conditions under which the parameter acts, as text
+	conditions     []func() bool // the same conditions as functions
 }
 
-// Relation is that of a value to a limit of it.
+// Relation is how a value has to compare with a limit.
 type Relation uint8
 
 // Relations.
@@ -35,10 +35,10 @@ const (
 	Below
 )
 
-var relations = [...]string{AtLeast: "at least", Above: "above", AtMost: "at most", Below: "below"}
+var relationNames = [...]string{AtLeast: "at least", Above: "above", AtMost: "at most", Below: "below"}
 
-// holds is false of what is not a number.
-func (r Relation) holds(size, limit float64) bool {
+// isMetBy reports whether size has the relation to limit. It is false for NaN.
+func (r Relation) isMetBy(size, limit float64) bool {
 	switch r {
 	case AtLeast:
 		return size >= limit
@@ -50,16 +50,17 @@ func (r Relation) holds(size, limit float64) bool {
 	return size < limit
 }
 
-// Limit is an end of a parameter's range.
+// Limit is one end of a parameter's range.
 type Limit struct {
 	Relation Relation
 	Value    string // as an experiment file would write it
 }
 
-// String is what an error says: "at least 5%".
-func (l Limit) String() string { return relations[l.Relation] + " " + l.Value }
+// String returns the limit as error messages have it: "at least 5%".
+func (l Limit) String() string { return relationNames[l.Relation] + " " + l.Value }
 
-// Number is the limit of a kind that a file can write as a number alone; false if it cannot.
+// Number returns the limit as a number, for kinds that a file writes as a plain number. It returns false for all other
+// kinds and for a limit that cannot be read.
 func (l Limit) Number(k ValueKind) (float64, bool) {
 	var x float64
 	var err error
@@ -74,28 +75,29 @@ func (l Limit) Number(k ValueKind) (float64, bool) {
 	return x, err == nil
 }
 
-// Error is what is wrong with a parameter: its value alone, or with those of others.
+// Error is an error in the value of one parameter, by itself or together with other parameters.
 type Error struct {
 	Param   string
 	Text    string   // the value; "" if it was not read from text
-	Allowed string   // what is possible: "at least 5%"; "" if that is said, or are Words
-	Words   []string // none of which the value is
-	Err     error    // nil: it is out of Allowed
+	Allowed string   // allowed values: "at least 5%"; "" if Err has them, or Words are given
+	Words   []string // allowed words
+	Err     error    // the cause; nil: the value is out of Allowed
 }
 
-// Of is the error with the name of the scheme, without what is allowed.
-func (e *Error) Of(scheme string) string { return e.text(e.Param + " of " + scheme) }
+// Of returns the text of the error with the name of the scheme and without the allowed values.
+func (e *Error) Of(scheme string) string { return e.textFor(e.Param + " of " + scheme) }
 
-func (e *Error) text(param string) string {
+// textFor returns the error's text; param is the name by which it calls the parameter.
+func (e *Error) textFor(param string) string {
 	if e.Err != nil {
 		return param + ": " + e.Err.Error()
 	}
 	return param + " is " + e.Text
 }
 
-// Error says all.
+// Error returns the text of the error with the allowed values.
 func (e *Error) Error() string {
-	text, allowed := e.text(e.Param), e.Allowed
+	text, allowed := e.textFor(e.Param), e.Allowed
 	if len(e.Words) > 0 {
 		allowed = strings.Join(e.Words, ", ")
 	}
@@ -105,14 +107,14 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap is what is wrong without the parameter's name.
+// Unwrap returns the error without the parameter's name.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Set reads a value into the field, which stays as it is if the value is wrong. A map is
-// read as {key: value, …}.
+// Set reads a value from text into the field. A map is read as {key: value, …}. The error is an *Error; the field is
+// then unchanged.
 func (p *Param) Set(text string) error {
 	if v, ok := p.value.(plain); ok {
-		return p.read(text, v)
+		return p.readInto(text, v)
 	}
 	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
 	inner, closed := strings.CutSuffix(inner, "}")
@@ -135,33 +137,34 @@ func (p *Param) Set(text string) error {
 	return nil
 }
 
-// Clear takes all entries out of a map, before others are put in.
-func (p *Param) Clear() { p.value.clear() }
+// Clear empties a map, so that Put can fill it.
+func (p *Param) Clear() { p.value.setZero() }
 
-// Key reports whether a map can get an entry with this key, and why not.
+// Key returns nil if a map can take an entry with this key, else an error with the reason.
 func (p *Param) Key(key string) error {
-	_, err := p.entry(key)
+	_, err := p.findEntry(key)
 	return err
 }
 
-// Put adds an entry to a map.
+// Put adds an entry to a map. It returns an error if the key or the value is not allowed; the map is then unchanged.
 func (p *Param) Put(key, text string) error {
-	e, err := p.entry(key)
+	e, err := p.findEntry(key)
 	if err != nil {
 		return err
 	}
-	return p.read(text, e)
+	return p.readInto(text, e)
 }
 
-func (p *Param) entry(key string) (plain, error) {
-	e, err := p.value.(mapping).entry(key)
+// findEntry returns the place for the value of a key in a map. It changes no map.
+func (p *Param) findEntry(key string) (plain, error) {
+	e, err := p.value.(mapping).placeFor(key)
 	if err != nil {
 		return nil, &Error{Param: p.Name, Text: key, Err: err}
 	}
 	return e, nil
 }
 
-// plainKind is the kind of the value or, of a map, of its values.
+// plainKind returns the kind of the value; for a map, the kind of its values.
 func (p *Param) plainKind() ValueKind {
 	if p.Kind == Map {
 		return p.Of
@@ -169,78 +172,80 @@ func (p *Param) plainKind() ValueKind {
 	return p.Kind
 }
 
-// read reads a text into v if it is allowed.
-func (p *Param) read(text string, v plain) error {
-	if err := p.known(text); err != nil {
+// readInto parses text and stores the value in v if it is allowed.
+func (p *Param) readInto(text string, v plain) error {
+	if err := p.checkWord(text); err != nil {
 		return err
 	}
-	store, size, err := v.read(text)
+	store, size, err := v.parseText(text)
 	if err != nil {
-		return &Error{Param: p.Name, Text: text, Allowed: kinds[p.plainKind()], Err: err}
+		return &Error{Param: p.Name, Text: text, Allowed: kindForms[p.plainKind()], Err: err}
 	}
-	if err := p.within(v, size, text); err != nil {
+	if err := p.checkRange(v, size, text); err != nil {
 		return err
 	}
 	store()
 	return nil
 }
 
-// known refuses a word that is none of Words.
-func (p *Param) known(text string) error {
-	if len(p.Words) > 0 && !contains(p.Words, text) {
+// checkWord returns an error if Words are given and text is not one of them.
+func (p *Param) checkWord(text string) error {
+	if len(p.Words) > 0 && !hasWord(p.Words, text) {
 		return &Error{Param: p.Name, Text: text, Words: p.Words}
 	}
 	return nil
 }
 
-// within refuses a value whose size is beyond the bounds.
-func (p *Param) within(v plain, size float64, text string) error {
+// checkRange returns an error if size, the size of v's value, is outside the parameter's range. text is the value for
+// the error.
+func (p *Param) checkRange(v plain, size float64, text string) error {
 	for _, limit := range p.Range {
-		_, at, err := v.read(limit.Value)
+		_, at, err := v.parseText(limit.Value)
 		if err != nil {
 			panic(fmt.Sprintf("scheme: a bound of parameter %s: %v", p.Name, err))
 		}
-		if !limit.Relation.holds(size, at) {
+		if !limit.Relation.isMetBy(size, at) {
 			return &Error{Param: p.Name, Text: text, Allowed: limit.String()}
 		}
 	}
 	return nil
 }
 
-// check tests the field's present value as read does a new one.
-func (p *Param) check() error {
+// checkPresent verifies that the field's present value is allowed, as readInto does for a new one.
+func (p *Param) checkPresent() error {
 	var all []plain
 	switch v := p.value.(type) {
 	case plain:
 		all = []plain{v}
 	case mapping:
-		all = v.entries()
+		all = v.listPlaces()
 	}
 	for _, v := range all {
-		text, size := v.now()
-		if err := p.known(text); err != nil {
+		text, size := v.currentValue()
+		if err := p.checkWord(text); err != nil {
 			return err
 		}
-		if kind := p.plainKind(); size < 0 && kind != Int && kind != Float { // no text says so
-			return &Error{Param: p.Name, Text: text, Allowed: kinds[kind]}
+		if kind := p.plainKind(); size < 0 && kind != Int && kind != Float { // no text can give a negative value
+			return &Error{Param: p.Name, Text: text, Allowed: kindForms[kind]}
 		}
-		if err := p.within(v, size, text); err != nil {
+		if err := p.checkRange(v, size, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// IsDefault reports whether the field has the default value.
-func (p *Param) IsDefault() bool { return !p.Required && p.value.is(p.Default) }
+// IsDefault reports whether the field has the default value. It is false for a required parameter.
+func (p *Param) IsDefault() bool { return !p.Required && p.value.equalsText(p.Default) }
 
-// Value is the field's value, as an experiment file could write it.
-func (p *Param) Value() string { return p.value.text() }
+// Value returns the field's value as an experiment file would write it.
+func (p *Param) Value() string { return p.value.formatText() }
 
-// Form says what a file may write for the parameter or, of a map, for its values.
-func (p *Param) Form() string { return kinds[p.plainKind()] }
+// Form describes the values that a file may write for the parameter, or as values of a map.
+func (p *Param) Form() string { return kindForms[p.plainKind()] }
 
-func contains(all []string, s string) bool {
+// hasWord reports whether all contains s.
+func hasWord(all []string, s string) bool {
 	for _, x := range all {
 		if x == s {
 			return true

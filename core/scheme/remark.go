@@ -9,7 +9,7 @@ import (
 // in a function WarningKinds if no scheme issues them. docs/warnings.md is the table of all.
 type WarningKind struct {
 	ID        string // lower-case words joined by hyphens, unique among all kinds: "tcp-send-buffer"
-	Condition string // when the warning is issued, one sentence without its end
+	Condition string // when the warning is issued: one sentence without its full stop
 }
 
 // Remark returns a warning of the kind about a parameter; "" stands for the scheme as a whole. The text follows from
@@ -18,25 +18,25 @@ func (k WarningKind) Remark(param, format string, args ...any) Remark {
 	return Remark{Kind: k, Param: param, Text: fmt.Sprintf(format, args...)}
 }
 
-// Remark is what a scheme reports about the place where an experiment has it: a part of its configuration cannot work
-// there, has no effect, or works otherwise than its author is likely to mean.
+// Remark is what a scheme reports about its place in an experiment. A part of its configuration cannot work there, has
+// no effect, or works otherwise than its author is likely to mean.
 type Remark struct {
 	Kind    WarningKind // zero only if Refused
-	Param   string      // that it is about; "": of the scheme as a whole
-	Port    string      // that it is about, as "t->b" in an experiment, or as a switch's file names it; "": no port
-	Excess  float64     // ratio to the bound that is exceeded, 1 or more, by which the worst of several ports is chosen
-	Refused bool        // it cannot work at all: an error, and no warning
+	Param   string      // the parameter; "": the scheme as a whole
+	Port    string      // the port, as "t->b" in an experiment, or as a switch's file names it; "": no port
+	Excess  float64     // ratio to the bound that is exceeded, 1 or more; selects the worst of several ports
+	Refused bool        // it cannot work at all: an error, not a warning
 	Text    string
 }
 
-// At returns the remark with the port that it is about, and the ratio by which it exceeds its bound there; 0: no ratio.
+// At returns the remark with a port, and with the ratio by which the port exceeds its bound; 0: no ratio.
 func (r Remark) At(port string, excess float64) Remark {
 	r.Port, r.Excess = port, excess
 	return r
 }
 
-// Worst keeps of the remarks of one kind about one parameter the one with the largest Excess, the first of equal ones.
-// Refused remarks are kept.
+// Worst keeps one remark for each kind and parameter: the one with the largest Excess, the first among equal ones. It
+// keeps all Refused remarks.
 func Worst(all []Remark) (kept []Remark) {
 	for _, r := range all {
 		k := slices.IndexFunc(kept, func(x Remark) bool {
@@ -57,22 +57,22 @@ func Refuse(param, format string, args ...any) Remark {
 	return Remark{Param: param, Refused: true, Text: fmt.Sprintf(format, args...)}
 }
 
-// When says that the parameter acts only under a condition, which text names as a file would write it ("mode:
-// per_hop"). A file that gives it otherwise gets a warning.
+// When adds a condition under which the parameter acts. text is the condition as a file would write it ("mode:
+// per_hop"), holds evaluates it. A file that gives the parameter while the condition is false gets a warning.
 func (d Declaration) When(text string, holds func() bool) Declaration {
-	d.p.only, d.p.holds = append(d.p.only, text), append(d.p.holds, holds)
+	d.p.conditionTexts, d.p.conditions = append(d.p.conditionTexts, text), append(d.p.conditions, holds)
 	return d
 }
 
-// Conditional reports whether there are conditions under which alone the parameter acts.
-func (p *Param) Conditional() bool { return p.holds != nil }
+// Conditional reports whether the parameter acts only under conditions.
+func (p *Param) Conditional() bool { return p.conditions != nil }
 
-// Idle is the condition under which the parameter would act, which does not hold; "": it acts, or has its default,
-// which says nothing.
+// Idle returns the first condition of the parameter that does not hold. It returns "" if the parameter acts or has its
+// default.
 func (p *Param) Idle() (condition string) {
-	for i, holds := range p.holds {
+	for i, holds := range p.conditions {
 		if !holds() && !p.IsDefault() {
-			return p.only[i]
+			return p.conditionTexts[i]
 		}
 	}
 	return ""

@@ -1,22 +1,20 @@
-// Package scheme describes what an experiment file can name (switch programs,
-// schedulers, transports, congestion controllers, networks) together with their
-// parameters. A scheme has a configuration: a struct that binds each of its fields to
-// a parameter, once, with name, default, unit, range, text and source. What reads an
-// experiment file, lists parameters, writes the schema or says what is wrong is made
-// from that.
+// Package scheme describes what an experiment file can name (switch programs, schedulers, transports, congestion
+// controllers, networks) together with their parameters. A scheme has a configuration: a struct that binds each field
+// to a parameter, once, with name, default, unit, range, text and source. The reader of experiment files, the lists of
+// parameters, the schema and the errors are all made from these bindings.
 //
-// A configuration travels as a Config; what is built of it takes the struct, and need not
-// look at ranges again. Code that fills one in begins with Defaults, and asks Validate.
+// A configuration is passed on as a Config. Code that builds from it takes the struct and need not check ranges again.
+// Code that fills in a configuration starts with Defaults and calls Validate.
 package scheme
 
 import "fmt"
 
-// Scheme is what can be named.
+// Scheme is one thing that an experiment file can name.
 type Scheme struct {
 	Name   string
 	Doc    string        // one line
 	Source string        // paper or RFC
-	Config func() Config // makes a configuration with its defaults: For; nil: it has no parameters
+	Config func() Config // returns a new configuration with its defaults (For); nil: no parameters
 	// Warnings are the kinds of warnings that its configuration issues.
 	Warnings []WarningKind
 }
@@ -29,13 +27,13 @@ func (s Scheme) Default() Config {
 	return s.Config()
 }
 
-// Parameters are the scheme's parameters, bound to a configuration of their own.
+// Parameters returns the scheme's parameters, bound to a new configuration.
 func (s Scheme) Parameters() []*Param {
 	return Bind(s.Default()).List()
 }
 
-// Configure returns a configuration with its defaults but for what given names:
-// parameter, value, parameter, value, as an experiment file would write them.
+// Configure returns a configuration with the defaults and the given values: parameter, value, parameter, value, as an
+// experiment file would write them. It returns an error for an unknown parameter or a value that is not allowed.
 func (s Scheme) Configure(given ...string) (Config, error) {
 	c := s.Default()
 	p := Bind(c)

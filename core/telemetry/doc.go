@@ -1,14 +1,14 @@
 // Package telemetry has the records by which switches describe a packet's path to senders. To use it:
 //
-//  1. NewFormat, or NewHPCC, gives what one network carries.
+//  1. NewFormat, or NewHPCC, returns the format of one network.
 //  2. A switch calls Format.Push with a Hop, a snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01
 //     §6.1); the receiver calls Format.Answer.
 //  3. The sender calls Format.Read, which fills Records, oldest hop first. An Unwrapper makes the records of a flow
-//     continuous again. A law compares those of two packets.
+//     continuous again. A law compares the records of two packets.
 //
 // HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records
-// at positions of their own in a frame (packet.StackPosition). A Profile is a format by its name. Formats round and
-// wrap values. A Clock is a switch's clock.
+// at their own positions in a frame (packet.StackPosition). A Profile is a format by its name. Formats round and wrap
+// values. A Clock is a switch's clock.
 //
 //	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords
 //	what a format carries, what laws need       Field, Reader   TestLacks
@@ -16,14 +16,14 @@
 //	… more hops than fit                        HPCC.Push       TestMoreHopsThanFit
 //	… wraps of time and bytes                   Wraparound,     TestDelta, TestUnwrapper, TestWrappedTwice,
 //	                                            Unwrapper       TestDifferencesOfFieldsAsTheyCame
-//	… of more paths than there is room for      Unwrapper       TestMorePathsThanRoom, TestPathsThatAreGone
+//	… more paths than an Unwrapper follows      Unwrapper       TestMorePathsThanRoom, TestPathsThatAreGone
 //	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestShape, FuzzFormat
 //	INT-MD v2.1                                 int.go          TestStacksGolden, TestINTExamples, TestINTTransit,
 //	                                                            TestINTSourceOnlyExample
 //	IOAM, RFC 9197, and draft-gafni's bits      ioam.go         TestStacksGolden, TestStacksQuantise,
 //	                                                            TestMicroseconds
-//	IFA 2.0, with our counter and without       ifa.go          TestStacksGolden, TestStackLimits
-//	our counter, of all three                   counter.go      TestCounter
+//	IFA 2.0, with Weir's counter and without    ifa.go          TestStacksGolden, TestStackLimits
+//	Weir's counter in all three                 counter.go      TestCounter
 //	§6 upon congestion only                     Format.Ask      TestIfCongested
 //	§9.1 loads relative to capacity only        RelativeLoad    TestRelativeGolden, TestRelative,
 //	                                                            TestRelativeHidesCapacity
@@ -31,6 +31,6 @@
 //	PINT (SIGCOMM'20), HPCC-PINT's telemetry    PINT, PortLoad  TestPINTGolden, TestPINTUnbiased,
 //	                                                            TestPortLoad, TestLoadCode
 //
-// That others read the same is tested in worlds/lab (a decoder written from the specifications, and tshark),
-// internal/pcapng (tshark) and internal/netns (Linux).
+// Tests in worlds/lab (a decoder written from the specifications, and tshark), internal/pcapng (tshark) and
+// internal/netns (Linux) check that other implementations read the same values.
 package telemetry

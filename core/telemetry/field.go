@@ -2,11 +2,11 @@ package telemetry
 
 import "strings"
 
-// Field is what a record, or telemetry without records, says of the path; fields are bits.
+// Field is a set of values that telemetry can carry about a path, one bit for each.
 type Field uint8
 
-// Fields. Load stands for telemetry without records: of a format it says that there are loads only, of a law
-// that it can do with those alone.
+// Fields. Load stands for telemetry without records. A format with Load carries loads only; a law with Load among its
+// needs can run on loads alone.
 const (
 	Time     Field = 1 << iota // of the dequeue
 	TxBytes                    // sent by the port
@@ -31,8 +31,8 @@ func (x Field) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Lacks is what of these needs the format does not carry; 0: a law that reads them can run on it. A law
-// that can do with loads alone (its needs have the bit Load) lacks nothing of a format that has them.
+// Lacks returns the needs that the format does not carry; 0: a law with these needs can run on it. Needs that include
+// Load are met by every format that carries loads.
 func (f *Format) Lacks(needs Field) Field {
 	have := f.Carries()
 	if needs&have&Load != 0 {

@@ -9,25 +9,24 @@ import (
 	"weir/core/unit"
 )
 
-// Kinds of packet extensions that carry telemetry. The upper bits 001 say that a node
-// that does not know it skips it, and that it changes en route (RFC 8200 §4.2); IANA has
-// not given these numbers away. Without Asked an extension is an answer on its way back,
-// which no switch writes to.
+// Kinds of packet extensions that carry telemetry. The upper bits 001 mean that a node that does not know the
+// extension skips it, and that it changes en route (RFC 8200 §4.2). IANA has not assigned these numbers. An extension
+// without the bit Asked is an answer on its way back, to which switches do not write.
 const (
 	Extension   uint8 = 0x3f            // HPCC's header
 	Stacked     uint8 = packet.ExtStack // headers of INT, IOAM or IFA, in their own places
 	LoadCode    uint8 = 0x3d            // PINT's code
-	IfCongested uint8 = 0x3b            // no data: switches that are not congested write nothing
+	IfCongested uint8 = 0x3b            // no data: only congested switches write a record
 	Asked       uint8 = 0x20            // in all of them; not in their answers
 )
 
-// AskBytes is what IfCongested takes of a header of extensions: kind and length.
+// AskBytes is the length of IfCongested in a header of extensions: kind and length.
 const AskBytes = 2
 
-// Want is the telemetry that a flow asks for.
+// Want is the telemetry that a flow requests.
 type Want uint8
 
-// What a flow can want.
+// What a flow can request.
 const (
 	Nothing    Want = iota
 	HopRecords      // of each hop, a record
@@ -37,25 +36,25 @@ const (
 // Format is how the switches and hosts of one network carry telemetry.
 type Format struct {
 	Profile Profile
-	Hops    int        // of how many hops a packet has room for records
-	Sojourn bool       // records have the time in the switch, where that is not for all
-	Micro   bool       // of IOAM: times are of microseconds
+	Hops    int        // hops for which a packet has room
+	Sojourn bool       // whether records have the time in the switch, where that is optional
+	Micro   bool       // IOAM: times are in microseconds
 	HPCC    HPCC       // with Profile hpcc: its units and rate codes
-	PINT    PINT       // for flows that want PathLoad only
-	T       unit.Time  // over which switches average a port's load; 0: they do not, and there is no PathLoad
+	PINT    PINT       // for flows that request PathLoad only
+	T       unit.Time  // over which switches average a port's load; 0: they do not, and PathLoad is not available
 	Load    float64    // a port is congested from this load on,
 	Queue   unit.Bytes // or with this queue
-	// Counted says that the run's framing has telemetry in each frame already, as the
-	// HPCC simulator does: sizes do not grow by it.
+	// Counted means that the run's framing already includes telemetry in each frame, as in the HPCC simulator. Frame
+	// sizes then do not grow by it.
 	Counted bool
 
 	codec    codec
-	gafni    bool          // of IOAM: bits 12 and 13
-	extended bool          // of IFA: with our counter
+	gafni    bool          // IOAM: bits 12 and 13
+	extended bool          // IFA: with Weir's counter
 	rates    [64]unit.Rate // by speed code, of IOAM's bit 13 and of IFA
 }
 
-// codec is what reads and writes a profile.
+// codec identifies the code that reads and writes a profile.
 type codec uint8
 
 const (
@@ -66,10 +65,9 @@ const (
 	codecIFA
 )
 
-// NewFormat returns the format of a profile with HPCC's units and PINT's code of this
-// base. rates are those of the network's ports: what a format with codes of rates has none
-// for gets one that is free, in this order. It is an error if the profile is not known,
-// or more codes are needed.
+// NewFormat returns the format of a profile with HPCC's units (multiplier multi) and PINT's code (base). rates are the
+// rates of the network's ports. Where the format has codes of rates, a rate without a code gets a free one, in this
+// order. It is an error if the profile is unknown or more codes are needed than are free.
 func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Format, error) {
 	var f Format
 	var ok bool
@@ -83,20 +81,20 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 	case f.codec == codecHPCC:
 		return f, f.addRates(f.HPCC.Rates[:], rates, true)
 	case f.codec == codecIFA:
-		copy(f.rates[:], speeds[:])
+		copy(f.rates[:], speedCodes[:])
 		return f, f.addRates(f.rates[:ifaUnknown], rates, false)
 	case f.gafni:
-		copy(f.rates[:], speeds[:])
+		copy(f.rates[:], speedCodes[:])
 		return f, f.addRates(f.rates[:unknownSpeed], rates, true)
 	}
 	return f, nil
 }
 
-// speeds are the rates by speed code; the first seven are those of IFA's hardware, the others ours.
-var speeds = [...]unit.Rate{10 * unit.Gbps, 25 * unit.Gbps, 40 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps,
+// speedCodes are the rates by speed code. The first seven are the codes of IFA's hardware, the others are Weir's.
+var speedCodes = [...]unit.Rate{10 * unit.Gbps, 25 * unit.Gbps, 40 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps,
 	200 * unit.Gbps, 400 * unit.Gbps, 800 * unit.Gbps, 1600 * unit.Gbps}
 
-// addRates gives codes to rates that have none. strict: each must have one.
+// addRates assigns free codes to rates that have no code. strict: it is an error if a rate remains without a code.
 func (f *Format) addRates(codes, rates []unit.Rate, strict bool) error {
 	free := 0
 	for free < len(codes) && codes[free] > 0 {
@@ -117,35 +115,35 @@ func (f *Format) addRates(codes, rates []unit.Rate, strict bool) error {
 	return nil
 }
 
-// code is the speed code of a rate; none if it has none below that.
-func (f *Format) code(r unit.Rate, none int) int {
-	for i, have := range f.rates[:none] {
+// speedCode returns the speed code of a rate, among the codes below unknown. It returns unknown if no code matches.
+func (f *Format) speedCode(r unit.Rate, unknown int) int {
+	for i, have := range f.rates[:unknown] {
 		if have == r {
 			return i
 		}
 	}
-	return none
+	return unknown
 }
 
-// Coded reports whether the format has codes of rates, which laws need.
+// Coded reports whether the format has codes of rates that laws need.
 func (f *Format) Coded() bool { return f.codec == codecHPCC || f.gafni }
 
-// Tells reports whether the format can say this rate of a port.
+// Tells reports whether the format can represent this rate of a port.
 func (f *Format) Tells(r unit.Rate) bool {
 	if f.codec == codecHPCC {
 		_, ok := f.HPCC.Code(r)
 		return ok
 	}
-	return !f.gafni || r > 0 && f.code(r, unknownSpeed) < unknownSpeed
+	return !f.gafni || r > 0 && f.speedCode(r, unknownSpeed) < unknownSpeed
 }
 
-// Shape sets of how many hops there is room for, 0 for as many as the format has by default, and whether
-// records have the time in the switch. It is an error if the format cannot have that.
+// Shape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have the
+// time in the switch. It is an error if the format does not allow that.
 func (f *Format) Shape(hops int, sojourn bool) error {
 	if hops > 0 && f.codec == codecRelative {
 		return fmt.Errorf("telemetry: format relative has no records: hops is without effect")
 	}
-	if hops > 0 && (f.codec != codecHPCC || hops > f.Hops) { // HPCC's header has its five places in any case
+	if hops > 0 && (f.codec != codecHPCC || hops > f.Hops) { // HPCC's header always has its five places
 		f.Hops = hops
 	}
 	if sojourn && f.codec != codecINT && f.codec != codecIOAM && f.Profile.Fields&Sojourn == 0 {
@@ -163,7 +161,7 @@ func (f *Format) Shape(hops int, sojourn bool) error {
 	return nil
 }
 
-// Carries is what the format's packets tell of the path to a flow that wants records.
+// Carries returns the fields that the format's packets carry for a flow that requests records.
 func (f *Format) Carries() Field {
 	if f.Sojourn {
 		return f.Profile.Fields | Sojourn
@@ -171,7 +169,7 @@ func (f *Format) Carries() Field {
 	return f.Profile.Fields
 }
 
-// Span is after how much the records' fields begin anew.
+// Span returns the time and the number of bytes after which the records' fields wrap.
 func (f *Format) Span() Wraparound {
 	switch f.codec {
 	case codecHPCC:
@@ -192,14 +190,14 @@ func (f *Format) Span() Wraparound {
 	return Wraparound{}
 }
 
-// Most is what the format's telemetry takes at most of a frame.
+// Most returns the maximum length of the format's telemetry in a frame, in bytes.
 func (f *Format) Most() int32 { return f.Bytes(f.Hops) }
 
-// Bytes is what the format's telemetry takes of a frame behind so many hops.
+// Bytes returns the length of the format's telemetry in a frame after this number of hops.
 func (f *Format) Bytes(hops int) int32 { return f.BytesWith(hops, 0) }
 
-// BytesWith is Bytes in a packet that has other extensions of so many bytes, with theirs. Their header's length is a
-// multiple of 8; INT and IFA stand outside of it.
+// BytesWith returns the length of the telemetry after this number of hops together with the packet's other extensions,
+// which have others bytes. The header of extensions has a multiple of 8 bytes; INT and IFA are outside of it.
 func (f *Format) BytesWith(hops int, others int32) int32 {
 	hops = min(hops, f.Hops)
 	switch f.codec {
@@ -215,10 +213,11 @@ func (f *Format) BytesWith(hops int, others int32) int32 {
 	return extensionBytes(2 + HPCCBytes + others)
 }
 
-// LoadBytes is what PINT's code takes at most of a frame whose other extensions have so many bytes, with theirs.
+// LoadBytes returns the maximum length of PINT's code together with the packet's other extensions, which have others
+// bytes.
 func LoadBytes(others int32) int32 { return extensionBytes(2 + 2 + others) }
 
-// extensionBytes is the length of the header of extensions that have so many bytes.
+// extensionBytes returns the length of the header of extensions for n bytes of extensions; 0 without extensions.
 func extensionBytes(n int32) int32 {
 	if n == 0 {
 		return 0
@@ -226,34 +225,35 @@ func extensionBytes(n int32) int32 {
 	return (2 + n + 7) &^ 7
 }
 
-var empty [256]byte
+var zeros [256]byte
 
-// Ask is the sender's indication (draft-miao §7.2): it adds to p what asks the switches
-// for telemetry. congested: only those that are. It returns false if p has no room.
+// Ask adds the sender's request for telemetry to p (draft-miao §7.2). congested: only congested switches are to
+// answer. It returns false if p has no room.
 func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
 	switch {
 	case what == PathLoad:
-		return p.SetExtension(LoadCode, empty[:f.PINT.Bytes()])
+		return p.SetExtension(LoadCode, zeros[:f.PINT.Bytes()])
 	case what == Nothing:
 		return false
 	case f.codec == codecRelative:
-		return p.SetExtension(RelativeLoad, empty[:relativeBytes])
+		return p.SetExtension(RelativeLoad, zeros[:relativeBytes])
 	case congested:
 		return p.SetExtension(IfCongested, nil)
 	}
-	return f.open(p)
+	return f.addHeader(p)
 }
 
-// open adds an empty header.
-func (f *Format) open(p *packet.Packet) bool {
+// addHeader adds an empty header of telemetry to p. It returns false if p has no room.
+func (f *Format) addHeader(p *packet.Packet) bool {
 	if f.codec == codecINT || f.codec == codecIOAM || f.codec == codecIFA {
-		return f.openStack(p)
+		return f.addStack(p)
 	}
-	return p.SetExtension(Extension, empty[:HPCCBytes])
+	return p.SetExtension(Extension, zeros[:HPCCBytes])
 }
 
-// openStack is open of the formats whose packets grow. Its room is a cost that HPCC's header does not have.
-func (f *Format) openStack(p *packet.Packet) bool {
+// addStack is addHeader for formats with packets that grow at each hop. It is separate because HPCC's header does not
+// need the cost of its buffer.
+func (f *Format) addStack(p *packet.Packet) bool {
 	var room [packet.StackRoom]byte
 	switch b := room[:0]; f.codec {
 	case codecINT:
@@ -265,18 +265,18 @@ func (f *Format) openStack(p *packet.Packet) bool {
 	}
 }
 
-// Wanted is what a packet asks the current switch for.
+// Wanted is a set of requests in a packet to the current switch.
 type Wanted uint8
 
-// What a packet can ask for, as bits.
+// What a packet can request, as bits.
 const (
 	WantsRecord   Wanted = 1 << iota // a record of the hop
 	WantsLoad                        // its load
 	WantsIf                          // the record, if the port is congested
-	WantsRelative                    // its load, of format relative
+	WantsRelative                    // its load, in format relative
 )
 
-// Wants tells what p asks for.
+// Wants returns what p requests.
 func (f *Format) Wants(p *packet.Packet) (w Wanted) {
 	switch {
 	case f.codec == codecRelative:
@@ -285,7 +285,7 @@ func (f *Format) Wants(p *packet.Packet) (w Wanted) {
 		}
 	case p.Asks(IfCongested):
 		w = WantsIf
-	case p.Asks(f.kind()):
+	case p.Asks(f.recordKind()):
 		w = WantsRecord
 	}
 	if p.Asks(LoadCode) && f.T > 0 {
@@ -294,29 +294,28 @@ func (f *Format) Wants(p *packet.Packet) (w Wanted) {
 	return w
 }
 
-// kind is that of the extension that has records.
-func (f *Format) kind() uint8 {
+// recordKind returns the kind of the extension that has the records.
+func (f *Format) recordKind() uint8 {
 	if f.codec >= codecINT {
 		return Stacked
 	}
 	return Extension
 }
 
-// Push writes a record of h into p, which wants it, and lets p grow. What else a record says of the packet
-// is read from p. It returns false if there is none: no room (the header says so then), or no code for the
-// port's rate.
+// Push writes a record of h into p, which requests it; p may grow. Values of the packet itself are read from p. It
+// returns false if no record was written: p has no room, which its header then shows, or the port's rate has no code.
 func (f *Format) Push(p *packet.Packet, h *Hop) bool { return f.PushWithin(p, h, packet.StackRoom) }
 
-// PushWithin is Push where p may grow by room bytes only, lest it be longer than the link's MTU. What a record finds no
-// room for is told as the format has it: INT sets M, IFA counts the hop down, and IOAM has room from the sender on. A
-// packet that has no header yet gets none.
+// PushWithin is Push with a limit: p may grow by at most room bytes, so that it fits the link's MTU. A missing record
+// is marked as the format defines: INT sets M, IFA counts the hop down, and IOAM has its room from the sender on. A
+// packet without a header does not get one.
 func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
-	b, ok := p.Extension(f.kind())
-	if ok && f.codec == codecHPCC { // nothing grows
+	b, ok := p.Extension(f.recordKind())
+	if ok && f.codec == codecHPCC { // the packet does not grow
 		return f.pushHPCC(p, b, h)
 	}
 	before := p.ExtensionBytes()
-	if !ok && (f.Bytes(1) > room || !f.open(p)) {
+	if !ok && (f.Bytes(1) > room || !f.addHeader(p)) {
 		return false
 	}
 	switch f.codec {
@@ -336,9 +335,9 @@ func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 	return ok
 }
 
-// pushHPCC writes a record into HPCC's header. Where only congested hops write one, pathID has a switch's port in it
-// too: the switches behind it, which tell its ports apart otherwise, may write no record, and the counters of two ports
-// are not to be compared (TestIfCongestedPorts).
+// pushHPCC writes a record into HPCC's header. Where only congested hops write records, it also mixes the switch's
+// port into pathID. Otherwise a switch's ports differ in the switches behind them, but those may write no record, and
+// counters of two ports must not be compared (TestIfCongestedPorts).
 func (f *Format) pushHPCC(p *packet.Packet, b []byte, h *Hop) bool {
 	code, ok := f.HPCC.Code(h.Rate)
 	if !ok {
@@ -351,11 +350,11 @@ func (f *Format) pushHPCC(p *packet.Packet, b []byte, h *Hop) bool {
 	return f.HPCC.Put(b, code, id, h.Time, h.TxBytes, h.Queue)
 }
 
-// portSpread is odd, so that it gives each of 4096 ports of a switch a pathID of its own, and those of small numbers
-// other ones than switches of small numbers have.
+// portSpread is odd, so that each of a switch's 4096 ports gets its own pathID. Ports with small numbers get other
+// values than switches with small numbers.
 const portSpread = 0x9e5
 
-// PushLoad writes the load of a hop into p, which wants it, if it is the largest so far.
+// PushLoad writes the load of a hop into p, which requests it, if it is the largest so far.
 func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 	b, _ := p.Extension(LoadCode)
 	code := f.PINT.Encode(load, r)
@@ -367,18 +366,17 @@ func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 	}
 }
 
-// answers are the kinds that a receiver turns round.
-var answers = [...]uint8{Extension, Stacked, LoadCode, RelativeLoad, IfCongested}
+// answerKinds are the kinds that a receiver returns to the sender.
+var answerKinds = [...]uint8{Extension, Stacked, LoadCode, RelativeLoad, IfCongested}
 
-// Answer is the receiver's part: it makes an answer of the telemetry that p asked for,
-// in place, drops what else p carries, and reports whether there was any. Where a switch
-// has written a record, nothing is left of IfCongested.
+// Answer is the receiver's part. It turns the telemetry that p requested into an answer, in place, and drops the other
+// extensions of p. It reports whether p had telemetry. Once a switch has written a record, IfCongested is removed.
 func (f *Format) Answer(p *packet.Packet) bool {
 	if !p.Extended() {
 		return false
 	}
 	found := uint8(0)
-	for _, kind := range answers {
+	for _, kind := range answerKinds {
 		if p.Asks(kind) && (kind != IfCongested || found == 0) && p.RenameExtension(kind, kind&^Asked) {
 			found = kind
 		}
@@ -391,34 +389,35 @@ func (f *Format) Answer(p *packet.Packet) bool {
 	return true
 }
 
-// Reading is what an answer says.
+// Reading is the type of an answer.
 type Reading uint8
 
 // Readings.
 const (
-	NoAnswer    Reading = iota // there is no telemetry in the packet, or it is damaged
-	Recorded                   // there are records, of the hops that the format can tell
+	NoAnswer    Reading = iota // the packet has no telemetry, or it is damaged
+	Recorded                   // there are records of the hops that the format can represent
 	Loaded                     // there is the largest load of the path
 	Uncongested                // no hop is congested: all loads are below Format.Load
 )
 
-// Read reads the answer of an acknowledgement: its records into r, or its load.
+// Read reads the answer in an acknowledgement: the path's records into r, or its load.
 func (f *Format) Read(p *packet.Packet, r *Records) (what Reading, load float64) {
 	if !p.Extended() {
 		return NoAnswer, 0
 	}
-	return f.read(p, r, 0)
+	return f.readAnswer(p, r, 0)
 }
 
-// ReadAsked is Read of what is on its way to the receiver.
+// ReadAsked is Read for a packet on its way to the receiver.
 func (f *Format) ReadAsked(p *packet.Packet, r *Records) (what Reading, load float64) {
 	if !p.Extended() {
 		return NoAnswer, 0
 	}
-	return f.read(p, r, Asked)
+	return f.readAnswer(p, r, Asked)
 }
 
-func (f *Format) read(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
+// readAnswer is Read for extensions with the bits asked in their kinds: Asked, or 0 for answers.
+func (f *Format) readAnswer(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
 	switch f.codec {
 	case codecRelative:
 		if b, ok := p.Extension(RelativeLoad&^Asked | asked); ok && len(b) == relativeBytes {
@@ -455,7 +454,7 @@ func (f *Format) read(p *packet.Packet, r *Records, asked uint8) (Reading, float
 	return NoAnswer, 0
 }
 
-// readStack reads p's stack into r; false if it is not of this format, or damaged.
+// readStack reads p's stack into r. It returns false if the stack is of another format or damaged.
 func (f *Format) readStack(p *packet.Packet, r *Records) bool {
 	switch b := p.Stack(); {
 	case f.codec == codecINT && p.StackPlace() == packet.BehindTransport:

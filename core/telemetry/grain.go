@@ -2,8 +2,8 @@ package telemetry
 
 import "weir/core/unit"
 
-// Grain is of what the format's stamps and counters of sent bytes are multiples: what a reader makes of them is the
-// same at another time only if that is as many of these later. 0: it has none of them.
+// Grain returns the units of the format's time stamps and byte counters. A reader's results repeat at a later time
+// only if the time and the bytes in between are multiples of these. 0: the format has no such field.
 func (f *Format) Grain() (stamp unit.Time, bytes unit.Bytes) {
 	switch {
 	case f.codec == codecRelative:

@@ -8,27 +8,24 @@ import (
 	"weir/core/unit"
 )
 
-// HPCC is the telemetry header of the HPCC paper (§4.1, figure 7) and of its simulator:
-// 42 bytes on every packet, whatever its path. Bits are in network order, the first
-// named is the most significant:
+// HPCC is the telemetry header of the HPCC paper (§4.1, figure 7) and of its simulator: 42 bytes on every packet, on
+// paths of any length. Bits are in network order, the first named is the most significant:
 //
 //	2 bytes      nHop 4 | pathID 12
 //	5 × 8 bytes  rate code 3 | time 24 | bytes 20 | queue 17     hop 1 first
 //
-// time is in nanoseconds and wraps after 16.8 ms. bytes is TxBytes in units of
-// 128 B × Multi and wraps after 134 MB × Multi. queue is in units of 80 B × Multi, and
-// the largest value stands for all that is longer (the simulator lets it wrap: then a
-// long queue reads as a short one). All are rounded down. pathID is the XOR of the
-// switches' low 12 bits, and of their ports' where only congested hops write records
-// (IfCongested). Switch, Port and Sojourn are not carried.
+// time is in nanoseconds and wraps after 16.8 ms. bytes is TxBytes in units of 128 B × Multi and wraps after 134 MB ×
+// Multi. queue is in units of 80 B × Multi; its largest value stands for all longer queues. (The simulator lets it
+// wrap: a long queue then reads as a short one.) All values are rounded down. pathID is the XOR of the switches' low
+// 12 bits, and of their ports' where only congested hops write records (IfCongested). Switch, Port and Sojourn are not
+// carried.
 //
-// A hop that finds all five places taken is counted in nHop, up to 15, and enters
-// pathID, but leaves no record: places keep their hops, so that the sender's
-// comparison by place holds, the sender knows how many hops are missing, and a path
-// change behind the fifth hop still shows. (The simulator goes on at the first place.)
+// A hop that finds all five places taken is counted in nHop, up to 15, and enters pathID, but writes no record. Places
+// so keep their hops: the sender can compare by place, knows the number of missing hops, and detects a path change
+// behind the fifth hop. (The simulator continues at the first place.)
 //
-// The paper does not say the order of bits; the simulator's is that of C bit fields on
-// a little-endian machine, from the least significant bit, and it has no pathID.
+// The paper does not define the order of bits. The simulator uses the order of C bit fields on a little-endian
+// machine, from the least significant bit, and has no pathID.
 type HPCC struct {
 	Multi int64        // multiplier of units: the simulator takes the NIC's rate / 25 Gb/s; at least 1
 	Rates [8]unit.Rate // by rate code; 0: not used
@@ -44,7 +41,7 @@ const (
 	hpccQueueBits = 17
 	hpccBytesUnit = 128
 	hpccQueueUnit = 80
-	hpccCount     = 15 // most that nHop counts
+	maxHPCCHops   = 15 // maximum of nHop
 )
 
 // NewHPCC returns the format with the simulator's rate codes: 25, 50, 100, 200 and
@@ -54,8 +51,8 @@ func NewHPCC(multi int64) HPCC {
 		400 * unit.Gbps}}
 }
 
-// Code returns the code of a port's rate; false if the format has none. Whoever builds
-// a switch asks for each port once.
+// Code returns the code of a port's rate; false if the format has no code for it. A switch looks up each port's code
+// once, when it is built.
 func (f *HPCC) Code(r unit.Rate) (uint8, bool) {
 	for i, have := range f.Rates {
 		if have == r && r > 0 {
@@ -65,22 +62,22 @@ func (f *HPCC) Code(r unit.Rate) (uint8, bool) {
 	return 0, false
 }
 
-// MostMulti is the largest Multi that is fine enough for links from this rate on, the slowest of a network. The unit
-// of sent bytes may take no longer than 128 B at 25 Gb/s, as in the simulator, nor be longer than a packet (of
-// 1 kB): between two packets of a flow the counter then moves by 0 or too much, and the largest of several hops'
-// loads, which line 6 of the draft takes, is the largest of their errors (weir/papers/hpcc).
+// MostMulti returns the largest Multi that is fine enough for a network whose slowest links have this rate. The unit
+// of sent bytes may take no longer than 128 B at 25 Gb/s, as in the simulator, and may not exceed a packet (of 1 kB).
+// With a larger unit the counter moves by 0 or too much between two packets of a flow. Line 6 of the draft takes the
+// maximum over hops, so it would take their largest error (weir/papers/hpcc).
 func MostMulti(slowest unit.Rate) int64 {
 	return min(max(int64(slowest/(25*unit.Gbps)), 1), 1024/hpccBytesUnit)
 }
 
-// Span is after how much the format's fields begin anew.
+// Span returns the time and the number of bytes after which the format's fields wrap.
 func (f *HPCC) Span() Wraparound {
 	return Wraparound{Time: unit.Nanosecond << hpccTimeBits, Bytes: uint64(f.Multi) * hpccBytesUnit << hpccBytesBits}
 }
 
-// Push writes a hop into a header, in place, as a switch does; a header of zeros is an
-// empty one. It returns false if there is no record of the hop: no place is free, and it
-// is counted only; or, and then b is unchanged, b is too short or the rate has no code.
+// Push writes a hop into a header, in place, as a switch does. A header of zeros is an empty one. It returns false if
+// no record was written. Either all places are taken, and the hop is only counted; or b is too short or the rate has
+// no code, and b is unchanged.
 func (f *HPCC) Push(b []byte, h *Hop) bool {
 	code, ok := f.Code(h.Rate)
 	return ok && f.PushCode(b, code, h)
@@ -91,8 +88,8 @@ func (f *HPCC) PushCode(b []byte, code uint8, h *Hop) bool {
 	return f.Put(b, code, h.Switch, h.Time, h.TxBytes, h.Queue)
 }
 
-// Put is PushCode with what a record has of a hop one by one: values stay in registers, where filling and reading a Hop
-// took half of what a record costs a switch (140 instructions a hop, now 70).
+// Put is PushCode with the values of the record as arguments, which stay in registers: filling and reading a Hop would
+// cost as much as the record itself.
 func (f *HPCC) Put(b []byte, code uint8, id uint32, at unit.Time, sent uint64, queue unit.Bytes) bool {
 	if len(b) < HPCCBytes {
 		return false
@@ -100,7 +97,7 @@ func (f *HPCC) Put(b []byte, code uint8, id uint32, at unit.Time, sent uint64, q
 	head := binary.BigEndian.Uint16(b)
 	n := head >> PathBits
 	path := (head ^ uint16(id)) & (1<<PathBits - 1)
-	binary.BigEndian.PutUint16(b, min(n+1, hpccCount)<<PathBits|path)
+	binary.BigEndian.PutUint16(b, min(n+1, maxHPCCHops)<<PathBits|path)
 	if n >= HPCCHops {
 		return false
 	}
@@ -122,8 +119,8 @@ func (f *HPCC) Put(b []byte, code uint8, id uint32, at unit.Time, sent uint64, q
 	return true
 }
 
-// Decode reads a header into r and replaces its content. Hops beyond r's room and beyond the header's five
-// count as missed. It is an error if b is too short or a rate code is unused; r is then empty.
+// Decode replaces the content of r by the header in b. Hops beyond r's room and beyond the header's five count as
+// missed. It is an error if b is too short or a rate code is unused; r is then empty.
 func (f *HPCC) Decode(b []byte, r *Records) error {
 	r.Reset()
 	if len(b) < HPCCBytes {

@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// IFA 2.0 (draft-kumar-ippm-ifa) stands around the transport's header (packet.AroundTransport):
+// IFA 2.0 (draft-kumar-ippm-ifa) is placed around the transport's header (packet.AroundTransport):
 //
 //	4 bytes  header, before it: version 4, GNS 4, next header 8, flags 8, max length 8 in words
 //	4 bytes  metadata header, behind it: request 8, action 8, hop limit 8, current length 8 in words
@@ -21,27 +21,28 @@ import (
 //	  reserved 16, cells in the queue 16
 //	  reserved 32
 //
-// That is 32 bytes a hop, and no count of sent bytes. Of format ifa-ext each record has the counter behind
-// it, 40 bytes in all, and is of a local namespace of ours: GNS 15, LNS 1. Speeds have the codes of
-// Format.rates, of which the first seven are the draft's authors'. Cells are of 256 bytes. The time of the
-// dequeue is arrival and residence, rounded down; seconds begin anew after 12 days. A packet that was longer
-// than 4.29 s in a switch counts as having arrived so long before it left.
+// A record has 32 bytes and no count of sent bytes. In format ifa-ext each record is followed by the counter, 40 bytes
+// in all, and belongs to Weir's local namespace: GNS 15, LNS 1. Speeds have the codes of Format.rates; the first seven
+// are from the draft's authors. A cell has 256 bytes. The time of the dequeue is arrival plus residence, rounded down;
+// seconds wrap after 12 days. For a packet that was longer than 4.29 s in a switch, the arrival is set to 4.29 s
+// before its departure.
 //
-// Every node decrements the hop limit, and adds a record while max length and the MTU allow it: so an answer tells how
-// many had no room.
+// Every node decrements the hop limit, and adds a record while max length and the MTU allow it. So an answer shows how
+// many hops had no room.
 const (
-	ifaHeader   = 4 + 4
-	ifaRecord   = 32
-	ifaExtended = ifaRecord + 8
-	ifaLimit    = 254 // hop limit of packets that ask; 255 would not be counted down
-	ifaLocal    = 15
-	ifaOurs     = 1
-	ifaInband   = 0x04 // flag: live traffic
-	ifaCell     = 256
-	ifaSeconds  = 20 // bits
-	ifaUnknown  = 15 // speed
+	ifaHeader    = 4 + 4
+	ifaRecord    = 32
+	ifaExtended  = ifaRecord + 8
+	ifaLimit     = 254 // hop limit of packets that ask; 255 would not be counted down
+	ifaLocal     = 15
+	ifaNamespace = 1
+	ifaInband    = 0x04 // flag: live traffic
+	ifaCell      = 256
+	ifaSeconds   = 20 // bits
+	ifaUnknown   = 15 // speed
 )
 
+// ifaBytes returns the length of a record in bytes.
 func (f *Format) ifaBytes() int {
 	if f.extended {
 		return ifaExtended
@@ -58,7 +59,7 @@ func (f *Format) openIFA(b []byte) []byte {
 	return append(b, 2<<4|space, 0, ifaInband, uint8(f.Hops*f.ifaBytes()/4), 0, 0, ifaLimit, 0)
 }
 
-// pushIFA pushes a record, if that has no more than room bytes; false if it adds nothing.
+// pushIFA adds a record of at most room bytes to p's stack. It returns false if it adds no record.
 func (f *Format) pushIFA(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < ifaHeader || b[0]>>4 != 2 || (b[0]&15 == ifaLocal) != f.extended || b[6] == 0 {
@@ -80,29 +81,30 @@ func (f *Format) pushIFA(p *packet.Packet, h *Hop, room int32) bool {
 	return true
 }
 
+// writeIFA fills to with the record of h; values of the packet are read from p.
 func (f *Format) writeIFA(to []byte, p *packet.Packet, h *Hop) {
 	be, local := binary.BigEndian, uint32(0)
 	if f.extended {
-		local = ifaOurs
+		local = ifaNamespace
 	}
-	left := nanoseconds(h.Time)
-	stay := min(max(left-nanoseconds(h.Time-h.Sojourn), 0), 1<<32-2)
+	left := floorNanoseconds(h.Time)
+	stay := min(max(left-floorNanoseconds(h.Time-h.Sojourn), 0), 1<<32-2)
 	came := left - stay
 	sec := came / 1e9
 	if came -= sec * 1e9; came < 0 {
 		sec, came = sec-1, came+1e9
 	}
-	speed := uint32(min(f.code(h.Rate, ifaUnknown), ifaUnknown))
+	speed := uint32(min(f.speedCode(h.Rate, ifaUnknown), ifaUnknown))
 	to = be.AppendUint32(to, local<<28|h.Switch&(1<<20-1)<<8|uint32(p.HopLimit))
 	to = be.AppendUint32(to, speed<<28|uint32(p.TOS&packet.ECN)<<26|uint32(p.Meta.Queue&63)<<20|
 		uint32(sec)&(1<<ifaSeconds-1))
 	to = be.AppendUint16(be.AppendUint16(to, h.Port), uint16(p.Meta.In))
 	to = be.AppendUint32(be.AppendUint32(to, uint32(came)), uint32(stay))
-	to = be.AppendUint32(to, saturated(int64(h.Queue)))
+	to = be.AppendUint32(to, saturate32(int64(h.Queue)))
 	to = be.AppendUint32(to, uint32(min((max(h.Queue, 0)+ifaCell-1)/ifaCell, 1<<16-1)))
 	to = be.AppendUint32(to, 0)
 	if f.extended {
-		be.AppendUint64(to, counter(h.TxBytes, h.Rate))
+		be.AppendUint64(to, encodeCounter(h.TxBytes, h.Rate))
 	}
 }
 
@@ -124,6 +126,7 @@ func (f *Format) readIFA(b []byte, r *Records) bool {
 	return true
 }
 
+// decodeIFA decodes the record x into h.
 func (f *Format) decodeIFA(x []byte, h *Hop) {
 	be := binary.BigEndian
 	h.Switch, h.Port = be.Uint32(x)>>8&(1<<20-1), be.Uint16(x[8:])
@@ -135,7 +138,7 @@ func (f *Format) decodeIFA(x []byte, h *Hop) {
 		h.Rate = 0
 	}
 	if f.extended {
-		if h.TxBytes, h.Rate = readCounter(be.Uint64(x[ifaRecord:])); x[0]>>4 != ifaOurs {
+		if h.TxBytes, h.Rate = decodeCounter(be.Uint64(x[ifaRecord:])); x[0]>>4 != ifaNamespace {
 			h.Rate = 0
 		}
 	}

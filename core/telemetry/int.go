@@ -7,33 +7,35 @@ import (
 	"weir/core/unit"
 )
 
-// INT-MD of the P4 INT specification v2.1, behind UDP's or TCP's header (packet.BehindTransport):
+// INT-MD of the P4 INT specification v2.1 is placed behind UDP's or TCP's header (packet.BehindTransport):
 //
 //	 4 bytes  shim: type 4, NPT 2, R 2, length 8 in words without the shim; port or DSCP 16
 //	12 bytes  header: version 4, D, E, M, reserved 12, hop ML 5, remaining hop count 8;
 //	          instruction bitmap 16, domain-specific ID 16; DS instruction 16, DS flags 16
 //	then a record of each hop, the newest first
 //
-// We ask for the node's ID (bit 0), level 1 ports (bit 1, 16 + 16), queue ID and occupancy (bit 3, 8 + 24, in bytes),
-// the egress time stamp (bit 5, 64 bits of nanoseconds) and, where sojourn is on, the hop latency (bit 2, 32 bits of
-// nanoseconds). The domain INTDomain has one instruction, bit 0: 8 bytes, the counter. That is 28 bytes a hop, or 32.
-// A value that is too large is the largest of its field. A node that finds the remaining hop count at 0 sets E and
-// adds nothing; one that finds no room in the packet, or in the MTU, sets M. The checksum complement is never asked
-// for, but a node adds it, as all ones: it updates the checksum itself.
+// Weir's packets request the node's ID (bit 0), level 1 ports (bit 1, 16 + 16), queue ID and occupancy (bit 3, 8 + 24,
+// in bytes), and the egress time stamp (bit 5, 64 bits of nanoseconds). Where sojourn is on, they also request the hop
+// latency (bit 2, 32 bits of nanoseconds). The domain INTDomain has one instruction, bit 0: 8 bytes, the counter. A
+// record has 28 bytes, or 32 with the latency.
+//
+// A value that does not fit its field is replaced by the field's largest value. A node that finds the remaining hop
+// count at 0 sets E and adds no record. One that finds no room in the packet, or in the MTU, sets M. Weir's packets do
+// not request the checksum complement, but a node adds it on request, as all ones: it updates the checksum itself.
 const (
-	INTDomain uint16 = 0x5752 // our domain-specific ID
+	INTDomain uint16 = 0x5752 // Weir's domain-specific ID
 
-	intHeader     = 4 + 12
-	intE, intM    = 0x04, 0x02 // flags in the header's first byte
-	intOurs       = 1<<15 | 1<<14 | 1<<12 | 1<<10
-	intLatency    = 1 << 13
-	intCounter    = 1 << 15 // DS instruction
-	intQueueMost  = 1<<24 - 1
-	intMostWords  = 31
-	intComplement = 1
+	intHeader       = 4 + 12
+	intE, intM      = 0x04, 0x02 // flags in the header's first byte
+	intInstructions = 1<<15 | 1<<14 | 1<<12 | 1<<10
+	intLatency      = 1 << 13
+	intCounter      = 1 << 15 // DS instruction
+	maxINTQueue     = 1<<24 - 1
+	maxINTWords     = 31
+	intComplement   = 1
 )
 
-// wordsOfINT is how many words a bit of the instruction bitmap, 0 to 15, asks for.
+// wordsOfINT returns the number of words that a bit of the instruction bitmap, 0 to 15, requests.
 func wordsOfINT(bit int) int {
 	if bit >= 4 && bit <= 6 {
 		return 2
@@ -41,7 +43,7 @@ func wordsOfINT(bit int) int {
 	return 1
 }
 
-// intWords is what a record takes, of packets that ask.
+// intWords returns the number of words of a record, for packets that request telemetry.
 func (f *Format) intWords() int {
 	if f.Sojourn {
 		return 6 + 2
@@ -49,10 +51,10 @@ func (f *Format) intWords() int {
 	return 5 + 2
 }
 
-// openINT appends shim and header of a packet that asks.
+// openINT appends the shim and the header of a packet that requests telemetry.
 func (f *Format) openINT(b []byte) []byte {
 	be := binary.BigEndian
-	bitmap, words := uint16(intOurs), uint8(f.intWords())
+	bitmap, words := uint16(intInstructions), uint8(f.intWords())
 	if f.Sojourn {
 		bitmap |= intLatency
 	}
@@ -61,8 +63,8 @@ func (f *Format) openINT(b []byte) []byte {
 	return be.AppendUint16(be.AppendUint16(b, intCounter), 0)
 }
 
-// pushINT pushes the record that p's instructions ask for, if that has no more than room bytes; false if it adds
-// nothing.
+// pushINT adds the record that p's instructions request, if it has at most room bytes. It returns false if it adds no
+// record.
 func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < intHeader {
@@ -72,13 +74,13 @@ func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 		b[4] |= intE
 		return false
 	}
-	var space [4*intMostWords + 8]byte
+	var space [4*maxINTWords + 8]byte
 	words := int(b[6] & 31)
 	record := appendINT(space[:0], b, p, h)
-	if words == 0 || len(record) > 4*words { // instructions that the length does not allow for
+	if words == 0 || len(record) > 4*words { // instructions that do not fit the record length
 		return false
 	}
-	for len(record) < 4*words { // of domains that we do not know, and the checksum complement
+	for len(record) < 4*words { // unknown domains, and the checksum complement
 		record = append(record, 0xff)
 	}
 	if int(b[1])+words > 255 || int32(4*words) > room {
@@ -96,8 +98,8 @@ func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 	return true
 }
 
-// appendINT appends what the instructions in the header b ask for and the node has; what it has not is all
-// ones.
+// appendINT appends the values that the instructions in the header b request. Values that the node does not have are
+// all ones.
 func appendINT(to, b []byte, p *packet.Packet, h *Hop) []byte {
 	be := binary.BigEndian
 	bitmap := be.Uint16(b[8:])
@@ -111,13 +113,13 @@ func appendINT(to, b []byte, p *packet.Packet, h *Hop) []byte {
 		case 1:
 			to = be.AppendUint16(be.AppendUint16(to, uint16(p.Meta.In)), h.Port)
 		case 2:
-			to = be.AppendUint32(to, saturated(nanoseconds(h.Sojourn)))
+			to = be.AppendUint32(to, saturate32(floorNanoseconds(h.Sojourn)))
 		case 3:
-			to = be.AppendUint32(to, uint32(p.Meta.Queue)<<24|uint32(min(max(h.Queue, 0), intQueueMost)))
+			to = be.AppendUint32(to, uint32(p.Meta.Queue)<<24|uint32(min(max(h.Queue, 0), maxINTQueue)))
 		case 4:
-			to = be.AppendUint64(to, uint64(nanoseconds(h.Time-h.Sojourn)))
+			to = be.AppendUint64(to, uint64(floorNanoseconds(h.Time-h.Sojourn)))
 		case 5:
-			to = be.AppendUint64(to, uint64(nanoseconds(h.Time)))
+			to = be.AppendUint64(to, uint64(floorNanoseconds(h.Time)))
 		case 6:
 			to = be.AppendUint64(to, 1<<64-1)
 		default:
@@ -125,7 +127,7 @@ func appendINT(to, b []byte, p *packet.Packet, h *Hop) []byte {
 		}
 	}
 	if be.Uint16(b[10:]) == INTDomain && be.Uint16(b[12:])&intCounter != 0 {
-		to = be.AppendUint64(to, counter(h.TxBytes, h.Rate))
+		to = be.AppendUint64(to, encodeCounter(h.TxBytes, h.Rate))
 	}
 	return to
 }
@@ -137,7 +139,7 @@ func readINT(b []byte, r *Records) bool {
 		return false
 	}
 	one := 4 * int(b[6]&31)
-	for n := (len(b) - intHeader) / one; n > 0; n-- { // what remains behind is the source's own
+	for n := (len(b) - intHeader) / one; n > 0; n-- { // the source's own data may follow the records
 		var h Hop
 		if !decodeINT(b, b[intHeader+(n-1)*one:][:one], &h) {
 			r.Reset()
@@ -146,12 +148,13 @@ func readINT(b []byte, r *Records) bool {
 		r.Append(&h)
 	}
 	if b[4]&(intE|intM) != 0 {
-		r.missed = max(r.missed, 1) // how many is not said
+		r.missed = max(r.missed, 1) // the number is not recorded
 	}
 	return true
 }
 
-// decodeINT reads the record x of a stack with the header b; false if x is shorter than the instructions.
+// decodeINT decodes the record x of a stack with the header b into h. It returns false if x is shorter than the
+// instructions require.
 func decodeINT(b, x []byte, h *Hop) bool {
 	be := binary.BigEndian
 	bitmap, ours := be.Uint16(b[8:]), be.Uint16(b[10:]) == INTDomain && be.Uint16(b[12:])&intCounter != 0
@@ -178,7 +181,7 @@ func decodeINT(b, x []byte, h *Hop) bool {
 				h.Sojourn, h.Flags = unit.Time(v)*unit.Nanosecond, h.Flags&^NoSojourn
 			}
 		case 3:
-			h.Queue, known = unit.Bytes(v&intQueueMost), known && v != unavailable
+			h.Queue, known = unit.Bytes(v&maxINTQueue), known && v != unavailable
 		case 5:
 			h.Time = unit.Time(be.Uint64(x)) * unit.Nanosecond
 		}
@@ -188,7 +191,7 @@ func decodeINT(b, x []byte, h *Hop) bool {
 		if len(x) < 8 {
 			return false
 		}
-		if h.TxBytes, h.Rate = readCounter(be.Uint64(x)); !known {
+		if h.TxBytes, h.Rate = decodeCounter(be.Uint64(x)); !known {
 			h.Rate = 0
 		}
 	}

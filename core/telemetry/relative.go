@@ -6,14 +6,12 @@ import (
 	"weir/core/packet"
 )
 
-// RelativeLoad is the kind of the extension of format relative, which hides a network's
-// capacity (draft-miao §9.1: "only convey the relative ratio"). Its 2 bytes are the
-// largest load of the path, PortLoad's, in steps of 1/4096 of the port's capacity, rounded
-// to the nearest; 0: no switch has written. What is above stands as the largest, just below
-// 16; then a window is divided by 16, not by more. The error is at most 1/8192 of the
-// capacity, 0.013 % of U at the target. There is no rate, count of bytes, queue, time,
-// switch, port nor number of hops in it, and so two networks of other capacities that
-// are loaded alike write the same bytes.
+// RelativeLoad is the kind of the extension of format relative, which hides a network's capacity (draft-miao §9.1:
+// "only convey the relative ratio"). Its 2 bytes are the largest load of the path (PortLoad) in steps of 1/4096 of the
+// port's capacity, rounded to the nearest. 0 means that no switch has written. Larger loads are limited to the largest
+// code, just below 16, so that a window is divided by at most 16. The error is at most 1/8192 of the capacity. The
+// extension has no rate, byte count, queue, time, switch, port or number of hops. Two networks of different capacities
+// with equal loads write the same bytes.
 const RelativeLoad uint8 = 0x38
 
 const (
@@ -21,10 +19,10 @@ const (
 	relativeScale = 4096
 )
 
-// Relative reports whether the format carries loads only, no records; also of nil.
+// Relative reports whether the format carries loads only and no records. It is false for nil.
 func (f *Format) Relative() bool { return f != nil && f.codec == codecRelative }
 
-// EncodeRelative returns the code of a load, from 1 to 65535; NaN gets the largest.
+// EncodeRelative returns the code of a load, from 1 to 65535. NaN gets the largest code.
 func EncodeRelative(load float64) uint16 {
 	x := float64(load*relativeScale) + 0.5
 	if !(x < 1<<16) {
@@ -36,7 +34,7 @@ func EncodeRelative(load float64) uint16 {
 // DecodeRelative returns the load of a code.
 func DecodeRelative(code uint16) float64 { return float64(code) / relativeScale }
 
-// PushRelative writes the load of a hop into p, which wants it, if it is the largest so far.
+// PushRelative writes the load of a hop into p, which requests it, if it is the largest so far.
 func (f *Format) PushRelative(p *packet.Packet, load float64) {
 	if b, ok := p.Extension(RelativeLoad); ok && len(b) == relativeBytes {
 		binary.BigEndian.PutUint16(b, max(binary.BigEndian.Uint16(b), EncodeRelative(load)))

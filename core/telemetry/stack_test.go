@@ -73,7 +73,7 @@ func TestCounter(t *testing.T) {
 	for _, r := range []unit.Rate{0, 1, 65535, 10 * unit.Mbps, unit.Gbps, 10 * unit.Gbps, 25 * unit.Gbps, 400 * unit.Gbps,
 		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 655_399, 9_223_372_036_854_775_807} {
 		t.Run(r.String(), func(t *testing.T) {
-			sent, got := readCounter(counter(1<<44+5, r))
+			sent, got := decodeCounter(encodeCounter(1<<44+5, r))
 			if sent != 5 {
 				t.Errorf("%d bytes", sent)
 			}
@@ -85,10 +85,10 @@ func TestCounter(t *testing.T) {
 			}
 		})
 	}
-	if _, r := readCounter(noCounter); r != 0 {
+	if _, r := decodeCounter(noCounter); r != 0 {
 		t.Errorf("a node without a counter has the rate %v", r)
 	}
-	readCounter(1<<64 - 2) // no panic, whatever a foreign node writes
+	decodeCounter(1<<64 - 2) // no panic, whatever a foreign node writes
 }
 
 // Values beyond a field: queues and times in the switch are the largest, bytes and seconds begin anew.
@@ -146,7 +146,7 @@ func TestStacksQuantise(t *testing.T) {
 				for i := range hops {
 					hops[i] = Hop{Time: unit.Second + unit.Time(random.Int64N(int64(1000*unit.Second))),
 						TxBytes: random.Uint64N(1 << 32),
-						Queue:   unit.Bytes(random.Int64N(1 << 24)), Rate: speeds[random.IntN(len(speeds))],
+						Queue:   unit.Bytes(random.Int64N(1 << 24)), Rate: speedCodes[random.IntN(len(speedCodes))],
 						Sojourn: unit.Time(random.Int64N(int64(unit.Second))), Switch: random.Uint32N(1 << 20),
 						Port: uint16(random.Uint32())}
 					if !f.Push(p, &hops[i]) {
@@ -307,7 +307,7 @@ func TestTransitDelayOverflow(t *testing.T) {
 	f := newFormat(t, "ioam")
 	f.Sojourn = true
 	kind := f.ioamType()
-	for _, x := range []struct{ sojourn, want unit.Time }{{3 * unit.Second, delayMost * unit.Nanosecond},
+	for _, x := range []struct{ sojourn, want unit.Time }{{3 * unit.Second, maxIOAMDelay * unit.Nanosecond},
 		{2 * unit.Second, 2 * unit.Second}} {
 		b, h := make([]byte, 4*nodeWords(kind)), Hop{}
 		f.writeIOAM(b, kind, &packet.Packet{}, &Hop{Sojourn: x.sojourn, Rate: unit.Gbps})

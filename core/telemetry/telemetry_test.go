@@ -381,13 +381,13 @@ func TestClock(t *testing.T) {
 // A7: base 1.05 takes 8 bits, the simulator's 1.01 two bytes; U = base^p / 512.
 func TestPINTGolden(t *testing.T) {
 	p := NewPINT(1.05)
-	if p.Bytes() != 1 || p.most != 255 {
+	if p.Bytes() != 1 || p.maxCode != 255 {
 		t.Fatalf("%+v", p)
 	}
-	if wide := NewPINT(1.01); wide.Bytes() != 2 || wide.most != 2047 {
+	if wide := NewPINT(1.01); wide.Bytes() != 2 || wide.maxCode != 2047 {
 		t.Fatalf("%+v", wide)
 	}
-	if widest := NewPINT(1.0002); widest.Bytes() != 2 || widest.most != 1<<16-1 { // the least base that is allowed
+	if widest := NewPINT(1.0002); widest.Bytes() != 2 || widest.maxCode != 1<<16-1 { // the least base that is allowed
 		t.Fatalf("%+v", widest)
 	}
 	for _, c := range []struct {

@@ -76,7 +76,7 @@ func TestPathsThatAreGone(t *testing.T) {
 			}
 			old := 0
 			for k := range MostPaths {
-				if k == 0 && u.one.hops[0].id < 10_000 || k > 0 && u.more[k-1].hops[0].id < 10_000 {
+				if k == 0 && u.first.hops[0].id < 10_000 || k > 0 && u.more[k-1].hops[0].id < 10_000 {
 					old++
 				}
 			}

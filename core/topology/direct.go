@@ -7,26 +7,26 @@ import (
 	"weir/core/unit"
 )
 
-// dragonfly is groups of switches, each switch linked to all others of its group, and groups to each other by links
-// spread over their switches. Paths are the shortest ones, which Kim et al. call minimal: from a switch to the one of
-// its group with a link to the other group, over it, and on to the last.
+// dragonfly is groups of switches. Each switch is linked to all others of its group, and groups to each other by links
+// that are spread over their switches. Paths are the shortest ones, which Kim et al. call minimal: from a switch to
+// the switch of its group with a link to the other group, over that link, and to the destination.
 type dragonfly struct {
 	linkSettings
 	Groups      int           // g
 	Switches    int           // a, of each group
 	Hosts       int           // p, at each switch
-	Globals     int           // h, links of each switch to other groups
-	Local       unit.LinkRate // of the links in a group; zero: that of the hosts' links
-	Global      unit.LinkRate // of those between groups; zero: that of the hosts' links
+	Globals     int           // h, links from each switch to other groups
+	Local       unit.LinkRate // rate of the links in a group; zero: the rate of the hosts' links
+	Global      unit.LinkRate // rate of the links between groups; zero: the rate of the hosts' links
 	GlobalDelay unit.Time     // zero: Delay
 }
 
 // Params binds the family's parameters.
 func (c *dragonfly) Params(p *scheme.Params) {
-	c.bind(p, "of the hosts' links")
-	count(p, &c.Groups, "groups", "groups (g)", "10000")
-	count(p, &c.Switches, "switches", "switches of a group (a): s0, … through all groups", "1000")
-	count(p, &c.Hosts, "hosts", "hosts at each switch (p): h0, …; half of a in a balanced network", "10000")
+	c.bindLinks(p, "of the hosts' links")
+	bindCount(p, &c.Groups, "groups", "groups (g)", "10000")
+	bindCount(p, &c.Switches, "switches", "switches of a group (a): s0, … through all groups", "1000")
+	bindCount(p, &c.Hosts, "hosts", "hosts at each switch (p): h0, …; half of a in a balanced network", "10000")
 	p.Int(&c.Globals, "globals", "", "links of each switch to other groups (h); half of a in a balanced network",
 		"Dragonfly (Kim et al., ISCA 2008) §3.1").Required().Min("0").Max("1000")
 	p.LinkRate(&c.Local, "local", "0bps", "of the links in a group; 0bps: that of rate", "ours")
@@ -41,27 +41,29 @@ func (c *dragonfly) Params(p *scheme.Params) {
 	})
 }
 
-// build gives each pair of groups as many links as there can be for all alike. Link j of a group leads to the group
-// j + 1 behind it, and is there the one that leads back; so every switch has its share of them.
-func (c dragonfly) build() (*Network, error) {
+// buildNetwork makes the network. Each pair of groups has the same number of links, the largest possible one. Link j
+// of a group leads to group j + 1 behind it, and has there the number of the link back. So every switch has its share
+// of them.
+func (c dragonfly) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	switches, others := c.Groups*c.Switches, c.Groups-1
 	sets := 0 // links between each pair of groups
 	if others > 0 {
 		sets = c.Switches * c.Globals / others
 	}
-	if err := b.fits(switches*(c.Hosts+1), switches*c.Hosts+switches*(c.Switches-1)/2+c.Groups*others/2*sets); err != nil {
+	links := switches*c.Hosts + switches*(c.Switches-1)/2 + c.Groups*others/2*sets
+	if err := b.reserve(switches*(c.Hosts+1), links); err != nil {
 		return nil, err
 	}
-	b.hosts(switches * c.Hosts)
-	first := b.switches("s", switches)
+	b.addHosts(switches * c.Hosts)
+	first := b.addSwitches("s", switches)
 	for i := range switches * c.Hosts {
-		b.link(i, first+i/c.Hosts, c.Rate)
+		b.addLink(i, first+i/c.Hosts, c.Rate)
 	}
 	for g := range c.Groups {
 		for i := range c.Switches {
 			for k := i + 1; k < c.Switches; k++ {
-				b.link(first+g*c.Switches+i, first+g*c.Switches+k, c.or(c.Local))
+				b.addLink(first+g*c.Switches+i, first+g*c.Switches+k, c.rateOr(c.Local))
 			}
 		}
 	}
@@ -73,31 +75,31 @@ func (c dragonfly) build() (*Network, error) {
 			for j := range others {
 				to := (g + j + 1) % c.Groups
 				if to < g {
-					continue // made from there
+					continue // made from the other side
 				}
 				out, back := set*others+j, set*others+others-1-j
-				b.link(first+g*c.Switches+out/c.Globals, first+to*c.Switches+back/c.Globals, c.or(c.Global))
+				b.addLink(first+g*c.Switches+out/c.Globals, first+to*c.Switches+back/c.Globals, c.rateOr(c.Global))
 			}
 		}
 	}
-	b.n.number()
+	b.n.numberBundles()
 	return &b.n, nil
 }
 
-// torus is switches in a grid of up to three dimensions, each linked to its neighbours and the last of a line to its
-// first. Paths are the shortest ones, all of them.
+// torus is switches in a grid of up to three dimensions. Each switch is linked to its neighbours, and the last one of
+// a line to its first. Paths are all shortest ones.
 type torus struct {
 	linkSettings
 	X, Y, Z int
 	Hosts   int           // at each switch
-	Grid    unit.LinkRate // of the links between switches; zero: that of the hosts' links
+	Grid    unit.LinkRate // rate of the links between switches; zero: the rate of the hosts' links
 	Wrap    bool
 }
 
 // Params binds the family's parameters.
 func (c *torus) Params(p *scheme.Params) {
-	c.bind(p, "of the hosts' links")
-	count(p, &c.X, "x", "switches along the first dimension: s0, … along it", "10000")
+	c.bindLinks(p, "of the hosts' links")
+	bindCount(p, &c.X, "x", "switches along the first dimension: s0, … along it", "10000")
 	p.Int(&c.Y, "y", "1", "switches along the second", "ours").Min("1").Max("10000")
 	p.Int(&c.Z, "z", "1", "switches along the third", "ours").Min("1").Max("10000")
 	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch: h0, …", "ours").Min("1").Max("10000")
@@ -105,19 +107,20 @@ func (c *torus) Params(p *scheme.Params) {
 	p.Bool(&c.Wrap, "wrap", "true", "the last switch of a line is linked to its first; false: a mesh", "ours")
 }
 
-func (c torus) build() (*Network, error) {
+// buildNetwork makes the network. It is an error if it has too many nodes or links.
+func (c torus) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	if c.X*c.Y > largestNetwork {
-		return nil, b.fits(c.X*c.Y, 0)
+		return nil, b.reserve(c.X*c.Y, 0)
 	}
 	switches := c.X * c.Y * c.Z
-	if err := b.fits(switches*(c.Hosts+1), switches*(c.Hosts+3)); err != nil {
+	if err := b.reserve(switches*(c.Hosts+1), switches*(c.Hosts+3)); err != nil {
 		return nil, err
 	}
-	b.hosts(switches * c.Hosts)
-	first := b.switches("s", switches)
+	b.addHosts(switches * c.Hosts)
+	first := b.addSwitches("s", switches)
 	for i := range switches * c.Hosts {
-		b.link(i, first+i/c.Hosts, c.Rate)
+		b.addLink(i, first+i/c.Hosts, c.Rate)
 	}
 	for i := range switches {
 		at := [3]int{i % c.X, i / c.X % c.Y, i / c.X / c.Y}
@@ -125,9 +128,9 @@ func (c torus) build() (*Network, error) {
 			size := [3]int{c.X, c.Y, c.Z}[d]
 			switch {
 			case at[d] < size-1:
-				b.link(first+i, first+i+step, c.or(c.Grid))
-			case c.Wrap && size > 2: // of two, they are neighbours already
-				b.link(first+i, first+i-step*(size-1), c.or(c.Grid))
+				b.addLink(first+i, first+i+step, c.rateOr(c.Grid))
+			case c.Wrap && size > 2: // with two, they are neighbours already
+				b.addLink(first+i, first+i-step*(size-1), c.rateOr(c.Grid))
 			}
 		}
 	}

@@ -10,13 +10,12 @@ import (
 // Scheme is a family of networks that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the network from a configuration of the scheme; nil means the defaults. define
-	// sets it.
+	// Build makes the network from a configuration of the scheme; nil means the defaults. define sets it.
 	Build func(c scheme.Config) (*Network, error)
 }
 
-// Define completes a family with the function that makes its network from a configuration of type
-// C, whose values are within their ranges and fit together.
+// Define completes a family with the function that makes its network from a configuration of type C. The
+// configuration's values are within their ranges and fit together.
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
@@ -28,30 +27,30 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network
 	}}
 }
 
-// Schemes are the families of networks, sorted by name.
+// Schemes returns the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
-		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
-			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.build),
+		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and " +
+			"groups to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.buildNetwork),
 		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
-			dumbbell.build),
+			dumbbell.buildNetwork),
 		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
-			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, fatTree.build),
+			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, fatTree.buildNetwork),
 		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
-			leafSpine.build),
+			leafSpine.buildNetwork),
 		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
-			parkingLot.build),
-		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
-			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.build),
+			parkingLot.buildNetwork),
+		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a " +
+			"layer of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.buildNetwork),
 		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
-			Source: "SimAI: topology generator"}, rails.build),
-		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.build),
-		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
-			"paths", Source: "ours"}, torus.build),
+			Source: "SimAI: topology generator"}, rails.buildNetwork),
+		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.buildNetwork),
+		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; " +
+			"shortest paths", Source: "ours"}, torus.buildNetwork),
 	}
 }
 
-// linkSettings has what all links of a network share.
+// linkSettings has the settings that all links of a network share.
 type linkSettings struct {
 	Rate   unit.LinkRate // of the hosts' links
 	Delay  unit.Time     // one way
@@ -61,8 +60,8 @@ type linkSettings struct {
 	Spaced bool
 }
 
-// bind binds the parameters; access says which links have the rate.
-func (l *linkSettings) bind(p *scheme.Params, access string) {
+// bindLinks binds the parameters; access describes the links that have the rate.
+func (l *linkSettings) bindLinks(p *scheme.Params, access string) {
 	p.LinkRate(&l.Rate, "rate", "", access, "ours").Required().Min("1bps")
 	p.Time(&l.Delay, "delay", "", "propagation delay of every link, one way", "ours").Required().Min("0s")
 	p.Length(&l.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: none", "ours")
@@ -72,16 +71,16 @@ func (l *linkSettings) bind(p *scheme.Params, access string) {
 		"time, and hosts are not held back at all", "BMv2: queueing.h, set_queue_rate")
 }
 
-// or returns r, or the rate of the hosts' links if r is zero.
-func (l *linkSettings) or(r unit.LinkRate) unit.LinkRate {
+// rateOr returns r, or the rate of the hosts' links if r is zero.
+func (l *linkSettings) rateOr(r unit.LinkRate) unit.LinkRate {
 	if r == (unit.LinkRate{}) {
 		return l.Rate
 	}
 	return r
 }
 
-// count binds a number of nodes or links of a network.
-func count(p *scheme.Params, to *int, name, doc, most string) {
+// bindCount binds a required number of nodes or links, from 1 to most.
+func bindCount(p *scheme.Params, to *int, name, doc, most string) {
 	p.Int(to, name, "", doc, "ours").Required().Min("1").Max(most)
 }
 
@@ -94,27 +93,28 @@ type dumbbell struct {
 
 // Params binds the family's parameters.
 func (c *dumbbell) Params(p *scheme.Params) {
-	c.bind(p, "of the hosts' links")
-	count(p, &c.Hosts, "hosts", "hosts on each side: left0, … and right0, …", "100000")
+	c.bindLinks(p, "of the hosts' links")
+	bindCount(p, &c.Hosts, "hosts", "hosts on each side: left0, … and right0, …", "100000")
 	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the link between left and right", "ours").Required().Min("1bps")
 }
 
-func (c dumbbell) build() (*Network, error) {
+// buildNetwork makes the network. It is an error if it has too many nodes or links.
+func (c dumbbell) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
-	if err := b.fits(2*c.Hosts+2, 2*c.Hosts+1); err != nil {
+	if err := b.reserve(2*c.Hosts+2, 2*c.Hosts+1); err != nil {
 		return nil, err
 	}
-	for _, side := range []string{"left", "right"} { // hosts first, as everywhere
+	for _, side := range []string{"left", "right"} { // hosts are always the first nodes
 		for i := range c.Hosts {
-			b.node(fmt.Sprint(side, i), false)
+			b.addNode(fmt.Sprint(side, i), false)
 		}
 	}
-	left, right := b.node("left", true), b.node("right", true)
+	left, right := b.addNode("left", true), b.addNode("right", true)
 	for i := range c.Hosts {
-		b.link(i, left, c.Rate)
-		b.link(c.Hosts+i, right, c.Rate)
+		b.addLink(i, left, c.Rate)
+		b.addLink(c.Hosts+i, right, c.Rate)
 	}
-	b.link(left, right, c.Bottleneck)
+	b.addLink(left, right, c.Bottleneck)
 	return &b.n, nil
 }
 
@@ -123,36 +123,37 @@ type leafSpine struct {
 	linkSettings
 	Leaves, Spines int
 	Hosts          int           // at each leaf
-	Uplink         unit.LinkRate // zero: that of the hosts' links
+	Uplink         unit.LinkRate // zero: the rate of the hosts' links
 	UplinkBuffer   unit.Length   // zero: Buffer
-	Slow           unit.LinkRate // of the link of the first leaf and the first spine; zero: as of the others
+	Slow           unit.LinkRate // rate of the link between the first leaf and the first spine; zero: like the others
 }
 
 // Params binds the family's parameters.
 func (c *leafSpine) Params(p *scheme.Params) {
-	c.bind(p, "of the hosts' links")
-	count(p, &c.Leaves, "leaves", "leaf switches: leaf0, …", "10000")
-	count(p, &c.Spines, "spines", "spine switches: spine0, …", "10000")
-	count(p, &c.Hosts, "hosts", "hosts at each leaf: h0, …", "10000")
+	c.bindLinks(p, "of the hosts' links")
+	bindCount(p, &c.Leaves, "leaves", "leaf switches: leaf0, …", "10000")
+	bindCount(p, &c.Spines, "spines", "spine switches: spine0, …", "10000")
+	bindCount(p, &c.Hosts, "hosts", "hosts at each leaf: h0, …", "10000")
 	p.LinkRate(&c.Uplink, "uplink", "0bps", "of the links between leaves and spines; 0bps: that of rate", "ours")
 	p.Length(&c.UplinkBuffer, "uplink_buffer", "0 packets",
 		"limit of switch ports between leaves and spines; 0 packets: that of buffer", "ours; P4TE §7: 2 × rate for each")
 	p.LinkRate(&c.Slow, "slow", "0bps", "of the link of leaf0 and spine0 alone; 0bps: that of the other links", "ours")
 }
 
-func (c leafSpine) build() (*Network, error) {
+// buildNetwork makes the network. It is an error if it has too many nodes or links.
+func (c leafSpine) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
-	if err := b.fits(c.Leaves*c.Hosts+c.Leaves+c.Spines, c.Leaves*(c.Hosts+c.Spines)); err != nil {
+	if err := b.reserve(c.Leaves*c.Hosts+c.Leaves+c.Spines, c.Leaves*(c.Hosts+c.Spines)); err != nil {
 		return nil, err
 	}
-	b.hosts(c.Leaves * c.Hosts)
-	leaf, spine := b.switches("leaf", c.Leaves), b.switches("spine", c.Spines)
+	b.addHosts(c.Leaves * c.Hosts)
+	leaf, spine := b.addSwitches("leaf", c.Leaves), b.addSwitches("spine", c.Spines)
 	for i := range c.Leaves * c.Hosts {
-		b.link(i, leaf+i/c.Hosts, c.Rate)
+		b.addLink(i, leaf+i/c.Hosts, c.Rate)
 	}
 	for i := range c.Leaves {
 		for k := range c.Spines {
-			b.link(leaf+i, spine+k, c.or(c.Uplink))
+			b.addLink(leaf+i, spine+k, c.rateOr(c.Uplink))
 			if c.UplinkBuffer != (unit.Length{}) {
 				b.n.Links[len(b.n.Links)-1].Buffer = c.UplinkBuffer
 			}
@@ -164,35 +165,36 @@ func (c leafSpine) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// parkingLot is a chain of bottlenecks; each switch has hosts.
+// parkingLot is a chain of bottlenecks between switches with hosts.
 type parkingLot struct {
 	linkSettings
-	Hops       int // bottlenecks; there is one switch more
+	Hops       int // bottlenecks; there is one more switch
 	Hosts      int // at each switch
 	Bottleneck unit.LinkRate
 }
 
 // Params binds the family's parameters.
 func (c *parkingLot) Params(p *scheme.Params) {
-	c.bind(p, "of the hosts' links")
-	count(p, &c.Hops, "hops", "bottlenecks in the chain, which has one switch more: s0, …", "10000")
+	c.bindLinks(p, "of the hosts' links")
+	bindCount(p, &c.Hops, "hops", "bottlenecks in the chain, which has one switch more: s0, …", "10000")
 	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch: h0, … along the chain", "ours").Min("1").Max("10000")
 	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "ours").Required().Min("1bps")
 }
 
-func (c parkingLot) build() (*Network, error) {
+// buildNetwork makes the network. It is an error if it has too many nodes or links.
+func (c parkingLot) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	switches := c.Hops + 1
-	if err := b.fits(switches*(c.Hosts+1), switches*(c.Hosts+1)-1); err != nil {
+	if err := b.reserve(switches*(c.Hosts+1), switches*(c.Hosts+1)-1); err != nil {
 		return nil, err
 	}
-	b.hosts(switches * c.Hosts)
-	first := b.switches("s", switches)
+	b.addHosts(switches * c.Hosts)
+	first := b.addSwitches("s", switches)
 	for i := range switches * c.Hosts {
-		b.link(i, first+i/c.Hosts, c.Rate)
+		b.addLink(i, first+i/c.Hosts, c.Rate)
 	}
 	for i := range switches - 1 {
-		b.link(first+i, first+i+1, c.Bottleneck)
+		b.addLink(first+i, first+i+1, c.Bottleneck)
 	}
 	return &b.n, nil
 }
@@ -205,31 +207,32 @@ type star struct {
 
 // Params binds the family's parameters.
 func (c *star) Params(p *scheme.Params) {
-	c.bind(p, "of every link")
-	count(p, &c.Hosts, "hosts", "hosts h0, … of the switch s", "10000")
+	c.bindLinks(p, "of every link")
+	bindCount(p, &c.Hosts, "hosts", "hosts h0, … of the switch s", "10000")
 }
 
-func (c star) build() (*Network, error) {
+// buildNetwork makes the network. It is an error if it has too many nodes or links.
+func (c star) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
-	if err := b.fits(c.Hosts+1, c.Hosts); err != nil {
+	if err := b.reserve(c.Hosts+1, c.Hosts); err != nil {
 		return nil, err
 	}
-	b.hosts(c.Hosts)
-	s := b.node("s", true)
+	b.addHosts(c.Hosts)
+	s := b.addNode("s", true)
 	for i := range c.Hosts {
-		b.link(i, s, c.Rate)
+		b.addLink(i, s, c.Rate)
 	}
 	return &b.n, nil
 }
 
-// builder makes a network whose links differ only in their rates.
+// builder builds a network of links that differ only in their rates.
 type builder struct {
 	n     Network
 	links linkSettings
 }
 
-// fits refuses too many nodes or links, and makes room for those that are to come.
-func (b *builder) fits(nodes, links int) error {
+// reserve returns an error if there are too many nodes or links; otherwise it allocates memory for them.
+func (b *builder) reserve(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
 	}
@@ -237,34 +240,36 @@ func (b *builder) fits(nodes, links int) error {
 	return nil
 }
 
-func (b *builder) node(name string, isSwitch bool) int {
+// addNode adds a node and returns its index.
+func (b *builder) addNode(name string, isSwitch bool) int {
 	b.n.Nodes = append(b.n.Nodes, Node{Name: name, Switch: isSwitch})
 	return len(b.n.Nodes) - 1
 }
 
-// hosts adds h0 to h(n−1), which must be the first nodes.
-func (b *builder) hosts(n int) {
+// addHosts adds h0 to h(n−1), which must be the first nodes.
+func (b *builder) addHosts(n int) {
 	for i := range n {
-		b.node(fmt.Sprint("h", i), false)
+		b.addNode(fmt.Sprint("h", i), false)
 	}
 }
 
-// switches adds n switches and returns the first.
-func (b *builder) switches(name string, n int) int {
+// addSwitches adds n switches and returns the index of the first.
+func (b *builder) addSwitches(name string, n int) int {
 	first := len(b.n.Nodes)
 	for i := range n {
-		b.node(fmt.Sprint(name, i), true)
+		b.addNode(fmt.Sprint(name, i), true)
 	}
 	return first
 }
 
-func (b *builder) link(x, y int, rate unit.LinkRate) {
+// addLink adds a link between nodes x and y.
+func (b *builder) addLink(x, y int, rate unit.LinkRate) {
 	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: rate,
 		Delay: b.links.Delay, Jitter: b.links.Jitter, Loss: b.links.Loss, Buffer: b.links.Buffer,
 		Spaced: b.links.Spaced})
 }
 
-// pods are three tiers of free sizes.
+// pods is a network of three tiers of free sizes.
 type pods struct {
 	linkSettings
 	Pods    int
@@ -272,43 +277,43 @@ type pods struct {
 	Aggs    int           // in each pod
 	Hosts   int           // at each tor
 	Uplinks int           // of each agg
-	Fabric  unit.LinkRate // of the links between switches; zero: that of the hosts' links
+	Fabric  unit.LinkRate // rate of the links between switches; zero: the rate of the hosts' links
 }
 
 // Params binds the family's parameters.
 func (c *pods) Params(p *scheme.Params) {
-	c.bind(p, "of the hosts' links")
-	count(p, &c.Pods, "pods", "pods", "10000")
-	count(p, &c.Tors, "tors", "tor switches in each pod: tor0, …", "10000")
-	count(p, &c.Aggs, "aggs", "agg switches in each pod, each linked to all of its tors: agg0, …", "10000")
-	count(p, &c.Hosts, "hosts", "hosts at each tor: h0, …", "10000")
-	count(p, &c.Uplinks, "uplinks",
+	c.bindLinks(p, "of the hosts' links")
+	bindCount(p, &c.Pods, "pods", "pods", "10000")
+	bindCount(p, &c.Tors, "tors", "tor switches in each pod: tor0, …", "10000")
+	bindCount(p, &c.Aggs, "aggs", "agg switches in each pod, each linked to all of its tors: agg0, …", "10000")
+	bindCount(p, &c.Hosts, "hosts", "hosts at each tor: h0, …", "10000")
+	bindCount(p, &c.Uplinks, "uplinks",
 		"links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …", "10000")
 	p.LinkRate(&c.Fabric, "fabric", "0bps", "of the links between switches; 0bps: that of rate", "ours")
 }
 
-// build makes HPCC's simulated network if there are 5 pods of 4 tors and 4 aggs, with 4 uplinks
-// for each agg and 16 hosts for each tor.
-func (c pods) build() (*Network, error) {
+// buildNetwork makes the network. 5 pods of 4 tors and 4 aggs, with 4 uplinks per agg and 16 hosts per tor, give HPCC's
+// simulated network.
+func (c pods) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	count, tors, aggs, hosts, up := c.Pods, c.Tors, c.Aggs, c.Hosts, c.Uplinks
-	fabric := c.or(c.Fabric)
-	if err := b.fits(count*(tors*(hosts+1)+aggs)+aggs*up, count*(tors*(hosts+aggs)+aggs*up)); err != nil {
+	fabric := c.rateOr(c.Fabric)
+	if err := b.reserve(count*(tors*(hosts+1)+aggs)+aggs*up, count*(tors*(hosts+aggs)+aggs*up)); err != nil {
 		return nil, err
 	}
-	b.hosts(count * tors * hosts)
-	tor, agg, core := b.switches("tor", count*tors), b.switches("agg", count*aggs), b.switches("core", aggs*up)
+	b.addHosts(count * tors * hosts)
+	tor, agg, core := b.addSwitches("tor", count*tors), b.addSwitches("agg", count*aggs), b.addSwitches("core", aggs*up)
 	for i := range count * tors * hosts {
-		b.link(i, tor+i/hosts, c.Rate)
+		b.addLink(i, tor+i/hosts, c.Rate)
 	}
 	for i := range count * tors {
 		for j := range aggs {
-			b.link(tor+i, agg+i/tors*aggs+j, fabric)
+			b.addLink(tor+i, agg+i/tors*aggs+j, fabric)
 		}
 	}
 	for i := range count * aggs {
 		for j := range up {
-			b.link(agg+i, core+i%aggs*up+j, fabric)
+			b.addLink(agg+i, core+i%aggs*up+j, fabric)
 		}
 	}
 	return &b.n, nil
@@ -319,12 +324,12 @@ type fatTree struct {
 	linkSettings
 	K                int // ports of a switch
 	Tiers            int
-	Oversubscription int // an edge switch has this many times K/2 hosts
+	Oversubscription int // an edge switch has this multiple of K/2 hosts
 }
 
 // Params binds the family's parameters.
 func (c *fatTree) Params(p *scheme.Params) {
-	c.bind(p, "of every link")
+	c.bindLinks(p, "of every link")
 	p.Int(&c.K, "k", "", "ports of a switch; an even number", "ours").Required().Min("2").Max("128")
 	p.Int(&c.Tiers, "tiers", "3", "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", "Fat trees §3").
 		Min("2").Max("3")
@@ -338,10 +343,10 @@ func (c *fatTree) Params(p *scheme.Params) {
 	})
 }
 
-// build follows Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
-// (k/2)² cores, of which aggregation switch j of each pod reaches k/2: those from
-// j·k/2 on. With two tiers, k edge switches and k/2 cores.
-func (c fatTree) build() (*Network, error) {
+// buildNetwork follows Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and (k/2)² cores.
+// Aggregation switch j of each pod reaches k/2 cores, from number j·k/2 on. With two tiers there are k edge switches
+// and k/2 cores.
+func (c fatTree) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	k, half := c.K, c.K/2
 	perEdge := half * c.Oversubscription
@@ -351,30 +356,30 @@ func (c fatTree) build() (*Network, error) {
 		edges, aggs, cores = k, 0, half
 		uplinks = edges * half
 	}
-	if err := b.fits(edges*(perEdge+1)+aggs+cores, edges*perEdge+uplinks); err != nil {
+	if err := b.reserve(edges*(perEdge+1)+aggs+cores, edges*perEdge+uplinks); err != nil {
 		return nil, err
 	}
-	b.hosts(edges * perEdge)
-	edge, agg, core := b.switches("edge", edges), b.switches("agg", aggs), b.switches("core", cores)
+	b.addHosts(edges * perEdge)
+	edge, agg, core := b.addSwitches("edge", edges), b.addSwitches("agg", aggs), b.addSwitches("core", cores)
 	for i := range edges * perEdge {
-		b.link(i, edge+i/perEdge, c.Rate)
+		b.addLink(i, edge+i/perEdge, c.Rate)
 	}
 	if aggs == 0 {
 		for i := range edges {
 			for j := range cores {
-				b.link(edge+i, core+j, c.Rate)
+				b.addLink(edge+i, core+j, c.Rate)
 			}
 		}
 		return &b.n, nil
 	}
 	for i := range edges {
 		for j := range half {
-			b.link(edge+i, agg+i/half*half+j, c.Rate)
+			b.addLink(edge+i, agg+i/half*half+j, c.Rate)
 		}
 	}
 	for i := range aggs {
 		for j := range half {
-			b.link(agg+i, core+i%half*half+j, c.Rate)
+			b.addLink(agg+i, core+i%half*half+j, c.Rate)
 		}
 	}
 	return &b.n, nil

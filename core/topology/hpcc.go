@@ -12,33 +12,34 @@ import (
 	"weir/core/unit"
 )
 
-// FormatError says what is wrong with an input file, and where.
+// FormatError is an error in an input file, with its position.
 type FormatError struct {
 	File         string
 	Line, Column int // from 1
 	Msg          string
-	Excess       bool // all that the file announces was read, and more follows
+	Excess       bool // everything that the file announces was read, and more follows
 }
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// words reads a file word by word, with the place of each.
-type words struct {
+// wordReader reads a file word by word, with the position of each.
+type wordReader struct {
 	file         string
 	lines        *bufio.Scanner
-	text, rest   string // of the current line, and what of it is left
+	text, rest   string // current line, and its unread rest
 	line, column int    // of the current word
 	next         int    // column of rest
 }
 
-func (w *words) errorf(format string, args ...any) error {
+// errorf returns an error at the current word.
+func (w *wordReader) errorf(format string, args ...any) error {
 	return &FormatError{File: w.file, Line: max(w.line, 1), Column: max(w.column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
-// word returns the next word; what says for errors what it should be.
-func (w *words) word(what string) (string, error) {
+// nextWord returns the next word. what describes it for errors; it is an error if the file ends.
+func (w *wordReader) nextWord(what string) (string, error) {
 	for {
 		trimmed := strings.TrimLeft(w.rest, " \t\r")
 		w.next += len(w.rest) - len(trimmed)
@@ -48,7 +49,7 @@ func (w *words) word(what string) (string, error) {
 		}
 		if !w.lines.Scan() {
 			if err := w.lines.Err(); err != nil {
-				return "", unreadable(w.file, w.line+1, longestLine, err)
+				return "", lineError(w.file, w.line+1, longestLine, err)
 			}
 			w.column = w.next
 			return "", w.errorf("the file ends; %s is missing", what)
@@ -67,9 +68,9 @@ func (w *words) word(what string) (string, error) {
 	return word, nil
 }
 
-// number reads an integer in [low, high].
-func (w *words) number(what string, low, high int) (int, error) {
-	s, err := w.word(what)
+// nextNumber parses an integer in [low, high]. what describes it for errors.
+func (w *wordReader) nextNumber(what string, low, high int) (int, error) {
+	s, err := w.nextWord(what)
 	if err != nil {
 		return 0, err
 	}
@@ -80,9 +81,9 @@ func (w *words) number(what string, low, high int) (int, error) {
 	return n, nil
 }
 
-// end checks that nothing follows.
-func (w *words) end() error {
-	s, err := w.word("")
+// requireEnd verifies that the file has ended.
+func (w *wordReader) requireEnd() error {
+	s, err := w.nextWord("")
 	if err == nil {
 		return &FormatError{w.file, w.line, w.column,
 			fmt.Sprintf("%q follows the last entry that the first line announces", s), true}
@@ -93,33 +94,35 @@ func (w *words) end() error {
 	return nil
 }
 
-// unreadable is the error of a line that could not be read, or that has more than most bytes.
-func unreadable(file string, line, most int, err error) error {
+// lineError returns the error for a line that could not be read, or exceeds most bytes.
+func lineError(file string, line, most int, err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", most)}
 	}
 	return &FormatError{File: file, Line: line, Column: 1, Msg: err.Error()}
 }
 
-// longestLine has room for the ids of all switches of the largest network.
+// longestLine is the maximum length of a line in bytes: the ids of all switches of the largest network fit.
 const longestLine = 16 << 20
 
-// largestNetwork bounds the numbers of nodes and links, so that a wrong number in a file is an
-// error and does not take all memory.
+// largestNetwork limits the numbers of nodes and links, so that a wrong number in a file is an error and does not
+// exhaust the memory.
 const largestNetwork = 1 << 20
 
-// ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches> <links>", the
-// switches' ids, then per link "src dst rate delay error_rate". A host is named h<id>, a switch
-// s<id>; the error rate becomes the link's loss. The first line may be that of ns3-datacenter,
-// "<nodes> <switches> <tors> <links>", with two rates behind it or without: its programs draw
-// traffic by them, and the network does not depend on them. A rate without a unit is in bit/s.
-// Errors are of type *FormatError, several of links that have a line each are joined; a network without one is valid
-// (Validate). With an Excess error
-// the network is returned, too: the simulator ignores what follows the last link.
+// ReadHPCC parses a topology file of the HPCC simulator: "<nodes> <switches> <links>", the switches' ids, then per
+// link "src dst rate delay error_rate". A host is named h<id>, a switch s<id>; the error rate becomes the link's loss.
+// A rate without a unit is in bit/s.
+//
+// The first line may also be ns3-datacenter's, "<nodes> <switches> <tors> <links>", optionally followed by two rates.
+// Its programs use them to draw traffic; the network does not depend on them.
+//
+// Errors are of type *FormatError; errors of several links with a line each are joined. Without an error the network
+// is valid (Validate). If the error has Excess set, the network is returned too, because the simulator ignores
+// everything after the last link.
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
-	w := &words{file: file, lines: bufio.NewScanner(r)}
+	w := &wordReader{file: file, lines: bufio.NewScanner(r)}
 	w.lines.Buffer(nil, longestLine)
-	nodes, switches, links, err := w.header()
+	nodes, switches, links, err := w.readHeader()
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +134,7 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	degree := make([]int, nodes)
 	var wrong []error
 	for range links {
-		ownLine := strings.TrimSpace(w.rest) == "" // it begins a line
+		ownLine := strings.TrimSpace(w.rest) == "" // whether the link begins a line
 		l, err := n.readLink(w, joined, degree)
 		if err == nil {
 			n.Links = append(n.Links, l)
@@ -140,7 +143,7 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		if wrong = append(wrong, err); len(wrong) == maxErrors || !ownLine || len(strings.Fields(w.text)) != linkWords {
 			break
 		}
-		w.rest = "" // the next line is the next link
+		w.rest = "" // continue with the next line's link
 	}
 	switch len(wrong) {
 	case 0:
@@ -150,7 +153,7 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		return nil, errors.Join(wrong...)
 	}
 	var excess *FormatError
-	if err := w.end(); errors.As(err, &excess) && !excess.Excess {
+	if err := w.requireEnd(); errors.As(err, &excess) && !excess.Excess {
 		return nil, err
 	} else if err != nil {
 		return n, err
@@ -164,40 +167,40 @@ const maxErrors = 20
 // linkWords is the number of words of a link.
 const linkWords = 5
 
-// header reads the first line: of three numbers, or of four or six.
-func (w *words) header() (nodes, switches, links int, err error) {
-	if nodes, err = w.number("the number of nodes", 1, largestNetwork); err != nil {
+// readHeader parses the first line, of three, four or six numbers.
+func (w *wordReader) readHeader() (nodes, switches, links int, err error) {
+	if nodes, err = w.nextNumber("the number of nodes", 1, largestNetwork); err != nil {
 		return nodes, switches, links, err
 	}
-	words := strings.Fields(w.rest) // behind the first one of the line
+	words := strings.Fields(w.rest) // behind the first word of the line
 	behind := len(words)
 	if behind == 5 && unicode.IsLetter(rune(words[4][0])) && len(words[3]) <= 7 {
-		return 0, 0, 0, w.simAI(nodes, words)
+		return 0, 0, 0, w.simAIError(nodes, words)
 	}
-	if switches, err = w.number("the number of switches", 0, nodes); err != nil {
+	if switches, err = w.nextNumber("the number of switches", 0, nodes); err != nil {
 		return nodes, switches, links, err
 	}
 	if behind == 3 || behind == 5 {
-		if _, err = w.number("the number of top-of-rack switches, of four or six numbers the third,", 0,
+		if _, err = w.nextNumber("the number of top-of-rack switches, of four or six numbers the third,", 0,
 			switches); err != nil {
 			return nodes, switches, links, err
 		}
 	}
-	if links, err = w.number("the number of links", 0, largestNetwork); err != nil || behind != 5 {
+	if links, err = w.nextNumber("the number of links", 0, largestNetwork); err != nil || behind != 5 {
 		return nodes, switches, links, err
 	}
 	for _, what := range []string{"the rate of hosts' links", "the rate of links between switches"} {
-		if _, err = w.rate(what); err != nil {
+		if _, err = w.nextRate(what); err != nil {
 			break
 		}
 	}
 	return nodes, switches, links, err
 }
 
-// simAI is the error about a topology of SimAI. Its first line is "<nodes> <GPUs a server> <NVSwitches> <switches>
-// <links> <GPU>" (aliyun/SimAI, astra-sim-alibabacloud/inputs/topo/gen_Topo_Template.py), and the ids of NVSwitches are
-// listed before those of switches.
-func (w *words) simAI(nodes int, words []string) error {
+// simAIError returns the error for a topology of SimAI. Its first line is "<nodes> <GPUs a server> <NVSwitches>
+// <switches> <links> <GPU>" (aliyun/SimAI, astra-sim-alibabacloud/inputs/topo/gen_Topo_Template.py), and the ids of
+// NVSwitches are listed before the ids of switches.
+func (w *wordReader) simAIError(nodes int, words []string) error {
 	w.column = w.next + strings.LastIndex(w.rest, words[4])
 	var numbers [4]int
 	for i := range numbers {
@@ -207,22 +210,22 @@ func (w *words) simAI(nodes int, words []string) error {
 		"NVSwitches, and of links", words[4], nodes, numbers[1]+numbers[2], numbers[3])
 }
 
-// slashed are the units of ns-3's DataRate that differ from ours only in their letters.
-var slashed = strings.NewReplacer("Tb/s", "Tbps", "Gb/s", "Gbps", "Mb/s", "Mbps", "kb/s", "kbps", "Kb/s", "kbps",
+// slashedUnits replaces the units of ns-3's DataRate that differ from Weir's only in their letters.
+var slashedUnits = strings.NewReplacer("Tb/s", "Tbps", "Gb/s", "Gbps", "Mb/s", "Mbps", "kb/s", "kbps", "Kb/s", "kbps",
 	"Kbps", "kbps", "b/s", "bps")
 
-// rate reads a link's rate. One without a unit is in bit/s, as ns-3 has it.
-func (w *words) rate(what string) (unit.LinkRate, error) {
-	s, err := w.word(what)
+// nextRate parses a link's rate. A rate without a unit is in bit/s, as in ns-3.
+func (w *wordReader) nextRate(what string) (unit.LinkRate, error) {
+	s, err := w.nextWord(what)
 	if err != nil {
 		return unit.LinkRate{}, err
 	}
-	text := slashed.Replace(s)
+	text := slashedUnits.Replace(s)
 	if strings.Trim(s, "0123456789.") == "" {
 		text += "bps"
 	}
 	l, err := unit.ParseLinkRate(text)
-	if err != nil && text != s { // errors quote what the file has
+	if err != nil && text != s { // errors quote the text of the file
 		return l, w.errorf("%s is %q; a rate above 0 such as 100Gbps, or a whole number of bit/s, is allowed", what, s)
 	}
 	if err != nil {
@@ -231,10 +234,10 @@ func (w *words) rate(what string) (unit.LinkRate, error) {
 	return l, nil
 }
 
-// readSwitches reads the ids of the switches, and names all nodes.
-func (n *Network) readSwitches(w *words, switches int) error {
+// readSwitches parses the ids of the switches, and names all nodes.
+func (n *Network) readSwitches(w *wordReader, switches int) error {
 	for range switches {
-		id, err := w.number("a switch's id", 0, len(n.Nodes)-1)
+		id, err := w.nextNumber("a switch's id", 0, len(n.Nodes)-1)
 		if err != nil {
 			return err
 		}
@@ -253,10 +256,11 @@ func (n *Network) readSwitches(w *words, switches int) error {
 	return nil
 }
 
-// readLink reads one link. joined has how many links pairs of nodes have, degree those of each node.
-func (n *Network) readLink(w *words, joined map[[2]int]uint16, degree []int) (l Link, err error) {
+// readLink parses one link. joined counts the links of each pair of nodes, degree the links of each node; readLink
+// updates both.
+func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int) (l Link, err error) {
 	for e, what := range []string{"a link's source", "a link's destination"} {
-		if l.Ends[e], err = w.number(what, 0, len(n.Nodes)-1); err != nil {
+		if l.Ends[e], err = w.nextNumber(what, 0, len(n.Nodes)-1); err != nil {
 			return l, err
 		}
 	}
@@ -264,29 +268,29 @@ func (n *Network) readLink(w *words, joined map[[2]int]uint16, degree []int) (l 
 		return l, w.errorf("the link joins node %d to itself", l.Ends[0])
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
-	if joined[pair] == mostBundled {
+	if joined[pair] == maxBundled {
 		return l, w.errorf("nodes %d and %d have %d links already; at most so many are possible", pair[0], pair[1],
-			mostBundled)
+			maxBundled)
 	}
 	l.Nth = joined[pair]
 	joined[pair]++
 	for _, node := range l.Ends {
 		degree[node]++
-		if limit := n.mostLinks(node); degree[node] > limit {
+		if limit := n.maxLinks(node); degree[node] > limit {
 			return l, w.errorf("%s has more than the %d links that are possible", n.Nodes[node].Name, limit)
 		}
 	}
-	if l.Rate, err = w.rate("a link's rate"); err != nil {
+	if l.Rate, err = w.nextRate("a link's rate"); err != nil {
 		return l, err
 	}
-	s, err := w.word("a link's delay")
+	s, err := w.nextWord("a link's delay")
 	if err != nil {
 		return l, err
 	}
 	if l.Delay, err = unit.ParseTime(s); err != nil {
 		return l, w.errorf("%v", err)
 	}
-	if s, err = w.word("a link's error rate"); err != nil {
+	if s, err = w.nextWord("a link's error rate"); err != nil {
 		return l, err
 	}
 	if l.Loss, err = strconv.ParseFloat(s, 64); err != nil || !(l.Loss >= 0 && l.Loss < 1) {
@@ -295,8 +299,8 @@ func (n *Network) readLink(w *words, joined map[[2]int]uint16, degree []int) (l 
 	return l, nil
 }
 
-// WriteHPCC writes a network in that format. Nodes become numbers, so their names are lost, and
-// the format has no place for jitter and buffers.
+// WriteHPCC writes a network in the format of ReadHPCC. Nodes become numbers, so their names are lost. The format has
+// no jitter and no buffers.
 func (n *Network) WriteHPCC(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	var ids []string

@@ -16,48 +16,48 @@ type tier struct {
 	speed          int // Gb/s of the links below it
 	down, up       int // ports
 	latency        int // ns
-	oversubscribed int // 0: not given
-	bundle         int // links side by side to each switch below
+	oversubscribed int // 0: missing
+	bundle         int // parallel links to each switch below
 	given          map[string]bool
 }
 
-// topo is a .topo file while it is read.
-type topo struct {
+// topoReader is a .topo file while it is read.
+type topoReader struct {
 	file              string
-	line              int // of the key that is read, for errors
+	line              int // line of the current key, for errors
 	nodes, tiers, pod int
 	given             map[string]bool // keys above the tiers
 	blocks            []*tier
 }
 
-func (f *topo) errorf(column int, format string, args ...any) error {
+// errorf returns an error at a column of the current line.
+func (f *topoReader) errorf(column int, format string, args ...any) error {
 	return &FormatError{File: f.file, Line: max(f.line, 1), Column: max(column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
-// readHTSim reads a .topo file of htsim: Nodes, Tiers, Podsize, then a block for each
-// tier with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns and others.
-// Tier 0 are the top-of-rack switches (tor0, …), 1 the aggregation switches (agg0, …)
-// or, of two tiers, the cores, 2 the cores (core0, …). Radix counts links, of which a
-// Bundle of a tier has so many side by side to each switch below; its links are paths like
-// those to different switches. Several links to a host are refused, and a latency of
-// switches, which a Network does not have.
-// Queue lengths (Queue_…) are refused too: here they are the experiment's. Errors are
-// of type *FormatError; a network without one is valid.
+// readHTSim parses a .topo file of htsim: Nodes, Tiers, Podsize, then a block for each tier with Downlink_speed_Gbps,
+// Radix_Down, Radix_Up, Downlink_Latency_ns and others. Tier 0 are the top-of-rack switches (tor0, …), 1 the
+// aggregation switches (agg0, …) or, with two tiers, the cores, 2 the cores (core0, …). Radix counts links. A tier
+// with a Bundle has that many parallel links to each switch below; they are paths like links to different switches.
+//
+// Several links to a host and a latency of switches are refused, because a Network does not have them. Queue lengths
+// (Queue_…) are refused too, because the experiment sets them. Errors are of type *FormatError; without an error the
+// network is valid.
 func readHTSim(r io.Reader, file string) (*Network, error) {
-	f := &topo{file: file, given: map[string]bool{}}
-	if err := f.read(r); err != nil {
+	f := &topoReader{file: file, given: map[string]bool{}}
+	if err := f.readLines(r); err != nil {
 		return nil, err
 	}
-	if err := f.check(); err != nil {
+	if err := f.checkTiers(); err != nil {
 		return nil, err
 	}
-	return f.network()
+	return f.buildNetwork()
 }
 
-// read reads all lines. Without an error the file is complete.
-func (f *topo) read(r io.Reader) error {
+// readLines parses all lines. Without an error the file is complete.
+func (f *topoReader) readLines(r io.Reader) error {
 	lines := bufio.NewScanner(r)
-	last, end := 0, 1 // where the file ends, apart from empty lines
+	last, end := 0, 1 // end of the last line that is not empty
 	for lines.Scan() {
 		f.line++
 		text, _, _ := strings.Cut(lines.Text(), "#")
@@ -83,7 +83,7 @@ func (f *topo) read(r io.Reader) error {
 			return f.errorf(value, "%s is %q; a %snumber from 0 to %d is allowed", fields[0], fields[1], whole, largestNetwork)
 		}
 		if len(f.blocks) == 0 || strings.EqualFold(fields[0], "tier") {
-			err = f.set(fields[0], v, at, value)
+			err = f.setKey(fields[0], v, at, value)
 		} else {
 			err = f.setTier(f.blocks[len(f.blocks)-1], fields[0], v, at, value)
 		}
@@ -92,7 +92,7 @@ func (f *topo) read(r io.Reader) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return unreadable(f.file, f.line+1, bufio.MaxScanTokenSize, err)
+		return lineError(f.file, f.line+1, bufio.MaxScanTokenSize, err)
 	}
 	f.line = last
 	switch {
@@ -106,9 +106,8 @@ func (f *topo) read(r io.Reader) error {
 	return nil
 }
 
-// set sets a key above the tiers, or starts a tier. at and value are the columns of the key and
-// of v.
-func (f *topo) set(key string, v, at, value int) error {
+// setKey sets a key above the tiers, or starts a tier. at and value are the columns of the key and of v.
+func (f *topoReader) setKey(key string, v, at, value int) error {
 	name := strings.ToLower(key)
 	if name != "tier" && f.given[name] {
 		return f.errorf(at, "%q is given twice", key)
@@ -137,7 +136,7 @@ func (f *topo) set(key string, v, at, value int) error {
 }
 
 // setTier sets a key of a tier.
-func (f *topo) setTier(t *tier, key string, v, at, value int) error {
+func (f *topoReader) setTier(t *tier, key string, v, at, value int) error {
 	name := strings.ToLower(key)
 	if t.given[name] {
 		return f.errorf(at, "%q is given twice", key)
@@ -165,8 +164,8 @@ func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 	case "bundle":
 		t.bundle = v
 		switch {
-		case v < 1 || v > mostBundled:
-			return f.errorf(value, "a bundle of %d links; 1 to %d are possible", v, mostBundled)
+		case v < 1 || v > maxBundled:
+			return f.errorf(value, "a bundle of %d links; 1 to %d are possible", v, maxBundled)
 		case v > 1 && len(f.blocks) == 1:
 			return f.errorf(value, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps by "+
 				"%d", v, v)
@@ -178,8 +177,8 @@ func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 	return nil
 }
 
-// check checks each tier: its keys, and its links against its oversubscription.
-func (f *topo) check() error {
+// checkTiers verifies each tier: its keys, and its links against its oversubscription.
+func (f *topoReader) checkTiers() error {
 	for i, b := range f.blocks {
 		f.line = b.line
 		switch {
@@ -198,8 +197,8 @@ func (f *topo) check() error {
 	return nil
 }
 
-// network builds the hosts and their switches, and the tiers above.
-func (f *topo) network() (*Network, error) {
+// buildNetwork builds the hosts and their switches, and the tiers above.
+func (f *topoReader) buildNetwork() (*Network, error) {
 	leaf := f.blocks[0]
 	f.line = leaf.line
 	tors := f.nodes / leaf.down
@@ -207,17 +206,17 @@ func (f *topo) network() (*Network, error) {
 		return nil, f.errorf(1, "%d nodes do not fill switches with %d ports down", f.nodes, leaf.down)
 	}
 	b := &builder{}
-	b.hosts(f.nodes)
-	first := b.switches("tor", tors)
-	b.links.Delay = leaf.delay()
+	b.addHosts(f.nodes)
+	first := b.addSwitches("tor", tors)
+	b.links.Delay = leaf.linkDelay()
 	for i := range f.nodes {
-		b.link(i, first+i/leaf.down, leaf.rate())
+		b.addLink(i, first+i/leaf.down, leaf.linkRate())
 	}
 	var err error
 	if f.tiers == 2 {
-		err = f.cores(b, first, tors)
+		err = f.linkCores(b, first, tors)
 	} else {
-		err = f.pods(b, first, tors)
+		err = f.linkPods(b, first, tors)
 	}
 	if err != nil {
 		return nil, err
@@ -225,69 +224,69 @@ func (f *topo) network() (*Network, error) {
 	return &b.n, nil
 }
 
-// fits bounds the numbers of nodes and links. Factors are up to largestNetwork, so products of three of them are
-// numbers.
-func (f *topo) fits(nodes, links int) error {
+// checkSize returns an error if there are too many nodes or links. Factors are at most largestNetwork, so products of
+// three of them do not overflow.
+func (f *topoReader) checkSize(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
 		return f.errorf(1, "%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
 	}
 	return nil
 }
 
-func (t *tier) delay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
-func (t *tier) rate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
+func (t *tier) linkDelay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
+func (t *tier) linkRate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
 
-// said is what an error about ports adds of bundles.
-func (t *tier) said() string {
+// describeBundle returns the part of an error about ports that describes bundles.
+func (t *tier) describeBundle() string {
 	if t.bundle == 1 {
 		return ""
 	}
 	return fmt.Sprintf(", in bundles of %d", t.bundle)
 }
 
-// bundled adds the links between a switch and one of the tier above.
-func (t *tier) bundled(b *builder, low, high int) {
+// addBundle adds the links between a switch and one of the tier above.
+func (t *tier) addBundle(b *builder, low, high int) {
 	for k := range t.bundle {
-		b.link(low, high, t.rate())
+		b.addLink(low, high, t.linkRate())
 		b.n.Links[len(b.n.Links)-1].Nth = uint16(k)
 	}
 }
 
-// shares is how many switches of a tier those below have links to, of so many links.
-func (f *topo) shares(up int, above *tier) (int, error) {
+// switchesAbove returns the number of switches in the tier above to which up links of a switch lead, in bundles.
+func (f *topoReader) switchesAbove(up int, above *tier) (int, error) {
 	if up%above.bundle != 0 {
 		return 0, f.errorf(1, "%d links up of each switch below are not in bundles of %d", up, above.bundle)
 	}
 	return up / above.bundle, nil
 }
 
-// cores links each of the switches from the first one on to each core.
-func (f *topo) cores(b *builder, first, tors int) error {
+// linkCores links each of the switches from first on to each core.
+func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	up, top := f.blocks[0].up, f.blocks[1]
 	f.line = top.line
 	if top.down != tors*top.bundle {
-		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below%s", top.down, tors, top.said())
+		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below%s", top.down, tors,
+			top.describeBundle())
 	}
-	cores, err := f.shares(up, top)
+	cores, err := f.switchesAbove(up, top)
 	if err != nil {
 		return err
 	}
-	if err := f.fits(f.nodes+tors+cores, f.nodes+tors*up); err != nil {
+	if err := f.checkSize(f.nodes+tors+cores, f.nodes+tors*up); err != nil {
 		return err
 	}
-	core := b.switches("core", cores)
-	b.links.Delay = top.delay()
+	core := b.addSwitches("core", cores)
+	b.links.Delay = top.linkDelay()
 	for i := range tors {
 		for c := range cores {
-			top.bundled(b, first+i, core+c)
+			top.addBundle(b, first+i, core+c)
 		}
 	}
 	return nil
 }
 
-// pods links the switches from the first one on to the aggregation switches of their pods, and
-// those to the cores.
-func (f *topo) pods(b *builder, first, tors int) error {
+// linkPods links the switches from first on to the aggregation switches of their pods, and those to the cores.
+func (f *topoReader) linkPods(b *builder, first, tors int) error {
 	leaf, middle, top := f.blocks[0], f.blocks[1], f.blocks[2]
 	perPod := f.pod / leaf.down
 	f.line = middle.line
@@ -295,36 +294,37 @@ func (f *topo) pods(b *builder, first, tors int) error {
 	case f.pod < 1 || f.nodes%f.pod != 0 || f.pod%leaf.down != 0:
 		return f.errorf(1, "a Podsize of %d does not divide %d nodes, or is no multiple of %d", f.pod, f.nodes, leaf.down)
 	case middle.down != perPod*middle.bundle:
-		return f.errorf(1, "tier 1 has %d ports down; a pod has %d switches below%s", middle.down, perPod, middle.said())
+		return f.errorf(1, "tier 1 has %d ports down; a pod has %d switches below%s", middle.down, perPod,
+			middle.describeBundle())
 	}
-	perTor, err := f.shares(leaf.up, middle)
+	perTor, err := f.switchesAbove(leaf.up, middle)
 	if err != nil {
 		return err
 	}
 	pods := f.nodes / f.pod
 	f.line = top.line
 	if top.down != pods*top.bundle {
-		return f.errorf(1, "tier 2 has %d ports down; there are %d pods%s", top.down, pods, top.said())
+		return f.errorf(1, "tier 2 has %d ports down; there are %d pods%s", top.down, pods, top.describeBundle())
 	}
-	perAgg, err := f.shares(middle.up, top)
+	perAgg, err := f.switchesAbove(middle.up, top)
 	if err != nil {
 		return err
 	}
 	cores, aggs := perTor*perAgg, pods*perTor
-	if err := f.fits(f.nodes+tors+aggs+cores, f.nodes+tors*leaf.up+aggs*middle.up); err != nil {
+	if err := f.checkSize(f.nodes+tors+aggs+cores, f.nodes+tors*leaf.up+aggs*middle.up); err != nil {
 		return err
 	}
-	agg, core := b.switches("agg", aggs), b.switches("core", cores)
-	b.links.Delay = middle.delay()
+	agg, core := b.addSwitches("agg", aggs), b.addSwitches("core", cores)
+	b.links.Delay = middle.linkDelay()
 	for i := range tors {
 		for j := range perTor {
-			middle.bundled(b, first+i, agg+i/perPod*perTor+j)
+			middle.addBundle(b, first+i, agg+i/perPod*perTor+j)
 		}
 	}
-	b.links.Delay = top.delay()
+	b.links.Delay = top.linkDelay()
 	for i := range aggs {
 		for c := range perAgg {
-			top.bundled(b, agg+i, core+i%perTor*perAgg+c)
+			top.addBundle(b, agg+i, core+i%perTor*perAgg+c)
 		}
 	}
 	return nil

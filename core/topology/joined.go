@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// components returns, for each NIC, the number of the connected group of switches that its link leads to; −1 where the
-// link leads to another host, or the host has no link. Two NICs with the same number have a path over switches.
-func (r *Routes) components() []int32 {
-	parent := make([]int32, len(r.network.Nodes)) // by switch, of a union-find
+// findComponents returns, for each NIC, the number of the connected group of switches that its link leads to. It is −1
+// where the link leads to another host, or the host has no link. Two NICs with the same number have a path over
+// switches.
+func (r *Routes) findComponents() []int32 {
+	parent := make([]int32, len(r.network.Nodes)) // by switch: parent in a union-find
 	for i := range parent {
 		parent[i] = int32(i)
 	}
@@ -31,7 +32,7 @@ func (r *Routes) components() []int32 {
 		host := r.nics.Node(nic)
 		out[nic] = -1
 		if k := r.nics.Port(nic); !nodes[host].Switch && k < len(r.ports[host]) {
-			if other := r.network.other(r.ports[host][k]); nodes[other].Switch {
+			if other := r.network.otherNode(r.ports[host][k]); nodes[other].Switch {
 				out[nic] = root(other)
 			}
 		}
@@ -40,20 +41,19 @@ func (r *Routes) components() []int32 {
 }
 
 // Joined reports whether there is a path from a NIC of one host to a NIC of another: over a link between them, or over
-// switches that have a link to each. It is not transitive: a host that two others have a path to does not forward
-// between them.
+// switches with a link to each. It is not transitive, because hosts do not forward.
 func (r *Routes) Joined(from, to int) bool {
 	for k, p := range r.ports[from] {
 		group := r.component[r.nics.Number(from, k)]
-		if group < 0 && r.network.other(p) == to || group >= 0 && r.leadsTo(to, group) {
+		if group < 0 && r.network.otherNode(p) == to || group >= 0 && r.leadsTo(to, group) {
 			return true
 		}
 	}
 	return false
 }
 
-// join returns an error that names the hosts if they are not Joined.
-func (r *Routes) join(from, to int) error {
+// checkJoined returns an error that names the hosts if they are not Joined.
+func (r *Routes) checkJoined(from, to int) error {
 	if r.Joined(from, to) {
 		return nil
 	}
@@ -70,8 +70,8 @@ func (r *Routes) leadsTo(host int, group int32) bool {
 	return false
 }
 
-// Common reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of them
-// are Joined. It takes time in proportion to their NICs, not to their pairs.
+// Common reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of
+// them are Joined. It takes time in proportion to the number of their NICs, not of their pairs.
 func (r *Routes) Common(hosts []int) bool {
 	counted := make([]bool, len(r.network.Nodes)) // hosts
 	counts := make([]int32, len(r.network.Nodes)) // hosts by group

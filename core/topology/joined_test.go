@@ -28,7 +28,7 @@ func wired(links ...string) *Network {
 		l.Rate = unit.LinkRate{Bits: unit.Gbps}
 		n.Links = append(n.Links, l)
 	}
-	n.number()
+	n.numberBundles()
 	return n
 }
 
@@ -51,7 +51,7 @@ func mixedNetwork(r *rand.Rand) *Network {
 			}
 		}
 	}
-	n.number()
+	n.numberBundles()
 	return n
 }
 

@@ -2,13 +2,12 @@ package topology
 
 import "fmt"
 
-// NICs numbers the NICs of hosts: a host has one for each of its links, and each NIC has an address of its own. The
-// first NIC of a host has the number of its node, so that where hosts have one link, NICs and nodes are the same; the
-// further ones follow behind all nodes, in the order of hosts and of their links. A NIC's packet.Addr is its number
-// + 1.
+// NICs numbers the NICs of hosts. A host has one for each of its links, and each NIC has its own address. The first
+// NIC of a host has the number of its node, so NICs and nodes are the same where hosts have one link. Further NICs
+// follow after all nodes, in the order of hosts and of their links. A NIC's packet.Addr is its number + 1.
 type NICs struct {
 	nodes  int
-	second []int32 // by node: the number of its second NIC; nil: no host has one
+	second []int32 // by node: the number of its second NIC; nil: every host has one NIC
 	owner  []int32 // by number − nodes: the host
 }
 
@@ -39,13 +38,13 @@ func (n *Network) NICs() *NICs {
 	return x
 }
 
-// Len is one more than the largest number.
+// Len returns the largest number + 1.
 func (x *NICs) Len() int { return x.nodes + len(x.owner) }
 
 // Several reports whether any host has more than one NIC.
 func (x *NICs) Several() bool { return x.second != nil }
 
-// Node is the host of a NIC.
+// Node returns the host of a NIC.
 func (x *NICs) Node(nic int) int {
 	if nic < x.nodes {
 		return nic
@@ -53,7 +52,7 @@ func (x *NICs) Node(nic int) int {
 	return int(x.owner[nic-x.nodes])
 }
 
-// Port is the port of its host that a NIC is.
+// Port returns the number of a NIC among the ports of its host.
 func (x *NICs) Port(nic int) int {
 	if nic < x.nodes {
 		return 0
@@ -61,7 +60,7 @@ func (x *NICs) Port(nic int) int {
 	return nic - int(x.second[x.owner[nic-x.nodes]]) + 1
 }
 
-// Number is that of a host's NIC at a port.
+// Number returns the number of a host's NIC at a port.
 func (x *NICs) Number(host, port int) int {
 	if port == 0 {
 		return host
@@ -69,7 +68,7 @@ func (x *NICs) Number(host, port int) int {
 	return int(x.second[host]) + port - 1
 }
 
-// Count is how many NICs a host has, which has a link.
+// Count returns the number of NICs of a host, which must have a link.
 func (x *NICs) Count(host int) int {
 	if x.second == nil || x.second[host] == 0 {
 		return 1
@@ -82,13 +81,13 @@ func (x *NICs) Count(host int) int {
 	return n
 }
 
-// Pair are the NICs of a flow: the one that it leaves by and the one that it comes in at.
+// Pair has the NICs of a flow: the sender's and the receiver's.
 type Pair struct{ From, To int }
 
-// nearest are the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's ports and
-// then of the receiver's, and how many links these are; −1: there is no path between any. Hosts do not forward, so an
-// NVLink-like switch of a server leads to the hosts of that server only, and is nearest there.
-func (r *Routes) nearest(from, to int) (pairs []Pair, hops int) {
+// findNearest returns the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's
+// ports and then of the receiver's, and the number of these links; −1: no pair has a path. Hosts do not forward, so an
+// NVLink-like switch of a server leads only to the hosts of that server, and is nearest there.
+func (r *Routes) findNearest(from, to int) (pairs []Pair, hops int) {
 	hops = -1
 	for i := range r.nics.Count(from) {
 		of, h := r.nearestOf(r.nics.Number(from, i), to)
@@ -103,88 +102,89 @@ func (r *Routes) nearest(from, to int) (pairs []Pair, hops int) {
 	return pairs, hops
 }
 
-// Near is the first of the nearest pairs of NICs of two hosts; false: no packet of one can reach the other.
+// Near returns the first of the nearest pairs of NICs of two hosts; false: there is no path.
 func (r *Routes) Near(from, to int) (p Pair, joined bool) {
 	if !r.nics.Several() {
 		return Pair{from, to}, r.Hops(from, to) >= 0
 	}
-	pairs, hops := r.nearest(from, to)
+	pairs, hops := r.findNearest(from, to)
 	if hops < 0 {
 		return Pair{from, to}, false
 	}
 	return pairs[0], true
 }
 
-// NICs are the numbers of the network's NICs.
+// NICs returns the numbers of the network's NICs.
 func (r *Routes) NICs() *NICs { return r.nics }
 
-// Choice is by which of its NICs a host sends a flow, where it has several.
+// Choice is the method by which a host with several NICs selects the NIC of a flow.
 type Choice string
 
-// The choices. All but Rail and a named port take one of the nearest pairs of NICs.
+// Choices of NICs. All except Rail and a named port select one of the nearest pairs of NICs.
 const (
-	Hashed     Choice = "hash"        // drawn by the flow's number, as a hash over its addresses and ports does
-	RoundRobin Choice = "round_robin" // each host's next one
-	Rail       Choice = "rail"        // those of a sender that lead there, in turn, to the receiver's of the same number
+	Hashed     Choice = "hash"        // drawn by the flow's number, like a hash over its addresses and ports
+	RoundRobin Choice = "round_robin" // the host's next NIC in turn
+	// the sender's next NIC that leads to the receiver, and the receiver's NIC of the same number
+	Rail Choice = "rail"
 )
 
-// Choices are all of them.
+// Choices returns all choices.
 func Choices() []Choice { return []Choice{Hashed, RoundRobin, Rail} }
 
 // NICSelector assigns NICs to flows, in the order of the calls.
 type NICSelector struct {
 	routes *Routes
 	turns  []int           // by host
-	near   map[Pair][]Pair // of hosts, the nearest NICs, as messages go between the same hosts again and again
+	near   map[Pair][]Pair // cache by hosts of the nearest NICs, as messages repeat between the same hosts
 }
 
-// mostNear bounds the pairs of hosts that are remembered.
-const mostNear = 1 << 20
+// maxNear limits the pairs of hosts in the cache.
+const maxNear = 1 << 20
 
-// NewNICSelector returns one for a network's hosts.
+// NewNICSelector returns a selector for the network's hosts.
 func (r *Routes) NewNICSelector() *NICSelector {
 	c := &NICSelector{routes: r}
-	if r.nics.Several() { // or there is nothing to choose
+	if r.nics.Several() { // otherwise there is no choice
 		c.turns, c.near = make([]int, r.nics.nodes), map[Pair][]Pair{}
 	}
 	return c
 }
 
-// nearest are the nearest pairs of NICs of two hosts.
-func (c *NICSelector) nearest(from, to int) []Pair {
+// nearestPairs returns the nearest pairs of NICs of two hosts.
+func (c *NICSelector) nearestPairs(from, to int) []Pair {
 	of := Pair{from, to}
 	pairs, known := c.near[of]
 	if !known {
-		if pairs, _ = c.routes.nearest(from, to); len(c.near) < mostNear {
+		if pairs, _ = c.routes.findNearest(from, to); len(c.near) < maxNear {
 			c.near[of] = pairs
 		}
 	}
 	return pairs
 }
 
-// Choose gives a flow its pair of NICs; number is that of the flow in its traffic. With a port ≥ 0 it leaves by that
-// of the sender, whatever the choice, and comes in at the nearest NIC from there. The error says what is not possible.
+// Choose returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses that
+// port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
+// choice is impossible.
 func (c *NICSelector) Choose(how Choice, port, from, to int, number uint32) (Pair, error) {
 	return c.ChooseUp(how, port, from, to, number, func(int) bool { return true })
 }
 
-// ChooseUp is Choose where it is known which NICs have a link that is up. By hash or in turn a flow takes two of these,
-// if there are any between which there is a path, as with bonded interfaces, of which a host and the switches before it
-// use those that are up; only flows of which a NIC's link is down take others. With Rail, or a port, a flow has its NIC
-// whatever becomes of that.
+// ChooseUp is Choose with the NICs that have a link that is up. By hash or in turn a flow uses two of these if they
+// have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a NIC
+// that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
 func (c *NICSelector) ChooseUp(how Choice, port, from, to int, number uint32, up func(nic int) bool) (Pair, error) {
 	r := c.routes
 	if !r.nics.Several() {
-		return Pair{from, to}, r.join(from, to)
+		return Pair{from, to}, r.checkJoined(from, to)
 	}
 	name := func(host int) string { return r.network.Nodes[host].Name }
 	bound := port >= 0 || how == Rail
 	if port < 0 && how == Rail {
-		port = c.rail(from, to)
+		port = c.nextRail(from, to)
 	}
-	pairs := c.nearest(from, to)
+	pairs := c.nearestPairs(from, to)
 	if len(pairs) == 0 {
-		return Pair{}, r.join(from, to)
+		return Pair{}, r.checkJoined(from, to)
 	}
 	if port >= 0 {
 		if port >= r.nics.Count(from) {
@@ -201,15 +201,15 @@ func (c *NICSelector) ChooseUp(how Choice, port, from, to int, number uint32, up
 			}
 		}
 	}
-	p := c.one(how, pairs, from, to, number)
+	p := c.choosePair(how, pairs, from, to, number)
 	if bound || up(p.From) && up(p.To) {
 		return p, nil
 	}
 	return c.Reroute(how, p, number, up), nil
 }
 
-// one chooses one of several pairs of NICs.
-func (c *NICSelector) one(how Choice, pairs []Pair, from, to int, number uint32) Pair {
+// choosePair selects one of several pairs of NICs.
+func (c *NICSelector) choosePair(how Choice, pairs []Pair, from, to int, number uint32) Pair {
 	if len(pairs) == 1 {
 		return pairs[0]
 	}
@@ -223,17 +223,17 @@ func (c *NICSelector) one(how Choice, pairs []Pair, from, to int, number uint32)
 	return pairs[int(h>>33)%len(pairs)]
 }
 
-// Reroute gives a flow that was given this pair another one, as ChooseUp does; the same, if there is none. It may be
-// called for flows of several hosts at once, but not for several of one.
+// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUp does; p if there is no other. It may be
+// called at the same time for flows of different hosts, but not of the same host.
 func (c *NICSelector) Reroute(how Choice, p Pair, number uint32, up func(nic int) bool) Pair {
 	from, to := c.routes.nics.Node(p.From), c.routes.nics.Node(p.To)
 	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {
-		return c.one(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash: all that ask have that of one NIC
+		return c.choosePair(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash, since all affected flows share the NIC
 	}
 	return p
 }
 
-// nearestUp is nearest of NICs that are up.
+// nearestUp is nearest among NICs that are up.
 func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 	hops := -1
 	for i := range r.nics.Count(from) {
@@ -253,17 +253,17 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 	return pairs
 }
 
-// ByTurn gives a flow the pair of NICs of a turn: of a sender's NICs that are nearest to the receiver the first one has
-// turn 0, and behind the last one they begin anew. It comes in at the receiver's NIC of the same number, or at the
-// first of the nearest. ways is how many NICs of the sender have turns.
+// ByTurn returns the pair of NICs of a turn. Turn 0 is the first of the sender's NICs that are nearest to the
+// receiver, and after the last one the turns repeat. The receiver's NIC is the one with the same number, or the first
+// of the nearest. ways is the number of the sender's NICs that have turns.
 func (c *NICSelector) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 	r := c.routes
 	if !r.nics.Several() {
-		return Pair{from, to}, 1, r.join(from, to)
+		return Pair{from, to}, 1, r.checkJoined(from, to)
 	}
-	pairs := c.nearest(from, to) // those of a NIC stand together
+	pairs := c.nearestPairs(from, to) // all pairs of a NIC are adjacent
 	if len(pairs) == 0 {
-		return Pair{}, 0, r.join(from, to)
+		return Pair{}, 0, r.checkJoined(from, to)
 	}
 	for i := range pairs {
 		if i == 0 || pairs[i].From != pairs[i-1].From {
@@ -283,8 +283,8 @@ func (c *NICSelector) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 	return p, ways, nil
 }
 
-// rail is the next of a host's NICs that lead to another host, in turn; −1: none does.
-func (c *NICSelector) rail(from, to int) int {
+// nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does.
+func (c *NICSelector) nextRail(from, to int) int {
 	n := c.routes.nics.Count(from)
 	for range n {
 		port := c.turns[from] % n
@@ -296,7 +296,7 @@ func (c *NICSelector) rail(from, to int) int {
 	return -1
 }
 
-// nearestOf are the nearest NICs of a host from a NIC.
+// nearestOf returns the nearest NICs of a host from a NIC, as pairs, and the number of links to them; −1: no path.
 func (r *Routes) nearestOf(nic, to int) (pairs []Pair, hops int) {
 	hops = -1
 	for k := range r.nics.Count(to) {

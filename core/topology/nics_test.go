@@ -49,12 +49,12 @@ func TestRails(t *testing.T) {
 				t.Errorf("%d NICs, want %d", got, x.nics)
 			}
 			for to, want := range x.hops {
-				if pairs, hops := r.nearest(x.from, to); hops != want || r.Joined(x.from, to) != (want >= 0) {
+				if pairs, hops := r.findNearest(x.from, to); hops != want || r.Joined(x.from, to) != (want >= 0) {
 					t.Errorf("h%d to h%d: %d links by %v, want %d", x.from, to, hops, pairs, want)
 				}
 			}
 			for to, want := range x.pairs {
-				if pairs, _ := r.nearest(x.from, to); len(pairs) != want {
+				if pairs, _ := r.findNearest(x.from, to); len(pairs) != want {
 					t.Errorf("h%d to h%d: %v, want %d of them", x.from, to, pairs, want)
 				}
 			}
@@ -175,7 +175,7 @@ func TestNICs(t *testing.T) {
 	for _, ends := range [][2]int{{0, 1}, {0, 3}, {1, 2}, {3, 4}, {2, 3}, {0, 1}} {
 		n.Links = append(n.Links, Link{Ends: ends, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: 1})
 	}
-	n.number()
+	n.numberBundles()
 	if err := n.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestNICs(t *testing.T) {
 		t.Errorf("links side by side are %s", got)
 	}
 	// To b over s, by two NICs of a, or over z.
-	if pairs, hops := r.nearest(0, 2); hops != 2 || !slices.Equal(pairs, []Pair{{0, 2}, {5, 7}, {6, 2}}) {
+	if pairs, hops := r.findNearest(0, 2); hops != 2 || !slices.Equal(pairs, []Pair{{0, 2}, {5, 7}, {6, 2}}) {
 		t.Errorf("nearest: %v, %d", pairs, hops)
 	}
 	if links, ok := r.Path(5, 7); !ok || !slices.Equal(links, []int{1, 4}) {

@@ -8,24 +8,25 @@ import (
 	"strings"
 )
 
-// IsPattern reports whether a name has anything that Match reads as more than itself.
+// IsPattern reports whether a name has characters that are special in patterns.
 func IsPattern(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
-// match reports whether a node's name matches a pattern: those of package path, and besides h[0-15] with the numbers
-// from 0 to 15, written without leading zeros; several ranges and numbers stand apart by commas.
-func match(pattern, name string) bool { return NewPattern(pattern).Match(name) }
+// matchName reports whether a node's name matches a pattern. Patterns have the syntax of package path and, in addition,
+// ranges: h[0-15] has the numbers from 0 to 15, written without leading zeros. Several ranges and numbers are
+// separated by commas.
+func matchName(pattern, name string) bool { return NewPattern(pattern).Match(name) }
 
-// Pattern is a pattern of names that is read once and compared with many names.
+// Pattern is a parsed pattern of names, for comparisons with many names.
 type Pattern struct {
-	text          string   // of one without ranges
+	text          string   // of a pattern without ranges
 	exact         bool     // text matches only itself
-	ranges        [][2]int // of the first number; nil: the text has no number in [ ]
+	ranges        [][2]int // of the first number; nil: the pattern has no number in [ ]
 	before, after *Pattern
 }
 
-// NewPattern reads a pattern as Match does.
+// NewPattern parses a pattern as Match does.
 func NewPattern(pattern string) *Pattern {
-	before, ranges, after, ok := numbered(pattern)
+	before, ranges, after, ok := splitNumbered(pattern)
 	if !ok {
 		return &Pattern{text: pattern, exact: !IsPattern(pattern)}
 	}
@@ -41,7 +42,7 @@ func (p *Pattern) Match(name string) bool {
 		is, err := path.Match(p.text, name)
 		return err == nil && is
 	}
-	for at := range len(name) { // a number may stand at any place
+	for at := range len(name) { // a number may be at any position
 		end := at
 		for end < len(name) && name[end] >= '0' && name[end] <= '9' {
 			end++
@@ -49,7 +50,7 @@ func (p *Pattern) Match(name string) bool {
 		if end == at || at > 0 && name[at-1] >= '0' && name[at-1] <= '9' || name[at] == '0' && end > at+1 {
 			continue
 		}
-		if n, err := strconv.Atoi(name[at:end]); err == nil && within(p.ranges, n) &&
+		if n, err := strconv.Atoi(name[at:end]); err == nil && isInRanges(p.ranges, n) &&
 			p.before.Match(name[:at]) && p.after.Match(name[end:]) {
 			return true
 		}
@@ -57,9 +58,9 @@ func (p *Pattern) Match(name string) bool {
 	return false
 }
 
-// numbered cuts a pattern at its first [ … ] with numbers of which one has several digits, or with a comma: what has
-// one digit is a class of characters, which means the same.
-func numbered(pattern string) (before string, ranges [][2]int, after string, ok bool) {
+// splitNumbered splits a pattern at its first [ … ] that has a comma or a number of several digits. Other brackets have
+// single digits, and are equivalent classes of characters.
+func splitNumbered(pattern string) (before string, ranges [][2]int, after string, ok bool) {
 	for at := 0; ; {
 		open := strings.IndexByte(pattern[at:], '[')
 		if open < 0 {
@@ -71,15 +72,15 @@ func numbered(pattern string) (before string, ranges [][2]int, after string, ok 
 			return "", nil, "", false
 		}
 		inside := pattern[open+1 : open+length]
-		if ranges, ok = rangesOf(inside); ok && len(inside) > 3 {
+		if ranges, ok = parseRanges(inside); ok && len(inside) > 3 {
 			return pattern[:open], ranges, pattern[open+length+1:], true
 		}
 		at = open + length + 1
 	}
 }
 
-// rangesOf reads 0-15 or 0-3,8,10-12.
-func rangesOf(text string) (all [][2]int, ok bool) {
+// parseRanges parses 0-15 or 0-3,8,10-12.
+func parseRanges(text string) (all [][2]int, ok bool) {
 	for _, part := range strings.Split(text, ",") {
 		low, high, ranged := strings.Cut(part, "-")
 		if !ranged {
@@ -95,7 +96,8 @@ func rangesOf(text string) (all [][2]int, ok bool) {
 	return all, true
 }
 
-func within(ranges [][2]int, n int) bool {
+// isInRanges reports whether a range contains n.
+func isInRanges(ranges [][2]int, n int) bool {
 	for _, r := range ranges {
 		if n >= r[0] && n <= r[1] {
 			return true
@@ -104,14 +106,15 @@ func within(ranges [][2]int, n int) bool {
 	return false
 }
 
-// explicit are the ranges of numbers that a pattern has in [ ], with where they stand.
-type explicit struct {
-	open, end int // of the pattern, the brackets included
+// numberRanges has the ranges of numbers of a pattern's [ ], and its position.
+type numberRanges struct {
+	open, end int // offsets in the pattern, brackets included
 	ranges    [][2]int
-	digit     bool // one is compared with a digit, not with a number
+	digit     bool // it matches one digit, not a number
 }
 
-func explicits(pattern string) (all []explicit) {
+// findNumberRanges returns all [ ] with numbers of a pattern.
+func findNumberRanges(pattern string) (all []numberRanges) {
 	for at := 0; ; {
 		open := strings.IndexByte(pattern[at:], '[')
 		if open < 0 {
@@ -124,16 +127,16 @@ func explicits(pattern string) (all []explicit) {
 		}
 		inside := pattern[open+1 : open+length]
 		at = open + length + 1
-		if ranges, ok := rangesOf(inside); ok && (len(inside) != 2) { // [12] is 1 or 2
-			all = append(all, explicit{open, at, ranges, len(inside) <= 3})
+		if ranges, ok := parseRanges(inside); ok && (len(inside) != 2) { // [12] is 1 or 2
+			all = append(all, numberRanges{open, at, ranges, len(inside) <= 3})
 		}
 	}
 }
 
-// Backwards is the first range of a pattern that ends before it begins, such as 3-0, and the other way round; "": there
-// is none.
+// Backwards returns the first range of a pattern that ends before it begins, such as 3-0, and its reverse; "" if there
+// is no such range.
 func Backwards(pattern string) (is, meant string) {
-	for _, x := range explicits(pattern) {
+	for _, x := range findNumberRanges(pattern) {
 		for _, r := range x.ranges {
 			if r[0] > r[1] {
 				return fmt.Sprintf("%d-%d", r[0], r[1]), fmt.Sprintf("%d-%d", r[1], r[0])
@@ -143,11 +146,11 @@ func Backwards(pattern string) (is, meant string) {
 	return "", ""
 }
 
-// Absent says of a pattern and all names that match it which numbers of its ranges none of them has, as h16 … h99, and
-// the pattern with those that some have; "": each number is there. Ranges are looked at one by one, but for digits
-// that others may follow or precede, as in h[1-9]*.
+// Absent returns the numbers of a pattern's ranges that no matching name has, as h16 … h99, and the pattern of the
+// numbers that names have; "": names have all numbers. matching has all names that match. Ranges are examined one by
+// one, except digits next to wildcards or other brackets, as in h[1-9]*.
 func Absent(pattern string, matching []string) (absent, there string) {
-	for _, x := range explicits(pattern) {
+	for _, x := range findNumberRanges(pattern) {
 		before, after := pattern[:x.open], pattern[x.end:]
 		if after != "" && strings.ContainsRune("*?[", rune(after[0])) || strings.HasSuffix(before, "]") {
 			continue
@@ -161,7 +164,7 @@ func Absent(pattern string, matching []string) (absent, there string) {
 					end++
 				}
 				n, err := strconv.Atoi(name[at:end])
-				if err == nil && within(x.ranges, n) && !seen[n] && match(before+name[at:end]+after, name) {
+				if err == nil && isInRanges(x.ranges, n) && !seen[n] && matchName(before+name[at:end]+after, name) {
 					seen[n], numbers = true, append(numbers, n)
 				}
 				at = max(at, end-1)
@@ -190,14 +193,15 @@ func Absent(pattern string, matching []string) (absent, there string) {
 			}
 		}
 		if lacks != nil {
-			return spans(lacks, ", ", " … ", before, after), before + "[" + spans(has, ",", "-", "", "") + "]" + after
+			return formatSpans(lacks, ", ", " … ", before, after),
+				before + "[" + formatSpans(has, ",", "-", "", "") + "]" + after
 		}
 	}
 	return "", ""
 }
 
-// spans writes the first of some ranges, with what stands around each number.
-func spans(all [][2]int, between, to, before, after string) string {
+// formatSpans formats the first of some ranges, with the text around each number.
+func formatSpans(all [][2]int, between, to, before, after string) string {
 	const most = 5
 	var parts []string
 	for _, r := range all[:min(len(all), most)] {

@@ -21,7 +21,7 @@ func TestMatch(t *testing.T) {
 		t.Run(x.pattern, func(t *testing.T) {
 			var got []string
 			for _, name := range strings.Fields("h0 h1 h9 h10 h15 h16 h150 leaf10 rack12 rack12b") {
-				if match(x.pattern, name) {
+				if matchName(x.pattern, name) {
 					got = append(got, name)
 				}
 			}
@@ -40,7 +40,7 @@ func FuzzMatch(f *testing.F) {
 			return
 		}
 		pattern := fmt.Sprintf("%s[%d-%d,%d]%s", before, low, high, high, after)
-		if got, want := match(pattern, fmt.Sprint(before, n, after)), n >= low && n <= high; got != want &&
+		if got, want := matchName(pattern, fmt.Sprint(before, n, after)), n >= low && n <= high; got != want &&
 			!strings.Contains(before+after, "/") {
 			t.Errorf("%q, %d: %v", pattern, n, got)
 		}
@@ -61,7 +61,7 @@ func TestAbsent(t *testing.T) {
 		t.Run(x.pattern, func(t *testing.T) {
 			var matching []string
 			for _, name := range names {
-				if match(x.pattern, name) {
+				if matchName(x.pattern, name) {
 					matching = append(matching, name)
 				}
 			}

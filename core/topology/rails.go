@@ -7,28 +7,29 @@ import (
 	"weir/core/unit"
 )
 
-// rails are servers of several GPUs, each a host with its own NIC. GPU i is of server i / GPUs and of rail i mod GPUs.
-// A server's GPUs are joined by a switch of their own, as by NVLink. Where the network is rail-optimised, a leaf has
-// the GPUs of one rail from the servers of a segment; otherwise all GPUs of these servers. A GPU may have a NIC in each
-// of several planes, which are networks beside each other. Above are spines, and above those of several pods cores.
+// rails is servers of several GPUs, each a host with its own NIC. GPU i is in server i / GPUs and on rail i mod GPUs.
+// A server's GPUs are joined by a switch of their own, as by NVLink. In a rail-optimised network, a leaf has the GPUs
+// of one rail from the servers of a segment; otherwise it has all GPUs of these servers. A GPU may have a NIC in each
+// of several planes, which are parallel networks. Spines are above the leaves, and cores above the spines of several
+// pods.
 type rails struct {
 	linkSettings
 	Servers, GPUs int
-	Segment       int // servers; zero: all of a pod
+	Segment       int // servers; zero: all servers of a pod
 	Planes        int
-	Spines        int // of each pod and plane; zero: leaves are joined by nothing
+	Spines        int // of each pod and plane; zero: leaves are not joined
 	Pods          int
-	Uplinks       int           // from each spine to cores, of several pods
-	Fabric        unit.LinkRate // of the links between switches; zero: that of the hosts' links
-	NVLink        unit.LinkRate // zero: a server's GPUs are joined by the network alone
+	Uplinks       int           // from each spine to cores, with several pods
+	Fabric        unit.LinkRate // rate of the links between switches; zero: the rate of the hosts' links
+	NVLink        unit.LinkRate // zero: a server's GPUs are joined only by the network
 	NVLinkDelay   unit.Time
 	Optimised     bool
 }
 
 // Params binds the family's parameters.
 func (c *rails) Params(p *scheme.Params) {
-	c.bind(p, "of each NIC")
-	count(p, &c.Servers, "servers", "servers", "100000")
+	c.bindLinks(p, "of each NIC")
+	bindCount(p, &c.Servers, "servers", "servers", "100000")
 	p.Int(&c.GPUs, "gpus", "8", "GPUs of a server, each a host with its own NICs: h0, …", "SimAI: topology generator").
 		Min("1").Max("64")
 	p.Int(&c.Segment, "segment", "0", "servers whose GPUs share leaves; 0: all of a pod",
@@ -62,7 +63,8 @@ func (c *rails) Params(p *scheme.Params) {
 	})
 }
 
-func (c rails) build() (*Network, error) {
+// buildNetwork makes the network. It is an error if it has too many nodes or links.
+func (c rails) buildNetwork() (*Network, error) {
 	perPod := c.Servers / c.Pods
 	segment := c.Segment
 	if segment == 0 || segment > perPod {
@@ -88,34 +90,34 @@ func (c rails) build() (*Network, error) {
 		links += spines * c.Uplinks
 	}
 	b := &builder{links: c.linkSettings}
-	if err := b.fits(hosts+servers+leaves+spines+cores, links); err != nil {
+	if err := b.reserve(hosts+servers+leaves+spines+cores, links); err != nil {
 		return nil, err
 	}
-	b.hosts(hosts)
-	leaf, spine, core := b.switches("leaf", leaves), b.switches("spine", spines), b.switches("core", cores)
-	nv := b.switches("nv", servers)
+	b.addHosts(hosts)
+	leaf, spine, core := b.addSwitches("leaf", leaves), b.addSwitches("spine", spines), b.addSwitches("core", cores)
+	nv := b.addSwitches("nv", servers)
 	for i := range hosts {
 		server, rail := i/c.GPUs, i%c.GPUs%rails
 		at := server/perPod*segments + server%perPod/segment
 		for plane := range c.Planes {
-			b.link(i, leaf+(at*rails+rail)*c.Planes+plane, c.Rate)
+			b.addLink(i, leaf+(at*rails+rail)*c.Planes+plane, c.Rate)
 		}
 	}
 	for i := range leaves {
 		pod, plane := i/(segments*rails*c.Planes), i%c.Planes
 		for k := range c.Spines {
-			b.link(leaf+i, spine+(pod*c.Planes+plane)*c.Spines+k, c.or(c.Fabric))
+			b.addLink(leaf+i, spine+(pod*c.Planes+plane)*c.Spines+k, c.rateOr(c.Fabric))
 		}
 	}
 	for i := range spines * min(cores, 1) {
-		of := i % (c.Planes * c.Spines) // in its pod
+		of := i % (c.Planes * c.Spines) // index in its pod
 		for k := range c.Uplinks {
-			b.link(spine+i, core+of*c.Uplinks+k, c.or(c.Fabric))
+			b.addLink(spine+i, core+of*c.Uplinks+k, c.rateOr(c.Fabric))
 		}
 	}
 	b.links = linkSettings{Delay: c.NVLinkDelay, Buffer: c.Buffer}
 	for i := range hosts * min(servers, 1) {
-		b.link(i, nv+i/c.GPUs, c.NVLink)
+		b.addLink(i, nv+i/c.GPUs, c.NVLink)
 	}
 	return &b.n, nil
 }

@@ -8,13 +8,12 @@ import (
 	"weir/core/packet"
 )
 
-// PortRef is a node's port: the end of a link.
+// PortRef is a node's port: one end of a link.
 type PortRef struct {
 	Link, End int // Network.Links[Link].Ends[End] is the node
 }
 
-// Ports returns the ports of every node: a node's k-th link, in the order of
-// Links, is its port k.
+// Ports returns the ports of every node: a node's k-th link, in the order of Links, is its port k.
 func (n *Network) Ports() [][]PortRef {
 	degree := make([]int, len(n.Nodes))
 	for i := range n.Links {
@@ -34,18 +33,18 @@ func (n *Network) Ports() [][]PortRef {
 	return ports
 }
 
-// Addresses gives every node and every further NIC of a host an address: number i (NICs) has packet.Addr i+1, the IPv4
-// address 10.0.0.0 + i+1 and the IPv6 address fd00:: + i+1.
+// Addresses assigns an address to every node and every further NIC of a host. Number i (NICs) has packet.Addr i+1, the
+// IPv4 address 10.0.0.0 + i+1 and the IPv6 address fd00:: + i+1.
 func (n *Network) Addresses() *packet.Book {
 	b := packet.NewBook()
 	for i := range n.NICs().Len() {
-		b.Add(flat(i))
+		b.Add(flatAddresses(i))
 	}
 	return b
 }
 
-// flat returns the addresses of a node, or of a NIC.
-func flat(node int) (v4, v6 netip.Addr) {
+// flatAddresses returns the addresses of a node, or of a NIC.
+func flatAddresses(node int) (v4, v6 netip.Addr) {
 	v := uint32(node + 1)
 	a := [16]byte{0: 0xfd, 12: uint8(v >> 24), 13: uint8(v >> 16), 14: uint8(v >> 8), 15: uint8(v)}
 	return netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(a)
@@ -54,7 +53,7 @@ func flat(node int) (v4, v6 netip.Addr) {
 // Routes are the shortest paths of a network from its switches to its hosts' NICs, by number of links as in the HPCC
 // simulator. A path ends at a NIC: a host forwards neither to other hosts nor to its own other NICs. As a NIC has one
 // link, all NICs at a switch share the paths to it: they are a class (packet.Paths). Routes never change, so all users
-// of a network share them. Where a method takes a host, it takes any of its NICs by its number (NICs).
+// of a network share them. Methods that take a host also take the number of one of its NICs (NICs).
 type Routes struct {
 	network   *Network
 	nics      *NICs
@@ -63,8 +62,8 @@ type Routes struct {
 	component []int32        // by NIC (components)
 }
 
-// Classes returns the number of classes of hosts, which is the number of switches with hosts. Routes
-// have this many entries for each switch.
+// Classes returns the number of classes of hosts, which is the number of switches with hosts. Routes have this many
+// entries for each switch.
 func (n *Network) Classes() int {
 	last := make([]bool, len(n.Nodes))
 	classes := 0
@@ -102,12 +101,12 @@ func (n *Network) Routes() *Routes {
 			class[nic+1], port[nic+1] = r.paths[sw].Own, packet.PortID(k)
 		}
 	}
-	r.component = r.components()
-	var s *sets
+	r.component = r.findComponents()
+	var s *portSets
 	if t, err := n.Tree(); err == nil {
-		s = r.ofTree(t, lasts)
+		s = r.treeRoutes(t, lasts)
 	} else {
-		s = r.searched(lasts)
+		s = r.searchRoutes(lasts)
 	}
 	for sw := range r.paths {
 		if p := &r.paths[sw]; n.Nodes[sw].Switch {
@@ -117,50 +116,51 @@ func (n *Network) Routes() *Routes {
 	return r
 }
 
-// portOf is the port of a node, of whose ports this is the list, that a link is.
+// portOf returns the port of a node that is an end of a link; ports are the node's ports.
 func (n *Network) portOf(ports []PortRef, link int) int {
 	return slices.IndexFunc(ports, func(p PortRef) bool { return p.Link == link })
 }
 
-// searched finds the routes of any network, by a search for each class; lasts are their switches.
-func (r *Routes) searched(lasts []int) *sets {
-	s := r.network.search(r.ports)
+// searchRoutes computes the routes of any network, by a search for each class. lasts are the switches of the classes.
+func (r *Routes) searchRoutes(lasts []int) *portSets {
+	s := r.network.newSearch(r.ports)
 	all := make([]uint32, len(s.switches)*len(lasts))
 	for c := 1; c < len(lasts); c++ {
-		s.toward(s.number[lasts[c]], all, len(lasts), c)
+		s.searchToward(s.number[lasts[c]], all, len(lasts), c)
 	}
 	for i, sw := range s.switches {
 		r.paths[sw].Via = all[i*len(lasts):][:len(lasts):len(lasts)]
 	}
-	return &s.sets
+	return &s.portSets
 }
 
-// search finds shortest paths over switches, breadth first.
-type search struct {
+// pathSearch computes shortest paths over switches, breadth first.
+type pathSearch struct {
 	switches []int   // nodes
 	number   []int32 // by node, the index into switches
 	first    []int32 // by switch, its first entry in next and port
-	next     []int32 // the neighbours of each switch that are switches, in the order of ports
+	next     []int32 // neighbours of each switch that are switches, in the order of ports
 	port     []packet.PortID
 
 	distance []int32 // by switch, in the current search
 	queue    []int32
 	ways     []packet.PortID
 
-	sets
+	portSets
 }
 
-// sets are sets of ports, each once.
-type sets struct {
+// portSets stores sets of ports without duplicates.
+type portSets struct {
 	all   [][]packet.PortID // the first is empty
 	index map[string]uint32 // of sets, by their bytes
 	bytes []byte
 }
 
-func newSets() sets { return sets{all: make([][]packet.PortID, 1), index: map[string]uint32{}} }
+func newSets() portSets { return portSets{all: make([][]packet.PortID, 1), index: map[string]uint32{}} }
 
-func (n *Network) search(ports [][]PortRef) *search {
-	s := &search{number: make([]int32, len(n.Nodes)), sets: newSets()}
+// newSearch prepares a search over the network's switches.
+func (n *Network) newSearch(ports [][]PortRef) *pathSearch {
+	s := &pathSearch{number: make([]int32, len(n.Nodes)), portSets: newSets()}
 	for node := range n.Nodes {
 		if n.Nodes[node].Switch {
 			s.number[node] = int32(len(s.switches))
@@ -180,9 +180,9 @@ func (n *Network) search(ports [][]PortRef) *search {
 	return s
 }
 
-// toward writes the set of ports on shortest paths to the switch last: that of switch i into
-// via[i·stride + class], 0 where there are none.
-func (s *search) toward(last int32, via []uint32, stride, class int) {
+// searchToward computes the sets of ports on shortest paths to the switch last. It writes the set of switch i to
+// via[i·stride + class], 0 without a path.
+func (s *pathSearch) searchToward(last int32, via []uint32, stride, class int) {
 	const far = 1 << 30
 	for i := range s.distance {
 		s.distance[i] = far
@@ -205,13 +205,13 @@ func (s *search) toward(last int32, via []uint32, stride, class int) {
 		}
 		if at != last {
 			i := int(at)*stride + class
-			via[i] = s.sets.number(s.ways, via[i-1])
+			via[i] = s.portSets.setNumber(s.ways, via[i-1])
 		}
 	}
 }
 
-// number returns that of a set of ports, which is often like another one.
-func (s *sets) number(ports []packet.PortID, like uint32) uint32 {
+// setNumber returns the number of a set of ports, and adds a new one. like is the number of a set that is often equal.
+func (s *portSets) setNumber(ports []packet.PortID, like uint32) uint32 {
 	if slices.Equal(ports, s.all[like]) {
 		return like
 	}
@@ -231,12 +231,12 @@ func (s *sets) number(ports []packet.PortID, like uint32) uint32 {
 // Paths returns the paths from a switch.
 func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
 
-// Ports are those of a node: of its links, in the order of Network.Links.
+// Ports returns the ports of a node: one for each of its links, in the order of Network.Links.
 func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 
-// step returns the port by which a shortest path to a host leaves a node. A host has one, its NIC's; a switch takes
-// the one that choose returns.
-func (r *Routes) step(at, host int, choose func(sw, ways int) int) (PortRef, bool) {
+// nextPort returns the port of a node on a shortest path to a host. A host has one, its NIC's; for a switch, choose
+// selects one.
+func (r *Routes) nextPort(at, host int, choose func(sw, ways int) int) (PortRef, bool) {
 	k := r.nics.Port(at)
 	if at = r.nics.Node(at); r.network.Nodes[at].Switch {
 		to := r.paths[at].To(packet.Addr(host + 1))
@@ -251,14 +251,14 @@ func (r *Routes) step(at, host int, choose func(sw, ways int) int) (PortRef, boo
 	return r.ports[at][k], true
 }
 
-// lowest is walk's choice of a switch's lowest port.
-func lowest(sw, ways int) int { return 0 }
+// lowestPort selects a switch's lowest port, for walk.
+func lowestPort(sw, ways int) int { return 0 }
 
-// usualHops is at least the number of links of a path in most networks.
+// usualHops is the maximum number of links of a path in most networks.
 const usualHops = 8
 
-// Path returns the links of a shortest path from a node to a host: of several paths, the one that
-// leaves every switch by its lowest port. ok is false if there is none.
+// Path returns the links of a shortest path from a node to a host. Among several paths it returns the one by the
+// lowest port of every switch. ok is false if there is no path.
 func (r *Routes) Path(from, host int) (links []int, ok bool) {
 	return r.AppendPath(make([]int, 0, usualHops), from, host)
 }
@@ -266,64 +266,64 @@ func (r *Routes) Path(from, host int) (links []int, ok bool) {
 // AppendPath appends the links of Path to a slice.
 func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool) {
 	links = before
-	if !r.walk(from, host, lowest, func(link int) { links = append(links, link) }) {
+	if !r.walkPath(from, host, lowestPort, func(link int) { links = append(links, link) }) {
 		return nil, false
 	}
 	return links, true
 }
 
 // PathOf returns the links of a shortest path from a node to a host, as Path does, and nil without a path. The number
-// chooses among equally short paths and spreads over all of them, as a hash of flows does.
+// selects one of the equally short paths, and spreads over all of them like a hash of flows.
 func (r *Routes) PathOf(from, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
-		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose apart from each other
+		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose independently of each other
 		hash ^= hash >> 15
 		return int(hash % uint32(ways))
 	}
 	links := make([]int, 0, usualHops)
-	if !r.walk(from, host, choose, func(link int) { links = append(links, link) }) {
+	if !r.walkPath(from, host, choose, func(link int) { links = append(links, link) }) {
 		return nil
 	}
 	return links
 }
 
-// Hops returns the number of links of a shortest path from a node to a host; −1 if there is none.
+// Hops returns the number of links of a shortest path from a node to a host; −1 without a path.
 func (r *Routes) Hops(from, host int) int {
 	hops := 0
-	if !r.walk(from, host, lowest, func(int) { hops++ }) {
+	if !r.walkPath(from, host, lowestPort, func(int) { hops++ }) {
 		return -1
 	}
 	return hops
 }
 
-// walk visits the links of a shortest path from a node, or a NIC, until it reaches the NIC host. It returns false at a
-// dead end: a switch without a route, or another NIC than host, as hosts do not forward. A switch takes the
-// port that choose returns.
-func (r *Routes) walk(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
+// walkPath visits the links of a shortest path from a node, or a NIC, until it reaches the NIC host. It returns false
+// at a dead end: a switch without a route, or another NIC than host, as hosts do not forward. choose selects a
+// switch's port among several.
+func (r *Routes) walkPath(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
 	for at := from; at != host; {
 		if at != from && !r.network.Nodes[r.nics.Node(at)].Switch {
 			return false
 		}
-		p, ok := r.step(at, host, choose)
+		p, ok := r.nextPort(at, host, choose)
 		if !ok {
 			return false
 		}
 		visit(p.Link)
-		at = r.across(p)
+		at = r.otherEnd(p)
 	}
 	return true
 }
 
-// across returns what is at the other end of a port's link: the number of a switch or of a host's NIC.
-func (r *Routes) across(p PortRef) int {
-	node := r.network.other(p)
+// otherEnd returns the other end of a port's link: the number of a switch or of a host's NIC.
+func (r *Routes) otherEnd(p PortRef) int {
+	node := r.network.otherNode(p)
 	if r.network.Nodes[node].Switch {
 		return node
 	}
 	return r.nics.Number(node, r.network.portOf(r.ports[node], p.Link))
 }
 
-// Validate checks what all users of a network rely on.
+// Validate returns an error if the network violates a condition on which its users rely.
 func (n *Network) Validate() error {
 	if len(n.Nodes) > largestNetwork || len(n.Links) > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links),
@@ -356,16 +356,16 @@ func (n *Network) Validate() error {
 		}
 	}
 	for i, d := range degree {
-		if limit := n.mostLinks(i); d > limit {
+		if limit := n.maxLinks(i); d > limit {
 			return fmt.Errorf("%s has %d links, more than the %d that %s can have", n.Nodes[i].Name, d, limit,
 				map[bool]string{true: "a switch", false: "a host"}[n.Nodes[i].Switch])
 		}
 	}
-	return n.namesApart()
+	return n.checkBundleNames()
 }
 
-// namesApart checks that links side by side are told apart (Link.Nth).
-func (n *Network) namesApart() error {
+// checkBundleNames returns an error if parallel links have the same Link.Nth.
+func (n *Network) checkBundleNames() error {
 	type named struct {
 		ends [2]int
 		nth  uint16
@@ -381,14 +381,14 @@ func (n *Network) namesApart() error {
 	return nil
 }
 
-// mostNICs is how many NICs a host can have.
-const mostNICs = 256
+// maxNICs is the maximum number of NICs of a host.
+const maxNICs = 256
 
-// mostLinks returns how many links a node can have: a host one for each NIC, a switch
-// as many as packet.PortID can number.
-func (n *Network) mostLinks(node int) int {
+// maxLinks returns the maximum number of links of a node: of a host one for each NIC, of a switch the number of ports
+// of packet.PortID.
+func (n *Network) maxLinks(node int) int {
 	if n.Nodes[node].Switch {
 		return int(packet.NoPort)
 	}
-	return mostNICs
+	return maxNICs
 }

@@ -29,21 +29,21 @@ func TestRoutesOfStructure(t *testing.T) {
 	}
 	for _, k := range []int{2, 4, 6, 8} {
 		for _, tiers := range []int{2, 3} {
-			n, err := fatTree{linkSettings: plain, K: k, Tiers: tiers, Oversubscription: 1}.build()
+			n, err := fatTree{linkSettings: plain, K: k, Tiers: tiers, Oversubscription: 1}.buildNetwork()
 			add(fmt.Sprintf("fat tree of %d tiers, k = %d", tiers, k), true, n, err)
 		}
 	}
 	for _, x := range [][3]int{{1, 1, 3}, {2, 1, 1}, {3, 4, 2}, {16, 8, 4}} {
-		n, err := leafSpine{linkSettings: plain, Leaves: x[0], Spines: x[1], Hosts: x[2]}.build()
+		n, err := leafSpine{linkSettings: plain, Leaves: x[0], Spines: x[1], Hosts: x[2]}.buildNetwork()
 		add(fmt.Sprint("leaf-spine ", x), true, n, err)
 	}
-	n, err := star{linkSettings: plain, Hosts: 5}.build()
+	n, err := star{linkSettings: plain, Hosts: 5}.buildNetwork()
 	add("star", true, n, err)
-	n, err = dumbbell{linkSettings: plain, Hosts: 3}.build()
+	n, err = dumbbell{linkSettings: plain, Hosts: 3}.buildNetwork()
 	add("dumbbell", false, n, err)
-	n, err = parkingLot{linkSettings: plain, Hops: 3, Hosts: 2}.build()
+	n, err = parkingLot{linkSettings: plain, Hops: 3, Hosts: 2}.buildNetwork()
 	add("parking lot", false, n, err)
-	base, err := fatTree{linkSettings: plain, K: 4, Tiers: 3, Oversubscription: 1}.build()
+	base, err := fatTree{linkSettings: plain, K: 4, Tiers: 3, Oversubscription: 1}.buildNetwork()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func checkRoutes(t *testing.T, n *Network) {
 		}
 	}
 	want := &Routes{network: n, ports: n.Ports(), paths: slices.Clone(got.paths)}
-	s := want.searched(lasts)
+	s := want.searchRoutes(lasts)
 	for sw, node := range n.Nodes {
 		if !node.Switch {
 			continue
@@ -93,7 +93,7 @@ func checkRoutes(t *testing.T, n *Network) {
 
 // Switches with the same table share it.
 func TestRoutesAreShared(t *testing.T) {
-	n, err := fatTree{linkSettings: plain, K: 16, Tiers: 3, Oversubscription: 1}.build()
+	n, err := fatTree{linkSettings: plain, K: 16, Tiers: 3, Oversubscription: 1}.buildNetwork()
 	if err != nil {
 		t.Fatal(err)
 	}

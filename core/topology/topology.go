@@ -13,19 +13,19 @@ type Node struct {
 	Switch bool
 }
 
-// Link joins two nodes in both directions; each direction has the same
-// properties. Its port at an end is numbered by the order of links in Network.
+// Link joins two nodes in both directions; each direction has the same properties. Its port at an end is numbered by
+// the order of links in Network.
 type Link struct {
 	Ends   [2]int // indices into Network.Nodes
 	Rate   unit.LinkRate
 	Delay  unit.Time   // propagation
 	Jitter unit.Time   // added to Delay, uniform in [0, Jitter], never reordering
 	Loss   float64     // probability that a frame is lost on the way, [0, 1)
-	Buffer unit.Length // of the switch ports at its ends; none: unlimited
-	// Nth is which of several links side by side this is, a bundle between the same two nodes, from 0.
+	Buffer unit.Length // of the switch ports at its ends; zero: unlimited
+	// Nth is the link's number, from 0, in a bundle: several parallel links between the same two nodes.
 	Nth uint16
-	// Spaced: its switch ports send a frame at once and hold the next one back for the frame's time, as BMv2's
-	// do; its host sends as fast as it can.
+	// Spaced means that its switch ports send a frame at once and delay the next one for the frame's time, like BMv2's
+	// ports. Its host sends without a limit.
 	Spaced bool
 }
 
@@ -35,8 +35,8 @@ type Network struct {
 	Links []Link
 }
 
-// PortName returns the name of the port by which link l leaves its end e (0 or
-// 1), as specs and results write it: "s1->server", and "s1->server~2" of the second link of a bundle.
+// PortName returns the name of the port by which link l leaves its end e (0 or 1), as specs and results write it:
+// "s1->server", and "s1->server~2" for the second link of a bundle.
 func (n *Network) PortName(l, e int) string {
 	ends := n.Links[l].Ends
 	name := n.Nodes[ends[e]].Name + "->" + n.Nodes[ends[1-e]].Name
@@ -46,11 +46,11 @@ func (n *Network) PortName(l, e int) string {
 	return name
 }
 
-// mostBundled is how many links can be side by side.
-const mostBundled = 1024
+// maxBundled is the maximum number of parallel links.
+const maxBundled = 1024
 
-// number gives links side by side their numbers, in their order.
-func (n *Network) number() {
+// numberBundles numbers parallel links in their order.
+func (n *Network) numberBundles() {
 	joined := make(map[[2]int]uint16, len(n.Links))
 	for i := range n.Links {
 		l := &n.Links[i]

@@ -312,7 +312,7 @@ func randomNetwork(r *rand.Rand) *Network {
 		}
 	}
 	r.Shuffle(len(n.Links), func(i, j int) { n.Links[i], n.Links[j] = n.Links[j], n.Links[i] })
-	n.number()
+	n.numberBundles()
 	return n
 }
 

@@ -8,14 +8,13 @@ import (
 	"weir/core/packet"
 )
 
-// Tree is a network seen as a fat tree (Al-Fares, Loukissas, Vahdat 2008) of two or three tiers:
-// leaves, which have the hosts, spines and, with three tiers, super spines. Downward there is one
-// path to a host; upward there are several.
+// Tree is a network seen as a fat tree (Al-Fares, Loukissas, Vahdat 2008) of two or three tiers: leaves, which have
+// the hosts, spines and, with three tiers, super spines. There is one path down to a host, and several up.
 type Tree struct {
 	Tiers  int
-	Tier   []uint8           // by node: 0 of hosts, 1 of leaves, 2 of spines, 3 of super spines
+	Tier   []uint8           // by node: 0 for hosts, 1 for leaves, 2 for spines, 3 for super spines
 	Pod    []int             // by node: of hosts, leaves and, with three tiers, spines; else 0
-	Leaf   []int             // by node: number of the leaf in its pod, of hosts and leaves; else 0
+	Leaf   []int             // by node: number of the leaf in its pod, for hosts and leaves; else 0
 	Index  []int             // by host: its number at its leaf, from 0
 	Up     [][]packet.PortID // by node: ports to the tier above, ascending
 	Down   [][]packet.PortID // by switch: ports to the tier below, ascending
@@ -24,9 +23,9 @@ type Tree struct {
 	ports  [][]PortRef
 }
 
-// Tree finds the fat tree in a network. Leaves are the switches that have hosts. The error says
-// why the network is not one: a leaf is linked to a leaf, there are two ways down to a host, or a
-// spine lacks a link to a leaf of its pod.
+// Tree returns the fat tree of a network. Leaves are the switches that have hosts. The error is the reason why the
+// network is not one: a leaf is linked to a leaf, there are two ways down to a host, or a spine lacks a link to a leaf
+// of its pod.
 func (n *Network) Tree() (*Tree, error) {
 	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)),
 		Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
@@ -35,11 +34,11 @@ func (n *Network) Tree() (*Tree, error) {
 	for node := range n.Nodes {
 		if n.Nodes[node].Switch {
 			for _, p := range t.ports[node] {
-				if !n.Nodes[n.other(p)].Switch {
+				if !n.Nodes[n.otherNode(p)].Switch {
 					t.Tier[node] = 1
 				}
 			}
-		} else if len(t.ports[node]) != 1 || !n.Nodes[n.other(t.ports[node][0])].Switch {
+		} else if len(t.ports[node]) != 1 || !n.Nodes[n.otherNode(t.ports[node][0])].Switch {
 			return nil, fmt.Errorf("host %s is not linked to one switch", name(node))
 		}
 	}
@@ -49,7 +48,7 @@ func (n *Network) Tree() (*Tree, error) {
 				continue
 			}
 			for _, p := range t.ports[node] {
-				if t.Tier[n.other(p)] == tier {
+				if t.Tier[n.otherNode(p)] == tier {
 					t.Tier[node] = tier + 1
 				}
 			}
@@ -64,7 +63,7 @@ func (n *Network) Tree() (*Tree, error) {
 	}
 	for node := range n.Nodes {
 		for k, p := range t.ports[node] {
-			other := n.other(p)
+			other := n.otherNode(p)
 			switch int(t.Tier[other]) - int(t.Tier[node]) {
 			case 1:
 				t.Up[node] = append(t.Up[node], packet.PortID(k))
@@ -76,30 +75,30 @@ func (n *Network) Tree() (*Tree, error) {
 			}
 		}
 	}
-	return t, t.pods()
+	return t, t.numberPods()
 }
 
-// other is the node at the far end of a port's link.
-func (n *Network) other(p PortRef) int { return n.Links[p.Link].Ends[1-p.End] }
+// otherNode returns the node at the far end of a port's link.
+func (n *Network) otherNode(p PortRef) int { return n.Links[p.Link].Ends[1-p.End] }
 
-// below returns the nodes that a switch's ports lead down to.
-func (t *Tree) below(node int) (nodes []int) {
+// nodesBelow returns the nodes that a switch's ports lead down to.
+func (t *Tree) nodesBelow(node int) (nodes []int) {
 	for _, k := range t.Down[node] {
-		nodes = append(nodes, t.n.other(t.ports[node][k]))
+		nodes = append(nodes, t.n.otherNode(t.ports[node][k]))
 	}
 	return nodes
 }
 
-// noPod is the pod of a node that is in no pod.
+// noPod marks a node outside of pods.
 const noPod = -1
 
-// pods numbers pods, leaves and hosts, and checks that there is one way down from each
-// switch to each host below it.
-func (t *Tree) pods() error {
-	pod, pods := t.connected()
+// numberPods numbers pods, leaves and hosts. It returns an error unless there is one way down from each switch to each
+// host below it.
+func (t *Tree) numberPods() error {
+	pod, pods := t.findPods()
 	if t.Tiers == 2 && pods > 1 {
-		return fmt.Errorf("the leaves %s and %s are not linked by spines", t.name(t.firstOf(pod, 0)),
-			t.name(t.firstOf(pod, 1)))
+		return fmt.Errorf("the leaves %s and %s are not linked by spines", t.nodeName(t.firstOf(pod, 0)),
+			t.nodeName(t.firstOf(pod, 1)))
 	}
 	leaves := t.numberLeaves(pod, pods)
 	for node := range t.n.Nodes {
@@ -118,18 +117,17 @@ func (t *Tree) pods() error {
 	if t.Tiers == 3 {
 		for node := range t.n.Nodes {
 			if t.Tier[node] == 2 && len(t.Up[node]) == 0 {
-				return fmt.Errorf("%s has no link to a switch of tier 3", t.name(node))
+				return fmt.Errorf("%s has no link to a switch of tier 3", t.nodeName(node))
 			}
 		}
 	}
 	return nil
 }
 
-func (t *Tree) name(node int) string { return t.n.Nodes[node].Name }
+func (t *Tree) nodeName(node int) string { return t.n.Nodes[node].Name }
 
-// connected returns the pod of each leaf and spine: a pod is a connected component of leaves and
-// spines.
-func (t *Tree) connected() (pod []int, pods int) {
+// findPods returns the pod of each leaf and spine: a pod is a connected component of leaves and spines.
+func (t *Tree) findPods() (pod []int, pods int) {
 	pod = make([]int, len(t.n.Nodes))
 	for i := range pod {
 		pod[i] = noPod
@@ -142,7 +140,7 @@ func (t *Tree) connected() (pod []int, pods int) {
 		pod[leaf] = pods
 		for k := 0; k < len(reached); k++ {
 			at := reached[k]
-			next := t.below(at)
+			next := t.nodesBelow(at)
 			if t.Tier[at] == 1 {
 				next = t.Above(at)
 			}
@@ -158,8 +156,7 @@ func (t *Tree) connected() (pod []int, pods int) {
 	return pod, pods
 }
 
-// numberLeaves numbers the leaves of each pod and the hosts of each leaf, and returns how many leaves a
-// pod has.
+// numberLeaves numbers the leaves of each pod and the hosts of each leaf. It returns the number of leaves of each pod.
 func (t *Tree) numberLeaves(pod []int, pods int) (leaves []int) {
 	leaves = make([]int, pods)
 	for node := range t.n.Nodes {
@@ -168,7 +165,7 @@ func (t *Tree) numberLeaves(pod []int, pods int) (leaves []int) {
 		}
 		t.Pod[node], t.Leaf[node] = pod[node], leaves[pod[node]]
 		leaves[pod[node]]++
-		for i, host := range t.below(node) {
+		for i, host := range t.nodesBelow(node) {
 			t.Pod[host], t.Leaf[host], t.Index[host] = t.Pod[node], t.Leaf[node], i
 		}
 	}
@@ -182,47 +179,47 @@ func (t *Tree) numberLeaves(pod []int, pods int) (leaves []int) {
 	return leaves
 }
 
-// checkSpine checks that a switch of tier 2 has one link to each of the leaves of its pod.
+// checkSpine verifies that a switch of tier 2 has one link to each of the leaves of its pod.
 func (t *Tree) checkSpine(node, leaves int) error {
 	linked := make([]bool, leaves)
-	for _, leaf := range t.below(node) {
+	for _, leaf := range t.nodesBelow(node) {
 		if linked[t.Leaf[leaf]] {
-			return fmt.Errorf("%s has two links to %s: two ways down", t.name(node), t.name(leaf))
+			return fmt.Errorf("%s has two links to %s: two ways down", t.nodeName(node), t.nodeName(leaf))
 		}
 		linked[t.Leaf[leaf]] = true
 	}
 	for i, there := range linked {
 		if !there {
-			return fmt.Errorf("%s has no link to %s, a leaf of its pod", t.name(node), t.name(t.leafOf(t.Pod[node], i)))
+			return fmt.Errorf("%s has no link to %s, a leaf of its pod", t.nodeName(node), t.nodeName(t.leafOf(t.Pod[node], i)))
 		}
 	}
 	return nil
 }
 
-// checkCore checks that a switch of tier 3 has one link into each pod.
+// checkCore verifies that a switch of tier 3 has one link into each pod.
 func (t *Tree) checkCore(node int, pod []int, pods int) error {
 	const none = -1
 	linked := make([]int, pods) // the spine
 	for i := range linked {
 		linked[i] = none
 	}
-	for _, spine := range t.below(node) {
+	for _, spine := range t.nodesBelow(node) {
 		p := pod[spine]
 		if linked[p] != none {
-			return fmt.Errorf("%s has links to %s and %s of one pod: two ways down", t.name(node), t.name(linked[p]),
-				t.name(spine))
+			return fmt.Errorf("%s has links to %s and %s of one pod: two ways down", t.nodeName(node), t.nodeName(linked[p]),
+				t.nodeName(spine))
 		}
 		linked[p] = spine
 	}
 	for p, spine := range linked {
 		if spine == none {
-			return fmt.Errorf("%s has no link into the pod of %s", t.name(node), t.name(t.leafOf(p, 0)))
+			return fmt.Errorf("%s has no link into the pod of %s", t.nodeName(node), t.nodeName(t.leafOf(p, 0)))
 		}
 	}
 	return nil
 }
 
-// firstOf is the first leaf of a pod.
+// firstOf returns the first leaf of a pod.
 func (t *Tree) firstOf(pod []int, p int) int {
 	for node := range pod {
 		if t.Tier[node] == 1 && pod[node] == p {
@@ -232,6 +229,7 @@ func (t *Tree) firstOf(pod []int, p int) int {
 	return 0
 }
 
+// leafOf returns the leaf with a pod and a number.
 func (t *Tree) leafOf(pod, number int) int {
 	for _, leaf := range t.leaves {
 		if t.Pod[leaf] == pod && t.Leaf[leaf] == number {
@@ -241,10 +239,10 @@ func (t *Tree) leafOf(pod, number int) int {
 	return 0
 }
 
-// Above returns the switches that a node's ports of Up lead to, in their order.
+// Above returns the switches at a node's ports of Up, in their order.
 func (t *Tree) Above(node int) (nodes []int) {
 	for _, k := range t.Up[node] {
-		nodes = append(nodes, t.n.other(t.ports[node][k]))
+		nodes = append(nodes, t.n.otherNode(t.ports[node][k]))
 	}
 	return nodes
 }
@@ -252,8 +250,8 @@ func (t *Tree) Above(node int) (nodes []int) {
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
 
-// LeafOf returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an
-// index into Leaves; −1 for other addresses.
+// LeafOf returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an index into Leaves;
+// −1 for other addresses.
 func (t *Tree) LeafOf() []int32 {
 	of := make([]int32, len(t.n.Nodes)+1)
 	for i := range of {
@@ -261,35 +259,36 @@ func (t *Tree) LeafOf() []int32 {
 	}
 	for i, leaf := range t.leaves {
 		of[leaf+1] = int32(i)
-		for _, host := range t.below(leaf) {
+		for _, host := range t.nodesBelow(leaf) {
 			of[host+1] = int32(i)
 		}
 	}
 	return of
 }
 
-// Prefixes is an address plan: for every leaf, in the order of Leaves, a prefix from which its
-// hosts have their addresses; and the prefixes that the switches above match.
+// Prefixes is an address plan: for every leaf, in the order of Leaves, the prefix of its hosts' addresses; and the
+// prefixes that the switches above match.
 type Prefixes struct {
 	Leaf []netip.Prefix
-	Pod  []netip.Prefix // by pod, of trees of three tiers; nil: leaves have no common prefix
-	All  netip.Prefix   // common to all; invalid: there is none
+	Pod  []netip.Prefix // by pod, for trees of three tiers; nil: the leaves of a pod have no common prefix
+	All  netip.Prefix   // common prefix of all; invalid: there is no such prefix
 }
 
-// Plan is the hierarchical plan of P4TE's figure 1: a host is 2001:1:1:pod:0:0:leaf:host,
-// so that leaves have /112, pods /96 and the network /48.
+// Plan returns the hierarchical plan of P4TE's figure 1. A host is 2001:1:1:pod:0:0:leaf:host, so that leaves have
+// /112, pods /96 and the network /48.
 func (t *Tree) Plan() Prefixes {
-	p := Prefixes{All: netip.PrefixFrom(address(0, 0, 0), 48).Masked()}
+	p := Prefixes{All: netip.PrefixFrom(planAddress(0, 0, 0), 48).Masked()}
 	for _, leaf := range t.leaves {
-		p.Leaf = append(p.Leaf, netip.PrefixFrom(address(t.Pod[leaf], t.Leaf[leaf], 0), 112).Masked())
+		p.Leaf = append(p.Leaf, netip.PrefixFrom(planAddress(t.Pod[leaf], t.Leaf[leaf], 0), 112).Masked())
 		if t.Tiers == 3 && t.Pod[leaf] == len(p.Pod) {
-			p.Pod = append(p.Pod, netip.PrefixFrom(address(t.Pod[leaf], 0, 0), 96).Masked())
+			p.Pod = append(p.Pod, netip.PrefixFrom(planAddress(t.Pod[leaf], 0, 0), 96).Masked())
 		}
 	}
 	return p
 }
 
-func address(pod, leaf, host int) netip.Addr {
+// planAddress returns the address of a host in Plan.
+func planAddress(pod, leaf, host int) netip.Addr {
 	a := [16]byte{0x20, 0x01, 0, 1, 0, 1}
 	binary.BigEndian.PutUint16(a[6:], uint16(pod))
 	binary.BigEndian.PutUint16(a[12:], uint16(leaf))
@@ -297,8 +296,8 @@ func address(pod, leaf, host int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// Check says what is wrong with a plan: a prefix that is not IPv6, is too small for its leaf's
-// hosts, or overlaps another leaf's.
+// Check returns an error for a plan with a prefix that is not IPv6, is too small for its leaf's hosts, or overlaps
+// another leaf's.
 func (t *Tree) Check(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
@@ -311,8 +310,7 @@ func (t *Tree) Check(p Prefixes) error {
 	return nil
 }
 
-// CheckLeaf says what is wrong with the prefix of one leaf, given those of the other leaves that
-// have one.
+// CheckLeaf returns an error for the prefix of leaf i. It compares it with the valid prefixes of the other leaves.
 func (t *Tree) CheckLeaf(p Prefixes, i int) error {
 	x, name := p.Leaf[i], t.n.Nodes[t.leaves[i]].Name
 	if !x.IsValid() || x.Addr().Is4() {
@@ -329,8 +327,8 @@ func (t *Tree) CheckLeaf(p Prefixes, i int) error {
 	return nil
 }
 
-// Addresses gives hosts the IPv6 addresses of a plan that Check accepts: its leaf's prefix
-// with the host's number in the lower bits. Otherwise it is as Network.Addresses.
+// Addresses returns a book with the IPv6 addresses of a plan that Check accepts: its leaf's prefix with the host's
+// number in the lower bits. All other addresses are as in Network.Addresses.
 func (t *Tree) Addresses(p Prefixes) *packet.Book {
 	number := make([]int, len(t.n.Nodes))
 	for i, leaf := range t.leaves {
@@ -338,9 +336,9 @@ func (t *Tree) Addresses(p Prefixes) *packet.Book {
 	}
 	b := packet.NewBook()
 	for node := range t.n.Nodes {
-		v4, v6 := flat(node)
+		v4, v6 := flatAddresses(node)
 		if t.Tier[node] == 0 {
-			leaf := t.n.other(t.ports[node][0])
+			leaf := t.n.otherNode(t.ports[node][0])
 			a := p.Leaf[number[leaf]].Masked().Addr().As16()
 			binary.BigEndian.PutUint16(a[14:], binary.BigEndian.Uint16(a[14:])|uint16(t.Index[node]))
 			v6 = netip.AddrFrom16(a)
@@ -350,22 +348,22 @@ func (t *Tree) Addresses(p Prefixes) *packet.Book {
 	return b
 }
 
-// A DownRoute is an entry of a switch's downward table: what is below which port.
+// A DownRoute is an entry of a switch's downward table: a prefix and its port.
 type DownRoute struct {
 	Prefix netip.Prefix
 	Port   packet.PortID
 }
 
-// DownRoutes is the downward table of a switch (P4TE §6.2.1.1): hosts at a leaf, leaves at a
-// spine, and at a super spine the pods or, where these have no common prefix, the leaves.
+// DownRoutes returns the downward table of a switch (P4TE §6.2.1.1). A leaf's has hosts, a spine's leaves, and a super
+// spine's pods or, if these have no common prefix, leaves.
 func (t *Tree) DownRoutes(node int, p Prefixes, book *packet.Book) (routes []DownRoute) {
 	for _, k := range t.Down[node] {
-		below := t.n.other(t.ports[node][k])
+		below := t.n.otherNode(t.ports[node][k])
 		switch t.Tier[node] {
 		case 1:
 			routes = append(routes, DownRoute{netip.PrefixFrom(book.V6(packet.Addr(below+1)), 128), k})
 		case 2:
-			routes = append(routes, DownRoute{p.Leaf[t.number(below)], k})
+			routes = append(routes, DownRoute{p.Leaf[t.leafIndex(below)], k})
 		case 3:
 			if len(p.Pod) > 0 {
 				routes = append(routes, DownRoute{p.Pod[t.Pod[below]], k})
@@ -381,7 +379,8 @@ func (t *Tree) DownRoutes(node int, p Prefixes, book *packet.Book) (routes []Dow
 	return routes
 }
 
-func (t *Tree) number(leaf int) int {
+// leafIndex returns the index of a leaf in Leaves.
+func (t *Tree) leafIndex(leaf int) int {
 	for i, x := range t.leaves {
 		if x == leaf {
 			return i

@@ -46,7 +46,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s is of leaf %d, want %d", node.Name, of[i+1], want)
 		}
 		for k, above := range x.Above(i) {
-			if x.Tier[above] != x.Tier[i]+1 || n.other(n.Ports()[i][x.Up[i][k]]) != above {
+			if x.Tier[above] != x.Tier[i]+1 || n.otherNode(n.Ports()[i][x.Up[i][k]]) != above {
 				t.Errorf("%s: above port %d is %s", node.Name, x.Up[i][k], n.Nodes[above].Name)
 			}
 		}

@@ -13,12 +13,12 @@ import (
 // Port is one port of a run.
 type Port struct {
 	Name   string // node->neighbour
-	Node   int    // that it belongs to
+	Node   int    // index of the port's node in Config.Nodes
 	Traced bool
 }
 
-// Select marks the ports that a pattern (path.Match: * stands for any characters)
-// picks and returns whether there are any.
+// Select marks the ports that a pattern (path.Match: * stands for any characters) matches. It reports whether there
+// are any.
 func Select(ports []Port, pattern string) bool {
 	found := false
 	for i := range ports {
@@ -29,15 +29,15 @@ func Select(ports []Port, pattern string) bool {
 	return found
 }
 
-// Captured is how much of a frame's payload records keep: all headers and these
-// bytes, in which UDP's datagrams of Weir have their number and time.
+// Captured is the number of payload bytes that records keep after all headers. In Weir's UDP datagrams they hold the
+// datagram's number and time.
 const Captured = 16
 
-// SnapLength is the most that records keep of a frame, unless Config.Snap says otherwise: the longest headers, with
-// telemetry of 16 hops, are shorter.
+// SnapLength is the maximum number of bytes of a frame that records keep, unless Config.Snap is set. The longest
+// headers, with telemetry of 16 hops, are shorter.
 const SnapLength = 1024
 
-// Config is what a collector has to know about a run.
+// Config describes a run to its collector.
 type Config struct {
 	Nodes []string // names; node i has the address i+1
 	Ports []Port   // by number
@@ -49,35 +49,36 @@ type Config struct {
 }
 
 // Collector passes the events of traced ports to its sinks in the order (time, node, order within the node). It holds
-// the events since the last Flush. It is an Observer; threads have one each (Part).
+// the events since the last Flush. It is an Observer for a run of one thread; with several threads, each uses its own
+// observer (Part).
 type Collector struct {
 	config  Config
 	watched []bool // by node: it has a traced port
-	parts   []*collected
+	parts   []*partEvents
 	order   []key // of what parts hold
 	ended   bool
 	err     error
 }
 
-// collected is what one thread has seen since the last Flush. The events of a node are all seen by one.
-type collected struct {
-	of      *Collector
-	part    int32
-	held    []Record
-	order   []key  // of those that Flush does not know
-	frames  []byte // of held
-	scratch []byte
-	err     error
+// partEvents holds the events of one thread since the last Flush. All events of a node belong to one thread.
+type partEvents struct {
+	collector *Collector
+	part      int32
+	held      []Record
+	order     []key  // of the records that Flush has not sorted yet
+	frames    []byte // frames of held, one after the other
+	scratch   []byte
+	err       error
 }
 
-// key orders held records; node −1 is not used.
+// key is the sort key of a held record; node −1 is not used.
 type key struct {
 	at         unit.Time
 	node       int32
 	part, held int32
 }
 
-// NewCollector returns a collector with nothing in it.
+// NewCollector returns an empty collector.
 func NewCollector(c Config) *Collector {
 	t := &Collector{config: c, watched: make([]bool, len(c.Nodes))}
 	t.Part(0)
@@ -89,8 +90,8 @@ func NewCollector(c Config) *Collector {
 	return t
 }
 
-// Err returns what went wrong first: a sink's error, or a packet that has no wire
-// form. Nothing is written after it. As with Flush, no event is noted meanwhile.
+// Err returns the first error: a sink's error, or a packet without a wire form. After an error the collector writes no
+// events. Err must not run at the same time as Observe.
 func (t *Collector) Err() error {
 	for _, x := range t.parts {
 		if t.err == nil {
@@ -100,22 +101,22 @@ func (t *Collector) Err() error {
 	return t.err
 }
 
-// Part returns the observer of thread k, 0, 1, …, which is used while the others are: no event of a node may be seen by
-// two of them. Nothing is noted while Flush or End runs.
+// Part returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but all
+// events of a node must go to one of them. Flush and End must not run at the same time as any of them.
 func (t *Collector) Part(k int) Observer {
 	for len(t.parts) <= k {
-		t.parts = append(t.parts, &collected{of: t, part: int32(len(t.parts))})
+		t.parts = append(t.parts, &partEvents{collector: t, part: int32(len(t.parts))})
 	}
 	return t.parts[k]
 }
 
-// Observe notes an event if its port is traced. A drop that has no port at all, of
-// a packet that a switch made itself, is noted if the switch has a traced one.
+// Observe records an event if its port is traced. A drop without a port, of a packet that a switch made itself, is
+// recorded if the switch has a traced port.
 func (t *Collector) Observe(e Event, p *packet.Packet) { t.parts[0].Observe(e, p) }
 
 // Observe is Collector.Observe.
-func (x *collected) Observe(e Event, p *packet.Packet) {
-	t := x.of
+func (x *partEvents) Observe(e Event, p *packet.Packet) {
+	t := x.collector
 	switch {
 	case t.ended || t.err != nil || x.err != nil:
 		return
@@ -133,7 +134,7 @@ func (x *collected) Observe(e Event, p *packet.Packet) {
 	}
 	if p.Kind != packet.Pause && p.Kind != packet.Resume {
 		r.Flow, r.Proto, r.TOS = int64(p.Flow), p.Proto, p.TOS
-		r.Src, r.Dst, r.SrcPort, r.DstPort = t.host(p.Src), t.host(p.Dst), p.SrcPort, p.DstPort
+		r.Src, r.Dst, r.SrcPort, r.DstPort = t.hostName(p.Src), t.hostName(p.Dst), p.SrcPort, p.DstPort
 		if p.Flow == packet.NoFlow {
 			r.Flow = None
 		}
@@ -143,47 +144,49 @@ func (x *collected) Observe(e Event, p *packet.Packet) {
 		}
 	}
 	if t.config.Frames && t.config.Book != nil && (e.Kind == Transmit || e.Kind == Drop) {
-		x.frame(&r, p)
+		x.storeFrame(&r, p)
 	}
 	x.order = append(x.order, key{e.At, e.Node, x.part, int32(len(x.held))})
 	x.held = append(x.held, r)
 }
 
-func (t *Collector) host(a packet.Addr) string {
+// hostName returns the name of the host with address a, "" if there is no such host.
+func (t *Collector) hostName(a packet.Addr) string {
 	if a == 0 || int(a) > len(t.config.Nodes) {
 		return ""
 	}
 	return t.config.Nodes[a-1]
 }
 
-// frame keeps the beginning of p's wire form.
-func (x *collected) frame(r *Record, p *packet.Packet) {
+// storeFrame stores the beginning of p's wire form in r.
+func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	data := p.Data
 	switch {
-	case data != nil && r.Kind == Drop: // what programs have changed is not in it yet
+	case data != nil && r.Kind == Drop: // changes by switch programs are not in the data yet
 		c := *p
 		c.Data = append([]byte(nil), data...)
-		if c.Deparse(x.of.config.Book) == nil { // else it is malformed: it stays as it came
+		if c.Deparse(x.collector.config.Book) == nil { // on an error p is malformed, and its data stay as received
 			data = c.Data
 		}
 	case data == nil:
 		var err error
-		if data, err = p.Emit(x.of.config.Book, x.scratch[:0]); err != nil {
+		if data, err = p.Emit(x.collector.config.Book, x.scratch[:0]); err != nil {
 			x.err = fmt.Errorf("trace: at %v, %s: %w", r.At, r.Port, err)
 			return
 		}
 		x.scratch = data
 	}
 	n := len(data) - int(p.Payload) + Captured
-	if n = min(max(n, 0), len(data), SnapLength); x.of.config.Snap > 0 {
-		n = min(len(data), x.of.config.Snap)
+	if n = min(max(n, 0), len(data), SnapLength); x.collector.config.Snap > 0 {
+		n = min(len(data), x.collector.config.Snap)
 	}
 	at := len(x.frames)
 	x.frames = append(x.frames, data[:n]...)
 	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)
 }
 
-// Flush writes the events before done. No further event of that time may follow.
+// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as
+// Err does.
 func (t *Collector) Flush(done unit.Time) error {
 	for _, x := range t.parts {
 		t.order = append(t.order, x.order...)
@@ -215,8 +218,8 @@ func (t *Collector) Flush(done unit.Time) error {
 	return t.err
 }
 
-// End writes the events up to and including last, and ignores later ones: how far a run continues after
-// its last flow is done depends on how it is executed.
+// End writes the events up to and including last, and discards later ones. The time at which a run ends after its last
+// flow depends on how it is executed, so later events would differ.
 func (t *Collector) End(last unit.Time) error {
 	err := t.Flush(last + 1)
 	t.ended, t.order = true, nil

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Filter picks records: those that have all that it asks for. The zero value asks
-// for nothing and picks all.
+// Filter selects the records that match all of its fields. An empty field matches every record, and so does the zero
+// Filter.
 type Filter struct {
 	Kinds    []EventKind
 	Ports    []string  // patterns, * stands for any characters
@@ -17,20 +17,20 @@ type Filter struct {
 	From, To unit.Time // From ≤ time < To; To = 0: no end
 }
 
-// Match reports whether the filter picks r.
+// Match reports whether the filter selects r.
 func (f *Filter) Match(r *Record) bool {
 	if r.At < f.From || f.To > 0 && r.At >= f.To {
 		return false
 	}
-	return one(f.Kinds, func(k EventKind) bool { return k == r.Kind }) &&
-		one(f.Ports, func(p string) bool { return like(p, r.Port) }) &&
-		one(f.Nodes, func(p string) bool { return like(p, r.Node) }) &&
-		one(f.Flows, func(n int64) bool { return n == r.Flow }) &&
-		one(f.Hosts, func(p string) bool { return like(p, r.Src) || like(p, r.Dst) })
+	return matchesAny(f.Kinds, func(k EventKind) bool { return k == r.Kind }) &&
+		matchesAny(f.Ports, func(p string) bool { return matchesName(p, r.Port) }) &&
+		matchesAny(f.Nodes, func(p string) bool { return matchesName(p, r.Node) }) &&
+		matchesAny(f.Flows, func(n int64) bool { return n == r.Flow }) &&
+		matchesAny(f.Hosts, func(p string) bool { return matchesName(p, r.Src) || matchesName(p, r.Dst) })
 }
 
-// one reports whether one of the list matches; an empty list matches everything.
-func one[T any](list []T, right func(T) bool) bool {
+// matchesAny reports whether match is true for one item of the list. It is true for an empty list.
+func matchesAny[T any](list []T, right func(T) bool) bool {
 	for _, x := range list {
 		if right(x) {
 			return true
@@ -39,7 +39,8 @@ func one[T any](list []T, right func(T) bool) bool {
 	return len(list) == 0
 }
 
-func like(pattern, name string) bool {
+// matchesName reports whether name matches pattern (path.Match) or equals it.
+func matchesName(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil || pattern == name
 }

@@ -9,14 +9,14 @@ import (
 	"weir/core/unit"
 )
 
-// Summary adds records up: events by port and kind, queues, rates, drops by
-// reason, flows. Records come in order of time.
+// Summary adds up records: events by port and kind, queues, rates, drops by reason, flows. Records must be added in
+// order of time.
 type Summary struct {
 	events      int64
 	first, last unit.Time
 	ports       []*portSum // in order of appearance
 	portAt      map[string]*portSum
-	reasons     []count
+	reasons     []reasonCount
 	flows       []*flowSum
 	flowAt      map[flowKey]*flowSum
 }
@@ -25,34 +25,35 @@ type portSum struct {
 	name    string
 	kinds   [Kinds]int64
 	bytes   int64 // transmitted
-	queue   bool  // one of its events has the queue
+	queue   bool  // whether an event had the queue
 	packets step
 	queued  step
 }
 
-// step is a quantity over time that stays the same from event to event.
+// step is a quantity that stays constant between events.
 type step struct {
-	since, at unit.Time // of the first and of the latest value
-	value     int64
-	most      int64
-	area      float64 // value · time
+	since, changed unit.Time // of the first and of the latest value
+	value          int64
+	peak           int64
+	area           float64 // value · time
 }
 
-func (s *step) set(at unit.Time, v int64) {
-	s.area += float64(float64(s.value) * float64(at-s.at))
-	s.at, s.value = at, v
-	s.most = max(s.most, v)
+// setValue records a new value from a time on.
+func (s *step) setValue(at unit.Time, v int64) {
+	s.area += float64(float64(s.value) * float64(at-s.changed))
+	s.changed, s.value = at, v
+	s.peak = max(s.peak, v)
 }
 
-// mean is weighted with time, from the first value to the latest.
-func (s *step) mean() float64 {
-	if s.at == s.since {
+// timeMean returns the time-weighted mean from the first value to the latest.
+func (s *step) timeMean() float64 {
+	if s.changed == s.since {
 		return float64(s.value)
 	}
-	return s.area / float64(s.at-s.since)
+	return s.area / float64(s.changed-s.since)
 }
 
-type count struct {
+type reasonCount struct {
 	name string
 	n    int64
 }
@@ -67,11 +68,11 @@ type flowKey struct {
 
 type flowSum struct {
 	flowKey
-	at   []flowAtPort
-	lost int64 // dropped or lost
+	byPort []flowAtPort
+	lost   int64 // dropped or lost
 }
 
-// flowAtPort counts what one port transmitted of a flow; a packet crosses several.
+// flowAtPort counts the packets and bytes of a flow that one port transmitted; a packet crosses several ports.
 type flowAtPort struct {
 	port           *portSum
 	packets, bytes int64
@@ -96,20 +97,20 @@ func (s *Summary) Add(r *Record) {
 	if r.QueuePackets != None {
 		if !p.queue {
 			p.queue = true
-			p.packets.since, p.packets.at = r.At, r.At
+			p.packets.since, p.packets.changed = r.At, r.At
 			p.queued = p.packets
 		}
-		p.packets.set(r.At, r.QueuePackets)
-		p.queued.set(r.At, r.QueueBytes)
+		p.packets.setValue(r.At, r.QueuePackets)
+		p.queued.setValue(r.At, r.QueueBytes)
 	}
 	if r.Kind == Drop || r.Kind == Lost {
-		s.reason(r.Reason)
+		s.countReason(r.Reason)
 	}
 	if r.Kind == Transmit {
 		p.bytes += r.Size
 	}
 	if r.Src == "" && r.Dst == "" {
-		return // no flow's
+		return // no flow
 	}
 	k := flowKey{r.Flow, r.Src, r.Dst, r.SrcPort, r.DstPort, r.Proto}
 	f := s.flowAt[k]
@@ -121,18 +122,19 @@ func (s *Summary) Add(r *Record) {
 	case Drop, Lost:
 		f.lost++
 	case Transmit:
-		for i := range f.at {
-			if f.at[i].port == p {
-				f.at[i].packets++
-				f.at[i].bytes += r.Size
+		for i := range f.byPort {
+			if f.byPort[i].port == p {
+				f.byPort[i].packets++
+				f.byPort[i].bytes += r.Size
 				return
 			}
 		}
-		f.at = append(f.at, flowAtPort{p, 1, r.Size})
+		f.byPort = append(f.byPort, flowAtPort{p, 1, r.Size})
 	}
 }
 
-func (s *Summary) reason(name string) {
+// countReason counts a drop for the reason.
+func (s *Summary) countReason(name string) {
 	if name == "" {
 		name = "not recorded"
 	}
@@ -142,12 +144,12 @@ func (s *Summary) reason(name string) {
 			return
 		}
 	}
-	s.reasons = append(s.reasons, count{name, 1})
+	s.reasons = append(s.reasons, reasonCount{name, 1})
 }
 
-// most returns what the port that has most of the flow transmitted of it.
-func (f *flowSum) most() (packets, bytes int64) {
-	for _, a := range f.at {
+// busiestPort returns the packets and bytes of the flow at the port that transmitted the largest number of its bytes.
+func (f *flowSum) busiestPort() (packets, bytes int64) {
+	for _, a := range f.byPort {
 		if a.bytes > bytes {
 			packets, bytes = a.packets, a.bytes
 		}
@@ -155,10 +157,10 @@ func (f *flowSum) most() (packets, bytes int64) {
 	return packets, bytes
 }
 
-// flowsShown is how many flows a summary lists.
+// flowsShown is the maximum number of flows that a summary lists.
 const flowsShown = 20
 
-// String is the summary as tables of at most 80 columns.
+// String returns the summary as tables of at most 80 columns.
 func (s *Summary) String() string {
 	var b strings.Builder
 	if s.events == 0 {
@@ -168,7 +170,7 @@ func (s *Summary) String() string {
 	fmt.Fprintf(&b, "%d events from %s s to %s s\n", s.events, Seconds(s.first), Seconds(s.last))
 	fmt.Fprintf(&b, "\n%-24s %10s %10s %10s %10s %10s\n", "port [events]", "enqueue", "transmit", "drop", "lost", "arrive")
 	for _, p := range s.ports {
-		fmt.Fprintf(&b, "%s", short(p.name, 24))
+		fmt.Fprintf(&b, "%s", fitColumns(p.name, 24))
 		for k := range Kinds {
 			fmt.Fprintf(&b, " %10d", p.kinds[k])
 		}
@@ -180,33 +182,34 @@ func (s *Summary) String() string {
 	for _, p := range s.ports {
 		mean, most, bytes, rate, packets := "-", "-", "-", "-", "-"
 		if p.queue {
-			mean, most, bytes = fmt.Sprintf("%.2f", p.packets.mean()), fmt.Sprint(p.packets.most), fmt.Sprint(p.queued.most)
+			mean, most, bytes = fmt.Sprintf("%.2f", p.packets.timeMean()), fmt.Sprint(p.packets.peak), fmt.Sprint(p.queued.peak)
 		}
 		if span > 0 && p.kinds[Transmit] > 0 {
 			rate, packets = fmt.Sprintf("%.4g", float64(p.bytes)*8/span/1e6),
 				fmt.Sprintf("%.0f", float64(p.kinds[Transmit])/span)
 		}
-		fmt.Fprintf(&b, "%s %10s %10s %10s %10s %10s\n", short(p.name, 24), mean, most, bytes, rate, packets)
+		fmt.Fprintf(&b, "%s %10s %10s %10s %10s %10s\n", fitColumns(p.name, 24), mean, most, bytes, rate, packets)
 	}
 	if len(s.reasons) > 0 {
 		sort.SliceStable(s.reasons, func(i, j int) bool { return s.reasons[i].n > s.reasons[j].n })
 		fmt.Fprintf(&b, "\n%-24s %10s\n", "reason of drop or loss", "[packets]")
 		for _, r := range s.reasons {
-			fmt.Fprintf(&b, "%s %10d\n", short(r.name, 24), r.n)
+			fmt.Fprintf(&b, "%s %10d\n", fitColumns(r.name, 24), r.n)
 		}
 	}
 	s.writeFlows(&b, span)
 	return b.String()
 }
 
-// writeFlows lists the flows with the most bytes; each direction is one.
+// writeFlows lists the flows with the largest numbers of bytes. Each direction counts as a flow. span is the time for
+// their rates.
 func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 	if len(s.flows) == 0 {
 		return
 	}
 	sort.SliceStable(s.flows, func(i, j int) bool {
-		_, x := s.flows[i].most()
-		_, y := s.flows[j].most()
+		_, x := s.flows[i].busiestPort()
+		_, y := s.flows[j].busiestPort()
 		return x > y
 	})
 	fmt.Fprintf(b, "\n%6s %-5s %-38s %9s %8s %9s\n", "", "", "", "sent", "dropped", "rate")
@@ -220,32 +223,32 @@ func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 		if f.flow != None {
 			number = fmt.Sprint(f.flow)
 		}
-		packets, bytes := f.most()
+		packets, bytes := f.busiestPort()
 		if span > 0 && bytes > 0 {
 			rate = fmt.Sprintf("%.4g", float64(bytes)*8/span/1e6)
 		}
 		src, dst := string(appendEndpoint(nil, f.src, f.srcPort)), string(appendEndpoint(nil, f.dst, f.dstPort))
 		ends := src + " → " + dst
 		if utf8.RuneCountInString(ends) > 38 {
-			fmt.Fprintf(b, "%6s %-5s %s\n%12s %s", number, protoName(f.proto), cut(src, 67), "", short("→ "+dst, 38))
+			fmt.Fprintf(b, "%6s %-5s %s\n%12s %s", number, protoName(f.proto), cutColumns(src, 67), "", fitColumns("→ "+dst, 38))
 		} else {
-			fmt.Fprintf(b, "%6s %-5s %s", number, protoName(f.proto), short(ends, 38))
+			fmt.Fprintf(b, "%6s %-5s %s", number, protoName(f.proto), fitColumns(ends, 38))
 		}
 		fmt.Fprintf(b, " %9d %8d %9s\n", packets, f.lost, rate)
 	}
 }
 
-// short is s in exactly width columns.
-func short(s string, width int) string {
+// fitColumns returns s in exactly width columns.
+func fitColumns(s string, width int) string {
 	if s == "" {
 		s = "-"
 	}
-	s = cut(s, width)
+	s = cutColumns(s, width)
 	return s + strings.Repeat(" ", width-utf8.RuneCountInString(s))
 }
 
-// cut is s in at most width columns.
-func cut(s string, width int) string {
+// cutColumns returns s in at most width columns.
+func cutColumns(s string, width int) string {
 	if r := []rune(s); len(r) > width {
 		return string(r[:width-1]) + "…"
 	}

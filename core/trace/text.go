@@ -13,10 +13,10 @@ import (
 	"weir/core/unit"
 )
 
-// Magic is how the text form begins.
+// Magic is the first line of the text form.
 const Magic = "# weir trace 1\n"
 
-// columns of the text form, separated by one space; - stands for what is not there.
+// columns of the text form, separated by one space; - stands for a missing value.
 const columns = "time_s event node port flow packet proto src dst seq ack size_bytes payload_bytes tos ecn flags " +
 	"queue_packets queue_bytes reason"
 
@@ -27,11 +27,10 @@ const flagNames = "FSRPAUEC"
 
 var ecnNames = [4]string{packet.NotECT: "not-ect", packet.ECT1: "ect1", packet.ECT0: "ect0", packet.CE: "ce"}
 
-// ECNName is the code point in the lower two bits of a TOS byte (RFC 3168 §5).
+// ECNName returns the name of the code point in the lower two bits of a TOS byte (RFC 3168 §5).
 func ECNName(tos uint8) string { return ecnNames[tos&packet.ECN] }
 
-// FlagLetters are the flags of a TCP header as letters, F S R P A U E C for FIN
-// to CWR; "" for none.
+// FlagLetters returns the flags of a TCP header as letters, F S R P A U E C for FIN to CWR; "" if no flag is set.
 func FlagLetters(flags uint8) string {
 	var b [8]byte
 	n := 0
@@ -57,7 +56,7 @@ func ParseFlagLetters(s string) (uint8, bool) {
 	return flags, true
 }
 
-// protoName is the name of an IP protocol, its number if it has none here.
+// protoName returns the name of an IP protocol, or its number if it has no name here.
 func protoName(proto uint8) string {
 	switch proto {
 	case packet.ProtoTCP:
@@ -91,6 +90,7 @@ func parseProtoName(s string) (uint8, bool) {
 // Seconds writes a time as seconds with all twelve decimals.
 func Seconds(t unit.Time) string { return string(appendSeconds(nil, t)) }
 
+// appendSeconds appends a time as seconds with twelve decimals.
 func appendSeconds(b []byte, t unit.Time) []byte {
 	if t < 0 {
 		b = append(b, '-')
@@ -99,11 +99,11 @@ func appendSeconds(b []byte, t unit.Time) []byte {
 	b = strconv.AppendUint(b, uint64(t)/uint64(unit.Second), 10)
 	at := len(b)
 	b = strconv.AppendUint(b, uint64(t)%uint64(unit.Second)+uint64(unit.Second), 10)
-	b[at] = '.' // in place of the 1 that has kept the zeros
+	b[at] = '.' // replaces the 1 that kept leading zeros
 	return b
 }
 
-// endpoint writes host:port.
+// appendEndpoint writes host:port, or - without a host.
 func appendEndpoint(b []byte, host string, port uint16) []byte {
 	if host == "" {
 		return append(b, '-')
@@ -111,6 +111,7 @@ func appendEndpoint(b []byte, host string, port uint16) []byte {
 	return strconv.AppendUint(append(append(b, host...), ':'), uint64(port), 10)
 }
 
+// appendWord appends a word, or - if it is empty.
 func appendWord(b []byte, s string) []byte {
 	if s == "" {
 		s = "-"
@@ -118,6 +119,7 @@ func appendWord(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
+// appendNumber appends a number, or - for None.
 func appendNumber(b []byte, n int64) []byte {
 	if n == None {
 		return append(b, '-')
@@ -258,7 +260,7 @@ func NewText(w io.Writer, ports []string) *Text {
 	return t
 }
 
-// TextHead is the head of a text file: its ports, if there are any, and its columns.
+// TextHead returns the head of a text file: its ports, if there are any, and its columns.
 func TextHead(ports []string) string {
 	head := Magic
 	if len(ports) > 0 {
@@ -277,12 +279,11 @@ func (t *Text) Write(r *Record) error {
 // Close writes what is buffered. It does not close the writer below.
 func (t *Text) Close() error { return t.w.Flush() }
 
-// longestLine exceeds every line of the text form.
+// longestLine exceeds the length of every line of the text form, in bytes.
 const longestLine = 1 << 16
 
-// ReadText reads the text form and hands each record to f, which may keep nothing
-// of it. Lines that begin with # and empty ones are left out. An error names the
-// line.
+// ReadText reads the text form and passes each record to f, which may not retain it. Empty lines and lines that begin
+// with # are skipped. An error names the line.
 func ReadText(r io.Reader, f func(*Record) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, longestLine)
@@ -307,7 +308,7 @@ func ReadText(r io.Reader, f func(*Record) error) error {
 	return nil
 }
 
-// Address writes an address as records have it.
+// Address writes an address in the form of records.
 func Address(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
@@ -315,7 +316,8 @@ func Address(a netip.Addr) string {
 	return a.WithZone("").String()
 }
 
-// Word is s without what would break a line of the text form into other columns.
+// Word returns s with each space, control or replacement character replaced by _, so that s stays one column of the
+// text form.
 func Word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar {

@@ -8,15 +8,15 @@ import (
 // EventKind is the type of a packet's event.
 type EventKind uint8
 
-// Kinds of events. A host's NIC takes packets from its endpoints when it can send,
-// so that only switches have Enqueue and Drop.
+// Kinds of events. A host's NIC takes packets from its endpoints when it can send, so only switches have Enqueue and
+// Drop.
 const (
 	Enqueue  EventKind = iota // it entered a queue of the port
 	Transmit                  // the port begins to send it
 	Drop                      // the switch dropped it, for a Reason
-	Lost                      // the link will lose it, for a Reason; the time is that of its transmission's begin
-	Arrive                    // its last bit is at the other end of the port's link
-	Kinds                     // how many there are
+	Lost                      // the link will lose it, for a Reason; the time is the start of its transmission
+	Arrive                    // its last bit has reached the other end of the port's link
+	Kinds                     // number of kinds
 )
 
 var kindNames = [Kinds]string{"enqueue", "transmit", "drop", "lost", "arrive"}
@@ -41,51 +41,51 @@ func ParseKind(name string) (EventKind, bool) {
 	return 0, false
 }
 
-// None stands where an event has no port, no flow or no queue.
+// None stands for a missing port, flow or queue of an event.
 const None = -1
 
-// Event is what a switch or a link reports about an event, beside the packet.
+// Event is what a switch or a link reports about an event, without the packet.
 type Event struct {
 	At           unit.Time
 	Kind         EventKind
-	Node         int32  // where it happened: of Arrive the receiving node, else the port's
+	Node         int32  // where it happened: the receiving node for Arrive, else the port's node
 	Port         int32  // 2·link + end, as in outcome.Result.Ports, or None
 	Reason       string // of Drop and Lost, one word
-	QueuePackets int32  // that wait at the port after it, or None
+	QueuePackets int32  // packets waiting at the port after it, or None
 	QueueBytes   unit.Bytes
 }
 
-// An Observer receives events as they happen, those of each node in order. It borrows the packet.
+// An Observer receives events as they happen, in order for each node. It borrows the packet.
 type Observer interface {
 	Observe(e Event, p *packet.Packet)
 }
 
-// Record is one event with everything that files say about it.
+// Record is one event with all values that files store about it.
 type Record struct {
 	At               unit.Time
 	Kind             EventKind
-	Node, Port       string      // Port is "" if there is none
+	Node, Port       string      // Port is "" without a port
 	Flow             int64       // number in the run, or None
 	Packet           packet.Kind // data, acknowledgement, …
 	Proto            uint8       // of IP; 0: no IP packet
-	Src, Dst         string      // hosts by name, or addresses; "" if there are none
+	Src, Dst         string      // hosts by name, or addresses; "" without hosts
 	SrcPort, DstPort uint16
 	Seq, Ack         int64 // TCP: as in the header, 32 bits; UDP: number of the datagram
-	Size             int64 // bytes that queues and links count, by the run's framing
+	Size             int64 // bytes as queues and links count them, by the run's framing
 	Payload          int64 // bytes
 	TOS              uint8
 	TCPFlags         uint8
-	QueuePackets     int64 // that wait at the port after it, or None
+	QueuePackets     int64 // packets waiting at the port after it, or None
 	QueueBytes       int64
 	Reason           string
 
-	// Frame is the beginning of the packet's wire form and FrameBytes the length of
-	// all of it; nil and 0 if nobody asked for frames. It is good until the sink returns.
+	// Frame is the beginning of the packet's wire form, and FrameBytes the length of the whole. They are nil and 0 if the
+	// collector does not record frames. Frame is valid until the sink returns.
 	Frame      []byte
 	FrameBytes int
 }
 
-// A Sink takes records in their order.
+// A Sink receives records in their order.
 type Sink interface {
 	Write(r *Record) error
 }
@@ -93,7 +93,7 @@ type Sink interface {
 var packetNames = [...]string{packet.Data: "data", packet.Ack: "ack", packet.Nack: "nack", packet.Notice: "notice",
 	packet.Pause: "pause", packet.Resume: "resume", packet.Probe: "probe"}
 
-// PacketName is the name of a kind of packet.
+// PacketName returns the name of a kind of packet.
 func PacketName(k packet.Kind) string {
 	if int(k) < len(packetNames) {
 		return packetNames[k]

@@ -235,8 +235,8 @@ func TestSummaryQueue(t *testing.T) {
 		s.Add(&Record{At: unit.Time(x[0]) * unit.Second, Kind: Enqueue, Port: "p", QueuePackets: x[1],
 			QueueBytes: 1000 * x[1]})
 	}
-	if p := s.ports[0]; p.packets.mean() != 2 || p.packets.most != 4 || p.queued.mean() != 2000 {
-		t.Errorf("mean %g, most %d", p.packets.mean(), p.packets.most)
+	if p := s.ports[0]; p.packets.timeMean() != 2 || p.packets.peak != 4 || p.queued.timeMean() != 2000 {
+		t.Errorf("mean %g, most %d", p.packets.timeMean(), p.packets.peak)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestSummaryFlow(t *testing.T) {
 			}
 		}
 	}
-	if packets, bytes := s.flows[0].most(); packets != 10 || bytes != 1000 {
+	if packets, bytes := s.flows[0].busiestPort(); packets != 10 || bytes != 1000 {
 		t.Errorf("%d packets, %d bytes", packets, bytes)
 	}
 }

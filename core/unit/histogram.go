@@ -6,18 +6,17 @@ import (
 	"math/bits"
 )
 
-// Histogram counts durations in classes whose width is at most 1/64 of the value:
-// a percentile that it gives is at most 0.8 % off. Values from 0 to Never are
-// counted; the zero Histogram is empty and ready.
+// Histogram counts durations in classes with a width of at most 1/64 of the value, so a percentile is at most 0.8 %
+// off. It counts values from 0 to Never. The zero Histogram is empty and ready.
 type Histogram struct {
 	counts []uint64
 	n      uint64
 }
 
-// subclasses is how many classes each power of two has.
+// subclasses is the number of classes of each power of two.
 const subclasses = 64
 
-// classOf numbers the class of v: below 2·subclasses each value has its own.
+// classOf returns the class of v. Each value below 2·subclasses has its own.
 func classOf(v uint64) int {
 	if v < 2*subclasses {
 		return int(v)
@@ -26,8 +25,8 @@ func classOf(v uint64) int {
 	return shift*subclasses + int(v>>shift)
 }
 
-// bounds are the lowest and the highest value of a class.
-func bounds(class int) (low, high uint64) {
+// classBounds returns the lowest and the highest value of a class.
+func classBounds(class int) (low, high uint64) {
 	if class < 2*subclasses {
 		return uint64(class), uint64(class)
 	}
@@ -36,7 +35,7 @@ func bounds(class int) (low, high uint64) {
 	return low, low + 1<<shift - 1
 }
 
-// Add counts v, below 0 as 0.
+// Add counts v; negative values count as 0.
 func (h *Histogram) Add(v Time) {
 	c := classOf(uint64(max(v, 0)))
 	if c >= len(h.counts) {
@@ -71,11 +70,11 @@ func (h *Histogram) Again(n uint64, first, last *Histogram) {
 	h.n += n * (last.n - first.n)
 }
 
-// Count returns how many values were added.
+// Count returns the number of values.
 func (h *Histogram) Count() uint64 { return h.n }
 
-// Quantile is the middle of the class that the given share, 0 to 1, of the values reach;
-// 0 if there are none.
+// Quantile returns the middle of the class that the given share, 0 to 1, of the values reach; 0 for an empty
+// histogram.
 func (h *Histogram) Quantile(share float64) Time {
 	sum := uint64(0)
 	for _, c := range h.Classes() {
@@ -90,14 +89,14 @@ func (h *Histogram) Quantile(share float64) Time {
 func (h *Histogram) Sum() (seconds float64) {
 	for i, n := range h.counts {
 		if n > 0 {
-			low, high := bounds(i)
+			low, high := classBounds(i)
 			seconds += float64(float64(n) * Time(low+(high-low)/2).Seconds())
 		}
 	}
 	return seconds
 }
 
-// Reset forgets everything.
+// Reset removes all values.
 func (h *Histogram) Reset() {
 	clear(h.counts)
 	h.n = 0
@@ -109,18 +108,18 @@ type Bin struct {
 	Count     uint64
 }
 
-// Middle is a class's middle, which stands for its values.
+// Middle returns the middle of the class, which stands for its values.
 func (c Bin) Middle() Time { return c.Low + (c.High-c.Low)/2 }
 
-// CountUpTo fills counts with how many values were at most each of limits, which ascend. Of
-// a class that a limit cuts, all values count as its middle.
+// CountUpTo fills counts with the numbers of values that are at most each of limits, which ascend. All values of a
+// class count as its middle.
 func (h *Histogram) CountUpTo(limits []Time, counts []uint64) {
 	sum, k := uint64(0), 0
 	for i, n := range h.counts {
 		if n == 0 {
 			continue
 		}
-		low, high := bounds(i)
+		low, high := classBounds(i)
 		for middle := Time(low + (high-low)/2); k < len(limits) && limits[k] < middle; k++ {
 			counts[k] = sum
 		}
@@ -131,11 +130,11 @@ func (h *Histogram) CountUpTo(limits []Time, counts []uint64) {
 	}
 }
 
-// Classes returns those that are not empty, ascending.
+// Classes returns the classes that are not empty, ascending.
 func (h *Histogram) Classes() (out []Bin) {
 	for i, n := range h.counts {
 		if n > 0 {
-			low, high := bounds(i)
+			low, high := classBounds(i)
 			out = append(out, Bin{Time(low), Time(high), n})
 		}
 	}
@@ -151,8 +150,8 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. The error is about a value or a sum of counts
-// that is out of range.
+// UnmarshalJSON reads the form of MarshalJSON. It returns an error for a value or a sum of counts that is out of
+// range.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
 	var classes [][2]uint64
 	if err := json.Unmarshal(b, &classes); err != nil {

@@ -13,7 +13,7 @@ import (
 func TestHistogramClasses(t *testing.T) {
 	next := uint64(0)
 	for c := 0; ; c++ {
-		low, high := bounds(c)
+		low, high := classBounds(c)
 		if low != next || high < low {
 			t.Fatalf("class %d is %d … %d, want it to begin at %d", c, low, high, next)
 		}

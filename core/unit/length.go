@@ -1,34 +1,34 @@
 package unit
 
-// Length is how long a queue is or may be: in packets or in bytes. Exactly one
-// of the two is set, or none (no bound).
+// Length is a length or a limit of a queue: in packets or in bytes. Exactly one of the two is set, or both are 0 (no
+// limit).
 type Length struct {
 	Packets int32
 	Bytes   Bytes
 }
 
-// Lower returns the lower limit of both, of packets and of bytes each; 0: no limit.
+// Lower returns the lower of the two limits, separately for packets and bytes; 0: no limit.
 func (l Length) Lower(other Length) Length {
-	return Length{lower(l.Packets, other.Packets), lower(l.Bytes, other.Bytes)}
+	return Length{lowerLimit(l.Packets, other.Packets), lowerLimit(l.Bytes, other.Bytes)}
 }
 
-// lower returns the lower one of two limits; 0: no limit.
-func lower[T Bytes | int32](a, b T) T {
+// lowerLimit returns the lower one of two limits; 0: no limit.
+func lowerLimit[T Bytes | int32](a, b T) T {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
 	return a
 }
 
-// Depth is how deep a queue is, for thresholds that are to mean the same at every rate: in packets, in bytes, or
-// as the time that its port takes to send it. One of the three is set, or none.
+// Depth is a depth of a queue, for thresholds with the same meaning at every rate: in packets, in bytes, or as the
+// time that its port takes to send it. At most one of the three is set.
 type Depth struct {
 	Packets int32
 	Bytes   Bytes
 	Time    Time
 }
 
-// At is the depth in the bytes that a port of a rate, in bit/s, sends meanwhile; packets of so many bytes each.
+// At returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes.
 func (d Depth) At(rate Rate, packet Bytes) float64 {
 	return float64(float64(d.Packets)*float64(packet)) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
 }

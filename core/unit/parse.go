@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// scale is one word of a unit and what it is worth in the base unit.
+// scale is one word of a unit, with its worth in the base unit.
 type scale struct {
 	word  string
 	worth int64
 }
 
-// The words of each quantity, largest first; printing takes the largest one that
-// leaves a whole number or a short decimal.
+// The words of each quantity, largest first. Printing uses the largest one that gives a whole number or a short
+// decimal.
 var (
 	timeScales = []scale{
 		{"h", int64(3600 * Second)}, {"min", int64(60 * Second)}, {"s", int64(Second)}, {"ms", int64(Millisecond)},
@@ -33,8 +33,8 @@ var (
 	packetScales = []scale{{"packets", 1}, {"packet", 1}}
 )
 
-// words lists the words of scales for an error message.
-func words(scales ...[]scale) string {
+// listWords lists the words of scales for an error message.
+func listWords(scales ...[]scale) string {
 	var w []string
 	for _, s := range scales {
 		for _, x := range s {
@@ -44,8 +44,8 @@ func words(scales ...[]scale) string {
 	return strings.Join(w, ", ")
 }
 
-// split cuts "5.25 ms" into number and word. One space between them is allowed.
-func split(s string) (number, word string) {
+// splitNumber splits "5.25 ms" into number and word. One space between them is allowed.
+func splitNumber(s string) (number, word string) {
 	i := 0
 	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
 		i++
@@ -57,20 +57,20 @@ func split(s string) (number, word string) {
 	return s[:i], word
 }
 
-// quantity reads a number with one of the words. The value must come out whole in
-// the base unit and fit into 63 bits.
-func quantity(s, what string, scales []scale) (int64, error) {
-	number, word := split(s)
+// parseQuantity parses a number with one of the words of scales. It is an error if the value is not whole in the base
+// unit or does not fit into 63 bits. what names the quantity in errors.
+func parseQuantity(s, what string, scales []scale) (int64, error) {
+	number, word := splitNumber(s)
 	if strings.HasPrefix(s, "-") {
-		return 0, fmt.Errorf("%q is negative; a %s is a number with one of the units %s", s, what, words(scales))
+		return 0, fmt.Errorf("%q is negative; a %s is a number with one of the units %s", s, what, listWords(scales))
 	}
 	if number == "" {
-		return 0, fmt.Errorf("%q is not a %s; a %s is a number with one of the units %s", s, what, what, words(scales))
+		return 0, fmt.Errorf("%q is not a %s; a %s is a number with one of the units %s", s, what, what, listWords(scales))
 	}
 	for i, sc := range scales {
 		if sc.word == word {
-			v, err := product(number, sc.worth)
-			base := word // of the same quantity: the next word that is worth 1
+			v, err := multiplyDecimal(number, sc.worth)
+			base := word // of the same quantity: the next word with worth 1
 			for _, other := range scales[i:] {
 				if base = other.word; other.worth == 1 {
 					break
@@ -89,9 +89,9 @@ func quantity(s, what string, scales []scale) (int64, error) {
 		}
 	}
 	if word == "" {
-		return 0, fmt.Errorf("%q has no unit; a %s has one of %s", s, what, words(scales))
+		return 0, fmt.Errorf("%q has no unit; a %s has one of %s", s, what, listWords(scales))
 	}
-	return 0, fmt.Errorf("%q: %q is not a unit of a %s; allowed are %s", s, word, what, words(scales))
+	return 0, fmt.Errorf("%q: %q is not a unit of a %s; allowed are %s", s, word, what, listWords(scales))
 }
 
 var (
@@ -99,11 +99,12 @@ var (
 	errFraction = errors.New("this is finer than the smallest unit")
 )
 
-// ErrLarge is in the error of a quantity above the largest that its type holds.
+// ErrLarge is in the error of a quantity above the largest value of its type.
 var ErrLarge = errors.New("this is too large")
 
-// product multiplies a decimal number by worth, exactly. worth is below 2⁵⁹.
-func product(number string, worth int64) (int64, error) {
+// multiplyDecimal multiplies a decimal number by worth, exactly. worth is below 2⁵⁹. It is an error if the product is
+// not whole or too large.
+func multiplyDecimal(number string, worth int64) (int64, error) {
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") {
 		return 0, errNumber
@@ -113,8 +114,8 @@ func product(number string, worth int64) (int64, error) {
 		return 0, ErrLarge
 	}
 	hi, lo := bits.Mul64(n, uint64(worth))
-	// Horner's rule from the last decimal place: the sum of what lies behind a
-	// place must be whole there, or the fraction is not a whole number.
+	// Horner's rule from the last decimal place: the sum of the places behind a place must be whole there, or the
+	// fraction is not a whole number.
 	rest := uint64(0)
 	for i := len(fraction) - 1; i >= 0; i-- {
 		rest += uint64(fraction[i]-'0') * uint64(worth)
@@ -130,9 +131,9 @@ func product(number string, worth int64) (int64, error) {
 	return int64(lo), nil
 }
 
-// format writes v with the largest word of scales that leaves at most three
-// decimal places, so that reading it gives v again.
-func format(v int64, scales []scale) string {
+// formatQuantity writes v with the largest word of scales that leaves at most three decimal places. Parsing the result
+// gives v again.
+func formatQuantity(v int64, scales []scale) string {
 	sign, u := "", uint64(v)
 	if v < 0 {
 		sign, u = "-", -u
@@ -157,14 +158,14 @@ func format(v int64, scales []scale) string {
 	return sign + strconv.FormatUint(u, 10) + last.word
 }
 
-// ParseTime reads a time: a decimal number with one of ps, ns, us, µs, ms, s, min,
-// h. It must be a whole number of picoseconds.
+// ParseTime parses a time: a decimal number with one of ps, ns, us, µs, ms, s, min, h. It must be a whole number of
+// picoseconds.
 func ParseTime(s string) (Time, error) {
-	v, err := quantity(s, "time", timeScales)
+	v, err := parseQuantity(s, "time", timeScales)
 	return Time(v), err
 }
 
-// String prints t so that ParseTime gives it back, if it is not negative.
+// String formats t. ParseTime returns t again if it is not negative.
 func (t Time) String() string {
 	if t == Never {
 		return "never"
@@ -172,38 +173,38 @@ func (t Time) String() string {
 	if t == 0 {
 		return "0s"
 	}
-	return format(int64(t), timeScales[2:])
+	return formatQuantity(int64(t), timeScales[2:])
 }
 
 // ParseRate reads a bit rate: a number with bps, kbps, Mbps, Gbps or Tbps.
 func ParseRate(s string) (Rate, error) {
-	v, err := quantity(s, "rate", rateScales)
+	v, err := parseQuantity(s, "rate", rateScales)
 	return Rate(v), err
 }
 
-// String prints r so that ParseRate gives it back.
-func (r Rate) String() string { return format(int64(r), rateScales) }
+// String formats r. ParseRate returns r again.
+func (r Rate) String() string { return formatQuantity(int64(r), rateScales) }
 
 // ParsePacketRate reads a packet rate: a number with pps, kpps or Mpps.
 func ParsePacketRate(s string) (PacketRate, error) {
-	v, err := quantity(s, "packet rate", packetRateScales)
+	v, err := parseQuantity(s, "packet rate", packetRateScales)
 	return PacketRate(v), err
 }
 
-// String prints r so that ParsePacketRate gives it back.
-func (r PacketRate) String() string { return format(int64(r), packetRateScales) }
+// String formats r. ParsePacketRate returns r again.
+func (r PacketRate) String() string { return formatQuantity(int64(r), packetRateScales) }
 
 // ParseLinkRate reads a rate in bit/s or in packets/s. It must be above 0.
 func ParseLinkRate(s string) (LinkRate, error) {
 	var l LinkRate
-	if _, word := split(s); strings.HasSuffix(word, "pps") {
+	if _, word := splitNumber(s); strings.HasSuffix(word, "pps") {
 		v, err := ParsePacketRate(s)
 		if err != nil {
 			return l, err
 		}
 		l.Packets = v
 	} else {
-		v, err := quantity(s, "rate", append(append([]scale{}, rateScales...), packetRateScales...))
+		v, err := parseQuantity(s, "rate", append(append([]scale{}, rateScales...), packetRateScales...))
 		if err != nil {
 			return l, err
 		}
@@ -215,7 +216,7 @@ func ParseLinkRate(s string) (LinkRate, error) {
 	return l, nil
 }
 
-// String prints l so that ParseLinkRate gives it back.
+// String formats l. ParseLinkRate returns l again.
 func (l LinkRate) String() string {
 	if l.Packets > 0 {
 		return l.Packets.String()
@@ -226,28 +227,28 @@ func (l LinkRate) String() string {
 // ParseBytes reads an amount of data: a number with B, kB, KB, MB, GB, TB
 // (decimal) or KiB, MiB, GiB, TiB.
 func ParseBytes(s string) (Bytes, error) {
-	v, err := quantity(s, "size", byteScales)
+	v, err := parseQuantity(s, "size", byteScales)
 	return Bytes(v), err
 }
 
-// String prints b so that ParseBytes gives it back.
-func (b Bytes) String() string { return format(int64(b), byteScales) }
+// String formats b. ParseBytes returns b again.
+func (b Bytes) String() string { return formatQuantity(int64(b), byteScales) }
 
 // ParseLength reads a queue's length: "24 packets" or an amount of data.
 func ParseLength(s string) (Length, error) {
-	number, word := split(s)
+	number, word := splitNumber(s)
 	if word == "packets" || word == "packet" {
-		v, err := product(number, 1)
+		v, err := multiplyDecimal(number, 1)
 		if err != nil || v > 1<<31-1 {
 			return Length{}, fmt.Errorf("%q: a whole number of packets below 2³¹ is needed", s)
 		}
 		return Length{Packets: int32(v)}, nil
 	}
-	v, err := quantity(s, "length", append(append([]scale{}, packetScales...), byteScales...))
+	v, err := parseQuantity(s, "length", append(append([]scale{}, packetScales...), byteScales...))
 	return Length{Bytes: Bytes(v)}, err
 }
 
-// String prints l so that ParseLength gives it back.
+// String formats l. ParseLength returns l again.
 func (l Length) String() string {
 	switch {
 	case l.Packets == 1:
@@ -270,7 +271,7 @@ func ParseDepth(s string) (Depth, error) {
 	return Depth{Time: t}, nil
 }
 
-// String prints d so that ParseDepth gives it back.
+// String formats d. ParseDepth returns d again.
 func (d Depth) String() string {
 	if d.Time > 0 {
 		return d.Time.String()
@@ -278,13 +279,13 @@ func (d Depth) String() string {
 	return Length{d.Packets, d.Bytes}.String()
 }
 
-// ParseShare reads a share: "85%", "0.2 %" or a plain number such as 0.85, to the
-// nearest float64. The range is the caller's to check.
+// ParseShare parses a share: "85%", "0.2 %" or a plain number such as 0.85, to the nearest float64. The caller must
+// check the range.
 func ParseShare(s string) (float64, error) {
 	if strings.HasPrefix(s, "-") {
 		return 0, fmt.Errorf("%q is negative; a share is a number such as 85%% or 0.85", s)
 	}
-	number, word := split(s)
+	number, word := splitNumber(s)
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") || word != "%" && len(number) < len(s) {
 		return 0, fmt.Errorf("%q is not a share: a number such as 85%% or 0.85 is needed", s)
@@ -299,8 +300,7 @@ func ParseShare(s string) (float64, error) {
 	return v, nil
 }
 
-// FormatShare prints a share as a percentage. ParseShare gives back every v that
-// is not negative and finite.
+// FormatShare formats a share as a percentage. ParseShare returns v again if v is not negative and finite.
 func FormatShare(v float64) string {
 	t := strconv.FormatFloat(v, 'f', -1, 64)
 	sign, t := t[:len(t)-len(strings.TrimPrefix(t, "-"))], strings.TrimPrefix(t, "-")
@@ -319,8 +319,8 @@ func FormatShare(v float64) string {
 	return sign + whole + fraction + "%"
 }
 
-// MulDiv returns ⌊a·b/d⌋ with a product of 128 bits, at most the largest int64:
-// also if d is 0. Nothing may be negative.
+// MulDiv returns ⌊a·b/d⌋ with a product of 128 bits, at most the largest int64, which it also returns if d is 0.
+// Arguments must not be negative.
 func MulDiv(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {
@@ -343,18 +343,17 @@ func mulDivUp(a, b, d int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// bytePicoseconds is 8·10¹²: what a byte takes at 1 bit/s in picoseconds.
+// bytePicoseconds is 8·10¹²: the time of a byte at 1 bit/s in picoseconds.
 const bytePicoseconds = 8 * int64(Second)
 
-// TransmitTime returns how long b bytes take at rate r, rounded up to the next
-// picosecond; Never if that is beyond the range of Time, or r is 0. Neither may
-// be negative.
+// TransmitTime returns the time of b bytes at rate r, rounded up to the next picosecond. It is Never if that is beyond
+// the range of Time, or r is 0. Arguments must not be negative.
 func TransmitTime(b Bytes, r Rate) Time {
 	return Time(mulDivUp(int64(b), bytePicoseconds, int64(r)))
 }
 
-// BytesIn returns how many whole bytes rate r carries in t, rounded down; the
-// largest Bytes if there are more. Neither may be negative.
+// BytesIn returns the number of whole bytes that rate r carries in t, at most the largest Bytes. Arguments must not be
+// negative.
 func (r Rate) BytesIn(t Time) Bytes {
 	return Bytes(MulDiv(int64(r), int64(t), bytePicoseconds))
 }

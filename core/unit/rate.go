@@ -14,8 +14,8 @@ const (
 	Tbps              = 1000 * Gbps
 )
 
-// PacketRate is a rate in packets/s: how the papers' software prototypes limit
-// a port (BMv2's egress rate, P4-ABC §5.1: 4170 packets/s).
+// PacketRate is a rate in packets/s, by which the papers' software prototypes limit a port (BMv2's egress rate, P4-ABC
+// §5.1: 4170 packets/s).
 type PacketRate int64
 
 // LinkRate is the rate of a link or port: in bit/s, or, for ports that imitate
@@ -28,7 +28,7 @@ type LinkRate struct {
 // Bytes is an amount of data in bytes.
 type Bytes int64
 
-// Units of Bytes: decimal, as links and buffers are sold in this field.
+// Units of Bytes: decimal, as is usual for links and buffers.
 const (
 	Byte Bytes = 1
 	KB         = 1000 * Byte
@@ -36,20 +36,18 @@ const (
 	GB         = 1000 * MB
 )
 
-// A Serialiser gives the time that frames need on a link, exact for every rate:
-// a frame's end is rounded up to the next picosecond, and what was rounded is
-// carried to the next frame of the same busy period, so that n frames back to
-// back take ceil(sum of their bits × 10¹² / rate) picoseconds, not a sum of
-// rounded terms. Make one with NewSerialiser; the zero value is a link of rate 0.
+// A Serialiser returns the time that frames need on a link, exact for every rate. A frame's end is rounded up to the
+// next picosecond, and the difference is carried to the next frame of the same busy period. So n frames back to back
+// take ceil(sum of their bits × 10¹² / rate) picoseconds, not a sum of rounded terms. Make one with NewSerialiser; the
+// zero value is a link of rate 0.
 type Serialiser struct {
-	psPerByte int64  // > 0: the rate divides 8·10¹², no rounding anywhere
+	psPerByte int64  // > 0: the rate divides 8·10¹², so no time is rounded
 	rate      uint64 // bit/s or packets/s
-	credit    uint64 // what was rounded up so far in this busy period: (reported − exact) × rate, in [0, rate)
+	credit    uint64 // rounding of this busy period so far: (reported − exact) × rate, in [0, rate)
 	packets   bool
 }
 
-// NewSerialiser returns a Serialiser for a rate with exactly one positive part.
-// At rate 0 no frame ever ends.
+// NewSerialiser returns a Serialiser for a rate with exactly one positive part. At rate 0 every frame takes Never/2.
 func NewSerialiser(r LinkRate) Serialiser {
 	if r.Packets > 0 {
 		return Serialiser{rate: uint64(r.Packets), packets: true}
@@ -61,25 +59,24 @@ func NewSerialiser(r LinkRate) Serialiser {
 	return s
 }
 
-// ManyBytes are so many that their time may be beyond the range of Time.
+// ManyBytes is a number of bytes that may take longer than the range of Time.
 const ManyBytes = 1 << 20
 
-// PerByte returns what a byte takes, if that is a whole number of picoseconds; else 0. A frame of less than ManyBytes
-// then takes its bytes times that, whatever was before it.
+// PerByte returns the time of a byte, if that is a whole number of picoseconds; else 0. If it is not 0, a frame of
+// less than ManyBytes takes its bytes times this value, independent of the frames before it.
 func (s *Serialiser) PerByte() Time { return Time(s.psPerByte) }
 
-// Next returns how long a frame of size bytes, which is not negative, occupies
-// the link. It is at most Never/2, which stands for all that is longer.
-// continues says that it follows its predecessor without a gap.
+// Next returns the time that a frame of size bytes, which is not negative, occupies the link. It is at most Never/2,
+// which stands for all longer times. continues means that the frame follows its predecessor without a gap.
 func (s *Serialiser) Next(size int32, continues bool) Time {
 	if s.psPerByte > 0 && size < ManyBytes {
 		return Time(int64(size) * s.psPerByte)
 	}
-	return s.rounded(size, continues)
+	return s.nextRounded(size, continues)
 }
 
-// rounded is Next at rates that do not divide 8·10¹² ps.
-func (s *Serialiser) rounded(size int32, continues bool) Time {
+// nextRounded is Next at rates that do not divide 8·10¹² ps.
+func (s *Serialiser) nextRounded(size int32, continues bool) Time {
 	if !continues {
 		s.credit = 0
 	}
@@ -87,7 +84,7 @@ func (s *Serialiser) rounded(size int32, continues bool) Time {
 	if !s.packets {
 		hi, lo = bits.Mul64(uint64(size), 8_000_000_000_000)
 	}
-	if hi == 0 && lo <= s.credit { // it ends within the picosecond up to which its predecessor was rounded
+	if hi == 0 && lo <= s.credit { // it ends within the picosecond to which its predecessor was rounded up
 		s.credit -= lo
 		return 0
 	}

@@ -15,14 +15,13 @@ const (
 	Second           = 1000 * Millisecond
 )
 
-// Never is later than every event: what a state machine answers that does not
-// want to be woken.
+// Never is later than every event. A state machine returns it as its next time if it has no event.
 const Never Time = math.MaxInt64
 
 // Seconds returns t in seconds, for measures and plots; the nearest float64.
 func (t Time) Seconds() float64 { return float64(t) / 1e12 }
 
-// Rough is t for a sentence: rounded up to whole microseconds or milliseconds where that is more than ten of them.
+// Rough returns t for a sentence: rounded up to whole microseconds or milliseconds if it exceeds ten of them.
 func (t Time) Rough() Time {
 	for _, whole := range []Time{Microsecond, Millisecond} {
 		if t > 10*whole {

@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// Point is one of a distribution: a share of flows, from 0 to 1, is at most so large.
+// Point is one point of a distribution: this share of flows, from 0 to 1, has at most this size in bytes.
 type Point struct {
 	Bytes float64
 	Share float64
@@ -25,20 +25,21 @@ type CDF struct {
 	Points []Point
 }
 
-// Distributions are those of the HPCC simulator's traffic_gen.
+// Distributions returns the distributions of the HPCC simulator's traffic_gen.
 func Distributions() []CDF {
 	return []CDF{
-		{"alistorage", percent(0, 0, 4000, 22.93, 8000, 69.21, 16000, 80.61, 32000, 90.47, 64000, 93.53, 128000, 96.77,
+		{"alistorage", percentPoints(0, 0, 4000, 22.93, 8000, 69.21, 16000, 80.61, 32000, 90.47, 64000, 93.53, 128000, 96.77,
 			256000, 97.53, 2000000, 100)},
-		{"hadoop", percent(0, 0, 100, 1, 200, 2, 300, 5, 350, 15, 400, 20, 500, 30, 600, 40, 700, 50, 1000, 60, 2000, 67,
-			7000, 70, 30000, 72, 50000, 82, 80000, 87, 120000, 90, 300000, 95, 1000000, 97.5, 2000000, 99, 10000000, 100)},
-		{"websearch", percent(0, 0, 10000, 15, 20000, 20, 30000, 30, 50000, 40, 80000, 53, 200000, 60, 1000000, 70,
+		{"hadoop", percentPoints(0, 0, 100, 1, 200, 2, 300, 5, 350, 15, 400, 20, 500, 30, 600, 40, 700, 50, 1000, 60,
+			2000, 67, 7000, 70, 30000, 72, 50000, 82, 80000, 87, 120000, 90, 300000, 95, 1000000, 97.5, 2000000, 99,
+			10000000, 100)},
+		{"websearch", percentPoints(0, 0, 10000, 15, 20000, 20, 30000, 30, 50000, 40, 80000, 53, 200000, 60, 1000000, 70,
 			2000000, 80, 5000000, 90, 10000000, 97, 30000000, 100)},
 	}
 }
 
-// percent makes points of sizes and cumulative percentages.
-func percent(v ...float64) []Point {
+// percentPoints makes points from pairs of size and cumulative percentage.
+func percentPoints(v ...float64) []Point {
 	var p []Point
 	for i := 0; i < len(v); i += 2 {
 		p = append(p, Point{v[i], v[i+1] / 100})
@@ -52,7 +53,7 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 	lines := bufio.NewScanner(r)
 	c := &CDF{Name: file}
 	line := 0
-	var end ending
+	var end fileEnd
 	for lines.Scan() {
 		line++
 		text := lines.Text()
@@ -60,7 +61,7 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		end = ending{line, len(text) + 1}
+		end = fileEnd{line, len(text) + 1}
 		fail := func(i int, format string, args ...any) error {
 			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...), false}
 		}
@@ -106,7 +107,7 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		c.Points = append(c.Points, p)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, unreadable(file, line+1, err)
+		return nil, lineError(file, line+1, err)
 	}
 	if n := len(c.Points); n == 0 || c.Points[n-1].Share != 1 {
 		remedy := ""
@@ -118,7 +119,7 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 	return c, nil
 }
 
-// columnOf is where field i of a line begins, from 1.
+// columnOf returns the byte column, from 1, at which field i of a line begins. Fields count from 0.
 func columnOf(text string, i int) int {
 	at := 0
 	for k := 0; ; k++ {
@@ -134,7 +135,7 @@ func columnOf(text string, i int) int {
 	}
 }
 
-// Size is the size at share u of [0, 1): at least 1 byte.
+// Size returns the size at share u, which is in [0, 1): at least 1 byte.
 func (c *CDF) Size(u float64) unit.Bytes {
 	p := c.Points
 	if u <= p[0].Share {
@@ -153,7 +154,8 @@ func (c *CDF) Size(u float64) unit.Bytes {
 	return max(1, unit.Bytes(a.Bytes+(b.Bytes-a.Bytes)*(u-a.Share)/(b.Share-a.Share)))
 }
 
-// Mean is the mean size: the trapezoids' under the distribution, as in the HPCC simulator's traffic_gen.
+// Mean returns the mean size in bytes: the area by trapezoids under the distribution, as in the HPCC simulator's
+// traffic_gen.
 func (c *CDF) Mean() float64 {
 	mean := float64(c.Points[0].Bytes * c.Points[0].Share)
 	for i := 1; i < len(c.Points); i++ {

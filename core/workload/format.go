@@ -9,21 +9,21 @@ import (
 // FileFormat is a format of files that list flows.
 type FileFormat struct {
 	Name      string // as an experiment names it: {file: mix.txt, format: hpcc}
-	Doc       string // what such a file is, in a line
-	Program   string // whose files these are, for errors
-	Announces bool   // it says how many flows it has, and what stands behind them can be ignored
+	Doc       string // description of such a file in one line
+	Program   string // program that defines the format, for errors
+	Announces bool   // it announces its number of flows, and lines behind them can be ignored
 	Ports     bool   // its flows have destination ports
-	// Unclear says why a file's starts do not say what they count, so that the experiment has to;
-	// "": they count seconds.
+	// Unclear is set if the starts in a file have no defined unit, so that the experiment has to give it. It is the
+	// reason; "": starts are in seconds.
 	Unclear string
-	// Read reads a file whose name is for errors, which are of type *FormatError; each is what a
-	// start counts. Flows with an error are those before an Excess.
+	// Read reads a file. file is its name for errors, which are of type *FormatError; each is the unit of starts. If the
+	// error has Excess set, the flows before it are returned too.
 	Read func(r io.Reader, file string, each unit.Time) ([]Flow, error)
-	// Chained reads files whose flows may wait for others, in place of Read; nil: those of the format do not.
+	// Chained reads files with flows that may wait for others, in place of Read; nil: the format has no such flows.
 	Chained func(r io.Reader, file string, each unit.Time) (Matrix, error)
 }
 
-// Formats are those of the HPCC simulator and of htsim.
+// Formats returns the formats of the HPCC simulator and of htsim.
 func Formats() []FileFormat {
 	return []FileFormat{
 		{Name: "hpcc", Doc: "flow list of the HPCC simulator", Program: "the HPCC simulator", Announces: true, Ports: true,

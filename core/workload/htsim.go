@@ -11,10 +11,9 @@ import (
 	"weir/core/unit"
 )
 
-// readHTSimFlows reads a connection matrix (.cm) of htsim: Nodes, Connections, then
-// per flow "src->dst [id n] start t size bytes". htsim's programs do not agree on what
-// t counts, so the caller says: each is so much time. Priorities are
-// refused, and triggers, which ReadHTSimTriggers reads. Errors are of type *FormatError.
+// readHTSimFlows reads a connection matrix (.cm) of htsim: Nodes, Connections, then per flow "src->dst [id n] start t
+// size bytes". htsim's programs do not agree on the unit of t, so the caller passes it as each. Priorities are
+// refused, and so are triggers, which ReadHTSimTriggers reads. Errors are of type *FormatError.
 func readHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 	m, err := ReadHTSimTriggers(r, file, each)
 	if err == nil && len(m.Triggers) > 0 {
@@ -27,17 +26,18 @@ func readHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 type Matrix struct {
 	Flows    []Flow
 	Triggers []Trigger
-	// Nodes is the number of hosts that the file announces, and NodesLine and NodesColumn its place.
+	// Nodes is the number of hosts that the file announces. NodesLine and NodesColumn are the position of the
+	// announcement.
 	Nodes, NodesLine, NodesColumn int
 }
 
-// ReadHTSimTriggers reads a connection matrix whose flows may wait for others: in place of its
-// start a flow has "trigger n", others have "send_done_trigger n" or "recv_done_trigger n", and
-// "trigger id n oneshot", multishot or "barrier [count] k" says what that is. That all flows
-// begin is checked.
+// ReadHTSimTriggers reads a connection matrix with flows that may wait for others. Such a flow has "trigger n" in
+// place of its start. Other flows have "send_done_trigger n" or "recv_done_trigger n". "trigger id n oneshot",
+// "multishot" or "barrier [count] k" declares the trigger. It is an error if a flow never begins.
 func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) (Matrix, error) {
-	m := &matrix{file: file, each: each, nodes: -1, announced: -1, chained: -1, triggers: map[int64]*Trigger{},
-		ids: map[int64]int{}}
+	m := &matrixReader{file: file, timeUnit: each, nodes: -1, announced: -1, announcedTriggers: -1,
+		triggers: map[int64]*Trigger{},
+		ids:      map[int64]int{}}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		m.line++
@@ -45,13 +45,13 @@ func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) (Matrix, error)
 		if m.fields = strings.Fields(m.text); len(m.fields) == 0 {
 			continue
 		}
-		m.end = ending{m.line, len(m.text) + 1}
-		if err := m.read(); err != nil {
+		m.end = fileEnd{m.line, len(m.text) + 1}
+		if err := m.readLine(); err != nil {
 			return Matrix{}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return Matrix{}, unreadable(file, m.line+1, err)
+		return Matrix{}, lineError(file, m.line+1, err)
 	}
 	switch {
 	case m.nodes < 0:
@@ -62,44 +62,45 @@ func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) (Matrix, error)
 		return Matrix{}, m.end.errorf(file, "the file ends after %d of the %d connections that it announces", len(m.flows),
 			m.announced)
 	}
-	if m.chained >= 0 && m.chained != int64(len(m.order)) {
+	if m.announcedTriggers >= 0 && m.announcedTriggers != int64(len(m.order)) {
 		return Matrix{}, m.end.errorf(file, "the file ends after %d of the %d triggers that it announces", len(m.order),
-			m.chained)
+			m.announcedTriggers)
 	}
-	triggers, err := m.chain()
+	triggers, err := m.joinTriggers()
 	return Matrix{Flows: m.flows, Triggers: triggers, Nodes: int(m.nodes), NodesLine: m.nodesAt.Line,
 		NodesColumn: m.nodesAt.Src}, err
 }
 
-// matrix is a connection matrix while it is read.
-type matrix struct {
-	file             string
-	each             unit.Time
-	line             int // in hand
-	text             string
-	fields           []string
-	end              ending
-	nodes, announced int64        // −1: not read yet
-	nodesAt          FilePosition // the line of nodes, and its column as Src
-	flows            []Flow
-	ids              map[int64]int // of flows, with their lines
-	chained          int64         // triggers that are announced; −1: none are
-	triggers         map[int64]*Trigger
-	order            []int64 // in which they are declared
-	uses             []use
+// matrixReader is a connection matrix while it is read.
+type matrixReader struct {
+	file              string
+	timeUnit          unit.Time
+	line              int // current line, from 1
+	text              string
+	fields            []string
+	end               fileEnd
+	nodes, announced  int64        // −1: not read yet
+	nodesAt           FilePosition // the line of nodes, and its column as Src
+	flows             []Flow
+	ids               map[int64]int // of flows, with their lines
+	announcedTriggers int64         // announced number of triggers; −1: not announced
+	triggers          map[int64]*Trigger
+	order             []int64 // order of their declarations
+	uses              []triggerUse
 }
 
-// errorf is an error at a field of the line.
-func (m *matrix) errorf(field int, format string, args ...any) error {
+// errorf returns an error at a field of the current line.
+func (m *matrixReader) errorf(field int, format string, args ...any) error {
 	return m.errorAt(columnOf(m.text, field), format, args...)
 }
 
-func (m *matrix) errorAt(column int, format string, args ...any) error {
+// errorAt returns an error at a column of the current line.
+func (m *matrixReader) errorAt(column int, format string, args ...any) error {
 	return &FormatError{m.file, m.line, column, fmt.Sprintf(format, args...), false}
 }
 
-// number reads a field that is a number in [low, high].
-func (m *matrix) number(field int, what string, low, high int64) (int64, error) {
+// parseNumber parses a field as a number in [low, high]. what names it in errors.
+func (m *matrixReader) parseNumber(field int, what string, low, high int64) (int64, error) {
 	if field >= len(m.fields) {
 		return 0, m.errorAt(len(m.text)+1, "the line ends; %s is missing", what)
 	}
@@ -115,40 +116,40 @@ func (m *matrix) number(field int, what string, low, high int64) (int64, error) 
 	return v, nil
 }
 
-// read reads the line in hand.
-func (m *matrix) read() (err error) {
+// readLine parses the current line.
+func (m *matrixReader) readLine() (err error) {
 	switch key := m.fields[0]; {
 	case key == "Nodes" && m.nodes < 0:
-		if m.nodes, err = m.number(1, "the number of nodes", 1, 1<<24); err == nil {
+		if m.nodes, err = m.parseNumber(1, "the number of nodes", 1, 1<<24); err == nil {
 			m.nodesAt = FilePosition{Line: m.line, Src: columnOf(m.text, 1)}
 		}
 		return err
 	case key == "Connections" && m.announced < 0:
-		m.announced, err = m.number(1, "the number of connections", 0, MostFlows)
+		m.announced, err = m.parseNumber(1, "the number of connections", 0, MostFlows)
 		return err
 	case m.nodes < 0 || m.announced < 0:
 		return m.errorf(0, "%q; the file begins with Nodes and Connections", key)
-	case key == "Triggers" && m.chained < 0:
-		m.chained, err = m.number(1, "the number of triggers", 0, MostFlows)
+	case key == "Triggers" && m.announcedTriggers < 0:
+		m.announcedTriggers, err = m.parseNumber(1, "the number of triggers", 0, MostFlows)
 		return err
 	case key == "trigger":
-		return m.trigger()
+		return m.parseTrigger()
 	case int64(len(m.flows)) == m.announced:
 		return m.errorf(0, "more than the %d connections that the file announces", m.announced)
 	}
-	f, err := m.ends()
+	f, err := m.parseHosts()
 	if err != nil {
 		return err
 	}
-	if err := m.options(&f); err != nil {
+	if err := m.parseOptions(&f); err != nil {
 		return err
 	}
 	m.flows = append(m.flows, f)
 	return nil
 }
 
-// ends reads src->dst.
-func (m *matrix) ends() (f Flow, err error) {
+// parseHosts parses src->dst, the first field.
+func (m *matrixReader) parseHosts() (f Flow, err error) {
 	src, dst, arrow := strings.Cut(m.fields[0], "->")
 	if !arrow {
 		remedy := remedies[m.fields[0]]
@@ -174,7 +175,7 @@ func (m *matrix) ends() (f Flow, err error) {
 		nil
 }
 
-// remedies are what to write instead of a word that htsim's own reader knows and this one refuses.
+// remedies are the replacements for words that htsim's own reader knows and this one refuses.
 var remedies = map[string]string{
 	"prio": "remove it and its value: flows have the class that their transport has",
 	"msg":  "remove it, and give each line an id of its own: each message is a connection",
@@ -182,8 +183,8 @@ var remedies = map[string]string{
 		"[tor0, agg0], down: true}",
 }
 
-// options reads the pairs of key and number behind the ends.
-func (m *matrix) options(f *Flow) (err error) {
+// parseOptions parses the pairs of key and number behind the hosts.
+func (m *matrixReader) parseOptions(f *Flow) (err error) {
 	waits := false
 	for i := 1; i < len(m.fields); i += 2 {
 		for k := 1; k < i; k += 2 {
@@ -194,7 +195,7 @@ func (m *matrix) options(f *Flow) (err error) {
 		var v int64
 		switch m.fields[i] {
 		case "id":
-			if v, err = m.number(i+1, "the id", 0, 1<<40); err != nil {
+			if v, err = m.parseNumber(i+1, "the id", 0, 1<<40); err != nil {
 				break
 			}
 			if line, taken := m.ids[v]; taken {
@@ -202,17 +203,17 @@ func (m *matrix) options(f *Flow) (err error) {
 			}
 			m.ids[v] = m.line
 		case "start":
-			v, err = m.number(i+1, "the start", 0, int64(unit.Never/max(m.each, 1)))
-			f.Start, f.At.Start = unit.Time(v)*m.each, columnOf(m.text, i+1)
+			v, err = m.parseNumber(i+1, "the start", 0, int64(unit.Never/max(m.timeUnit, 1)))
+			f.Start, f.At.Start = unit.Time(v)*m.timeUnit, columnOf(m.text, i+1)
 		case "size":
 			if i+1 < len(m.fields) && m.fields[i+1] == "0" {
 				return m.errorf(i+1, "the size is \"0\", an endless flow of htsim; remove the line, and give the experiment "+
 					"a traffic without size")
 			}
-			v, err = m.number(i+1, "the size", 1, 1<<50)
+			v, err = m.parseNumber(i+1, "the size", 1, 1<<50)
 			f.Size = unit.Bytes(v)
 		case "trigger", "send_done_trigger", "recv_done_trigger":
-			if err = m.use(i); err == nil && m.fields[i] == "trigger" {
+			if err = m.addUse(i); err == nil && m.fields[i] == "trigger" {
 				waits = true
 			}
 		default:

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// TriggerKind is what activations of a trigger do.
+// TriggerKind is the effect of a trigger's activations.
 type TriggerKind uint8
 
 // Kinds of triggers, as htsim has them.
 const (
 	OneShot   TriggerKind = iota // the first begins all flows that wait
 	MultiShot                    // each begins the next one
-	Barrier                      // the last of so many begins all
+	Barrier                      // the last of Count begins all
 )
 
-// Trigger begins flows when others have ended. Flows are numbers in a list of flows.
+// Trigger begins flows when others have ended. Flows are indices in a list of flows.
 type Trigger struct {
 	Kind    TriggerKind
 	Count   int   // activations that a Barrier waits for
-	Sent    []int // flows that activate it when their senders have all acknowledged
-	Arrived []int // flows that activate it when their receivers have all
+	Sent    []int // flows that activate it when their sender has received all acknowledgements
+	Arrived []int // flows that activate it when their receiver has received all data
 	Begins  []int // flows that wait for it, in the order in which a MultiShot begins them
-	Line    int   // of the file
+	Line    int   // line of its declaration in the file
 }
 
-// activations is how often a trigger is activated at most.
-func (t *Trigger) activations() int { return len(t.Sent) + len(t.Arrived) }
+// maxActivations returns the maximum number of activations of the trigger.
+func (t *Trigger) maxActivations() int { return len(t.Sent) + len(t.Arrived) }
 
-// begun are the flows that so many activations begin.
-func (t *Trigger) begun(activations int) []int {
+// flowsBegun returns the flows that this number of activations begins.
+func (t *Trigger) flowsBegun(activations int) []int {
 	switch {
 	case t.Kind == MultiShot:
 		return t.Begins[:min(activations, len(t.Begins))]
@@ -39,11 +39,11 @@ func (t *Trigger) begun(activations int) []int {
 	return t.Begins
 }
 
-// After are the flows that an activation begins, the n-th one, counted from 1.
-func (t *Trigger) After(n int) []int { return t.begun(n)[len(t.begun(n-1)):] }
+// After returns the flows that activation n begins, counted from 1.
+func (t *Trigger) After(n int) []int { return t.flowsBegun(n)[len(t.flowsBegun(n-1)):] }
 
-// use is where a flow names a trigger.
-type use struct {
+// triggerUse is a place where a flow names a trigger.
+type triggerUse struct {
 	flow   int
 	line   int
 	column int
@@ -51,29 +51,29 @@ type use struct {
 	id     int64
 }
 
-// use notes that the flow in hand names a trigger.
-func (m *matrix) use(field int) error {
-	id, err := m.number(field+1, "the trigger", 0, 1<<40)
+// addUse records that the current flow names a trigger.
+func (m *matrixReader) addUse(field int) error {
+	id, err := m.parseNumber(field+1, "the trigger", 0, 1<<40)
 	if err == nil {
-		m.uses = append(m.uses, use{len(m.flows), m.line, columnOf(m.text, field+1), m.fields[field], id})
+		m.uses = append(m.uses, triggerUse{len(m.flows), m.line, columnOf(m.text, field+1), m.fields[field], id})
 	}
 	return err
 }
 
-// trigger reads what declares one.
-func (m *matrix) trigger() error {
+// parseTrigger parses a declaration.
+func (m *matrixReader) parseTrigger() error {
 	if len(m.fields) < 2 || m.fields[1] != "id" {
 		return m.errorf(0, "a trigger is declared by: trigger id n oneshot, multishot or barrier [count] k")
 	}
-	id, err := m.number(2, "the trigger's id", 0, 1<<40)
+	id, err := m.parseNumber(2, "the trigger's id", 0, 1<<40)
 	if err != nil {
 		return err
 	}
 	if m.triggers[id] != nil {
 		return m.errorf(2, "trigger %d is declared twice, first in line %d", id, m.triggers[id].Line)
 	}
-	if m.chained >= 0 && int64(len(m.order)) == m.chained {
-		return m.errorf(0, "more than the %d triggers that the file announces", m.chained)
+	if m.announcedTriggers >= 0 && int64(len(m.order)) == m.announcedTriggers {
+		return m.errorf(0, "more than the %d triggers that the file announces", m.announcedTriggers)
 	}
 	t := &Trigger{Line: m.line}
 	words, rest := []string{"oneshot", "multishot", "barrier"}, 4
@@ -88,7 +88,7 @@ func (m *matrix) trigger() error {
 		if m.fields[4] == "count" {
 			rest = 5
 		}
-		n, err := m.number(rest, "the number of activations", 1, MostFlows)
+		n, err := m.parseNumber(rest, "the number of activations", 1, MostFlows)
 		if err != nil {
 			return err
 		}
@@ -103,13 +103,13 @@ func (m *matrix) trigger() error {
 	return nil
 }
 
-// chain joins triggers and flows, and checks that all flows begin.
-func (m *matrix) chain() ([]Trigger, error) {
-	waits := map[int]use{}
+// joinTriggers connects triggers and flows, and verifies that all flows begin.
+func (m *matrixReader) joinTriggers() ([]Trigger, error) {
+	waits := map[int]triggerUse{}
 	for _, u := range m.uses {
 		t := m.triggers[u.id]
 		if t == nil {
-			return nil, m.at(u.line, u.column, "there is no trigger %d; the file declares %s", u.id, m.declared())
+			return nil, m.errorAtLine(u.line, u.column, "there is no trigger %d; the file declares %s", u.id, m.listDeclared())
 		}
 		switch u.word {
 		case "trigger":
@@ -124,36 +124,37 @@ func (m *matrix) chain() ([]Trigger, error) {
 	var all []Trigger
 	for _, id := range m.order {
 		t := m.triggers[id]
-		n := t.activations()
+		n := t.maxActivations()
 		if t.Kind == Barrier && t.Count == 0 {
 			t.Count = n
 		}
 		switch {
-		case len(t.Begins) == 0: // nobody minds
+		case len(t.Begins) == 0: // no flow waits for it
 		case n == 0:
-			return nil, m.at(t.Line, 1, "nothing activates trigger %d, for which %s", id, m.waiting(t.Begins))
+			return nil, m.errorAtLine(t.Line, 1, "nothing activates trigger %d, for which %s", id, m.describeWaiting(t.Begins))
 		case t.Kind == Barrier && n < t.Count:
-			return nil, m.at(t.Line, 1, "barrier %d waits for %d activations, and there are %d; %s", id, t.Count, n,
-				m.waiting(t.Begins))
+			return nil, m.errorAtLine(t.Line, 1, "barrier %d waits for %d activations, and there are %d; %s", id, t.Count, n,
+				m.describeWaiting(t.Begins))
 		case t.Kind == MultiShot && n < len(t.Begins):
-			return nil, m.at(t.Line, 1, "trigger %d is activated %d times, and %s", id, n, m.waiting(t.Begins))
+			return nil, m.errorAtLine(t.Line, 1, "trigger %d is activated %d times, and %s", id, n, m.describeWaiting(t.Begins))
 		}
 		all = append(all, *t)
 	}
-	if stuck := m.stuck(all, waits); stuck >= 0 {
+	if stuck := m.findStuck(all, waits); stuck >= 0 {
 		u := waits[stuck]
-		return nil, m.at(u.line, u.column, "the flow never begins: trigger %d comes after the flow itself, by the flows of "+
-			"lines %s", u.id, m.circle(stuck, waits))
+		return nil, m.errorAtLine(u.line, u.column, "the flow never begins: trigger %d comes after the flow itself, by the "+
+			"flows of lines %s", u.id, m.listCircle(stuck, waits))
 	}
 	return all, nil
 }
 
-func (m *matrix) at(line, column int, format string, args ...any) error {
+// errorAtLine returns an error at a position of the file.
+func (m *matrixReader) errorAtLine(line, column int, format string, args ...any) error {
 	return &FormatError{m.file, line, column, fmt.Sprintf(format, args...), false}
 }
 
-// declared are the first of the triggers.
-func (m *matrix) declared() (text string) {
+// listDeclared lists up to five declared triggers, for errors.
+func (m *matrixReader) listDeclared() (text string) {
 	for i, id := range m.order {
 		if i == 5 {
 			return text + ", …"
@@ -169,16 +170,16 @@ func (m *matrix) declared() (text string) {
 	return text
 }
 
-// waiting says how many flows wait.
-func (m *matrix) waiting(flows []int) string {
+// describeWaiting describes the number of waiting flows, for errors.
+func (m *matrixReader) describeWaiting(flows []int) string {
 	if len(flows) == 1 {
 		return fmt.Sprintf("the flow of line %d waits", m.flows[flows[0]].At.Line)
 	}
 	return fmt.Sprintf("%d flows wait, the first in line %d", len(flows), m.flows[flows[0]].At.Line)
 }
 
-// stuck is the first flow that never begins; −1: there is none.
-func (m *matrix) stuck(all []Trigger, waits map[int]use) int {
+// findStuck returns the first flow that never begins, or −1.
+func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
 	fires := make([][]int, len(m.flows)) // by flow, the triggers that it activates
 	for k := range all {
 		for _, f := range slices.Concat(all[k].Sent, all[k].Arrived) {
@@ -210,8 +211,8 @@ func (m *matrix) stuck(all []Trigger, waits map[int]use) int {
 	return slices.Index(began, false)
 }
 
-// circle is the lines of the flows that a flow which never begins comes after, up to where one comes again.
-func (m *matrix) circle(flow int, waits map[int]use) (lines string) {
+// listCircle lists the lines of the flows that a flow which never begins waits for, up to the first that repeats.
+func (m *matrixReader) listCircle(flow int, waits map[int]triggerUse) (lines string) {
 	seen := map[int]bool{}
 	for at := flow; !seen[at]; {
 		seen[at] = true

@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// MostFlows bounds the flows of a file, and of an experiment: that is how far they can be numbered. Memory ends
-// before.
+// MostFlows limits the flows of a file and of an experiment: their numbers have 31 bits. Memory is the lower limit in
+// practice.
 const MostFlows = 1<<31 - 1
 
 // Flow is one flow of a list.
@@ -25,33 +25,33 @@ type Flow struct {
 	At       FilePosition
 }
 
-// FilePosition is the position of a flow in a file; all count from 1, columns in bytes. It is zero for
-// a flow that comes from no file.
+// FilePosition is the position of a flow in a file. Lines and columns count from 1, columns in bytes. It is zero for a
+// flow without a file.
 type FilePosition struct {
 	Line            int
 	Src, Dst, Start int // columns
 }
 
-// FormatError is what is wrong with an input file, and where.
+// FormatError is an error in an input file, with its position.
 type FormatError struct {
 	File         string
 	Line, Column int // from 1
 	Msg          string
-	Excess       bool // all that the file announces was read, and more stands behind it
+	Excess       bool // everything that the file announces was read, and more follows
 }
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then per flow "src
-// dst class port bytes start", the start in seconds and ascending. Errors are of type
-// *FormatError, several of flows are joined; with one of Excess the flows are there, too: the simulator does not look
-// behind the last one. Whether the nodes are hosts of the topology is for the caller to check.
+// ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then per flow "src dst class port bytes
+// start", the start in seconds and ascending. Errors are of type *FormatError; errors of several flows are joined. If
+// the error has Excess set, the flows are returned too, because the simulator ignores the rest of the file. The caller
+// must check that the nodes are hosts of the topology.
 func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
 	line, announced, read := 0, -1, 0
-	var end ending
+	var end fileEnd
 	var flows []Flow
 	var wrong []error
 	for lines.Scan() && len(wrong) < maxErrors {
@@ -60,12 +60,12 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		if l.words = strings.Fields(l.text); len(l.words) == 0 {
 			continue
 		}
-		end = ending{line, len(l.text) + 1}
+		end = fileEnd{line, len(l.text) + 1}
 		switch {
 		case announced < 0 && len(l.words) != 1:
 			return nil, l.errorf(1, "the first line is the number of flows alone")
 		case announced < 0:
-			n, err := l.number(0, "the number of flows", 0, MostFlows)
+			n, err := l.parseNumber(0, "the number of flows", 0, MostFlows)
 			if err != nil {
 				return nil, err
 			}
@@ -78,21 +78,21 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 			return nil, joinErrors(wrong)
 		}
 		read++
-		f, err := l.flow(end)
+		f, err := l.parseFlow(end)
 		if n := len(flows); err == nil && n > 0 && f.Start < flows[n-1].Start {
 			err = l.errorf(f.At.Start, "the start is before that of the flow above; starts must ascend")
 		}
 		switch {
 		case err == nil:
 			flows = append(flows, f)
-		case len(l.words) != flowWords: // the next lines may be no flows at all
+		case len(l.words) != flowWords: // the following lines may not be flows at all
 			return nil, joinErrors(append(wrong, err))
 		default:
 			wrong = append(wrong, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		wrong = append(wrong, unreadable(file, line+1, err))
+		wrong = append(wrong, lineError(file, line+1, err))
 	} else if announced < 0 {
 		wrong = append(wrong, end.errorf(file, "the file ends; the number of flows is missing"))
 	} else if announced != read && len(wrong) < maxErrors {
@@ -111,7 +111,7 @@ const flowWords = 6
 // maxErrors limits how many errors of a file are reported at once.
 const maxErrors = 20
 
-// joinErrors returns an error as it is, and several as one.
+// joinErrors returns a single error unchanged, and joins several.
 func joinErrors(all []error) error {
 	if len(all) == 1 {
 		return all[0]
@@ -126,12 +126,13 @@ type flowLine struct {
 	words      []string
 }
 
+// errorf returns an error at a column of the line.
 func (l *flowLine) errorf(column int, format string, args ...any) error {
 	return &FormatError{l.file, l.line, column, fmt.Sprintf(format, args...), false}
 }
 
-// number reads word i as an integer in [low, high].
-func (l *flowLine) number(i int, what string, low, high int64) (int64, error) {
+// parseNumber reads word i as an integer in [low, high].
+func (l *flowLine) parseNumber(i int, what string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(l.words[i], 10, 64)
 	if err != nil || v < low || v > high {
 		return 0, l.errorf(columnOf(l.text, i), "%s is %q; a number from %d to %d is allowed", what, l.words[i], low, high)
@@ -139,8 +140,8 @@ func (l *flowLine) number(i int, what string, low, high int64) (int64, error) {
 	return v, nil
 }
 
-// flow reads the line as a flow. end is the place behind it.
-func (l *flowLine) flow(end ending) (f Flow, err error) {
+// parseFlow parses the line as a flow. end is the position behind the line, for errors.
+func (l *flowLine) parseFlow(end fileEnd) (f Flow, err error) {
 	switch n := len(l.words); {
 	case n < flowWords:
 		return f, end.errorf(l.file, "the line ends after %d of six words: src dst class port bytes start", n)
@@ -156,7 +157,7 @@ func (l *flowLine) flow(end ending) (f Flow, err error) {
 		low, high int64
 	}{{"the source", 0, 1 << 24}, {"the destination", 0, 1 << 24}, {"the class", 0, 7}, {"the port", 0, 65535},
 		{"the size", 1, 1 << 50}} {
-		if v[i], err = l.number(i, x.what, x.low, x.high); err != nil {
+		if v[i], err = l.parseNumber(i, x.what, x.low, x.high); err != nil {
 			return f, err
 		}
 	}
@@ -164,7 +165,7 @@ func (l *flowLine) flow(end ending) (f Flow, err error) {
 	if v[0] == v[1] {
 		return f, l.errorf(column(1), "the flow goes from node %d to itself", v[0])
 	}
-	start, err := seconds(l.words[5])
+	start, err := parseSeconds(l.words[5])
 	if err != nil {
 		return f, l.errorf(column(5), "the start is %q: %v", l.words[5], err)
 	}
@@ -173,23 +174,24 @@ func (l *flowLine) flow(end ending) (f Flow, err error) {
 		column(5)}}, nil
 }
 
-// ending is the place behind the last line of a file that is not empty.
-type ending struct{ line, column int }
+// fileEnd is the position behind the last non-empty line of a file.
+type fileEnd struct{ line, column int }
 
-func (e ending) errorf(file, format string, args ...any) *FormatError {
+// errorf returns an error at the position.
+func (e fileEnd) errorf(file, format string, args ...any) *FormatError {
 	return &FormatError{file, max(e.line, 1), max(e.column, 1), fmt.Sprintf(format, args...), false}
 }
 
-// unreadable is a line that could not be read.
-func unreadable(file string, line int, err error) *FormatError {
+// lineError returns an error for a line that could not be read.
+func lineError(file string, line int, err error) *FormatError {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return &FormatError{file, line, 1, fmt.Sprintf("the line has more than %d bytes", bufio.MaxScanTokenSize), false}
 	}
 	return &FormatError{file, line, 1, err.Error(), false}
 }
 
-// seconds reads a decimal number of seconds, exactly, as picoseconds.
-func seconds(s string) (unit.Time, error) {
+// parseSeconds parses a decimal number of seconds exactly, as picoseconds.
+func parseSeconds(s string) (unit.Time, error) {
 	if strings.Trim(s, "0123456789.") != "" {
 		return 0, fmt.Errorf("a decimal number of seconds is allowed")
 	}
@@ -200,8 +202,7 @@ func seconds(s string) (unit.Time, error) {
 	return t, nil
 }
 
-// WriteHPCCFlows writes flows in that format. They must be as ReadHPCCFlows gives
-// them.
+// WriteHPCCFlows writes flows in the format of ReadHPCCFlows. The flows must be as ReadHPCCFlows returns them.
 func WriteHPCCFlows(w io.Writer, flows []Flow) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, len(flows))

@@ -2,6 +2,6 @@ package observe
 
 import "weir/core/unit"
 
-// MostLateness is the most by which 99 % of the frames of an undisturbed run on real packets leave
-// after their event time.
+// MostLateness limits the lateness of an undisturbed run on real packets: the time after their event time by which 99
+// % of the frames leave.
 const MostLateness = 2 * unit.Millisecond

@@ -13,8 +13,8 @@ func IsNotice(p *packet.Packet) bool {
 	return p.Meta.Flags&packet.Internal != 0 && (p.Kind == packet.Nack || p.Kind == packet.Notice)
 }
 
-// NewLinks returns the observer of the fabric's links, which counts into tally and lost as the selection asks. It
-// returns nil if the selection asks for no counter of links, and there is no trace.
+// NewLinks returns the observer of the fabric's links, which counts into tally and lost as the selection asks, and
+// passes events on to o. It returns nil if the selection needs no counter of links, and o is nil.
 func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.Tally, lost *uint64,
 	port func(i int) *tm.Port) trace.Observer {
 	if !s.Tally && !s.Notices && o == nil {
@@ -35,7 +35,7 @@ func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.Tally, lost
 type links struct {
 	Tally *outcome.Tally // nil: not counted
 	Lost  *uint64        // notices that links lose; nil: not counted
-	Trace trace.Observer // nil: none
+	Trace trace.Observer // nil: no trace
 	Port  func(i int) *tm.Port
 }
 
@@ -50,7 +50,7 @@ func (l *links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Trace == nil {
 		return
 	}
-	if e.Kind != trace.Arrive { // whose node may be ahead of the port's
+	if e.Kind != trace.Arrive { // the node of an arrival may be ahead of the port's
 		port := l.Port(int(e.Port))
 		e.QueuePackets, e.QueueBytes = port.Packets(), port.Bytes()
 	}
@@ -61,11 +61,11 @@ func (l *links) Observe(e trace.Event, p *packet.Packet) {
 type Order struct {
 	outcome.Reordering
 	arrivals int64
-	latest   []record // ring of the last outcome.MaxExtent of those that were sent later than all before them
-	next     int      // of the ring, where the oldest is once it is full
+	latest   []record // ring of the last outcome.MaxExtent arrivals that were sent later than all before them
+	next     int      // index of the oldest in a full ring
 }
 
-// record is an arrival: its number, from 0, and when it was sent.
+// record is an arrival: its number, from 0, and the time at which it was sent.
 type record struct {
 	number int64
 	sent   unit.Time
@@ -92,7 +92,7 @@ func (r *Order) Saw(sent unit.Time, measured bool) {
 		return
 	}
 	r.Reordered++
-	low, high := 0, n-1 // the first one that was sent later is in [low, high]
+	low, high := 0, n-1 // the first one sent later is in [low, high]
 	for low < high {
 		if k := (low + high) / 2; r.latest[(r.next+k)%n].sent > sent {
 			high = k

@@ -20,7 +20,7 @@ func ReadPort(q outcome.Quantity, p *tm.Port) int64 {
 	}
 }
 
-// Schedule is when the watches are due. The zero Schedule has none.
+// Schedule has the times at which watches are due. The zero Schedule is empty.
 type Schedule struct {
 	periods []period
 	due     []int
@@ -32,7 +32,7 @@ type period struct {
 	watches            []int
 }
 
-// Add adds watch i, whose first sample is at from, and whose last before until.
+// Add adds watch i. Its first sample is at from, and its last one before until.
 func (s *Schedule) Add(i int, every, from, until unit.Time) {
 	if from >= until {
 		return
@@ -47,7 +47,7 @@ func (s *Schedule) Add(i int, every, from, until unit.Time) {
 	s.periods[k].watches = append(s.periods[k].watches, i)
 }
 
-// Next is when the next sample is due; unit.Never if there are no watches.
+// Next returns the time of the next sample; unit.Never without watches.
 func (s *Schedule) Next() unit.Time {
 	next := unit.Never
 	for i := range s.periods {
@@ -56,7 +56,7 @@ func (s *Schedule) Next() unit.Time {
 	return next
 }
 
-// Due returns the watches that are due at now, once. The slice is good until the next call.
+// Due returns the watches that are due at now, once. The slice is valid until the next call.
 func (s *Schedule) Due(now unit.Time) []int {
 	s.due = s.due[:0]
 	for i := range s.periods {

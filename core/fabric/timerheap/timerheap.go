@@ -6,37 +6,37 @@ import (
 	"weir/core/unit"
 )
 
-// Entry is 16 bytes: when, and what happens where.
+// Entry is an event of 16 bytes: its time, and a key that identifies it.
 type Entry struct {
 	At  unit.Time // not negative
-	Key uint64    // by which entries of one time are ordered
+	Key uint64    // orders entries of the same time
 }
 
-// Before says whether e comes before o.
+// Before reports whether e comes before o.
 func (e Entry) Before(o Entry) bool {
 	return e.At < o.At || e.At == o.At && e.Key < o.Key
 }
 
-// less is 1 if e is before o, else 0. It uses the borrow of a subtraction, because the branches would be
+// lessBit returns 1 if e is before o, else 0. It uses the borrow of a subtraction, because branches would be
 // unpredictable. Times are not negative.
-func less(e, o *Entry) int {
+func lessBit(e, o *Entry) int {
 	_, c := bits.Sub64(e.Key, o.Key, 0)
 	_, c = bits.Sub64(uint64(e.At), uint64(o.At), c)
 	return int(c)
 }
 
-// Heap gives entries in the order of time and key. It is a 4-ary min-heap of values. Taking the
-// first entry leaves a hole at the root, which the next push fills: most events schedule
-// their successor, and then one sift does for both. The zero Heap is empty.
+// Heap returns entries in the order of time and key. It is a 4-ary min-heap of values. Taking the first entry leaves a
+// hole at the root, which the next push fills: most events schedule their successor, and then one sift serves both.
+// The zero Heap is empty.
 type Heap struct {
 	entries []Entry
 	hole    bool // entries[0] has been taken
 }
 
-// First returns the time of the first entry, unit.Never if there is none.
+// First returns the time of the first entry, unit.Never if the heap is empty.
 func (h *Heap) First() unit.Time {
 	if h.hole {
-		h.close()
+		h.fillHole()
 	}
 	if len(h.entries) == 0 {
 		return unit.Never
@@ -44,11 +44,10 @@ func (h *Heap) First() unit.Time {
 	return h.entries[0].At
 }
 
-// Head returns the first entry. First must have been called just before, and have found one.
+// Head returns the first entry. First must have been called just before, and the heap must not be empty.
 func (h *Heap) Head() Entry { return h.entries[0] }
 
-// Take returns the first entry and removes it. First must have been called just before, and have
-// found one.
+// Take removes and returns the first entry. First must have been called just before, and the heap must not be empty.
 func (h *Heap) Take() Entry {
 	h.hole = true
 	return h.entries[0]
@@ -58,7 +57,7 @@ func (h *Heap) Take() Entry {
 func (h *Heap) Push(e Entry) {
 	if h.hole {
 		h.hole = false
-		h.sift(e)
+		h.siftIntoHole(e)
 		return
 	}
 	h.entries = append(h.entries, e)
@@ -75,29 +74,29 @@ func (h *Heap) Push(e Entry) {
 	s[i] = e
 }
 
-// close fills the hole with the last entry.
-func (h *Heap) close() {
+// fillHole fills the hole with the last entry.
+func (h *Heap) fillHole() {
 	h.hole = false
 	n := len(h.entries) - 1
 	last := h.entries[n]
 	h.entries = h.entries[:n]
 	if n > 0 {
-		h.sift(last)
+		h.siftIntoHole(last)
 	}
 }
 
-// sift puts e into the hole at the root.
-func (h *Heap) sift(e Entry) {
+// siftIntoHole puts e into the hole at the root.
+func (h *Heap) siftIntoHole(e Entry) {
 	s := h.entries
 	i := 0
 	for {
 		child := i<<2 + 1
 		var least int
-		if child+3 < len(s) { // the least of four: of two pairs
+		if child+3 < len(s) { // the minimum of four: of two pairs
 			c := (*[4]Entry)(s[child:])
-			first := less(&c[1], &c[0])
-			second := 2 + less(&c[3], &c[2])
-			first += (second - first) & -less(&c[second&3], &c[first&3])
+			first := lessBit(&c[1], &c[0])
+			second := 2 + lessBit(&c[3], &c[2])
+			first += (second - first) & -lessBit(&c[second&3], &c[first&3])
 			a := &c[first&3]
 			least = child + first
 			if !a.Before(e) {
@@ -125,11 +124,11 @@ func (h *Heap) sift(e Entry) {
 	s[i] = e
 }
 
-// Move changes the time of the entry with this key, of which there is one. It takes time in proportion to the
-// heap: it is for what happens rarely.
+// Move changes the time of the only entry with this key. It takes time in proportion to the heap's size, so it is for
+// rare cases.
 func (h *Heap) Move(key uint64, at unit.Time) {
 	if h.hole {
-		h.close()
+		h.fillHole()
 	}
 	all := h.entries
 	h.entries = make([]Entry, 0, cap(all))

@@ -5,18 +5,19 @@ import (
 	"weir/core/unit"
 )
 
-// Usage is what switches take of a pipeline, by node; nil: a host, or a program does not report it.
+// Usage returns the resources of a pipeline that switches use, by node; nil: a host, or a program does not report
+// them.
 func (w *Wiring) Usage() []*dataplane.Usage {
-	return asked(w, (*dataplane.Switch).Usage)
+	return askSwitches(w, (*dataplane.Switch).Usage)
 }
 
-// Steering is what control planes of switches have done until now, by node; nil: a host, or none that tells.
+// Steering returns the work of switches' control planes until now, by node; nil: a host, or no control plane reports.
 func (w *Wiring) Steering(now unit.Time) []*dataplane.Steering {
-	return asked(w, func(s *dataplane.Switch) (dataplane.Steering, bool) { return s.Steering(now) })
+	return askSwitches(w, func(s *dataplane.Switch) (dataplane.Steering, bool) { return s.Steering(now) })
 }
 
-// asked asks all switches.
-func asked[T any](w *Wiring, what func(*dataplane.Switch) (T, bool)) []*T {
+// askSwitches calls what for each switch and returns the results by node; nil where what returns false.
+func askSwitches[T any](w *Wiring, what func(*dataplane.Switch) (T, bool)) []*T {
 	all := make([]*T, len(w.Switches))
 	for i, s := range w.Switches {
 		if s == nil {

@@ -11,14 +11,14 @@ import (
 // CounterSnapshot is a snapshot of all counters of ports, links and switches.
 type CounterSnapshot struct {
 	ports []outcome.PortResult // since the start
-	// Drops are those of all switches and links, since the start.
+	// Drops are the drops of all switches and links, since the start.
 	Drops [dataplane.Reasons]uint64
-	// Made counts the notices that switches have made (packet.Nack and packet.Notice), and NoticeDrops
-	// those that switches have dropped.
+	// Made counts the notices that switches have made (packet.Nack and packet.Notice), and NoticeDrops those that
+	// switches have dropped.
 	Made, NoticeDrops uint64
 }
 
-// Counts reads them at now. f may be nil as long as there is no fabric.
+// Counts reads all counters at now. f may be nil while there is no fabric.
 func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 	c := CounterSnapshot{ports: make([]outcome.PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {
@@ -50,11 +50,11 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 	return c
 }
 
-// Port is what was counted at a port since the start: that of Directions i.
+// Port returns the counters since the start of the port of Directions i.
 func (c *CounterSnapshot) Port(i int) *outcome.PortResult { return &c.ports[i] }
 
-// Results returns the difference between two CounterSnapshots: first is of the time from and last of until, both in
-// the experiment's time.
+// Results returns the difference between two snapshots: first is from the time from and last from until, both in the
+// experiment's time.
 func (w *Wiring) Results(first, last *CounterSnapshot, from, until unit.Time) (ports []outcome.PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]outcome.PortResult, len(last.ports))
@@ -71,7 +71,7 @@ func (w *Wiring) Results(first, last *CounterSnapshot, from, until unit.Time) (p
 		for k := range p.Pauses.Time {
 			p.Pauses.Time[k] -= f.Pauses.Time[k]
 		}
-		p.Capacity = w.capacity(p.Link, p.End, from, until)
+		p.Capacity = w.linkCapacity(p.Link, p.End, from, until)
 		ports[i] = p
 	}
 	for k := range drops {
@@ -80,13 +80,14 @@ func (w *Wiring) Results(first, last *CounterSnapshot, from, until unit.Time) (p
 	return ports, drops
 }
 
-// capacity is what a link can carry from an end between two times, in bits or packets.
-func (w *Wiring) capacity(link, end int, from, until unit.Time) float64 {
+// linkCapacity returns the amount that a link can carry from an end between two times, in bits or packets. It follows
+// the events that change the rate.
+func (w *Wiring) linkCapacity(link, end int, from, until unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
 	rate, total := perSecond(w.config.Network.Links[link].Rate), 0.0
 	for i := range w.config.Events {
 		e := &w.config.Events[i]
-		if e.Link != link || !e.about(end) || e.Rate == (unit.LinkRate{}) || e.At >= until {
+		if e.Link != link || !e.affects(end) || e.Rate == (unit.LinkRate{}) || e.At >= until {
 			continue
 		}
 		if e.At > from {
@@ -98,7 +99,7 @@ func (w *Wiring) capacity(link, end int, from, until unit.Time) float64 {
 	return total + float64(rate*max(until-from, 0).Seconds())
 }
 
-// Again adds n times what was counted between two others, first and last.
+// Again adds n times the difference between two other snapshots, first and last.
 func (c *CounterSnapshot) Again(n uint64, first, last *CounterSnapshot) {
 	for i := range c.ports {
 		p, a, b := &c.ports[i], &first.ports[i], &last.ports[i]
@@ -121,7 +122,7 @@ func (c *CounterSnapshot) Again(n uint64, first, last *CounterSnapshot) {
 	c.NoticeDrops += n * (last.NoticeDrops - first.NoticeDrops)
 }
 
-// Uneven is the first port that has sent no multiple of so many bytes since another count; −1: there is none.
+// Uneven returns the first port that has sent no multiple of bytes since another snapshot, or −1.
 func (c *CounterSnapshot) Uneven(since *CounterSnapshot, bytes unit.Bytes) int {
 	for i := range c.ports {
 		if (c.ports[i].TxBytes-since.ports[i].TxBytes)%uint64(bytes) != 0 {

@@ -17,19 +17,17 @@ import (
 type Config struct {
 	Seed     uint64
 	Network  *topology.Network
-	Switches []SwitchConfig // one a node of Network; ignored for hosts
+	Switches []SwitchConfig // by node of Network; ignored for hosts
 	Hosts    *packet.Book   // Addr of node i is i+1
-	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, according to Hosts; nil:
-	// it is not one, or they do not.
+	// Tree is the network as a fat tree with hosts that have addresses from Prefixes, according to Hosts; nil otherwise.
 	Tree     *topology.Tree
 	Prefixes topology.Prefixes
 	Events   []Event        // ascending by time
 	Framing  packet.Framing // by which switches size the frames that they make
-	// MaxFrame is the length of the largest frame in bytes; 0: unknown. In the lab it follows from the
-	// hosts' MTU.
+	// MaxFrame is the length of the largest frame in bytes; 0: unknown. In the lab it follows from the hosts' MTU.
 	MaxFrame  int32
-	Telemetry *telemetry.Format // in which switches write it; nil: no switch writes any
-	// Restarts says that random draws can begin anew (Wiring.Restart).
+	Telemetry *telemetry.Format // format in which switches write telemetry; nil: no switch writes any
+	// Restarts means that random streams can restart (Wiring.Restart).
 	Restarts bool
 }
 
@@ -49,8 +47,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Direction is one direction of a topology link: link 2·Link + End of the fabric, and the
-// port where it begins.
+// Direction is one direction of a topology link: link 2·Link + End of the fabric, and the port where it begins.
 type Direction struct {
 	Link, End int // leaves Network.Links[Link] at Ends[End]
 	Node      int
@@ -68,15 +65,15 @@ type Wiring struct {
 	leaving [][]int32  // by node and port, index into Links
 	ports   []*tm.Port // by Directions
 	rates   []unit.Rate
-	tree    *topology.Tree // of networks with flat addresses, if a program asks
-	noTree  error          // why the network is not a tree, likewise
-	leafOf  []int32        // Tree.LeafOf, likewise
-	trip    unit.Time      // through the tree, likewise
-	streams unit.Streams   // with Config.Restarts, all that were given out
+	tree    *topology.Tree // of networks with flat addresses, computed on demand
+	noTree  error          // why the network is not a tree, computed with tree
+	leafOf  []int32        // Tree.LeafOf, computed on demand
+	trip    unit.Time      // through the tree, computed on demand
+	streams unit.Streams   // with Config.Restarts, all streams in use
 }
 
-// New numbers the ports of a topology, at each node in the order of its links, and makes the links with
-// their random streams.
+// New numbers the ports of a topology, at each node in the order of its links, and makes the links with their random
+// streams.
 func New(c *Config) *Wiring {
 	n := c.Network
 	w := &Wiring{
@@ -94,13 +91,13 @@ func New(c *Config) *Wiring {
 		for e := range 2 {
 			from, to := l.Ends[e], l.Ends[1-e]
 			rate := l.Rate
-			if w.free(i, e) {
-				rate = unspaced
+			if w.isUnlimited(i, e) {
+				rate = unspacedRate
 			}
 			w.Links = append(w.Links, fabric.Link{
 				From: from, To: to, FromPort: at[e], ToPort: at[1-e],
 				Rate: rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss, Spaced: l.Spaced,
-				Random: w.stream("link " + n.PortName(i, e)),
+				Random: w.newStream("link " + n.PortName(i, e)),
 			})
 			w.Directions = append(w.Directions, Direction{i, e, from, at[e], n.Nodes[from].Switch})
 		}
@@ -108,15 +105,15 @@ func New(c *Config) *Wiring {
 	return w
 }
 
-// stream is that of random numbers of an entity.
-func (w *Wiring) stream(entity string) unit.Random {
+// newStream returns the random stream of an entity.
+func (w *Wiring) newStream(entity string) unit.Random {
 	if w.config.Restarts {
 		return w.streams.New(w.config.Seed, entity)
 	}
 	return unit.NewRandom(w.config.Seed, entity)
 }
 
-// Restart has the random draws of links and switches begin anew.
+// Restart restarts the random streams of links and switches.
 func (w *Wiring) Restart() {
 	w.streams.Restart()
 	for _, sw := range w.Switches {
@@ -126,11 +123,11 @@ func (w *Wiring) Restart() {
 	}
 }
 
-// unspaced is at what rate hosts send onto links that are spaced: BMv2's rates are those of switch ports.
-var unspaced = unit.LinkRate{Bits: 100 * unit.Gbps}
+// unspacedRate is the rate at which hosts send onto spaced links: BMv2's rates are rates of switch ports.
+var unspacedRate = unit.LinkRate{Bits: 100 * unit.Gbps}
 
-// free reports whether end e of a link is that of a host which is not held back.
-func (w *Wiring) free(link, e int) bool {
+// isUnlimited reports whether end e of a link is a host's end, which sends at full rate onto a spaced link.
+func (w *Wiring) isUnlimited(link, e int) bool {
 	l := &w.config.Network.Links[link]
 	return l.Spaced && !w.config.Network.Nodes[l.Ends[e]].Switch
 }
@@ -138,9 +135,9 @@ func (w *Wiring) free(link, e int) bool {
 // Leaving returns the links that leave a node, by port, as indices into Links.
 func (w *Wiring) Leaving(node int) []int32 { return w.leaving[node] }
 
-// Attach says that p is a port of a host: a NIC of it.
+// Attach sets the port of a host: a NIC.
 func (w *Wiring) Attach(host, port int, p *tm.Port) {
-	if port < len(w.leaving[host]) { // a host without a link has a NIC all the same
+	if port < len(w.leaving[host]) { // a host without a link still has a NIC
 		w.ports[w.leaving[host][port]] = p
 	}
 }
@@ -148,24 +145,24 @@ func (w *Wiring) Attach(host, port int, p *tm.Port) {
 // Port returns the port at which direction i begins; nil before its node was made.
 func (w *Wiring) Port(i int) *tm.Port { return w.ports[i] }
 
-// Event is a change to a link, in both directions or in one, before anything else at its time. Frames on the wire
-// arrive; frames put onto a link that is down are lost.
+// Event is a change to a link, in both directions or in one. It comes before anything else at its time. Frames on the
+// wire arrive; frames sent on a link that is down are lost.
 type Event struct {
 	At   unit.Time     // in the experiment's time
 	Link int           // index into Network.Links
-	Rate unit.LinkRate // the new rate, if it has one
-	Down bool          // else: the link goes down, or comes up
-	One  uint8         // 1 + the end that the only direction which it is about leaves; 0: both
+	Rate unit.LinkRate // new rate; zero: the event is about Down
+	Down bool          // without a rate: the link goes down, or comes up
+	One  uint8         // 1 + the end at which the only affected direction begins; 0: both directions
 }
 
-// about reports whether the event is about the direction that leaves an end.
-func (e *Event) about(end int) bool { return e.One == 0 || int(e.One) == 1+end }
+// affects reports whether the event affects the direction that begins at an end.
+func (e *Event) affects(end int) bool { return e.One == 0 || int(e.One) == 1+end }
 
-// Rated reports whether the event is about the link's rate.
+// Rated reports whether the event changes the link's rate.
 func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
 
-// Rates returns the bit rates of a network's links, ascending, and then those that events give to links and that no
-// link has at first, in the order of the events.
+// Rates returns the bit rates of a network's links, ascending, followed by the additional rates of events, in the
+// order of the events.
 func Rates(n *topology.Network, events []Event) []unit.Rate {
 	rates := n.Rates()
 	for i := range events {
@@ -176,19 +173,19 @@ func Rates(n *topology.Network, events []Event) []unit.Rate {
 	return rates
 }
 
-// HappenFirst applies the events at time 0 to Links, switches and ports. Call it when these exist and before the fabric
-// is made from Links, so that no packet and no choice of a NIC precedes them. It returns the events that follow.
+// HappenFirst applies the events at time 0 to Links, switches and ports. Call it when these exist and before the
+// fabric is made from Links, so that no packet and no choice of a NIC precedes them. It returns the later events.
 func (w *Wiring) HappenFirst() []Event {
 	events := w.config.Events
 	for len(events) > 0 && events[0].At <= 0 {
 		e := &events[0]
 		for i := 2 * e.Link; i < 2*e.Link+2; i++ {
 			switch l := &w.Links[i]; {
-			case !e.about(i & 1):
+			case !e.affects(i & 1):
 			case !e.Rated():
 				l.Down = e.Down
 				w.setDown(i, e.Down, 0)
-			case !w.free(e.Link, i&1):
+			case !w.isUnlimited(e.Link, i&1):
 				l.Rate = e.Rate
 				w.ports[i].SetRate(e.Rate)
 			}
@@ -207,10 +204,10 @@ func (w *Wiring) setDown(i int, down bool, now unit.Time) {
 	}
 }
 
-// Happen applies an event. Everything before it must have been carried out, and nothing after it.
+// Happen applies an event at now. The network must have run all events before it, and no event after it.
 func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
-		if !e.about(i & 1) {
+		if !e.affects(i & 1) {
 			continue
 		}
 		if !e.Rated() {
@@ -218,7 +215,7 @@ func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 			w.setDown(i, e.Down, now)
 			continue
 		}
-		if w.free(e.Link, i&1) {
+		if w.isUnlimited(e.Link, i&1) {
 			continue
 		}
 		f.SetRate(i, e.Rate, now)

@@ -13,44 +13,46 @@ import (
 	"weir/core/workload"
 )
 
-// Options say what traces leave open.
+// Options have the settings that traces do not contain.
 type Options struct {
 	Groups map[string][]int // ranks of process groups, by name
-	Dims   []int            // sizes of dimensions, the first of which goes from rank to rank; their product is the ranks
-	// Algorithms are those of operations, by their names in package collective; others have their first one.
+	Dims   []int            // sizes of dimensions, the first between adjacent ranks; their product is the number of ranks
+	// Algorithms are the algorithms of operations by their names in package collective. Other operations use their
+	// default.
 	Algorithms map[string]string
 }
 
-// Processors of a rank: what does not wait for each other.
+// Processors of a rank, which do not wait for each other.
 const (
-	ofHost = iota
-	ofDevice
-	ofMessages
+	hostCPU = iota
+	deviceCPU
+	messageCPU
 )
 
-// types are the collective operations by their numbers.
-var types = [...]string{collective.AllReduce, collective.Reduce, collective.AllGather, collective.Gather,
+// operationTypes are the collective operations by their numbers in traces.
+var operationTypes = [...]string{collective.AllReduce, collective.Reduce, collective.AllGather, collective.Gather,
 	collective.Scatter, collective.Broadcast, collective.AllToAll, collective.ReduceScatter, collective.ReduceScatter,
 	barrier}
 
 const barrier = "barrier"
 
-// limits of what a node may say.
+// Limits of values in a node.
 const (
-	mostBytes  = 1 << 40
-	mostMicros = 1e12 // 11 days
-	mostTag    = 1<<31 - 1
+	maxBytes  = 1 << 40
+	maxMicros = 1e12 // 11 days
+	maxTag    = 1<<31 - 1
 )
 
-// Read makes a job of traces, one a rank; names are for errors, which are of type *workload.FormatError. A node begins
-// when all that it depends on has ended. What the host computes, what the device computes, and messages have a
-// processor each; collective operations do not wait for each other. A duration of 0 is a nanosecond.
+// Read makes a job from traces, one per rank. names are the files' names for errors, which are of type
+// *workload.FormatError. A node begins when all its dependencies have ended. Host computing, device computing and
+// messages have a processor each; collective operations do not wait for each other. A duration of 0 counts as a
+// nanosecond.
 func Read(traces [][]byte, names []string, o Options) (*job.Listed, error) {
-	b := &building{Builder: job.NewBuilder(strings.TrimSuffix(names[0], ".0.et")), ranks: len(traces), options: o,
-		tag: mostTag + 1, same: map[string]*operation{}}
+	b := &jobBuilder{Builder: job.NewBuilder(strings.TrimSuffix(names[0], ".0.et")), ranks: len(traces), options: o,
+		tag: maxTag + 1, same: map[string]*operation{}}
 	for rank, data := range traces {
 		b.file, b.rank, b.begun = names[rank], rank, map[string]int{}
-		nodes, err := trace(data, b.file)
+		nodes, err := readTrace(data, b.file)
 		if err == nil {
 			err = b.addRank(nodes)
 		}
@@ -61,40 +63,41 @@ func Read(traces [][]byte, names []string, o Options) (*job.Listed, error) {
 	return b.Job(), nil
 }
 
-// building is a job while its traces are read.
-type building struct {
+// jobBuilder is a job while its traces are read.
+type jobBuilder struct {
 	*job.Builder
 	options Options
 	ranks   int
-	file    string // in hand
+	file    string // current file
 	rank    int
-	begun   map[string]int        // collective operations of this rank so far, by who takes part
-	same    map[string]*operation // by who takes part, and the how manieth of theirs it is
-	tag     uint64                // next one of collective operations
+	begun   map[string]int        // collective operations of this rank so far, by members
+	same    map[string]*operation // by members and count of their operations
+	tag     uint64                // next tag of collective operations
 }
 
-// operation is a collective operation that several ranks have.
+// operation is a collective operation of several ranks.
 type operation struct {
 	kind   string
 	size   unit.Bytes
 	job    *collective.Job
 	tag    uint64
 	number int32
-	file   string // where it was met first
+	file   string // file that has it first
 	id     uint64
 }
 
-func (b *building) errorf(x *node, format string, args ...any) error {
+// errorf returns an error at a node.
+func (b *jobBuilder) errorf(x *node, format string, args ...any) error {
 	name := ""
 	if x.name != "" {
 		name = fmt.Sprintf(" (%s)", x.name)
 	}
-	return &workload.FormatError{File: b.file, Line: 1, Column: x.at + 1, Msg: fmt.Sprintf("node %d%s of rank %d: %s",
+	return &workload.FormatError{File: b.file, Line: 1, Column: x.offset + 1, Msg: fmt.Sprintf("node %d%s of rank %d: %s",
 		x.id, name, b.rank, fmt.Sprintf(format, args...))}
 }
 
-// addRank adds the operations of a rank.
-func (b *building) addRank(nodes []node) error {
+// addRank adds the operations of the current rank.
+func (b *jobBuilder) addRank(nodes []node) error {
 	b.Rank()
 	type ends struct{ first, last int32 }
 	at := make(map[uint64]ends, len(nodes))
@@ -106,9 +109,9 @@ func (b *building) addRank(nodes []node) error {
 		var e ends
 		var err error
 		if x.kind == collectiveNode {
-			e.first, e.last, err = b.collective(x)
+			e.first, e.last, err = b.addCollective(x)
 		} else {
-			e.first, err = b.single(x)
+			e.first, err = b.addSingle(x)
 			e.last = e.first
 		}
 		if err != nil {
@@ -129,26 +132,26 @@ func (b *building) addRank(nodes []node) error {
 	return nil
 }
 
-// single adds the operation of a node that is one.
-func (b *building) single(x *node) (int32, error) {
+// addSingle adds the operation of a node that is a single operation. It returns the operation's number.
+func (b *jobBuilder) addSingle(x *node) (int32, error) {
 	if b.Total() >= job.MostOps {
 		return 0, b.errorf(x, "more than %d operations", job.MostOps)
 	}
 	label := fmt.Sprintf("node %d", x.id)
 	switch x.kind {
 	case metadata:
-		return b.Add(job.Op{Kind: job.Calc, CPU: ofHost}, label, 0), nil
+		return b.Add(job.Op{Kind: job.Calc, CPU: hostCPU}, label, 0), nil
 	case memoryLoad, memoryStore, compute:
-		if x.micros > mostMicros {
-			return 0, b.errorf(x, "it takes %d us; up to %d are allowed", x.micros, int64(mostMicros))
+		if x.micros > maxMicros {
+			return 0, b.errorf(x, "it takes %d us; up to %d are allowed", x.micros, int64(maxMicros))
 		}
-		op := job.Op{Kind: job.Calc, Time: max(unit.Time(x.micros)*unit.Microsecond, unit.Nanosecond), CPU: ofDevice}
+		op := job.Op{Kind: job.Calc, Time: max(unit.Time(x.micros)*unit.Microsecond, unit.Nanosecond), CPU: deviceCPU}
 		if v, _ := x.number("is_cpu_op"); v != 0 {
-			op.CPU = ofHost
+			op.CPU = hostCPU
 		}
 		return b.Add(op, label, 0), nil
 	case send, receive:
-		op, err := b.message(x)
+		op, err := b.messageOp(x)
 		if err != nil {
 			return 0, err
 		}
@@ -158,9 +161,9 @@ func (b *building) single(x *node) (int32, error) {
 		"(collective) are possible; leave the node out, or give it type 1", x.kind)
 }
 
-// message is a send or a receive.
-func (b *building) message(x *node) (op job.Op, err error) {
-	op = job.Op{Kind: job.Send, CPU: ofMessages}
+// messageOp returns the operation of a node that is a send or a receive.
+func (b *jobBuilder) messageOp(x *node) (op job.Op, err error) {
+	op = job.Op{Kind: job.Send, CPU: messageCPU}
 	own, other := "comm_src", "comm_dst"
 	if x.kind == receive {
 		op.Kind, own, other = job.Recv, other, own
@@ -170,48 +173,49 @@ func (b *building) message(x *node) (op job.Op, err error) {
 	}
 	peer, known := x.number(other)
 	if !known || peer < 0 || peer >= int64(b.ranks) {
-		return op, b.errorf(x, "its %s is %s; 0 to %d are allowed", other, said(peer, known), b.ranks-1)
+		return op, b.errorf(x, "its %s is %s; 0 to %d are allowed", other, formatValue(peer, known), b.ranks-1)
 	}
-	if op.Size, err = b.size(x); err != nil {
+	if op.Size, err = b.sizeOf(x); err != nil {
 		return op, err
 	}
 	tag, _ := x.number("comm_tag")
-	if tag < 0 || tag > mostTag {
-		return op, b.errorf(x, "its comm_tag is %d; 0 to %d are allowed", tag, mostTag)
+	if tag < 0 || tag > maxTag {
+		return op, b.errorf(x, "its comm_tag is %d; 0 to %d are allowed", tag, maxTag)
 	}
 	op.Peer, op.Tag = int32(peer), uint32(tag)
 	return op, nil
 }
 
-// said is a value for messages.
-func said(v int64, known bool) string {
+// formatValue formats a value for errors.
+func formatValue(v int64, known bool) string {
 	if !known {
 		return "missing"
 	}
 	return strconv.FormatInt(v, 10)
 }
 
-// size is what a message or an operation carries.
-func (b *building) size(x *node) (unit.Bytes, error) {
+// sizeOf returns the size of a message or an operation.
+func (b *jobBuilder) sizeOf(x *node) (unit.Bytes, error) {
 	v, known := x.number("comm_size")
-	if !known || v < 0 || v > mostBytes {
-		return 0, b.errorf(x, "its comm_size is %s; 0 to %d are allowed", said(v, known), int64(mostBytes))
+	if !known || v < 0 || v > maxBytes {
+		return 0, b.errorf(x, "its comm_size is %s; 0 to %d are allowed", formatValue(v, known), int64(maxBytes))
 	}
 	return unit.Bytes(v), nil
 }
 
-// collective adds the operations of a collective one; first begins it, and with last it is over.
-func (b *building) collective(x *node) (first, last int32, err error) {
+// addCollective adds the operations of a collective node. first is their first operation, and last their last.
+func (b *jobBuilder) addCollective(x *node) (first, last int32, err error) {
 	v, known := x.number("comm_type")
-	if !known || v < 0 || v >= int64(len(types)) {
+	if !known || v < 0 || v >= int64(len(operationTypes)) {
 		remedy := ""
 		if host, _ := x.number("is_cpu_op"); !known && host != 0 {
 			remedy = "; a host's side of the operation is a node of type 4 (compute)"
 		}
 		return 0, 0, b.errorf(x, "its comm_type is %s; 0 (all-reduce), 1 (reduce), 2 (all-gather), 3 (gather), 4 (scatter), "+
-			"5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) are possible%s", said(v, known), remedy)
+			"5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) are possible%s",
+			formatValue(v, known), remedy)
 	}
-	members, who, err := b.members(x)
+	members, who, err := b.membersOf(x)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -225,34 +229,34 @@ func (b *building) collective(x *node) (first, last int32, err error) {
 		return 0, 0, b.errorf(x, "it is among ranks %v, of which this is none", members)
 	}
 	size := unit.Bytes(0)
-	if types[v] != barrier {
-		if size, err = b.size(x); err != nil {
+	if operationTypes[v] != barrier {
+		if size, err = b.sizeOf(x); err != nil {
 			return 0, 0, err
 		}
 	}
 	if len(members) == 1 {
-		first = b.Add(job.Op{Kind: job.Calc, CPU: ofMessages}, fmt.Sprintf("node %d", x.id), 0)
+		first = b.Add(job.Op{Kind: job.Calc, CPU: messageCPU}, fmt.Sprintf("node %d", x.id), 0)
 		return first, first, nil
 	}
 	key := fmt.Sprintf("%s %d", who, b.begun[who])
 	b.begun[who]++
 	op := b.same[key]
 	if op == nil {
-		if op, err = b.newOperation(x, types[v], size, len(members)); err != nil {
+		if op, err = b.newOperation(x, operationTypes[v], size, len(members)); err != nil {
 			return 0, 0, err
 		}
 		b.same[key] = op
 	}
 	empty := op.kind == collective.Scatter && own > 0 && size == 0 // only the first has an input
-	if op.kind != types[v] || op.size != size && !empty {
+	if op.kind != operationTypes[v] || op.size != size && !empty {
 		remedy := "give both the same comm_type and comm_size"
 		if op.kind == collective.Scatter && op.size == 0 {
 			remedy = "a scatter is from its first rank"
 		}
-		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v; %s", types[v], size, op.id,
-			op.file, op.kind, op.size, remedy)
+		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v; %s",
+			operationTypes[v], size, op.id, op.file, op.kind, op.size, remedy)
 	}
-	return b.expand(x, op, members, own)
+	return b.addMember(x, op, members, own)
 }
 
 // wholeBuffer returns the largest buffer of a rank in a collective operation, which is the size of package collective.
@@ -266,13 +270,13 @@ func wholeBuffer(kind string, size unit.Bytes, members int) unit.Bytes {
 	return size
 }
 
-// newOperation makes what ranks do together.
-func (b *building) newOperation(x *node, kind string, size unit.Bytes, members int) (*operation, error) {
+// newOperation returns the shared state of a new collective operation.
+func (b *jobBuilder) newOperation(x *node, kind string, size unit.Bytes, members int) (*operation, error) {
 	o := &operation{kind: kind, size: size, number: int32(len(b.same)), tag: b.tag, file: b.file, id: x.id}
 	whole := wholeBuffer(kind, size, members)
-	if whole > mostBytes {
+	if whole > maxBytes {
 		return nil, b.errorf(x, "its comm_size is the block of %v that each of %d ranks has, which are %v; up to %d B "+
-			"are allowed for all", size, members, whole, int64(mostBytes))
+			"are allowed for all", size, members, whole, int64(maxBytes))
 	}
 	c := collective.Config{Operation: kind, Members: members, Size: max(whole, unit.Bytes(members)),
 		Algorithm: b.options.Algorithms[kind], Local: 8}
@@ -289,19 +293,19 @@ func (b *building) newOperation(x *node, kind string, size unit.Bytes, members i
 	return o, nil
 }
 
-// expand adds what a member does in a collective operation.
-func (b *building) expand(x *node, o *operation, members []int, own int) (first, last int32, err error) {
+// addMember adds the operations of member own in a collective operation. It returns the first and the last of them.
+func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (first, last int32, err error) {
 	const lane = 1
 	n := o.job.Ops(own, lane)
 	if b.Total()+n > job.MostOps {
 		return 0, 0, b.errorf(x, "more than %d operations", job.MostOps)
 	}
 	var deps []job.Dep
-	waited := make([]bool, n) // something comes after it
+	waited := make([]bool, n) // by operation, whether another one depends on it
 	for i := range n {
 		at := job.Ref{Lane: lane, Op: int32(i)}
 		op := o.job.Op(own, at)
-		op.CPU = ofMessages
+		op.CPU = messageCPU
 		if op.Kind != job.Calc {
 			op.Peer, op.Tag = int32(members[op.Peer]), uint32(o.tag+uint64(op.Tag))
 		}
@@ -330,8 +334,8 @@ func (b *building) expand(x *node, o *operation, members []int, own int) (first,
 	return first, last, nil
 }
 
-// members are the ranks that take part in a collective operation, and a name for them.
-func (b *building) members(x *node) (ranks []int, who string, err error) {
+// membersOf returns the ranks that take part in a collective operation, and a key for them.
+func (b *jobBuilder) membersOf(x *node) (ranks []int, who string, err error) {
 	if name := x.texts["pg_name"]; name != "" {
 		group, known := b.options.Groups[name]
 		if !known {
@@ -343,7 +347,7 @@ func (b *building) members(x *node) (ranks []int, who string, err error) {
 	if _, known := x.number("pg_name"); known {
 		return nil, "", b.errorf(x, "its pg_name is a number; a string is allowed (string_val)")
 	}
-	if x.everywhere() {
+	if x.hasAllDimensions() {
 		all := make([]int, b.ranks)
 		for i := range all {
 			all[i] = i
@@ -357,7 +361,7 @@ func (b *building) members(x *node) (ranks []int, who string, err error) {
 	base, step := b.rank, 1
 	ranks = []int{0}
 	for d, size := range b.options.Dims {
-		if d >= len(x.involved) || x.involved[d] { // all places of the dimension
+		if d >= len(x.involved) || x.involved[d] { // all positions of the dimension
 			base -= b.rank / step % size * step
 			var more []int
 			for k := range size {
@@ -375,7 +379,7 @@ func (b *building) members(x *node) (ranks []int, who string, err error) {
 	return ranks, fmt.Sprint("dims ", x.involved, base), nil
 }
 
-// readGroups reads the ranks of process groups: {"1": [0, 1], …}.
+// readGroups parses the ranks of process groups: {"1": [0, 1], …}.
 func readGroups(data []byte, file string, ranks int) (map[string][]int, error) {
 	var groups map[string][]int
 	fail := func(format string, args ...any) error {
@@ -397,7 +401,7 @@ func readGroups(data []byte, file string, ranks int) (map[string][]int, error) {
 	return groups, nil
 }
 
-// parseDims reads sizes of dimensions, such as 8x4.
+// parseDims parses sizes of dimensions, such as 8x4. Their product must equal ranks. "" gives nil.
 func parseDims(text string, ranks int) (dims []int, err error) {
 	if text == "" {
 		return nil, nil

@@ -248,7 +248,7 @@ func TestNumberTypes(t *testing.T) {
 			a.b = binary.AppendUvarint(a.b, uint64(v))
 		}
 		var x node
-		if err := x.attribute(a.b); err != nil {
+		if err := x.readAttribute(a.b); err != nil {
 			t.Fatal(err)
 		}
 		return x
@@ -288,7 +288,8 @@ func TestAttributesOfOtherTypes(t *testing.T) {
 		} else {
 			a.number(kind, 1)
 		}
-		if err := new(node).attribute(a.b); err == nil || !strings.Contains(err.Error(), "involved_dim is no list of bool") {
+		err := new(node).readAttribute(a.b)
+		if err == nil || !strings.Contains(err.Error(), "involved_dim is no list of bool") {
 			t.Errorf("field %d: %v", kind, err)
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	collectiveNode
 )
 
-// node is one of a trace.
+// node is one node of a trace.
 type node struct {
 	id       uint64
 	name     string
@@ -30,11 +30,11 @@ type node struct {
 	numbers  map[string]int64
 	texts    map[string]string
 	involved []bool // dimensions; nil: all
-	at       int    // in the file
+	offset   int    // offset in the file
 }
 
-// trace reads the nodes of a file.
-func trace(data []byte, file string) (nodes []node, err error) {
+// readTrace parses the nodes of a file.
+func readTrace(data []byte, file string) (nodes []node, err error) {
 	fail := func(at int, format string, args ...any) error {
 		return &workload.FormatError{File: file, Line: 1, Column: at + 1, Msg: fmt.Sprintf("byte %d: ", at) +
 			fmt.Sprintf(format, args...)}
@@ -54,14 +54,14 @@ func trace(data []byte, file string) (nodes []node, err error) {
 		message := rest[:n]
 		b = rest[n:]
 		at += len(data) - len(rest) - at
-		if first { // what the trace says of itself
-			if err := fields(message, func(field) error { return nil }); err != nil {
+		if first { // the trace's own metadata
+			if err := visitFields(message, func(field) error { return nil }); err != nil {
 				return nil, fail(at, "%v", err)
 			}
 			continue
 		}
-		x := node{at: at}
-		if err := x.read(message); err != nil {
+		x := node{offset: at}
+		if err := x.readNode(message); err != nil {
 			return nil, fail(at, "node %d: %v", x.id, err)
 		}
 		nodes = append(nodes, x)
@@ -72,9 +72,9 @@ func trace(data []byte, file string) (nodes []node, err error) {
 	return nodes, nil
 }
 
-// read reads a node.
-func (x *node) read(message []byte) error {
-	return fields(message, func(f field) (err error) {
+// readNode parses a node.
+func (x *node) readNode(message []byte) error {
+	return visitFields(message, func(f field) (err error) {
 		switch f.number {
 		case 1:
 			x.id = f.value
@@ -83,20 +83,20 @@ func (x *node) read(message []byte) error {
 		case 3:
 			x.kind = f.value
 		case 4, 5:
-			x.deps, err = f.numbers(x.deps)
+			x.deps, err = f.appendNumbers(x.deps)
 		case 7:
 			x.micros = f.value
 		case 10:
-			return x.attribute(f.data)
+			return x.readAttribute(f.data)
 		}
 		return err
 	})
 }
 
-// attribute reads a named value, in whatever type of number its writer has.
-func (x *node) attribute(message []byte) error {
+// readAttribute parses a named value, with any type of number.
+func (x *node) readAttribute(message []byte) error {
 	name := ""
-	return fields(message, func(f field) error {
+	return visitFields(message, func(f field) error {
 		switch f.number {
 		case 1:
 			name = string(f.data)
@@ -104,10 +104,10 @@ func (x *node) attribute(message []byte) error {
 			if x.numbers == nil {
 				x.numbers = map[string]int64{}
 			}
-			x.numbers[name] = signed(f)
+			x.numbers[name] = signedValue(f)
 		case 28:
-			return fields(f.data, func(f field) error {
-				list, err := f.numbers(nil)
+			return visitFields(f.data, func(f field) error {
+				list, err := f.appendNumbers(nil)
 				if name == "involved_dim" {
 					for _, v := range list {
 						x.involved = append(x.involved, v != 0)
@@ -128,8 +128,8 @@ func (x *node) attribute(message []byte) error {
 	})
 }
 
-// signed returns the number of an attribute; et_def.proto has a field for each type.
-func signed(f field) int64 {
+// signedValue returns the number of an attribute; et_def.proto has a field for each type.
+func signedValue(f field) int64 {
 	switch f.number {
 	case 15, 17: // sint32 and sint64
 		return int64(f.value>>1) ^ -int64(f.value&1)
@@ -139,11 +139,11 @@ func signed(f field) int64 {
 	return int64(f.value)
 }
 
-// number is an attribute; known reports whether the node has it.
+// number returns an attribute; known reports whether the node has it.
 func (x *node) number(name string) (v int64, known bool) {
 	v, known = x.numbers[name]
 	return v, known
 }
 
-// everywhere reports whether a collective operation is among all dimensions.
-func (x *node) everywhere() bool { return !slices.Contains(x.involved, false) }
+// hasAllDimensions reports whether a collective operation uses all dimensions.
+func (x *node) hasAllDimensions() bool { return !slices.Contains(x.involved, false) }

@@ -10,7 +10,7 @@ import (
 	"weir/core/workload"
 )
 
-// config is what an experiment says of a job of Chakra traces.
+// config is the configuration of a job of Chakra traces.
 type config struct {
 	File      string
 	Groups    string
@@ -18,7 +18,7 @@ type config struct {
 	AllReduce string
 }
 
-// none stands for what is not given.
+// none marks an option that is not given.
 const none = "none"
 
 // Params binds the parameters.
@@ -30,14 +30,14 @@ func (c *config) Params(p *scheme.Params) {
 		Words(collective.Algorithms(collective.AllReduce)...)
 }
 
-// Scheme names jobs of Chakra traces.
+// Scheme returns the scheme of jobs from Chakra traces.
 func Scheme() job.Scheme {
 	return job.Define(scheme.Scheme{Name: "chakra", Doc: "what Chakra traces say their ranks do", Source: "Chakra"},
-		func(c config, s job.Site) (job.Program, error) { return c.open(s) })
+		func(c config, s job.Site) (job.Program, error) { return c.openJob(s) })
 }
 
-// open reads the traces, and checks that their job can be carried out.
-func (c *config) open(s job.Site) (job.Program, error) {
+// openJob reads the traces, and verifies that their job can run.
+func (c *config) openJob(s job.Site) (job.Program, error) {
 	o := Options{Algorithms: map[string]string{collective.AllReduce: c.AllReduce}}
 	var err error
 	if c.Dims != none {
@@ -57,13 +57,13 @@ func (c *config) open(s job.Site) (job.Program, error) {
 	var traces [][]byte
 	var names []string
 	for rank := range s.Members {
-		data, name, err := s.Open(c.trace(rank))
+		data, name, err := s.Open(c.traceName(rank))
 		if err != nil {
 			return nil, err
 		}
 		traces, names = append(traces, data), append(names, name)
 	}
-	if next := c.trace(s.Members); s.Exists(next) {
+	if next := c.traceName(s.Members); s.Exists(next) {
 		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s is there, so the traces are of more than the %d hosts "+
 			"of the job", next, s.Members), Allowed: "as many hosts as traces"}
 	}
@@ -80,5 +80,5 @@ func (c *config) open(s job.Site) (job.Program, error) {
 	return l, nil
 }
 
-// trace returns the name of a rank's trace.
-func (c *config) trace(rank int) string { return fmt.Sprintf("%s.%d.et", c.File, rank) }
+// traceName returns the name of a rank's trace.
+func (c *config) traceName(rank int) string { return fmt.Sprintf("%s.%d.et", c.File, rank) }

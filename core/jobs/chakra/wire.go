@@ -14,16 +14,16 @@ const (
 	wire32     = 5
 )
 
-// field is one of a message.
+// field is one field of a message.
 type field struct {
 	number int
 	wire   int
-	value  uint64 // of what is no bytes
+	value  uint64 // value of a field without bytes
 	data   []byte
-	at     int // in the message
+	offset int // offset in the message
 }
 
-// What a message of protocol buffers may have wrong.
+// Errors in a message of protocol buffers.
 var (
 	errShort  = errors.New("the message ends within a field")
 	errNumber = errors.New("a number has more than 64 bits")
@@ -31,7 +31,7 @@ var (
 	errField  = errors.New("a field has the number 0, or one that is too large")
 )
 
-// uvarint reads a number, and returns what follows it.
+// uvarint reads a number, and returns the rest of b.
 func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	v, n := binary.Uvarint(b)
 	switch {
@@ -43,10 +43,10 @@ func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	return v, b[n:], nil
 }
 
-// fields visits those of a message.
-func fields(message []byte, visit func(f field) error) error {
+// visitFields calls visit for each field of a message.
+func visitFields(message []byte, visit func(f field) error) error {
 	for b := message; len(b) > 0; {
-		f := field{at: len(message) - len(b)}
+		f := field{offset: len(message) - len(b)}
 		key, rest, err := uvarint(b)
 		if err != nil {
 			return err
@@ -90,8 +90,8 @@ func fields(message []byte, visit func(f field) error) error {
 	return nil
 }
 
-// numbers appends those of a repeated field, packed or one by one.
-func (f *field) numbers(to []uint64) ([]uint64, error) {
+// appendNumbers appends the numbers of a repeated field, packed or one by one.
+func (f *field) appendNumbers(to []uint64) ([]uint64, error) {
 	if f.wire != wireBytes {
 		return append(to, f.value), nil
 	}

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// What the operations are called.
+// Names of the operations.
 const (
 	AllReduce     = "all_reduce"
 	AllGather     = "all_gather"
@@ -22,10 +22,10 @@ const (
 	Scatter       = "scatter"
 )
 
-// operations are all of them.
+// operations are the names of all operations.
 var operations = []string{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Pipeline, Reduce, Gather, Scatter}
 
-// What algorithms are called.
+// Names of the algorithms.
 const (
 	Ring            = "ring"
 	DoubleTree      = "double_tree"
@@ -38,7 +38,7 @@ const (
 	Alternating     = "1f1b"
 )
 
-// Algorithms are those of an operation; the first is its default.
+// Algorithms returns the algorithms of an operation; the first is its default.
 func Algorithms(operation string) []string {
 	switch operation {
 	case AllReduce:
@@ -57,85 +57,88 @@ func Algorithms(operation string) []string {
 	return nil
 }
 
-// step is one operation of a member: a transfer of blocks low … high−1, or computing. Both sides of a transfer have its
-// tag, which no other transfer between the two has.
+// step is one operation of a member: a transfer of blocks low … high−1, or computing. Both sides of a transfer have
+// its tag, which is unique among the transfers between the two members.
 type step struct {
 	kind      job.OpKind
 	peer      int
 	low, high int
 	tag       int
-	reduces   bool // what is received is added to what is there
+	reduces   bool // what is received is added to the member's own data
 	time      unit.Time
 }
 
-// steps are those that a step comes after: few, in a place of their own, as there may be hundreds of millions. A member
-// of a tree comes after its children, which are 31 at the most.
-type steps struct {
-	at [31]int32
-	n  int32
+// stepList is a list of the steps that another step depends on. It has a fixed array, because hundreds of millions of
+// steps may need one. A member of a tree depends on its children, at most 31.
+type stepList struct {
+	indices [31]int32
+	n       int32
 }
 
-func (s *steps) add(i int) { s.at[s.n], s.n = int32(i), s.n+1 }
+// add appends step i. The list must have room.
+func (s *stepList) add(i int) { s.indices[s.n], s.n = int32(i), s.n+1 }
 
-func (s steps) and(i int) steps {
+// with returns the list with step i appended.
+func (s stepList) with(i int) stepList {
 	s.add(i)
 	return s
 }
 
-// algorithm is what the members of an operation do, by formula. Member m has steps 0 … steps(m)−1.
+// algorithm defines by formula the steps of an operation's members. Member m has steps 0 … steps(m)−1.
 type algorithm interface {
-	steps(m int) int
-	step(m, i int) step
-	// after appends steps below i that step i comes after; none: it is a first one.
-	after(m, i int) steps
-	blocks() int
-	tags() int
-	open() int // steps that are posted at a time; 0: all
+	stepCount(m int) int
+	stepAt(m, i int) step
+	// dependencies returns the steps that step i depends on, all below i; empty for a first step.
+	dependencies(m, i int) stepList
+	blockCount() int
+	tagCount() int
+	maxPosted() int // maximum number of steps posted at a time; 0: all
 }
 
-// mod is x modulo n, from 0 on.
-func mod(x, n int) int { return (x%n + n) % n }
+// modulo returns x modulo n, in 0 … n−1, for negative x too.
+func modulo(x, n int) int { return (x%n + n) % n }
 
-// rounds are steps in pairs, a send and a receive: each send comes after the receive of the round before, and each
-// receive, too, so that what a member adds to is complete.
+// rounds are steps in pairs, a send and a receive. Each send depends on the receive of the previous round. So does
+// each receive, so that the data to which a member adds are complete.
 type rounds struct{}
 
-func (rounds) after(_, i int) (to steps) {
+func (rounds) dependencies(_, i int) (to stepList) {
 	if i < 2 {
 		return to
 	}
-	return to.and((i/2-1)*2 + 1)
+	return to.with((i/2-1)*2 + 1)
 }
 
-// ringOpen is how many steps of a ring are posted at a time: 8 rounds, as many as NCCL has slots.
+// ringOpen is the number of steps of a ring that are posted at a time: 8 rounds, the number of NCCL's slots.
 const ringOpen = 16
 
-// ring is reduce-scatter and all-gather in a ring (Patarasu and Yuan, 2009, §4). In round k member m sends block m−1−k
-// of what it reduces, so that in the end it has block m, and then block m−k of what it gathers.
+// ring is reduce-scatter and all-gather in a ring (Patarasu and Yuan, 2009, §4). In round k of the reduction member m
+// sends block m−1−k, so that it ends with block m. In round k of the gathering it sends block m−k.
 type ring struct {
 	rounds
 	n               int
 	scatter, gather bool
-	each            int // blocks that go together
+	adjacent        int // adjacent blocks that are sent together
 }
 
-func (r *ring) phases() int {
+// phaseCount returns 2 for reduce-scatter followed by all-gather, else 1.
+func (r *ring) phaseCount() int {
 	if r.scatter && r.gather {
 		return 2
 	}
 	return 1
 }
-func (r *ring) steps(int) int { return 2 * r.phases() * (r.n - 1) }
-func (r *ring) blocks() int   { return r.n * r.each }
-func (r *ring) tags() int     { return r.phases() * (r.n - 1) }
-func (r *ring) open() int     { return ringOpen }
+func (r *ring) stepCount(int) int { return 2 * r.phaseCount() * (r.n - 1) }
+func (r *ring) blockCount() int   { return r.n * r.adjacent }
+func (r *ring) tagCount() int     { return r.phaseCount() * (r.n - 1) }
+func (r *ring) maxPosted() int    { return ringOpen }
 
-func (r *ring) step(m, i int) step {
+func (r *ring) stepAt(m, i int) step {
 	k := i / 2
 	s := step{kind: job.Send, peer: (m + 1) % r.n, tag: k}
 	first := m
 	if i%2 == 1 {
-		s.kind, s.peer = job.Recv, mod(m-1, r.n)
+		s.kind, s.peer = job.Recv, modulo(m-1, r.n)
 		first--
 	}
 	if r.scatter && k < r.n-1 {
@@ -144,37 +147,38 @@ func (r *ring) step(m, i int) step {
 	} else if r.scatter {
 		k -= r.n - 1
 	}
-	block := mod(first-k, r.n)
-	s.low, s.high = block*r.each, (block+1)*r.each
+	block := modulo(first-k, r.n)
+	s.low, s.high = block*r.adjacent, (block+1)*r.adjacent
 	return s
 }
 
-// halving is recursive halving, which scatters what is reduced, and doubling, which gathers. The number of members is a
-// power of two.
+// halving is recursive halving, which scatters the reduced blocks, and doubling, which gathers. The number of members
+// is a power of two.
 type halving struct {
 	rounds
 	n               int
 	scatter, gather bool
 }
 
-func (h *halving) half() int     { return bits.Len(uint(h.n)) - 1 } // rounds of one phase
-func (h *halving) steps(int) int { return 2 * h.tags() }
-func (h *halving) blocks() int   { return h.n }
-func (h *halving) open() int     { return 0 }
-func (h *halving) tags() int {
+// rounds of one phase
+func (h *halving) roundsPerPhase() int { return bits.Len(uint(h.n)) - 1 } // rounds of one phase
+func (h *halving) stepCount(int) int   { return 2 * h.tagCount() }
+func (h *halving) blockCount() int     { return h.n }
+func (h *halving) maxPosted() int      { return 0 }
+func (h *halving) tagCount() int {
 	if h.scatter && h.gather {
-		return 2 * h.half()
+		return 2 * h.roundsPerPhase()
 	}
-	return h.half()
+	return h.roundsPerPhase()
 }
 
-func (h *halving) step(m, i int) step {
+func (h *halving) stepAt(m, i int) step {
 	k := i / 2
 	s := step{kind: job.Send, tag: k}
 	if i%2 == 1 {
 		s.kind = job.Recv
 	}
-	if h.scatter && k < h.half() { // of the range that it has, each keeps the half that has its own block
+	if h.scatter && k < h.roundsPerPhase() { // each member keeps the half of its range that contains its own block
 		width := h.n >> (k + 1)
 		s.peer, s.reduces = m^width, true
 		keep := m
@@ -186,7 +190,7 @@ func (h *halving) step(m, i int) step {
 		return s
 	}
 	if h.scatter {
-		k -= h.half()
+		k -= h.roundsPerPhase()
 	}
 	width := 1 << k
 	s.peer = m ^ width
@@ -199,60 +203,61 @@ func (h *halving) step(m, i int) step {
 	return s
 }
 
-// hierarchical is an all-reduce of members in groups of neighbours: a ring scatters within each group, a ring among the
-// members with the same place reduces, and a ring within each group gathers.
+// hierarchical is an all-reduce of members in groups of neighbours. A ring within each group scatters, a ring among
+// the members at the same position of each group reduces, and a ring within each group gathers.
 type hierarchical struct {
 	rounds
 	n, local int
 }
 
-func (h *hierarchical) rings() (inner, outer ring) {
+// innerAndOuter returns the ring within a group and the ring among the groups.
+func (h *hierarchical) innerAndOuter() (inner, outer ring) {
 	groups := h.n / h.local
-	return ring{n: h.local, scatter: true, each: groups}, ring{n: groups, scatter: true, gather: true, each: 1}
+	return ring{n: h.local, scatter: true, adjacent: groups}, ring{n: groups, scatter: true, gather: true, adjacent: 1}
 }
-func (h *hierarchical) steps(int) int { return 4*(h.local-1) + 4*(h.n/h.local-1) }
-func (h *hierarchical) blocks() int   { return h.n }
-func (h *hierarchical) tags() int     { return h.steps(0) / 2 }
-func (h *hierarchical) open() int     { return ringOpen }
+func (h *hierarchical) stepCount(int) int { return 4*(h.local-1) + 4*(h.n/h.local-1) }
+func (h *hierarchical) blockCount() int   { return h.n }
+func (h *hierarchical) tagCount() int     { return h.stepCount(0) / 2 }
+func (h *hierarchical) maxPosted() int    { return ringOpen }
 
-func (h *hierarchical) step(m, i int) step {
-	inner, outer := h.rings()
+func (h *hierarchical) stepAt(m, i int) step {
+	inner, outer := h.innerAndOuter()
 	place, group := m%h.local, m/h.local
-	a, b := inner.steps(0), outer.steps(0)
+	a, b := inner.stepCount(0), outer.stepCount(0)
 	var s step
 	switch {
 	case i < a:
-		s = inner.step(place, i)
+		s = inner.stepAt(place, i)
 		s.peer += group * h.local
 	case i < a+b:
-		s = outer.step(group, i-a)
+		s = outer.stepAt(group, i-a)
 		s.peer = s.peer*h.local + place
 		s.low, s.high = s.low+place*outer.n, s.high+place*outer.n
 	default:
-		gather := ring{n: h.local, gather: true, each: inner.each}
-		s = gather.step(place, i-a-b)
+		gather := ring{n: h.local, gather: true, adjacent: inner.adjacent}
+		s = gather.stepAt(place, i-a-b)
 		s.peer += group * h.local
 	}
 	s.tag = i / 2
 	return s
 }
 
-// doubleTree is an all-reduce over two binary trees, each with half of the data (Sanders, Speck and Träff, 2009): what
-// is a leaf in one is not in the other, but for one member at most.
+// doubleTree is an all-reduce over two binary trees, each with half of the data (Sanders, Speck and Träff, 2009). At
+// most one member is a leaf of both trees.
 type doubleTree struct{ n int }
 
-// place is where member m is in the first tree to have its place in tree t, and member is back.
-func (d *doubleTree) place(t, m int) int {
+// placeInFirst returns the position of member m of tree t in the first tree, and member is its inverse.
+func (d *doubleTree) placeInFirst(t, m int) int {
 	switch {
 	case t == 0:
 		return m
 	case d.n%2 == 0:
 		return d.n - 1 - m
 	}
-	return mod(m-1, d.n)
+	return modulo(m-1, d.n)
 }
 
-func (d *doubleTree) member(t, p int) int {
+func (d *doubleTree) memberAt(t, p int) int {
 	switch {
 	case t == 0:
 		return p
@@ -262,9 +267,10 @@ func (d *doubleTree) member(t, p int) int {
 	return (p + 1) % d.n
 }
 
-// near are the places around place p of the first tree, in order of numbers: parent −1 for the root, which is 0.
-// The others are an in-order tree: p has as many levels below it as its number has zeros at the end.
-func (d *doubleTree) near(p int) (parent int, children []int) {
+// neighboursOf returns the neighbours of position p in the first tree: the parent, −1 for the root 0, and the children
+// in ascending order. The positions from 1 on are an in-order tree: the number of trailing zero bits of p is the
+// number of levels below it.
+func (d *doubleTree) neighboursOf(p int) (parent int, children []int) {
 	if p == 0 {
 		if d.n == 1 {
 			return -1, nil
@@ -287,35 +293,36 @@ func (d *doubleTree) near(p int) (parent int, children []int) {
 	return parent, children
 }
 
-// parts are the steps of member m in tree t: from its children, to and from its parent, to its children.
-func (d *doubleTree) parts(t, m int) (parent int, children []int, steps int) {
-	parent, children = d.near(d.place(t, m))
+// partOf returns the neighbours of member m in tree t, and its number of steps: from its children, to and from its
+// parent, to its children.
+func (d *doubleTree) partOf(t, m int) (parent int, children []int, steps int) {
+	parent, children = d.neighboursOf(d.placeInFirst(t, m))
 	if steps = 2 * len(children); parent >= 0 {
-		parent = d.member(t, parent)
+		parent = d.memberAt(t, parent)
 		steps += 2
 	}
 	for i := range children {
-		children[i] = d.member(t, children[i])
+		children[i] = d.memberAt(t, children[i])
 	}
 	return parent, children, steps
 }
 
-func (d *doubleTree) steps(m int) int {
-	_, _, a := d.parts(0, m)
-	_, _, b := d.parts(1, m)
+func (d *doubleTree) stepCount(m int) int {
+	_, _, a := d.partOf(0, m)
+	_, _, b := d.partOf(1, m)
 	return a + b
 }
-func (d *doubleTree) blocks() int { return 2 }
-func (d *doubleTree) tags() int   { return 4 }
-func (d *doubleTree) open() int   { return 0 }
+func (d *doubleTree) blockCount() int { return 2 }
+func (d *doubleTree) tagCount() int   { return 4 }
+func (d *doubleTree) maxPosted() int  { return 0 }
 
-func (d *doubleTree) step(m, i int) step {
+func (d *doubleTree) stepAt(m, i int) step {
 	t := 0
-	parent, children, n := d.parts(0, m)
+	parent, children, n := d.partOf(0, m)
 	if i >= n {
 		i -= n
 		t = 1
-		parent, children, _ = d.parts(1, m)
+		parent, children, _ = d.partOf(1, m)
 	}
 	s := step{low: t, high: t + 1, tag: t}
 	if i < len(children) {
@@ -337,19 +344,19 @@ func (d *doubleTree) step(m, i int) step {
 	return s
 }
 
-func (d *doubleTree) after(m, i int) (to steps) {
+func (d *doubleTree) dependencies(m, i int) (to stepList) {
 	first := 0
-	parent, children, n := d.parts(0, m)
+	parent, children, n := d.partOf(0, m)
 	if i >= n {
 		first = n
-		parent, children, _ = d.parts(1, m)
+		parent, children, _ = d.partOf(1, m)
 	}
 	k := i - first
 	switch {
 	case k < len(children) || parent >= 0 && k == len(children)+1:
 		return to
 	case parent >= 0 && k > len(children)+1:
-		return to.and(first + len(children) + 1)
+		return to.with(first + len(children) + 1)
 	}
 	for c := range children {
 		to.add(first + c)
@@ -357,90 +364,95 @@ func (d *doubleTree) after(m, i int) (to steps) {
 	return to
 }
 
-// chain is a broadcast from one member to the next, which is a pipeline where there are chunks.
+// chain is a broadcast from one member to the next, which is pipelined if there are chunks.
 type chain struct{ n int }
 
-func (c *chain) blocks() int { return 1 }
-func (c *chain) tags() int   { return 1 }
-func (c *chain) open() int   { return 0 }
-func (c *chain) steps(m int) int {
+func (c *chain) blockCount() int { return 1 }
+func (c *chain) tagCount() int   { return 1 }
+func (c *chain) maxPosted() int  { return 0 }
+func (c *chain) stepCount(m int) int {
 	if m == 0 || m == c.n-1 {
 		return 1
 	}
 	return 2
 }
-func (c *chain) step(m, i int) step {
+func (c *chain) stepAt(m, i int) step {
 	if m > 0 && i == 0 {
 		return step{kind: job.Recv, peer: m - 1, high: 1}
 	}
 	return step{kind: job.Send, peer: m + 1, high: 1}
 }
-func (c *chain) after(_, i int) (to steps) {
+func (c *chain) dependencies(_, i int) (to stepList) {
 	if i > 0 {
 		to.add(0)
 	}
 	return to
 }
 
-// binomial is a broadcast over a tree: in round r members below 2^r send to those 2^r further on.
+// binomial is a broadcast over a tree: in round r members below 2^r send to the member 2^r further on.
 type binomial struct{ n int }
 
-func (b *binomial) blocks() int { return 1 }
-func (b *binomial) tags() int   { return 1 }
-func (b *binomial) open() int   { return 0 }
+func (b *binomial) blockCount() int { return 1 }
+func (b *binomial) tagCount() int   { return 1 }
+func (b *binomial) maxPosted() int  { return 0 }
 
-// received is 1 if member m hears from another one, and first is the round in which it sends first.
-func (b *binomial) first(m int) (received, first int) { return min(m, 1), bits.Len(uint(m)) }
+// firstRound returns whether member m receives from another one (1 or 0), and the first round in which it sends.
+func (b *binomial) firstRound(m int) (received, first int) { return min(m, 1), bits.Len(uint(m)) }
 
-func (b *binomial) steps(m int) int {
-	received, first := b.first(m)
+func (b *binomial) stepCount(m int) int {
+	received, first := b.firstRound(m)
 	n := received
 	for r := first; m+1<<r < b.n; r++ {
 		n++
 	}
 	return n
 }
-func (b *binomial) step(m, i int) step {
-	received, first := b.first(m)
+func (b *binomial) stepAt(m, i int) step {
+	received, first := b.firstRound(m)
 	if i < received {
 		return step{kind: job.Recv, peer: m - 1<<(first-1), high: 1}
 	}
 	return step{kind: job.Send, peer: m + 1<<(first+i-received), high: 1}
 }
-func (b *binomial) after(_, i int) (to steps) {
+func (b *binomial) dependencies(_, i int) (to stepList) {
 	if i > 0 {
 		to.add(i - 1)
 	}
 	return to
 }
 
-// pipeline is what the stages of a model do, each a member, with so many micro-batches: forward, each after the other,
-// and then back, where backward takes time.
+// pipeline is the work of the stages of a model, each a member, on micro-batches: first all batches forward, then all
+// backward, where backward takes time.
 type pipeline struct {
 	n, batches        int
 	forward, backward unit.Time
 }
 
-func (p *pipeline) blocks() int { return 1 }
-func (p *pipeline) open() int   { return 0 }
-func (p *pipeline) tags() int   { return 2 * p.batches }
+func (p *pipeline) blockCount() int { return 1 }
+func (p *pipeline) maxPosted() int  { return 0 }
+func (p *pipeline) tagCount() int   { return 2 * p.batches }
 
-// Each batch has three steps a way, where none is left out: receive, compute, send.
-func (p *pipeline) ways() int {
+// directionCount returns the number of directions: 2 with a backward pass, else 1. A batch has up to three steps in
+// each direction: receive, compute, send.
+func (p *pipeline) directionCount() int {
 	if p.backward > 0 {
 		return 2
 	}
 	return 1
 }
-func (p *pipeline) ends(m, way int) (hears, tells bool) {
+
+// hasTransfers reports whether a stage receives from another one in a direction, and whether it sends to another one.
+func (p *pipeline) hasTransfers(m, way int) (hears, tells bool) {
 	if way == 0 {
 		return m > 0, m < p.n-1
 	}
 	return m < p.n-1, m > 0
 }
-func (p *pipeline) each(m, way int) int {
+
+// stepsPerBatch returns the number of steps of a batch in a direction.
+func (p *pipeline) stepsPerBatch(m, way int) int {
 	n := 1
-	hears, tells := p.ends(m, way)
+	hears, tells := p.hasTransfers(m, way)
 	if hears {
 		n++
 	}
@@ -449,49 +461,50 @@ func (p *pipeline) each(m, way int) int {
 	}
 	return n
 }
-func (p *pipeline) steps(m int) (n int) {
-	for way := range p.ways() {
-		n += p.batches * p.each(m, way)
+func (p *pipeline) stepCount(m int) (n int) {
+	for way := range p.directionCount() {
+		n += p.batches * p.stepsPerBatch(m, way)
 	}
 	return n
 }
 
-// at is which batch, way and part (0 receive, 1 compute, 2 send) step i is; first is the first step of the way.
-func (p *pipeline) at(m, i int) (way, batch, part, first int) {
-	if n := p.batches * p.each(m, 0); i >= n {
+// locateStep returns the direction, batch and part (0 receive, 1 compute, 2 send) of step i, and the first step of the
+// direction.
+func (p *pipeline) locateStep(m, i int) (way, batch, part, first int) {
+	if n := p.batches * p.stepsPerBatch(m, 0); i >= n {
 		way, first = 1, n
 	}
-	each := p.each(m, way)
+	each := p.stepsPerBatch(m, way)
 	batch, part = (i-first)/each, (i-first)%each
-	if hears, _ := p.ends(m, way); !hears {
+	if hears, _ := p.hasTransfers(m, way); !hears {
 		part++
 	}
 	return way, batch, part, first
 }
 
-func (p *pipeline) step(m, i int) step {
-	way, batch, part, _ := p.at(m, i)
-	return p.does(m, way, batch, part)
+func (p *pipeline) stepAt(m, i int) step {
+	way, batch, part, _ := p.locateStep(m, i)
+	return p.makeStep(m, way, batch, part)
 }
 
-func (p *pipeline) after(m, i int) (to steps) {
-	way, batch, part, first := p.at(m, i)
-	each := p.each(m, way)
-	hears, _ := p.ends(m, way)
+func (p *pipeline) dependencies(m, i int) (to stepList) {
+	way, batch, part, first := p.locateStep(m, i)
+	each := p.stepsPerBatch(m, way)
+	hears, _ := p.hasTransfers(m, way)
 	switch part {
 	case 0:
 		return to
 	case 2:
-		return to.and(i - 1)
+		return to.with(i - 1)
 	}
 	if hears {
 		to.add(i - 1)
 	}
 	switch {
-	case batch > 0: // the computing of the batch before
+	case batch > 0: // the computing of the previous batch
 		to.add(i - each)
-	case way == 1: // and of the last one forward
-		own := p.each(m, 0)
+	case way == 1: // the computing of the last batch forward
+		own := p.stepsPerBatch(m, 0)
 		last := first - own
 		if m > 0 {
 			last++
@@ -501,7 +514,8 @@ func (p *pipeline) after(m, i int) (to steps) {
 	return to
 }
 
-// newAlgorithm makes that of an operation among n members.
+// newAlgorithm returns the algorithm of a configuration. It is an error if the operation has no such algorithm, or the
+// algorithm does not fit the number of members.
 func newAlgorithm(c *Config) (algorithm, error) {
 	n := c.Members
 	scatter, gather := c.Operation != AllGather, c.Operation != ReduceScatter
@@ -510,10 +524,10 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	}
 	switch {
 	case c.Algorithm == Hierarchical && (c.Local < 2 || n%c.Local != 0 || c.Local == n):
-		return nil, &wrong{"local", "a divisor of the number of members, neither 1 nor that itself",
+		return nil, &configError{"local", "a divisor of the number of members, neither 1 nor that itself",
 			fmt.Sprintf("%d members cannot be in groups of %d", n, c.Local)}
 	case c.Operation == Pipeline && c.Algorithm == Alternating && c.Backward == 0:
-		return nil, &wrong{"backward", "a time above 0s, or schedule: gpipe",
+		return nil, &configError{"backward", "a time above 0s, or schedule: gpipe",
 			"without a way back there is nothing to do in turn"}
 	case c.Operation == Pipeline && c.Algorithm == Alternating:
 		return &alternating{pipeline{n, c.Batches, c.Forward, c.Backward}}, nil
@@ -524,15 +538,15 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	case c.Operation == Broadcast:
 		return &binomial{n}, nil
 	case c.Operation == Reduce && c.Algorithm == Chain:
-		return &up{chain{n}}, nil
+		return &reduceChain{chain{n}}, nil
 	case c.Operation == Reduce:
 		return &reduceTree{binomial{n}}, nil
 	case c.Operation == Gather, c.Operation == Scatter:
-		return &star{n, c.Operation == Gather}, nil
+		return &rootedExchange{n, c.Operation == Gather}, nil
 	case c.Algorithm == DoubleTree:
 		return &doubleTree{n}, nil
 	case c.Algorithm == HalvingDoubling && n&(n-1) != 0:
-		return nil, &wrong{"hosts", "a power of two, or another algorithm",
+		return nil, &configError{"hosts", "a power of two, or another algorithm",
 			fmt.Sprintf("halving and doubling is among 2, 4, 8, … members, not %d", n)}
 	case c.Algorithm == HalvingDoubling:
 		return &halving{n: n, scatter: scatter, gather: gather}, nil
@@ -543,5 +557,5 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	case c.Algorithm == Hierarchical:
 		return &hierarchical{n: n, local: c.Local}, nil
 	}
-	return &ring{n: n, scatter: scatter, gather: gather, each: 1}, nil
+	return &ring{n: n, scatter: scatter, gather: gather, adjacent: 1}, nil
 }

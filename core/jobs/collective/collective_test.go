@@ -92,7 +92,7 @@ func carry(t *testing.T, j *Job, random *rand.Rand) [][][]set {
 	for range j.parts {
 		x.has = append(x.has, nil)
 		for m := range j.Members {
-			blocks := make([]set, j.algorithm.blocks())
+			blocks := make([]set, j.algorithm.blockCount())
 			for b := range blocks {
 				if blocks[b] = (set{}); begins(j, m, b) {
 					blocks[b][m] = 1
@@ -146,7 +146,7 @@ func (x *carrying) move(m int, at job.Ref) bool {
 		return true
 	}
 	own := x.has[at.Lane-1][m]
-	s := x.j.algorithm.step(m, (x.j.where(m, at).i-1)/x.j.stride)
+	s := x.j.algorithm.stepAt(m, (x.j.positionOf(m, at).i-1)/x.j.stride)
 	if op.Kind == job.Send {
 		to := mail{m, int(op.Peer), op.Tag}
 		if _, twice := x.sent[to]; twice {
@@ -290,7 +290,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%d operations, %d iterations", len(r.Operations), len(r.Iterations))
 		}
 		if c.Operation == AllReduce && c.Algorithm != DoubleTree && c.Channels == 1 {
-			if n := float64(c.Members); r.Ranks[0].Sent != unit.Bytes(4*factor(AllReduce, c.Members)*float64(c.Size)) {
+			if n := float64(c.Members); r.Ranks[0].Sent != unit.Bytes(4*busFactor(AllReduce, c.Members)*float64(c.Size)) {
 				t.Errorf("member 0 of %v sends %v", n, r.Ranks[0].Sent)
 			}
 		}
@@ -434,7 +434,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(x.c)
-			if w, ok := err.(*wrong); !ok || w.Key != x.key || w.Allowed == "" || w.Error() == "" {
+			if w, ok := err.(*configError); !ok || w.Key != x.key || w.Allowed == "" || w.Error() == "" {
 				t.Errorf("%v", err)
 			}
 		})
@@ -518,7 +518,7 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	_, err := New(Config{Operation: Pipeline, Algorithm: Alternating, Members: 2, Size: 1, Forward: us})
-	var w *wrong
+	var w *configError
 	if !errors.As(err, &w) || w.Key != "backward" {
 		t.Errorf("without a way back: %v", err)
 	}

@@ -13,40 +13,41 @@ const AllReduceFlows = "all_reduce_flows"
 // FlowAlgorithms are the algorithms of AllReduceFlows; the first is the default.
 var FlowAlgorithms = []string{Ring, Tree}
 
-// Transfers are those of one all-reduce by formula, as there may be millions (job.Flows).
+// Transfers are the transfers of one all-reduce by formula, as there may be millions (job.Flows).
 type Transfers struct {
 	algorithm string
 	hosts     int
 	size      unit.Bytes
 }
 
-// NewTransfers returns the transfers after which n hosts, each with size bytes, all have the sum. They are the traffic
-// only: reducing takes no time.
+// NewTransfers returns the transfers after which n hosts, each with size bytes, all have the sum. The transfers are
+// only the traffic: reducing takes no time.
 //
-// Ring (Patarasu and Yuan, 2009, §4): each host sends to the next one in 2(n−1) steps a
-// share of size/n; the first n−1 reduce-scatter, the others all-gather. In step s host i
-// sends share i−s mod n, which it has got in the step before. Shares differ by a byte at
-// most. Tree: a binary tree, in which hosts 2i+1 and 2i+2 send to host i; all bytes go up to
-// host 0, from each host when those of both its children are there, and then down again.
+// Ring (Patarasu and Yuan, 2009, §4): each host sends a share of size/n to the next one in 2(n−1) steps; the first n−1
+// reduce-scatter, the others all-gather. In step s host i sends share i−s mod n, which it received in the previous
+// step. Shares differ by at most a byte.
 //
-// The error is a *Wrong.
+// Tree: a binary tree, in which hosts 2i+1 and 2i+2 send to host i. All bytes go up to host 0, from each host once it
+// has those from both its children, and then down again.
+//
+// The error is a *wrong.
 func NewTransfers(algorithm string, n int, size unit.Bytes) (Transfers, error) {
 	t := Transfers{algorithm, n, size}
 	switch {
 	case n < 2:
-		return t, &wrong{"hosts", "two hosts or more", fmt.Sprintf("a collective of %d hosts", n)}
+		return t, &configError{"hosts", "two hosts or more", fmt.Sprintf("a collective of %d hosts", n)}
 	case !slices.Contains(FlowAlgorithms, algorithm):
 		return t, fmt.Errorf("%s has no algorithm %q", AllReduceFlows, algorithm)
 	case algorithm == Ring && size < unit.Bytes(n):
-		return t, &wrong{"size", unit.Bytes(n).String() + " or more",
+		return t, &configError{"size", unit.Bytes(n).String() + " or more",
 			fmt.Sprintf("a ring of %d hosts cannot share %v", n, size)}
 	case size < 1:
-		return t, &wrong{"size", "1 B or more", fmt.Sprintf("a tree cannot share %v", size)}
+		return t, &configError{"size", "1 B or more", fmt.Sprintf("a tree cannot share %v", size)}
 	}
 	return t, nil
 }
 
-// count is the number of transfers.
+// Count returns the number of transfers.
 func (t Transfers) Count() int {
 	if t.algorithm == Tree {
 		return 2 * (t.hosts - 1)
@@ -54,13 +55,13 @@ func (t Transfers) Count() int {
 	return 2 * t.hosts * (t.hosts - 1)
 }
 
-// Transfer returns the hosts between which transfer k carries how many bytes.
+// Transfer returns the source, the destination and the size of transfer k.
 func (t Transfers) Transfer(k int) (src, dst int, size unit.Bytes) {
 	n := t.hosts
 	switch {
 	case t.algorithm == Ring:
 		src, size = k%n, t.size/unit.Bytes(n)
-		if share := mod(src-k/n, n); unit.Bytes(share) < t.size%unit.Bytes(n) {
+		if share := modulo(src-k/n, n); unit.Bytes(share) < t.size%unit.Bytes(n) {
 			size++
 		}
 		return src, (src + 1) % n, size
@@ -71,7 +72,7 @@ func (t Transfers) Transfer(k int) (src, dst int, size unit.Bytes) {
 	return (dst - 1) / 2, dst, t.size
 }
 
-// After returns the transfers that have to arrive before transfer k begins. Their numbers are below k.
+// After returns the transfers that must arrive before transfer k begins. Their numbers are below k.
 func (t Transfers) After(k int) []int {
 	n := t.hosts
 	switch {
@@ -83,7 +84,7 @@ func (t Transfers) After(k int) []int {
 		return t.fromChildren(n - 1 - k)
 	}
 	if parent := (k - (n - 1)) / 2; parent > 0 {
-		return []int{n - 2 + parent} // what the parent received: step n−1 goes to host 1
+		return []int{n - 2 + parent} // the parent's receive: step n−1 goes to host 1
 	}
 	return t.fromChildren(0)
 }

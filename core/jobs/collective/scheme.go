@@ -9,27 +9,30 @@ import (
 	"weir/core/unit"
 )
 
-// common is what an experiment says of any of the operations.
+// common has the parameters that all operations share.
 type common struct {
 	Config
 	slow []scheme.Pair[string, float64]
 }
 
-func name(s string) (string, error) { return s, nil }
+// hostName returns the name of a host unchanged, as a key of a map.
+func hostName(s string) (string, error) { return s, nil }
 
-func (c *common) bind(p *scheme.Params, size string) {
+// bindCommon binds the parameters of all operations; size describes the size.
+func (c *common) bindCommon(p *scheme.Params, size string) {
 	p.Size(&c.Size, "size", "", size, "ours").Required().Min("1 B")
 	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
 	p.Time(&c.Align, "align", "0s", "hosts begin each iteration together, at the first multiple of this time at which "+
 		"all have ended the one before; 0s: each when it has ended the one before", "ours").Min("0s").Max("24h")
-	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing, and reducing, takes so much longer: "+
-		"{h3: 1.5}", "ours").Min("0.001").Max("1000000").When("computing: compute, reduce, forward or backward", func() bool {
-		return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0
-	})
+	scheme.MapOf(p, &c.slow, hostName, scheme.Floats, "slow", "hosts whose computing, and reducing, "+
+		"takes so much longer: {h3: 1.5}", "ours").Min("0.001").Max("1000000").
+		When("computing: compute, reduce, forward or backward", func() bool {
+			return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0
+		})
 }
 
-// parts binds how data are divided.
-func (c *common) parts(p *scheme.Params) {
+// bindParts binds the division of the data into channels and chunks.
+func (c *common) bindParts(p *scheme.Params) {
 	p.Int(&c.Channels, "channels", "1", "parts of the data that are independent of each other", "ours").Min("1").Max("64")
 	p.Int(&c.Chunks, "chunks", "1", "parts of a channel, which follow each other", "ours").Min("1").Max("4096")
 	p.Int(&c.NICs, "nics", "1", "channels take turns at so many NICs of a host", "ours").Min("1").Max("64")
@@ -38,20 +41,20 @@ func (c *common) parts(p *scheme.Params) {
 		"is computed", "ours").Min("1").Max("10000")
 }
 
-// groups binds who is together.
-func (c *common) groups(p *scheme.Params) {
+// bindGroups binds the size of groups.
+func (c *common) bindGroups(p *scheme.Params) {
 	p.Int(&c.Local, "local", "8", "of hierarchical: hosts of a group, which are neighbours in the list", "ours").Min("2").
 		Max("1000000").When("algorithm: "+Hierarchical, func() bool { return c.Algorithm == Hierarchical })
 }
 
-// algorithms binds how it is done.
-func (c *common) algorithms(p *scheme.Params, operation string) {
+// bindAlgorithm binds the algorithm.
+func (c *common) bindAlgorithm(p *scheme.Params, operation string) {
 	words := Algorithms(operation)
 	p.Text(&c.Algorithm, "algorithm", words[0], "how", "ours").Words(words...)
 }
 
-// job makes the job.
-func (c *common) job(operation string, s job.Site) (job.Program, error) {
+// buildJob returns the job of an operation at a site. An error names the parameter.
+func (c *common) buildJob(operation string, s job.Site) (job.Program, error) {
 	c.Operation, c.Members = operation, s.Members
 	if c.Size = c.Size / unit.Bytes(max(c.Buckets, 1)); c.Size < 1 {
 		c.Size = 1
@@ -73,22 +76,22 @@ func (c *common) job(operation string, s job.Site) (job.Program, error) {
 	}
 	j, err := New(c.Config)
 	if err != nil {
-		return nil, ofParameter(err)
+		return nil, parameterError(err)
 	}
 	return j, nil
 }
 
-// ofParameter returns an error about a configuration as one about the parameter that is wrong, if it is a Wrong.
-func ofParameter(err error) error {
-	var w *wrong
+// parameterError turns an error of type *wrong into one about its parameter. It returns other errors unchanged.
+func parameterError(err error) error {
+	var w *configError
 	if errors.As(err, &w) {
 		return &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
 	}
 	return err
 }
 
-// reduces binds what reducing takes.
-func (c *common) reduces(p *scheme.Params) {
+// bindReduce binds the rate of reducing.
+func (c *common) bindReduce(p *scheme.Params) {
 	p.Rate(&c.Reduce, "reduce", "0bps", "at which a host reduces what it has received; 0bps: at once", "ours").Min("0bps")
 }
 
@@ -96,11 +99,11 @@ type allReduce struct{ common }
 
 // Params binds the parameters.
 func (c *allReduce) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that each host has, and whose sum all get")
-	c.algorithms(p, AllReduce)
-	c.groups(p)
-	c.parts(p)
-	c.reduces(p)
+	c.bindCommon(p, "of the buffer that each host has, and whose sum all get")
+	c.bindAlgorithm(p, AllReduce)
+	c.bindGroups(p)
+	c.bindParts(p)
+	c.bindReduce(p)
 }
 
 // allReduceFlows is an all-reduce in which each transfer is a flow of the run.
@@ -119,74 +122,74 @@ type allGather struct{ common }
 
 // Params binds the parameters.
 func (c *allGather) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that each host gets, and of which it has a block")
-	c.algorithms(p, AllGather)
-	c.parts(p)
+	c.bindCommon(p, "of the buffer that each host gets, and of which it has a block")
+	c.bindAlgorithm(p, AllGather)
+	c.bindParts(p)
 }
 
 type reduceScatter struct{ common }
 
 // Params binds the parameters.
 func (c *reduceScatter) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that each host has, and of whose sum it gets a block")
-	c.algorithms(p, ReduceScatter)
-	c.parts(p)
-	c.reduces(p)
+	c.bindCommon(p, "of the buffer that each host has, and of whose sum it gets a block")
+	c.bindAlgorithm(p, ReduceScatter)
+	c.bindParts(p)
+	c.bindReduce(p)
 }
 
 type allToAll struct{ common }
 
 // Params binds the parameters.
 func (c *allToAll) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that each host has, with a block for each")
-	c.algorithms(p, AllToAll)
-	c.groups(p)
+	c.bindCommon(p, "of the buffer that each host has, with a block for each")
+	c.bindAlgorithm(p, AllToAll)
+	c.bindGroups(p)
 	p.Int(&c.AtOnce, "at_once", "0", "others (with hierarchical: groups) that a host sends to, and hears from, at a "+
 		"time: the next one's turn is when the first of these is over both ways; 0: all at once", "ours").Min("0").
 		Max("1000000")
-	c.parts(p)
+	c.bindParts(p)
 }
 
 type broadcast struct{ common }
 
 // Params binds the parameters.
 func (c *broadcast) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that the first host has, and all get")
-	c.algorithms(p, Broadcast)
-	c.parts(p)
+	c.bindCommon(p, "of the buffer that the first host has, and all get")
+	c.bindAlgorithm(p, Broadcast)
+	c.bindParts(p)
 }
 
 type reduce struct{ common }
 
 // Params binds the parameters.
 func (c *reduce) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that each host has, and whose sum the first gets")
-	c.algorithms(p, Reduce)
-	c.parts(p)
-	c.reduces(p)
+	c.bindCommon(p, "of the buffer that each host has, and whose sum the first gets")
+	c.bindAlgorithm(p, Reduce)
+	c.bindParts(p)
+	c.bindReduce(p)
 }
 
 type gather struct{ common }
 
 // Params binds the parameters.
 func (c *gather) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that the first host gets, with a block of each")
-	c.parts(p)
+	c.bindCommon(p, "of the buffer that the first host gets, with a block of each")
+	c.bindParts(p)
 }
 
 type scatter struct{ common }
 
 // Params binds the parameters.
 func (c *scatter) Params(p *scheme.Params) {
-	c.bind(p, "of the buffer that the first host has, with a block for each")
-	c.parts(p)
+	c.bindCommon(p, "of the buffer that the first host has, with a block for each")
+	c.bindParts(p)
 }
 
 type stages struct{ common }
 
 // Params binds the parameters.
 func (c *stages) Params(p *scheme.Params) {
-	c.bind(p, "of a message from a stage to the next")
+	c.bindCommon(p, "of a message from a stage to the next")
 	p.Text(&c.Algorithm, "schedule", GPipe, "order of batches at a stage: all forward and then back, or in turn",
 		"ours").Words(Algorithms(Pipeline)...)
 	p.Int(&c.Batches, "batches", "8", "micro-batches of an iteration", "ours").Min("1").Max("1000000")
@@ -194,34 +197,34 @@ func (c *stages) Params(p *scheme.Params) {
 	p.Time(&c.Backward, "backward", "0s", "computing on the way back; 0s: there is none", "ours").Min("0s").Max("24h")
 }
 
-// Schemes are the operations, by name.
+// Schemes returns the operations, sorted by name.
 func Schemes() []job.Scheme {
 	return []job.Scheme{
 		job.Define(scheme.Scheme{Name: AllGather, Doc: "each host gets the blocks of all", Source: "ours"},
-			func(c allGather, s job.Site) (job.Program, error) { return c.job(AllGather, s) }),
+			func(c allGather, s job.Site) (job.Program, error) { return c.buildJob(AllGather, s) }),
 		job.Define(scheme.Scheme{Name: AllReduce, Doc: "each host gets the sum of all buffers", Source: "ours"},
-			func(c allReduce, s job.Site) (job.Program, error) { return c.job(AllReduce, s) }),
+			func(c allReduce, s job.Site) (job.Program, error) { return c.buildJob(AllReduce, s) }),
 		job.DefineFlows(scheme.Scheme{Name: AllReduceFlows, Doc: "one all-reduce in which each transfer is a flow of the " +
 			"run, also in the lab", Source: "ours"}, func(c allReduceFlows, s job.Site) (job.Flows, error) {
 			t, err := NewTransfers(c.algorithm, s.Members, c.size)
 			if err != nil {
-				return nil, ofParameter(err)
+				return nil, parameterError(err)
 			}
 			return t, nil
 		}),
 		job.Define(scheme.Scheme{Name: AllToAll, Doc: "each host has a block for every other", Source: "ours"},
-			func(c allToAll, s job.Site) (job.Program, error) { return c.job(AllToAll, s) }),
+			func(c allToAll, s job.Site) (job.Program, error) { return c.buildJob(AllToAll, s) }),
 		job.Define(scheme.Scheme{Name: Broadcast, Doc: "all get the buffer of the first host", Source: "ours"},
-			func(c broadcast, s job.Site) (job.Program, error) { return c.job(Broadcast, s) }),
+			func(c broadcast, s job.Site) (job.Program, error) { return c.buildJob(Broadcast, s) }),
 		job.Define(scheme.Scheme{Name: Gather, Doc: "the first host gets a block of each", Source: "ours"},
-			func(c gather, s job.Site) (job.Program, error) { return c.job(Gather, s) }),
+			func(c gather, s job.Site) (job.Program, error) { return c.buildJob(Gather, s) }),
 		job.Define(scheme.Scheme{Name: Pipeline, Doc: "hosts are stages, and pass on what they compute", Source: "ours"},
-			func(c stages, s job.Site) (job.Program, error) { return c.job(Pipeline, s) }),
+			func(c stages, s job.Site) (job.Program, error) { return c.buildJob(Pipeline, s) }),
 		job.Define(scheme.Scheme{Name: Reduce, Doc: "the first host gets the sum of all buffers", Source: "ours"},
-			func(c reduce, s job.Site) (job.Program, error) { return c.job(Reduce, s) }),
+			func(c reduce, s job.Site) (job.Program, error) { return c.buildJob(Reduce, s) }),
 		job.Define(scheme.Scheme{Name: ReduceScatter, Doc: "each host gets a block of the sum of all buffers",
-			Source: "ours"}, func(c reduceScatter, s job.Site) (job.Program, error) { return c.job(ReduceScatter, s) }),
+			Source: "ours"}, func(c reduceScatter, s job.Site) (job.Program, error) { return c.buildJob(ReduceScatter, s) }),
 		job.Define(scheme.Scheme{Name: Scatter, Doc: "each host gets a block from the first", Source: "ours"},
-			func(c scatter, s job.Site) (job.Program, error) { return c.job(Scatter, s) }),
+			func(c scatter, s job.Site) (job.Program, error) { return c.buildJob(Scatter, s) }),
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"weir/core/workload"
 )
 
-// The binary form, all little endian and without gaps: the magic number; from byte 8 on the number of ranks, the
-// largest cpu and nic, and where each rank begins and ends, counted from byte 8; then the ranks. Each has how many
-// nodes it has, how many of them come after nothing and which, the nodes, and the numbers of nodes that these point
-// into.
+// The binary form, all little endian and without gaps. It begins with the magic number. From byte 8 on it has the
+// number of ranks, the largest cpu and nic, and the begin and end of each rank, counted from byte 8. The ranks follow.
+// Each has its number of nodes, the number and the list of the nodes without dependencies, the nodes, and a list of
+// node numbers to which the nodes point.
 const (
 	magic    = 4223
-	origin   = 8  // from which places count
+	origin   = 8  // offset from which positions count
 	nodeSize = 39 // bytes of a node
 	typeSend = 1
 	typeRecv = 2
@@ -28,7 +28,7 @@ const (
 // isBinary reports whether data are of the binary form.
 func isBinary(data []byte) bool { return len(data) >= 8 && binary.LittleEndian.Uint64(data) == magic }
 
-// node is a node of the file.
+// node is one node of the file.
 type node struct {
 	deps         uint32
 	kind         uint8
@@ -36,10 +36,10 @@ type node struct {
 	size         uint64
 	tag          uint32
 	cpu, nic     uint8
-	after        [2]uint32 // how many come after its end, and the first of them in the rank's list
+	after        [2]uint32 // number of nodes that depend on its end, and the first of them in the rank's list
 	afterBegun   [2]uint32 // the same for its beginning
-	at           int       // in the file
-	dependencies uint32    // counted
+	offset       int       // offset in the file
+	dependencies uint32    // dependencies found so far
 }
 
 // reader reads a file in binary form.
@@ -48,24 +48,25 @@ type reader struct {
 	file string
 }
 
-// errorf is an error at a byte.
+// errorf returns an error at a byte offset.
 func (r *reader) errorf(at int, format string, args ...any) error {
 	return &workload.FormatError{File: r.file, Line: 1, Column: at + 1, Msg: fmt.Sprintf("byte %d: ", at) +
 		fmt.Sprintf(format, args...)}
 }
 
+// u32 and u64 return the little-endian numbers at an offset.
 func (r *reader) u32(at int) uint32 { return binary.LittleEndian.Uint32(r.data[at:]) }
 func (r *reader) u64(at int) uint64 { return binary.LittleEndian.Uint64(r.data[at:]) }
 
-// readBinary reads the binary form.
+// readBinary parses the binary form. Errors are of type *workload.FormatError.
 func readBinary(data []byte, file string) (*job.Listed, error) {
 	r := &reader{data, file}
 	if len(data) < origin+6 {
 		return nil, r.errorf(len(data), "the file ends within its header of %d B", origin+6)
 	}
 	ranks := int(r.u32(origin))
-	if ranks < 1 || ranks > mostRanks {
-		return nil, r.errorf(origin, "%d ranks; from 1 to %d are allowed", ranks, mostRanks)
+	if ranks < 1 || ranks > maxRanks {
+		return nil, r.errorf(origin, "%d ranks; from 1 to %d are allowed", ranks, maxRanks)
 	}
 	if most := (len(data) - origin - 6) / 16; ranks > most {
 		return nil, r.errorf(origin, "%d ranks, and the file has room for the places of %d", ranks, most)
@@ -80,15 +81,15 @@ func readBinary(data []byte, file string) (*job.Listed, error) {
 				size)
 		}
 		b.Rank()
-		if err := r.rank(b, k, ranks, origin+int(start), origin+int(end)); err != nil {
+		if err := r.readRank(b, k, ranks, origin+int(start), origin+int(end)); err != nil {
 			return nil, err
 		}
 	}
 	return b.Job(), nil
 }
 
-// rank reads a rank that is from one byte to another.
-func (r *reader) rank(b *job.Builder, rank, ranks, from, to int) error {
+// readRank parses the rank in the bytes from … to−1.
+func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 	if to-from < 8 {
 		return r.errorf(from, "rank %d has %d B; it begins with 8 B that say how many nodes it has", rank, to-from)
 	}
@@ -108,15 +109,15 @@ func (r *reader) rank(b *job.Builder, rank, ranks, from, to int) error {
 		x := &nodes[i]
 		*x = node{deps: r.u32(at), kind: r.data[at+4], peer: r.u32(at + 5), size: r.u64(at + 9), tag: r.u32(at + 17),
 			cpu: r.data[at+21], nic: r.data[at+22], after: [2]uint32{r.u32(at + 23), r.u32(at + 27)},
-			afterBegun: [2]uint32{r.u32(at + 31), r.u32(at + 35)}, at: at}
-		op, err := r.op(x, rank, i, ranks)
+			afterBegun: [2]uint32{r.u32(at + 31), r.u32(at + 35)}, offset: at}
+		op, err := r.nodeOp(x, rank, i, ranks)
 		if err != nil {
 			return err
 		}
 		b.Add(op, "", 0)
 		at += nodeSize
 	}
-	if err := r.dependencies(b, nodes, rank, list, to); err != nil {
+	if err := r.readDependencies(b, nodes, rank, list, to); err != nil {
 		return err
 	}
 	for k := range roots {
@@ -127,16 +128,16 @@ func (r *reader) rank(b *job.Builder, rank, ranks, from, to int) error {
 	return nil
 }
 
-// op is what a node does.
-func (r *reader) op(x *node, rank, i, ranks int) (op job.Op, err error) {
+// nodeOp returns the operation of a node.
+func (r *reader) nodeOp(x *node, rank, i, ranks int) (op job.Op, err error) {
 	op = job.Op{CPU: x.cpu, NIC: x.nic}
 	where := func(format string, args ...any) error {
-		return r.errorf(x.at, "node %d of rank %d: %s", i, rank, fmt.Sprintf(format, args...))
+		return r.errorf(x.offset, "node %d of rank %d: %s", i, rank, fmt.Sprintf(format, args...))
 	}
 	switch x.kind {
 	case typeCalc:
-		if x.size > mostNanos {
-			return op, where("%d ns; up to %d are allowed", x.size, int64(mostNanos))
+		if x.size > maxNanos {
+			return op, where("%d ns; up to %d are allowed", x.size, int64(maxNanos))
 		}
 		op.Kind, op.Time, op.NIC = job.Calc, unit.Time(x.size)*unit.Nanosecond, 0
 		return op, nil
@@ -147,8 +148,8 @@ func (r *reader) op(x *node, rank, i, ranks int) (op job.Op, err error) {
 	default:
 		return op, where("type %d; 1 (send), 2 (recv) and 3 (calc) are allowed", x.kind)
 	}
-	if x.size > mostBytes {
-		return op, where("a message of %d B; up to %d are allowed", x.size, int64(mostBytes))
+	if x.size > maxBytes {
+		return op, where("a message of %d B; up to %d are allowed", x.size, int64(maxBytes))
 	}
 	if x.peer >= uint32(ranks) && !(op.Kind == job.Recv && x.peer == math.MaxUint32) {
 		return op, where("rank %d; 0 to %d are allowed", int32(x.peer), ranks-1)
@@ -157,8 +158,8 @@ func (r *reader) op(x *node, rank, i, ranks int) (op job.Op, err error) {
 	return op, nil
 }
 
-// dependencies reads which nodes come after which.
-func (r *reader) dependencies(b *job.Builder, nodes []node, rank, list, to int) error {
+// readDependencies adds the dependencies between nodes, which are lists of dependent nodes.
+func (r *reader) readDependencies(b *job.Builder, nodes []node, rank, list, to int) error {
 	numbers := (to - list) / 4
 	for i := range nodes {
 		x := &nodes[i]
@@ -168,7 +169,7 @@ func (r *reader) dependencies(b *job.Builder, nodes []node, rank, list, to int) 
 				continue
 			}
 			if first+count > int64(numbers) {
-				return r.errorf(x.at, "node %d of rank %d points to %d numbers from %d on, and the rank has %d", i, rank, count,
+				return r.errorf(x.offset, "node %d of rank %d points to %d numbers from %d on, and the rank has %d", i, rank, count,
 					first, numbers)
 			}
 			for n := first; n < first+count; n++ {
@@ -183,13 +184,14 @@ func (r *reader) dependencies(b *job.Builder, nodes []node, rank, list, to int) 
 	}
 	for i := range nodes {
 		if x := &nodes[i]; x.deps != x.dependencies {
-			return r.errorf(x.at, "node %d of rank %d comes after %d others, and says after %d", i, rank, x.dependencies, x.deps)
+			return r.errorf(x.offset, "node %d of rank %d comes after %d others, and says after %d", i, rank,
+				x.dependencies, x.deps)
 		}
 	}
 	return nil
 }
 
-// writeBinary writes a job in binary form, which has no labels.
+// writeBinary writes a job in binary form, without its labels.
 func writeBinary(w io.Writer, l *job.Listed) error {
 	b := bufio.NewWriter(w)
 	var fixed [8]byte
@@ -233,7 +235,7 @@ func writeBinary(w io.Writer, l *job.Listed) error {
 // writeRank writes a rank.
 func writeRank(b *bufio.Writer, l *job.Listed, rank int, u32 func(uint32), u64 func(uint64)) {
 	n := l.Ops(rank, 0)
-	before := make([]uint32, n) // how many each comes after
+	before := make([]uint32, n) // number of dependencies
 	ends, begun := make([][]uint32, n), make([][]uint32, n)
 	var roots []uint32
 	var deps []job.Dep

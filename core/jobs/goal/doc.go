@@ -1,3 +1,3 @@
-// Package goal reads and writes GOAL files, in which programs for networks (LogGOPSim, ATLAHS, htsim) say what the
-// ranks of a job do: as text, and in the binary form.
+// Package goal reads and writes GOAL files, in text and in binary form. Programs for networks (LogGOPSim, ATLAHS,
+// htsim) describe the operations of a job's ranks in such files.
 package goal

@@ -50,13 +50,13 @@ func TestRoundTrip(t *testing.T) {
 			if writeBinary(&again, b); !bytes.Equal(again.Bytes(), binary.Bytes()) {
 				t.Error("the binary form is written differently")
 			}
-			write(&text, b)
+			writeText(&text, b)
 			x, err := Read(text.Bytes(), "t")
 			if err != nil || !x.Same(l) {
 				t.Fatalf("the text of the binary form is another job: %v", err)
 			}
 			text.Reset()
-			write(&text, l)
+			writeText(&text, l)
 			own, err := Read(text.Bytes(), "t")
 			if err != nil || !own.Same(l) || own.Label(0, 0) != l.Label(0, 0) {
 				t.Fatalf("its own text is another job: %v\n%s", err, text.Bytes())
@@ -250,7 +250,7 @@ func FuzzRead(f *testing.F) {
 		}
 		l.Check()
 		var text, binary bytes.Buffer
-		write(&text, l)
+		writeText(&text, l)
 		writeBinary(&binary, l)
 		for _, form := range [][]byte{text.Bytes(), binary.Bytes()} {
 			again, err := Read(form, "y")
@@ -283,7 +283,7 @@ func TestNoWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "rank 0 waits until a multiple of 1us, which GOAL cannot say"
-	if err := write(io.Discard, j); err == nil || err.Error() != want {
+	if err := writeText(io.Discard, j); err == nil || err.Error() != want {
 		t.Error(err)
 	}
 }

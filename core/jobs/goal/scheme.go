@@ -9,7 +9,7 @@ import (
 	"weir/core/workload"
 )
 
-// config is what an experiment says of a job of a GOAL file.
+// config is the configuration of a job of a GOAL file.
 type config struct{ File string }
 
 // Params binds the parameters.
@@ -17,14 +17,14 @@ func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "beside the experiment, as text or in binary form", "ours").Required()
 }
 
-// Scheme names jobs of GOAL files.
+// Scheme returns the scheme of jobs from GOAL files.
 func Scheme() job.Scheme {
 	return job.Define(scheme.Scheme{Name: "goal", Doc: "what a GOAL file says its ranks do", Source: "LogGOPSim"},
-		func(c config, s job.Site) (job.Program, error) { return c.open(s) })
+		func(c config, s job.Site) (job.Program, error) { return c.openJob(s) })
 }
 
-// open reads the file, and checks that its job can be carried out.
-func (c *config) open(s job.Site) (job.Program, error) {
+// openJob reads the file, and verifies that its job can run.
+func (c *config) openJob(s job.Site) (job.Program, error) {
 	data, name, err := s.Open(c.File)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c *config) open(s job.Site) (job.Program, error) {
 		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s has %d ranks, and the job %d hosts", name, l.Ranks(),
 			s.Members), Allowed: fmt.Sprintf("%d hosts", l.Ranks())}
 	}
-	if !l.Any() { // else what is received is a matter of time
+	if !l.Any() { // otherwise the order of time decides which message is received
 		if why := loggops.Stops(l); why != "" {
 			return nil, &workload.FormatError{File: name, Line: 1, Column: 1, Msg: why}
 		}

@@ -13,14 +13,14 @@ import (
 
 // Limits of files.
 const (
-	mostRanks = 1 << 24
-	mostBytes = 1 << 50
-	mostNanos = 1e15 // 11 days
-	mostTag   = 1<<32 - 2
+	maxRanks = 1 << 24
+	maxBytes = 1 << 50
+	maxNanos = 1e15 // 11 days
+	maxTag   = 1<<32 - 2
 )
 
-// Read reads a file, as text or in binary form, whose name is for errors. These are of type *workload.FormatError.
-// Labels of the job are parts of data, as they are in it.
+// Read parses a file, as text or in binary form. file is its name for errors, which are of type *workload.FormatError.
+// Labels of the job share memory with data.
 func Read(data []byte, file string) (*job.Listed, error) {
 	if isBinary(data) {
 		return readBinary(data, file)
@@ -28,7 +28,7 @@ func Read(data []byte, file string) (*job.Listed, error) {
 	return readText(data, file)
 }
 
-// readText reads the text form.
+// readText parses the text form.
 func readText(data []byte, file string) (l *job.Listed, err error) {
 	p := &parser{file: file, rest: string(data), builder: job.NewBuilder(file), ranks: -1, rank: -1}
 	p.builder.KeepLogGOPSimOrder()
@@ -40,7 +40,7 @@ func readText(data []byte, file string) (l *job.Listed, err error) {
 		}
 	}
 	p.line--
-	p.at = len(p.text)
+	p.column = len(p.text)
 	switch {
 	case p.commented > 0:
 		return nil, &workload.FormatError{File: file, Line: p.commented, Column: 1, Msg: "the comment has no end: */"}
@@ -58,50 +58,51 @@ func readText(data []byte, file string) (l *job.Listed, err error) {
 type parser struct {
 	file      string
 	rest      string
-	text      string // the line in hand
+	text      string // current line
 	line      int
-	at        int // in text
+	column    int // current position in text
 	builder   *job.Builder
 	ranks     int              // −1: not known yet
-	rank      int              // in hand, or the last one
-	inside    bool             // of a rank
-	labels    map[string]int32 // of the rank in hand
-	commented int              // line at which a comment began that goes on; 0: none does
+	rank      int              // current rank, or the last one
+	inside    bool             // whether the position is inside a rank
+	labels    map[string]int32 // of the current rank
+	commented int              // line at which an open comment began; 0: no open comment
 }
 
-// errorf is an error at the place in hand.
+// errorf returns an error at the current position.
 func (p *parser) errorf(format string, args ...any) error {
-	return &workload.FormatError{File: p.file, Line: max(p.line, 1), Column: p.at + 1, Msg: fmt.Sprintf(format, args...)}
+	return &workload.FormatError{File: p.file, Line: max(p.line, 1), Column: p.column + 1,
+		Msg: fmt.Sprintf(format, args...)}
 }
 
-// space skips blanks, and reports whether something follows.
-func (p *parser) space() bool {
-	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
-		p.at++
+// skipSpace skips blanks. It reports whether the line continues.
+func (p *parser) skipSpace() bool {
+	for p.column < len(p.text) && (p.text[p.column] == ' ' || p.text[p.column] == '\t') {
+		p.column++
 	}
-	return p.at < len(p.text)
+	return p.column < len(p.text)
 }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// peek gives the word, number or sign that follows, without taking it; "" at the end of the line.
-func (p *parser) peek() string {
-	if !p.space() {
+// peekToken returns the next word, number or sign without consuming it; "" at the end of the line.
+func (p *parser) peekToken() string {
+	if !p.skipSpace() {
 		return ""
 	}
-	s := p.text[p.at:]
+	s := p.text[p.column:]
 	n := 1
 	switch {
-	case letter(s[0]):
-		for n < len(s) && (letter(s[n]) || digit(s[n]) || s[n] == '_') {
+	case isLetter(s[0]):
+		for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
 			n++
 		}
-	case digit(s[0]) || s[0] == '-':
-		for n < len(s) && digit(s[n]) {
+	case isDigit(s[0]) || s[0] == '-':
+		for n < len(s) && isDigit(s[n]) {
 			n++
 		}
-	case s[0] >= 0x80: // a whole character, for the message
+	case s[0] >= 0x80: // a whole character, for errors
 		for n < len(s) && s[n]&0xc0 == 0x80 {
 			n++
 		}
@@ -109,61 +110,61 @@ func (p *parser) peek() string {
 	return s[:n]
 }
 
-// got is what follows, for messages.
-func (p *parser) got() string {
-	if t := p.peek(); t != "" {
+// describeNext describes the next token for errors.
+func (p *parser) describeNext() string {
+	if t := p.peekToken(); t != "" {
 		return strconv.Quote(t)
 	}
 	return "the end of the line"
 }
 
-// take takes a word that must follow.
-func (p *parser) take(word, allowed string) error {
-	if p.peek() != word {
-		return p.errorf("%s; %s is expected", p.got(), allowed)
+// takeWord consumes a word that must follow.
+func (p *parser) takeWord(word, allowed string) error {
+	if p.peekToken() != word {
+		return p.errorf("%s; %s is expected", p.describeNext(), allowed)
 	}
-	p.at += len(word)
+	p.column += len(word)
 	return nil
 }
 
-// number takes a number in [low, high], or −1 where any is allowed.
-func (p *parser) number(what string, high int64, any bool) (int64, error) {
-	t := p.peek()
+// takeNumber consumes a number in [0, high], or −1 if any is true. what names it in errors.
+func (p *parser) takeNumber(what string, high int64, any bool) (int64, error) {
+	t := p.peekToken()
 	allowed := fmt.Sprintf("a number from 0 to %d", high)
 	if any {
 		allowed += ", or -1 for any,"
 	}
 	v, err := strconv.ParseInt(t, 10, 64)
 	if err != nil || v > high || v < 0 && !(any && t == "-1") {
-		return 0, p.errorf("%s is %s; %s is allowed", what, p.got(), allowed)
+		return 0, p.errorf("%s is %s; %s is allowed", what, p.describeNext(), allowed)
 	}
-	p.at += len(t)
+	p.column += len(t)
 	return v, nil
 }
 
-// end makes sure that the line has nothing more.
-func (p *parser) end(allowed string) error {
-	if p.space() {
-		return p.errorf("%s; %s is expected", p.got(), allowed)
+// requireEnd verifies that the line has ended.
+func (p *parser) requireEnd(allowed string) error {
+	if p.skipSpace() {
+		return p.errorf("%s; %s is expected", p.describeNext(), allowed)
 	}
 	return nil
 }
 
-// readLine reads the line in hand.
+// readLine parses the current line.
 func (p *parser) readLine() error {
-	p.at = 0
+	p.column = 0
 	if p.commented > 0 {
 		end := strings.Index(p.text, "*/")
 		if end < 0 {
 			return nil
 		}
-		p.at, p.commented = end+2, 0
-		return p.end("the end of the line: a comment has its own")
+		p.column, p.commented = end+2, 0
+		return p.requireEnd("the end of the line: a comment has its own")
 	}
-	if !p.space() {
+	if !p.skipSpace() {
 		return nil
 	}
-	switch rest := p.text[p.at:]; {
+	switch rest := p.text[p.column:]; {
 	case strings.HasPrefix(rest, "//"):
 		return nil
 	case strings.HasPrefix(rest, "/*"):
@@ -172,85 +173,85 @@ func (p *parser) readLine() error {
 			p.commented = p.line
 			return nil
 		}
-		p.at += end + 4
-		return p.end("the end of the line: a comment has its own")
+		p.column += end + 4
+		return p.requireEnd("the end of the line: a comment has its own")
 	}
-	switch word := p.peek(); {
+	switch word := p.peekToken(); {
 	case p.ranks < 0:
-		return p.header()
+		return p.readHeader()
 	case p.inside && word == "}":
-		p.at++
+		p.column++
 		p.inside = false
-		return p.end("the end of the line")
+		return p.requireEnd("the end of the line")
 	case p.inside:
-		return p.operation(word)
+		return p.readOperation(word)
 	case p.rank+1 == p.ranks:
-		return p.errorf("%s behind the last of %d ranks; nothing is allowed there", p.got(), p.ranks)
+		return p.errorf("%s behind the last of %d ranks; nothing is allowed there", p.describeNext(), p.ranks)
 	}
-	return p.begin()
+	return p.beginRank()
 }
 
-// header reads how many ranks there are.
-func (p *parser) header() error {
-	if err := p.take("num_ranks", "num_ranks and how many there are"); err != nil {
+// readHeader parses the number of ranks.
+func (p *parser) readHeader() error {
+	if err := p.takeWord("num_ranks", "num_ranks and how many there are"); err != nil {
 		return err
 	}
-	n, err := p.number("the number of ranks", mostRanks, false)
+	n, err := p.takeNumber("the number of ranks", maxRanks, false)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		p.at--
-		return p.errorf("the number of ranks is 0; a number from 1 to %d is allowed", mostRanks)
+		p.column--
+		return p.errorf("the number of ranks is 0; a number from 1 to %d is allowed", maxRanks)
 	}
 	p.ranks = int(n)
-	return p.end("the end of the line")
+	return p.requireEnd("the end of the line")
 }
 
-// begin reads how a rank begins.
-func (p *parser) begin() error {
+// beginRank parses the first line of a rank.
+func (p *parser) beginRank() error {
 	allowed := fmt.Sprintf("rank %d {", p.rank+1)
-	if err := p.take("rank", allowed); err != nil {
+	if err := p.takeWord("rank", allowed); err != nil {
 		return err
 	}
-	if p.peek() != strconv.Itoa(p.rank+1) {
-		return p.errorf("rank %s where rank %d is expected: ranks come in order, each once", p.peek(), p.rank+1)
+	if p.peekToken() != strconv.Itoa(p.rank+1) {
+		return p.errorf("rank %s where rank %d is expected: ranks come in order, each once", p.peekToken(), p.rank+1)
 	}
-	p.at += len(p.peek())
-	if err := p.take("{", "{"); err != nil {
+	p.column += len(p.peekToken())
+	if err := p.takeWord("{", "{"); err != nil {
 		return err
 	}
 	p.rank++
 	p.inside = true
 	p.labels = map[string]int32{}
 	p.builder.Rank()
-	return p.end("the end of the line")
+	return p.requireEnd("the end of the line")
 }
 
-// operation reads an operation, with its label or without, or what one comes after.
-func (p *parser) operation(word string) error {
-	start := p.at
-	if word == "" || !letter(word[0]) {
-		return p.errorf("%s; a label, calc, send, recv or } is expected", p.got())
+// readOperation parses an operation with or without a label, or a dependency.
+func (p *parser) readOperation(word string) error {
+	start := p.column
+	if word == "" || !isLetter(word[0]) {
+		return p.errorf("%s; a label, calc, send, recv or } is expected", p.describeNext())
 	}
-	p.at += len(word)
+	p.column += len(word)
 	label := ""
-	switch next := p.peek(); {
+	switch next := p.peekToken(); {
 	case next == ":":
-		p.at++
+		p.column++
 		label = word
 		if other, is := p.labels[label]; is {
-			p.at = start
+			p.column = start
 			return p.errorf("the label %s is taken by operation %d of the rank; each has its own", label, other)
 		}
-		word = p.peek()
-		start = p.at
-		p.at += len(word)
+		word = p.peekToken()
+		start = p.column
+		p.column += len(word)
 	case next == "requires" || next == "irequires":
-		p.at += len(next)
-		return p.requires(word, start, next == "irequires")
+		p.column += len(next)
+		return p.readRequires(word, start, next == "irequires")
 	}
-	op, err := p.content(word, start)
+	op, err := p.readArguments(word, start)
 	if err != nil {
 		return err
 	}
@@ -264,66 +265,66 @@ func (p *parser) operation(word string) error {
 	return nil
 }
 
-// content reads what an operation does.
-func (p *parser) content(word string, start int) (op job.Op, err error) {
+// readArguments parses the kind and the arguments of an operation.
+func (p *parser) readArguments(word string, start int) (op job.Op, err error) {
 	switch word {
 	case "calc":
-		n, err := p.number("the time in ns", mostNanos, false)
+		n, err := p.takeNumber("the time in ns", maxNanos, false)
 		if err != nil {
 			return op, err
 		}
 		op.Kind, op.Time = job.Calc, unit.Time(n)*unit.Nanosecond
-		if p.peek() == "cpu" {
-			p.at += len("cpu")
-			cpu, err := p.number("the cpu", 255, false)
+		if p.peekToken() == "cpu" {
+			p.column += len("cpu")
+			cpu, err := p.takeNumber("the cpu", 255, false)
 			if err != nil {
 				return op, err
 			}
 			op.CPU = uint8(cpu)
 		}
-		return op, p.end("cpu with its number, or the end of the line,")
+		return op, p.requireEnd("cpu with its number, or the end of the line,")
 	case "send", "recv":
-		return p.message(word)
+		return p.readMessage(word)
 	}
-	p.at = start
-	return op, p.errorf("%s; calc, send or recv is expected, or requires or irequires behind a label", p.got())
+	p.column = start
+	return op, p.errorf("%s; calc, send or recv is expected, or requires or irequires behind a label", p.describeNext())
 }
 
-// message reads a send or a receive.
-func (p *parser) message(word string) (op job.Op, err error) {
+// readMessage parses the arguments of a send or a receive.
+func (p *parser) readMessage(word string) (op job.Op, err error) {
 	op.Kind = job.Send
 	way := "to"
 	if word == "recv" {
 		op.Kind, way = job.Recv, "from"
 	}
-	size, err := p.number("the size", mostBytes, false)
+	size, err := p.takeNumber("the size", maxBytes, false)
 	if err != nil {
 		return op, err
 	}
 	op.Size = unit.Bytes(size)
-	if p.peek() != "b" {
-		return op, p.errorf("%s behind the size %d; b is expected: %db", p.got(), size, size)
+	if p.peekToken() != "b" {
+		return op, p.errorf("%s behind the size %d; b is expected: %db", p.describeNext(), size, size)
 	}
-	p.at++
-	if err := p.take(way, way+" and a rank"); err != nil {
+	p.column++
+	if err := p.takeWord(way, way+" and a rank"); err != nil {
 		return op, err
 	}
-	peer, err := p.number("the rank", int64(p.ranks)-1, op.Kind == job.Recv)
+	peer, err := p.takeNumber("the rank", int64(p.ranks)-1, op.Kind == job.Recv)
 	if err != nil {
 		return op, err
 	}
 	op.Peer = int32(peer)
 	options := []string{"tag", "cpu", "nic"}
 	for k, key := range options {
-		if p.peek() != key {
+		if p.peekToken() != key {
 			continue
 		}
-		p.at += len(key)
+		p.column += len(key)
 		most := int64(255)
 		if key == "tag" {
-			most = mostTag
+			most = maxTag
 		}
-		v, err := p.number("the "+key, most, key == "tag")
+		v, err := p.takeNumber("the "+key, most, key == "tag")
 		if err != nil {
 			return op, err
 		}
@@ -335,40 +336,40 @@ func (p *parser) message(word string) (op job.Op, err error) {
 		case "nic":
 			op.NIC = uint8(v)
 		}
-		if next := p.peek(); slices.Contains(options[:k+1], next) {
+		if next := p.peekToken(); slices.Contains(options[:k+1], next) {
 			return op, p.errorf("%s behind %s; the order is tag, cpu, nic, each once", next, key)
 		}
 	}
-	return op, p.end("tag, cpu, nic (in this order), or the end of the line,")
+	return op, p.requireEnd("tag, cpu, nic (in this order), or the end of the line,")
 }
 
-// requires reads what an operation comes after.
-func (p *parser) requires(label string, start int, begun bool) error {
-	op, err := p.known(label, start)
+// readRequires parses a dependency of the operation with a label.
+func (p *parser) readRequires(label string, start int, begun bool) error {
+	op, err := p.findLabel(label, start)
 	if err != nil {
 		return err
 	}
-	other := p.peek()
-	at := p.at
-	if other == "" || !letter(other[0]) {
-		return p.errorf("%s; a label is expected", p.got())
+	other := p.peekToken()
+	at := p.column
+	if other == "" || !isLetter(other[0]) {
+		return p.errorf("%s; a label is expected", p.describeNext())
 	}
-	after, err := p.known(other, at)
+	after, err := p.findLabel(other, at)
 	if err != nil {
 		return err
 	}
-	p.at = at + len(other)
+	p.column = at + len(other)
 	p.builder.After(op, after, begun)
-	return p.end("the end of the line")
+	return p.requireEnd("the end of the line")
 }
 
-// known finds an operation by its label.
-func (p *parser) known(label string, at int) (int32, error) {
+// findLabel returns the operation with a label.
+func (p *parser) findLabel(label string, at int) (int32, error) {
 	i, is := p.labels[label]
 	if is {
 		return i, nil
 	}
-	p.at = at
+	p.column = at
 	known := make([]string, 0, len(p.labels))
 	//weir:unordered they are sorted
 	for k := range p.labels {

@@ -10,16 +10,16 @@ import (
 	"weir/core/unit"
 )
 
-// write writes a job as text. Of what a program has beyond GOAL, times below a nanosecond are rounded up, and several
-// lanes are written as one. Operations of a listed job keep their labels. A job that waits for a time is an error: GOAL
-// has no word for that.
-func write(w io.Writer, p job.Program) error {
+// writeText writes a job as text. GOAL has no times below a nanosecond, which are rounded up, and no lanes, so several
+// are written as one. Operations of a listed job keep their labels. It is an error if a job waits for a time, which
+// GOAL cannot express.
+func writeText(w io.Writer, p job.Program) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "num_ranks %d\n", p.Ranks())
 	var deps []job.Dep
 	for r := range p.Ranks() {
 		fmt.Fprintf(b, "\nrank %d {\n", r)
-		name := namer(p, r)
+		name := newNamer(p, r)
 		for lane := range p.Lanes(r) {
 			for i := range p.Ops(r, lane) {
 				at := job.Ref{Lane: int32(lane), Op: int32(i)}
@@ -54,8 +54,9 @@ func write(w io.Writer, p job.Program) error {
 	return b.Flush()
 }
 
-// namer gives the labels of a rank: the job's own, or made ones that are like none of these.
-func namer(p job.Program, rank int) func(at job.Ref) string {
+// newNamer returns a function that returns the labels of a rank's operations. These are the job's own labels, or
+// generated ones that differ from all of them.
+func newNamer(p job.Program, rank int) func(at job.Ref) string {
 	own, _ := p.(*job.Listed)
 	letter := "o"
 	if own != nil {

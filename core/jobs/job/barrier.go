@@ -2,12 +2,12 @@ package job
 
 import "weir/core/unit"
 
-// Barrier lets the ranks of a job begin each iteration together: when all wait at it, at the next multiple of a period.
-// Ranks begin the first iteration at the start of the job, without it.
+// Barrier lets the ranks of a job begin each iteration together: once all wait at it, at the next multiple of a
+// period. Ranks begin the first iteration at the start of the job, without it.
 type Barrier struct {
 	Ranks int
-	// Delay is the shortest time between the arrival of the last rank and the release: as long as a driver may run some
-	// ranks ahead of others. 0: a rank may be released when the last arrives.
+	// Delay is the minimum time between the arrival of the last rank and the release. It is the time by which a driver
+	// may run some ranks ahead of others. 0: a rank may be released when the last arrives.
 	Delay unit.Time
 
 	waiting []waiting
@@ -21,9 +21,9 @@ type waiting struct {
 	since unit.Time
 }
 
-// Arrive adds a rank that waits with an operation from now on. The last rank releases all of them at the first multiple
-// of period that is Delay or more after the latest arrival: Arrive then returns true, and each has an event at that
-// time.
+// Arrive adds a rank that waits with an operation from now on. The last rank releases all of them at the first
+// multiple of period that is at least Delay after the latest arrival. Arrive then returns true, and each rank has an
+// event at that time.
 func (b *Barrier) Arrive(now unit.Time, r *Rank, at Ref, period unit.Time) (released bool) {
 	b.waiting, b.last = append(b.waiting, waiting{r, at, now}), max(b.last, now)
 	if len(b.waiting) < b.Ranks {
@@ -37,7 +37,7 @@ func (b *Barrier) Arrive(now unit.Time, r *Rank, at Ref, period unit.Time) (rele
 	return true
 }
 
-// Waiting returns how many ranks wait for others.
+// Waiting returns the number of ranks that wait.
 func (b *Barrier) Waiting() int { return len(b.waiting) }
 
 // nextMultiple returns the first multiple of period at or after a time.

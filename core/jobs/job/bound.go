@@ -7,9 +7,9 @@ import (
 )
 
 // CountTurns makes a rank follow the order of LogGOPSim. All ranks of a run share the counter of turns, and one thread
-// runs them with Step, so the order is a function of the program. A turn is what LogGOPSim calls ts: each message gets
-// one when it is sent, and what becomes ready at one time gets one for all, in which sends come before receives and
-// these before computing (LogGOPSim.cpp:224, :235, :323, :522, :534).
+// runs them with Step, so the order depends only on the program. A turn is LogGOPSim's ts. Each message gets one when
+// it is sent. Operations that become ready at the same time share one; among them sends come before receives and
+// receives before computing (LogGOPSim.cpp:224, :235, :323, :522, :534).
 func (r *Rank) CountTurns(counter *int64) { r.turns = counter }
 
 // nextTurn returns the next turn; 0 without a counter.
@@ -21,31 +21,31 @@ func (r *Rank) nextTurn() int64 {
 	return *r.turns
 }
 
-// sortReady sorts the operations that are ready by their kinds. It is stable, as LogGOPSim's is with up to 16 of them.
+// sortReady sorts the ready operations by kind. It is stable, as LogGOPSim's sort is for up to 16 operations.
 func (r *Rank) sortReady() {
 	slices.SortStableFunc(r.ready, func(a, b Ref) int {
-		first := priorities[r.op(a).Kind] // r.op returns a pointer into a cache
-		return first - priorities[r.op(b).Kind]
+		first := priorities[r.cachedOp(a).Kind] // r.op returns a pointer into a cache
+		return first - priorities[r.cachedOp(b).Kind]
 	})
 }
 
-// postingTime returns when an operation that becomes ready at a time is tried: of LogGOPSim a receive, too, is posted
-// when its processor is free (LogGOPSim.cpp:547).
+// postingTime returns the time at which an operation that becomes ready at a time is tried. In LogGOPSim a receive,
+// too, is posted only when its processor is free (LogGOPSim.cpp:547).
 func (r *Rank) postingTime(at unit.Time, ref Ref) unit.Time {
-	if op := r.op(ref); op.Kind == Recv {
-		return max(at, r.stream(cpus, op.CPU).free)
+	if op := r.cachedOp(ref); op.Kind == Recv {
+		return max(at, r.streamAt(cpus, op.CPU).free)
 	}
 	return at
 }
 
-// priorities are the places of kinds in sortReady.
+// priorities are the ranks of kinds in sortReady.
 var priorities = [...]int{Send: 0, Recv: 1, Calc: 2, Wait: 3}
 
-// Step handles the first thing that is due, of which there must be one. Ranks that count turns need it in place of
-// Advance: what comes next may be another rank's.
+// Step handles the first due event, which must exist. Ranks that count turns use it in place of Advance, because the
+// next event may belong to another rank.
 func (r *Rank) Step() {
 	e := r.events.pop()
-	r.handle(&e)
+	r.handleEvent(&e)
 }
 
 // Before reports whether the next Step of a rank comes before the one of another rank. A rank without events is last.
@@ -65,38 +65,38 @@ func (r *Rank) Before(other *Rank) bool {
 	return r.Number < other.Number
 }
 
-// take begins to receive a message, whether or not a receive is posted, or makes it wait for the receiver's processor
-// and NIC. It holds them for o + max((s−1)·O, (s−1)·G) and g + (s−1)·G (LogGOPSim.cpp:417-428). The numbers of both are
-// the send's, as there.
-func (r *Rank) take(e *event) {
+// takeBound begins to receive a message, with or without a posted receive, or queues it for the receiver's processor
+// and NIC. It occupies them for o + max((s−1)·O, (s−1)·G) and g + (s−1)·G (LogGOPSim.cpp:417-428). As in LogGOPSim,
+// both have the numbers of the send's processor and NIC.
+func (r *Rank) takeBound(e *event) {
 	now, m := e.at, &e.msg
 	kind, i := takers, m.NIC
 	if r.turns != nil {
 		kind, i = cpus, m.CPU
 	}
-	cpu, nic := r.stream(kind, i), r.stream(ins, m.NIC)
+	cpu, nic := r.streamAt(kind, i), r.streamAt(ins, m.NIC)
 	switch {
 	case nic.free > now && nic.free >= cpu.free:
-		r.wait(*e, ins, m.NIC)
+		r.queueFor(*e, ins, m.NIC)
 	case cpu.free > now:
-		r.wait(*e, kind, i)
+		r.queueFor(*e, kind, i)
 	default:
 		c := r.costs
-		cpu.free = now + c.Overhead + max(bytes(m.Size, c.PerByte), c.Wire(m.Size))
+		cpu.free = now + c.Overhead + max(byteTime(m.Size, c.PerByte), c.Wire(m.Size))
 		nic.free = now + c.Gap + c.Wire(m.Size)
-		if at, found := r.match.arrive(*m, cpu.free); found {
+		if at, found := r.match.matchMessage(*m, cpu.free); found {
 			r.compareSizes(at, m)
-			r.receive(now, cpu.free, at, m)
+			r.endReceive(now, cpu.free, at, m)
 		}
 	}
-	r.arm(kind, i, now)
-	r.arm(ins, m.NIC, now)
+	r.armStream(kind, i, now)
+	r.armStream(ins, m.NIC, now)
 }
 
-// receive ends a posted receive at the time until, by which its message is received, and reports to the sender. In
-// LogGOPSim the send ends at once (LogGOPSim.cpp:370, :447-463), and of the two hosts the one with the lower number has
-// the earlier turn (:510-512).
-func (r *Rank) receive(now, until unit.Time, at Ref, m *Message) {
+// endReceive ends a posted receive at the time until, by which its message is received, and notifies the sender. In
+// LogGOPSim the send ends at once (LogGOPSim.cpp:370, :447-463), and the host with the lower number has the earlier
+// turn (:510-512).
+func (r *Rank) endReceive(now, until unit.Time, at Ref, m *Message) {
 	over := until
 	if r.turns != nil {
 		over = now

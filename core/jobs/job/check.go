@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Fault is why a job cannot be carried out, with the line of its file, 0 if unknown, and the rank that it is about, −1
-// if it is about several.
+// Fault is the reason why a job cannot run, with the line of its file, 0 if unknown, and the affected rank, −1 for
+// several.
 type Fault struct {
 	Line int
 	Msg  string
@@ -19,19 +19,18 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Msg }
 
-// Check finds what is wrong with a job that is listed: operations that come after each other in a circle, messages
-// without a partner, and sends and receives of one message that differ in its size. A job that passes may still
-// wait for ever, which carrying it out tells (Deadlock). Check also notes which messages must not overtake each other,
-// so it is to be called before a run on packets.
+// Check returns the errors of a listed job: cycles of dependencies, messages without a partner, and sends and receives
+// of one message that differ in size. A job that passes may still deadlock, which only a run shows (Deadlock). Check
+// also records which messages must not overtake each other, so it must be called before a run on packets.
 func (l *Listed) Check() (faults []Fault) {
-	if f := l.circle(); f != nil {
+	if f := l.findCycle(); f != nil {
 		return []Fault{*f}
 	}
-	return l.partners()
+	return l.checkPartners()
 }
 
-// circle finds operations that come after each other in a circle.
-func (l *Listed) circle() *Fault {
+// findCycle returns a fault if dependencies form a cycle, else nil.
+func (l *Listed) findCycle() *Fault {
 	held := make([]int32, len(l.ops))
 	var begun []int32
 	waiting := make([][]int32, 0)
@@ -57,14 +56,15 @@ func (l *Listed) circle() *Fault {
 			}
 		}
 		if len(begun) < int(last-first) {
-			return l.walk(r, held)
+			return l.describeCycle(r, held)
 		}
 	}
 	return nil
 }
 
-// walk names a circle of a rank, some of whose operations are held.
-func (l *Listed) walk(rank int, held []int32) *Fault {
+// describeCycle describes a cycle of a rank. held counts the unmet dependencies of operations; some of the rank's are
+// held.
+func (l *Listed) describeCycle(rank int, held []int32) *Fault {
 	first := l.first[rank]
 	at := first
 	for held[at] == 0 {
@@ -94,39 +94,39 @@ func (l *Listed) walk(rank int, held []int32) *Fault {
 			names = append(names, fmt.Sprintf("… (%d more)", len(path)-8))
 		}
 		if i < 8 || i == len(path) || len(path) <= 9 {
-			names = append(names, l.name(rank, x-first))
+			names = append(names, l.describeOp(rank, x-first))
 		}
 	}
 	return &Fault{l.Line(rank, path[0]-first), fmt.Sprintf("rank %d: %s: these come after each other in a circle, so "+
 		"none begins", rank, strings.Join(names, " after ")), rank}
 }
 
-// name is that of an operation for messages.
-func (l *Listed) name(rank int, op int32) string {
-	name := l.called(rank, op)
+// describeOp returns the name of an operation for messages.
+func (l *Listed) describeOp(rank int, op int32) string {
+	name := l.shortLabel(rank, op)
 	if line := l.Line(rank, op); line > 0 {
 		name += fmt.Sprintf(" (line %d)", line)
 	}
 	return name
 }
 
-// side is a send or a receive, seen from the message.
+// side is one side of a message: a send or a receive.
 type side struct {
 	src, dst int32
 	tag      uint32
-	rank     int32 // whose it is
+	rank     int32 // rank that has the operation
 	op       int32
 }
 
-// mostFaults is how many faults of a job are named.
-const mostFaults = 20
+// maxFaults limits the number of reported faults of a job.
+const maxFaults = 20
 
-// partners finds sends that nobody receives and receives that nobody sends to. Ranks with receives of any rank or tag
-// are checked by number only: which message such a one takes is a matter of time.
-func (l *Listed) partners() (faults []Fault) {
+// checkPartners returns faults for sends without a receive and receives without a send. Ranks with receives from any
+// rank or with any tag are compared by count only, because time decides which message such a receive takes.
+func (l *Listed) checkPartners() (faults []Fault) {
 	var sends, recvs []side
-	open := make([]int64, l.Ranks()) // receives of any, by rank, that no send is left for
-	anyOf := make([]bool, l.Ranks()) // the rank has receives of any
+	open := make([]int64, l.Ranks()) // by rank, receives of any that have no send left
+	anyOf := make([]bool, l.Ranks()) // by rank, whether it has receives of any
 	for r := range l.Ranks() {
 		for k := range l.Ops(r, 0) {
 			op := l.ops[l.first[r]+int32(k)]
@@ -152,10 +152,10 @@ func (l *Listed) partners() (faults []Fault) {
 	i, k := 0, 0
 	for i < len(sends) || k < len(recvs) {
 		switch {
-		case k == len(recvs) || i < len(sends) && message(sends[i], recvs[k]) < 0:
+		case k == len(recvs) || i < len(sends) && compareMessages(sends[i], recvs[k]) < 0:
 			lonely = append(lonely, sends[i])
 			i++
-		case i == len(sends) || message(sends[i], recvs[k]) > 0:
+		case i == len(sends) || compareMessages(sends[i], recvs[k]) > 0:
 			lonely = append(lonely, recvs[k])
 			k++
 		default:
@@ -172,35 +172,35 @@ func (l *Listed) partners() (faults []Fault) {
 		}
 		kept = append(kept, s)
 	}
-	for r := range open { // receives of any that nothing is left for
+	for r := range open { // receives of any without a message
 		if open[r] > 0 {
 			faults = append(faults, Fault{0, fmt.Sprintf("rank %d: %d of its receives from any rank or with any tag have "+
 				"no message left to take", r, open[r]), r})
 		}
 	}
 	for n, s := range kept {
-		if n == mostFaults {
+		if n == maxFaults {
 			faults = append(faults, Fault{0, fmt.Sprintf("%d more messages have no partner", len(kept)-n), -1})
 			break
 		}
-		faults = append(faults, l.lonely(s, sends, recvs))
+		faults = append(faults, l.lonelyFault(s, sends, recvs))
 	}
-	return append(faults, l.sizes(sends, recvs, func(rank int32) bool { return anyOf[rank] })...)
+	return append(faults, l.checkSizes(sends, recvs, func(rank int32) bool { return anyOf[rank] })...)
 }
 
-// sizes finds sends and receives of one message that differ in size, in lists that are sorted by message. Of several
-// messages with the same ranks and tag it compares the sizes in any order: time decides which send meets which receive,
-// and Rank compares them then. So it does for ranks that receive from any rank or with any tag.
-func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults []Fault) {
+// checkSizes returns faults for sends and receives of one message that differ in size, in lists sorted by message.
+// Several messages with the same ranks and tag are compared in any order, because time decides which send meets which
+// receive; Rank compares them during the run. The same holds for ranks that receive from any rank or with any tag.
+func (l *Listed) checkSizes(sends, recvs []side, any func(rank int32) bool) (faults []Fault) {
 	size := func(s side) unit.Bytes { return l.ops[l.first[s.rank]+s.op].Size }
 	for len(sends) > 0 && len(recvs) > 0 {
 		s, r := recvs[0], recvs[0]
-		if message(sends[0], recvs[0]) < 0 {
+		if compareMessages(sends[0], recvs[0]) < 0 {
 			s = sends[0]
 		}
-		n, m := leading(sends, s), leading(recvs, s)
+		n, m := countLeading(sends, s), countLeading(recvs, s)
 		if n == m && !any(r.dst) && !sameSizes(sends[:n], recvs[:n], size) {
-			if len(faults) == mostFaults {
+			if len(faults) == maxFaults {
 				return append(faults, Fault{0, "the sizes of more messages differ", -1})
 			}
 			k := 0
@@ -209,24 +209,24 @@ func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults [
 			}
 			s, r = sends[k], recvs[k]
 			faults = append(faults, Fault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with "+
-				"tag %d, and %s there sends %d B; give both the same size", r.rank, l.name(int(r.rank), r.op), size(r),
-				r.src, r.tag, l.name(int(s.rank), s.op), size(s)), int(r.rank)})
+				"tag %d, and %s there sends %d B; give both the same size", r.rank, l.describeOp(int(r.rank), r.op), size(r),
+				r.src, r.tag, l.describeOp(int(s.rank), s.op), size(s)), int(r.rank)})
 		}
 		sends, recvs = sends[n:], recvs[m:]
 	}
 	return faults
 }
 
-// leading counts the first sides that have the message of s.
-func leading(sides []side, s side) int {
+// countLeading returns the number of sides at the beginning of the list that have the message of s.
+func countLeading(sides []side, s side) int {
 	n := 0
-	for n < len(sides) && message(sides[n], s) == 0 {
+	for n < len(sides) && compareMessages(sides[n], s) == 0 {
 		n++
 	}
 	return n
 }
 
-// sameSizes reports whether as many sends and receives have the same sizes, in any order.
+// sameSizes reports whether sends and receives have the same sizes in the same numbers, in any order.
 func sameSizes(sends, recvs []side, size func(s side) unit.Bytes) bool {
 	if len(sends) == 1 {
 		return size(sends[0]) == size(recvs[0])
@@ -241,13 +241,13 @@ func sameSizes(sends, recvs []side, size func(s side) unit.Bytes) bool {
 	return slices.Equal(sorted(sends), sorted(recvs))
 }
 
-// message compares what two sides say of a message.
-func message(a, b side) int {
+// compareMessages compares the messages of two sides.
+func compareMessages(a, b side) int {
 	return cmp.Or(cmp.Compare(a.dst, b.dst), cmp.Compare(a.src, b.src), cmp.Compare(a.tag, b.tag))
 }
 
-// lonely says that a side has no partner, and what tags the other one has.
-func (l *Listed) lonely(s side, sends, recvs []side) Fault {
+// lonelyFault returns the fault of a side without a partner. It names the tags of possible partners.
+func (l *Listed) lonelyFault(s side, sends, recvs []side) Fault {
 	op := l.ops[l.first[s.rank]+s.op]
 	what, others := "rank %[2]d receives nothing from rank %[1]d", recvs
 	verb := fmt.Sprintf("sends %d B to rank %d", op.Size, s.dst)
@@ -278,10 +278,10 @@ func (l *Listed) lonely(s side, sends, recvs []side) Fault {
 		what = fmt.Sprintf("the other side %s with tag %s", doing, strings.Join(tags, ", "))
 	}
 	return Fault{l.Line(int(s.rank), s.op), fmt.Sprintf("rank %d: %s %s with tag %d, and %s", s.rank,
-		l.name(int(s.rank), s.op), verb, s.tag, what), int(s.rank)}
+		l.describeOp(int(s.rank), s.op), verb, s.tag, what), int(s.rank)}
 }
 
-// Deadlock says in words which operations of an outcome never ran; "" if all did.
+// Deadlock describes the operations of an outcome that never ran; "" if all ran.
 func Deadlock(p Program, o *Outcome) string {
 	if o.Left == 0 {
 		return ""

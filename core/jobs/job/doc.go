@@ -1,5 +1,5 @@
-// Package job is what ranks of a parallel program do: they compute, send and receive, one after another where one
-// depends on another. A Program says it, listed operation by operation (Listed) or by formula; a Frontier follows it
-// and says what may begin; a Rank carries it out with its processors, over a network that its driver has: an ideal one
-// (package loggops), or that of a simulation.
+// Package job models what the ranks of a parallel program do: they compute, send and receive, with dependencies
+// between operations. A Program defines the operations, as a list (Listed) or by formula. A Frontier follows it and
+// determines which operations may begin. A Rank runs them with its processors over a network of its driver: an ideal
+// one (package loggops), or the network of a simulation.
 package job

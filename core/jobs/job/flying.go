@@ -2,25 +2,26 @@ package job
 
 import "weir/core/unit"
 
-// flying is when operations began: of few in a list, for most ranks send little at a time, of more in a map.
-type flying struct {
-	few  []began
+// beginTimes stores when operations began. The first few are in a list, because most ranks have few sends in flight;
+// further ones are in a map.
+type beginTimes struct {
+	few  []beginTime
 	many map[Ref]unit.Time
 }
 
-// began is when an operation did.
-type began struct {
+// beginTime is the time at which an operation began.
+type beginTime struct {
 	at    Ref
 	since unit.Time
 }
 
-// mostFew is how many are in the list.
-const mostFew = 8
+// maxFew is the maximum length of the list.
+const maxFew = 8
 
-// add notes that an operation, which is not there, has begun.
-func (f *flying) add(at Ref, since unit.Time) {
-	if len(f.few) < mostFew {
-		f.few = append(f.few, began{at, since})
+// add stores the beginning of an operation that is not stored yet.
+func (f *beginTimes) add(at Ref, since unit.Time) {
+	if len(f.few) < maxFew {
+		f.few = append(f.few, beginTime{at, since})
 		return
 	}
 	if f.many == nil {
@@ -29,8 +30,8 @@ func (f *flying) add(at Ref, since unit.Time) {
 	f.many[at] = since
 }
 
-// take removes an operation, if it is there, and says when it began.
-func (f *flying) take(at Ref) (since unit.Time, is bool) {
+// take removes an operation and returns when it began; false if it is not stored.
+func (f *beginTimes) take(at Ref) (since unit.Time, is bool) {
 	for i := range f.few {
 		if f.few[i].at == at {
 			since, f.few[i] = f.few[i].since, f.few[len(f.few)-1]
@@ -47,5 +48,5 @@ func (f *flying) take(at Ref) (since unit.Time, is bool) {
 	return since, is
 }
 
-// len is how many there are.
-func (f *flying) len() int { return len(f.few) + len(f.many) }
+// len returns the number of stored operations.
+func (f *beginTimes) len() int { return len(f.few) + len(f.many) }

@@ -9,7 +9,7 @@ import (
 // Operations are found with the time at which they began, each once, whether few are under way or many.
 func TestFlying(t *testing.T) {
 	random := unit.NewRandom(1, "flying")
-	var f flying
+	var f beginTimes
 	want := map[Ref]unit.Time{}
 	most := 0
 	for step := range 20_000 {
@@ -28,7 +28,7 @@ func TestFlying(t *testing.T) {
 			t.Fatalf("step %d: %d, want %d", step, f.len(), len(want))
 		}
 	}
-	if most <= mostFew {
+	if most <= maxFew {
 		t.Errorf("%d at a time: the map was not needed", most)
 	}
 }

@@ -1,54 +1,54 @@
 package job
 
-// Frontier follows one rank of a program: told what begins and ends, it says what may begin. Of a lane with a window
-// it keeps so many operations, whatever their number.
+// Frontier follows one rank of a program. Its driver reports beginnings and ends of operations, and it returns the
+// operations that may begin. For a lane with a window it stores only as many operations as the window has.
 type Frontier struct {
 	program Program
 	rank    int
 	lanes   []lane
-	edges   []waiter // lists of who waits, and of those that are free
-	free    int32    // first of these, −1: none
+	edges   []waiter // lists of waiters, and a list of free entries
+	free    int32    // first free entry, −1: the list is empty
 	ready   []Ref
 	deps    []Dep
 	left    int64 // operations that have not ended
 }
 
-// lane is where a lane is.
+// lane is the state of a lane.
 type lane struct {
 	slots             []slot // operation i has slot i mod their number
-	ops, base, loaded int32  // all before base have ended; those from loaded on are not looked at yet
-	early             []early
+	ops, base, loaded int32  // all before base have ended; operations from loaded on are not loaded yet
+	earlyWaiters      []earlyWaiter
 	whole             bool
 }
 
-// slot is an operation that was looked at.
+// slot is a loaded operation.
 type slot struct {
-	missing     int32 // what it still comes after
-	ends, begun int32 // first waiter for its end, for its beginning; −1: none
-	has         uint8
+	missing     int32 // number of unmet dependencies
+	ends, begun int32 // first waiter for its end, for its beginning; −1: no waiter
+	flags       uint8
 }
 
-// What a slot has.
+// Flags of a slot.
 const (
 	hasBegun uint8 = 1 << iota
 	hasEnded
-	hasFence // it waits for all before it
+	hasFence // it depends on all operations before it
 )
 
-// waiter waits for an operation.
+// waiter is an operation that waits for another one.
 type waiter struct {
 	who  Ref
 	next int32
 }
 
-// early is a waiter for an operation that is not looked at yet.
-type early struct {
+// earlyWaiter is a waiter for an operation that is not loaded yet.
+type earlyWaiter struct {
 	op    int32
 	begun bool
 	who   Ref
 }
 
-// NewFrontier is at the beginning of a rank's program, before Begin.
+// NewFrontier returns the state before the first operation of a rank. Begin must be called next.
 func NewFrontier(p Program, rank int) *Frontier {
 	f := &Frontier{program: p, rank: rank, free: -1}
 	f.lanes = make([]lane, p.Lanes(rank))
@@ -64,17 +64,17 @@ func NewFrontier(p Program, rank int) *Frontier {
 	return f
 }
 
-// Left is how many operations have not ended.
+// Left returns the number of operations that have not ended.
 func (f *Frontier) Left() int64 { return f.left }
 
-// Ready appends the operations that may begin since the last time.
+// Ready appends the operations that have become ready since its last call.
 func (f *Frontier) Ready(to []Ref) []Ref {
 	to = append(to, f.ready...)
 	f.ready = f.ready[:0]
 	return to
 }
 
-// Begin looks at the first operations.
+// Begin loads the first operations.
 func (f *Frontier) Begin() {
 	for k := range f.lanes {
 		if l := &f.lanes[k]; l.whole {
@@ -92,36 +92,37 @@ func (f *Frontier) Begin() {
 			}
 			continue
 		}
-		f.load(int32(k))
+		f.loadLane(int32(k))
 	}
 }
 
-// load looks at what has come into the window of a lane.
-func (f *Frontier) load(k int32) {
+// loadLane loads the operations that have entered the window of lane k.
+func (f *Frontier) loadLane(k int32) {
 	l := &f.lanes[k]
 	for l.loaded < l.ops && int(l.loaded-l.base) < len(l.slots) {
 		i := l.loaded
 		l.loaded++
-		s := f.slot(Ref{k, i})
+		s := f.slotOf(Ref{k, i})
 		*s = slot{ends: -1, begun: -1}
-		kept := l.early[:0]
-		for _, e := range l.early {
+		kept := l.earlyWaiters[:0]
+		for _, e := range l.earlyWaiters {
 			if e.op != i {
 				kept = append(kept, e)
 				continue
 			}
 			if e.begun {
-				s.begun = f.wait(e.who, s.begun)
+				s.begun = f.addWaiter(e.who, s.begun)
 			} else {
-				s.ends = f.wait(e.who, s.ends)
+				s.ends = f.addWaiter(e.who, s.ends)
 			}
 		}
-		l.early = kept
+		l.earlyWaiters = kept
 		f.findDependencies(Ref{k, i})
 	}
 }
 
-func (f *Frontier) slot(at Ref) *slot {
+// slotOf returns the slot of a loaded operation.
+func (f *Frontier) slotOf(at Ref) *slot {
 	l := &f.lanes[at.Lane]
 	if l.whole {
 		return &l.slots[at.Op]
@@ -129,8 +130,8 @@ func (f *Frontier) slot(at Ref) *slot {
 	return &l.slots[int(at.Op)%len(l.slots)]
 }
 
-// wait puts one who waits before a list, and returns the list.
-func (f *Frontier) wait(who Ref, list int32) int32 {
+// addWaiter adds a waiter to the front of a list, and returns the new list.
+func (f *Frontier) addWaiter(who Ref, list int32) int32 {
 	i := f.free
 	if i < 0 {
 		f.edges = append(f.edges, waiter{})
@@ -142,15 +143,15 @@ func (f *Frontier) wait(who Ref, list int32) int32 {
 	return i
 }
 
-// findDependencies finds the operations that an operation waits for.
+// findDependencies registers an operation as a waiter for all operations that it depends on.
 func (f *Frontier) findDependencies(at Ref) {
 	f.deps = f.program.After(f.rank, at, f.deps[:0])
-	s := f.slot(at)
+	s := f.slotOf(at)
 	for _, d := range f.deps {
 		if d.Op == Earlier {
 			if f.lanes[at.Lane].base != at.Op {
 				s.missing++
-				s.has |= hasFence
+				s.flags |= hasFence
 			}
 			continue
 		}
@@ -159,18 +160,18 @@ func (f *Frontier) findDependencies(at Ref) {
 		case d.Op < l.base:
 			continue
 		case d.Op >= l.loaded:
-			l.early = append(l.early, early{d.Op, d.Begun, at})
+			l.earlyWaiters = append(l.earlyWaiters, earlyWaiter{d.Op, d.Begun, at})
 			s.missing++
 			continue
 		}
-		t := f.slot(Ref{d.Lane, d.Op})
+		t := f.slotOf(Ref{d.Lane, d.Op})
 		switch {
-		case t.has&hasEnded != 0 || d.Begun && t.has&hasBegun != 0:
+		case t.flags&hasEnded != 0 || d.Begun && t.flags&hasBegun != 0:
 		case d.Begun:
-			t.begun = f.wait(at, t.begun)
+			t.begun = f.addWaiter(at, t.begun)
 			s.missing++
 		default:
-			t.ends = f.wait(at, t.ends)
+			t.ends = f.addWaiter(at, t.ends)
 			s.missing++
 		}
 	}
@@ -179,8 +180,8 @@ func (f *Frontier) findDependencies(at Ref) {
 	}
 }
 
-// release lets those of a list go on, the one that was put there first before the others.
-func (f *Frontier) release(list int32) {
+// releaseWaiters resolves one dependency of each waiter of a list, in the order in which they were added.
+func (f *Frontier) releaseWaiters(list int32) {
 	back := int32(-1)
 	for list >= 0 {
 		list, back, f.edges[list].next = f.edges[list].next, list, back
@@ -189,62 +190,62 @@ func (f *Frontier) release(list int32) {
 		w := f.edges[back]
 		f.edges[back].next, f.free = f.free, back
 		back = w.next
-		f.less(w.who)
+		f.resolveOne(w.who)
 	}
 }
 
-// less takes one of what an operation waits for.
-func (f *Frontier) less(at Ref) {
-	s := f.slot(at)
+// resolveOne resolves one dependency of an operation, which becomes ready with its last one.
+func (f *Frontier) resolveOne(at Ref) {
+	s := f.slotOf(at)
 	if s.missing--; s.missing == 0 {
 		f.ready = append(f.ready, at)
 	}
 }
 
-// Began says that an operation that was ready has begun.
+// Began records that an operation that was ready has begun, and releases its waiters.
 func (f *Frontier) Began(at Ref) {
-	s := f.slot(at)
-	s.has |= hasBegun
+	s := f.slotOf(at)
+	s.flags |= hasBegun
 	if list := s.begun; list >= 0 {
 		s.begun = -1
-		f.release(list)
+		f.releaseWaiters(list)
 	}
 }
 
-// Ended says that an operation that has begun has ended.
+// Ended records that an operation that has begun has ended, and releases its waiters.
 func (f *Frontier) Ended(at Ref) {
-	s := f.slot(at)
-	s.has |= hasEnded
+	s := f.slotOf(at)
+	s.flags |= hasEnded
 	f.left--
 	if list := s.ends; list >= 0 {
 		s.ends = -1
-		f.release(list)
+		f.releaseWaiters(list)
 	}
 	l := &f.lanes[at.Lane]
 	if at.Op != l.base {
 		return
 	}
-	for l.base < l.loaded && f.slot(Ref{at.Lane, l.base}).has&hasEnded != 0 {
+	for l.base < l.loaded && f.slotOf(Ref{at.Lane, l.base}).flags&hasEnded != 0 {
 		l.base++
 	}
 	if !l.whole {
-		f.load(at.Lane)
+		f.loadLane(at.Lane)
 	}
 	if l.base < l.loaded {
-		if t := f.slot(Ref{at.Lane, l.base}); t.has&hasFence != 0 {
-			t.has &^= hasFence
-			f.less(Ref{at.Lane, l.base})
+		if t := f.slotOf(Ref{at.Lane, l.base}); t.flags&hasFence != 0 {
+			t.flags &^= hasFence
+			f.resolveOne(Ref{at.Lane, l.base})
 		}
 	}
 }
 
-// open visits the operations that were looked at and have not ended, and how much each still waits for; 0: it may have
-// begun.
-func (f *Frontier) open(visit func(at Ref, missing int)) {
+// visitOpen visits the operations that are loaded and have not ended, with the number of dependencies that each still
+// waits for. An operation with 0 may have begun.
+func (f *Frontier) visitOpen(visit func(at Ref, missing int)) {
 	for k := range f.lanes {
 		l := &f.lanes[k]
 		for i := l.base; i < l.loaded; i++ {
-			if s := f.slot(Ref{int32(k), i}); s.has&hasEnded == 0 {
+			if s := f.slotOf(Ref{int32(k), i}); s.flags&hasEnded == 0 {
 				visit(Ref{int32(k), i}, int(s.missing))
 			}
 		}

@@ -201,14 +201,14 @@ func TestPartners(t *testing.T) {
 		many[i] = fmt.Sprint("0 send 1 ", i)
 	}
 	got := pair(2, many...).Check()
-	if len(got) != mostFaults+1 || got[mostFaults].Msg != "80 more messages have no partner" {
+	if len(got) != maxFaults+1 || got[maxFaults].Msg != "80 more messages have no partner" {
 		t.Errorf("%d faults: %v", len(got), got[len(got)-1])
 	}
 	for i := range 50 {
 		many[i], many[50+i] = fmt.Sprint("0 send 1 ", i, " 1"), fmt.Sprint("1 recv 0 ", i, " 2")
 	}
 	got = pair(2, many...).Check()
-	if len(got) != mostFaults+1 || got[mostFaults].Msg != "the sizes of more messages differ" {
+	if len(got) != maxFaults+1 || got[maxFaults].Msg != "the sizes of more messages differ" {
 		t.Errorf("%d faults: %v", len(got), got[len(got)-1])
 	}
 }

@@ -5,44 +5,44 @@ import (
 	"slices"
 )
 
-// Listed is a Program operation by operation, in one lane a rank.
+// Listed is a Program that lists its operations, in one lane per rank.
 type Listed struct {
 	File    string
 	ops     []Op
 	first   []int32 // operations of rank r are first[r] … first[r+1]−1
 	after   []Dep
 	at      []int32  // operation i comes after after[at[i]] … after[at[i+1]−1]
-	line    []int32  // of the file; nil: not known
-	label   []string // nil: there are none
+	line    []int32  // lines of the file; nil: unknown
+	label   []string // nil: no labels
 	traits  Traits
-	several map[route]struct{} // routes of several messages, which Check notes
+	several map[route]struct{} // routes with several messages, which Check records
 }
 
-// MostOps is how many operations can be listed.
+// MostOps is the maximum number of operations of a list.
 const MostOps = 1<<31 - 2
 
-// Ranks is how many there are.
+// Ranks returns the number of ranks.
 func (l *Listed) Ranks() int { return len(l.first) - 1 }
 
-// Lanes is one.
+// Lanes returns 1.
 func (l *Listed) Lanes(int) int { return 1 }
 
-// Ops is how many operations a rank has.
+// Ops returns the number of operations of a rank.
 func (l *Listed) Ops(rank, _ int) int { return int(l.first[rank+1] - l.first[rank]) }
 
-// Window is 0: all are looked at.
+// Window returns 0: all operations are posted.
 func (l *Listed) Window(int, int) int { return 0 }
 
-// Op is one of them.
+// Op returns an operation.
 func (l *Listed) Op(rank int, at Ref) Op { return l.ops[l.first[rank]+at.Op] }
 
-// After appends what one of them comes after.
+// After appends the operations that an operation depends on.
 func (l *Listed) After(rank int, at Ref, to []Dep) []Dep {
 	i := l.first[rank] + at.Op
 	return append(to, l.after[l.at[i]:l.at[i+1]]...)
 }
 
-// Label is the name of an operation within its rank; "" if it has none.
+// Label returns the name of an operation within its rank; "" without a name.
 func (l *Listed) Label(rank int, op int32) string {
 	if l.label == nil {
 		return ""
@@ -50,7 +50,7 @@ func (l *Listed) Label(rank int, op int32) string {
 	return l.label[l.first[rank]+op]
 }
 
-// Line is that of an operation in its file, from 1; 0: not known.
+// Line returns the line of an operation in its file, from 1; 0: unknown.
 func (l *Listed) Line(rank int, op int32) int {
 	if l.line == nil {
 		return 0
@@ -58,9 +58,9 @@ func (l *Listed) Line(rank int, op int32) int {
 	return int(l.line[l.first[rank]+op])
 }
 
-// Where is the place of an operation: "x.goal:4: s0 of rank 1".
+// Where returns the place of an operation: "x.goal:4: s0 of rank 1".
 func (l *Listed) Where(rank int, at Ref) string {
-	name := l.called(rank, at.Op)
+	name := l.shortLabel(rank, at.Op)
 	name += fmt.Sprintf(" of rank %d", rank)
 	if line := l.Line(rank, at.Op); line > 0 {
 		return fmt.Sprintf("%s:%d: %s", l.File, line, name)
@@ -71,8 +71,9 @@ func (l *Listed) Where(rank int, at Ref) string {
 	return name
 }
 
-// called is the label of an operation for messages, or its number: a label is as long as its file allows.
-func (l *Listed) called(rank int, op int32) string {
+// shortLabel returns the label of an operation for messages, or its number. It shortens labels, which a file may make
+// arbitrarily long.
+func (l *Listed) shortLabel(rank int, op int32) string {
 	const most = 40
 	name := []rune(l.Label(rank, op))
 	switch {
@@ -84,46 +85,46 @@ func (l *Listed) called(rank int, op int32) string {
 	return string(name)
 }
 
-// Total is how many operations there are.
+// Total returns the number of operations.
 func (l *Listed) Total() int { return len(l.ops) }
 
-// Any reports whether a receive takes what comes from any rank, or with any tag.
+// Any reports whether a receive takes messages from any rank or with any tag.
 func (l *Listed) Any() bool {
 	return slices.ContainsFunc(l.ops, func(o Op) bool { return o.Kind == Recv && (o.Peer == AnyRank || o.Tag == AnyTag) })
 }
 
-// Traits returns what the ranks send, and how many NICs the operations name if one of them names another than the
-// first. A list does not know the hosts, nor which of its operations belong together.
+// Traits returns the totals that the ranks send, and the number of NICs if an operation names another one than the
+// first. A list knows neither the hosts nor which operations form an iteration.
 func (l *Listed) Traits() Traits { return l.traits }
 
-// Same reports whether two lists have the same operations in the same order, whatever these are called.
+// Same reports whether two lists have the same operations in the same order, without comparing labels.
 func (l *Listed) Same(o *Listed) bool {
 	return slices.Equal(l.ops, o.ops) && slices.Equal(l.first, o.first) && slices.Equal(l.at, o.at) &&
 		slices.Equal(l.after, o.after)
 }
 
-// Builder makes a Listed job, rank by rank.
+// Builder builds a Listed job, rank by rank.
 type Builder struct {
 	l     Listed
 	edges []edge
 }
 
-// edge says that an operation comes after another one of the same rank; both count over all ranks.
+// edge is a dependency between two operations of the same rank. Operations are counted over all ranks.
 type edge struct {
 	op, after int32
 	begun     bool
 }
 
-// NewBuilder makes a builder of a job of this file.
+// NewBuilder returns a builder of a job from this file.
 func NewBuilder(file string) *Builder { return &Builder{l: Listed{File: file}} }
 
-// KeepLogGOPSimOrder gives the job the trait LogGOPSimOrder, as jobs of GOAL files have it.
+// KeepLogGOPSimOrder sets the trait LogGOPSimOrder, which jobs of GOAL files have.
 func (b *Builder) KeepLogGOPSimOrder() { b.l.traits.LogGOPSimOrder = true }
 
 // Rank begins the next rank.
 func (b *Builder) Rank() { b.l.first = append(b.l.first, int32(len(b.l.ops))) }
 
-// Add adds an operation to the rank that was begun last, and returns its number there. A line of 0 is not known.
+// Add adds an operation to the current rank and returns its number in the rank. A line of 0 means that it is unknown.
 func (b *Builder) Add(op Op, label string, line int) int32 {
 	if label != "" && b.l.label == nil {
 		b.l.label = make([]string, len(b.l.ops))
@@ -141,17 +142,18 @@ func (b *Builder) Add(op Op, label string, line int) int32 {
 	return int32(len(b.l.ops)-1) - b.l.first[len(b.l.first)-1]
 }
 
-// Total is how many operations were added.
+// Total returns the number of operations added so far.
 func (b *Builder) Total() int { return len(b.l.ops) }
 
-// After has an operation of the rank that was begun last come after another one of it.
+// After makes an operation of the current rank depend on another one of it: on its beginning if begun is set, else on
+// its end.
 func (b *Builder) After(op, after int32, begun bool) {
 	first := b.l.first[len(b.l.first)-1]
 	b.edges = append(b.edges, edge{first + op, first + after, begun})
 }
 
-// Job is what was built. What comes after something twice, comes after it once; after its beginning and its end, after
-// its end.
+// Job returns the built job. Duplicate dependencies are merged; a dependency on an operation's end replaces one on its
+// beginning.
 func (b *Builder) Job() *Listed {
 	l := &b.l
 	l.first = append(l.first, int32(len(l.ops)))
@@ -192,7 +194,7 @@ func (b *Builder) Job() *Listed {
 	return l
 }
 
-// countTraits sums up the operations.
+// countTraits computes the totals over all operations.
 func (l *Listed) countTraits() {
 	maxNIC := uint8(0)
 	for i := range l.ops {

@@ -6,21 +6,21 @@ import (
 	"weir/core/unit"
 )
 
-// Message is what a send is for the rank that receives it.
+// Message is a message as its receiving rank sees it.
 type Message struct {
 	From int32 // rank
 	Tag  uint32
 	Size unit.Bytes
-	Send Ref // of From
-	// CPU and NIC are the send's.
+	Send Ref // operation of From
+	// CPU and NIC are the numbers of the send's processor and NIC.
 	CPU, NIC uint8
-	// Number counts the messages with the same sender, receiver and tag that were sent before, where several of a Listed
-	// job keep their order (Rank.ordering).
+	// Number counts the earlier messages with the same sender, receiver and tag, where several of a Listed job keep their
+	// order (Rank.ordering).
 	Number uint32
 }
 
-// before is the order of messages that arrive at one time.
-func (m *Message) before(o *Message) bool {
+// isBefore reports whether m comes before o among messages that arrive at the same time.
+func (m *Message) isBefore(o *Message) bool {
 	switch {
 	case m.From != o.From:
 		return m.From < o.From
@@ -30,22 +30,22 @@ func (m *Message) before(o *Message) bool {
 	return m.Send.Op < o.Send.Op
 }
 
-// matcher joins the receives of a rank with the messages that come to it. Of several that fit a message takes the
-// receive that was posted first, and a receive the message that came first.
+// matcher matches the receives of a rank with the messages that arrive. A message takes the matching receive that was
+// posted first, and a receive the matching message that arrived first.
 type matcher struct {
-	posted, came queues
-	any          []post // receives of any rank or tag, in their order
-	posts        int64  // so far
-	messages     int64  // that waited
+	posted, arrived queues
+	wildcards       []postedRecv // receives from any rank or with any tag, in order
+	posts           int64        // number so far
+	messages        int64        // number of messages that waited
 }
 
-// Fault is an error if a receive of the rank took a message of another size, after which the run must end.
+// Fault returns an error if a receive of the rank took a message of another size. The run must then end.
 func (r *Rank) Fault() error { return r.fault }
 
-// compareSizes sets the fault if a receive and its message differ in size. Check finds that before a run, except where
-// it depends on the order of time which of several messages a receive takes.
+// compareSizes sets the fault if a receive and its message differ in size. Check finds such errors before a run,
+// unless the order of time decides which of several messages a receive takes.
 func (r *Rank) compareSizes(at Ref, m *Message) {
-	op := r.op(at)
+	op := r.cachedOp(at)
 	if op.Size == m.Size || r.fault != nil {
 		return
 	}
@@ -59,50 +59,50 @@ func (r *Rank) compareSizes(at Ref, m *Message) {
 		"another tag", where(r.Number, at), op.Size, where(int(m.From), m.Send), m.Size)
 }
 
-// post is a receive that was posted.
-type post struct {
+// postedRecv is a posted receive.
+type postedRecv struct {
 	order int64
 	at    Ref
 	from  int32
 	tag   uint32
 }
 
-// takes reports whether a receive takes a message.
-func (p *post) takes(from int32, tag uint32) bool {
+// matches reports whether the receive matches a message.
+func (p *postedRecv) matches(from int32, tag uint32) bool {
 	return (p.from == AnyRank || p.from == from) && (p.tag == AnyTag || p.tag == tag)
 }
 
-// post posts a receive. If a message for it has come, it returns that message and the time until which the receiver has
-// it in hand.
-func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, until unit.Time, found bool) {
-	p := post{m.posts, at, from, tag}
+// postRecv posts a receive. If a matching message has arrived, it returns the message and the time until which the
+// receiver is busy with it.
+func (m *matcher) postRecv(at Ref, from int32, tag uint32) (msg Message, until unit.Time, found bool) {
+	p := postedRecv{m.posts, at, from, tag}
 	m.posts++
 	if from != AnyRank && tag != AnyTag {
-		if i, ok := m.came.take(key(from, tag)); ok {
+		if i, ok := m.arrived.take(queueKey(from, tag)); ok {
 			return i.msg, i.until, true
 		}
-		m.posted.add(key(from, tag), entry{order: p.order, at: at})
+		m.posted.add(queueKey(from, tag), entry{order: p.order, at: at})
 		return Message{}, 0, false
 	}
-	if i, ok := m.came.first(func(e *entry) bool { return p.takes(e.msg.From, e.msg.Tag) }); ok {
+	if i, ok := m.arrived.takeFirst(func(e *entry) bool { return p.matches(e.msg.From, e.msg.Tag) }); ok {
 		return i.msg, i.until, true
 	}
-	m.any = append(m.any, p)
+	m.wildcards = append(m.wildcards, p)
 	return Message{}, 0, false
 }
 
-// arrive finds the receive of a message that the receiver has in hand until a time. Without a receive the message
-// waits.
-func (m *matcher) arrive(msg Message, until unit.Time) (at Ref, found bool) {
-	k := key(msg.From, msg.Tag)
+// matchMessage returns the receive for a message with which the receiver is busy until a time. Without a matching
+// receive it stores the message.
+func (m *matcher) matchMessage(msg Message, until unit.Time) (at Ref, found bool) {
+	k := queueKey(msg.From, msg.Tag)
 	exact, is := m.posted.peek(k)
-	for i := range m.any {
-		if m.any[i].takes(msg.From, msg.Tag) {
-			if is && exact.order < m.any[i].order {
+	for i := range m.wildcards {
+		if m.wildcards[i].matches(msg.From, msg.Tag) {
+			if is && exact.order < m.wildcards[i].order {
 				break
 			}
-			at = m.any[i].at
-			m.any = append(m.any[:i], m.any[i+1:]...)
+			at = m.wildcards[i].at
+			m.wildcards = append(m.wildcards[:i], m.wildcards[i+1:]...)
 			return at, true
 		}
 	}
@@ -111,38 +111,39 @@ func (m *matcher) arrive(msg Message, until unit.Time) (at Ref, found bool) {
 		return e.at, true
 	}
 	m.messages++
-	m.came.add(k, entry{order: m.messages, msg: msg, until: until})
+	m.arrived.add(k, entry{order: m.messages, msg: msg, until: until})
 	return Ref{}, false
 }
 
-// queues are first-in-first-out queues by rank and tag.
+// queues are first-in-first-out queues of entries by rank and tag.
 type queues struct {
-	head    map[uint64]ends
+	head    map[uint64]queueEnds
 	entries []entry
-	free    int32 // 1 + first entry that is free
+	free    int32 // 1 + first free entry
 	n       int
 }
 
-// ends are the first and the last entry of a queue.
-type ends struct{ first, last int32 }
+// queueEnds are the first and the last entry of a queue.
+type queueEnds struct{ first, last int32 }
 
-// entry is a receive or a message that waits.
+// entry is a waiting receive or message.
 type entry struct {
 	key   uint64
 	order int64
 	msg   Message
 	until unit.Time // of a message
 	at    Ref
-	next  int32 // −1: none
+	next  int32 // −1: last of its queue
 	used  bool
 }
 
-func key(from int32, tag uint32) uint64 { return uint64(uint32(from))<<32 | uint64(tag) }
+// queueKey returns the key of a rank and a tag.
+func queueKey(from int32, tag uint32) uint64 { return uint64(uint32(from))<<32 | uint64(tag) }
 
 // add appends an entry to the queue of a key.
 func (q *queues) add(k uint64, e entry) {
 	if q.head == nil {
-		q.head = map[uint64]ends{}
+		q.head = map[uint64]queueEnds{}
 	}
 	e.key, e.next, e.used = k, -1, true
 	i := q.free - 1
@@ -157,10 +158,10 @@ func (q *queues) add(k uint64, e entry) {
 	h, there := q.head[k]
 	if there {
 		q.entries[h.last].next = i
-		q.head[k] = ends{h.first, i}
+		q.head[k] = queueEnds{h.first, i}
 		return
 	}
-	q.head[k] = ends{i, i}
+	q.head[k] = queueEnds{i, i}
 }
 
 // peek returns the first entry of a key's queue.
@@ -175,7 +176,7 @@ func (q *queues) peek(k uint64) (e *entry, ok bool) {
 	return &q.entries[h.first], true
 }
 
-// take takes it out.
+// take removes and returns the first entry of a key's queue.
 func (q *queues) take(k uint64) (e entry, ok bool) {
 	if q.n == 0 {
 		return e, false
@@ -190,13 +191,13 @@ func (q *queues) take(k uint64) (e entry, ok bool) {
 	if q.n--; h.first == h.last {
 		delete(q.head, k)
 	} else {
-		q.head[k] = ends{e.next, h.last}
+		q.head[k] = queueEnds{e.next, h.last}
 	}
 	return e, true
 }
 
-// first takes out the entry that came first of those that fit.
-func (q *queues) first(fits func(*entry) bool) (e entry, ok bool) {
+// takeFirst removes and returns the earliest of the entries for which fits is true.
+func (q *queues) takeFirst(fits func(*entry) bool) (e entry, ok bool) {
 	best := -1
 	for i := range q.entries {
 		if x := &q.entries[i]; x.used && (best < 0 || x.order < q.entries[best].order) && fits(x) {

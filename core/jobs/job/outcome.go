@@ -2,66 +2,65 @@ package job
 
 import "weir/core/unit"
 
-// Watch is who looks at a run, beside its outcome.
+// Watch has the observers of a run, in addition to its outcome.
 type Watch struct {
-	Start   unit.Time // when the ranks of an Ideal network begin
+	Start   unit.Time // time at which the ranks of an Ideal network begin
 	OnSpan  func(s Span)
-	Stopped func(now unit.Time) bool // asked now and then; true ends the run
+	Stopped func(now unit.Time) bool // called from time to time; true ends the run
 }
 
-// Outcome is what a run of a job gives.
+// Outcome is the result of a job's run.
 type Outcome struct {
 	Ranks      []RankOutcome
 	Operations []Operation // collective operations, by number
 	Iterations []Iteration
-	Stuck      []Stuck // of the first ranks that have not done all
-	Unfinished int     // ranks
+	Stuck      []Stuck // of the first ranks that have operations left
+	Unfinished int     // number of ranks with operations left
 	Left       int64   // operations that never began or ended
-	Cut        bool    // the run was ended before nothing more could happen
+	Cut        bool    // the run was ended while events were left
 }
 
-// RankOutcome is what became of a rank.
+// RankOutcome is the result of a rank.
 type RankOutcome struct {
-	End       unit.Time // when an operation of it ended last
-	Computing unit.Time // in which it computed
+	End       unit.Time // end of its last operation
+	Computing unit.Time // time in which it computed
 	Sent      unit.Bytes
 	Messages  int64
 	Done      bool
-	Ended     int64     // iterations
-	Within    unit.Time // of Computing, until the last of these ended
-	Waited    unit.Time // at barriers, until the last Wait ended
+	Ended     int64     // number of iterations that ended
+	Within    unit.Time // part of Computing until the last iteration ended
+	Waited    unit.Time // time at barriers, until the last Wait ended
 }
 
-// Exposed returns how long the rank did not compute before its end: it communicated, or waited for others. Time at
-// barriers is excluded.
+// Exposed returns the time before the rank's end in which it did not compute: it communicated or waited for others.
+// Time at barriers is excluded.
 func (r *RankOutcome) Exposed() unit.Time { return r.End - r.Computing - r.Waited }
 
-// Operation is a collective operation: from when it began at the first rank until it was over at the last; unit.Never
-// if it was not.
+// Operation is a collective operation: from its beginning at the first rank to its end at the last; unit.Never if it
+// did not end.
 type Operation struct{ Begin, End unit.Time }
 
-// Iteration is when an iteration was over at the first and at the last rank, and which that was.
+// Iteration has the times at which an iteration ended at the first and at the last rank.
 type Iteration struct {
-	// Begin is when all ranks began it together; unit.Never: the program has no barriers.
+	// Begin is the time at which all ranks began it together; unit.Never: the program has no barriers.
 	Begin       unit.Time
 	First, Last unit.Time
 	Slowest     int32
-	over        int32 // ranks
+	over        int32 // number of ranks at which it is over
 }
 
-// Stuck is an operation that could begin and did not, or that has begun and did not end, of a rank behind which others
-// wait.
+// Stuck is an operation that did not end although all its dependencies were met, at a rank with waiting operations.
 type Stuck struct {
 	Rank   int
 	At     Ref
 	Op     Op
-	Behind int64 // operations of the rank that wait, too
+	Behind int64 // number of the rank's other operations that wait
 }
 
-// mostStuck is how many of them an outcome names.
-const mostStuck = 20
+// maxStuck is the maximum number of stuck operations in an outcome.
+const maxStuck = 20
 
-// Tally gathers the outcome of a run.
+// Tally collects the outcome of a run.
 type Tally struct {
 	program    Program
 	watch      *Watch
@@ -69,18 +68,18 @@ type Tally struct {
 	iterations []Iteration
 	begins     []unit.Time // of iterations that begin with a Wait, by number
 	over       []int32
-	ended      int       // iterations that are over (Over)
-	shift      unit.Time // how much later things are than they say (Skip)
+	ended      int       // number of iterations that are over (Over)
+	shift      unit.Time // offset added to reported times (Skip)
 }
 
-// NewTally begins one.
+// NewTally returns an empty tally.
 func NewTally(p Program, w *Watch) *Tally { return &Tally{program: p, watch: w} }
 
-// Join has a rank tell it what it does.
-func (t *Tally) Join(r *Rank) { r.OnMark, r.OnSpan = t.mark, t.watch.OnSpan }
+// Join registers the tally as the observer of a rank.
+func (t *Tally) Join(r *Rank) { r.OnMark, r.OnSpan = t.noteMark, t.watch.OnSpan }
 
-// mark notes the end of an operation with a mark.
-func (t *Tally) mark(rank int, m Mark, part int32, at unit.Time) {
+// noteMark records the end of an operation with a mark.
+func (t *Tally) noteMark(rank int, m Mark, part int32, at unit.Time) {
 	at += t.shift
 	switch m {
 	case Begins:
@@ -117,10 +116,10 @@ func (t *Tally) mark(rank int, m Mark, part int32, at unit.Time) {
 	}
 }
 
-// Outcome is what became of these ranks. Iterations that are not over everywhere do not count.
+// Outcome returns the outcome of the ranks. Iterations that are not over at all ranks do not count.
 func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 	o.Operations = t.operations
-	parts := int32(0) // that tell of each operation
+	parts := int32(0) // number of lanes that report each operation
 	for r := range t.program.Ranks() {
 		parts += int32(t.program.Lanes(r) - 1)
 	}
@@ -146,8 +145,8 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 		}
 		o.Unfinished++
 		o.Left += r.frontier.Left()
-		if len(o.Stuck) < mostStuck {
-			if s, found := r.stuck(); found {
+		if len(o.Stuck) < maxStuck {
+			if s, found := r.findStuck(); found {
 				o.Stuck = append(o.Stuck, s)
 			}
 		}
@@ -155,10 +154,10 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 	return o
 }
 
-// stuck finds the first operation that nothing of its own rank holds back.
-func (r *Rank) stuck() (s Stuck, found bool) {
+// findStuck returns the first operation without unmet dependencies in its own rank.
+func (r *Rank) findStuck() (s Stuck, found bool) {
 	s.Behind = r.frontier.Left() - 1
-	r.frontier.open(func(at Ref, missing int) {
+	r.frontier.visitOpen(func(at Ref, missing int) {
 		if missing == 0 && !found {
 			s.Rank, s.At, s.Op, found = r.Number, at, r.program.Op(r.Number, at), true
 		}

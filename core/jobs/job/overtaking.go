@@ -1,27 +1,27 @@
 package job
 
-// A network of packets carries each message as a flow of its own, so one may arrive before another that was sent first.
-// On an ideal network without bound receivers a short message may do so by another NIC. As in MPI (4.1, section 3.5,
-// "order"), messages with the same sender, receiver and tag are received in the order in which they are sent all the
-// same: one that overtakes others waits until they have arrived.
+// A network of packets carries each message as its own flow, so a message may arrive before another that was sent
+// earlier. On an ideal network without bound receivers a short message may do so by another NIC. As in MPI (4.1,
+// section 3.5, "order"), messages with the same sender, receiver and tag are still received in the order in which they
+// are sent. One that overtakes others waits until they have arrived.
 
-// route is what messages that keep their order have in common.
+// route identifies messages that keep their order: same sender, receiver and tag.
 type route struct {
 	from, to int32
 	tag      uint32
 }
 
-// ordering numbers the messages that a rank sends on routes with several messages, and holds back those that arrive too
+// ordering numbers the messages that a rank sends on routes with several messages, and delays those that arrive too
 // early.
 type ordering struct {
 	several map[route]struct{} // of the job
-	sent    map[route]uint32   // messages of the rank so far
-	arrived map[route]uint32   // messages to the rank so far, without those that wait
+	sent    map[route]uint32   // number of messages of the rank so far
+	arrived map[route]uint32   // number of delivered messages to the rank so far
 	early   map[route][]Message
 }
 
-// newOrdering returns the ordering of a rank of a program; nil if no two messages of it have the same sender, receiver
-// and tag, or the program is not a list.
+// newOrdering returns the ordering of a rank of a program. It returns nil if all messages differ in sender, receiver
+// or tag, or the program is not a list.
 func newOrdering(p Program) *ordering {
 	l, is := p.(*Listed)
 	if !is || len(l.several) == 0 {
@@ -31,8 +31,8 @@ func newOrdering(p Program) *ordering {
 		early: map[route][]Message{}}
 }
 
-// number gives a message that is sent its number on its route.
-func (o *ordering) number(m *Message, to int32) {
+// numberMessage sets the number of a message on its route when it is sent.
+func (o *ordering) numberMessage(m *Message, to int32) {
 	k := route{m.From, to, m.Tag}
 	if _, counts := o.several[k]; counts {
 		m.Number = o.sent[k]
@@ -40,8 +40,9 @@ func (o *ordering) number(m *Message, to int32) {
 	}
 }
 
-// arrive calls deliver for a message that arrives and for those that waited for it, in their order, or has it wait.
-func (o *ordering) arrive(m Message, to int32, deliver func(m Message)) {
+// deliverInOrder calls deliver for a message that arrives and for the messages that waited for it, in order. If the
+// message itself must wait, arrive stores it.
+func (o *ordering) deliverInOrder(m Message, to int32, deliver func(m Message)) {
 	k := route{m.From, to, m.Tag}
 	if _, counts := o.several[k]; !counts {
 		deliver(m)
@@ -68,11 +69,11 @@ func (o *ordering) arrive(m Message, to int32, deliver func(m Message)) {
 	}
 }
 
-// noteSeveral notes the routes of several messages in a list of sends that is sorted by message.
+// noteSeveral records the routes with several messages in a list of sends that is sorted by message.
 func (l *Listed) noteSeveral(sends []side) {
 	l.several = nil
 	for i := 1; i < len(sends); i++ {
-		if message(sends[i-1], sends[i]) != 0 {
+		if compareMessages(sends[i-1], sends[i]) != 0 {
 			continue
 		}
 		if l.several == nil {

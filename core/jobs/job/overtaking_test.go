@@ -34,13 +34,13 @@ func TestOvertaking(t *testing.T) {
 		for i := range l.Ops(0, 0) {
 			op := l.Op(0, Ref{Op: int32(i)})
 			m := Message{Tag: op.Tag, Size: op.Size}
-			sender.number(&m, op.Peer)
+			sender.numberMessage(&m, op.Peer)
 			sent = append(sent, m)
 		}
 		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(sent), func(i, k int) { sent[i], sent[k] = sent[k], sent[i] })
 		got := map[uint32][]unit.Bytes{}
 		for _, m := range sent {
-			receiver.arrive(m, 1, func(m Message) { got[m.Tag] = append(got[m.Tag], m.Size) })
+			receiver.deliverInOrder(m, 1, func(m Message) { got[m.Tag] = append(got[m.Tag], m.Size) })
 		}
 		if text := fmt.Sprint(got); text != "map[0:[1B] 1:[1B 2B 3B 4B 5B] 3:[1B 2B 3B 4B 5B 6B 7B 8B 9B]]" {
 			t.Fatalf("seed %d: %s", seed, text)

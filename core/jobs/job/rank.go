@@ -2,45 +2,45 @@ package job
 
 import "weir/core/unit"
 
-// Costs are what messages cost processors and NICs of ranks (LogGOPS, as LogGOPSim has it). All are 0 where a network
-// of packets has the costs. Products are rounded down to whole nanoseconds, in which that program counts.
+// Costs are the times that messages occupy processors and NICs of ranks (LogGOPS, as in LogGOPSim). All are 0 if a
+// network of packets has the costs. Products are rounded down to whole nanoseconds, the unit of that program.
 type Costs struct {
-	Overhead unit.Time  // o: of a processor, for each send and each receive
-	PerByte  unit.Time  // O: of it, for each byte but the first
-	Gap      unit.Time  // g: of a NIC, for each message
-	ByteGap  unit.Time  // G: of it, for each byte but the first
-	Eager    unit.Bytes // S: a send of more is over when its message has been received; less than 0: none is
-	// Streams says that a NIC sends one message at a time.
+	Overhead unit.Time  // o: processor time of each send and each receive
+	PerByte  unit.Time  // O: processor time of each byte but the first
+	Gap      unit.Time  // g: NIC time of each message
+	ByteGap  unit.Time  // G: NIC time of each byte but the first
+	Eager    unit.Bytes // S: a larger send is over when its message has been received; below 0: every send
+	// Streams means that a NIC sends one message at a time.
 	Streams bool
-	// BindReceiver makes a message hold its receiver's processor and NIC for its bytes, as spcl/LogGOPSim 76451de does.
-	// Without it a message has arrived before, and a posted receive holds the NIC for g and then the processor for
+	// BindReceiver makes a message occupy its receiver's processor and NIC for its bytes, as in spcl/LogGOPSim 76451de.
+	// Without it the message has already arrived, and a posted receive occupies the NIC for g and then the processor for
 	// o + (s−1)·O, as in spcl/atlahs 8837294. It needs Streams.
 	BindReceiver bool
 }
 
-// bytes is what all bytes of a message but the first cost.
-func bytes(size unit.Bytes, each unit.Time) unit.Time {
+// byteTime returns the time of all bytes of a message but the first, rounded down to nanoseconds.
+func byteTime(size unit.Bytes, each unit.Time) unit.Time {
 	return unit.Time(max(size-1, 0)) * each / unit.Nanosecond * unit.Nanosecond
 }
 
-// hold is how long a processor has a message.
-func (c *Costs) hold(size unit.Bytes) unit.Time { return c.Overhead + bytes(size, c.PerByte) }
+// cpuTime returns the time that a message occupies a processor.
+func (c *Costs) cpuTime(size unit.Bytes) unit.Time { return c.Overhead + byteTime(size, c.PerByte) }
 
-// Wire is how long the bytes of a message but the first take.
-func (c *Costs) Wire(size unit.Bytes) unit.Time { return bytes(size, c.ByteGap) }
+// Wire returns the time of a message's bytes except the first.
+func (c *Costs) Wire(size unit.Bytes) unit.Time { return byteTime(size, c.ByteGap) }
 
 // Network carries messages.
 type Network interface {
-	// Send begins to carry a message that its sender begins to send at a time, and with which the sender's processor is
-	// done at time free. It says whether the send is over then; else Rank.Sent does, later.
+	// Send carries a message that its sender begins to send at now. free is the time at which the sender's processor is
+	// done with it. Send returns true if the send is over at that time; otherwise the network calls Rank.Sent later.
 	Send(now, free unit.Time, to int32, m Message) (over bool)
-	// Received says that a message will have been received at a time.
+	// Received notifies the network that a message will have been received at a time.
 	Received(at unit.Time, to int32, m Message)
 	// Align adds a rank to the job's Barrier, at which it waits with an operation from now on.
 	Align(now unit.Time, r *Rank, at Ref, period unit.Time)
 }
 
-// Span is a part of a rank's time: what one of its operations took.
+// Span is the time from beginning to end of an operation.
 type Span struct {
 	Rank     int
 	At       Ref
@@ -48,41 +48,41 @@ type Span struct {
 	From, To unit.Time
 }
 
-// Rank carries out what one rank of a program does. Its driver calls Advance when its Next has come.
+// Rank runs one rank of a program. Its driver calls Advance at the time of Next.
 type Rank struct {
-	Number   int
-	frontier *Frontier
-	program  Program
-	costs    *Costs
-	network  Network
-	match    matcher
-	ordering *ordering // of a job with messages that may overtake each other; nil: without, or receivers are bound
-	events   heap
-	streams  [4][]stream
-	ready    []Ref
-	turns    *int64   // the run's counter (CountTurns); nil: there are no turns
-	aged     aged     // the program, on an ideal network; nil: it has no ages
-	fault    error    // Fault
-	flying   flying   // sends that others say the end of, and when they began
-	known    [4]known // operations of late
+	Number     int
+	frontier   *Frontier
+	program    Program
+	costs      *Costs
+	network    Network
+	match      matcher
+	ordering   *ordering // for messages that may overtake each other; nil: not needed, or receivers are bound
+	events     eventHeap
+	streams    [4][]stream
+	ready      []Ref
+	turns      *int64             // the run's counter (CountTurns); nil: no turns
+	aged       aged               // the program, on an ideal network; nil: no ages
+	fault      error              // Fault
+	sendsBegun beginTimes         // sends that the network will end, and when they began
+	recentOps  [4]cachedOperation // recently used operations
 
 	computes int // processors that compute
 	since    unit.Time
-	computed unit.Time // when one or more of them did
+	computed unit.Time // time in which at least one of them computed
 	waited   unit.Time // at barriers
-	ended    int64     // iterations
-	within   unit.Time // of computed, until the last of these ended
-	last     unit.Time // when an operation ended last
+	ended    int64     // number of iterations
+	within   unit.Time // part of computed until the last iteration ended
+	last     unit.Time // time at which the last operation ended
 	sent     unit.Bytes
 	messages int64
 
-	// OnMark is told of the end of an operation with a mark; OnSpan of what each operation took, before OnMark is, but for
-	// those that take no time by what they are and have no mark. Both may be nil.
+	// OnMark is called at the end of an operation with a mark. OnSpan is called before it with the span of each
+	// operation, except operations that take no time by definition and have no mark. Both may be nil.
 	OnMark func(rank int, mark Mark, part int32, at unit.Time)
 	OnSpan func(s Span)
 }
 
-// NewRank is a rank of a program, before Begin.
+// NewRank returns a rank of a program. Begin must be called next.
 func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
 	if c.Streams {
@@ -91,44 +91,44 @@ func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	if !c.BindReceiver { // else messages keep or lose their order as in LogGOPSim
 		r.ordering = newOrdering(p)
 	}
-	for i := range r.known {
-		r.known[i].at = Ref{-1, -1}
+	for i := range r.recentOps {
+		r.recentOps[i].at = Ref{-1, -1}
 	}
 	return r
 }
 
-// age returns the age of an operation of a rank; 0 if the program has no ages.
-func (r *Rank) age(rank int, at Ref) int64 {
+// ageOf returns the age of an operation of a rank; 0 if the program has no ages.
+func (r *Rank) ageOf(rank int, at Ref) int64 {
 	if r.aged == nil {
 		return 0
 	}
 	return r.aged.Age(rank, at)
 }
 
-// known is an operation. A program that has its operations by formula takes long to say what one is, and a rank asks
-// when it is tried, when its message has come and when it ends.
-type known struct {
+// cachedOperation is a cached operation. A program by formula needs time to compute one, and a rank needs it when it
+// is tried, when its message arrives and when it ends.
+type cachedOperation struct {
 	at Ref
 	op Op
 }
 
-// op is an operation of the program.
-func (r *Rank) op(at Ref) *Op {
-	k := &r.known[uint32(at.Op^at.Lane)%uint32(len(r.known))]
+// cachedOp returns an operation of the program. The pointer is valid until the next call.
+func (r *Rank) cachedOp(at Ref) *Op {
+	k := &r.recentOps[uint32(at.Op^at.Lane)%uint32(len(r.recentOps))]
 	if k.at != at {
 		k.at, k.op = at, r.program.Op(r.Number, at)
 	}
 	return &k.op
 }
 
-// Begin begins its program.
+// Begin starts the program at a time.
 func (r *Rank) Begin(at unit.Time) {
 	r.last = at
 	r.frontier.Begin()
 	r.takeReady(at, r.nextTurn())
 }
 
-// Next is when Advance is due; unit.Never: not before something comes.
+// Next returns the time at which Advance is due; unit.Never: only after another call.
 func (r *Rank) Next() unit.Time {
 	if len(r.events) == 0 {
 		return unit.Never
@@ -136,60 +136,60 @@ func (r *Rank) Next() unit.Time {
 	return r.events[0].at
 }
 
-// Done reports whether all its operations have ended.
+// Done reports whether all operations have ended.
 func (r *Rank) Done() bool { return r.frontier.Left() == 0 }
 
-// Arrive says that a message comes in at a time that is not past.
+// Arrive schedules the arrival of a message at a time that is not past.
 func (r *Rank) Arrive(at unit.Time, m Message) {
 	e := event{at: at, kind: arrives, msg: m}
 	if r.costs.BindReceiver {
-		e.kind, e.since, e.turn, e.age = takes, at, r.nextTurn(), r.age(int(m.From), m.Send)
+		e.kind, e.since, e.turn, e.age = takes, at, r.nextTurn(), r.ageOf(int(m.From), m.Send)
 	}
 	r.events.push(e)
 }
 
-// Sent says that a send, which was not over when its processor was done, is over at a time that is not past.
+// Sent schedules the end of a send at a time that is not past. It is for sends for which Network.Send returned false.
 func (r *Rank) Sent(at unit.Time, send Ref) {
 	r.events.push(event{at: at, kind: endsNow, ref: send, turn: r.nextTurn()})
 }
 
-// Advance does all that is due by now.
+// Advance handles all events that are due by now.
 func (r *Rank) Advance(now unit.Time) {
 	for len(r.events) > 0 && r.events[0].at <= now {
 		e := r.events.pop()
-		r.handle(&e)
+		r.handleEvent(&e)
 	}
 }
 
-// handle does what an event says.
-func (r *Rank) handle(e *event) {
+// handleEvent handles an event.
+func (r *Rank) handleEvent(e *event) {
 	switch e.kind {
 	case endsNow:
-		r.end(e)
+		r.endOp(e)
 	case arrives:
 		if r.ordering == nil {
-			r.deliver(e.at, e.msg)
+			r.deliverMessage(e.at, e.msg)
 		} else {
-			r.ordering.arrive(e.msg, int32(r.Number), func(m Message) { r.deliver(e.at, m) })
+			r.ordering.deliverInOrder(e.msg, int32(r.Number), func(m Message) { r.deliverMessage(e.at, m) })
 		}
 	case frees:
-		r.next(e)
+		r.retryFirst(e)
 	case tries:
-		r.try(e)
+		r.tryOp(e)
 	case takes:
-		r.take(e)
+		r.takeBound(e)
 	}
 }
 
-// deliver has the receive of a message tried, if it is posted.
-func (r *Rank) deliver(now unit.Time, m Message) {
-	if at, found := r.match.arrive(m, now); found {
+// deliverMessage schedules the matching receive of a message if one is posted; otherwise the message waits.
+func (r *Rank) deliverMessage(now unit.Time, m Message) {
+	if at, found := r.match.matchMessage(m, now); found {
 		r.compareSizes(at, &m)
-		r.events.push(event{at: now, kind: tries, ref: at, msg: m, received: true, age: r.age(r.Number, at)})
+		r.events.push(event{at: now, kind: tries, ref: at, msg: m, received: true, age: r.ageOf(r.Number, at)})
 	}
 }
 
-// takeReady has operations that may begin tried at a time, with a turn for all of them.
+// takeReady schedules all ready operations at a time, with one turn for all of them.
 func (r *Rank) takeReady(at unit.Time, turn int64) {
 	r.ready = r.frontier.Ready(r.ready[:0])
 	if r.turns != nil {
@@ -200,27 +200,27 @@ func (r *Rank) takeReady(at unit.Time, turn int64) {
 		if r.turns != nil {
 			when = r.postingTime(at, ref)
 		}
-		r.events.push(event{at: when, kind: tries, ref: ref, turn: turn, place: int32(i), age: r.age(r.Number, ref)})
+		r.events.push(event{at: when, kind: tries, ref: ref, turn: turn, place: int32(i), age: r.ageOf(r.Number, ref)})
 	}
 }
 
-// What does one thing at a time.
+// Kinds of streams.
 const (
 	cpus   = iota
-	outs   // what a NIC sends
-	ins    // what it receives
-	takers // a processor for what a NIC receives, where receivers are bound and the program is not Ordered
+	outs   // sending side of a NIC
+	ins    // receiving side of a NIC
+	takers // processor for received messages, where receivers are bound and the program is not Ordered
 )
 
-// stream is a processor, or one direction of a NIC.
+// stream is a processor, or one direction of a NIC. It does one thing at a time.
 type stream struct {
 	free    unit.Time
-	waiting heap // operations that wait for it, in the program's order
-	armed   bool // it is looked at when it is free
+	waiting eventHeap // operations that wait for it, in the program's order
+	armed   bool      // an event is scheduled for the time when it is free
 }
 
-// stream gives one of a kind. There are as many as the program names.
-func (r *Rank) stream(kind int, i uint8) *stream {
+// streamAt returns stream i of a kind, and creates it at first use.
+func (r *Rank) streamAt(kind int, i uint8) *stream {
 	list := &r.streams[kind]
 	for len(*list) <= int(i) {
 		*list = append(*list, stream{})
@@ -228,29 +228,29 @@ func (r *Rank) stream(kind int, i uint8) *stream {
 	return &(*list)[i]
 }
 
-// wait has an operation wait for a stream.
-func (r *Rank) wait(e event, kind int, i uint8) {
+// queueFor queues an operation for a stream.
+func (r *Rank) queueFor(e event, kind int, i uint8) {
 	e.at = 0
-	s := r.stream(kind, i)
+	s := r.streamAt(kind, i)
 	s.waiting.push(e)
-	r.arm(kind, i, 0)
+	r.armStream(kind, i, 0)
 }
 
-// arm has a stream looked at when it is free, if something waits for it.
-func (r *Rank) arm(kind int, i uint8, now unit.Time) {
-	s := r.stream(kind, i)
+// armStream schedules an event for the time when a stream is free, if operations wait for it and no event is scheduled.
+func (r *Rank) armStream(kind int, i uint8, now unit.Time) {
+	s := r.streamAt(kind, i)
 	if len(s.waiting) > 0 && !s.armed {
 		s.armed = true
 		r.events.push(event{at: max(s.free, now), kind: frees, ref: Ref{int32(kind), int32(i)}})
 	}
 }
 
-// next lets the first that waits for a stream try again. Whether others can, is seen when it has.
-func (r *Rank) next(e *event) {
+// retryFirst lets the first operation that waits for a stream try again. The others follow after it.
+func (r *Rank) retryFirst(e *event) {
 	kind, i := int(e.ref.Lane), uint8(e.ref.Op)
-	s := r.stream(kind, i)
+	s := r.streamAt(kind, i)
 	if s.armed = false; s.free > e.at {
-		r.arm(kind, i, e.at)
+		r.armStream(kind, i, e.at)
 		return
 	}
 	w := s.waiting.pop()
@@ -258,19 +258,19 @@ func (r *Rank) next(e *event) {
 	r.events.push(w)
 }
 
-// try begins an operation, or has it wait for its processor or its NIC.
-func (r *Rank) try(e *event) {
-	op, now := *r.op(e.ref), e.at
-	if op.Kind == Recv && !e.received { // to post it takes no time
+// tryOp begins an operation, or queues it for its processor or its NIC.
+func (r *Rank) tryOp(e *event) {
+	op, now := *r.cachedOp(e.ref), e.at
+	if op.Kind == Recv && !e.received { // posting takes no time
 		r.frontier.Began(e.ref)
 		r.takeReady(now, r.nextTurn())
-		m, until, found := r.match.post(e.ref, op.Peer, op.Tag)
+		m, until, found := r.match.postRecv(e.ref, op.Peer, op.Tag)
 		if found {
 			r.compareSizes(e.ref, &m)
 		}
 		switch {
 		case found && r.costs.BindReceiver:
-			r.receive(now, max(now, until), e.ref, &m)
+			r.endReceive(now, max(now, until), e.ref, &m)
 		case found:
 			r.events.push(event{at: now, kind: tries, ref: e.ref, msg: m, received: true, age: e.age})
 		}
@@ -284,26 +284,26 @@ func (r *Rank) try(e *event) {
 		way = outs
 	}
 	if way != cpus {
-		r.stream(way, op.NIC) // all are there before there are pointers to some
+		r.streamAt(way, op.NIC) // create all streams before taking pointers
 	}
-	cpu, nic := r.stream(cpus, op.CPU), (*stream)(nil)
+	cpu, nic := r.streamAt(cpus, op.CPU), (*stream)(nil)
 	if way != cpus {
-		nic = r.stream(way, op.NIC)
+		nic = r.streamAt(way, op.NIC)
 	}
 	switch {
 	case nic != nil && nic.free > now && nic.free >= cpu.free:
-		r.wait(*e, way, op.NIC)
+		r.queueFor(*e, way, op.NIC)
 	case cpu.free > now:
-		r.wait(*e, cpus, op.CPU)
+		r.queueFor(*e, cpus, op.CPU)
 	case op.Kind == Recv:
 		nic.free = now + r.costs.Gap
-		cpu.free = nic.free + r.costs.hold(e.msg.Size)
+		cpu.free = nic.free + r.costs.cpuTime(e.msg.Size)
 		r.network.Received(cpu.free, int32(r.Number), e.msg)
 		r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
 	case op.Kind == Wait:
 		r.frontier.Began(e.ref)
 		r.takeReady(now, r.nextTurn())
-		if op.Part == 0 { // all ranks begin the first iteration at one time
+		if op.Part == 0 { // all ranks begin the first iteration at the same time
 			at := nextMultiple(now, op.Time)
 			r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
 		} else {
@@ -317,46 +317,46 @@ func (r *Rank) try(e *event) {
 			cpu.free = now + op.Time
 			r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
 		} else {
-			cpu.free = now + r.costs.hold(op.Size)
+			cpu.free = now + r.costs.cpuTime(op.Size)
 			if nic != nil {
 				nic.free = now + r.costs.Gap + r.costs.Wire(op.Size)
 			}
-			r.send(now, cpu.free, e.ref, &op)
+			r.sendMessage(now, cpu.free, e.ref, &op)
 		}
 		r.frontier.Began(e.ref)
 		r.takeReady(now, r.nextTurn())
 	}
-	r.arm(cpus, op.CPU, now)
+	r.armStream(cpus, op.CPU, now)
 	if nic != nil {
-		r.arm(way, op.NIC, now)
+		r.armStream(way, op.NIC, now)
 	}
 }
 
-// send sends a message, with which the processor is done at time free.
-func (r *Rank) send(now, free unit.Time, at Ref, op *Op) {
+// sendMessage passes a message to the network. free is the time at which the processor is done with it.
+func (r *Rank) sendMessage(now, free unit.Time, at Ref, op *Op) {
 	r.sent += op.Size
 	r.messages++
 	m := Message{From: int32(r.Number), Tag: op.Tag, Size: op.Size, Send: at, CPU: op.CPU, NIC: op.NIC}
 	if r.ordering != nil {
-		r.ordering.number(&m, op.Peer)
+		r.ordering.numberMessage(&m, op.Peer)
 	}
 	if r.network.Send(now, free, op.Peer, m) {
 		r.events.push(event{at: free, kind: endsNow, ref: at, since: now, turn: r.nextTurn()})
 		return
 	}
-	r.flying.add(at, now)
+	r.sendsBegun.add(at, now)
 }
 
-// end ends an operation.
-func (r *Rank) end(e *event) {
-	op := *r.op(e.ref)
+// endOp ends an operation and reports it to the frontier and the observers.
+func (r *Rank) endOp(e *event) {
+	op := *r.cachedOp(e.ref)
 	switch op.Kind {
 	case Calc:
 		if r.computes--; r.computes == 0 {
 			r.computed += e.at - r.since
 		}
 	case Send:
-		if began, is := r.flying.take(e.ref); is {
+		if began, is := r.sendsBegun.take(e.ref); is {
 			e.since = began
 		}
 	case Wait:
@@ -364,7 +364,7 @@ func (r *Rank) end(e *event) {
 	}
 	r.last = max(r.last, e.at)
 	if r.turns != nil { // a rank of LogGOPSim ends with its processors (LogGOPSim.cpp: nexto)
-		r.last = max(r.last, r.stream(cpus, op.CPU).free)
+		r.last = max(r.last, r.streamAt(cpus, op.CPU).free)
 	}
 	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0 || op.Mark != NoMark) {
 		r.OnSpan(Span{r.Number, e.ref, op, e.since, e.at})
@@ -381,31 +381,31 @@ func (r *Rank) end(e *event) {
 	r.takeReady(e.at, e.turn)
 }
 
-// Kinds of events, in their order at one time: first what ends, then what comes, then what begins. So whoever waits for
-// a processor finds all there that waits for it, and of these the first of the program goes first.
+// Kinds of events, in their order at one time: first ends, then arrivals, then beginnings. So when a processor is
+// assigned, all operations that wait for it are queued, and the first of the program goes first.
 const (
 	endsNow uint8 = iota
 	arrives
 	frees
 	tries
-	takes // a message that a bound receiver is to take; on ideal networks only
+	takes // a message that a bound receiver is to receive; on ideal networks only
 )
 
-// event is what happens to a rank.
+// event is a scheduled event of a rank.
 type event struct {
 	at       unit.Time
-	since    unit.Time // when what ends began, or a message that waits has arrived
-	turn     int64     // CountTurns; 0: it has no turn
-	age      int64     // of what waits for a processor or NIC (aged)
+	since    unit.Time // time at which the ending operation began, or a waiting message arrived
+	turn     int64     // CountTurns; 0: no turn
+	age      int64     // of an operation that waits for a processor or NIC (aged)
 	msg      Message
 	ref      Ref
-	place    int32 // among what has the same turn
+	place    int32 // order among events with the same turn
 	kind     uint8
-	received bool // tries: a receive whose message is there
+	received bool // tries: a receive with an arrived message
 }
 
-// before is the order of events.
-func (e *event) before(o *event) bool {
+// isBefore reports whether e comes before o.
+func (e *event) isBefore(o *event) bool {
 	if e.at != o.at {
 		return e.at < o.at
 	}
@@ -422,22 +422,23 @@ func (e *event) before(o *event) bool {
 	case e.kind == takes && e.since != o.since:
 		return e.since < o.since
 	case e.kind == arrives || e.kind == takes:
-		return e.msg.before(&o.msg)
+		return e.msg.isBefore(&o.msg)
 	case e.ref.Op != o.ref.Op:
 		return e.ref.Op < o.ref.Op
 	}
 	return e.ref.Lane < o.ref.Lane
 }
 
-// heap has the first of its events at 0.
-type heap []event
+// eventHeap is a binary heap with the first event at 0.
+type eventHeap []event
 
-func (h *heap) push(e event) {
+// push adds an event.
+func (h *eventHeap) push(e event) {
 	a := append(*h, e)
 	i := len(a) - 1
 	for i > 0 {
 		up := (i - 1) / 2
-		if !e.before(&a[up]) {
+		if !e.isBefore(&a[up]) {
 			break
 		}
 		a[i], i = a[up], up
@@ -446,7 +447,8 @@ func (h *heap) push(e event) {
 	*h = a
 }
 
-func (h *heap) pop() event {
+// pop removes and returns the first event. The heap must not be empty.
+func (h *eventHeap) pop() event {
 	a := *h
 	first, last := a[0], a[len(a)-1]
 	a = a[:len(a)-1]
@@ -460,10 +462,10 @@ func (h *heap) pop() event {
 		if k >= len(a) {
 			break
 		}
-		if k+1 < len(a) && a[k+1].before(&a[k]) {
+		if k+1 < len(a) && a[k+1].isBefore(&a[k]) {
 			k++
 		}
-		if !a[k].before(&last) {
+		if !a[k].isBefore(&last) {
 			break
 		}
 		a[i], i = a[k], k

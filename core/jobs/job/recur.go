@@ -6,30 +6,30 @@ import (
 	"weir/core/unit"
 )
 
-// Alike is a Program whose iterations are alike: an operation of one is that of the one before, but for the number of
-// its mark and its tag, and comes after the same.
+// Alike is a Program with iterations that are alike. An operation of one iteration equals the one of the previous
+// iteration, except for the number of its mark and its tag, and has the same dependencies.
 type Alike interface {
 	Program
-	// Each is how many operations of a lane an iteration has.
+	// Each returns the number of operations of a lane in an iteration.
 	Each(rank, lane int) int
-	// Ahead is into how many iterations a rank looks at a time, at most.
+	// Ahead returns the number of further iterations that a rank may have loaded.
 	Ahead() int
 }
 
-// State calls word for each word of what the rank is doing, relative to now and to where it is in its program: two
-// moments at which all words are the same are alike for it, as far as its program is.
+// State calls word for each word of the rank's state, relative to now and to its position in the program. At two
+// moments with the same words the rank will behave alike, as long as its program continues alike.
 func (r *Rank) State(now unit.Time, word func(name string, value int64)) {
 	f := r.frontier
 	word("computing", int64(r.computes))
 	if r.computes > 0 {
 		word("computing since", int64(r.since-now))
 	}
-	if n := r.flying.len() + r.match.posted.n + len(r.match.any) + r.match.came.n; n > 0 {
+	if n := r.sendsBegun.len() + r.match.posted.n + len(r.match.wildcards) + r.match.arrived.n; n > 0 {
 		word("messages under way, of which each has a tag of its own", int64(now))
 	}
 	events := slices.Clone(r.events)
 	slices.SortFunc(events, func(a, b event) int {
-		if a.before(&b) {
+		if a.isBefore(&b) {
 			return -1
 		}
 		return 1
@@ -48,10 +48,10 @@ func (r *Rank) State(now unit.Time, word func(name string, value int64)) {
 			}
 		}
 	}
-	f.state(word)
+	f.visitState(word)
 }
 
-// eventState is what an event is, relative to now and to the rank's place.
+// eventState calls word for each word of an event, relative to now and to the rank's position.
 func (r *Rank) eventState(e *event, now unit.Time, word func(name string, value int64)) {
 	word("event in", int64(e.at-now))
 	word("event since", int64(e.since-now))
@@ -68,8 +68,8 @@ func (r *Rank) eventState(e *event, now unit.Time, word func(name string, value 
 	word("operation of event", op)
 }
 
-// state is what the frontier knows, relative to where each lane is.
-func (f *Frontier) state(word func(name string, value int64)) {
+// visitState calls word for each word of the frontier's state, relative to the position of each lane.
+func (f *Frontier) visitState(word func(name string, value int64)) {
 	list := func(at int32) {
 		for ; at >= 0; at = f.edges[at].next {
 			who := f.edges[at].who
@@ -86,15 +86,15 @@ func (f *Frontier) state(word func(name string, value int64)) {
 		word("whole lane", whole)
 		word("operations ahead", int64(l.loaded-l.base))
 		for i := l.base; i < l.loaded; i++ {
-			s := f.slot(Ref{int32(k), i})
-			word("operation has", int64(s.has))
+			s := f.slotOf(Ref{int32(k), i})
+			word("operation has", int64(s.flags))
 			word("operation misses", int64(s.missing))
 			list(s.ends)
 			list(s.begun)
 		}
-		word("early waiters", int64(len(l.early)))
-		for i := range l.early {
-			e := &l.early[i]
+		word("early waiters", int64(len(l.earlyWaiters)))
+		for i := range l.earlyWaiters {
+			e := &l.earlyWaiters[i]
 			word("early waiter for", int64(e.op-l.base))
 			word("early waiter", int64(e.who.Lane)<<32|int64(uint32(e.who.Op-f.lanes[e.who.Lane].base)))
 		}
@@ -102,7 +102,7 @@ func (f *Frontier) state(word func(name string, value int64)) {
 	word("ready", int64(len(f.ready)))
 }
 
-// Passed is what a rank has done so far, for Skip.
+// Passed has the totals of a rank so far, for Skip.
 type Passed struct {
 	computed unit.Time
 	sent     unit.Bytes
@@ -113,13 +113,13 @@ type Passed struct {
 	waited   unit.Time
 }
 
-// Passed says it.
+// Passed returns the rank's totals so far.
 func (r *Rank) Passed() Passed {
 	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within, r.waited}
 }
 
-// Room is by how many iterations of its program the rank can be further at most: all that it looks at is in the program
-// then, too.
+// Room returns the maximum number of iterations by which the rank can be moved on, so that all loaded operations stay
+// in the program.
 func (r *Rank) Room(p Alike) int {
 	n := int(^uint32(0) >> 1)
 	for k := range r.frontier.lanes {
@@ -131,9 +131,9 @@ func (r *Rank) Room(p Alike) int {
 	return n
 }
 
-// Skip has the rank be n iterations of its program further than it is, without having carried them out, at the same
-// time as before. They are whole cycles of so many iterations, each as the one was between two moments that were alike:
-// was is the first moment, now the second. There must be Room for them.
+// Skip moves the rank on by n iterations of its program at the same time, without running them. They are whole cycles
+// of iterations, each like the cycle between two alike moments: was has the totals at the first moment, now at the
+// second. n may not exceed Room.
 func (r *Rank) Skip(p Alike, n, cycle int, was, now Passed) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))
@@ -142,7 +142,7 @@ func (r *Rank) Skip(p Alike, n, cycle int, was, now Passed) {
 		by[k] = int32(n * each)
 		f.left -= int64(n) * int64(each)
 	}
-	f.skip(by)
+	f.skipOps(by)
 	moved := func(e *event) {
 		if e.kind != frees && e.kind != arrives {
 			e.ref.Op += by[e.ref.Lane]
@@ -167,8 +167,8 @@ func (r *Rank) Skip(p Alike, n, cycle int, was, now Passed) {
 	r.waited += unit.Time(n) * (now.waited - was.waited)
 }
 
-// skip moves each lane on by so many operations.
-func (f *Frontier) skip(by []int32) {
+// skipOps moves each lane on by the number of operations in by.
+func (f *Frontier) skipOps(by []int32) {
 	for i := range f.edges {
 		if who := &f.edges[i].who; int(who.Lane) < len(by) {
 			who.Op += by[who.Lane]
@@ -182,15 +182,15 @@ func (f *Frontier) skip(by []int32) {
 		}
 		l.slots = slots
 		l.base, l.loaded = l.base+by[k], l.loaded+by[k]
-		for i := range l.early {
-			e := &l.early[i]
+		for i := range l.earlyWaiters {
+			e := &l.earlyWaiters[i]
 			e.op += by[k]
 			e.who.Op += by[e.who.Lane]
 		}
 	}
 }
 
-// Over is how many iterations are over at all ranks, one after another from the first on.
+// Over returns the number of iterations that are over at all ranks, counted from the first on without gaps.
 func (t *Tally) Over() int {
 	for t.ended < len(t.iterations) && int(t.iterations[t.ended].over) == t.program.Ranks() {
 		t.ended++
@@ -198,19 +198,20 @@ func (t *Tally) Over() int {
 	return t.ended
 }
 
-// Even reports whether each iteration that is over has had as many collective operations, and none has begun since.
+// Even reports whether all iterations that are over had the same number of collective operations, and no operation has
+// begun since.
 func (t *Tally) Even() bool {
 	return t.Over() > 0 && len(t.operations)%t.Over() == 0 && len(t.iterations) == t.Over()
 }
 
-// Skip has n iterations be over behind the last that is, in whole cycles of so many, each a period later than the one
-// before it. The last iterations that are over were one cycle. What comes from now on is so much later than it says.
-// The tally must be Even.
+// Skip adds n iterations after the last one that is over, in whole cycles, each a period later than the one before it.
+// The last iterations that are over were one cycle. All later reports are shifted by the skipped time. The tally must
+// be Even.
 func (t *Tally) Skip(n, cycle int, period unit.Time) {
 	over := t.Over()
 	each := len(t.operations) / over
 	begun := len(t.begins) - over                         // 0, or 1: the next iteration has begun, too
-	source := func(i int) (iteration int, by unit.Time) { // of the i-th that is skipped, from 0
+	source := func(i int) (iteration int, by unit.Time) { // returns the source of the i-th skipped iteration, from 0
 		return over - cycle + i%cycle, unit.Time(i/cycle+1) * period
 	}
 	for i := range n {

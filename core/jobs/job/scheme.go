@@ -10,39 +10,39 @@ import (
 // Scheme is a kind of jobs that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes a job of a configuration of the scheme at a site. Define sets it. What is wrong with a parameter is a
+	// Build makes a job from a configuration of the scheme at a site. Define sets it. An error about a parameter is a
 	// scheme.Error.
 	Build func(c scheme.Config, s Site) (Program, error)
-	// BuildFlows is in place of Build where messages are flows of the run. DefineFlows sets it.
+	// BuildFlows replaces Build if messages are flows of the run. DefineFlows sets it.
 	BuildFlows func(c scheme.Config, s Site) (Flows, error)
 }
 
-// Flows is a job in which each message is a flow of the run: it is in the table of flows and has ports of its own, also
+// Flows is a job in which each message is a flow of the run: it is in the table of flows and has its own ports, also
 // in the lab. Transfers have numbers from 0 on. Values are comparable.
 type Flows interface {
-	// Count is the number of transfers.
+	// Count returns the number of transfers.
 	Count() int
-	// Transfer returns the ranks between which transfer k carries how many bytes.
+	// Transfer returns the source rank, the destination rank and the size of transfer k.
 	Transfer(k int) (src, dst int, size unit.Bytes)
-	// After returns the transfers that have to arrive at the source of transfer k before it begins, with numbers below
-	// k; nil for one that begins with the job.
+	// After returns the transfers that must arrive at the source of transfer k before it begins. Their numbers are below
+	// k. nil: it begins with the job.
 	After(k int) []int
 }
 
-// Site is what a job is built for.
+// Site is the environment in which a job is built.
 type Site struct {
-	Members int  // hosts that it has
-	Fixed   bool // and that the experiment says: else it may need fewer
-	// Places are the numbers of the members that hosts are: one by its name, or those of a group or a pattern.
+	Members int  // number of hosts
+	Fixed   bool // the experiment sets the number of members; otherwise the job may need fewer
+	// Places returns the numbers of the members that a host name, a group or a pattern selects.
 	Places func(hosts string) ([]int, error)
-	// Open reads a file beside the experiment. The name is that for errors.
+	// Open reads a file in the experiment's folder. It also returns the file's name for errors.
 	Open func(file string) (data []byte, name string, err error)
-	// Exists reports whether there is a file of this name in the experiment's folder.
+	// Exists reports whether the experiment's folder has a file of this name.
 	Exists func(file string) bool
 }
 
-// Define completes a scheme with the function that makes its jobs from a configuration of type C, whose values are
-// within their ranges and fit together.
+// Define completes a scheme with the function that makes its jobs from a configuration of type C. The values of the
+// configuration are within their ranges and fit together.
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (Program, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config, site Site) (Program, error) {
@@ -66,11 +66,11 @@ func DefineFlows[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Si
 	}}
 }
 
-// Ideal is a network on which messages disturb each other nowhere but at their ranks.
+// Ideal is a network on which messages interfere only at their ranks.
 type Ideal interface {
-	// Run carries out a job. Events is how many steps that took.
+	// Run runs a job. events is the number of steps of the run.
 	Run(p Program, w Watch) (o Outcome, events uint64, err error)
-	// Form names the model and the form of it that runs programs, for reports.
+	// Form returns the name of the model and of its form that runs the programs, for reports.
 	Form(programs []Program) string
 }
 

@@ -1,9 +1,9 @@
 package job
 
 // Sends calls visit with the first send of each rank to each other rank: the sender, the operation and the receiver.
-// Where visit returns false, the rest of that rank is left out. Of an Alike program Sends examines one iteration, of a
-// Listed one all operations, and of others all up to about limit, which the ranks and their lanes share evenly. all is
-// false if that limit has left operations out.
+// If visit returns false, it skips the rest of that rank. Of an Alike program Sends examines one iteration, of a
+// Listed one all operations. Of others it examines about limit operations, which the ranks and their lanes share
+// evenly. all is false if the limit has left operations out.
 func Sends(p Program, limit int, visit func(from int, at Ref, to int) (more bool)) (all bool) {
 	share := max(limit/max(p.Ranks(), 1), 64)
 	if l, listed := p.(*Listed); listed {

@@ -6,56 +6,57 @@ import (
 	"weir/core/unit"
 )
 
-// Doing is what a rank does at a time.
+// Doing is the activity of a rank.
 type Doing uint8
 
-// What ranks do. A rank communicates while a message of it is under way, or its processor or NIC takes one that came.
+// Activities of ranks. A rank communicates while one of its messages is in flight, or its processor or NIC receives
+// one.
 const (
-	Waits        Doing = iota // for others
-	Computes                  // and nothing of it is under way
-	Communicates              // and does not compute
-	Overlaps                  // it computes, and communicates
+	Waits        Doing = iota // for other ranks
+	Computes                  // without messages in flight
+	Communicates              // without computing
+	Overlaps                  // computes and communicates
 )
 
-// Doings are the names of what ranks do, in the order of Doing.
+// Doings returns the names of activities, in the order of Doing.
 func Doings() []string { return []string{"waiting", "computing", "communicating", "both"} }
 
-// String is its name.
+// String returns the activity's name.
 func (d Doing) String() string { return Doings()[d] }
 
-// Stretch is a part of a rank's time in which it does one thing.
+// Stretch is a part of a rank's time with one activity.
 type Stretch struct {
 	Rank      int32
-	Iteration int32 // −1: the job has none
-	Operation int32 // the collective operation that is communicated for; −1: none
+	Iteration int32 // −1: the job has no iterations
+	Operation int32 // collective operation of the communication; −1: not of one
 	Does      Doing
 	From, To  unit.Time
 }
 
-// Timeline keeps what ranks do when, out of the spans that a run tells it. Make one for each run.
+// Timeline records the activities of ranks from the spans of a run. Each run needs its own.
 type Timeline struct {
-	// From and Until bound what is kept. An Until of 0 is no bound.
+	// From and Until limit the recorded time. An Until of 0 is no limit.
 	From, Until unit.Time
-	// Most is how many parts of ranks' time are kept, about: those that begin after the last of them has ended are left
-	// out.
+	// Most limits the number of recorded parts of ranks' time, approximately. Parts that begin after the end of the last
+	// recorded one are left out.
 	Most int
 
 	kept  []bool // by rank; nil: all
 	ranks []timelineRank
 	held  int
-	cut   unit.Time // what is kept ends there; unit.Never: there was room for all
-	left  int64     // spans that were left out for want of room
+	cut   unit.Time // end of the recorded time; unit.Never: not cut
+	left  int64     // number of spans left out beyond Most
 }
 
-// timelineRank is what is kept of a rank: when it computed, and when it communicated, each in order of time.
+// timelineRank has the recorded parts of a rank: when it computed, and when it communicated, each in order of time.
 type timelineRank struct {
 	computes, communicates []Stretch
-	ends                   []unit.Time // of iterations from the first one on
-	first, iteration       int32       // first is that at From
+	ends                   []unit.Time // of iterations, from the first one on
+	first, iteration       int32       // first is the iteration at From
 	operation              []int32     // by lane
 }
 
-// NewTimeline keeps what ranks of a job do: of those that are named, or of all if none is.
+// NewTimeline returns a timeline of the ranks in only, or of all ranks of the job if only is empty.
 func NewTimeline(p Program, only []int) *Timeline {
 	t := &Timeline{Most: 1 << 30, ranks: make([]timelineRank, p.Ranks()), cut: unit.Never}
 	for r := range t.ranks {
@@ -70,16 +71,16 @@ func NewTimeline(p Program, only []int) *Timeline {
 	return t
 }
 
-// Watch is what the run is to call (Watch.OnSpan); nil where there is no timeline.
+// Watch returns the function for Watch.OnSpan; nil for a nil timeline.
 func (t *Timeline) Watch() func(s Span) {
 	if t == nil {
 		return nil
 	}
-	return func(s Span) { t.add(&s) }
+	return func(s Span) { t.addSpan(&s) }
 }
 
-// add keeps a span, of which those of a rank come in the order of their ends.
-func (t *Timeline) add(s *Span) {
+// addSpan records a span. The spans of a rank must arrive in the order of their ends.
+func (t *Timeline) addSpan(s *Span) {
 	if t.kept != nil && !t.kept[s.Rank] {
 		return
 	}
@@ -87,7 +88,7 @@ func (t *Timeline) add(s *Span) {
 	lane := &x.operation[s.At.Lane]
 	switch s.Op.Mark {
 	case Iterates:
-		t.iterates(x, s)
+		t.endIteration(x, s)
 	case Opens:
 		*lane = s.Op.Part
 	case Closes:
@@ -113,7 +114,7 @@ func (t *Timeline) add(s *Span) {
 		y.Operation = -1
 	}
 	before := len(*list)
-	for n := before; n > 0; n-- { // it joins those that it meets
+	for n := before; n > 0; n-- { // merges the stretches that it touches
 		last := &(*list)[n-1]
 		if last.To < y.From || last.Iteration != y.Iteration || last.Operation != y.Operation && last.To == y.From {
 			break
@@ -122,11 +123,11 @@ func (t *Timeline) add(s *Span) {
 		*list = (*list)[:n-1]
 	}
 	*list = append(*list, y)
-	t.hold(len(*list)-before, s.To)
+	t.countHeld(len(*list)-before, s.To)
 }
 
-// iterates notes the end of an iteration of a rank.
-func (t *Timeline) iterates(x *timelineRank, s *Span) {
+// endIteration records the end of an iteration of a rank.
+func (t *Timeline) endIteration(x *timelineRank, s *Span) {
 	x.iteration = s.Op.Part + 1
 	switch {
 	case s.To <= t.From:
@@ -134,19 +135,19 @@ func (t *Timeline) iterates(x *timelineRank, s *Span) {
 	case t.Until > 0 && s.To >= t.Until, s.To >= t.cut:
 	default:
 		x.ends = append(x.ends, s.To)
-		t.hold(1, s.To)
+		t.countHeld(1, s.To)
 	}
 }
 
-// hold counts what is kept, of which the last ends at a time.
-func (t *Timeline) hold(n int, at unit.Time) {
+// countHeld counts n recorded parts and sets the cut at a time, the end of the last one, if Most is reached.
+func (t *Timeline) countHeld(n int, at unit.Time) {
 	if t.held += n; t.held >= t.Most && t.cut == unit.Never {
 		t.cut = at
 	}
 }
 
-// Cut is where what is kept ends for want of room, and how much of it that has left out: operations of ranks.
-// unit.Never: there was room for all.
+// Cut returns the time at which recording ended because of Most, and the number of operations left out. unit.Never: it
+// was not cut.
 func (t *Timeline) Cut() (at unit.Time, left int64) {
 	if t.left == 0 {
 		return unit.Never, 0
@@ -154,8 +155,8 @@ func (t *Timeline) Cut() (at unit.Time, left int64) {
 	return t.cut, t.left
 }
 
-// Rows are what each rank has done from a time, at which the job began, until the last operation of the rank ended: a
-// stretch next to the other, in the order of ranks and of time. Of a job without iterations none has one.
+// Rows returns the activities of each rank from begin, the start of the job, to the end of its last operation:
+// adjacent stretches, in the order of ranks and of time. In a job without iterations all have iteration −1.
 func (t *Timeline) Rows(o *Outcome, begin unit.Time) (out []Stretch) {
 	iterates := len(o.Iterations) > 0
 	for r := range t.ranks {
@@ -176,7 +177,7 @@ func (t *Timeline) Rows(o *Outcome, begin unit.Time) (out []Stretch) {
 			end = min(end, o.Ranks[r].End)
 		}
 		first := len(out)
-		out = t.ranks[r].row(out, int32(r), max(begin, t.From), end)
+		out = t.ranks[r].appendRow(out, int32(r), max(begin, t.From), end)
 		if !iterates {
 			for i := first; i < len(out); i++ {
 				out[i].Iteration = -1
@@ -186,8 +187,8 @@ func (t *Timeline) Rows(o *Outcome, begin unit.Time) (out []Stretch) {
 	return out
 }
 
-// row appends what a rank does from begin to end.
-func (x *timelineRank) row(out []Stretch, rank int32, begin, end unit.Time) []Stretch {
+// appendRow appends the activities of a rank from begin to end.
+func (x *timelineRank) appendRow(out []Stretch, rank int32, begin, end unit.Time) []Stretch {
 	first := len(out)
 	i, k, over := 0, 0, 0
 	for now := begin; now < end; {
@@ -220,7 +221,7 @@ func (x *timelineRank) row(out []Stretch, rank int32, begin, end unit.Time) []St
 		case y.Does&Communicates != 0:
 			y.Operation = x.communicates[k].Operation
 		case y.Does == Waits:
-			y.Operation = x.awaited(k, y.Iteration)
+			y.Operation = x.awaitedOperation(k, y.Iteration)
 		}
 		n := len(out) - 1
 		if n >= first && out[n].Does == y.Does && out[n].Iteration == y.Iteration && out[n].Operation == y.Operation {
@@ -233,9 +234,9 @@ func (x *timelineRank) row(out []Stretch, rank int32, begin, end unit.Time) []St
 	return out
 }
 
-// awaited is the operation that a rank waits in, before what it communicates k-th: the iteration's next one, or else
-// its last.
-func (x *timelineRank) awaited(k int, iteration int32) int32 {
+// awaitedOperation returns the operation that a rank waits for, before its k-th communication: the iteration's next
+// operation, or else its last.
+func (x *timelineRank) awaitedOperation(k int, iteration int32) int32 {
 	for _, i := range []int{k, k - 1} {
 		if i >= 0 && i < len(x.communicates) && x.communicates[i].Iteration == iteration {
 			return x.communicates[i].Operation

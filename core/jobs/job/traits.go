@@ -2,22 +2,21 @@ package job
 
 import "weir/core/unit"
 
-// Traits describe what a Program is as a whole, for estimates, checks and measures. The zero value of a field means no,
-// or that the program does not report it.
+// Traits describe a Program as a whole, for estimates, checks and measures. The zero value of a field means no, or
+// unknown.
 type Traits struct {
 	// Messages and Bytes are the totals that all ranks send.
 	Messages, Bytes float64
-	// Bus is the least number of bytes that a member sends in each collective operation; 0: there are no such
-	// operations.
+	// Bus is the minimum number of bytes that a member sends in each collective operation; 0: no such operations.
 	Bus float64
-	// NICs is the number of NICs of a host that operations name by Op.NIC, from 0 on; 0: they name none.
+	// NICs is the number of a host's NICs that operations name by Op.NIC, from 0 on; 0: they name no NIC.
 	NICs int
-	// RequiresNICs: each host that sends must have as many.
+	// RequiresNICs: each sending host must have that many.
 	RequiresNICs bool
-	// Servers is the number of ranks that serve others and compute nothing, the last ones of the job. Measures of how long
-	// ranks compute and wait leave them out.
+	// Servers is the number of ranks that serve others and do not compute, the last ones of the job. Measures of
+	// computing and waiting times exclude them.
 	Servers int
-	// Iterations is their number; 0: not known, as of a trace.
+	// Iterations is their number; 0: unknown, as for a trace.
 	Iterations int
 	// Period: iterations begin at multiples of it (Barrier); 0: they do not.
 	Period unit.Time

@@ -1,3 +1,3 @@
-// Package loggops carries out a job on an ideal network, whose messages cost what the LogGOPS model says and disturb
-// each other nowhere but at processors and NICs of their ranks.
+// Package loggops runs a job on an ideal network. Messages have the costs of the LogGOPS model, and interfere only at
+// the processors and NICs of their ranks.
 package loggops

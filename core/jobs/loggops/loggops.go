@@ -9,20 +9,20 @@ import (
 	"weir/core/unit"
 )
 
-// Model has the parameters of LogGOPS. By default it computes what LogGOPSim does (spcl/LogGOPSim 76451de,
-// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once
+// Model has the parameters of LogGOPS. By default it computes the same times as LogGOPSim (spcl/LogGOPSim 76451de,
+// src/LogGOPSim/LogGOPSim.cpp) for a job of a GOAL file. NICs of other jobs send and receive at the same time
 // (job.Traits.LogGOPSimOrder).
 type Model struct {
 	Latency unit.Time // L
-	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp): a message occupies the wire for
-	// its bytes before it arrives, and its receiver's NIC for g alone. So several senders to one receiver do not share the
+	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp). A message occupies the wire for
+	// its bytes before it arrives, and its receiver's NIC for g only. So several senders to one receiver do not share the
 	// rate of its NIC.
 	Free bool
 	job.Costs
 }
 
-// Form names the form of the model that runs programs (job.Ideal), and the program that it follows. Only jobs of GOAL
-// files have LogGOPSim's order and times.
+// Form returns the name of the model's form that runs the programs (job.Ideal), and the program that it follows. Only
+// jobs of GOAL files have LogGOPSim's order and times.
 func (m Model) Form(programs []job.Program) string {
 	if m.Free {
 		return "loggops, receive: free (spcl/atlahs 8837294)"
@@ -43,11 +43,11 @@ func (m Model) Form(programs []job.Program) string {
 	return "loggops, receive: nic (GOAL files: spcl/LogGOPSim 76451de; other jobs: " + both + ")"
 }
 
-// latest is how far a run goes: no sum of two times in it has too many digits.
-const latest = unit.Never / 4
+// maxTime is the maximum time of a run. No sum of two times in it overflows.
+const maxTime = unit.Never / 4
 
-// Run carries out a job (job.Ideal). Ranks that wait for what never comes are in the outcome. The error reports that it
-// would take too long, or that a send and its receive differ in size.
+// Run runs a job (job.Ideal). Ranks that wait forever are in the outcome. It is an error if the run would take longer
+// than latest, or a send and its receive differ in size.
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
 	m.Streams, m.BindReceiver = true, !m.Free
 	if s, is := p.(job.Streamed); is {
@@ -55,7 +55,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 	}
 	n := p.Ranks()
 	x := &run{
-		model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1, barrier: job.Barrier{Ranks: n},
+		model: &m, ranks: make([]*job.Rank, n), places: make([]int32, n), running: -1, barrier: job.Barrier{Ranks: n},
 	}
 	x.ordered = !m.Free && job.TraitsOf(p).LogGOPSimOrder
 	tally := job.NewTally(p, &watch)
@@ -66,25 +66,25 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 			r.CountTurns(&x.turns)
 		}
 		x.ranks[i] = r
-		x.at[i] = -1
+		x.places[i] = -1
 	}
 	for i, r := range x.ranks {
 		r.Begin(watch.Start)
-		x.moved(int32(i))
+		x.updatePlace(int32(i))
 	}
 	cut := false
 	for len(x.queue) > 0 {
 		i := x.queue[0]
 		r := x.ranks[i]
 		now := r.Next()
-		if now-watch.Start > latest {
-			return out, events, fmt.Errorf("rank %d would go on after %v, which is too long", i, latest)
+		if now-watch.Start > maxTime {
+			return out, events, fmt.Errorf("rank %d would go on after %v, which is too long", i, maxTime)
 		}
 		if watch.Stopped != nil && watch.Stopped(now) {
 			cut = true
 			break
 		}
-		x.remove(0) // a key of the queue does not change in it
+		x.removeAt(0) // keys of the queue must not change while the rank is in it
 		x.running = i
 		if x.ordered {
 			r.Step()
@@ -95,7 +95,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 		if err := r.Fault(); err != nil {
 			return out, events, err
 		}
-		x.moved(i)
+		x.updatePlace(i)
 		events++
 	}
 	out = tally.Outcome(x.ranks)
@@ -103,7 +103,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 	return out, events, nil
 }
 
-// config is what an experiment says of the model.
+// config is the configuration of the model.
 type config struct{ Model }
 
 // Params binds the parameters.
@@ -121,33 +121,33 @@ func (c *config) Params(p *scheme.Params) {
 	p.Size(&c.Eager, "S", "65535 B", "a send of more is over when it has been received", from).Min("0 B")
 }
 
-// Scheme names the model in experiments.
+// Scheme returns the model's scheme.
 func Scheme() job.Model {
 	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "messages cost latency, overhead and gaps, and meet " +
 		"nowhere but at their hosts: GOAL files as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
 		func(c config) job.Ideal { return c.Model })
 }
 
-// run is a run under way.
+// run is the state of a run.
 type run struct {
 	model   *Model
 	ranks   []*job.Rank
 	barrier job.Barrier
-	queue   []int32 // heap of ranks that have something to do, by when and by number, or by turn
-	at      []int32 // where each is in queue; −1: nowhere
-	ordered bool    // the program has LogGOPSim's order
-	turns   int64   // so far
-	running int32   // rank that is out of the queue while it runs; −1: no rank runs
+	queue   []int32 // heap of ranks with events, by time and number, or by turn
+	places  []int32 // by rank, its index in queue; −1: not in it
+	ordered bool    // whether the program has LogGOPSim's order
+	turns   int64   // number so far
+	running int32   // rank that runs, outside of the queue; −1: no rank runs
 }
 
 // Send carries a message (job.Network).
 func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
-	at := now + x.model.Overhead + x.model.Latency // its first byte (LogGOPSim.cpp:320)
+	at := now + x.model.Overhead + x.model.Latency // its first byte arrives (LogGOPSim.cpp:320)
 	if x.model.Free {
-		at = free + x.model.Latency + x.model.Wire(m.Size) // its last one (atlahs, LogGOPSim.cpp:387)
+		at = free + x.model.Latency + x.model.Wire(m.Size) // its last byte arrives (atlahs, LogGOPSim.cpp:387)
 	}
 	x.ranks[to].Arrive(at, m)
-	x.moved(to)
+	x.updatePlace(to)
 	return m.Size <= x.model.Eager
 }
 
@@ -155,7 +155,7 @@ func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
 func (x *run) Received(at unit.Time, _ int32, m job.Message) {
 	if m.Size > x.model.Eager {
 		x.ranks[m.From].Sent(at, m.Send)
-		x.moved(m.From)
+		x.updatePlace(m.From)
 	}
 }
 
@@ -163,12 +163,13 @@ func (x *run) Received(at unit.Time, _ int32, m job.Message) {
 func (x *run) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 	if x.barrier.Arrive(now, r, at, period) {
 		for i := range x.ranks {
-			x.moved(int32(i))
+			x.updatePlace(int32(i))
 		}
 	}
 }
 
-func (x *run) before(a, b int32) bool {
+// isBefore reports whether rank a runs before rank b: by turn, or by the time of the next event and then by number.
+func (x *run) isBefore(a, b int32) bool {
 	if x.ordered {
 		return x.ranks[a].Before(x.ranks[b])
 	}
@@ -176,74 +177,78 @@ func (x *run) before(a, b int32) bool {
 	return s < t || s == t && a < b
 }
 
-// moved puts a rank where it belongs in the queue.
-func (x *run) moved(rank int32) {
+// updatePlace updates a rank's position in the queue after its events have changed.
+func (x *run) updatePlace(rank int32) {
 	if rank == x.running {
 		return
 	}
-	i := x.at[rank]
+	i := x.places[rank]
 	if x.ranks[rank].Next() == unit.Never {
 		if i >= 0 {
-			x.remove(i)
+			x.removeAt(i)
 		}
 		return
 	}
 	if i < 0 {
 		i = int32(len(x.queue))
 		x.queue = append(x.queue, rank)
-		x.at[rank] = i
+		x.places[rank] = i
 	}
-	if !x.up(i) {
-		x.down(i)
+	if !x.siftUp(i) {
+		x.siftDown(i)
 	}
 }
 
-func (x *run) remove(i int32) {
+// removeAt removes the rank at index i of the queue.
+func (x *run) removeAt(i int32) {
 	last := int32(len(x.queue) - 1)
-	x.at[x.queue[i]] = -1
+	x.places[x.queue[i]] = -1
 	if i != last {
 		x.queue[i] = x.queue[last]
-		x.at[x.queue[i]] = i
+		x.places[x.queue[i]] = i
 	}
 	x.queue = x.queue[:last]
-	if i != last && !x.up(i) {
-		x.down(i)
+	if i != last && !x.siftUp(i) {
+		x.siftDown(i)
 	}
 }
 
-func (x *run) swap(i, k int32) {
+// swapRanks swaps two entries of the queue and updates their places.
+func (x *run) swapRanks(i, k int32) {
 	q := x.queue
 	q[i], q[k] = q[k], q[i]
-	x.at[q[i]], x.at[q[k]] = i, k
+	x.places[q[i]], x.places[q[k]] = i, k
 }
 
-func (x *run) up(i int32) (moved bool) {
-	for i > 0 && x.before(x.queue[i], x.queue[(i-1)/2]) {
-		x.swap(i, (i-1)/2)
+// siftUp moves the entry at index i toward the root of the heap. It reports whether the entry has moved.
+func (x *run) siftUp(i int32) (moved bool) {
+	for i > 0 && x.isBefore(x.queue[i], x.queue[(i-1)/2]) {
+		x.swapRanks(i, (i-1)/2)
 		i, moved = (i-1)/2, true
 	}
 	return moved
 }
 
-func (x *run) down(i int32) {
+// siftDown moves the entry at index i away from the root of the heap.
+func (x *run) siftDown(i int32) {
 	for {
 		k := 2*i + 1
 		if int(k) >= len(x.queue) {
 			return
 		}
-		if int(k)+1 < len(x.queue) && x.before(x.queue[k+1], x.queue[k]) {
+		if int(k)+1 < len(x.queue) && x.isBefore(x.queue[k+1], x.queue[k]) {
 			k++
 		}
-		if !x.before(x.queue[k], x.queue[i]) {
+		if !x.isBefore(x.queue[k], x.queue[i]) {
 			return
 		}
-		x.swap(i, k)
+		x.swapRanks(i, k)
 		i = k
 	}
 }
 
-// Stops says in words which operations of a job never run, on whatever network that takes every message at once; "" if
-// all do.
+// Stops describes the operations of a job that never run, on any network that accepts every message at once; "" if all
+// run.
 func Stops(l *job.Listed) string {
 	o, _, err := Model{Costs: job.Costs{Eager: math.MaxInt64}}.Run(l, job.Watch{})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package storage is what hosts of a job and storage servers do with each other: before an iteration hosts read a
-// batch, and after so many iterations they write a checkpoint, which the next iteration waits for or not. Both are
-// formulas (job.Program), as their messages may be many.
+// Package storage models jobs in which hosts use storage servers. Before an iteration hosts read a batch; after a
+// number of iterations they write a checkpoint, which the next iteration may or may not wait for. Both are formulas
+// (job.Program), as they may have many messages.
 package storage

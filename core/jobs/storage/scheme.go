@@ -9,16 +9,18 @@ import (
 	"weir/core/unit"
 )
 
-// common is what an experiment says of either kind.
+// common has the parameters that both kinds of jobs share.
 type common struct {
 	Config
 	Size unit.Bytes
 	slow []scheme.Pair[string, float64]
 }
 
-func name(s string) (string, error) { return s, nil }
+// hostName returns the name of a host unchanged, as a key of a map.
+func hostName(s string) (string, error) { return s, nil }
 
-func (c *common) bind(p *scheme.Params, size string) {
+// bindCommon binds the shared parameters; size describes the size.
+func (c *common) bindCommon(p *scheme.Params, size string) {
 	p.Size(&c.Size, "size", "", size, "ours").Required().Min("1 B")
 	p.Int(&c.Servers, "servers", "1", "hosts that keep the data: the last so many of the job's", "ours").Min("1").
 		Max("1000000")
@@ -26,12 +28,12 @@ func (c *common) bind(p *scheme.Params, size string) {
 		Min("1").Max("1000000")
 	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
 	p.Time(&c.Compute, "compute", "0s", "computing of an iteration", "ours").Min("0s").Max("24h")
-	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
+	scheme.MapOf(p, &c.slow, hostName, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
 		"ours").Min("0.001").Max("1000000").When("compute above 0s", func() bool { return c.Compute > 0 })
 }
 
-// job makes the job.
-func (c *common) job(s job.Site) (job.Program, error) {
+// buildJob returns the job at a site. An error names the parameter.
+func (c *common) buildJob(s job.Site) (job.Program, error) {
 	c.Clients = s.Members - c.Servers
 	for _, x := range c.slow {
 		if c.Slow == nil {
@@ -49,7 +51,7 @@ func (c *common) job(s job.Site) (job.Program, error) {
 		}
 	}
 	j, err := New(c.Config)
-	var w *wrong
+	var w *configError
 	if errors.As(err, &w) {
 		return nil, &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
 	}
@@ -60,7 +62,7 @@ type checkpoint struct{ common }
 
 // Params binds the parameters.
 func (c *checkpoint) Params(p *scheme.Params) {
-	c.bind(p, "of what each host writes in a checkpoint")
+	c.bindCommon(p, "of what each host writes in a checkpoint")
 	p.Int(&c.Every, "every", "1", "iterations to a checkpoint", "ours").Min("1").Max("1000000")
 	p.Rule("every", func() error {
 		if c.Every > c.Iterations {
@@ -76,22 +78,22 @@ type read struct{ common }
 
 // Params binds the parameters.
 func (c *read) Params(p *scheme.Params) {
-	c.bind(p, "of the batch that each host reads before an iteration")
+	c.bindCommon(p, "of the batch that each host reads before an iteration")
 	p.Bool(&c.Ahead, "ahead", "false", "the next batch is read while one is computed", "ours")
 }
 
-// Schemes are the kinds of jobs, by name.
+// Schemes returns the kinds of jobs, sorted by name.
 func Schemes() []job.Scheme {
 	return []job.Scheme{
 		job.Define(scheme.Scheme{Name: "checkpoint", Doc: "hosts write to storage after so many iterations",
 			Source: "ours"}, func(c checkpoint, s job.Site) (job.Program, error) {
 			c.Write = c.Size
-			return c.job(s)
+			return c.buildJob(s)
 		}),
 		job.Define(scheme.Scheme{Name: "read", Doc: "hosts read from storage before each iteration", Source: "ours"},
 			func(c read, s job.Site) (job.Program, error) {
 				c.Read = c.Size
-				return c.job(s)
+				return c.buildJob(s)
 			}),
 	}
 }

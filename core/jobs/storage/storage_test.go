@@ -89,10 +89,10 @@ func TestStripes(t *testing.T) {
 			bytes += float64(r.Sent)
 			messages += float64(r.Messages)
 		}
-		if bytes != j.bytes() || messages != j.messages() {
-			t.Errorf("%+v: %v B in %v messages, not %v in %v", c, bytes, messages, j.bytes(), j.messages())
+		if bytes != j.totalBytes() || messages != j.messageCount() {
+			t.Errorf("%+v: %v B in %v messages, not %v in %v", c, bytes, messages, j.totalBytes(), j.messageCount())
 		}
-		if len(o.Iterations) != c.Iterations || len(o.Operations) != j.checkpoints() {
+		if len(o.Iterations) != c.Iterations || len(o.Operations) != j.checkpointCount() {
 			t.Errorf("%+v: %d iterations, %d checkpoints", c, len(o.Iterations), len(o.Operations))
 		}
 		for _, x := range o.Operations {
@@ -112,7 +112,7 @@ func TestWrong(t *testing.T) {
 		"iterations": {Clients: 1000, Servers: 1, Read: 10, Iterations: 1000000},
 	} {
 		_, err := New(c)
-		if w, is := err.(*wrong); !is || w.Key != key || w.Allowed == "" {
+		if w, is := err.(*configError); !is || w.Key != key || w.Allowed == "" {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
