@@ -11,7 +11,7 @@ type Pacer struct {
 	next  unit.Time
 }
 
-// Record notes a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
+// Record records a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
 func (p *Pacer) Record(now unit.Time, bytes unit.Bytes) { p.Last, p.bytes = now, bytes }
 
 // SetRate computes the gap after the latest packet at a rate of payload; 0: there is no gap.
@@ -27,7 +27,7 @@ func (p *Pacer) SetRate(rate unit.Rate) {
 	}
 }
 
-// Extend adds a gap after a packet that is sent now. If it is sent before Next, the gap begins at Next.
+// Extend adds a gap after a packet that is sent now. If the packet is sent before Next, the gap begins at Next.
 func (p *Pacer) Extend(now, gap unit.Time) {
 	p.Last = now
 	p.next = max(now, p.next) + gap

@@ -16,10 +16,10 @@ var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
 	Param string    // parameter that sets Own
-	Own   unit.Time // data is sent again after this time at the earliest; unit.Never: no timer
-	Adds  unit.Time // by which ends delay answers on top of the path's round trip
-	// Probes: the file gives no timeout. Without an answer the transport probes, and sends data again when that proves
-	// the loss, or after LossLimit (LossTimer).
+	Own   unit.Time // data is resent after this time at the earliest; unit.Never: no timer
+	Adds  unit.Time // time by which ends delay answers, on top of the path's round trip
+	// Probes: the file gives no timeout. Without an answer the transport probes, and resends data when that proves the
+	// loss, or after LossLimit (LossTimer).
 	Probes bool
 	// Unproven: packets may overtake each other, so that no probe proves a loss. Without a LossLimit Own is the timeout.
 	Unproven bool
@@ -39,8 +39,8 @@ func slowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 }
 
 // ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
-// data can queue: what only waits is sent again then. It names the path on which the timeout is too short by the
-// largest factor. The limit of a path with switches that trim is a rough one, and gives no warning.
+// data can queue: packets that only wait are resent then. The warning names the path on which the timeout is too short
+// by the largest factor. Paths with switches that trim give no warning: their limit is a rough one.
 func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark {
 	if timer == nil {
 		return nil
@@ -82,8 +82,8 @@ func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Re
 	return nil
 }
 
-// TimerReport describes what a transport does when no answer arrives. unit.Never: it does not do that, or there is no
-// such limit.
+// TimerReport describes what a transport does when no answer arrives. A time of unit.Never means that it does not do
+// so, or that the path has no limit.
 type TimerReport struct {
 	Text            string    // in words, with the reason
 	ProbeAfter      unit.Time // the shortest time after which it probes
@@ -91,7 +91,7 @@ type TimerReport struct {
 	BaseRTT, MaxRTT unit.Time // of the longest path, without queues and with full buffers
 }
 
-// waits returns after which time without an answer a transport with this timer probes and sends data again on a path;
+// waits returns the times without an answer after which a transport with this timer probes and resends data on path p;
 // unit.Never: it does not.
 func (t *Timer) waits(p *cc.Path) (probe, resend unit.Time) {
 	if !t.Probes {
@@ -101,7 +101,7 @@ func (t *Timer) waits(p *cc.Path) (probe, resend unit.Time) {
 	switch {
 	case t.Unproven && limit == unit.Never:
 		return unit.Never, t.Own
-	case t.Unproven || limit <= MinProbeWait: // data is sent again before a probe goes
+	case t.Unproven || limit <= MinProbeWait: // data is resent before a probe goes
 		return unit.Never, limit
 	}
 	return MinProbeWait, limit
@@ -130,7 +130,7 @@ func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerRepo
 		limit = fmt.Sprintf("the longest path takes %v without queues and %v with full buffers", rounded(r.BaseRTT),
 			rounded(r.MaxRTT))
 	}
-	latest, unlimited := unit.Time(0), false // of what is sent again without proof
+	latest, unlimited := unit.Time(0), false // of data that is resent without proof
 	for i := range paths {
 		own := timer(&paths[i].Path)
 		probe, resend := own.waits(&paths[i].Path)
