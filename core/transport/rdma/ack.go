@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// deliver notes that packet n has arrived.
+// deliver records that packet n has arrived, in the report and, if it was sent last of those delivered, in e.
 func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
 	x := s.at(n)
 	if s.orders != nil {
@@ -23,7 +23,7 @@ func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
 	}
 }
 
-// acknowledged takes an ACK or NACK.
+// acknowledged handles an ACK or NACK p of the receiver. One that acknowledges packets never sent has no effect.
 func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	ack, about := s.number(p.Ack, s.una), s.number(p.Seq, s.una)
 	if ack < 0 || ack > s.top {
@@ -70,7 +70,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if s.orders != nil {
 		lost += s.overdue(now)
 	}
-	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver did not want it
+	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver dropped it
 		s.hold.Delivered(max(s.report.Packets, 1), s.nackRTT())
 	}
 	if s.requester.Read(now, p, &s.report) {
@@ -90,8 +90,8 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	s.conclude(now, p, lost, rtt, prior, full, &e)
 }
 
-// negative takes what a NACK says beyond its acknowledgement and returns how many
-// packets are found lost.
+// negative handles the selective part of a NACK, which acknowledges packets below ack and is about packet about. It
+// returns the number of packets newly declared lost.
 func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
 		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // HPCC simulator
@@ -120,7 +120,7 @@ func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost in
 	return lost
 }
 
-// judge takes packet n for lost, unless it is known to be there, or to be sent again.
+// judge declares packet n lost, unless it has arrived or is to be resent. It returns the number of packets newly lost.
 func (r *recovery) judge(n int64) int {
 	x := r.at(n)
 	if x.flags&(sacked|gone|resent) != 0 {
@@ -135,7 +135,7 @@ func (r *recovery) judge(n int64) int {
 	return 1
 }
 
-// expire takes packet n for lost as judge does, because no answer arrived in time.
+// expire declares packet n lost, like judge, because no answer arrived in time.
 func (r *recovery) expire(n int64) int {
 	lost := r.judge(n)
 	if lost > 0 {
@@ -144,8 +144,8 @@ func (r *recovery) expire(n int64) int {
 	return lost
 }
 
-// updateState changes the state of recovery after an acknowledgement. An echo of a mark is a
-// reduction once per window of data (RFC 8257 §3.3), unless CNPs stand for it.
+// updateState changes the state of recovery after an acknowledgement that found lost packets lost. echoed: it echoes a
+// mark, which is a reduction once per window of data (RFC 8257 §3.3), unless CNPs replace echoes.
 func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.control.State != cc.Open && s.una >= s.control.Recover {
 		s.enter(now, cc.Open, cc.Loss{Kind: cc.Recovered})
@@ -154,7 +154,7 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 				t.steps = 1
 			}
 		}
-		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
+		lost = max(lost, s.goneOut-s.namedOut) // lost during the recovery
 	}
 	switch {
 	case lost > 0 && s.control.State == cc.Open:
@@ -166,7 +166,7 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 	}
 }
 
-// enter changes the state of recovery until what is sent so far is acknowledged.
+// enter changes the state of recovery until all packets sent so far are acknowledged.
 func (s *Sender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	s.control.Enter(now, state, s.top, s.countLoss(l, s.seq(s.top)))
 }
@@ -177,7 +177,8 @@ func (o *outstanding) countLoss(l cc.Loss, next int64) cc.Loss {
 	return l
 }
 
-// conclude lets the controller decide about an acknowledgement.
+// conclude completes the report with the sender's state, and passes it to the controller. prior is the number of
+// packets in flight before the acknowledgement, full whether the window limited the sender then.
 func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool,
 	e *sampling) {
 	a := &s.report
@@ -205,8 +206,8 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	}
 }
 
-// full reports whether the window limits the sender with so many packets in flight. A flow with several paths has a
-// window on each: then it is the window of the path of the acknowledgement.
+// full reports whether the window limits the sender with inFlight packets in flight. A flow with several paths has a
+// window on each: then the window is that on the acknowledgement's path.
 func (s *Sender) full(inFlight int64) bool {
 	d := &s.control.Decision
 	if s.paths != nil {

@@ -7,12 +7,12 @@ import (
 	"weir/core/unit"
 )
 
-// NACKs of the network (BS'19 §4.3, §5): a switch tells the sender which packet is gone, or
-// that the flow is an elephant. What the text leaves open is ours: the checks, the number of
-// a transmission, what is sent again and when, and what reaches the controller.
+// NACKs of the network (BS'19 §4.3, §5): a switch notifies the sender that a packet is lost, or that the flow is an
+// elephant. The text leaves open the checks, the number of a transmission, the order of retransmissions, and the
+// controller's part. Weir defines them.
 
-// notified takes a notice of the network, p, which has ExtNotification: a CNP goes the way of
-// those that receivers make, and a NACK is counted as taken or refused.
+// notified handles a notice of the network, p, which has ExtNotification. A CNP is handled like a receiver's. A NACK is
+// counted as taken or refused.
 func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	var n packet.Notification
 	readable := p.Notification(&n)
@@ -34,10 +34,10 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// nack takes a NACK in. It is refused, and changes nothing, unless it is about a whole packet
-// that is out, in its last transmission, of which no such NACK has come: one of an
-// earlier transmission is late or replayed. Further packets that it names have no
-// numbers; of these the ones count that are out and have not been named.
+// nack handles a NACK and reports whether it is accepted. It must be about a whole packet in flight, in its last
+// transmission, for which no such NACK was accepted: a NACK of an earlier transmission is late or replayed. A refused
+// one has no effect. Further packets that it names have no numbers. They count if they are in flight and were not
+// named.
 func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	first := s.number(p.Seq, s.una)
 	x := s.out(first)
@@ -79,10 +79,9 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	return true
 }
 
-// confirmLoss takes packet n for lost on the network's word, which holds for its last transmission
-// and needs no packet that overtook it: it is sent again next, and nothing else is. A
-// receiver of go-back-N, however, has dropped what came behind it, and so all from n on
-// is sent again, unless it is to be anyway. It returns how many packets are found lost.
+// confirmLoss declares packet n, x, lost on the network's notice, which is about its last transmission. No packet that
+// overtook it is needed. The packet is resent next, and no other is. A receiver of go-back-N, however, has dropped the
+// packets after it, so all from n on are resent. It returns the number of packets newly lost.
 func (r *recovery) confirmLoss(n int64, x *sent) int {
 	if x.flags&waited != 0 { // the NACK proves the loss
 		x.flags &^= waited
@@ -101,8 +100,7 @@ func (r *recovery) confirmLoss(n int64, x *sent) int {
 	return lost
 }
 
-// uncountLost takes packet x, which was taken for lost, out of the books of those: it is sent
-// again, or there.
+// uncountLost removes packet x from the counts of lost packets: it is resent, or has arrived.
 func (r *recovery) uncountLost(x *sent) {
 	r.goneOut--
 	if x.flags&nacked != 0 {
@@ -114,13 +112,12 @@ func (r *recovery) uncountLost(x *sent) {
 	x.flags &^= gone
 }
 
-// repaired tells, with go-back-N, whether the first packet that is out was sent again on
-// the network's word less than a round trip ago: that transmission
-// cannot have reached the receiver, which now asks for it.
+// repaired reports whether go-back-N resent the first packet in flight on the network's notice less than a round trip
+// ago. That transmission cannot have reached the receiver yet, which now asks for it.
 func (r *recovery) repaired(now unit.Time) bool {
 	x := r.at(r.una)
 	return x.flags&resent != 0 && now-x.at < r.timer.RTT()
 }
 
-// nackRTT is the round-trip time for the hold-off; before there is one, a retransmission timeout.
+// nackRTT returns the round-trip time for the hold-off, at most a retransmission timeout.
 func (r *recovery) nackRTT() unit.Time { return r.timer.RTTWithin(r.rto()) }

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// notice passes a CNP, or a switch's word of a queue, on if it is about a packet that is out, and the first for
-// this transmission of it.
+// notice passes a CNP, or a switch's notice of a queue, to the controller if it is about a packet in flight and the
+// first for this transmission of it.
 func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	n := s.number(p.Seq, s.una)
 	x := s.out(n)

@@ -6,26 +6,25 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is the receiving half of a queue pair: it acknowledges, echoes telemetry
-// and marks, and makes CNPs.
+// Receiver is the receiving half of a queue pair: it acknowledges, echoes telemetry and marks, and makes CNPs.
 type Receiver struct {
 	ends
 	config   answering
-	src, dst packet.Addr // of what it sends
+	src, dst packet.Addr // of the packets that it sends
 	counters transport.Counters
 	arrived  transport.Arrivals
 	coalescing
 
-	nacked   int64 // expected when the last NACK was sent, −1: none
+	nacked   int64 // expected packet when the last NACK was sent; −1: there was no NACK
 	nackedAt unit.Time
 	cnpAt    unit.Time // when the next CNP may be sent
 
-	port    uint16 // where the data in hand comes from: the sender's, or one of its paths'
-	entropy uint16 // the port of the sender's path 0; 0: it does not choose
+	port    uint16 // source port of the data packet in hand: the sender's, or that of one of its paths
+	entropy uint16 // the port of the sender's path 0; 0: it does not choose paths
 
-	out   [4]reply // what waits for the NIC
+	out   [4]reply // replies that wait for the host's NIC, of which outs are used
 	outs  int
-	nic   *transport.NIC[making] // what it is making; nil: it takes no time, and nothing waits in out otherwise
+	nic   *transport.NIC[making] // replies that the NIC makes; nil: without delays, and then replies wait in out
 	tele  transport.TelemetryResponder
 	cnps  int64
 	nacks int64
@@ -34,8 +33,8 @@ type Receiver struct {
 // coalescing is an acknowledgement of several packets that waits for more of them.
 type coalescing struct {
 	pending     int    // packets in order that are not acknowledged yet
-	pendingSeq  int64  // sequence number of the newest of them
-	pendingPort uint16 // where that came from, as port
+	pendingSeq  int64  // sequence number of the latest of them
+	pendingPort uint16 // source port of that packet
 	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
 	ackAt       unit.Time
 }
@@ -45,14 +44,14 @@ type reply struct {
 	kind     packet.Kind
 	seq, ack int64
 	marked   bool
-	port     uint16 // to which it goes, of the data's sender
-	lost     int64  // of a NACK: payload of packet seq, which was cut off in transmission ack; 0: it is no such NACK
+	port     uint16 // destination: source port of the data
+	lost     int64  // of a NACK: payload of packet seq that was cut off in transmission ack; 0: not such a NACK
 }
 
-// answering is what matters of a configuration to a receiver.
+// answering is the part of a configuration that a receiver uses.
 type answering struct {
 	class                               uint8
-	selects                             bool // it takes packets out of order
+	selects                             bool // it accepts packets out of order
 	notifies                            bool // it makes CNPs
 	trimmable                           bool
 	recovery                            string
@@ -60,14 +59,14 @@ type answering struct {
 	ackDelay, nackInterval, cnpInterval unit.Time
 }
 
-// making is a reply that the NIC is making.
+// making is a reply in the NIC's pipeline.
 type making struct {
 	reply
 	message uint32        // packet.Packet.Message
 	with    packet.Packet // has its extensions
 }
 
-// begin makes it the receiver of a flow, whatever it was.
+// begin makes r the receiver of flow f, and removes all earlier state.
 func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
 	*r = Receiver{ends: newEnds(f, true),
 		config: answering{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
@@ -89,11 +88,11 @@ func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.TelemetryR
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 }
 
-// Class is the priority class of acknowledgements.
+// Class returns the priority class of acknowledgements.
 func (r *Receiver) Class() uint8 { return r.config.class }
 
-// Counters returns what was counted. Finished is when the last byte came. ReceivedBytes
-// counts a packet when it comes, in order or not, if it is kept.
+// Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
+// arrival, in order or not, if it is kept.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected returns the first byte that was not received, from 0. All bytes before it were delivered, in order.
@@ -105,7 +104,7 @@ func (r *Receiver) CNPs() int64 { return r.cnps }
 // Nacks returns the number of NACKs that the receiver has made since the start.
 func (r *Receiver) Nacks() int64 { return r.nacks }
 
-// NextSend is at once when something waits for the NIC, or when that has made an answer.
+// NextSend returns when a reply is ready: at once if one waits for the host's NIC.
 func (r *Receiver) NextSend() unit.Time {
 	if r.outs > 0 {
 		return 0
@@ -119,7 +118,7 @@ func (r *Receiver) NextSend() unit.Time {
 // Replies reports whether a NIC delays replies, or one acknowledges several packets (transport.Replier).
 func (r *Receiver) Replies() bool { return r.nic != nil || r.config.ackEvery > 1 }
 
-// Emit sends what has waited longest.
+// Emit fills p with the oldest reply.
 func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if r.nic != nil {
 		m := r.nic.Take()
@@ -136,8 +135,7 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	r.write(p, x, r.complete(r.arrived.Expected))
 }
 
-// NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
-// has something to tell.
+// NextTimer returns when a coalesced ACK has waited long enough, or the timer of the controller's part expires.
 func (r *Receiver) NextTimer() unit.Time {
 	if r.arrived.Expected == r.packets {
 		return r.ackAt
@@ -145,8 +143,8 @@ func (r *Receiver) NextTimer() unit.Time {
 	return min(r.ackAt, r.tele.NextTimer())
 }
 
-// Advance sends the ACK that has waited, and what the controller's part here has to tell. One ACK does for both if they
-// are of one path.
+// Advance sends the ACK that has waited, and the feedback of the controller's part. One ACK serves both if they are of
+// one path.
 func (r *Receiver) Advance(now unit.Time) {
 	due, port := r.tele.Timer(now), r.port
 	if r.entropy != 0 {
@@ -163,7 +161,8 @@ func (r *Receiver) Advance(now unit.Time) {
 	}
 }
 
-// wait queues x for the NIC. If that does not come, the oldest is lost, as an ACK may be.
+// wait queues reply x for the host's NIC, or puts it into the pipeline. If the queue is full the oldest reply is lost,
+// as an ACK may be.
 func (r *Receiver) wait(now unit.Time, x reply) {
 	if r.nic != nil {
 		if with := r.keep(now, x); x.kind != packet.Notice && x.lost == 0 {
@@ -179,7 +178,7 @@ func (r *Receiver) wait(now unit.Time, x reply) {
 	r.outs++
 }
 
-// giveFeedback puts the answer of the path with this port into an acknowledgement.
+// giveFeedback puts the telemetry of the path with this port into the acknowledgement p.
 func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 	if r.entropy != 0 {
 		r.tele.SelectPath(int(port - r.entropy))
@@ -187,7 +186,7 @@ func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 	r.tele.Give(p)
 }
 
-// keep has the NIC make a reply, and gives what is to have its extensions.
+// keep puts reply x into the NIC's pipeline, and returns the packet that takes its extensions.
 func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
 	m := r.nic.Keep(now, x.kind)
 	m.reply, m.message = x, r.complete(r.arrived.Expected)
@@ -195,8 +194,8 @@ func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
 	return &m.with
 }
 
-// later has the NIC make replies, of which the first has the extensions of p. It reports whether p is the first one
-// already, of a kind that takes no time.
+// later puts replies into the NIC's pipeline. The first has the extensions of p. It reports whether p has become the
+// first reply instead, because its kind has no delay.
 func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made bool) {
 	if len(replies) == 0 {
 		return false
@@ -214,20 +213,20 @@ func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made
 	return made
 }
 
-// acknowledgement is an ACK or NACK of all that was received in order.
+// acknowledgement returns an ACK or NACK of all packets received in order. No acknowledgement is pending afterwards.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
 	return reply{kind: kind, seq: seq, ack: r.arrived.Expected, marked: marked, port: r.port}
 }
 
-// pendingAck is the acknowledgement that has waited. It goes by the path of the newest packet that waits for it.
+// pendingAck returns the acknowledgement that has waited. It takes the path of the latest packet that waits for it.
 func (r *Receiver) pendingAck() reply {
 	x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
 	x.port = r.pendingPort
 	return x
 }
 
-// write fills p with a reply, whose extensions are there already, when so many messages were complete.
+// write fills p with reply x. p has its extensions already. messages is the number of messages that were complete.
 func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 	var flags uint8
 	if x.marked {
@@ -245,9 +244,9 @@ func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 	r.tele.Seal(p)
 }
 
-// Receive takes a data packet in. The first of its answers is made of p in place: a
-// CNP, which without delays must not come after the ACK of its packet, then an ACK of what came with
-// another mark (RFC 8257 §3.2), then its own. Others wait for the NIC.
+// Receive handles a data packet or probe p. It makes the first of its answers of p in place: a CNP, which without
+// delays must not follow the ACK of its packet, then an ACK of earlier packets with another mark (RFC 8257 §3.2), then
+// its own. Others wait for the NIC.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -272,7 +271,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	marked := p.TOS&packet.ECN == packet.CE
 	place := n
-	if p.Ack > 0 || trimmed { // the number of a transmission that is not the first, or in a queue of its own
+	if p.Ack > 0 || trimmed { // a retransmission, or in a separate queue
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
@@ -301,7 +300,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if k == 1 && ok && own.lost == 0 {
 		r.tele.Give(p)
-	} else { // the last answer has it, or one to come
+	} else { // the last answer has it, or a later one
 		r.tele.Keep(p)
 		p.ClearExtensions()
 	}
@@ -319,7 +318,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// matchFlow reports whether p belongs to this flow, and notes by which path it has come.
+// matchFlow reports whether p belongs to this flow, and selects its path.
 func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	if r.entropy == 0 {
 		return r.mine(p)
@@ -332,13 +331,13 @@ func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	return true
 }
 
-// data takes packet n in, and tells what is to be answered at once.
+// data accepts packet n, and returns the reply to send at once, if any. trimmed: its payload was cut off.
 func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {
 	case n < r.arrived.Expected:
-		// The HPCC simulator does not answer; with a timer it must be, for the ACK may be
-		// what was lost.
+		// The HPCC simulator does not answer. With a retransmission timer the receiver must, because the ACK may have
+		// been lost.
 		c.CountDuplicate(p)
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	case trimmed && r.config.trimmable:
@@ -380,13 +379,14 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	return reply{}, false
 }
 
+// accept counts packet n, which is kept.
 func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
 	r.counters.ReceivedBytes += unit.Bytes(r.bytes(n))
 	r.counters.Delay(now - p.Sent)
 }
 
-// refuse answers a packet that is not kept: by a NACK of the expected one, once an
-// interval (HPCC simulator), whose sequence number says that nothing was received beyond.
+// refuse returns the answer to a packet that is not kept: a NACK of the expected one, once an interval (HPCC
+// simulator). Its sequence number reports that no packet beyond was received.
 func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 	if r.config.recovery == NoRecovery || r.nacked == r.arrived.Expected && now-r.nackedAt < r.config.nackInterval {
 		return reply{}, false
@@ -396,8 +396,8 @@ func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 	return r.acknowledgement(packet.Nack, r.arrived.Expected, false), true
 }
 
-// name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches
-// make them, or by an ACK if it is there already.
+// name returns the answer to packet n, which a switch has trimmed: a NACK of this transmission, like that of NCF's
+// switches, or an ACK if the packet has arrived already.
 func (r *Receiver) name(n int64, p *packet.Packet) reply {
 	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)

@@ -22,7 +22,7 @@ type Sender struct {
 	sinceAsked int64 // bytes sent since the last packet that asked for an acknowledgement
 }
 
-// rules are what a configuration and a flow make of a sender.
+// rules are the constants that a sender takes from a configuration and a flow.
 type rules struct {
 	start unit.Time
 	stop  unit.Time
@@ -30,32 +30,33 @@ type rules struct {
 	ecn   uint8 // of data
 	begun bool  // Config.WindowTest is BegunPacket
 	timed bool  // it has a retransmission timer
-	keeps bool  // OnSend leaves the decision as it is
+	keeps bool  // OnSend does not change the decision
 }
 
 // planned is what will be sent, and when the retransmission timer expires.
 type planned struct {
-	plan    int64 // packet; −1: none
+	plan    int64 // packet; −1: no packet
 	planAt  unit.Time
-	probe   unit.Time // when a probe goes; Never: none
+	probe   unit.Time // when a probe is sent; Never: no probe
 	timerAt unit.Time
 }
 
-// reports are the messages of receivers and switches about single packets.
+// reports is the state of messages of receivers and switches about single packets.
 type reports struct {
 	hold    transport.NACKPacer
 	notices int64
-	noticed int64 // packets below have had one, as far as is still of interest (late)
+	noticed int64 // packets below have had one (for late CNPs)
 }
 
-// Room for so many packets is made before any is sent, or for all of a flow that has fewer; another flow keeps the
-// room of one that is over up to mostRing.
+// Sizes of the ring in packets. A flow starts with firstRing, or all its packets if it has fewer. Another flow keeps
+// the ring of one that is over up to mostRing.
 const (
 	firstRing = 16
 	mostRing  = 64
 )
 
-// begin makes it the sender of a flow, whatever it was but for its controller.
+// begin makes s the sender of flow f, and removes all earlier state except the controller. paths is nil if the flow
+// does not choose paths; bound limits the bytes between una and top.
 func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, asker transport.TelemetryRequester) {
 	e := newEnds(f, false)
 	ring := s.ring
@@ -94,36 +95,36 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	s.schedule(f.Start)
 }
 
-// Class is the priority class of data.
+// Class returns the priority class of data.
 func (s *Sender) Class() uint8 { return uint8(s.config.Class) }
 
-// Counters returns what was counted. SentBytes is what was sent for the first time;
-// Finished is when the last byte was acknowledged.
+// Counters returns the sender's counters. SentBytes counts first transmissions. Finished is when the last byte was
+// acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // State returns the state of recovery.
 func (s *Sender) State() cc.RecoveryState { return s.control.State }
 
-// InFlight returns the number of packets that are sent and neither acknowledged nor taken for lost.
+// InFlight returns the number of packets that are sent and neither acknowledged nor declared lost.
 func (s *Sender) InFlight() int { return int(s.inFlight()) }
 
-// Timeouts returns the number of times since the start that an answer was missing for so long that packets were taken
-// for lost.
+// Timeouts returns the number of times since the start that packets were declared lost because an answer was missing
+// for too long.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
 // Notices returns the number of CNPs and notices of switches that the sender has passed to the controller.
 func (s *Sender) Notices() int64 { return s.notices }
 
-// SRTT returns the smoothed round-trip time; 0: none was measured.
+// SRTT returns the smoothed round-trip time; 0: no sample.
 func (s *Sender) SRTT() unit.Time { return s.timer.Trip.Smoothed }
 
-// Gauge is the controller's window and rate, and what is in flight.
+// Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *Sender) Gauge() transport.Gauge {
 	return s.control.Status(unit.Bytes(s.inFlight()) * unit.Bytes(s.payload))
 }
 
-// room is how many bytes of packet n must have room in the window and the bound: those of the
-// whole packet, or its first one.
+// room returns the number of bytes of packet n for which the window and the bound must have room: the whole packet, or
+// one byte with BegunPacket.
 func (s *Sender) room(n int64) int64 {
 	if s.begun {
 		return 1
@@ -131,14 +132,14 @@ func (s *Sender) room(n int64) int64 {
 	return s.bytes(n)
 }
 
-// fits reports whether the window has room for so many bytes. One packet always may go.
+// fits reports whether the window has room for a number of bytes. One packet may always be sent.
 func (s *Sender) fits(bytes int64) bool {
 	n := s.inFlight()
 	return n <= 0 || (n+s.waits.inNetwork(s.shortestRTT()))*s.payload+bytes <= int64(s.control.Decision.Window)
 }
 
-// schedule decides what is sent next and when, and when the retransmission timer runs out.
-// It is called after everything that happens.
+// schedule plans the next packet and its time, the next probe, and the retransmission timer. It is called after every
+// event.
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
 	if s.hold.Waits() {
@@ -147,8 +148,8 @@ func (s *Sender) schedule(now unit.Time) {
 	if s.paths != nil && s.una < s.packets {
 		s.planPaths(now)
 	} else if at := max(s.start, s.control.Pacer.Next(), s.hold.Ready()); s.una < s.packets {
-		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
-			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
+		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery a lost packet goes before a new one
+			// With recovery: none no answer reports packets beyond the first, and they may fill the window.
 			if s.fits(s.room(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
@@ -172,7 +173,7 @@ func (s *Sender) schedule(now unit.Time) {
 	if s.paths != nil && s.una < s.packets {
 		s.schedulePaths()
 	} else if s.una < s.top && s.timed && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
-		// What only waits for its time to go again, pace or hold-off, has not been silent: it has been asked for.
+		// A packet that only waits to be resent, for the pace or the hold-off, is no silence of the path.
 		if s.timerAt = s.timer.From + s.rto(); s.loss.Used {
 			s.timerAt = s.loss.Earlier(s.timerAt, s.timer.From, s.unaTime())
 		}
@@ -184,10 +185,10 @@ func (s *Sender) schedule(now unit.Time) {
 	}
 }
 
-// NextSend is when Emit has something to send.
+// NextSend returns when Emit has a packet to send.
 func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
 
-// Emit sends what was planned.
+// Emit fills p with the planned packet or a probe.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.probe <= now {
 		s.emitProbe(now, p)
@@ -262,12 +263,11 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// asksInWindow is how many acknowledgements a sender asks for within a window. Queues of HPCC grow to a window with two
-// or three (TestThinnedWindows), and are as with an ACK a packet from four on; eight are twice that.
+// asksInWindow is the number of acknowledgements that a sender asks for within a window.
 const asksInWindow = 8
 
-// asks is what data of so many bytes says of its acknowledgement: it is asked for (BTH's AckReq) when an eighth of a
-// window was sent since one last was. So a window that holds fewer packets than an ACK is for never stands still.
+// asks returns the flags of data of bytes bytes: packet.Unasked, or 0 to ask for an acknowledgement (BTH's AckReq) when
+// an eighth of a window was sent since the latest request. So a window smaller than ack_every never stalls.
 func (s *Sender) asks(bytes int64) uint8 {
 	since, window := &s.sinceAsked, int64(s.control.Decision.Window)
 	if s.paths != nil {
@@ -281,7 +281,7 @@ func (s *Sender) asks(bytes int64) uint8 {
 	return 0
 }
 
-// again notes that packet n, x, is sent again, and returns its flags.
+// again records that packet n, x, is resent, and returns its flags.
 func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 	if x.flags&gone != 0 {
 		if x.flags&waited != 0 {
@@ -298,7 +298,7 @@ func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 	return flags | everSent
 }
 
-// order notes the path of packet n, which is sent as p, and its place in the order of time.
+// order records the path of packet n, which is sent as p, and its place in the order of time.
 func (r *recovery) order(now unit.Time, n int64, x *sent, p *packet.Packet) {
 	if r.paths != nil {
 		x.path = uint8(r.paths.next)
@@ -308,7 +308,7 @@ func (r *recovery) order(now unit.Time, n int64, x *sent, p *packet.Packet) {
 	r.orders[x.path].Record(n, now)
 }
 
-// emitProbe sends a probe: of the flow's 5-tuple and class (draft-miao §6.1, guideline 4), or of a path's.
+// emitProbe fills p with a probe: of the flow's 5-tuple and class (draft-miao §6.1, guideline 4), or of a path's.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	k := 0
 	if s.paths != nil {
@@ -333,15 +333,15 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// steer sends p on path k.
+// steer gives p the source port and hash of path k.
 func (r *recovery) steer(p *packet.Packet, k int) {
 	if r.paths != nil {
 		p.SrcPort, p.Hash = r.paths.each[k].port, r.paths.each[k].hash
 	}
 }
 
-// Receive takes an ACK, a NACK or a notice. What is not of this flow, or not sealed as it must be, or acknowledges
-// what was never sent, or says nothing new, changes nothing.
+// Receive handles an ACK, a NACK, a notice or the answer to a probe. A packet has no effect if it is not of this flow,
+// not sealed as required, acknowledges packets that were never sent, or reports no change.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.Notifies() {
@@ -365,7 +365,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// matchFlow reports whether p belongs to this flow, and notes by which path it comes back.
+// matchFlow reports whether p belongs to this flow, and selects the path on which it returns.
 func (s *Sender) matchFlow(p *packet.Packet) bool {
 	if s.paths == nil {
 		return s.mine(p)
@@ -378,13 +378,13 @@ func (s *Sender) matchFlow(p *packet.Packet) bool {
 	return true
 }
 
-// selectPath makes what happens next be about path k.
+// selectPath selects path k for the events that follow.
 func (s *Sender) selectPath(k int) {
 	s.paths.now = k
 	s.requester.SelectPath(k)
 }
 
-// probed takes the answer to a probe: telemetry of its own, which delivers nothing.
+// probed handles the answer to a probe: telemetry without a delivery.
 func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 	if s.loss.Used && s.receiveProbeReply(now, p) {
 		return
@@ -400,16 +400,15 @@ func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// sampling is the packet that gives the delivery-rate sample: of those newly delivered
-// the one sent last.
+// sampling is the packet that gives the delivery-rate sample: the one sent last of those newly delivered.
 type sampling struct {
 	sent
 	has bool
 }
 
-// NextTimer is the retransmission timer's, or the controller's.
+// NextTimer returns when the retransmission timer, the reordering timer or the controller's timer expires.
 func (s *Sender) NextTimer() unit.Time {
-	if s.una == s.packets { // a controller's timers have nothing to do any more
+	if s.una == s.packets { // a controller's timers have no purpose any more
 		return unit.Never
 	}
 	at := min(s.timerAt, s.control.Decision.NextTimer)
@@ -419,7 +418,7 @@ func (s *Sender) NextTimer() unit.Time {
 	return at
 }
 
-// Advance is called when the timer's time has come.
+// Advance runs the timers that have expired.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.orders != nil {

@@ -73,7 +73,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return append(all, s.TooFast("line_rate", c.LineRate)...)
 }
 
-// limited is the site with paths that carry no more than line_rate.
+// limited returns s with paths of at most line_rate.
 func (c *Config) limited(s *cc.FlowContext) *cc.FlowContext {
 	if c.LineRate == 0 {
 		return s
