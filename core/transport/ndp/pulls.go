@@ -6,9 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// pulls is the pull queue of a host (NDP §3.2): its flows share it in turn, those with
-// priority before the others, and one PULL goes in the time of a full frame on the
-// host's link, so that what is pulled comes at that link's rate.
+// pulls is the pull queue of a host (NDP §3.2). Its flows share it in turn, those with priority before the others. One
+// PULL is sent in the time of a full frame on the host's link, so that the pulled data arrives at that link's rate.
 type pulls struct {
 	rings [2]ring // with priority, without
 	pacer transport.PullPacer
@@ -21,11 +20,11 @@ type ring struct{ head, tail *member }
 type member struct {
 	next, previous *member
 	flow           packet.FlowID
-	wants          int64 // PULLs; it is in the ring while that is above 0
+	wants          int64 // PULLs wanted; the member is in the ring while this is above 0
 	ring           uint8
 }
 
-// head is the flow whose turn it is, nil if none wants a PULL.
+// head returns the flow that has the next turn; nil if no flow wants a PULL.
 func (q *pulls) head() *member {
 	if m := q.rings[0].head; m != nil {
 		return m
@@ -33,7 +32,7 @@ func (q *pulls) head() *member {
 	return q.rings[1].head
 }
 
-// add gives a flow n more PULLs.
+// add gives flow m n more PULLs.
 func (q *pulls) add(now unit.Time, m *member, n int64) {
 	if n <= 0 {
 		return
@@ -47,6 +46,7 @@ func (q *pulls) add(now unit.Time, m *member, n int64) {
 	m.wants += n
 }
 
+// append puts m at the end of its ring.
 func (q *pulls) append(m *member) {
 	r := &q.rings[m.ring]
 	m.next, m.previous = nil, r.tail
@@ -58,7 +58,7 @@ func (q *pulls) append(m *member) {
 	r.tail = m
 }
 
-// cut takes away what a flow wants beyond n.
+// cut limits the PULLs that flow m wants to n.
 func (q *pulls) cut(m *member, n int64) {
 	if m.wants <= n {
 		return
@@ -71,6 +71,7 @@ func (q *pulls) cut(m *member, n int64) {
 	}
 }
 
+// remove takes m out of its ring.
 func (q *pulls) remove(m *member) {
 	r := &q.rings[m.ring]
 	if m.previous != nil {
@@ -86,7 +87,7 @@ func (q *pulls) remove(m *member) {
 	m.next, m.previous = nil, nil
 }
 
-// send takes the head's PULL, which is sent now, and gives the turn to the next flow.
+// send removes the head's PULL, which is sent now, and gives the turn to the next flow. gap follows the PULL.
 func (q *pulls) send(now, gap unit.Time) {
 	m := q.head()
 	q.remove(m)

@@ -6,19 +6,19 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is the receiving half of a flow. It acknowledges each packet, or NACKs its
-// header if that is all that has come, and puts a PULL for it into its host's queue.
+// Receiver is the receiving half of a flow. It sends an ACK of each packet, or a NACK if only its header has arrived,
+// and puts a PULL for it into its host's queue.
 type Receiver struct {
 	ends
 	counters transport.Counters
 
 	arrived  transport.Arrivals
-	trimmed  transport.Bitmap // packets whose header has arrived, and nothing else
-	refused  int64            // how many these are
+	trimmed  transport.Bitmap // packets of which only the header has arrived
+	refused  int64            // number of these packets
 	returned int64            // packets of the first window that switches sent back, as the sender reports
-	drained  bool             // what is new to the sender needs no PULL any more
+	drained  bool             // the sender's new packets need no PULL any more
 
-	nic    *transport.NIC[reply] // what it is making; nil: it takes no time
+	nic    *transport.NIC[reply] // answers that the NIC makes; nil: without delays
 	queue  *pulls
 	member member
 	gap    unit.Time // between PULLs
@@ -33,6 +33,7 @@ type reply struct {
 	seq, ack int64
 }
 
+// newReceiver returns the receiver of flow f with its host's pull queue q. gap is the time between its PULLs.
 func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver {
 	r := &Receiver{ends: newEnds(&f, true), queue: q, gap: gap,
 		nic: transport.NewNIC[reply](c.NIC), member: member{flow: f.ID, ring: 1}}
@@ -43,8 +44,8 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 	return r
 }
 
-// Counters returns what was counted. Finished is when the last byte came; ReceivedBytes
-// counts a packet when it comes, in order or not.
+// Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
+// arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected returns the first byte that has not arrived, from 0.
@@ -54,7 +55,7 @@ func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
 // it.
 func (r *Receiver) Nacks() int64 { return r.nacks }
 
-// Receive takes a data packet or what is left of it, and makes its ACK or NACK of it.
+// Receive handles a data packet or a header p, and turns it into its ACK or NACK.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -70,7 +71,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	kind := packet.Ack
 	switch {
 	case r.arrived.Has(n):
-		if !probe { // which is no copy
+		if !probe { // a probe is no copy
 			c.CountDuplicate(p)
 		} // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
@@ -94,7 +95,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		}
 		r.queue.add(now, &r.member, 1)
 	}
-	// A header that was sent back is one that never came: it is owed a PULL (doc.go).
+	// The packet of a header that was sent back has not arrived: it is owed a PULL (doc.go).
 	if told := unwrap(p.Ack, r.returned); told > r.returned && told-r.returned <= mostOut {
 		r.queue.add(now, &r.member, told-r.returned)
 		r.returned = told
@@ -105,11 +106,11 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	switch {
 	case r.arrived.Expected == r.packets:
 		r.queue.cut(&r.member, 0)
-	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
+	case r.drained: // NDP §3.2: after the last packet PULLs are for packets to be resent
 		r.queue.cut(&r.member, r.refused+r.returned)
 	}
 	pipeline, flags := kind, uint8(0)
-	if probe { // its answer goes behind all others
+	if probe { // its answer follows all others
 		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
 	if r.nic != nil && r.nic.Takes(pipeline) {
@@ -127,7 +128,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 // Replies reports whether a NIC delays replies (transport.Replier).
 func (r *Receiver) Replies() bool { return r.nic != nil }
 
-// NextSend is when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
+// NextSend returns when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
 	if r.nic != nil {
@@ -139,8 +140,8 @@ func (r *Receiver) NextSend() unit.Time {
 	return min(t, r.queue.pacer.Next())
 }
 
-// Emit sends an answer that the NIC has made, or a PULL: its number, which counts the flow's, as sequence number. One
-// that is lost is made good by the next.
+// Emit fills p with an answer that the NIC has made, or a PULL. Its sequence number counts the flow's PULLs, so that
+// the next one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
 		x := r.nic.Take()
@@ -152,7 +153,7 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.fill(p, packet.Notice, r.pulled, r.seq(r.arrived.Expected), 0, 0)
 }
 
-// Rescheduled names the flow whose turn it is, when that has changed.
+// Rescheduled returns the flow that has the next turn, if that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	if r.queue.pacer.TakeChange() {
 		if m := r.queue.head(); m != nil {
@@ -162,7 +163,7 @@ func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	return 0, false
 }
 
-// NextTimer is never: what is lost is the sender's to find.
+// NextTimer returns unit.Never: the sender finds losses.
 func (r *Receiver) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.

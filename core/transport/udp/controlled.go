@@ -12,14 +12,14 @@ import (
 	"weir/core/unit"
 )
 
-// ControlledConfig is how a sender with a congestion controller sends.
+// ControlledConfig is the configuration of a sender with a congestion controller.
 type ControlledConfig struct {
 	Rate        unit.Rate // at which the application has datagrams; 0: always
 	ReportEvery int       // datagrams a report
 	ReportDelay unit.Time // longest wait of a report for more datagrams
-	RTOMin      unit.Time // least time without a report after which what is out is written off
+	RTOMin      unit.Time // minimum time without a report after which datagrams in flight are written off
 	Telemetry   transport.TelemetryOptions
-	Nacks       string // what NACKs of the network do: transport.NacksLoss …
+	Nacks       string // response to NACKs of the network: transport.NacksLoss …
 }
 
 // Params binds the configuration.
@@ -44,15 +44,15 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	c.Telemetry.Params(p)
 }
 
-// Traits returns what the parameters make of the transport. Datagrams are not sent again, so that what is delivered is
-// what reports count, without rates.
+// Traits returns the traits of the transport. Datagrams are not resent, so reports count the deliveries. They have no
+// rates.
 func (c *ControlledConfig) Traits() transport.Traits {
 	return transport.Traits{AppRate: c.Rate, Timer: c.timer, MinTimeout: c.minTimeout(), DelaysAcks: c.ReportEvery > 1,
 		Telemetry: &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
 		TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
-// minTimeout is how long a report can be missing before what is out is written off.
+// minTimeout returns how long a report can be missing before the datagrams in flight are written off.
 func (c *ControlledConfig) minTimeout() unit.Time {
 	if c.RTOMin == 0 {
 		return unit.Never
@@ -83,7 +83,7 @@ func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
 	return longestWait
 }
 
-// whyUnmarked: reports count marked datagrams where the controller wants ECN; there are no CNPs.
+// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": reports count them.
 func (c *ControlledConfig) whyUnmarked(wants cc.ECNMode) string {
 	switch wants {
 	case cc.DCTCPMode:
@@ -94,19 +94,18 @@ func (c *ControlledConfig) whyUnmarked(wants cc.ECNMode) string {
 	return "udp_controlled uses ECN only where the controller's scheme wants it"
 }
 
-// Report is the packet extension by which a receiver reports (it does not change en
-// route, RFC 8200 §4.2): the number behind the highest datagram received, how many were
-// received, how many of them marked, and when the one that is answered was sent, 8 bytes
-// each. A report is a datagram without payload.
+// Report is the packet extension with a receiver's report, which does not change en route (RFC 8200 §4.2). It has four
+// numbers of 8 bytes: the number after the highest datagram received, the datagrams received, the marked ones among
+// them, and the time at which the answered one was sent. A report is a datagram without payload.
 const Report uint8 = 0x19
 
 const reportBytes = 4 * 8
 
-// probeBytes is the length of Report in a probe that the sender sends when no report arrives: when it was sent, which
-// the receiver's report gives back.
+// probeBytes is the length of Report in a probe that the sender sends when no report arrives. It is the time at which
+// it was sent, which the receiver's report returns.
 const probeBytes = 8
 
-// ControlledScheme is what an experiment names: transport: udp_controlled.
+// ControlledScheme returns the transport udp_controlled.
 func ControlledScheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion " +
@@ -118,7 +117,8 @@ func ControlledScheme() transport.Scheme {
 // longestWait is how long a report waits for more datagrams where no round-trip time is known.
 const longestWait = 20 * unit.Microsecond
 
-// NewControlled makes the endpoints of a flow with a congestion controller.
+// NewControlled makes the endpoints of a flow with a congestion controller. It returns an error for values out of range
+// or without a controller.
 func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *ControlledReceiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65507:
@@ -180,9 +180,8 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	return s, r, nil
 }
 
-// ControlledSender sends datagrams, numbered from 0, within a window and at a rate. What
-// is reported received, or was overtaken by it, or the network says is gone, is no
-// longer in flight; what is lost stays lost.
+// ControlledSender sends datagrams, numbered from 0, within a window and at a rate. A datagram leaves flight when it is
+// reported received, was overtaken by such a one, or is reported lost by the network. Lost datagrams are not resent.
 type ControlledSender struct {
 	flow      transport.Flow
 	config    ControlledConfig
@@ -201,25 +200,25 @@ type ControlledSender struct {
 	hold transport.NACKPacer
 }
 
-// datagrams is what is known of the datagrams of a flow, which have numbers from 0.
+// datagrams is the state of the datagrams of a flow, which have numbers from 0.
 type datagrams struct {
 	next, done int64 // number of the next datagram; those below done are not in flight
 	total      int64
 	received   int64 // as last reported
 	marked     int64
 	lost       int64
-	writtenOff int64                 // of lost: by timeouts
-	nacked     int64                 // datagrams from done on that are gone
-	noticed    transport.Ring[uint8] // notices of the network about those from done on; without room: there was none
+	writtenOff int64                 // datagrams of lost that timeouts wrote off
+	nacked     int64                 // datagrams from done on that are lost
+	noticed    transport.Ring[uint8] // notices of the network about those from done on; without room: no notice yet
 }
 
-// prober has the probes of a sender without a timeout of its own.
+// prober has the probes of a sender without a retransmission timeout.
 type prober struct {
 	loss        transport.LossTimer
 	probedAt    unit.Time // when its latest probe was sent
-	probeNext   int64     // next then
+	probeNext   int64     // value of next at that time
 	silentFrom  unit.Time // when the first probe since progress was sent; 0: not yet
-	silentBelow int64     // next then
+	silentBelow int64     // value of next at that time
 }
 
 // State returns the state of recovery.
@@ -231,19 +230,18 @@ func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked 
 // Lost returns the number of datagrams that reports or NACKs show to be lost, without those that a timeout wrote off.
 func (s *ControlledSender) Lost() int64 { return s.lost }
 
-// Timeouts counts how often no report came in time.
+// Timeouts returns the number of times that no report arrived in time.
 func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }
 
-// Counters returns what was counted. A flow with a size is finished, as the sender sees
-// it, when nothing is in flight any more.
+// Counters returns the sender's counters. Finished of a flow with a size is when no datagram is in flight any more.
 func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
 
-// Gauge is the controller's window and rate, and what is in flight.
+// Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *ControlledSender) Gauge() transport.Gauge {
 	return s.control.Status(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
 }
 
-// payload is that of datagram n.
+// payload returns the payload of datagram n.
 func (s *ControlledSender) payload(n int64) int32 {
 	if n == s.total-1 {
 		return int32(int64(s.flow.Size) - n*int64(s.flow.Payload))
@@ -251,13 +249,13 @@ func (s *ControlledSender) payload(n int64) int32 {
 	return s.flow.Payload
 }
 
-// fits reports whether the window has room for datagram n. One always may go.
+// fits reports whether the window has room for datagram n. One datagram may always be sent.
 func (s *ControlledSender) fits(n int64) bool {
 	out := s.InFlight()
 	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.control.Decision.Window)
 }
 
-// schedule decides when what is sent next.
+// schedule plans the next datagram, the next probe and the timer. It is called after every event.
 func (s *ControlledSender) schedule(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
 	if s.hold.Waits() {
@@ -285,10 +283,10 @@ func (s *ControlledSender) schedule(now unit.Time) {
 	}
 }
 
-// NextSend is when Emit has something to send.
+// NextSend returns when Emit has a packet to send.
 func (s *ControlledSender) NextSend() unit.Time { return min(s.planAt, s.probeAt) }
 
-// NextTimer is when what is out is written off, or the controller's.
+// NextTimer returns when the datagrams in flight are written off, or when the controller's timer expires.
 func (s *ControlledSender) NextTimer() unit.Time {
 	if s.done == s.total {
 		return unit.Never
@@ -296,7 +294,7 @@ func (s *ControlledSender) NextTimer() unit.Time {
 	return min(s.timerAt, s.control.Decision.NextTimer)
 }
 
-// Emit sends a datagram, or a probe: one without payload (draft-miao §9.3).
+// Emit fills p with a datagram, or a probe: a datagram without payload (draft-miao §9.3).
 func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
@@ -334,8 +332,8 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// Receive takes a report. One that says nothing new, or of what was never sent, changes
-// nothing, but for its telemetry.
+// Receive handles a report or a NACK of a switch. A report without progress, or of datagrams that were never sent, has
+// no effect except for its telemetry.
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
@@ -415,7 +413,7 @@ func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 	}
 }
 
-// enter changes the state of recovery until what is sent so far is not in flight.
+// enter changes the state of recovery until the datagrams sent so far are not in flight.
 func (s *ControlledSender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	s.control.Enter(now, state, s.next, s.countLoss(l))
 }
@@ -426,7 +424,7 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	return l
 }
 
-// Advance writes off what is out when no report comes.
+// Advance writes off the datagrams in flight when no report arrives.
 func (s *ControlledSender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.timerAt > now {
@@ -450,7 +448,7 @@ func (s *ControlledSender) Advance(now unit.Time) {
 	s.schedule(now)
 }
 
-// ControlledReceiver counts as a Receiver does, and reports.
+// ControlledReceiver counts datagrams like a Receiver, and reports them.
 type ControlledReceiver struct {
 	plain    Receiver
 	flow     transport.Flow
@@ -460,17 +458,17 @@ type ControlledReceiver struct {
 	hash     uint32
 	received int64 // datagrams, without duplicates
 	marked   int64
-	sent     unit.Time // of the newest datagram
+	sent     unit.Time // when the latest datagram was sent
 	pending  int
 	due      bool
 	reportAt unit.Time
-	merges   bool // a report waits until the NIC is free, and reports what has arrived by then
+	merges   bool // a report waits until the NIC is free, and reports the datagrams that have arrived by then
 }
 
-// Counters returns what was counted.
+// Counters returns the receiver's counters.
 func (r *ControlledReceiver) Counters() *transport.Counters { return &r.plain.counters }
 
-// NextSend is at once when a report is due.
+// NextSend returns 0 if a report is due, or unit.Never.
 func (r *ControlledReceiver) NextSend() unit.Time {
 	if r.due {
 		return 0
@@ -478,8 +476,7 @@ func (r *ControlledReceiver) NextSend() unit.Time {
 	return unit.Never
 }
 
-// NextTimer is when a report has waited long enough, or the controller's part here has
-// something to tell.
+// NextTimer returns when a report has waited long enough, or when the timer of the controller's part expires.
 func (r *ControlledReceiver) NextTimer() unit.Time {
 	if r.plain.counters.Finished != unit.Never {
 		return r.reportAt
@@ -494,7 +491,7 @@ func (r *ControlledReceiver) Advance(now unit.Time) {
 	}
 }
 
-// Emit sends a report.
+// Emit fills p with a report.
 func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.write(p, r.sent) }
 
 // Receive counts a datagram, and turns it into a report in place if one is due.
@@ -507,7 +504,7 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		sent = unit.Time(binary.BigEndian.Uint64(b))
 	}
 	place := p.Seq      // each datagram is sent once
-	if p.Payload == 0 { // a probe, or trimmed and in a queue of its own
+	if p.Payload == 0 { // a probe, or trimmed and in a separate queue
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
@@ -538,7 +535,7 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// write makes p a report, of a datagram or probe that was sent at a time.
+// write turns p into a report about a datagram or probe that was sent at the time sent.
 func (r *ControlledReceiver) write(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
 	r.tele.Give(p)

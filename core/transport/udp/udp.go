@@ -18,10 +18,10 @@ const (
 	OnOff   = "onoff"   // cbr while on; on and off times exponential
 )
 
-// gapsPerOn bounds how many on times a gap may take: each is drawn.
+// gapsPerOn limits the number of on times in a gap: each is drawn.
 const gapsPerOn = 10_000
 
-// Config is how a sender sends.
+// Config is the configuration of a sender without congestion control.
 type Config struct {
 	Rate      unit.Rate // of payload
 	Pattern   string
@@ -55,7 +55,7 @@ func (c *Config) Traits() transport.Traits {
 var warnPhase = scheme.WarningKind{ID: "udp-phase",
 	Condition: "gap_jitter is 0 with pattern: cbr or onoff, so that senders of one rate keep their phase"}
 
-// Warns reports phase lock.
+// Warns warns of phase lock.
 func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
 		return []scheme.Remark{warnPhase.Remark("gap_jitter", "senders of one rate keep their phase, and at a full "+
@@ -65,7 +65,7 @@ func (c *Config) Warns() []scheme.Remark {
 	return nil
 }
 
-// Scheme is what an experiment names: transport: udp.
+// Scheme returns the transport udp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
@@ -74,7 +74,8 @@ func Scheme() transport.Scheme {
 	}, New)
 }
 
-// New makes the endpoints of a flow.
+// New makes the endpoints of a flow. It returns an error for a payload out of range, or on times that are too short
+// compared with a gap.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 1 || f.Payload > 65507 {
 		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
@@ -104,10 +105,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	return s, r, nil
 }
 
-// Sender sends datagrams on a schedule. The schedule does not wait for the NIC: a
-// datagram that could not go when it should goes as soon as the NIC is free, and
-// the next gap counts from the time in the schedule, so that the rate is exact in
-// the long run unless the NIC itself is slower.
+// Sender sends datagrams on a schedule. The schedule does not wait for the NIC: a delayed datagram is sent as soon as
+// the NIC is free, and the next gap counts from the time in the schedule. So the rate is exact in the long run unless
+// the NIC itself is slower.
 type Sender struct {
 	flow     transport.Flow
 	config   Config
@@ -123,11 +123,10 @@ type Sender struct {
 	earnedFrom unit.Time // burst: start of the schedule
 }
 
-// Config is how it sends.
+// Config returns the configuration.
 func (s *Sender) Config() Config { return s.config }
 
-// exponential draws a time of at least a picosecond, unit.Never where it is beyond
-// the range of Time.
+// exponential draws an exponential time of at least a picosecond; unit.Never where it is beyond the range of Time.
 func (s *Sender) exponential(mean unit.Time) unit.Time {
 	x := math.Round(s.flow.Random.ExpFloat64() * float64(mean))
 	if x >= float64(unit.Never) {
@@ -136,7 +135,7 @@ func (s *Sender) exponential(mean unit.Time) unit.Time {
 	return max(1, unit.Time(x))
 }
 
-// after is t + d, unit.Never where that is beyond the range of Time.
+// after returns t + d; unit.Never where that is beyond the range of Time.
 func after(t, d unit.Time) unit.Time {
 	if d > unit.Never-t {
 		return unit.Never
@@ -152,10 +151,10 @@ func (s *Sender) payload() int32 {
 	return int32(min(unit.Bytes(s.flow.Payload), s.flow.Size-s.counters.SentBytes))
 }
 
-// NextSend is when the next datagram is due.
+// NextSend returns when the next datagram is due.
 func (s *Sender) NextSend() unit.Time { return s.at }
 
-// Emit fills p with the next datagram and moves the schedule on.
+// Emit fills p with the next datagram and advances the schedule.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	payload := s.payload()
 	p.Kind = packet.Data
@@ -188,7 +187,7 @@ func (s *Sender) schedule(payload int32) {
 		}
 		s.at = after(s.at, gap)
 		if s.config.Pattern == OnOff {
-			for s.at > s.onUntil { // what is left of the gap is sent when it is on again
+			for s.at > s.onUntil { // the rest of the gap passes in the next on time
 				off := s.exponential(s.config.Off)
 				s.at = after(s.at, off)
 				s.onUntil = after(after(s.onUntil, off), s.exponential(s.config.On))
@@ -201,8 +200,8 @@ func (s *Sender) schedule(payload int32) {
 			s.left--
 			return
 		}
-		// Sleep until a whole datagram is earned. The first one went at the start,
-		// so with sent datagrams gone it takes the time of so many to earn the next.
+		// Wait until a whole datagram is earned. The first one is sent at the start, so the next one is earned after the time
+		// of sent datagrams.
 		if s.wake(s.sent); s.at == unit.Never {
 			return
 		}
@@ -227,20 +226,19 @@ func (s *Sender) wake(n int64) {
 	s.at += intervals * s.config.Interval
 }
 
-// Receive is never called: nothing answers.
+// Receive is never called: the receiver does not answer.
 func (s *Sender) Receive(unit.Time, *packet.Packet) bool { return false }
 
-// NextTimer is never: the schedule is NextSend's.
+// NextTimer returns unit.Never: NextSend has the schedule.
 func (s *Sender) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.
 func (s *Sender) Advance(unit.Time) {}
 
-// Counters returns what was counted. A flow with a size is finished, as the
-// sender sees it, when its last datagram was sent.
+// Counters returns the sender's counters. Finished of a flow with a size is when the last datagram was sent.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// Receiver counts.
+// Receiver counts datagrams.
 type Receiver struct {
 	transport.Passive
 	size     unit.Bytes
@@ -249,8 +247,8 @@ type Receiver struct {
 	counters transport.Counters
 }
 
-// Receive counts a datagram; one that comes twice within 1024 counts as a
-// duplicate, and so does one that comes more than 1024 late: it cannot be told.
+// Receive counts a datagram. A datagram that arrives twice within 1,024 numbers counts as a duplicate, and so does one
+// that arrives more than 1,024 numbers late, because the two cannot be distinguished.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -277,5 +275,5 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// Counters returns what was counted.
+// Counters returns the receiver's counters.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }

@@ -10,9 +10,9 @@ import (
 	"weir/core/unit"
 )
 
-// answer is what an acknowledgement or a NACK says. On the wire the number of the packet that caused it is the
-// header's sequence number, and the first one that has not come its acknowledgement; the rest of an acknowledgement is
-// in an extension.
+// answer is the content of an acknowledgement or a NACK. On the wire the number of the packet that caused it is the
+// header's sequence number, and the first packet that has not arrived its acknowledgement. The rest of an
+// acknowledgement is in an extension.
 type answer struct {
 	nack     bool
 	ev       uint16
@@ -20,18 +20,18 @@ type answer struct {
 	caused   int64
 	expected int64
 	base     int64  // number of the bitmap's first packet
-	bitmap   uint64 // of packets that have come
-	got      int64  // bytes of frames, in all
-	ahead    int64  // packets that have come out of order
+	bitmap   uint64 // packets that have arrived
+	got      int64  // total bytes of frames
+	ahead    int64  // packets that have arrived out of order
 	penalty  uint8
 }
 
-// answerBytes are those of the extension.
+// answerBytes is the size of the extension.
 const answerBytes = 27
 
 var be = binary.BigEndian
 
-// write fills p with an answer.
+// write fills p with the answer, as a packet of end e.
 func (a *answer) write(e *ends, p *packet.Packet) {
 	p.ClearExtensions()
 	p.Seq, p.Ack = a.caused, a.expected
@@ -49,7 +49,7 @@ func (a *answer) write(e *ends, p *packet.Packet) {
 	e.fill(p, packet.Ack, a.ev, false, 0, a.flags)
 }
 
-// read takes an answer from p; false: it is none.
+// read reads an answer from p, and reports whether p is a valid one.
 func (a *answer) read(p *packet.Packet) bool {
 	*a = answer{nack: p.Kind == packet.Nack, ev: p.DstPort, flags: p.TCP.Flags, caused: p.Seq, expected: p.Ack}
 	if a.nack {
@@ -64,8 +64,8 @@ func (a *answer) read(p *packet.Packet) bool {
 	return a.base >= 0 && a.got >= 0
 }
 
-// Receive takes an acknowledgement, a NACK or a PULL. What is of another flow, or about packets that were never sent,
-// changes nothing.
+// Receive handles an acknowledgement, a NACK or a PULL. A packet of another flow, or about packets that were never
+// sent, has no effect.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if !s.may {
@@ -107,7 +107,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// onAck takes an acknowledgement.
+// onAck handles an acknowledgement.
 func (s *Sender) onAck(now unit.Time, a *answer) {
 	newly := max(a.got-s.got, 0)
 	s.got += newly
@@ -143,7 +143,7 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 	}
 }
 
-// finish notes that all is acknowledged.
+// finish ends the flow: all packets are acknowledged. It frees memory beyond the first size.
 func (s *Sender) finish(now unit.Time) {
 	s.done = true
 	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
@@ -155,8 +155,8 @@ func (s *Sender) finish(now unit.Time) {
 	s.una = s.next
 }
 
-// sample is the round trip of the packet that caused an acknowledgement, if that was sent once, or twice and the
-// acknowledgement is of the second; else 0.
+// sample returns the round trip of the packet that caused acknowledgement a. The packet must have been sent once, or
+// twice and the acknowledgement is of the second transmission. Otherwise it returns 0.
 func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 	if a.flags&probing != 0 {
 		if a.caused != s.sleek.probes {
@@ -186,21 +186,21 @@ func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 	return rtt
 }
 
-// answeredBy reports whether an answer is about the latest transmission of a packet, as far as that can be told: it was
-// sent once, or twice and the answer is about one that was sent again.
+// answeredBy reports whether answer a is about the latest transmission of a packet, as far as the sender can decide:
+// the packet was sent once, or twice and the answer is about a retransmission.
 func (x *record) answeredBy(a *answer) bool {
 	return x.sent == 1 && a.flags&again == 0 || x.sent == 2 && a.flags&again != 0
 }
 
-// advance takes the cumulative acknowledgement.
+// advance handles the cumulative acknowledgement: packets below expected have arrived.
 func (s *Sender) advance(expected int64) {
 	for ; s.una < expected; s.una++ {
 		s.arrived(s.una)
 	}
 }
 
-// arrived notes that packet n has. The receiver's counter has its bytes: if it was to be sent again they were taken
-// off before.
+// arrived records that packet n has arrived. The receiver's counter includes its bytes. If the packet was to be resent
+// they were subtracted before.
 func (s *Sender) arrived(n int64) {
 	x := s.at(n)
 	if x.state == waiting {
@@ -214,7 +214,7 @@ func (s *Sender) arrived(n int64) {
 	}
 }
 
-// onNack takes the notice that a packet was trimmed.
+// onNack handles the notice that a packet was trimmed.
 func (s *Sender) onNack(now unit.Time, a *answer) {
 	if a.caused < s.una || s.at(a.caused).state != flying {
 		s.counters.NacksRefused++

@@ -6,34 +6,34 @@ import (
 	"weir/core/unit"
 )
 
-// pacer gives the credit of one host's link: PULLs, in turn to flows that ask for more, and where nobody does to flows
-// that have asked, ahead of what they need. Each takes as long as what it gives takes on the link.
+// pacer gives the credit of one host's link by PULLs, in turn to flows that ask for more. If there is no such flow, it
+// gives credit to flows that have asked, ahead of their need. Each PULL takes the time of its credit on the link.
 type pacer struct {
 	active, idle transport.Queue[*member]
 	transport.PullPacer
-	fraction float64   // of a picosecond, of the gap after the latest PULL
-	slow     *slowdown // nil: it gives all that the link carries
+	fraction float64   // fraction of a picosecond of the gap after the latest PULL
+	slow     *slowdown // nil: it gives the whole rate of the link
 }
 
 // member is a flow's place with a pacer.
 type member struct {
 	flow           packet.FlowID
-	given, target  int64   // units in all: given, and asked for
-	most           int64   // units that are given ahead
+	given, target  int64   // total units given, and asked for
+	most           int64   // maximum units that are given ahead
 	perQuantum     float64 // time of a unit, in picoseconds
 	turns          int64
 	active, inIdle bool
 	over           bool // the flow is complete
 }
 
-// leave takes a flow out that is complete.
+// leave removes flow m, which is complete.
 func (x *pacer) leave(m *member) {
 	m.over = true
 	x.NotifyChange()
-	x.head() // forgets those that are over
+	x.head() // removes the members that are over
 }
 
-// head is whose turn it is; nil: nobody's.
+// head returns the flow that has the next turn; nil if there is no such flow.
 func (x *pacer) head() *member {
 	for x.active.Len() > 0 && (*x.active.Head()).over {
 		x.active.Pop()
@@ -50,7 +50,7 @@ func (x *pacer) head() *member {
 	return nil
 }
 
-// request says that a flow wants more.
+// request puts flow m, which wants more credit, among the active ones.
 func (x *pacer) request(now unit.Time, m *member) {
 	if m.active || m.over {
 		return
@@ -64,7 +64,8 @@ func (x *pacer) request(now unit.Time, m *member) {
 	}
 }
 
-// send gives credit to the flow whose turn it is, and returns what that has been given in all.
+// send gives credit to the flow that has the turn, and returns its total units. each limits the units of a PULL. A PULL
+// without credit takes the time of none units.
 func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	m := x.head()
 	var units int64

@@ -11,22 +11,23 @@ type Receiver struct {
 	ends
 	config   *Config
 	counters transport.Counters
-	pacer    *pacer // nil: the sender controls alone
-	own      uint16 // port of the flow's sender, beside those of its paths
+	pacer    *pacer // nil: only the sender controls
+	own      uint16 // port of the flow's sender, in addition to those of its paths
 	member   member
 
 	arrived  transport.Arrivals
-	memory   [4]uint64 // of arrived, until it grows
-	got      int64     // bytes of frames, in all
-	payloads int64     // bytes of payload, in all
+	memory   [4]uint64 // memory of arrived, until that grows
+	got      int64     // total bytes of frames
+	payloads int64     // total bytes of payload
 	since    int64     // bytes of frames since the last acknowledgement
-	asked    bool      // acknowledge once nothing is missing
+	asked    bool      // acknowledge when no packet is missing
 	nacks    int64
 
-	nic *transport.NIC[answer] // what it is making; nil: it takes no time
+	nic *transport.NIC[answer] // answers that the NIC makes; nil: without delays
 }
 
-// begin makes it the receiver of a flow, whatever it was.
+// begin makes r the receiver of flow f, and removes all earlier state. first is the first entropy value; p is nil
+// without credit.
 func (r *Receiver) begin(f *transport.Flow, c *Config, e ends, first uint16, p *pacer) {
 	*r = Receiver{ends: e, config: c, pacer: p, own: f.SrcPort}
 	r.nic = transport.NewNIC[answer](transport.NICDelays{Ack: c.AckDelay, Nack: c.NackDelay})
@@ -39,18 +40,18 @@ func (r *Receiver) begin(f *transport.Flow, c *Config, e ends, first uint16, p *
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 }
 
-// Counters returns what was counted. Finished is when the last byte came; ReceivedBytes
-// counts a packet when it comes, in order or not.
+// Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
+// arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Nacks is how many were sent.
+// Nacks returns the number of NACKs sent.
 func (r *Receiver) Nacks() int64 { return r.nacks }
 
-// Ports are the source ports that the sender may have.
+// Ports returns the source ports that the sender may have in addition to the flow's own.
 func (r *Receiver) Ports() []uint16 {
 	n := int(r.paths) + 1
 	if r.pacer != nil {
-		n = max(n, r.config.PullEntropy) // they begin with the same one
+		n = max(n, r.config.PullEntropy) // both begin with the same value
 	}
 	var ports []uint16
 	for i := range n {
@@ -61,7 +62,7 @@ func (r *Receiver) Ports() []uint16 {
 	return ports
 }
 
-// Receive takes a packet of the sender, and makes an answer of it if one is due.
+// Receive handles a packet of the sender, and turns it into an answer if one is due.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	r.counters.ReceivedPackets++
 	n := p.Seq
@@ -83,7 +84,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return r.request(now, p)
 }
 
-// acknowledge is an acknowledgement.
+// acknowledge returns an acknowledgement with this cause and entropy value. Its bitmap begins at base.
 func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8) answer {
 	r.since = 0
 	return answer{ev: ev, flags: flags, caused: caused, expected: r.arrived.Expected, base: base,
@@ -93,10 +94,11 @@ func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8)
 // noPenalty leaves the sender its window.
 const noPenalty = 255
 
-// base is where the bitmap begins if nobody has asked for more: it ends with the packet, and has none in order.
+// base returns the start of the bitmap if the sender has not asked for more. It ends with packet n, and begins after
+// the packets in order.
 func (r *Receiver) base(n int64) int64 { return max(n-63, r.arrived.Expected+1) }
 
-// data takes a packet with payload.
+// data handles a packet with payload, and reports whether p became an answer.
 func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	n, c := p.Seq, &r.counters
 	size := r.header + int64(p.Payload)
@@ -152,7 +154,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	return r.reply(now, p, &a)
 }
 
-// trimmed takes what is left of a trimmed packet.
+// trimmed handles the header of a trimmed packet, and reports whether p became an answer.
 func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 	n := p.Seq
 	way := arrivals{trimmed: 1}
@@ -176,14 +178,14 @@ func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 	return r.reply(now, p, &a)
 }
 
-// slow tells the pacer of what has become of a packet on its way, if the network is oversubscribed.
+// slow passes the outcome of a packet on its way to the pacer's slowdown, if the network is oversubscribed.
 func (r *Receiver) slow(now unit.Time, way arrivals) {
 	if r.pacer != nil && r.pacer.slow != nil {
 		r.pacer.slow.came(now, way)
 	}
 }
 
-// request takes a request to send, which has a number like data.
+// request handles a request to send, which has a number like data, and reports whether p became an answer.
 func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
 	r.slow(now, arrivals{})
 	n := p.Seq
@@ -204,7 +206,7 @@ func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
 	return r.reply(now, p, &a)
 }
 
-// demand takes a sender's target for its credit; anew says that it has to send something again.
+// demand handles a sender's target for its credit. anew: the sender has a packet to resend.
 func (r *Receiver) demand(now unit.Time, target int64, anew bool) {
 	if r.pacer == nil {
 		return
@@ -218,7 +220,7 @@ func (r *Receiver) demand(now unit.Time, target int64, anew bool) {
 	}
 }
 
-// reply turns p into an answer, or keeps that until the NIC has made it.
+// reply turns p into answer a and returns true, or stores a until the NIC has made it and returns false.
 func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
 	if r.nic != nil {
 		kind := packet.Ack
@@ -235,7 +237,7 @@ func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
 	return true
 }
 
-// NextSend is when an answer is made, or when the host's next PULL may go, if it is this flow's turn.
+// NextSend returns when an answer is made, or when the host's next PULL may go, if it is this flow's turn.
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
 	if r.nic != nil {
@@ -247,8 +249,8 @@ func (r *Receiver) NextSend() unit.Time {
 	return t
 }
 
-// Emit sends an answer or a PULL: the units that it has given in all, as sequence number. One that is lost is made
-// good by the next.
+// Emit fills p with an answer or a PULL. The sequence number of a PULL is the total of units given, so that the next
+// one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
 		r.nic.Take().write(&r.ends, p)
@@ -259,10 +261,10 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.fill(p, packet.Notice, r.pullPort(r.member.turns), false, 0, 0)
 }
 
-// pullPort is the entropy value of a PULL.
+// pullPort returns the entropy value of the n-th PULL.
 func (r *Receiver) pullPort(n int64) uint16 { return r.first + uint16(n%int64(r.config.PullEntropy)) }
 
-// Rescheduled names the flow whose turn it is, when that has changed.
+// Rescheduled returns the flow that has the next turn, if that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	if r.pacer != nil && r.pacer.TakeChange() {
 		if m := r.pacer.head(); m != nil {
@@ -272,7 +274,7 @@ func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	return 0, false
 }
 
-// NextTimer is never: what is lost is the sender's to find.
+// NextTimer returns unit.Never: the sender finds losses.
 func (r *Receiver) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.

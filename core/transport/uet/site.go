@@ -27,8 +27,7 @@ var (
 		Condition: "a fixed timeout is below a path's round trip with the queues that its switches hold before they trim"}
 )
 
-// Check warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
-// too short.
+// Check warns of switches that do not trim or mark, and of windows and timers that the paths make too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	untrimmed := s.Find(func(p *cc.FlowPath) bool { return p.Lossless == "" && !p.Trims })
 	switch {
@@ -77,8 +76,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return all
 }
 
-// impatient says that on some path a fixed timeout is over while packets wait in queues that switches let grow before
-// they trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is what its queues hold.
+// impatient warns of a fixed timeout that expires while packets wait in queues that switches allow before they trim.
+// The simulator's timeout has a product of line rate and network_rtt a hop, which is the limit of its queues.
 func (c *Config) impatient(s *cc.FlowContext) []scheme.Remark {
 	if c.RTO != FixedRTO {
 		return nil
@@ -127,7 +126,7 @@ func (c *Config) timer(p *cc.Path) transport.Timer {
 	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay, Fixed: true}
 }
 
-// fixedTimeout is it on a network with such a round trip.
+// fixedTimeout returns the fixed timeout on a network with this round trip.
 func (c *Config) fixedTimeout(network unit.Time) unit.Time {
 	return c.RTOBase + unit.Time(c.RTOQueues*float64(network))
 }

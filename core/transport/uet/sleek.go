@@ -5,19 +5,19 @@ import (
 	"weir/core/unit"
 )
 
-// recovery is what a sender knows of losses that no switch has told it of: too much has come out of order, or a probe
-// has come back without delay while packets have not.
+// recovery is the state of losses that no switch has reported: too many packets have arrived out of order, or a probe
+// was answered without delay while packets were not.
 type recovery struct {
 	on      bool
 	until   int64 // numbers before it are recovered
-	upTo    int64 // numbers before it have been looked at
-	due     bool  // a probe is to go
+	upTo    int64 // numbers before it were examined
+	due     bool  // a probe is to be sent
 	probes  int64 // number of the latest one
 	probed  unit.Time
 	probeAt unit.Time
 }
 
-// probe sends a probe, to which the receiver answers at once.
+// probe fills p with a probe, which the receiver answers at once.
 func (s *Sender) probe(now unit.Time, p *packet.Packet) {
 	r := &s.sleek
 	r.due = false
@@ -27,7 +27,7 @@ func (s *Sender) probe(now unit.Time, p *packet.Packet) {
 	s.mark(now, p, r.probes, 0, probing)
 }
 
-// search looks for losses after an acknowledgement.
+// search finds losses after acknowledgement a, and sets the time of the next probe. rtt is its round trip; 0: unknown.
 func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
 	r := &s.sleek
 	r.probeAt = unit.Never
