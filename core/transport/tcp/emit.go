@@ -6,10 +6,10 @@ import (
 	"weir/core/unit"
 )
 
-// Emit sends what was planned.
+// Emit fills p with the planned segment, or a probe for telemetry.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	t := &p.TCP
-	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, as TCP has no other
+	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, since TCP has no other probe
 		s.requester.Probe(now, p)
 		s.acknowledge(now, p)
 		return
@@ -48,14 +48,14 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		case sendResent:
 			s.resend(now, p)
 		default:
-			s.acknowledge(now, p) // nothing may go any more; an ACK does no harm
+			s.acknowledge(now, p) // no segment may be sent any more; an ACK does no harm
 		}
 	}
 	s.schedule(now)
 }
 
-// ecnOf is the ECN field of a segment: data that is sent for the first time is ECT
-// (RFC 3168 §6.1.2, §6.1.5); with DCTCP everything is (Linux' tcp_ecn_send).
+// ecnOf returns the ECN field of a segment. Data that is sent for the first time is ECT (RFC 3168 §6.1.2, §6.1.5). With
+// DCTCP every segment is (tcp_ecn_send).
 func (s *Sender) ecnOf(control bool) uint8 {
 	if s.dctcp || s.ecn && !control {
 		return packet.ECT0
@@ -71,7 +71,7 @@ func (s *Sender) acknowledge(now unit.Time, p *packet.Packet) {
 	s.fill(p, 0, s.ecnOf(true))
 }
 
-// sendNew sends the next segment.
+// sendNew fills p with the next new segment, and records it.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	if !s.own && s.queue.len() == 0 && now-s.control.Pacer.Last > s.rto.value { // tcp_slow_start_after_idle_check
 		window, least := s.cwnd(), min(s.config.InitialWindow, s.cwnd())
@@ -142,14 +142,15 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 
 // requestsAck reports whether a segment asks for an acknowledgement at once, by PSH: after a NACK with a window of one
 // segment. If its whole flight was NACKed it arrives in order, and no second segment follows it, so that the receiver
-// would delay the ACK by up to 40 ms. Linux does not if the application has read a segment with PSH (tcp_cleanup_rbuf).
+// would delay the ACK by up to 40 ms. In Linux PSH has no such effect if the application has read a segment with it
+// (tcp_cleanup_rbuf).
 func (s *Sender) requestsAck() bool { return s.counters.NacksTaken > 0 && s.cwnd() == 1 }
 
-// resend sends a segment again.
+// resend fills p with the planned segment that was sent before, and records it.
 func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	n := s.plan.segment
 	g := s.queue.at(n)
-	if g.seq < s.una { // a part of it was acknowledged
+	if g.seq < s.una { // its first part was acknowledged
 		g.seq = s.una
 	}
 	size := g.end - g.seq
@@ -199,7 +200,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.counters.Retransmitted++
 }
 
-// resendCause returns why segment g is sent again.
+// resendCause returns why segment g is resent.
 func (s *Sender) resendCause(g *segment) packet.ResendCause {
 	switch {
 	case s.tlp.sendLast:
@@ -212,7 +213,7 @@ func (s *Sender) resendCause(g *segment) packet.ResendCause {
 	return packet.ResentReceiver
 }
 
-// transmitted notes a transmission for RACK, the delivery rate, PRR and pacing.
+// transmitted records a transmission of segment n, g, for RACK, the delivery rate, PRR and pacing.
 func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 	// tcp_rate_skb_sent
 	if s.inFlightSamples() == 0 {
@@ -237,8 +238,8 @@ func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 	}
 }
 
-// inFlightSamples is packets_out as tcp_rate_skb_sent sees it: without the segment
-// that is being sent for the first time.
+// inFlightSamples returns packets_out as tcp_rate_skb_sent sees it: 0 if the only segment is being sent for the first
+// time.
 func (s *Sender) inFlightSamples() int {
 	n := s.queue.len()
 	if n == 1 && s.queue.at(s.queue.first).flags&(everSent|rated) == 0 {

@@ -5,7 +5,7 @@ import (
 	"weir/core/unit"
 )
 
-// hold keeps a segment that is out of order (tcp_data_queue_ofo); false: it was here.
+// hold stores a segment that is out of order (tcp_data_queue_ofo); false: all of it had arrived before.
 func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	i := 0
 	for i < len(r.ranges) && r.ranges[i].right < seq {
@@ -45,7 +45,7 @@ func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	return true
 }
 
-// deliver advances RCV.NXT to end and over what was held, and gives it to the application.
+// deliver advances RCV.NXT to end and over the held ranges, and delivers the data to the application.
 func (r *Receiver) deliver(now unit.Time, p *packet.Packet, end int64) {
 	before := r.next
 	r.next = end
@@ -74,7 +74,7 @@ func (r *Receiver) deliver(now unit.Time, p *packet.Packet, end int64) {
 	r.adjust(now)
 }
 
-// duplicated notes a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
+// duplicated records a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
 func (r *Receiver) duplicated(left, right int64) {
 	if d := &r.duplicate; d.right != 0 && left <= d.right && d.left <= right {
 		d.left, d.right = min(d.left, left), max(d.right, right)

@@ -5,7 +5,7 @@ import (
 	"weir/core/unit"
 )
 
-// Receive takes a segment of the peer: tcp_rcv_established and tcp_ack.
+// Receive handles a segment of the peer, or a NACK of the network (tcp_rcv_established, tcp_ack).
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Notifies() {
 		s.receiveNack(now, p)
@@ -54,8 +54,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		return s.reply(now, p)
 	}
 	if s.plan.at <= now && (s.plan.action == sendNew || s.plan.action == sendResent) && s.burst.sent {
-		// There is more to send, and the NIC is busy. Linux puts two
-		// bursts into the host's queue (TSQ), where they count as sent.
+		// There is more to send, and the NIC is busy. Linux puts two bursts into the host's queue (TSQ), where they count as
+		// sent.
 		s.burst.sent = false
 		s.validate(now, s.cwnd()-s.inFlight() <= 2*s.goal())
 	}
@@ -64,8 +64,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// reply turns p into an ACK that says what is expected, at most twice a second
-// (tcp_oow_rate_limited).
+// reply turns p into an ACK with the expected numbers, at most twice a second (tcp_oow_rate_limited). It reports
+// whether it did.
 func (s *Sender) reply(now unit.Time, p *packet.Packet) bool {
 	if s.peer.lastAnswer > 0 && now-s.peer.lastAnswer < unit.Second/2 {
 		return false
@@ -75,7 +75,7 @@ func (s *Sender) reply(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// turn makes p a pure ACK to the peer.
+// turn turns p into a pure ACK to the peer.
 func (s *Sender) turn(now unit.Time, p *packet.Packet) {
 	p.Src, p.Dst = s.flow.Src, s.flow.Dst
 	p.Data = nil
@@ -83,7 +83,7 @@ func (s *Sender) turn(now unit.Time, p *packet.Packet) {
 	s.acknowledge(now, p)
 }
 
-// open takes the SYN-ACK.
+// open handles a segment before the connection is established. A valid SYN-ACK establishes it, and p becomes its ACK.
 func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 	t := &p.TCP
 	if t.Flags&(packet.SYN|packet.ACK|packet.RST) != packet.SYN|packet.ACK || uint32(p.Ack) != uint32(s.initial+1) {
@@ -105,7 +105,7 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 		s.peer.tsRecent = t.TSVal
 	}
 	s.ecn = s.config.ECN && t.Flags&(packet.ECE|packet.CWR) == packet.ECE // RFC 3168 §6.1.1
-	s.dctcp = s.dctcp && (s.ecn || !s.config.ECNFallback)                 // else Linux has it go on as dctcp-reno
+	s.dctcp = s.dctcp && (s.ecn || !s.config.ECNFallback)                 // else Linux continues as dctcp-reno
 	if t.MSS > timestampBytes {
 		s.mss = min(s.mss, int64(t.MSS)-timestampBytes)
 	}
@@ -118,7 +118,7 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 	s.setTimer(noTimer, unit.Never)
 	s.control.Pacer.Last = now
 	rtt := now - s.syn.at
-	if s.syn.resent { // Karn; the echoed stamp says which SYN it was
+	if s.syn.resent { // Karn; the echoed stamp identifies the SYN
 		rtt = unit.Time(stampOf(now)-t.TSEcho) * tick
 		if t.TSEcho == 0 || rtt < 0 || rtt > now-s.flow.Start+tick {
 			rtt = 0
@@ -135,14 +135,15 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// disordered is tcp_disordered_ack: an old pure duplicate that does no harm.
+// disordered reports whether p is an old pure duplicate that does no harm (tcp_disordered_ack).
 func (s *Sender) disordered(p *packet.Packet, seq, ack, window int64) bool {
 	return p.Payload == 0 && p.TCP.Flags&(packet.SYN|packet.FIN|packet.RST|packet.ACK) == packet.ACK &&
 		seq == s.peer.next && ack == s.una &&
 		!s.mayUpdateWindow(ack, seq, window) && int64(int32(s.peer.tsRecent-p.TCP.TSVal)) <= int64(s.rto.value/tick)*6/5
 }
 
-// mayUpdateWindow is tcp_may_update_window (docs/sources.md#linux-618).
+// mayUpdateWindow reports whether an ACK may update the peer's window (tcp_may_update_window;
+// docs/sources.md#linux-618).
 func (s *Sender) mayUpdateWindow(ack, seq, window int64) bool {
 	return ack > s.una || seq > s.peer.windowSeq || seq == s.peer.windowSeq && (window > s.peer.window || window == 0)
 }

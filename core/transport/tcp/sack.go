@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// highestSacked is tcp_highest_sack_seq.
+// highestSacked returns the end of the highest SACKed segment, or snd_una without one (tcp_highest_sack_seq).
 func (s *Sender) highestSacked() int64 {
 	if s.sackedOut == 0 {
 		return s.una
@@ -14,8 +14,8 @@ func (s *Sender) highestSacked() int64 {
 	return s.sackedEnd
 }
 
-// tagSACK is tcp_sacktag_write_queue: it marks what the blocks report (RFC 2018 §5),
-// and finds DSACKs (RFC 2883).
+// tagSACK marks the segments that the blocks report (RFC 2018 §5), and finds DSACKs (RFC 2883)
+// (tcp_sacktag_write_queue).
 func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) {
 	if s.sackedOut == 0 {
 		s.sackedEnd = s.una
@@ -57,8 +57,8 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 	}
 }
 
-// dsack counts a duplicate that the receiver reports (tcp_check_dsack).
-// It returns false for what is not of our retransmissions.
+// dsack counts a duplicate that the receiver reports (tcp_check_dsack). It returns false if the duplicate is not of
+// this sender's retransmissions.
 func (s *Sender) dsack(b span, e *event) bool {
 	if b.right <= b.left || b.right-b.left > s.peer.maxWindow {
 		return false
@@ -82,7 +82,7 @@ func (s *Sender) dsack(b span, e *event) bool {
 	return true
 }
 
-// tagDuplicate: the duplicate is of segments that are still in the queue.
+// tagDuplicate handles a duplicate of segments that are still in the queue.
 func (s *Sender) tagDuplicate(b span, e *event) {
 	for n := s.queue.find(b.left, s.mss); n != s.queue.end; n++ {
 		g := s.queue.at(n)
@@ -103,7 +103,7 @@ func (s *Sender) tagDuplicate(b span, e *event) {
 	}
 }
 
-// tag marks the segments of one block, but for those of blocks seen before.
+// tag marks the segments of one block, except for those of blocks of the last ACK.
 func (s *Sender) tag(now unit.Time, b span, e *event) {
 	n := s.queue.find(b.left, s.mss)
 	for n != s.queue.end {
@@ -128,7 +128,7 @@ func (s *Sender) tag(now unit.Time, b span, e *event) {
 	}
 }
 
-// max32 is the later of two numbers of segments, counted from first.
+// max32 returns the later of two numbers of segments, counted from first.
 func max32(a, b, first uint32) uint32 {
 	if a-first > b-first {
 		return a
@@ -136,7 +136,7 @@ func max32(a, b, first uint32) uint32 {
 	return b
 }
 
-// markSacked is tcp_sacktag_one.
+// markSacked marks segment n, g, as delivered by SACK (tcp_sacktag_one).
 func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 	s.rack.deliver(now, g.sent, g.end, g.flags&everSent != 0, s.rtt.min.get())
 	if g.flags&resent != 0 {

@@ -6,28 +6,29 @@ import (
 	"weir/core/unit"
 )
 
-// frto is the state of F-RTO (RFC 5682 §3.1): it finds timeouts that were not needed.
+// frto is the state of F-RTO (RFC 5682 §3.1), which finds unnecessary timeouts.
 type frto struct {
-	active  bool // a timeout is being looked at
+	active  bool // a timeout is being examined
 	sendNew bool // step 2b: new data is to be sent, and no retransmission
 }
 
-// end gives the decision up: the usual recovery.
+// end ends F-RTO without a result: the usual recovery follows.
 func (f *frto) end() { f.active, f.sendNew = false, false }
 
-// reneged is tcp_check_sack_reneging: the receiver acknowledged up to what SACK had
-// reported and no further, so it must have dropped that.
+// reneged reports whether the receiver has dropped SACKed data: its acknowledgement ends exactly where that begins. The
+// timer is set then (tcp_check_sack_reneging).
 func (s *Sender) reneged(now unit.Time, e *event) bool {
 	if e.flags&advanced == 0 || s.queue.len() == 0 || s.queue.at(s.queue.first).flags&sacked == 0 {
 		return false
 	}
-	// Linux waits for half an RTT, 10 ms at least, before it believes that.
+	// Linux waits for half an RTT, at least 10 ms, before it acts on that.
 	s.setTimer(retransmission, now+max(s.rtt.srtt/16, 10*unit.Millisecond))
 	e.flags &^= setTimer
 	return true
 }
 
-// timeout is tcp_retransmit_timer and tcp_enter_loss.
+// timeout handles the retransmission timeout: it marks segments lost and notifies the controller (tcp_retransmit_timer,
+// tcp_enter_loss).
 func (s *Sender) timeout(now unit.Time) {
 	if s.queue.len() == 0 {
 		s.setTimer(noTimer, unit.Never)
@@ -57,7 +58,7 @@ func (s *Sender) timeout(now unit.Time) {
 		s.undo.possible = true
 		s.armUndo()
 	}
-	if s.state <= cc.Disorder && s.sackedOut >= reordering { // then it was not reordering
+	if s.state <= cc.Disorder && s.sackedOut >= reordering { // then it was no reordering
 		s.rack.reordering = min(s.rack.reordering, reordering)
 	}
 	s.prr.end()
@@ -78,15 +79,14 @@ func (s *Sender) timeout(now unit.Time) {
 	s.setTimer(retransmission, now+s.rto.value)
 }
 
-// inTimeout is tcp_process_loss, with F-RTO (RFC 5682 §3.1, the SACK-enhanced
-// version).
+// inTimeout handles an ACK after a timeout, with F-RTO (tcp_process_loss; RFC 5682 §3.1, the SACK-enhanced version).
 func (s *Sender) inTimeout(now unit.Time, t *packet.Segment, e *event) {
 	recovered := s.una >= s.highSeq
 	if e.flags&advanced != 0 && s.undoTimeout(now, t, false) {
 		return
 	}
 	if s.frto.active {
-		// Step 3b: something that was never sent again has arrived.
+		// Step 3b: data that was never resent has arrived.
 		if e.flags&originalSacked != 0 && s.undoTimeout(now, t, true) {
 			return
 		}

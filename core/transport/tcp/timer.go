@@ -4,7 +4,7 @@ import (
 	"weir/core/unit"
 )
 
-// timerKind is what the one timer is set for (icsk_pending).
+// timerKind is the purpose for which the one timer is set (icsk_pending).
 type timerKind uint8
 
 const (
@@ -21,10 +21,10 @@ type timer struct {
 	at   unit.Time
 }
 
-// setTimer sets the one timer.
+// setTimer sets the one timer to expire at a time for a purpose.
 func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer.kind, s.timer.at = kind, at }
 
-// rearm is tcp_rearm_rto.
+// rearm sets the retransmission timer, or stops the timer if no segment is in flight (tcp_rearm_rto).
 func (s *Sender) rearm(now unit.Time) {
 	if s.queue.len() == 0 {
 		s.setTimer(noTimer, unit.Never)
@@ -37,7 +37,7 @@ func (s *Sender) rearm(now unit.Time) {
 	s.setTimer(retransmission, at)
 }
 
-// Advance is called when the timer's time has come.
+// Advance runs the timers that have expired.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.timer.at > now {
@@ -74,8 +74,8 @@ func (s *Sender) Advance(now unit.Time) {
 	s.schedule(now)
 }
 
-// windowProbe is tcp_write_wakeup: what fits into a small window goes, into a closed
-// one a segment without data, out of sequence so that it is answered.
+// windowProbe sends into a small window the data that fits. For a closed window it plans a segment without data, out of
+// sequence so that it is answered (tcp_write_wakeup).
 func (s *Sender) windowProbe(now unit.Time) {
 	end, _ := s.app.written(now, s.next, s.mss)
 	left := min(end-s.next, s.mss)

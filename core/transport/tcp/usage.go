@@ -5,16 +5,16 @@ import (
 	"weir/core/unit"
 )
 
-// usage is how far the window is used (tcp_cwnd_validate; RFC 7661 §4.2, RFC 2861).
+// usage measures how much of the window is used (tcp_cwnd_validate; RFC 7661 §4.2, RFC 2861).
 type usage struct {
 	limited bool  // the window limited the sender since seq
-	maxOut  int   // most packets that were out
+	maxOut  int   // maximum of packets that were in flight
 	seq     int64 // end of the round
-	used    int   // most packets out since, of a window that did not limit
+	used    int   // maximum of packets in flight since the window last limited the sender
 	since   unit.Time
 }
 
-// validate is tcp_cwnd_validate: it notes whether the window limits the sender.
+// validate records whether the window limits the sender, and reduces a window that is not used (tcp_cwnd_validate).
 func (s *Sender) validate(now unit.Time, limited bool) {
 	if s.una >= s.usage.seq || limited || !s.usage.limited && s.queue.len() > s.usage.maxOut {
 		s.usage.limited, s.usage.maxOut, s.usage.seq = limited, s.queue.len(), s.next
@@ -35,7 +35,7 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 	}
 }
 
-// isLimited is tcp_is_cwnd_limited.
+// isLimited reports whether the window limits the sender (tcp_is_cwnd_limited).
 func (s *Sender) isLimited() bool {
 	return s.usage.limited || s.control.Decision.IsHalfUsed(int64(s.usage.maxOut), int64(s.cwnd()))
 }
