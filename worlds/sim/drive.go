@@ -8,36 +8,36 @@ import (
 	"weir/worlds/sim/parallel"
 )
 
-// drive is a run under way: how far it is, when it ends and why, and when it is to be stopped next.
+// drive is a run in progress: its time, its end and the reason, and the next events outside the fabric.
 type drive struct {
 	*Simulation
 	now, end unit.Time
-	limit    unit.Time                 // up to which it may run, for now
+	limit    unit.Time                 // latest time to which it may run, for now
 	stopping unit.Time                 // when the run will be cut; unit.Never until that is known
-	stop     func(done unit.Time) bool // asked, made once
+	stop     func(done unit.Time) bool // method value of asked, made once
 	reason   outcome.EndReason
 	stuck    []outcome.Stuck
 	warm     bool // the measured part has begun
 
-	events     []wiring.Event // that have not happened
+	events     []wiring.Event // future events
 	stalls     *stalling
 	nextSample unit.Time
 	nextOnset  unit.Time
-	nextLook   unit.Time // for a deadlock
-	every      unit.Time // between looks
+	nextLook   unit.Time // next check for a deadlock
+	every      unit.Time // between checks
 
-	ended     bool   // all flows have, at their senders
-	draining  bool   // and what some have sent is on its way
-	drained   bool   // that has arrived
-	busy      int    // the host that pending has found last
+	ended     bool   // all flows have ended at their senders
+	draining  bool   // packets of ended flows are in flight
+	drained   bool   // those packets have arrived
+	busy      int    // the host that pending last found
 	nextAudit uint64 // packet-hops
-	violation string // what is wrong, with Violated
+	violation string // text of the violation, with Violated
 	recurring *recurring
-	again     bool // how far the fabric runs is to be decided anew
+	again     bool // how far the fabric runs must be computed again
 }
 
-// Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
-// sample, so that measures are taken at a time, not at a moment of the loop.
+// Run runs the simulation to its end. It must be called only once. It stops the fabric at the end of the warm-up and at
+// every sample, so that measures are taken at an exact time.
 func (r *Simulation) Run() *outcome.Result {
 	if len(r.threads) > 1 {
 		r.group = parallel.New(len(r.threads), r.config.Yields, r.fabric.Events)
@@ -54,7 +54,7 @@ func (r *Simulation) Run() *outcome.Result {
 		}
 	}
 	if !d.warm {
-		d.measure() // it ended before anything was measured
+		d.measure() // it ended before the measured part began
 	}
 	if r.config.Trace != nil {
 		r.flush(unit.Never)
@@ -80,6 +80,7 @@ func (r *Simulation) Run() *outcome.Result {
 	return out
 }
 
+// newDrive returns the run at its start.
 func (r *Simulation) newDrive() *drive {
 	c := r.config
 	every := max(unit.Millisecond, c.Duration/10_000)
@@ -93,9 +94,9 @@ func (r *Simulation) newDrive() *drive {
 	return d
 }
 
-// step advances to the next time at which something is due beside the fabric; false: the run ends.
+// step advances to the next time at which an event outside the fabric is due; false: the run ends.
 func (d *drive) step() bool {
-	if c := d.config; c.Stopped != nil && c.Stopped() { // the fabric asks only if it has something to do
+	if c := d.config; c.Stopped != nil && c.Stopped() { // the fabric asks only if it has events
 		d.reason = outcome.Interrupted
 		return false
 	}
@@ -103,7 +104,7 @@ func (d *drive) step() bool {
 	if d.done() {
 		// Cut one window after the last flow ended: no group has run further.
 		d.stopping = min(d.end, d.lastFinish+d.fabric.Window())
-		if d.reason = outcome.AllDone; d.drained { // how long the last was waited for depends on when we looked
+		if d.reason = outcome.AllDone; d.drained { // the time at which the run notices it depends on the checks
 			d.now = min(d.now, d.stopping)
 		}
 		d.end = max(d.stopping, d.now)
@@ -124,14 +125,14 @@ func (d *drive) step() bool {
 		return true
 	}
 	if d.done() {
-		return true // decide where to cut, also if nothing more would happen before until
+		return true // decide where to cut, also if there is no further event before until
 	}
 	d.now = until
 	return d.runDue()
 }
 
-// done reports whether all flows have ended, and it is not yet decided where the run is cut. A sender that is
-// never answered has ended when it has sent all; what is then on its way is waited for.
+// done reports whether all flows have ended, and the end of the run is not decided yet. A sender without answers has
+// ended when it has sent all its data; the packets then in flight are waited for.
 func (d *drive) done() bool {
 	if !d.config.UntilDone || d.unfinished > 0 || d.stopping != unit.Never {
 		return false
@@ -142,7 +143,7 @@ func (d *drive) done() bool {
 	return !d.draining
 }
 
-// onTheWay reports whether packets of flows that have ended at the sender alone are in the network.
+// onTheWay reports whether packets are in flight of flows that have ended at the sender only.
 func (d *drive) onTheWay() (found bool) {
 	var open []bool // by flow
 	for i := range d.config.Flows {
@@ -156,7 +157,7 @@ func (d *drive) onTheWay() (found bool) {
 	if open == nil {
 		return false
 	}
-	if d.wiring == nil { // who knows what is outside?
+	if d.wiring == nil { // packets outside are unknown
 		return d.now < d.lastFinish+outside
 	}
 	d.each(func(p *packet.Packet) {
@@ -165,7 +166,7 @@ func (d *drive) onTheWay() (found bool) {
 	return found
 }
 
-// happen does what happens to links and hosts by now.
+// happen executes the events of links and hosts that are due.
 func (d *drive) happen() {
 	for len(d.events) > 0 && d.events[0].At <= d.now {
 		d.wiring.Happen(d.fabric, &d.events[0], d.now)
@@ -177,7 +178,7 @@ func (d *drive) happen() {
 	}
 }
 
-// until is how far the fabric runs on its own.
+// until returns the time up to which the fabric runs without a stop.
 func (d *drive) until() unit.Time {
 	until := min(d.end, d.limit)
 	if !d.warm {
@@ -194,7 +195,7 @@ func (d *drive) until() unit.Time {
 	return until
 }
 
-// asked is whether the fabric, which has done all that is before done, is to return early.
+// asked is called by the fabric when all events before done are done. It reports whether the fabric is to return early.
 func (d *drive) asked(done unit.Time) bool {
 	c := d.config
 	d.gather()

@@ -10,36 +10,36 @@ import (
 )
 
 // A flow exists from its start to its end. Its sender is made at its source when it starts, its receiver at its
-// destination when its first packet arrives there; both are given back when the flow is over (sweep). Until then all
-// that there is of a flow is its line in Config.Flows and an entry in its source's heap, and afterwards its
-// FlowResult: so a run has as many flows as it likes, and memory for those that are under way. What a source does
-// with a flow touches nothing of its destination, and the other way round, as other threads may run them.
+// destination when its first packet arrives there. Both are released when the flow is over (sweep). Before that a flow
+// is an entry in Config.Flows and in its source's heap, and afterwards a FlowResult. So a run may have any number of
+// flows, and uses memory for the active ones. An operation of a source on a flow must not access its destination, and
+// vice versa, since different threads may run them.
 
 // EndpointFactory makes the endpoints of flows.
 type EndpointFactory interface {
-	// Sender makes that of a flow which starts now, at the flow's source. Until its first packet is sent it only has
-	// a start: NextSend answers start, and NextTimer never.
+	// Sender makes the sender of a flow that starts now, at its source. Until its first packet is sent it only has a
+	// start: NextSend returns start, and NextTimer unit.Never.
 	Sender(flow int, start unit.Time) (transport.Endpoint, error)
-	// Receiver makes that of a flow whose first packet has come, at its destination. It wants nothing before it has got
-	// that.
+	// Receiver makes the receiver of a flow at its destination when its first packet has arrived. It has no event before
+	// it has received that packet.
 	Receiver(flow int) (transport.Endpoint, error)
 }
 
-// nicFailover are Ends of flows that may have another NIC than they were given.
+// nicFailover is an EndpointFactory of flows that may use other NICs than they were given.
 type nicFailover interface {
-	// Reroute gives a flow that begins while the link of one of its NICs is down other ones, and returns them: the NICs
-	// that it leaves by and comes in at. up says which NICs have a link that is up. It returns those that the flow had if
-	// there are no others. It may be called for flows of several hosts at once, but not for several of one.
+	// Reroute gives other NICs to a flow that begins while the link of one of its NICs is down, and returns the NICs of
+	// its source and destination. up reports which NICs have a link that is up. Without other NICs it returns the flow's
+	// own. It may be called for flows of several hosts at once, but not for several of one.
 	Reroute(flow int, up func(nic int) bool) (src, dst int)
 }
 
-// up reports whether the link of a NIC is up. Links change when no node does anything, so that any may ask for any.
+// up reports whether the link of a NIC is up. Links change only when no node is active, so that any node may call it.
 func (r *Simulation) up(nic int) bool { return !r.hosts[nic].port.Down() }
 
 // linked reports whether both NICs of a flow have a link that is up.
 func (r *Simulation) linked(f *outcome.Flow) bool { return r.up(f.Src) && r.up(f.Dst) }
 
-// source is the NIC from which a flow begins now: where one of its NICs has no link, others of its hosts do.
+// source returns the NIC from which a flow begins now. If one of its NICs has no link, it gets other NICs of its hosts.
 func (r *Simulation) source(flow packet.FlowID) *host {
 	f := &r.config.Flows[flow]
 	if r.failover != nil && r.config.endpoints(flow).Sender == nil && !r.linked(f) {
@@ -48,8 +48,8 @@ func (r *Simulation) source(flow packet.FlowID) *host {
 	return r.hosts[f.Src]
 }
 
-// MakeEndpoints makes the endpoints of all flows that do not come after others, in place of when these start: for those
-// who look into endpoints, or put others around them.
+// MakeEndpoints makes the endpoints of all flows that do not come after others, instead of when these start, for
+// callers that inspect or wrap endpoints.
 func (c *Config) MakeEndpoints() (err error) {
 	c.padEndpoints()
 	for i := range c.Flows {
@@ -83,7 +83,7 @@ func (c *Config) padEndpoints() {
 	c.Endpoints = c.Endpoints[:len(c.Flows)]
 }
 
-// endpoints returns the endpoints of a flow that the configuration brings along. Both may be nil.
+// endpoints returns the endpoints that the configuration has for a flow. Both may be nil.
 func (c *Config) endpoints(flow packet.FlowID) (e transport.EndpointPair) {
 	if int(flow) < len(c.Endpoints) {
 		e = c.Endpoints[flow]
@@ -91,19 +91,19 @@ func (c *Config) endpoints(flow packet.FlowID) (e transport.EndpointPair) {
 	return e
 }
 
-// Where an endpoint of a flow is, if in no slot.
+// Values in place of the slot of a flow's endpoint.
 const (
 	notStarted int32 = -1 - iota // it has not begun
-	closed                       // it has been given back
+	closed                       // it has been released
 )
 
-// In place of a slot in a host's heaps.
+// Values in place of a slot in a host's heaps.
 const (
-	pending int32 = -1 - iota // a sender that is not there yet
-	stale                     // an endpoint that is not there any more, whose timer comes all the same
+	pending int32 = -1 - iota // a sender that is not made yet
+	stale                     // a released endpoint with a timer that still expires
 )
 
-// addFlows puts the flows where they start.
+// addFlows checks the flows and schedules their starts at their sources. It returns an error for impossible flows.
 func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
@@ -173,8 +173,8 @@ func (r *Simulation) addFlows() error {
 	return nil
 }
 
-// addDependents notes which flows wait for which, and checks that all can begin. The error is about a flow
-// that could never do so.
+// addDependents records which flows wait for which, and checks that all can begin. The error is about a flow that could
+// never begin.
 func (r *Simulation) addDependents() error {
 	flows := r.config.Flows
 	for i := range flows {
@@ -214,7 +214,7 @@ func (r *Simulation) addDependents() error {
 			at[j]++
 		}
 	}
-	// Every flow can begin if taking those away that nothing holds back takes all away.
+	// Every flow can begin if removing the flows without predecessors repeatedly removes all.
 	held, begun := append(at[:0], r.missing...), make([]int32, 0, len(flows))
 	for i := range flows {
 		if held[i] == 0 {
@@ -240,15 +240,15 @@ func (r *Simulation) sameHost(a, b int) bool {
 	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.Node(a) == r.nics.Node(b)
 }
 
-// dependents are the flows that come after one.
+// dependents returns the flows that come after a flow.
 func (r *Simulation) dependents(flow packet.FlowID) []int32 {
-	if r.missing == nil || int(flow) >= len(r.missing) { // or a message of a job
+	if r.missing == nil || int(flow) >= len(r.missing) { // none, or a message of a job
 		return nil
 	}
 	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
 }
 
-// begin makes the sender of a flow from this host, and returns its slot.
+// begin makes the sender of a flow from this host, and returns its slot; notStarted if that fails.
 func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
 	f := &h.run.config.Flows[flow]
 	e := h.run.config.endpoints(flow).Sender
@@ -265,7 +265,7 @@ func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
 	return i
 }
 
-// accept makes the receiver of a flow to this host, and returns its slot.
+// accept makes the receiver of a flow to this host, and returns its slot; notStarted if that fails.
 func (h *host) accept(flow packet.FlowID) int32 {
 	f := &h.run.config.Flows[flow]
 	e := h.run.config.endpoints(flow).Receiver
@@ -285,7 +285,7 @@ func (h *host) accept(flow packet.FlowID) int32 {
 	return i
 }
 
-// fail notes that an endpoint could not be made, which ends the run at its next audit.
+// fail records that an endpoint could not be made, which ends the run at its next audit. It returns notStarted.
 func (h *host) fail(flow packet.FlowID, err error) int32 {
 	if h.failed == nil {
 		h.failed = fmt.Errorf("flow %d: %w", flow, err)
@@ -293,8 +293,8 @@ func (h *host) fail(flow packet.FlowID, err error) int32 {
 	return notStarted
 }
 
-// start makes the sender of the flow whose time has come, unless it has been looked at before, and returns its slot;
-// none if another NIC has it.
+// start makes the sender of a flow that is due, unless it exists already, and returns its slot; notStarted if another
+// NIC has the flow.
 func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
 	i := h.run.sender[flow]
 	if i != notStarted {
@@ -311,8 +311,7 @@ func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
 	return h.begin(flow, start)
 }
 
-// startDependents starts the flows that wait for that of slot i, once it has arrived, and for
-// no other.
+// startDependents starts the flows that wait only for the flow of slot i, if all its data has arrived.
 func (h *host) startDependents(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if s.counters.ReceivedBytes < h.run.config.Flows[s.flow].Size {
@@ -339,8 +338,8 @@ func (h *host) startDependents(i int32, now unit.Time) {
 	}
 }
 
-// sent gives the slot of a flow's sender, which it makes if the flow has begun by now and its host's link was busy
-// since; nil if there is none. All nodes must have reached the same time.
+// sent returns the slot of a flow's sender; nil if there is none. It makes the sender if the flow has begun by now and
+// its host's link was busy since. All nodes must have reached the same time.
 func (r *Simulation) sent(flow int, now unit.Time) *slot {
 	h, i := r.hosts[r.config.Flows[flow].Src], r.sender[flow]
 	if i == notStarted && r.outcome[flow].Start <= now && (r.failover == nil || r.linked(&r.config.Flows[flow])) {
@@ -352,7 +351,7 @@ func (r *Simulation) sent(flow int, now unit.Time) *slot {
 	return &h.slot[i]
 }
 
-// got gives the slot of a flow's receiver; nil if there is none.
+// got returns the slot of a flow's receiver; nil if there is none.
 func (r *Simulation) got(flow int) *slot {
 	if i := r.receiver[flow]; i >= 0 {
 		return &r.hosts[r.config.Flows[flow].Dst].slot[i]
@@ -360,7 +359,7 @@ func (r *Simulation) got(flow int) *slot {
 	return nil
 }
 
-// received is what has arrived of a flow since its start.
+// received returns the bytes of a flow that have arrived since its start.
 func (r *Simulation) received(flow int) unit.Bytes {
 	if s := r.got(flow); s != nil {
 		return s.counters.ReceivedBytes
@@ -368,7 +367,7 @@ func (r *Simulation) received(flow int) unit.Bytes {
 	return r.outcome[flow].Receiver.ReceivedBytes
 }
 
-// complete reports whether the receiver of a flow has all of it.
+// complete reports whether the receiver of a flow has all its data.
 func (r *Simulation) complete(flow int) bool {
 	if s := r.got(flow); s != nil {
 		return s.counters.Finished != unit.Never
@@ -376,7 +375,7 @@ func (r *Simulation) complete(flow int) bool {
 	return r.outcome[flow].Arrived != unit.Never
 }
 
-// note writes what the ends of a flow have counted since its start into its outcome.
+// note writes the counters of a flow's ends since its start into its outcome.
 func (r *Simulation) note(flow int) {
 	out, f := &r.outcome[flow], &r.config.Flows[flow]
 	if i := r.sender[flow]; i >= 0 {
@@ -401,7 +400,7 @@ func (r *Simulation) note(flow int) {
 	}
 }
 
-// before is what a flow had counted when the measured part began.
+// before has the counters of a flow at the start of the measured part.
 type before struct {
 	flow     int
 	sent     transport.Sent
@@ -409,7 +408,7 @@ type before struct {
 	timeouts int64
 }
 
-// noteBefore keeps what flows that have begun have counted so far.
+// noteBefore stores the counters of the flows that have begun.
 func (r *Simulation) noteBefore() {
 	for i := range r.outcome[:r.listed] {
 		if r.sender[i] == notStarted && r.receiver[i] == notStarted {
@@ -422,7 +421,7 @@ func (r *Simulation) noteBefore() {
 	r.overBefore = r.rankCounters()
 }
 
-// flowResults ends all flows: their outcomes are those of the measured part then.
+// flowResults ends all flows, and reduces their outcomes to the measured part.
 func (r *Simulation) flowResults(out *outcome.Result) {
 	for i := range r.outcome[:r.listed] {
 		r.note(i)
@@ -446,7 +445,7 @@ func (r *Simulation) flowResults(out *outcome.Result) {
 	}
 }
 
-// restartFlows makes the least and the largest delay of flows those of the measured part.
+// restartFlows restarts the minimum and the maximum delay of flows for the measured part.
 func (r *Simulation) restartFlows() {
 	for i := range r.outcome {
 		o := &r.outcome[i].Receiver

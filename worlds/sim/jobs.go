@@ -11,16 +11,16 @@ import (
 	"weir/core/unit"
 )
 
-// A job is what hosts do together (core/jobs/job). Each message of it is a flow, which exists from its start to its
-// end: then its place goes to another one. So a job may have hundreds of millions of them.
+// A job is a collective task of hosts (core/jobs/job). Each message of it is a flow, which exists from its start to its
+// end. Then another message takes its place, so that a job may have hundreds of millions of them.
 
 // MessageEndpointFactory makes the endpoints of the messages of jobs.
 type MessageEndpointFactory interface {
-	// Message says between which NICs of its hosts, with what ports and in which class a message is sent, of which all
-	// else is given; up says which NICs have a link that is up. The error says that there is no path.
+	// Message sets the NICs, ports and class of message m of job j to rank to in f, in which all else is given. up reports
+	// which NICs have a link that is up. It returns an error if there is no path.
 	Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error
-	// MessageEndpoints makes those of a message which begins now, as flow id of the run; number says which message of the
-	// run it is.
+	// MessageEndpoints makes the endpoints of a message that begins now, as flow id of the run. number is the message's
+	// number in the run.
 	MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint,
 		err error)
 }
@@ -32,17 +32,17 @@ type endpointRecycler interface {
 	Recycle(group int, sender, receiver transport.Endpoint)
 }
 
-// persistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Iterations are taken from
-// others with them only (Config.Repeat).
+// persistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Only with it iterations can
+// be repeated without being run (Config.Repeat).
 type persistentEndpointFactory interface {
 	MessageEndpointFactory
-	State() any // a pointer to it, for package recurrence
+	State() any // a pointer to the state, for package recurrence
 	// Tick returns the granularity of the time stamps that endpoints of a traffic's messages read, and of the times that
 	// they count from the run's start; 0 if they read no time.
 	Tick(group int) unit.Time
 }
 
-// ideally carries out jobs on an ideal network, each on its own.
+// ideally runs jobs on an ideal network, each on its own. It returns the error of a job that cannot run.
 func ideally(c *Config) (*outcome.Result, error) {
 	out := &outcome.Result{End: outcome.AllDone}
 	for i := range c.Jobs {
@@ -77,45 +77,46 @@ func ideally(c *Config) (*outcome.Result, error) {
 	return out, nil
 }
 
-// jobs are those of a run on packets. What a host's rank does touches what all share: such a run has one thread.
+// jobs are the jobs of a run on packets. Operations of a rank access state that all hosts share, so such a run has one
+// thread.
 type jobs struct {
 	run     *Simulation
 	of      []jobOf
-	message []message          // of the flows behind those that are listed
+	message []message          // by flow after the listed ones
 	free    []packet.FlowID    // places of messages that are over
 	number  uint64             // messages so far
-	flow    outcome.Flow       // room for that of the message that begins
-	said    job.Message        // likewise for what it says
+	flow    outcome.Flow       // buffer for the flow of a message that begins
+	said    job.Message        // buffer for that message
 	up      func(nic int) bool // Simulation.up
 }
 
-// jobOf is a job under way.
+// jobOf is a job in progress.
 type jobOf struct {
 	config  *outcome.Job
 	ranks   []*job.Rank
 	barrier job.Barrier
 	tally   *job.Tally
-	left    int // ranks that have not done all
-	// times are those of messages that are over, from when the transport has them until it has them all acknowledged.
+	left    int // ranks that are not done
+	// times are the durations of finished messages, from the start of the transport to the last acknowledgement.
 	times unit.Histogram
 }
 
-// message is one that is under way.
+// message is a message in progress.
 type message struct {
 	job.Message
 	job      int32
 	to       int32
 	number   uint64
-	receiver transport.Endpoint // until its first packet comes
+	receiver transport.Endpoint // until its first packet arrives
 }
 
-// ranks are those at a host.
+// ranks are the ranks at a host.
 type ranks struct {
 	of   []*rank
 	next unit.Time // when the first of them is due
 }
 
-// rank is one at a host. It is the network of its rank of a job.
+// rank is a rank of a job at a host. It implements job.Network for its rank.
 type rank struct {
 	*job.Rank
 	jobs *jobs
@@ -124,8 +125,8 @@ type rank struct {
 	done bool
 }
 
-// withoutThreads is a configuration as a run with jobs has it: one thread, and flows of its own, among which are
-// messages.
+// withoutThreads returns the configuration for a run with jobs: with one thread, and a copy of the flows, to which
+// messages are added. Without jobs it returns c.
 func withoutThreads(c *Config) *Config {
 	if len(c.Jobs) == 0 {
 		return c
@@ -135,10 +136,10 @@ func withoutThreads(c *Config) *Config {
 	return &own
 }
 
-// noCosts are those of messages that packets carry: these have them.
+// noCosts are the costs of messages that packets carry: the transport has them.
 var noCosts job.Costs
 
-// addJobs puts the ranks of jobs at their hosts, and lets them begin.
+// addJobs creates the ranks of jobs at their hosts, and starts them. It returns an error for an impossible job.
 func (r *Simulation) addJobs() error {
 	c := r.config
 	if len(c.Jobs) == 0 {
@@ -186,7 +187,7 @@ func (r *Simulation) addJobs() error {
 		}
 		h.jobs.advance(h, 0)
 		for _, k := range h.jobs.of {
-			k.noteDone(0) // one that has nothing to do is never due
+			k.noteDone(0) // a rank without operations is never due
 		}
 	}
 	return nil
@@ -197,7 +198,7 @@ func (r *Simulation) isMessage(flow packet.FlowID) bool {
 	return r.jobs != nil && int(flow) >= r.listed
 }
 
-// makeSender makes the sender of a flow that begins.
+// makeSender makes the sender of a flow that begins at start.
 func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
 		return r.config.EndpointFactory.Sender(int(flow), start)
@@ -209,8 +210,8 @@ func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.
 	return sender, err
 }
 
-// makeReceiver makes the receiver of a flow whose first packet has come; that of a message is made with its sender, as
-// to make one costs as much as to make both.
+// makeReceiver makes the receiver of a flow when its first packet has arrived. A message's receiver was made with its
+// sender, because making one costs as much as making both.
 func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
 		return r.config.EndpointFactory.Receiver(int(flow))
@@ -221,14 +222,14 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 	return made, nil
 }
 
-// reuse has the ends of a message that is over made another's.
+// reuse gives the endpoints of a message that is over to the factory, which may reuse them.
 func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
 	if r, reuses := x.run.config.MessageEndpointFactory.(endpointRecycler); reuses {
 		r.Recycle(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
 	}
 }
 
-// due notes when the first rank of a host is due, and has the host called then.
+// due computes when the first rank of host h is due, and sets the host's timer.
 func (k *ranks) due(h *host) {
 	k.next = unit.Never
 	for _, x := range k.of {
@@ -237,7 +238,7 @@ func (k *ranks) due(h *host) {
 	h.wants.Timer = min(h.wants.Timer, k.next)
 }
 
-// advance lets the ranks of a host do what is due.
+// advance runs the ranks of a host that are due.
 func (k *ranks) advance(h *host, now unit.Time) {
 	if k.next > now {
 		return
@@ -255,7 +256,7 @@ func (k *ranks) advance(h *host, now unit.Time) {
 	k.due(h)
 }
 
-// noteDone notes that a rank has done all, if it has.
+// noteDone counts rank k if it is done, and ends the job with the last one.
 func (k *rank) noteDone(now unit.Time) {
 	if k.done || !k.Done() {
 		return
@@ -263,17 +264,17 @@ func (k *rank) noteDone(now unit.Time) {
 	k.done = true
 	if of := &k.jobs.of[k.job]; of.left == 1 {
 		of.left = 0
-		k.jobs.run.finished-- // it is no flow
+		k.jobs.run.finished-- // a job is no flow
 		k.host.thread.finished(now)
 	} else {
 		of.left--
 	}
 }
 
-// itself is how long a message takes from a rank to itself.
+// itself is the time that a message takes from a rank to itself.
 const itself = unit.Nanosecond
 
-// Send begins to send a message (job.Network).
+// Send begins to send a message (job.Network). over reports that the message is sent already, or cannot be.
 func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
 	c := x.of[k.job].config
@@ -319,11 +320,11 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	return false
 }
 
-// Received does no work: a send is over when its transport has all of it acknowledged.
+// Received does nothing: a send is over when its transport has an acknowledgement of all data.
 func (k *rank) Received(unit.Time, int32, job.Message) {}
 
-// shortestDelay returns the shortest delay above 0 of a link, by which nodes run ahead of others at most; 0 if no link
-// has a delay.
+// shortestDelay returns the shortest delay above 0 of a link, which limits how far nodes run ahead of others; 0 if no
+// link has a delay.
 func (r *Simulation) shortestDelay() unit.Time {
 	shortest := unit.Never
 	for i := range r.wiring.Links {
@@ -354,10 +355,10 @@ func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 	}
 }
 
-// at is the host of a rank, whatever NIC its messages take.
+// at returns the host of a rank, for any NIC of its messages.
 func (x *jobs) at(j, rank int32) *host { return x.run.hosts[x.of[j].config.Hosts[rank]] }
 
-// arrived tells the rank at a host that a message has come, whole.
+// arrived notifies the receiving rank that a message has arrived completely.
 func (x *jobs) arrived(flow packet.FlowID, now unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.at(m.job, m.to)
@@ -366,7 +367,7 @@ func (x *jobs) arrived(flow packet.FlowID, now unit.Time) {
 	h.jobs.advance(h, now)
 }
 
-// sent tells the rank at a host that a message is sent.
+// sent notifies the sending rank that a message is sent and acknowledged.
 func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.at(m.job, m.From)
@@ -375,7 +376,7 @@ func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
 	h.jobs.due(h)
 }
 
-// result adds what became of the jobs.
+// result adds the outcomes of the jobs to out.
 func (x *jobs) result(out *outcome.Result, reason outcome.EndReason) {
 	for i := range x.of {
 		o := x.of[i].tally.Outcome(x.of[i].ranks)

@@ -7,8 +7,8 @@ import (
 )
 
 // checkConservation checks that every packet was delivered, was dropped with a reason, or is in the network, at each
-// node and in all. The error names the place where one is missing or too many. All nodes must have reached
-// the same time.
+// node and in total. The error names the place where a packet is missing or extra. All nodes must have reached the same
+// time.
 func (r *Simulation) checkConservation() error {
 	if err := r.failure(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (r *Simulation) checkConservation() error {
 	return nil
 }
 
-// live is how many packets are in use.
+// live returns the number of packets in use.
 func (r *Simulation) live() (n int) {
 	for _, t := range r.threads {
 		n += t.pool.Live()
@@ -52,7 +52,7 @@ func (r *Simulation) live() (n int) {
 	return n
 }
 
-// audit checks conservation, and ends the run with what is wrong.
+// audit checks conservation. On a violation it records the error as the end of the run, and returns false.
 func (d *drive) audit() bool {
 	if err := d.checkConservation(); err != nil {
 		d.reason, d.violation = outcome.Violated, err.Error()
@@ -61,11 +61,11 @@ func (d *drive) audit() bool {
 	return true
 }
 
-// audits says when a run is audited: after so many packet-hops for each node and link that the audit costs
-// nothing beside them.
+// audits is the number of packet-hops for each node and link between two audits. With it the cost of an audit is
+// negligible.
 const audits = 100
 
-// auditDue reports whether enough has happened since the last audit.
+// auditDue reports whether enough packet-hops have happened since the last audit.
 func (d *drive) auditDue() bool {
 	if d.fabric.Hops() < d.nextAudit {
 		return false

@@ -14,36 +14,35 @@ import (
 	"weir/core/unit"
 )
 
-// observation is what is noted beyond counters, if the configuration asks for any of it:
-// Selection.Onsets, Peaks, Notices, Ordering.
+// observation records measures beyond counters, if the configuration asks for any: Selection.Onsets, Peaks, Notices,
+// Ordering.
 type observation struct {
 	run    *Simulation
 	onsets []onset
-	apart  bool            // hosts without their network: of an onset at a port they know nothing
+	apart  bool            // hosts without their network: they cannot detect an onset at a port
 	flows  []observed      // by flow
 	order  []observe.Order // by flow, with Config.Ordering
 }
 
-// observed is what is noted of a flow's sender.
+// observed is the observation of a flow's sender.
 type observed struct {
-	onset        int32 // 1 + index; 0: none
-	at           int32 // in Onset.Flows
+	onset        int32 // 1 + index; 0: no onset
+	at           int32 // index in Onset.Flows
 	peak         unit.Bytes
-	window, rate int64 // as noted last
-	// Of the time up to which the onset is settled: the values then or, behind it, the
-	// largest since.
+	window, rate int64 // latest values
+	// topWindow and topRate are the values at the onset or, if the onset is settled beyond it, the maxima since.
 	topWindow, topRate int64
 }
 
-// onset is one that is looked for. Nodes run ahead of each other within a window, so that what a sender
-// does waits in its thread's log until it is known when the onset was.
+// onset is an onset to detect. Nodes run ahead of each other within a window, so the changes of a sender wait in its
+// thread's log until the time of the onset is known.
 type onset struct {
 	config  *outcome.Onset
 	at      unit.Time
 	reduced []unit.Time
 }
 
-// observe begins to note what the configuration asks for.
+// observe starts the observation that the configuration asks for.
 func (r *Simulation) observe() {
 	c := r.config
 	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
@@ -73,7 +72,7 @@ func (r *Simulation) observe() {
 	}
 }
 
-// gauges are the programs that see the queues of a switch grow, where onsets are looked for.
+// gauges returns the programs that watch the queues of a switch for onsets.
 func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 	for i, o := range r.config.Onsets {
 		if o.Port >= 0 && r.linkOf[o.Port].Node == node {
@@ -83,7 +82,7 @@ func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 	return out
 }
 
-// called notes every call into the endpoint of a slot, which has just returned.
+// called records the sender's state after every call into the endpoint of slot i.
 func (o *observation) called(h *host, i int32, now unit.Time) {
 	s := &h.slot[i]
 	if int(s.flow) >= len(o.flows) { // a message of a job
@@ -112,7 +111,7 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	}
 	n := &o.onsets[w.onset-1]
 	if n.config.InFlight {
-		window, rate = max(int64(g.InFlight), 1), 0 // nothing in flight is less, not no limit
+		window, rate = max(int64(g.InFlight), 1), 0 // 0 would mean no limit
 	}
 	if window == w.window && rate == w.rate || n.reduced[w.at] != unit.Never {
 		return
@@ -126,19 +125,19 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	*log = append(*log, outcome.Change{At: now, Flow: int32(s.flow), Window: window, Rate: rate})
 }
 
-// settle judges what senders did before done, up to which everything has happened.
+// settle judges the changes of senders before done, when all earlier events have happened.
 func (o *observation) settle(done unit.Time) {
 	for i := range o.onsets {
 		if o.unknown(i) {
 			continue
 		}
-		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's
+		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's thread
 			t.log[i] = o.judge(&o.onsets[i], t.log[i], done)
 		}
 	}
 }
 
-// judge looks at the changes of a log before done, and returns what is left.
+// judge handles the changes of a log before done, and returns the rest.
 func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
 	left = log[:0]
 	for _, c := range log {
@@ -158,10 +157,10 @@ func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (lef
 	return left
 }
 
-// unknown reports whether these hosts cannot know when an onset is.
+// unknown reports whether these hosts cannot detect an onset.
 func (o *observation) unknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
 
-// changes are those of an onset that these hosts do not know, and what was there when it could begin at the earliest.
+// changes returns the changes for an onset that these hosts cannot detect, and the values at its earliest time.
 func (o *observation) changes(onset int) (all []outcome.Change) {
 	c := o.onsets[onset].config
 	for _, f := range c.Flows {
@@ -175,8 +174,8 @@ func (o *observation) changes(onset int) (all []outcome.Change) {
 	return all
 }
 
-// JudgeOnset returns the result of an onset at a port, which the network outside an Edge has seen at that time; at is
-// unit.Never if it did not begin. Changes are the hosts' (Result.Changes).
+// JudgeOnset returns the result of an onset at a port that the network outside an Edge has detected at a time; at is
+// unit.Never if it did not begin. changes are the hosts' (Result.Changes).
 func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcome.OnsetResult {
 	o := observation{}
 	n := onset{config: x, at: at, reduced: make([]unit.Time, len(x.Flows))}
@@ -194,12 +193,12 @@ func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcom
 	return outcome.OnsetResult{At: at, Reduced: n.reduced}
 }
 
-// fallen reports whether a value is a reduction from the largest. 0 is no limit, or none yet.
+// fallen reports whether a value is a reduction from the largest. 0 means no limit, or no value yet.
 func (n *onset) fallen(value, largest int64) bool {
 	return value > 0 && float64(value) < (1-n.config.By)*float64(largest)
 }
 
-// nextOnset is when a port is to be looked at at first: it may be full already.
+// nextOnset returns the next time after now at which a port is checked first, since it may be full already.
 func (o *observation) nextOnset(now unit.Time) unit.Time {
 	next := unit.Never
 	if o != nil && !o.apart {
@@ -212,7 +211,7 @@ func (o *observation) nextOnset(now unit.Time) unit.Time {
 	return next
 }
 
-// startOnsets starts the onsets whose queue is long enough at now already.
+// startOnsets starts the onsets with queues that are long enough at now already.
 func (o *observation) startOnsets(now unit.Time) {
 	for i := range o.onsets {
 		n := &o.onsets[i]
@@ -223,24 +222,24 @@ func (o *observation) startOnsets(now unit.Time) {
 	}
 }
 
-// grown begins the onset if the port's queue is that long.
+// grown starts the onset at now if its port's queue has this length.
 func (n *onset) grown(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := n.config.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
 		n.at = now
 	}
 }
 
-// gauge is one of a switch's last programs: it sees the queue of an onset's port grow.
+// gauge is one of a switch's last programs: it watches the queue of an onset's port.
 type gauge struct {
 	run   *Simulation
 	onset int
 	port  packet.PortID
 }
 
-// Name names it in errors.
+// Name returns the name in errors.
 func (g *gauge) Name() string { return "onset" }
 
-// Book looks at the port after each packet that has entered a queue.
+// Book checks the port after each packet that has entered a queue.
 func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
 	if n := &g.run.observation.onsets[g.onset]; p.Meta.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
 		p := env.Port(g.port)
@@ -248,7 +247,7 @@ func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// arrived notes a packet that has come to the endpoint of a slot, before that sees it.
+// arrived records a packet for the endpoint of slot i, before the endpoint gets it.
 func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == int(h.number)
@@ -260,7 +259,7 @@ func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet)
 	}
 }
 
-// restart begins the measured part: a sender has in flight what it had before.
+// restart begins the measured part. The peak of a sender begins with the bytes that it has in flight.
 func (o *observation) restart(now unit.Time) {
 	for i := range o.flows {
 		w := &o.flows[i]
@@ -277,7 +276,7 @@ func (o *observation) restart(now unit.Time) {
 	}
 }
 
-// result adds what was noted to a run's result.
+// result adds the observation to a run's result. notices, last and first are the counters of the measured part.
 func (o *observation) result(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
 	c := o.run.config
 	o.settle(unit.Never)
@@ -288,7 +287,7 @@ func (o *observation) result(out *outcome.Result, notices outcome.Notices, last,
 		}
 		x := outcome.OnsetResult{At: n.at, Reduced: n.reduced}
 		if n.at > out.Time {
-			x.At = unit.Never // it ended before
+			x.At = unit.Never // the run ended before
 		}
 		out.Onsets = append(out.Onsets, x)
 	}
@@ -307,7 +306,7 @@ func (o *observation) result(out *outcome.Result, notices outcome.Notices, last,
 	}
 }
 
-// checkMetrics is an error for a metric that is watched and that no program of its switch has.
+// checkMetrics returns an error for a watched metric that no program of its switch has.
 func (r *Simulation) checkMetrics() error {
 	for i := range r.config.Watches {
 		w := &r.config.Watches[i]

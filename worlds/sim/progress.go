@@ -11,19 +11,17 @@ import (
 	"weir/core/unit"
 )
 
-// A run goes on to its duration unless nothing that is pending can change anything: no endpoint wants to send
-// or has a timer, no packet is in the network, nothing is scheduled to happen to a link, and no flow is yet to
-// start. What only repeats itself does not count: samples, stalls of idle hosts, renewed pauses, probes between
-// switches, and ticks of programs that are idle (dataplane.Idler). Packets that PFC holds are in the network:
-// if they block each other, deadlock finds them.
+// A run continues to its duration unless no pending event can change anything: no endpoint wants to send or has a
+// timer, no packet is in the network, no event of a link is scheduled, and no flow has yet to start. Repetitive events
+// do not count: samples, stalls of idle hosts, renewed pauses, probes between switches, and ticks of programs that are
+// idle (dataplane.Idler). Packets that PFC holds are in the network: if they block each other, deadlock finds them.
 
-// pending reports whether something can still happen to an unfinished flow. All nodes must have reached the
-// same time.
+// pending reports whether an event can still affect an unfinished flow. All nodes must have reached the same time.
 func (d *drive) pending() bool {
 	if len(d.events) > 0 {
 		return true
 	}
-	if h := d.hosts[d.busy]; h != nil && h.busy() { // the one that was found last: mostly it still is
+	if h := d.hosts[d.busy]; h != nil && h.busy() { // the host that was last found is mostly still busy
 		return true
 	}
 	for i, h := range d.hosts {
@@ -51,24 +49,24 @@ func (d *drive) pending() bool {
 func (r *Simulation) matters(link int, p *packet.Packet) bool {
 	switch p.Kind {
 	case packet.Pause, packet.Resume:
-		return false // they hold and release packets, and there are none
+		return false // they hold and release packets, and no packet waits
 	case packet.Probe: // of a switch, to a switch
 		return p.Meta.Flags&packet.Internal == 0 || !r.linkOf[link^1].OfSwitch
 	}
 	return true
 }
 
-// busy reports whether the host does something by itself: an endpoint sends, now or later, or has a timer, or
-// packets wait.
+// busy reports whether the host has events of its own: an endpoint sends, now or later, or has a timer, or packets
+// wait.
 func (h *host) busy() bool {
 	return h.ready >= 0 || len(h.held) > 0 || len(h.kept) > 0 || h.port.Packets() > 0 ||
 		h.nextSend() != unit.Never || h.nextTimer() != unit.Never || h.jobs != nil && h.jobs.next != unit.Never
 }
 
-// mostWaits is how many flows a result explains.
+// mostWaits is the maximum number of flows that a result explains.
 const mostWaits = 20
 
-// waits says of the first unfinished flows what they wait for.
+// waits explains what the first unfinished flows wait for.
 func (r *Simulation) waits(now unit.Time, unfinished []int) []outcome.Wait {
 	if len(unfinished) > mostWaits {
 		unfinished = unfinished[:mostWaits]
@@ -78,7 +76,7 @@ func (r *Simulation) waits(now unit.Time, unfinished []int) []outcome.Wait {
 	}
 	packets := map[packet.FlowID]int{}
 	r.each(func(p *packet.Packet) {
-		if p.Kind != packet.Probe || p.Meta.Flags&packet.Internal == 0 { // a switch's are of no flow
+		if p.Kind != packet.Probe || p.Meta.Flags&packet.Internal == 0 { // a switch's probes are of no flow
 			packets[p.Flow]++
 		}
 	})
@@ -116,7 +114,7 @@ func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 const maxMessageWaits = 3
 
 // messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages
-// that links that are down have lost packets of come first, then the oldest ones.
+// with packets that were lost at links that are down come first, then the oldest ones.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
@@ -167,7 +165,7 @@ func (r *Simulation) each(visit func(*packet.Packet)) {
 	}
 }
 
-// waitsFor says what flow i waits for.
+// waitsFor explains what flow i waits for.
 func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	f := &r.config.Flows[i]
 	w := outcome.Wait{Flow: i, Until: unit.Never}

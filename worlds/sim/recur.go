@@ -15,46 +15,46 @@ import (
 	"weir/worlds/sim/recurrence"
 )
 
-// Iterations of a job are mostly alike. Where the network is idle between two of them, and all of its state, relative
-// to the moment, is what it was behind the iteration before, then the next iteration is the last one once more,
-// exactly: so it need not be carried out. The run goes on with the last iterations, as it would behind those that are
-// left out, and what it counts and when things happen are completed by these.
+// Iterations of a job are mostly alike. If the network is idle between two of them, and all of its state, relative to
+// the current time, equals the state after the iteration before, the next iteration repeats the last one exactly. So it
+// need not be run. The run continues with the last iterations, as it would after the skipped ones. These complete its
+// counters and times.
 //
-// Between iterations, whether or not any is left out, what has no effect is brought into one form: the places of
-// messages and endpoints that are over are free, and timers that nobody waits for are forgotten.
+// Between iterations, skipped or not, irrelevant state is normalised: the places of messages and endpoints that are
+// over are free, and stale timers are removed.
 
-// recurring looks for iterations that recur.
+// recurring finds iterations that recur.
 type recurring struct {
 	drive   *drive
 	program job.Alike
-	over    int // iterations that were over when it last looked
+	over    int // finished iterations at the last check
 	told    outcome.Repetition
-	done    bool            // nothing more is looked for, and the network is left alone only for being settled
+	done    bool            // the search is over, and the network is only normalised
 	failed  int             // comparisons that found a difference
-	from    int             // so many iterations must be over before the next one
-	before  [recent]*moment // behind the last iterations, the last first
+	from    int             // finished iterations at which the next comparison is made
+	before  [recent]*moment // after the last iterations, the latest first
 	skipped *skipped
 
-	// anchor is an earlier moment, by which longer cycles are found: it stays for 1, 2, 4 … iterations, so that in the
-	// end it is in the cycle, and stays for longer than that (Brent's cycle detection).
+	// anchor is an earlier moment, by which longer cycles are found. It is kept for 1, 2, 4 … iterations, so that finally
+	// it is in the cycle, and is kept for longer than that (Brent's cycle detection).
 	anchor *moment
 	stays  int
 }
 
-// recent is how many of the last moments a new one is compared with. Under HULA iterations often alternate between two,
-// as paths that the last one has used are the worse ones for the next, or have cycles of 4 or 8.
+// recent is the number of the last moments with which a new one is compared. Under HULA iterations often alternate
+// between two, since paths that the last one has used are worse for the next, or have cycles of 4 or 8.
 const recent = 2
 
-// moment is what there was between two iterations.
+// moment is the state between two iterations.
 type moment struct {
 	over   int
-	at     unit.Time // when something happens next, by the run's clock
+	at     unit.Time // time of the next event, by the run's clock
 	state  *recurrence.Snapshot
 	counts counted
 	passed []job.Passed
 }
 
-// counted is what a run had counted at a moment.
+// counted has the counters of a run at a moment.
 type counted struct {
 	ports        wiring.CounterSnapshot
 	delays       []unit.Histogram
@@ -64,13 +64,13 @@ type counted struct {
 	events, hops uint64
 }
 
-// skipped is what the iterations have counted that were left out.
+// skipped has the counters of the skipped iterations.
 type skipped struct {
 	n           uint64  // cycles
-	first, last counted // behind the cycle that they are, and before it
+	first, last counted // before and after the cycle that they repeat
 }
 
-// newRecurring begins to look; nil: the run has no job whose iterations are alike.
+// newRecurring starts the search; nil: the run has no job with alike iterations.
 func (d *drive) newRecurring() *recurring {
 	if d.jobs == nil {
 		return nil
@@ -84,7 +84,7 @@ func (d *drive) newRecurring() *recurring {
 		x.give("there are several jobs, and their iterations do not end together")
 	case !d.config.Repeat:
 		x.give("each iteration is to be carried out")
-	case !d.config.Anew: // so the state need not be read
+	case !d.config.Anew: // then the state need not be read
 		x.give("number of messages: their random numbers go on with it (draws: running)")
 	default:
 		if x.against(); x.iterations()-program.Ahead() < 3 {
@@ -97,14 +97,14 @@ func (d *drive) newRecurring() *recurring {
 	return x
 }
 
-// give says why nothing recurs, if that is not said already.
+// give ends the search, and records why no iteration recurs unless a reason is recorded.
 func (x *recurring) give(format string, arguments ...any) {
 	if x.done = true; x.told.Why == "" {
 		x.told.Why = fmt.Sprintf(format, arguments...)
 	}
 }
 
-// against finds what of the configuration stands against leaving iterations out.
+// against finds properties of the configuration that prevent skipping iterations.
 func (x *recurring) against() {
 	c := x.drive.config
 	switch {
@@ -133,7 +133,7 @@ func (x *recurring) against() {
 	}
 }
 
-// iterations is how many the job has.
+// iterations returns the number of iterations of the job.
 func (x *recurring) iterations() int { return x.program.Ops(0, 0) / x.program.Each(0, 0) }
 
 // checkRecurrence is called when all events before now are done. Between iterations it normalises the network, and
@@ -158,8 +158,8 @@ func (x *recurring) checkRecurrence(now unit.Time) {
 	}
 }
 
-// releaseFinished gives back all that belongs to messages that are over. It returns false if something is still under
-// way.
+// releaseFinished releases all state of messages that are over. It returns false if a message or an endpoint is still
+// active.
 func (r *Simulation) releaseFinished() bool {
 	r.sweep()
 	x := r.jobs
@@ -184,7 +184,7 @@ func (r *Simulation) releaseFinished() bool {
 	return true
 }
 
-// forgetEndpoints forgets endpoints that were given back, and the timers that they had. What is to begin stays.
+// forgetEndpoints removes released endpoints and their timers. Flows that are to begin stay.
 func (h *host) forgetEndpoints() {
 	h.slot, h.unused, h.finished = h.slot[:0], h.unused[:0], h.finished[:0]
 	left := h.sends
@@ -197,7 +197,7 @@ func (h *host) forgetEndpoints() {
 	h.setTimer()
 }
 
-// compare compares this moment with those behind the iterations before.
+// compare compares the current state with those after earlier iterations, and skips iterations if they recur.
 func (x *recurring) compare(now unit.Time) {
 	r := x.drive.Simulation
 	before, anchor := x.before, x.anchor
@@ -208,7 +208,7 @@ func (x *recurring) compare(now unit.Time) {
 	case !x.drive.warm:
 		x.told.Why = "the warm-up lasts too long"
 		return
-	case len(x.drive.events) > 0: // what happens to links would be of one iteration
+	case len(x.drive.events) > 0: // an event of a link would belong to one iteration
 		x.told.Why = "an event is to come"
 		return
 	}
@@ -258,8 +258,8 @@ func (x *recurring) compare(now unit.Time) {
 	x.told.Why = "too few iterations are left when the first recurs"
 }
 
-// recurs reads the state of a moment. It returns the first of the earlier moments that had the same state, or what
-// differs from the first of them.
+// recurs reads the state of a moment. It returns the first of the earlier moments with the same state, or the
+// difference from the first of them.
 func (x *recurring) recurs(m *moment, before []*moment) (same *moment, differs string) {
 	r := x.drive.Simulation
 	for i, was := range before {
@@ -279,32 +279,32 @@ func (x *recurring) recurs(m *moment, before []*moment) (same *moment, differs s
 	return nil, differs
 }
 
-// usual is how many comparisons may fail before there are fewer.
+// usual is the number of comparisons that may fail before they become rarer.
 const usual = 16
 
-// fail has the state read less often, the more often it has differed: to read it takes about as long as a packet for
-// each port.
+// fail makes comparisons rarer the more often the state has differed, since reading it takes about as long as a packet
+// for each port.
 func (x *recurring) fail() {
 	if x.failed++; x.failed > usual {
 		x.from = x.over + x.failed
 	}
 }
 
-// room is how many iterations can be left out in whole cycles, so that all ranks have what they look ahead at, and the
-// run its end.
+// room returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the operations that
+// they look ahead at, and the run its end.
 func (x *recurring) room(now, period unit.Time, cycle int) int {
 	n := x.iterations() - x.over - x.program.Ahead()
 	for _, k := range x.drive.jobs.of[0].ranks {
 		n = min(n, k.Room(x.program))
 	}
 	cycles := n / cycle
-	if left := (x.drive.end - now) / period; unit.Time(cycles) >= left { // it ends earlier
+	if left := (x.drive.end - now) / period; unit.Time(cycles) >= left { // the run ends earlier
 		cycles = int(left) - 1
 	}
 	return cycles * cycle
 }
 
-// skip leaves n iterations out, in whole cycles.
+// skip skips n iterations, in whole cycles of the iterations from was to now.
 func (x *recurring) skip(n, cycle int, was, now *moment) {
 	r := x.drive.Simulation
 	j := &r.jobs.of[0]
@@ -321,15 +321,15 @@ func (x *recurring) skip(n, cycle int, was, now *moment) {
 	x.done, x.before, x.anchor = true, [recent]*moment{}, nil
 }
 
-// lookFrom has the run looked at from a time on, at which something happens next. Windows of the fabric end where it is
-// looked at: so they are the same, relative to that time, in each iteration.
+// lookFrom sets the next check of the run to a fixed time after next, when the next event happens. Windows of the
+// fabric end at checks, so they are the same, relative to that time, in each iteration.
 func (d *drive) lookFrom(next unit.Time) {
 	if next < unit.Never-d.every {
 		d.nextLook, d.again = next+d.every, true
 	}
 }
 
-// shift is how much later than by the run's clock things are.
+// shift returns the time of the skipped iterations, which the run's clock does not include.
 func (x *recurring) shift() unit.Time {
 	if x == nil || x.told.Iterations == 0 {
 		return 0
@@ -337,14 +337,14 @@ func (x *recurring) shift() unit.Time {
 	return unit.Time(x.told.Iterations/x.told.Cycle) * x.told.Period
 }
 
-// SurveyState examines the types of the network's present state, and reports what keeps it from ever recurring. Packets
-// and endpoints are left out, since iterations do not share any. Programs for switches can be tested with it: run one,
+// SurveyState examines the types of the network's current state, and reports what prevents it from ever recurring.
+// Packets and endpoints are left out, since iterations do not share them. It can test programs for switches: run one,
 // and expect no faults.
 func (r *Simulation) SurveyState() recurrence.Survey {
 	return recurrence.NewSurvey(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
 }
 
-// roots are where the state of the network begins, and of the first job.
+// roots returns the roots of the state of the network and of the first job.
 func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	all := r.networkRoots()
 	if r.jobs == nil {
@@ -365,7 +365,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	return all
 }
 
-// networkRoots begin at hosts, switches and links.
+// networkRoots returns the roots at hosts, switches and links.
 func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	c := r.config
 	for i, h := range r.hosts {
@@ -381,7 +381,7 @@ func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	return append(all, recurrence.Root{Name: "network", Value: r.fabric})
 }
 
-// nicName names a NIC: a host's only one by the host.
+// nicName returns the name of a NIC: a host's only NIC has the host's name.
 func (r *Simulation) nicName(nic int) string {
 	node := r.nics.Node(nic)
 	name := r.config.Wiring.Network.Nodes[node].Name
@@ -391,7 +391,7 @@ func (r *Simulation) nicName(nic int) string {
 	return name
 }
 
-// grain says what is read in steps and has not moved by whole ones in a period; "": all has.
+// grain names a value read in steps that has not moved by whole steps in a period; "": all have.
 func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	c := r.config
 	for i := range c.Jobs {
@@ -433,7 +433,7 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	return ""
 }
 
-// counted is what has been counted up to now.
+// counted returns the counters at now.
 func (r *Simulation) counted(now unit.Time) counted {
 	delays, tally, _ := r.merged()
 	c := counted{ports: r.snapshot(now), delays: delays, tally: tally, events: r.fabric.Events(), hops: r.fabric.Hops()}
@@ -444,7 +444,7 @@ func (r *Simulation) counted(now unit.Time) counted {
 	return c
 }
 
-// late has what a result says of the run's clock be so much later as things were.
+// late adds the time of the skipped iterations to the times in a result that are by the run's clock.
 func (x *recurring) late(out *outcome.Result) {
 	for i := range out.Stuck {
 		out.Stuck[i].Since += x.shift()
@@ -463,7 +463,7 @@ func (x *recurring) late(out *outcome.Result) {
 	}
 }
 
-// left is what the iterations have counted that were left out; nil: none was.
+// left returns the counters of the skipped iterations; nil: no iteration was skipped.
 func (x *recurring) left() *skipped {
 	if x == nil {
 		return nil
@@ -471,7 +471,7 @@ func (x *recurring) left() *skipped {
 	return x.skipped
 }
 
-// port adds what they have counted of a port.
+// port adds the counters of the skipped iterations to a port's.
 func (s *skipped) port(i int, p *PortView) {
 	first, last := s.first.ports.Port(i), s.last.ports.Port(i)
 	p.SentBytes += s.n * (last.TxBytes - first.TxBytes)
@@ -481,7 +481,7 @@ func (s *skipped) port(i int, p *PortView) {
 	}
 }
 
-// complete adds what the iterations that were left out have counted.
+// complete adds the counters of the skipped iterations to c and to the jobs.
 func (x *recurring) complete(c *counted) {
 	if x == nil || x.skipped == nil {
 		return
@@ -500,7 +500,7 @@ func (x *recurring) complete(c *counted) {
 	c.hops += s.n * (s.last.hops - s.first.hops)
 }
 
-// again is a tally with n times what was counted between two others.
+// again returns tally t plus n times the difference of two others.
 func again(t outcome.Tally, n uint64, first, last *outcome.Tally) outcome.Tally {
 	for k := range t.Kinds {
 		t.Kinds[k] += n * (last.Kinds[k] - first.Kinds[k])

@@ -17,7 +17,7 @@ import (
 	"weir/worlds/sim/parallel"
 )
 
-// Simulation is one run, made and not yet carried out, or under way.
+// Simulation is one run, before or during its execution.
 type Simulation struct {
 	config   *Config
 	threads  []*thread
@@ -28,39 +28,40 @@ type Simulation struct {
 	hosts    []*host     // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
-	events   []wiring.Event     // those behind time 0
+	events   []wiring.Event     // events after time 0
 	early    []int              // nodes to call at time 0 once the fabric is made (wake)
-	group    *parallel.Group    // of several threads, while the run goes on
+	group    *parallel.Group    // of several threads, during the run
 	linkOf   []wiring.Direction // of the fabric's links
 
 	sender, receiver []int32              // by flow, the slot at its host; notStarted or closed
-	outcome          []outcome.FlowResult // by flow; of those that are over, and when others began
-	// closedCounters is by job and rank, of messages that are over; overBefore is of all when the measured part began.
+	outcome          []outcome.FlowResult // by flow; complete for those that are over, else with their start
+	// closedCounters is by job and rank, of messages that are over; overBefore is of all at the start of the measured
+	// part.
 	closedCounters, overBefore [][]outcome.RankCounters
-	before                     []before   // of flows that had begun when the measured part did
-	missing                    []int32    // by flow, how many of Flow.After it waits for; nil: none comes after others
+	before                     []before   // of flows that began before the measured part
+	missing                    []int32    // by flow, unfinished flows of Flow.After; nil: no flow comes after others
 	waitsAt, waiting           []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
-	triggers                   *triggers  // nil: there are none
+	triggers                   *triggers  // nil: no triggers
 	unfinished                 int        // flows with an end that has not come, and jobs
 	finished                   int        // flows with an end that has come
-	nextSweep                  int        // as many have finished when ends are given back next
-	listed                     int        // flows of the configuration; those behind them are messages of jobs
-	jobs                       *jobs      // nil: there are none
+	nextSweep                  int        // number of finished flows at which ends are released next
+	listed                     int        // flows of the configuration; the following ones are messages of jobs
+	jobs                       *jobs      // nil: no jobs
 	carried                    []bool     // by flow: these hosts have it (Edge); nil: they have all
-	there                      []uint64   // a bit a flow: it has packets in the network
+	there                      []uint64   // a bit for each flow: it has packets in the network
 	paused                     bool       // there was a PFC frame
-	pauses                     []PFCEvent // room to sort them
+	pauses                     []PFCEvent // buffer for sorting them
 	lastFinish                 unit.Time
-	lastArrival                unit.Time // of a flow that is over, and whose receiver nothing answers
+	lastArrival                unit.Time // of flows that are over and have receivers without answers
 
 	atWarmup    wiring.CounterSnapshot
 	watched     [][]int64 // by Config.Watches
 	watches     observe.Schedule
-	observation *observation // nil: nothing is noted
+	observation *observation // nil: no observation
 }
 
 // Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
-// if a job cannot go on (job.Rank.Fault).
+// if a job cannot continue (job.Rank.Fault).
 func Run(c *Config) (*outcome.Result, error) {
 	if c.Ideal != nil {
 		res, err := ideally(c)
@@ -80,7 +81,7 @@ func Run(c *Config) (*outcome.Result, error) {
 	return out, nil
 }
 
-// failure returns the first error of a host, in the order of NICs: of an endpoint that it makes, or of a rank.
+// failure returns the first error of a host, in the order of NICs: of an endpoint that cannot be made, or of a rank.
 func (r *Simulation) failure() error {
 	for _, h := range r.hosts {
 		if h != nil && h.failed != nil {
@@ -167,7 +168,7 @@ func New(c *Config) (*Simulation, error) {
 	return r, nil
 }
 
-// pfc notes a PFC frame that came in.
+// pfc records a PFC frame that has arrived, or the end of a pause.
 func (r *Simulation) pfc(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
 	t := r.thread(node)
 	t.paused = true
@@ -176,7 +177,7 @@ func (r *Simulation) pfc(now unit.Time, node int, port packet.PortID, class uint
 	}
 }
 
-// addWatches sorts the watches by how often they look.
+// addWatches schedules the watches, and makes the histograms of delays.
 func (r *Simulation) addWatches() {
 	c := r.config
 	r.watched = make([][]int64, len(c.Watches))
@@ -198,8 +199,8 @@ func (r *Simulation) addWatches() {
 	}
 }
 
-// sample looks at what is due at now. At the end of a run only what counts is
-// looked at: what comes then belongs to no interval.
+// sample reads the watches that are due at now. At the end of a run it reads only counters: other values belong to no
+// interval.
 func (r *Simulation) sample(now unit.Time, atEnd bool) {
 	for _, k := range r.watches.Due(now) {
 		if w := &r.config.Watches[k]; !atEnd || w.What.Counts() {
@@ -208,7 +209,7 @@ func (r *Simulation) sample(now unit.Time, atEnd bool) {
 	}
 }
 
-// readWatch returns the value of one watched quantity at now; −1 if the flow has none.
+// readWatch returns the value of one watched quantity at now; −1 if the flow has no value.
 func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	if w.What == outcome.BufferBytes {
 		return int64(r.switches[w.Index].Buffered())
@@ -248,7 +249,7 @@ func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	}
 }
 
-// orNone is −1 for what is not known.
+// orNone returns v, or −1 for 0, which means an unknown value.
 func orNone(v int64) int64 {
 	if v == 0 {
 		return -1
@@ -256,7 +257,7 @@ func orNone(v int64) int64 {
 	return v
 }
 
-// class is the priority class of what e sends: its own, or that of its flow.
+// class returns the priority class of the packets of e: its own, or its flow's.
 func class(e transport.Endpoint, of uint8) uint8 {
 	if c, ok := e.(transport.Classed); ok {
 		of = c.Class()
@@ -264,8 +265,8 @@ func class(e transport.Endpoint, of uint8) uint8 {
 	return min(of, tm.Classes-1)
 }
 
-// endpoint finds the slot that a packet is for: the flow's receiver or sender,
-// whichever is at this host; −1 if neither is.
+// endpoint returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the
+// receiver for the first packet. It returns notStarted or closed without an endpoint.
 func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
 		return notStarted
@@ -282,14 +283,14 @@ func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 	return notStarted
 }
 
-// finished notes that a flow has ended.
+// finished records that a flow has ended at a time.
 func (t *thread) finished(at unit.Time) {
 	t.ended++
 	t.lastFinish = max(t.lastFinish, at)
 }
 
-// restart makes what is not a difference of two counters that of the measured part:
-// minimum and maximum delay, histograms, what frames consist of.
+// restart restarts measures that are not a difference of two counters for the measured part: minimum and maximum delay,
+// histograms, the composition of frames.
 func (r *Simulation) restart(now unit.Time) {
 	r.restartFlows()
 	for _, t := range r.threads {
@@ -303,11 +304,12 @@ func (r *Simulation) restart(now unit.Time) {
 	}
 }
 
+// portOf returns the port at which a direction of a link begins.
 func (r *Simulation) portOf(d wiring.Direction) *tm.Port {
 	return r.wiring.Port(2*d.Link + d.End)
 }
 
-// snapshot returns the counters of links, switches and NICs. It is empty where there is no network (Edge).
+// snapshot returns the counters of links, switches and NICs. It is empty without a network (Edge).
 func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	if r.wiring == nil {
 		return s
@@ -321,7 +323,7 @@ func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	return s
 }
 
-// result is what the run gives that ends at a time of its clock.
+// result returns the result of a run that ends at time end of its clock.
 func (d *drive) result(reason outcome.EndReason, end unit.Time) *outcome.Result {
 	r, c := d.Simulation, d.config
 	_, _, notices := r.merged()

@@ -2,13 +2,14 @@ package sim
 
 import "weir/core/unit"
 
-// stalling is when hosts stand still.
+// stalling is the schedule of stalls.
 type stalling struct {
 	every  float64 // mean gap, in ps
 	at     unit.Time
 	random unit.Random
 }
 
+// newStalling returns the schedule with the first stall; at is unit.Never without stalls.
 func newStalling(c *Config) *stalling {
 	s := &stalling{every: float64(c.Stalls.Every), at: unit.Never}
 	if c.Stalls.Length > 0 {
@@ -18,10 +19,10 @@ func newStalling(c *Config) *stalling {
 	return s
 }
 
-// next goes on to the next stall, at least 1 ps later.
+// next moves on to the next stall, at least 1 ps later.
 func (s *stalling) next() { s.at += 1 + unit.Time(s.random.ExpFloat64()*s.every) }
 
-// standStill has all hosts stand still from now until a time.
+// standStill stalls all hosts from now until a time.
 func (r *Simulation) standStill(now, until unit.Time) {
 	for _, h := range r.hosts {
 		if h != nil {

@@ -10,21 +10,20 @@ import (
 
 // queueOf is a queue of the port at which a direction of a link begins.
 type queueOf struct {
-	direction int // index into linkOf, which is that into Result.Ports
+	direction int // index into linkOf and Result.Ports
 	queue     tm.QueueID
 }
 
-// held is a queue of a switch that PFC holds although packets wait in it, and what
-// must move for that to end.
+// held is a queue of a switch that PFC holds although packets wait in it, and the queues on which it depends.
 type held struct {
 	queueOf
 	waitsFor []int // indices into the list of held queues
-	free     bool  // it will move, or something will that lets it
+	free     bool  // it will move, or a queue on which it depends will
 }
 
-// deadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the
-// switch behind the link from resuming waits in another one, so that none ever moves. It returns a cycle
-// of them, or nil. All nodes must have reached the same time.
+// deadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the next switch from
+// resuming waits in another one, so that none ever moves. It returns a cycle of them, or nil. All nodes must have
+// reached the same time.
 func (r *Simulation) deadlock() []outcome.Stuck {
 	var all []held
 	number := map[queueOf]int{}
@@ -41,7 +40,7 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 			leaving[d.Node]++
 		}
 	}
-	// A queue can only be in a deadlock if one is held at the switch behind the link.
+	// A queue can only be in a deadlock if a queue of the next switch is held.
 	for changed := true; changed; {
 		changed = false
 		for k := range all {
@@ -75,15 +74,15 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 	return nil
 }
 
-// blocked finds what must move before the switch behind the link resumes a queue. It returns false if
-// something there can move, or the queue is about to be released.
+// blocked finds the queues that must move before the next switch resumes queue h. It returns false if a packet there
+// can move, or the queue is about to be released.
 func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]
 	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.Port)
 	last := tm.QueueID(r.portOf(r.linkOf[h.direction]).Queues() - 1)
 	seen := map[int]bool{}
-	var found uint8 // classes of which packets are there
+	var found uint8 // classes of the packets there
 	for i, d := range r.linkOf {
 		if d.Node != back.Node {
 			continue
@@ -111,7 +110,7 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 	return found != 0
 }
 
-// cycle follows what queue k waits for until a queue comes again.
+// cycle follows the dependencies of queue k until a queue occurs again, and returns the cycle.
 func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
 	at := map[int]int{}
 	var path []outcome.Stuck
@@ -127,12 +126,12 @@ func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
 	}
 }
 
-// starvation is how long the head of a queue waits before the queue is called starved, unless half of the run
-// is shorter.
+// starvation is the time that the head of a queue waits before the queue is called starved, unless half of the run is
+// shorter.
 const starvation = 10 * unit.Second
 
-// starved finds the queues that were not served for half of the run, or for starvation,
-// although packets wait: others go first, or PFC holds them.
+// starved returns the queues that were not served for half of the run, or for starvation, although packets wait: others
+// go first, or PFC holds them.
 func (r *Simulation) starved(now unit.Time) (out []outcome.Stuck) {
 	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {
@@ -146,7 +145,7 @@ func (r *Simulation) starved(now unit.Time) (out []outcome.Stuck) {
 		if d.OfSwitch {
 			continue
 		}
-		h, named := r.hosts[r.nics.Number(d.Node, int(d.Port))], uint8(0) // what flows have not sent waits in no queue
+		h, named := r.hosts[r.nics.Number(d.Node, int(d.Port))], uint8(0) // packets not sent yet wait in no queue
 		for _, s := range h.held {
 			class := h.slot[s].class
 			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 &&

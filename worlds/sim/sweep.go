@@ -5,17 +5,18 @@ import (
 	"weir/core/unit"
 )
 
-// The ends of a flow are given back once its sender has finished, neither end wants to send or waits for a time, no
-// packet of it is in the network, and no program of a switch may make one (dataplane.PacketOriginator): then nothing
-// can reach them any more, and what a late packet would make them do need not be known. Whose packets are in the
-// network takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep
-// costs each flow a constant.
+// The ends of a flow are released once its sender has finished, neither end wants to send or has a timer, no packet of
+// it is in the network, and no program of a switch may make one (dataplane.PacketOriginator). Then no packet can reach
+// them any more, and they are not needed. Finding the flows with packets in the network takes a scan of all packets,
+// which is worth it when many flows have finished since the last one: a sweep costs a constant for each flow.
 
-// Ends are looked for when so many flows have finished.
+// The number of finished flows after which the next sweep is made.
 const (
 	fewest    = 64 // at least
-	perPacket = 16 // one for so many ports and packets of the last look
+	perPacket = 16 // one for this number of ports and packets of the last sweep
 )
+
+// sweepAfter sets the next sweep after one that has scanned a number of ports, packets and flows.
 
 // sweepAfter says when to look again, after a look at so many ports, packets and flows.
 func (r *Simulation) sweepAfter(looked int) {
@@ -25,10 +26,10 @@ func (r *Simulation) sweepAfter(looked int) {
 	}
 }
 
-// sweepDue reports whether so many flows have finished since that sweep is worth it.
+// sweepDue reports whether so many flows have finished that a sweep is worth it.
 func (r *Simulation) sweepDue() bool { return r.finished >= r.nextSweep }
 
-// sweep gives back the ends of flows that are over. All nodes must have reached the same time.
+// sweep releases the ends of flows that are over. All nodes must have reached the same time.
 func (r *Simulation) sweep() {
 	if len(r.there) <= len(r.config.Flows)/64 {
 		r.there = make([]uint64, len(r.config.Flows)/64+1)
@@ -77,10 +78,10 @@ func (r *Simulation) sweep() {
 		h.finished = kept
 		left += len(kept)
 	}
-	r.sweepAfter(looked + perPacket/2*left) // so many more that flows which stay are not looked at again and again
+	r.sweepAfter(looked + perPacket/2*left) // more by left, so that remaining flows are not scanned again and again
 }
 
-// giveBack gives the ends of a flow back, of which no packet is in the network, if they are idle.
+// giveBack releases the ends of a flow without packets in the network if they are idle, and reports whether it did.
 func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	f := &r.config.Flows[flow]
 	src, dst := r.hosts[f.Src], r.hosts[f.Dst]
@@ -104,15 +105,15 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	return true
 }
 
-// idle reports whether an endpoint does nothing any more unless a packet comes. One that shares something with others
-// may be waiting for its turn until it has finished.
+// idle reports whether an endpoint has no event any more unless a packet arrives. An endpoint that shares state with
+// others may wait for its turn until it has finished.
 func (s *slot) idle() bool {
 	return !s.ready && s.sendAt == unit.Never && s.endpoint.NextSend() == unit.Never &&
 		s.endpoint.NextTimer() == unit.Never && (s.rescheduling == nil || s.counters.Finished != unit.Never)
 }
 
-// free takes the endpoint out of a slot, for another one. A timer that it has set and does not want any more still
-// comes, without a slot: that is an event like any other.
+// free removes the endpoint from slot i, which becomes unused. A timer that it has set still expires, without a slot:
+// that is an event like any other.
 func (h *host) free(i int32) {
 	s := &h.slot[i]
 	if s.timerAt != unit.Never {

@@ -12,10 +12,10 @@ import (
 	"weir/core/unit"
 )
 
-// A run may be carried out by several threads (Config.Threads). Each has some of the nodes, a part of the fabric, and
-// all that these nodes write to beside themselves. Between two windows the run gathers what threads have noted.
+// A run may use several threads (Config.Threads). Each has some of the nodes, a part of the fabric, and all shared
+// state that these nodes write. Between two windows the run collects the records of the threads.
 
-// thread is what one of them has.
+// thread is the state of one thread.
 type thread struct {
 	pool        packet.Pool
 	ended       int // flows, since the last gather
@@ -30,9 +30,9 @@ type thread struct {
 	_           [64]byte           // threads write to different lines
 }
 
-// divide gives the nodes to threads: groups with hosts in equal parts by what their flows carry, in the order of the
-// hosts' numbers, so that neighbours are together; then others to where most of their neighbours are. It returns the
-// thread by node, and how many threads there are: not more than groups with hosts.
+// divide assigns the nodes to threads: groups with hosts in equal parts by the load of their flows, in the order of the
+// hosts' numbers, so that neighbours are together; then other groups to the thread of most of their neighbours. It
+// returns the thread by node, and the number of threads: not more than groups with hosts.
 func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 	n := c.Wiring.Network
 	of = make([]int32, len(n.Nodes))
@@ -53,7 +53,7 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		if min(f.Src, f.Dst) < 0 || max(f.Src, f.Dst) >= nics.Len() {
-			continue // addFlows says so
+			continue // addFlows returns the error
 		}
 		packets := float64(f.Size)/1000 + 2
 		if f.Size == 0 {
@@ -84,8 +84,8 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 	return of, threads
 }
 
-// follow gives the groups of switches to the threads of their neighbours, tier by tier. A tie goes to the thread that
-// has fewer ports so far.
+// follow assigns the groups of switches to the threads of their neighbours, tier by tier. In a tie the thread with
+// fewer ports so far gets the group.
 func follow(n *topology.Network, group, at []int32, threads int) {
 	near := make([][]int32, len(at))
 	for i := range n.Links {
@@ -123,11 +123,11 @@ func follow(n *topology.Network, group, at []int32, threads int) {
 		}
 	}
 	for g := range at {
-		at[g] = max(at[g], 0) // those without neighbours
+		at[g] = max(at[g], 0) // groups without neighbours
 	}
 }
 
-// together carries out a window (fabric.Config.Together).
+// together runs a window in all threads (fabric.Config.Together).
 func (r *Simulation) together(run func(part int)) {
 	if r.group != nil {
 		r.group.Window(run)
@@ -138,10 +138,10 @@ func (r *Simulation) together(run func(part int)) {
 	}
 }
 
-// thread returns that of a node.
+// thread returns the thread of a node.
 func (r *Simulation) thread(node int) *thread { return r.threads[r.threadOf[node]] }
 
-// part is a thread's part of the fabric, as switches know it.
+// part returns a thread's part of the fabric for switches.
 func (r *Simulation) part(k int) fabric.Part {
 	p := fabric.Part{Pool: &r.threads[k].pool}
 	if r.config.Trace != nil {
@@ -150,14 +150,14 @@ func (r *Simulation) part(k int) fabric.Part {
 	return p
 }
 
-// linkPart is a thread's part of the fabric; its observer's link i is the port 2·link + end.
+// linkPart returns a thread's part of the fabric for links; its observer's link i is the port 2·link + end.
 func (r *Simulation) linkPart(k int) fabric.Part {
 	t, p := r.threads[k], r.part(k)
 	p.Observer = observe.NewLinks(&r.config.Selection, p.Observer, &t.tally, &t.noticesLost, r.wiring.Port)
 	return p
 }
 
-// gather adds up what threads have noted since the last time. No thread may be at work.
+// gather adds the records of the threads since the last call. No thread may be running.
 func (r *Simulation) gather() {
 	for _, t := range r.threads {
 		r.unfinished -= t.ended
@@ -174,7 +174,7 @@ func (r *Simulation) gather() {
 	}
 }
 
-// tellPauses calls OnPFC for what has happened since the last time, by time and node.
+// tellPauses calls OnPFC for the events since the last call, by time and node.
 func (r *Simulation) tellPauses() {
 	all := r.pauses[:0]
 	for _, t := range r.threads {
@@ -190,11 +190,11 @@ func (r *Simulation) tellPauses() {
 	r.pauses = all
 }
 
-// fullPool is how many free packets a pool keeps in any case.
+// fullPool is the number of free packets that a pool keeps in any case.
 const fullPool = 4096
 
-// level moves free packets from full pools to those that have less than a quarter of that. Packets die where they
-// arrive: where more arrive than are made they would pile up, and elsewhere more would be made for ever.
+// level moves free packets from the fullest pool to the emptiest, if that has less than a quarter. Packets are freed
+// where they arrive: where more arrive than are made they would pile up, and elsewhere more would be made all the time.
 func (r *Simulation) level() {
 	full, low := r.threads[0], r.threads[0]
 	for _, t := range r.threads {
@@ -210,7 +210,7 @@ func (r *Simulation) level() {
 	}
 }
 
-// merged returns what all threads have noted and does not change when they go on: delays, tally and notices.
+// merged returns records of all threads that do not change afterwards: delays, tally and notices.
 func (r *Simulation) merged() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
 	if r.config.Delays {
 		delays = make([]unit.Histogram, len(r.threads[0].delays))

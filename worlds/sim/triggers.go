@@ -8,16 +8,16 @@ import (
 	"weir/core/workload"
 )
 
-// triggers are those of a run.
+// triggers are the triggers of a run.
 type triggers struct {
 	all           []workload.Trigger
 	count         []int     // activations so far
 	sent, arrived [][]int32 // by flow, the triggers that it activates when it has ended there
-	waits         []bool    // by flow: one begins it
+	waits         []bool    // by flow: a trigger begins it
 }
 
-// newTriggers makes the triggers of a configuration; nil: there are none. If they join hosts, it is another
-// configuration, whose nodes are one group.
+// newTriggers returns the triggers of a configuration; nil: it has none. If they join hosts, it returns another
+// configuration in which all nodes are one group. It returns an error for impossible triggers.
 func newTriggers(c *Config) (*Config, *triggers, error) {
 	if len(c.Triggers) == 0 {
 		return c, nil, nil
@@ -57,7 +57,7 @@ func newTriggers(c *Config) (*Config, *triggers, error) {
 	return c, t, nil
 }
 
-// crosses reports whether a trigger begins a flow at another host than that where it is activated.
+// crosses reports whether a trigger begins a flow at another host than the one where it is activated.
 func (t *triggers) crosses(c *Config) bool {
 	for k := range t.all {
 		x := &t.all[k]
@@ -77,7 +77,7 @@ func (t *triggers) crosses(c *Config) bool {
 	return false
 }
 
-// together is a configuration whose nodes are one group, so that all that happens does so in the order of time.
+// together returns the configuration with all nodes in one group, so that all events happen in the order of time.
 func together(c *Config) *Config {
 	one := *c
 	one.Threads, one.Window = 1, 0
@@ -90,14 +90,14 @@ func together(c *Config) *Config {
 
 // activates reports whether a flow activates a trigger when it has ended at its sender, or receiver.
 func (t *triggers) activates(flow packet.FlowID, arrived bool) bool {
-	if t == nil || int(flow) >= len(t.sent) { // or a message of a job
+	if t == nil || int(flow) >= len(t.sent) { // no triggers, or a message of a job
 		return false
 	}
 	return arrived && len(t.arrived[flow]) > 0 || !arrived && len(t.sent[flow]) > 0
 }
 
-// wake has the fabric call a host again, to which another host has given something to do now. A fabric that is being
-// made calls it when it is complete.
+// wake makes the fabric call a host that has got work at now from another host. Before the fabric is complete it
+// records the call for later.
 func (r *Simulation) wake(h *host, now unit.Time) {
 	if r.fabric == nil {
 		r.early = append(r.early, int(h.node))
@@ -106,7 +106,7 @@ func (r *Simulation) wake(h *host, now unit.Time) {
 	r.fabric.Wake(int(h.node), now)
 }
 
-// activate begins the flows that wait for the end of one, which this host has found.
+// activate begins the flows that wait for the end of a flow, which this host has found.
 func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
 	r := h.run
 	t := r.triggers

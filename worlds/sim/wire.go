@@ -7,13 +7,13 @@ import (
 	"weir/core/transport"
 )
 
-// tuple is what names a flow on the wire.
+// tuple identifies a flow on the wire.
 type tuple struct {
 	src, dst         packet.Addr
 	srcPort, dstPort uint16
 }
 
-// tuples names flows by what packets say of them, in both directions; those that these hosts have.
+// tuples returns the flows of these hosts by the tuples of their packets, in both directions.
 func (r *Simulation) tuples() map[tuple]packet.FlowID {
 	flows := map[tuple]packet.FlowID{}
 	var given []tuple
@@ -32,7 +32,7 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 		add(i, src, dst, f.SrcPort, f.DstPort)
 		receiver := r.config.endpoints(packet.FlowID(i)).Receiver
 		if receiver == nil {
-			receiver, _ = r.config.EndpointFactory.Receiver(i) // what it says of its ports is all that is wanted of it
+			receiver, _ = r.config.EndpointFactory.Receiver(i) // it is made only for its ports
 		}
 		if x, ok := receiver.(transport.Ported); ok {
 			for _, port := range x.Ports() {
@@ -46,7 +46,7 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 	return flows
 }
 
-// addMoved names flows by what packets say of them where they have other NICs than they were given.
+// addMoved adds the tuples of flows when they use other NICs than they were given.
 func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	addresses := func(a packet.Addr) (all []packet.Addr) {
 		host := r.nics.Node(int(a) - 1)
@@ -67,9 +67,9 @@ func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	}
 }
 
-// wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the
-// packet's bytes, what a link knows anyway (its size in the run's framing) and what measures need (who
-// made it, when and why). nil in fast mode.
+// wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the packet's bytes,
+// its size in the run's framing, which a link knows, and the fields that measures need (sender, time and reason). nil
+// in fast mode.
 func (r *Simulation) wire() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil

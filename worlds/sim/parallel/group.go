@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Group carries out the windows of a fabric's parts on threads of their own, and the first part on that of the caller.
-// A window is some hundred microseconds of work, so who is done first mostly waits for less than a wake-up takes: it
-// spins before it parks. Two threads are 1.5 to 1.7 times as fast as one with spins of up to 300 us (128 hosts), and
-// 1.3 with 100 us that are halved each time they are in vain. Whoever waits in vain several times in a row, because
-// somebody has lost its core, spins for half as long each time from then on, but for one try in full now and then:
-// else it would never see that the core is back.
+// Group runs the windows of a fabric's parts on separate threads, and the first part on the caller's. A window is some
+// hundred microseconds of work, so the first thread to finish mostly waits for less than a wake-up takes: it spins
+// before it parks. A thread that spins unnecessarily several times in a row, because another one has lost its core,
+// halves its spins each time, except for one full try from time to time. Otherwise it would never detect that the core
+// is back.
 type Group struct {
 	run     func(part int) // the window's work
 	phase   counter        // windows so far
@@ -28,10 +27,10 @@ type Group struct {
 // member is one of the other threads.
 type member struct {
 	sleeper
-	failed any // what it has panicked with
+	failed any // value of its panic
 }
 
-// counter is a number in a line of its own.
+// counter is a number in a cache line of its own.
 type counter struct {
 	atomic.Uint32
 	_ [60]byte
@@ -41,12 +40,12 @@ type counter struct {
 type sleeper struct {
 	parked atomic.Bool
 	wake   chan struct{}
-	spins  int // how often the counter is read before its reader parks
-	vain   int // times in a row that this was in vain
+	spins  int // reads of the counter before its reader parks
+	vain   int // unnecessary spins in a row
 	_      [32]byte
 }
 
-// mostSpins takes some 300 us; after more than mostVain times in vain it is half as many each time, and all of them
+// mostSpins takes some 300 us. After more than mostVain unnecessary spins it is halved each time, and used in full
 // again every tryAgain times.
 const (
 	mostSpins = 1_000_000
@@ -54,15 +53,16 @@ const (
 	tryAgain  = 64
 )
 
+// newSleeper returns a sleeper that reads its counter spins times before it parks.
 func newSleeper(spins int) sleeper {
 	return sleeper{wake: make(chan struct{}, 1), spins: spins}
 }
 
-// New starts the threads for this number of parts. A group that yields does a window with one thread for as long as
-// that is faster, by the events that have been carried out so far.
+// New starts the threads for this number of parts. A group that yields runs a window with one thread for as long as
+// that is faster. events returns the number of events that the run has executed.
 func New(parts int, yields bool, events func() uint64) *Group {
 	spins := mostSpins
-	if runtime.GOMAXPROCS(0) < parts { // who spins keeps others from working
+	if runtime.GOMAXPROCS(0) < parts { // a thread that spins keeps others from working
 		spins = 0
 	}
 	c := &Group{leader: newSleeper(spins), events: events}
@@ -92,7 +92,7 @@ func (c *Group) Window(run func(part int)) {
 	}
 }
 
-// begin lets the others begin a window.
+// begin starts a window in the other threads.
 func (c *Group) begin(run func(part int)) {
 	c.run = run
 	c.left.Store(uint32(len(c.members)))
@@ -102,7 +102,7 @@ func (c *Group) begin(run func(part int)) {
 	}
 }
 
-// hold carries out the caller's own part and waits for the others, also if it fails.
+// hold runs the caller's own part and waits for the others, also if it panics. It panics if one of them did.
 func (c *Group) hold(run func(part int)) {
 	defer func() {
 		c.leader.await(&c.left, 0)
@@ -115,14 +115,14 @@ func (c *Group) hold(run func(part int)) {
 	run(0)
 }
 
-// End ends the threads. No window is under way.
+// End ends the threads. No window may be running.
 func (c *Group) End() {
 	c.over = true
 	c.begin(nil)
 	c.leader.await(&c.left, 0)
 }
 
-// work is what thread k does.
+// work is the loop of thread k.
 func (c *Group) work(m *member, k int) {
 	for window := uint32(1); ; window++ {
 		m.await(&c.phase, window)
@@ -139,7 +139,7 @@ func (c *Group) work(m *member, k int) {
 	}
 }
 
-// carryOut runs a part, and notes if that panics.
+// carryOut runs part k, and records a panic.
 func (m *member) carryOut(run func(int), k int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -149,7 +149,7 @@ func (m *member) carryOut(run func(int), k int) {
 	run(k)
 }
 
-// await returns when x has the value that is wanted. It will have no other one before the sleeper has returned.
+// await returns when x has the value want. x must keep it until the sleeper has returned.
 func (s *sleeper) await(x *counter, want uint32) {
 	for range s.patience() {
 		if x.Load() == want {
@@ -158,16 +158,16 @@ func (s *sleeper) await(x *counter, want uint32) {
 		}
 	}
 	s.vain++
-	for x.Load() != want { // again if whoever has set the last value rouses us only now
+	for x.Load() != want { // again if the setter of the last value wakes this thread only now
 		s.parked.Store(true)
 		if x.Load() == want && s.parked.CompareAndSwap(true, false) {
 			return
 		}
-		<-s.wake // whoever has set x has seen that we are parked
+		<-s.wake // the setter of x has seen parked
 	}
 }
 
-// patience is how often the counter is read before its reader parks.
+// patience returns the number of reads of the counter before its reader parks.
 func (s *sleeper) patience() int {
 	if s.vain%tryAgain == 0 {
 		return s.spins
@@ -175,7 +175,7 @@ func (s *sleeper) patience() int {
 	return s.spins >> max(s.vain-mostVain, 0)
 }
 
-// rouse wakes who waits, after its counter was set.
+// rouse wakes the sleeper if it is parked, after its counter was set.
 func (s *sleeper) rouse() {
 	if s.parked.Load() && s.parked.CompareAndSwap(true, false) {
 		s.wake <- struct{}{}

@@ -2,14 +2,14 @@ package parallel
 
 import "time"
 
-// pace decides whether a run goes on with all its threads or with one (New). It tries both in turns and stays
-// with what takes less time for an event: where others use the cores a window takes as long as the thread that has
-// lost its own, and where windows are small the barrier takes more than it brings. It looks again from time to time,
-// the more rarely the longer it has decided the same.
+// pace decides whether a run continues with all its threads or with one (New). It tries both in turns and keeps the
+// mode with less time for an event: where others use the cores a window takes as long as the thread without a core, and
+// where windows are small the barrier costs more than it saves. It tries again from time to time, the more rarely the
+// longer the decision was the same.
 type pace struct {
 	at     mode
 	chosen mode
-	trial  int // stretches until it decides; 0: it has
+	trial  int // stretches until the decision; 0: no trial
 	length time.Duration
 	stay   time.Duration
 	since  time.Time // the beginning of this stretch
@@ -19,7 +19,7 @@ type pace struct {
 	events [2]uint64
 }
 
-// mode is with how many threads a run goes on.
+// mode is the number of threads: one or all.
 type mode int
 
 const (
@@ -28,14 +28,15 @@ const (
 )
 
 const (
-	stretches   = 4 // of a trial: alone, together, alone, together
+	stretches   = 4 // of a trial: single, together, single, together
 	stretch     = 10 * time.Millisecond
 	leastStay   = 200 * time.Millisecond
 	mostStay    = 3200 * time.Millisecond
-	enough      = 1.05 // all threads must be so many times as fast: they take more from others
+	enough      = 1.05 // all threads must be faster by this factor: they take more from others
 	clockEvents = 2000 // events between looks at the clock
 )
 
+// newPace returns the pace at the start of the first trial.
 func newPace(now time.Time) *pace {
 	p := &pace{chosen: together, stay: leastStay / 2}
 	p.try(now)
@@ -49,7 +50,7 @@ func (p *pace) try(now time.Time) {
 	p.at = single
 }
 
-// passed notes how many events the run has carried out. It is called between windows.
+// passed ends the stretch if it is over. events is the number of events so far. It is called between windows.
 func (p *pace) passed(events uint64) {
 	if events-p.seen >= clockEvents {
 		p.seen = events
@@ -77,7 +78,7 @@ func (p *pace) endStretch(now time.Time, events uint64) {
 	p.decide()
 }
 
-// decide ends a trial.
+// decide ends a trial: it selects the mode, and the time until the next trial.
 func (p *pace) decide() {
 	p.at = single
 	if p.cost(together)*enough < p.cost(single) {
@@ -91,5 +92,5 @@ func (p *pace) decide() {
 	p.chosen, p.length = p.at, p.stay
 }
 
-// cost is the time that an event takes.
+// cost returns the time of an event in nanoseconds.
 func (p *pace) cost(m mode) float64 { return float64(p.spent[m]) / float64(max(p.events[m], 1)) }

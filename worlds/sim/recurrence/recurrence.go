@@ -13,8 +13,8 @@ import (
 	"weir/core/unit"
 )
 
-// Root is where state begins, under a name: at a pointer or, of who says its words itself, relative to the moment, with
-// these.
+// Root is a named root of the state: a pointer Value, or a function Words that passes the words itself, relative to the
+// moment.
 type Root struct {
 	Name  string
 	Value any
@@ -28,11 +28,11 @@ type Snapshot struct {
 	known map[reflect.Type][]field // the fields of the types in it; later states of the same run extend it
 }
 
-// Words is how many there are.
+// Words returns the number of words.
 func (s *Snapshot) Words() int { return len(s.words) }
 
-// Take reads the state at a moment. With an earlier one it says which word is the first that is not as it was there;
-// "": none is, so the states are the same.
+// Take reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the states
+// are the same.
 func Take(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
 	w.all(roots)
@@ -42,19 +42,19 @@ func Take(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs s
 	return &w.Snapshot, w.differs
 }
 
-// Survey is what is known of the types of a state.
+// Survey describes the types of a state.
 type Survey struct {
-	// Faults are what keeps the state from ever recurring, with its path, type and field: each time without a kind, and
-	// all else that cannot be compared. Elements of lists and maps that share a path apart from their places are listed
-	// once, by the first. A fault is a mistake in the type that holds the field, not a property of a run.
+	// Faults prevent the state from ever recurring. Each has a path, type and field: a time without a kind, or another
+	// value that cannot be compared. Elements of lists and maps that share a path apart from their places are listed once,
+	// by the first. A fault is a mistake in the type that holds the field, not a property of a run.
 	Faults []string
-	// Types are the structs in the state. The parts of a list that is empty, or of a pointer that is nil, are among
-	// them, except for what they would have in interfaces.
+	// Types are the structs in the state. They include the types of elements of empty lists and of nil pointers, except
+	// for the contents of interfaces.
 	Types []reflect.Type
 }
 
-// NewSurvey examines the types of a state. Values of the types in passing are left out: when states are compared, they
-// are gone.
+// NewSurvey examines the types of a state. Values of the types in passing are left out: they do not exist when states
+// are compared.
 func NewSurvey(roots []Root, passing ...reflect.Type) Survey {
 	w := newWalk(0, nil)
 	w.survey = &survey{faults: map[string]string{}, passing: passing, visited: map[visit]bool{}}
@@ -71,12 +71,13 @@ type survey struct {
 	visited map[visit]bool
 }
 
-// visit is a type whose fields were examined without a value, with the kind of the field that holds it.
+// visit is a type that was examined without a value, with the kind of the field that holds it.
 type visit struct {
 	of   reflect.Type
 	kind state.FieldKind
 }
 
+// newWalk returns a walk at now that compares with before; nil: it compares with no state.
 func newWalk(now unit.Time, before *Snapshot) *walk {
 	w := &walk{Snapshot: Snapshot{at: now}, before: before, seen: map[seen]uint64{}}
 	if before == nil {
@@ -107,9 +108,9 @@ func (w *walk) all(roots []Root) {
 type walk struct {
 	Snapshot
 	before  *Snapshot
-	seen    map[seen]uint64 // pointers, and in which order they came
+	seen    map[seen]uint64 // pointers, numbered in the order of the walk
 	path    []step
-	owner   reflect.Type // the struct with the field that the path leads to last; nil: there is none
+	owner   reflect.Type // the struct with the last field of the path; nil: no field yet
 	field   string       // its name
 	differs string
 	survey  *survey // nil: Take
@@ -123,7 +124,7 @@ type step struct {
 	keyed bool // the name is the key of a map
 }
 
-// String is the step as one writes it.
+// String returns the step in Go syntax.
 func (s step) String() string {
 	switch {
 	case s.keyed:
@@ -134,19 +135,20 @@ func (s step) String() string {
 	return "." + s.name
 }
 
+// seen identifies a pointer: its address and type.
 type seen struct {
 	at uintptr
 	of reflect.Type
 }
 
-// fault notes a difference, if it is the first.
+// fault records a difference, if it is the first.
 func (w *walk) fault(format string, arguments ...any) {
 	if w.differs == "" {
 		w.differs = w.place() + ": " + fmt.Sprintf(format, arguments...)
 	}
 }
 
-// fail notes what cannot be compared, by the field that has it.
+// fail records a value that cannot be compared, with the field that has it.
 func (w *walk) fail(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...) + "; " + mistake
 	if w.owner != nil {
@@ -159,7 +161,7 @@ func (w *walk) fail(format string, arguments ...any) {
 	var b strings.Builder
 	for i, s := range w.path {
 		switch {
-		case i == 0: // the root: a switch's state is the next one's
+		case i == 0: // the root: all switches have the same types
 		case s.keyed || s.name == "":
 			b.WriteString("[]")
 		default:
@@ -171,7 +173,7 @@ func (w *walk) fail(format string, arguments ...any) {
 	}
 }
 
-// place returns the path as one writes it.
+// place returns the path in Go syntax.
 func (w *walk) place() string {
 	var b strings.Builder
 	for _, s := range w.path {
@@ -180,7 +182,7 @@ func (w *walk) place() string {
 	return b.String()[1:]
 }
 
-// word adds one, and compares it with what was there.
+// word adds a word, and compares it with the earlier state by its kind.
 func (w *walk) word(k state.FieldKind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
@@ -218,14 +220,14 @@ func (w *walk) word(k state.FieldKind, v uint64) {
 
 var timeType = reflect.TypeFor[unit.Time]()
 
-// What users of a program read about a field that cannot be compared.
+// Texts for users of a program about a field that cannot be compared.
 const (
 	mistake = "this is a mistake in the program that has the field: please report it"
 	noKind  = "is a time and has no kind that distinguishes an instant from a span (package state)"
 	noFunc  = "is a function, which may have state, and its kind is not state.Ignored"
 )
 
-// value walks through a value, whose field has this kind.
+// value walks through a value of a field with this kind.
 func (w *walk) value(v reflect.Value, kind state.FieldKind) {
 	if w.survey != nil && slices.Contains(w.survey.passing, v.Type()) {
 		return
@@ -275,7 +277,7 @@ func (w *walk) value(v reflect.Value, kind state.FieldKind) {
 	}
 }
 
-// hash is FNV-1a.
+// hash returns FNV-1a of a string.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -285,7 +287,7 @@ func hash(s string) uint64 {
 	return h
 }
 
-// pointer walks through what a pointer leads to, once.
+// pointer walks through the value of a pointer, once.
 func (w *walk) pointer(v reflect.Value, kind state.FieldKind) {
 	if v.IsNil() {
 		w.word(state.Plain, 0)
@@ -303,6 +305,7 @@ func (w *walk) pointer(v reflect.Value, kind state.FieldKind) {
 	w.value(v.Elem(), kind)
 }
 
+// list walks through a slice or an array.
 func (w *walk) list(v reflect.Value, kind state.FieldKind) {
 	depth, n := len(w.path), v.Len()
 	w.word(state.Plain, uint64(n))
@@ -316,7 +319,7 @@ func (w *walk) list(v reflect.Value, kind state.FieldKind) {
 	w.path = w.path[:depth]
 }
 
-// fields walks through those of a struct that are state.
+// fields walks through the fields of a struct that are state.
 func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
 	depth, owner, name := len(w.path), w.owner, w.field
 	for _, f := range w.fieldsOf(v.Type()) {
@@ -331,7 +334,7 @@ func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
 	w.path, w.owner, w.field = w.path[:depth], owner, name
 }
 
-// field is one of a struct that is state.
+// field is a field of a struct that is state.
 type field struct {
 	index int
 	name  string
@@ -358,8 +361,7 @@ func (w *walk) fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// elements has a survey examine the elements of a list or map that is empty, or what a nil pointer would lead to, by
-// type.
+// elements makes a survey examine the element type of an empty list or map, or of a nil pointer.
 func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
 	if w.survey == nil {
 		return
@@ -372,7 +374,7 @@ func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
 	w.path = w.path[:depth]
 }
 
-// typ examines a type of which there is no value.
+// typ examines a type without a value.
 func (w *walk) typ(t reflect.Type, kind state.FieldKind) {
 	if slices.Contains(w.survey.passing, t) {
 		return
