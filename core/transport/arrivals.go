@@ -12,7 +12,7 @@ func (b Bitmap) Has(n, low int64) bool {
 // Add adds n, which is not below low. The set grows as needed.
 func (b *Bitmap) Add(n, low int64) {
 	for n-low >= int64(64*len(*b))-64 { // one word is spare: the window rarely begins with a word
-		b.grow(low)
+		b.growRing(low)
 	}
 	(*b)[n>>6&int64(len(*b)-1)] |= 1 << (n & 63)
 }
@@ -20,8 +20,8 @@ func (b *Bitmap) Add(n, low int64) {
 // Remove removes n, which must be in the set.
 func (b Bitmap) Remove(n int64) { b[n>>6&int64(len(b)-1)] &^= 1 << (n & 63) }
 
-// grow doubles the length of the ring for a window that begins at low.
-func (b *Bitmap) grow(low int64) {
+// growRing doubles the length of the ring for a window that begins at low.
+func (b *Bitmap) growRing(low int64) {
 	old := *b
 	*b = make(Bitmap, max(2*len(old), 2))
 	for word := low >> 6; word < low>>6+int64(len(old)); word++ {
@@ -29,8 +29,8 @@ func (b *Bitmap) grow(low int64) {
 	}
 }
 
-// bits returns the 64 numbers from base on: bit k is set if base+k is in the set. base is not below low.
-func (b Bitmap) bits(base, low int64) (set uint64) {
+// readBits returns the 64 numbers from base on: bit k is set if base+k is in the set. base is not below low.
+func (b Bitmap) readBits(base, low int64) (set uint64) {
 	words := int64(len(b))
 	word, shift, last := base>>6, uint(base&63), low>>6+words-1
 	if word > last {
@@ -81,5 +81,5 @@ func (a *Arrivals) Bits(base int64) uint64 {
 	if a.Ahead == 0 || from-base >= 64 {
 		return 0
 	}
-	return a.beyond.bits(from, a.Expected) << uint(from-base)
+	return a.beyond.readBits(from, a.Expected) << uint(from-base)
 }

@@ -22,8 +22,8 @@ type Control struct {
 	ShutsGate bool // a warning shuts the gate even if the controller does not reduce (Warn)
 }
 
-// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods
-// call it themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
+// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods call
+// it themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
 // at the new rate (HPCC simulator, with HPCC and PINT).
 func (c *Control) Decide() {
 	old := c.Decision.Rate

@@ -2,7 +2,7 @@
 // An Endpoint is one half of a flow: a pure state machine that takes packets, emits packets and returns the time at
 // which it wants to send next. Each transport has a folder.
 //
-//	draft-miao §6, §7.2: who asks for telemetry, and when  TelemetryRequester.Ask      TestAsking, TestAskingErrors
+//	draft-miao §6, §7.2: when senders ask for telemetry    TelemetryRequester.Ask      TestAsking, TestAskingErrors
 //	… what comes back, and what is kept for a later ACK    TelemetryRequester, TelemetryResponder
 //	                                                       TestReadUnwraps, TestResponderKeeps
 //	§6.2: a controller's part at the receiver              TelemetryResponder          TestReceiverTells

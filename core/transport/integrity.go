@@ -70,28 +70,28 @@ func newSeal(f *Flow, a *TelemetryOptions) *seal {
 	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.Fixed()}
 }
 
-// open puts the extension into p, with the next number and without a code, so that p's bytes include it. A telemetry
-// stack has separate space, so that there is always room for the extension.
-func (s *seal) open(p *packet.Packet) {
+// addExtension puts the extension into p, with the next number and without a code, so that p's bytes include it. A
+// telemetry stack has separate space, so that there is always room for the extension.
+func (s *seal) addExtension(p *packet.Packet) {
 	var b [numberBytes + codeBytes]byte
 	s.number++
 	binary.BigEndian.PutUint32(b[:], uint32(s.number))
 	p.SetExtension(Authentication, b[:])
 }
 
-// close writes the code of p into its extension. p must not change afterwards.
-func (s *seal) close(p *packet.Packet) {
+// writeCode writes the code of p into its extension. p must not change afterwards.
+func (s *seal) writeCode(p *packet.Packet) {
 	if s.fixed {
 		p.Size += sealBytes
 	}
 	if b, ok := p.Extension(Authentication); ok {
-		copy(b[numberBytes:], s.compute(p, s.number))
+		copy(b[numberBytes:], s.computeCode(p, s.number))
 	}
 }
 
-// check reports whether p is feedback of this flow that was not received earlier, and records its number if so. It
+// checkCode reports whether p is feedback of this flow that was not received earlier, and records its number if so. It
 // accepts numbers in any order within the last 64 (RFC 4303 §3.4.3), and refuses older ones.
-func (s *seal) check(p *packet.Packet) bool {
+func (s *seal) checkCode(p *packet.Packet) bool {
 	b, ok := p.Extension(Authentication)
 	if !ok || len(b) != numberBytes+codeBytes {
 		return false
@@ -101,7 +101,7 @@ func (s *seal) check(p *packet.Packet) bool {
 		return false
 	}
 	number := s.number + uint64(ahead)
-	if !hmac.Equal(b[numberBytes:], s.compute(p, number)) {
+	if !hmac.Equal(b[numberBytes:], s.computeCode(p, number)) {
 		return false
 	}
 	if ahead > 0 {
@@ -112,9 +112,9 @@ func (s *seal) check(p *packet.Packet) bool {
 	return true
 }
 
-// compute returns the code of p with this number. It covers the transport's header and all other extensions. It does
-// not cover fields that routers may change (TOS, hop limit), and fields for which some header has no room.
-func (s *seal) compute(p *packet.Packet, number uint64) []byte {
+// computeCode returns the code of p with this number. It covers the transport's header and all other extensions. It
+// does not cover fields that routers may change (TOS, hop limit), and fields for which some header has no room.
+func (s *seal) computeCode(p *packet.Packet, number uint64) []byte {
 	be := binary.BigEndian
 	b := be.AppendUint64(s.message[:0], number)
 	b = append(b, p.Version, p.Proto)

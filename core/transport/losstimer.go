@@ -22,10 +22,10 @@ type LossTimer struct {
 	Used   bool      // the sender has no timeout of its own
 	Due    bool      // a probe is to be sent
 
-	current  unit.Time // Limit, doubled for each Expire since the latest Answered
-	probedAt unit.Time // when the latest probe was sent
-	number   int64     // number of probes sent
-	out      bool      // the latest probe is not answered
+	current    unit.Time // Limit, doubled for each Expire since the latest Answered
+	probedAt   unit.Time // when the latest probe was sent
+	number     int64     // number of probes sent
+	unanswered bool      // the latest probe is not answered
 }
 
 // NewLossTimer returns the LossTimer of path p. Its ends delay answers by adds.
@@ -50,14 +50,14 @@ func (t *LossTimer) Answered() { t.current = t.Limit }
 
 // Record records a probe that is sent now, and returns its number, from 1.
 func (t *LossTimer) Record(now unit.Time) int64 {
-	t.probedAt, t.out = now, true
+	t.probedAt, t.unanswered = now, true
 	t.number++
 	return t.number
 }
 
 // Number returns the number of the latest probe; 0 if it was answered, or before the first one.
 func (t *LossTimer) Number() int64 {
-	if !t.out {
+	if !t.unanswered {
 		return 0
 	}
 	return t.number
@@ -66,7 +66,7 @@ func (t *LossTimer) Number() int64 {
 // Acknowledge records that the answer to the latest probe has arrived, and returns when the probe was sent. Packets
 // sent before it that are not acknowledged are lost, unless the path reorders.
 func (t *LossTimer) Acknowledge() (sent unit.Time) {
-	t.out, t.current = false, t.Limit
+	t.unanswered, t.current = false, t.Limit
 	return t.probedAt
 }
 
@@ -94,7 +94,7 @@ func LossLimit(p *cc.Path, adds unit.Time) unit.Time {
 		return unit.Never
 	}
 	t += adds
-	return t + t/leastMargin
+	return t + t/marginDivisor
 }
 
 // After returns when a packet that was sent at the time sent is declared lost; unit.Never without a limit.

@@ -36,7 +36,7 @@ type NACKPacer struct {
 	minGap          unit.Time // a smaller gap becomes 0: a quarter of the first gap
 	nextSend        unit.Time // no packet is sent earlier
 	roundStart      unit.Time // when a NACK began this round trip
-	roundEnd        unit.Time // when the round trip ends; 0: there is none
+	roundEnd        unit.Time // when the round trip ends; 0: no round trip
 	offeredGap      unit.Time // of a packet at the rate offered
 	deliveredCount  int       // packets delivered in the round trip
 	credit          int       // delivered packets for which no packet was sent yet
@@ -47,26 +47,26 @@ type NACKPacer struct {
 	resentLost      bool // in the round trip a resent packet was lost again
 }
 
-// patience is the number of round trips without a delivery after which the gap may be twice what is offered.
-const patience = 8
+// maxEmptyRounds is the number of round trips without a delivery after which the gap may be twice what is offered.
+const maxEmptyRounds = 8
 
-// parts returns the number of parts of a gap. A delivery closes one part.
-func (h *NACKPacer) parts() int {
+// gapParts returns the number of parts of a gap. A delivery closes one part.
+func (h *NACKPacer) gapParts() int {
 	if h.Bursts {
 		return 24
 	}
 	return 8
 }
 
-// atOnce is the number of packets that may be sent in a NACK's round trip before a packet is delivered, so that rare
-// losses are repaired without delay.
-const atOnce = 2
+// initialCredit is the number of packets that may be sent in a NACK's round trip before a packet is delivered, so that
+// rare losses are repaired without delay.
+const initialCredit = 2
 
 // Nacked handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is the
 // rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt.
 func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
 	if h.roundEnd == 0 {
-		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, atOnce, false
+		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, initialCredit, false
 	}
 	h.resentLost = h.resentLost || again
 	if h.streak, h.offeredGap = 0, unit.Never>>24; supply > 0 {
@@ -83,8 +83,8 @@ func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 		return
 	}
 	for ; packets > 0 && h.gap > 0; packets-- {
-		h.streak = min(h.streak+1, h.parts()/2)
-		closes := h.gap / unit.Time(h.parts()) * unit.Time(h.streak)
+		h.streak = min(h.streak+1, h.gapParts()/2)
+		closes := h.gap / unit.Time(h.gapParts()) * unit.Time(h.streak)
 		if h.gap < rtt {
 			closes = unit.Time(float64(closes) * float64(h.gap) / float64(rtt))
 		}
@@ -122,7 +122,7 @@ func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint3
 	}
 	switch {
 	case h.deliveredCount == 0 && (!since || !first):
-		if h.emptyRounds = min(h.emptyRounds+1, 20*patience); !h.Bursts {
+		if h.emptyRounds = min(h.emptyRounds+1, 20*maxEmptyRounds); !h.Bursts {
 			most = min(max(h.maxGap(rtt), h.gap), limit)
 		}
 		h.gap = max(2*h.gap, rtt)
@@ -143,7 +143,7 @@ func (h *NACKPacer) maxGap(rtt unit.Time) unit.Time {
 	if h.Bursts {
 		packets = 1
 	}
-	return max(packets*h.offeredGap<<(h.emptyRounds/patience), rtt)
+	return max(packets*h.offeredGap<<(h.emptyRounds/maxEmptyRounds), rtt)
 }
 
 // Sent records a packet that is sent now. The next one waits for about the gap. The wait is random, so that senders

@@ -33,8 +33,8 @@ func (p *Pacer) Extend(now, gap unit.Time) {
 	p.next = max(now, p.next) + gap
 }
 
-// StretchGap changes the gap after the latest packet in proportion when the rate changes from old, for senders that call
-// Extend. It computes in float64. If one of the rates is 0, the gap stays.
+// StretchGap changes the gap after the latest packet in proportion when the rate changes from old, for senders that
+// call Extend. It computes in float64. If one of the rates is 0, the gap stays.
 func (p *Pacer) StretchGap(old, rate unit.Rate) {
 	if old > 0 && rate > 0 && p.next > p.Last {
 		p.next = p.Last + unit.Time(float64(p.next-p.Last)*float64(old)/float64(rate))

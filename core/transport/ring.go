@@ -87,7 +87,7 @@ func (f *Flights) Oldest() *Flight { return f.ring.At(f.First) }
 // RemoveOldest removes the first transmission; there must be one.
 func (f *Flights) RemoveOldest() { f.First++ }
 
-// OldestLive returns the first transmission that is not stale, as isLive reports; nil: there is none. It removes the
+// OldestLive returns the first transmission that is not stale, as isLive reports; nil: all are stale. It removes the
 // stale ones before it. The result is valid until the next Record.
 func (f *Flights) OldestLive(isLive func(*Flight) bool) *Flight {
 	for ; f.First < f.Last; f.First++ {

@@ -9,15 +9,15 @@ type RoundTrip struct {
 	Min       unit.Time // shortest sample
 }
 
-// leastMargin sets the minimum margin of a timeout over SRTT: SRTT/leastMargin, however small RTTVAR is. RFC 6298 §2.3
-// has the clock's granularity there, which is 0 here.
-const leastMargin = 4
+// marginDivisor sets the minimum margin of a timeout over SRTT: SRTT/marginDivisor, however small RTTVAR is. RFC 6298
+// §2.3 has the clock's granularity there, which is 0 here.
+const marginDivisor = 4
 
 // Timeout returns a retransmission timeout: SRTT + 4 RTTVAR (RFC 6298 §2.3), and at least 1¼ SRTT. Without new samples
 // RTTVAR tends to 0: resent data gives no samples (Karn), and an ACK of several packets gives one of the last of them.
 // Then a queue of some microseconds would cause a timeout on paths that are long compared with the shortest timeout.
 func (r *RoundTrip) Timeout() unit.Time {
-	return r.Smoothed + max(4*r.Variation, r.Smoothed/leastMargin)
+	return r.Smoothed + max(4*r.Variation, r.Smoothed/marginDivisor)
 }
 
 // Measure adds an RTT sample. The first one sets SRTT to rtt and RTTVAR to its half (RFC 6298 §2.2). Later ones move

@@ -77,7 +77,7 @@ type TelemetryRequester struct {
 	requests       bool      // packets carry requests (packet.Bolt)
 	seal           *seal     // nil: feedback is not checked
 	adopted        *adopted  // with receiverDriven
-	*reading                 // nil: the flow does not ask
+	*recordReader            // nil: the flow does not ask
 }
 
 // adopted stores the number of the feedback that a sender has adopted, for each path.
@@ -86,21 +86,21 @@ type adopted struct {
 	path    int     // of the next packet
 }
 
-// number returns the number of the selected path.
-func (x *adopted) number() *uint8 { return &x.numbers[x.path] }
+// currentNumber returns the number of the selected path.
+func (x *adopted) currentNumber() *uint8 { return &x.numbers[x.path] }
 
-// reading is the state with which records of a flow are read.
-type reading struct {
+// recordReader is the state with which records of a flow are read.
+type recordReader struct {
 	unwrap  telemetry.Unwrapper
 	records telemetry.Records
 }
 
-func newReading(f *telemetry.Format, old *reading) *reading {
+func newRecordReader(f *telemetry.Format, old *recordReader) *recordReader {
 	r := old
 	if r == nil {
-		r = &reading{}
+		r = &recordReader{}
 	}
-	*r = reading{}
+	*r = recordReader{}
 	if f != nil {
 		r.unwrap.Span = f.Span()
 	}
@@ -127,13 +127,13 @@ func MakeTelemetryRequester(f *Flow, a TelemetryOptions, old *TelemetryRequester
 	if x.want == telemetry.Nothing {
 		return x, nil
 	}
-	x.reading = newReading(f.Telemetry, old.reading)
+	x.recordReader = newRecordReader(f.Telemetry, old.recordReader)
 	if x.receiverDriven {
 		x.adopted = &adopted{numbers: make([]uint8, 1)}
 	}
 	traits := cc.TraitsOf(f.CCConfig)
 	x.counts = traits.FlowCountTime(&f.Path) > 0
-	return x, a.impossible(f.Telemetry, x.want)
+	return x, a.checkCombination(f.Telemetry, x.want)
 }
 
 // SetPaths prepares the requester for a sender that chooses among count paths, with a controller on each.
@@ -164,7 +164,7 @@ func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time
 		}
 		x.count = 0
 	case AskRTT:
-		if x.asked && now < x.next(srtt) {
+		if x.asked && now < x.nextRequest(srtt) {
 			return
 		}
 	}
@@ -176,13 +176,13 @@ func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time
 func (x *TelemetryRequester) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	x.asked, x.askedAt = true, now
 	x.format.Ask(p, x.want, congested)
-	if x.receiverDriven && *x.adopted.number() > 0 {
-		p.SetExtension(Adopted, []byte{*x.adopted.number()})
+	if x.receiverDriven && *x.adopted.currentNumber() > 0 {
+		p.SetExtension(Adopted, []byte{*x.adopted.currentNumber()})
 	}
 }
 
-// next returns when the next request is due: a round trip after the latest one, at least a microsecond.
-func (x *TelemetryRequester) next(srtt unit.Time) unit.Time {
+// nextRequest returns when the next request is due: a round trip after the latest one, at least a microsecond.
+func (x *TelemetryRequester) nextRequest(srtt unit.Time) unit.Time {
 	if srtt == 0 {
 		srtt = x.base
 	}
@@ -197,7 +197,7 @@ func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	case !x.asked:
 		return 0
 	}
-	return x.next(srtt)
+	return x.nextRequest(srtt)
 }
 
 // Wants reports whether the flow asks for telemetry at all.
@@ -210,7 +210,9 @@ func (x *TelemetryRequester) Probe(now unit.Time, p *packet.Packet) {
 
 // Genuine reports whether p, which has arrived at the sender, is from the receiver and was not received earlier. A
 // transport calls it once for every packet. If it returns false the transport drops p without any change of its state.
-func (x *TelemetryRequester) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
+func (x *TelemetryRequester) Genuine(p *packet.Packet) bool {
+	return x.seal == nil || x.seal.checkCode(p)
+}
 
 // Read reads telemetry and feedback of acknowledgement p into a, and reports whether there is any. The slices in a are
 // valid until the next call.
@@ -224,7 +226,7 @@ func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bo
 			return false
 		}
 		f := readFeedback(b)
-		n := x.adopted.number()
+		n := x.adopted.currentNumber()
 		if cc.Outdated(f.Number, *n) {
 			return false
 		}
@@ -257,22 +259,22 @@ func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bo
 // TelemetryResponder is a receiver's part of telemetry. It sends the telemetry of data packets back, or passes it to
 // the scheme's part at the receiver.
 type TelemetryResponder struct {
-	active   bool
-	requests bool // packets carry requests, and their answers are sent back
-	patient  bool // cc.Traits.Patient
-	format   *telemetry.Format
-	control  cc.Receiver // of the selected path
-	paths    *controlled // with control
-	seal     *seal       // nil: feedback is not sealed
-	*reading             // with control
-	census   *cc.Census  // counts the host's flows, also this one; nil: not needed
-	member   cc.Member
-	within   unit.Time      // period of the census
-	held     *packet.Packet // its extensions are the latest answer that waits for an acknowledgement
+	active        bool
+	requests      bool // packets carry requests, and their answers are sent back
+	patient       bool // cc.Traits.Patient
+	format        *telemetry.Format
+	control       cc.Receiver    // of the selected path
+	paths         *receiverParts // with control
+	seal          *seal          // nil: feedback is not sealed
+	*recordReader                // with control
+	census        *cc.Census     // counts the host's flows, also this one; nil: not needed
+	member        cc.Member
+	countPeriod   unit.Time      // period of the census
+	held          *packet.Packet // its extensions are the latest answer that waits for an acknowledgement
 }
 
-// controlled holds a scheme's parts at the receiver, one for each path.
-type controlled struct {
+// receiverParts holds a scheme's parts at the receiver, one for each path.
+type receiverParts struct {
 	each   []cc.Receiver // by path
 	newest []int64       // the largest n of Data, by path
 	path   int           // the selected one
@@ -292,13 +294,13 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 	traits := cc.TraitsOf(f.CCConfig)
 	if f.CC == nil || f.CC.Receiver == nil {
 		if x.active && f.Host != nil {
-			if x.within = traits.FlowCountTime(&control.Path); x.within > 0 {
+			if x.countPeriod = traits.FlowCountTime(&control.Path); x.countPeriod > 0 {
 				x.census = &f.Host.Census
 			}
 		}
 		return x, nil
 	}
-	x.paths = &controlled{}
+	x.paths = &receiverParts{}
 	for range max(control.Paths, 1) {
 		r, err := f.CC.Receiver(control, f.CCConfig, f.Host)
 		if err != nil {
@@ -310,7 +312,7 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 		x.paths.each = append(x.paths.each, r)
 	}
 	x.control, x.paths.newest = x.paths.each[0], make([]int64, len(x.paths.each))
-	x.reading, x.active, x.patient = newReading(f.Telemetry, nil), true, traits.Patient
+	x.recordReader, x.active, x.patient = newRecordReader(f.Telemetry, nil), true, traits.Patient
 	return x, nil
 }
 
@@ -339,9 +341,9 @@ func (x *TelemetryResponder) Path() int {
 // Patient reports whether packets with telemetry are to be acknowledged like others.
 func (x *TelemetryResponder) Patient() bool { return x.patient }
 
-// Data handles a data packet or a probe. It turns p's extensions into those of the acknowledgement. If p does not
+// Data handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not
 // become that acknowledgement, Keep must follow. n is the place of p in the order in which the data of its path was
-// first sent; −1: p may be resent, or has no place. atOnce reports that an acknowledgement is to be sent now.
+// first sent; −1: p may be resent, or has no place. initialCredit reports that an acknowledgement is to be sent now.
 func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
@@ -355,7 +357,7 @@ func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atO
 			return false
 		}
 		if x.census != nil {
-			x.census.Count(now, x.within, &x.member)
+			x.census.Count(now, x.countPeriod, &x.member)
 		}
 		if x.format.Answer(p) && x.census != nil {
 			n := uint16(min(x.census.Flows(&x.member), 1<<16-1))
@@ -398,8 +400,8 @@ func readFeedback(b []byte) cc.Feedback {
 		Flows: int32(binary.BigEndian.Uint16(b[4:]) & (1<<flowsBits - 1)), Number: b[4] >> (flowsBits - 8)}
 }
 
-// Keep stores the extensions that Data has put into p for a later acknowledgement. If p has none, the stored ones stay:
-// they are the latest.
+// Keep stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the stored
+// ones stay: they are the latest.
 func (x *TelemetryResponder) Keep(p *packet.Packet) {
 	if x.control == nil && p.Extended() {
 		if x.held == nil {
@@ -427,14 +429,14 @@ func (x *TelemetryResponder) Give(p *packet.Packet) {
 // extensions and before its bytes are counted. Seal follows when the packet is complete.
 func (x *TelemetryResponder) Open(p *packet.Packet) {
 	if x.seal != nil {
-		x.seal.open(p)
+		x.seal.addExtension(p)
 	}
 }
 
 // Seal writes the code that Genuine checks.
 func (x *TelemetryResponder) Seal(p *packet.Packet) {
 	if x.seal != nil {
-		x.seal.close(p)
+		x.seal.writeCode(p)
 	}
 }
 

@@ -31,7 +31,7 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 	if want == telemetry.Nothing || a.When == AskNever || a.When == "" {
 		return nil, nil
 	}
-	if err := a.impossible(s.Telemetry, want); err != nil {
+	if err := a.checkCombination(s.Telemetry, want); err != nil {
 		if r := scheme.Refuse("", "%v", err); a.When != AskCongestion {
 			ofControl = append(ofControl, r)
 		} else {
@@ -49,8 +49,8 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 	return ofTransport, ofControl
 }
 
-// impossible returns an error if the way of asking, the format f and what a controller wants do not go together.
-func (a *TelemetryOptions) impossible(f *telemetry.Format, want telemetry.Want) error {
+// checkCombination returns an error if the way of asking, the format f and what a controller wants do not go together.
+func (a *TelemetryOptions) checkCombination(f *telemetry.Format, want telemetry.Want) error {
 	switch {
 	case f.T == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.Relative()):
 		return errors.New("switches must average loads: the program telemetry needs its parameter t for format: " +

@@ -35,7 +35,7 @@ type Traits struct {
 	// SeparatesAcks reports whether switches can distinguish acknowledgements from data with this TOS. nil: they cannot.
 	SeparatesAcks func(tos uint8) bool
 
-	// Telemetry is how it asks for telemetry; nil: it carries none.
+	// Telemetry is how it asks for telemetry; nil: it carries no telemetry.
 	Telemetry *TelemetryOptions
 	// WhyUnmarked returns the reason why a controller that uses ECN in this mode gets no marks; "": it gets them. nil:
 	// the transport does not report marks.

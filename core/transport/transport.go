@@ -268,11 +268,11 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 		if _, receives := old.Receiver.(R); !sends || !receives {
 			return nil, nil, nil
 		}
-		own, err := scheme.As[C, P](c)
+		config, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
 		}
-		sender, receiver, err := rebuild(f, own, old)
+		sender, receiver, err := rebuild(f, config, old)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -286,11 +286,11 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow, c C) (S, R, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	s.Build = func(f Flow, c scheme.Config) (Endpoint, Endpoint, error) {
-		own, err := scheme.As[C, P](c)
+		config, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
 		}
-		sender, receiver, err := build(f, own)
+		sender, receiver, err := build(f, config)
 		if err != nil {
 			return nil, nil, err
 		}

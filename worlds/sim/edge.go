@@ -13,7 +13,7 @@ import (
 
 // Edge is the hosts of a run without the network between them. Packets that they send leave at their NICs, and packets
 // that arrive there come from outside. A driver with its own clock connects them to a network of real packets, as the
-// lab does. Hosts, endpoints and the order of events are those of any run.
+// lab does. Hosts, endpoints and the order of events are the same as in any run.
 //
 // Outside, a packet is identified by its bytes: addresses and ports determine its flow.
 type Edge struct {
@@ -47,8 +47,8 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	n := len(c.Wiring.Network.Nodes)
 	r := &Simulation{config: c, nics: c.Wiring.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
 		carried: carried, threads: []*thread{{log: make([][]outcome.Change, len(c.Onsets))}}}
-	e := &Edge{drive: &drive{Simulation: r}, ports: make([]*edgePort, n), send: send, flows: r.tuples()}
-	nodes, links, err := e.network()
+	e := &Edge{drive: &drive{Simulation: r}, ports: make([]*edgePort, n), send: send, flows: r.flowTuples()}
+	nodes, links, err := e.makeNetwork()
 	if err != nil {
 		return nil, err
 	}
@@ -57,24 +57,24 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	}
 	r.nextSweep = math.MaxInt // a packet that is outside may still arrive
 	r.addWatches()
-	r.observe()
+	r.startObservation()
 	if r.observation != nil {
 		r.observation.apart = true
 	}
 	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: links, Pool: &r.threads[0].pool,
-		Window: c.shortest()})
+		Window: c.shortestLinkDelay()})
 	if err != nil {
 		return nil, err
 	}
-	r.gather()
+	r.gatherThreads()
 	e.drive = r.newDrive()
 	e.nextLook = unit.Never // only a network can detect deadlocks: the hosts wait for it
 	return e, nil
 }
 
-// network makes the hosts at which flows end, each with a link to an edgePort and one back. A frame arrives at the
+// makeNetwork makes the hosts at which flows end, each with a link to an edgePort and one back. A frame arrives at the
 // edgePort when its first bit leaves: the link outside has the time of the frame.
-func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
+func (e *Edge) makeNetwork() (nodes []fabric.Node, links []fabric.Link, err error) {
 	c := e.config
 	ends := make([]bool, len(e.hosts))
 	for i := range c.Flows {
@@ -83,7 +83,7 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 			if node < 0 || node >= len(ends) || c.Wiring.Network.Nodes[node].Switch {
 				return nil, nil, fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts", i, f.Src, f.Dst)
 			}
-			ends[node] = ends[node] || e.carries(i)
+			ends[node] = ends[node] || e.hasFlow(i)
 		}
 	}
 	for node, is := range ends {
@@ -113,8 +113,9 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 // outside is the time for which hosts without a network wait for packets without answers after all senders have ended.
 const outside = unit.Second
 
-// shortest returns the shortest delay of a link that has one, after which a run is cut when all is done; 0: no delay.
-func (c *Config) shortest() (least unit.Time) {
+// shortestLinkDelay returns the shortest delay of a link that has one, after which a run is cut when all is done; 0: no
+// delay.
+func (c *Config) shortestLinkDelay() (least unit.Time) {
 	for i := range c.Wiring.Network.Links {
 		if d := c.Wiring.Network.Links[i].Delay; d > 0 && (least == 0 || d < least) {
 			least = d
@@ -166,7 +167,7 @@ func (e *Edge) Return(p *packet.Packet) { e.threads[0].pool.Put(p) }
 // Advance executes all events before until, and reports whether the run continues.
 func (e *Edge) Advance(until unit.Time) bool {
 	for e.limit = until; !e.over && e.now < min(until, e.end); {
-		e.over = !e.step()
+		e.over = !e.runStep()
 	}
 	e.over = e.over || e.now >= e.end
 	return !e.over
@@ -188,7 +189,7 @@ func (e *Edge) Next() unit.Time {
 func (e *Edge) Now() unit.Time { return e.now }
 
 // Err returns the error of an endpoint that could not be made; nil: there is no error.
-func (e *Edge) Err() error { return e.failure() }
+func (e *Edge) Err() error { return e.firstFailure() }
 
 // Result ends the run, if it has not ended, at its current time, and returns its result.
 func (e *Edge) Result() *outcome.Result {
@@ -196,19 +197,19 @@ func (e *Edge) Result() *outcome.Result {
 		e.reason = outcome.Interrupted
 	}
 	if !e.warm {
-		e.measure()
+		e.beginMeasured()
 	}
 	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.Events(),
 		Watched: e.watched}
 	e.flowResults(out)
 	if e.observation != nil {
-		e.observation.result(out, outcome.Notices{}, &wiring.CounterSnapshot{}, &wiring.CounterSnapshot{})
+		e.observation.addResult(out, outcome.Notices{}, &wiring.CounterSnapshot{}, &wiring.CounterSnapshot{})
 	}
 	return out
 }
 
-// strays returns the number of packets for which there was no endpoint.
-func (e *Edge) strays() (n uint64) {
+// countStrays returns the number of packets for which there was no endpoint.
+func (e *Edge) countStrays() (n uint64) {
 	for _, h := range e.hosts {
 		if h != nil {
 			n += h.unexpected
@@ -246,11 +247,11 @@ func (d *edgePort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit
 	return p, unit.Never
 }
 
-// Advance does nothing: an edgePort has no timer.
+// Advance has no effect: an edgePort has no timer.
 func (d *edgePort) Advance(unit.Time) {}
 
 // Wants returns the wakes that the port asks for.
 func (d *edgePort) Wants() *packet.Wants { return &d.wants }
 
-// carries reports whether the hosts of this run have a flow.
-func (r *Simulation) carries(flow int) bool { return r.carried == nil || r.carried[flow] }
+// hasFlow reports whether the hosts of this run have a flow.
+func (r *Simulation) hasFlow(flow int) bool { return r.carried == nil || r.carried[flow] }

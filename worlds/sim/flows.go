@@ -33,17 +33,18 @@ type nicFailover interface {
 	Reroute(flow int, up func(nic int) bool) (src, dst int)
 }
 
-// up reports whether the link of a NIC is up. Links change only when no node is active, so that any node may call it.
-func (r *Simulation) up(nic int) bool { return !r.hosts[nic].port.Down() }
+// isUp reports whether the link of a NIC is up. Links change only when no node is active, so that any node may call it.
+func (r *Simulation) isUp(nic int) bool { return !r.hosts[nic].port.Down() }
 
-// linked reports whether both NICs of a flow have a link that is up.
-func (r *Simulation) linked(f *outcome.Flow) bool { return r.up(f.Src) && r.up(f.Dst) }
+// hasLinks reports whether both NICs of a flow have a link that is up.
+func (r *Simulation) hasLinks(f *outcome.Flow) bool { return r.isUp(f.Src) && r.isUp(f.Dst) }
 
-// source returns the NIC from which a flow begins now. If one of its NICs has no link, it gets other NICs of its hosts.
-func (r *Simulation) source(flow packet.FlowID) *host {
+// sourceNIC returns the NIC from which a flow begins now. If one of its NICs has no link, it gets other NICs of its
+// hosts.
+func (r *Simulation) sourceNIC(flow packet.FlowID) *host {
 	f := &r.config.Flows[flow]
-	if r.failover != nil && r.config.endpoints(flow).Sender == nil && !r.linked(f) {
-		f.Src, f.Dst = r.failover.Reroute(int(flow), r.up)
+	if r.failover != nil && r.config.givenEndpoints(flow).Sender == nil && !r.hasLinks(f) {
+		f.Src, f.Dst = r.failover.Reroute(int(flow), r.isUp)
 	}
 	return r.hosts[f.Src]
 }
@@ -83,8 +84,8 @@ func (c *Config) padEndpoints() {
 	c.Endpoints = c.Endpoints[:len(c.Flows)]
 }
 
-// endpoints returns the endpoints that the configuration has for a flow. Both may be nil.
-func (c *Config) endpoints(flow packet.FlowID) (e transport.EndpointPair) {
+// givenEndpoints returns the endpoints that the configuration has for a flow. Both may be nil.
+func (c *Config) givenEndpoints(flow packet.FlowID) (e transport.EndpointPair) {
 	if int(flow) < len(c.Endpoints) {
 		e = c.Endpoints[flow]
 	}
@@ -114,20 +115,20 @@ func (r *Simulation) addFlows() error {
 	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]outcome.FlowResult, n)
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		if r.carries(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
+		if r.hasFlow(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
 			r.hosts[f.Src] == nil || r.hosts[f.Dst] == nil) {
 			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and not the same", i, f.Src, f.Dst)
 		}
-		if r.carries(i) && r.sameHost(f.Src, f.Dst) {
+		if r.hasFlow(i) && r.sameHost(f.Src, f.Dst) {
 			return fmt.Errorf("sim: flow %d goes from NIC %d to NIC %d of the same host", i, f.Src, f.Dst)
 		}
-		if e := c.endpoints(packet.FlowID(i)); c.EndpointFactory == nil && (e.Receiver == nil || e.Sender == nil) {
+		if e := c.givenEndpoints(packet.FlowID(i)); c.EndpointFactory == nil && (e.Receiver == nil || e.Sender == nil) {
 			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
 		}
 		r.sender[i], r.receiver[i] = notStarted, notStarted
 		r.outcome[i] = outcome.FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 			Receiver: transport.Received{DelayMin: unit.Never}}
-		if !r.carries(i) {
+		if !r.hasFlow(i) {
 			r.sender[i], r.receiver[i] = closed, closed
 			continue
 		}
@@ -143,15 +144,15 @@ func (r *Simulation) addFlows() error {
 		f := &c.Flows[i]
 		h := r.hosts[f.Src]
 		switch {
-		case !r.carries(i):
+		case !r.hasFlow(i):
 		case len(f.After) > 0 || r.triggers != nil && r.triggers.waits[i]:
 			r.outcome[i].Start = unit.Never
 		case f.Start > 0:
 			h.sends.Push(h.timerEntry(f.Start, packet.FlowID(i), pending))
 		default:
-			h = r.source(packet.FlowID(i))
-			if k := h.begin(packet.FlowID(i), f.Start); k >= 0 {
-				h.update(k, 0)
+			h = r.sourceNIC(packet.FlowID(i))
+			if k := h.beginFlow(packet.FlowID(i), f.Start); k >= 0 {
+				h.updateSlot(k, 0)
 			}
 		}
 	}
@@ -188,7 +189,7 @@ func (r *Simulation) addDependents() error {
 		r.missing[i] = int32(len(f.After))
 		for k, j := range f.After {
 			if j < 0 || j >= len(flows) || !r.sameHost(flows[j].Dst, f.Src) || flows[j].Size < 1 ||
-				r.carries(i) != r.carries(j) {
+				r.hasFlow(i) != r.hasFlow(j) {
 				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there",
 					i, f.Src, j)
 			}
@@ -222,7 +223,7 @@ func (r *Simulation) addDependents() error {
 		}
 	}
 	for k := 0; k < len(begun); k++ {
-		for _, i := range r.dependents(packet.FlowID(begun[k])) {
+		for _, i := range r.dependentsOf(packet.FlowID(begun[k])) {
 			if held[i]--; held[i] == 0 {
 				begun = append(begun, i)
 			}
@@ -240,43 +241,43 @@ func (r *Simulation) sameHost(a, b int) bool {
 	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.Node(a) == r.nics.Node(b)
 }
 
-// dependents returns the flows that come after a flow.
-func (r *Simulation) dependents(flow packet.FlowID) []int32 {
+// dependentsOf returns the flows that come after a flow.
+func (r *Simulation) dependentsOf(flow packet.FlowID) []int32 {
 	if r.missing == nil || int(flow) >= len(r.missing) { // none, or a message of a job
 		return nil
 	}
 	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
 }
 
-// begin makes the sender of a flow from this host, and returns its slot; notStarted if that fails.
-func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
+// beginFlow makes the sender of a flow from this host, and returns its slot; notStarted if that fails.
+func (h *host) beginFlow(flow packet.FlowID, start unit.Time) int32 {
 	f := &h.run.config.Flows[flow]
-	e := h.run.config.endpoints(flow).Sender
+	e := h.run.config.givenEndpoints(flow).Sender
 	if e == nil {
 		var err error
 		if e, err = h.run.makeSender(flow, start); err != nil {
-			return h.fail(flow, err)
+			return h.recordFailure(flow, err)
 		}
 	}
 	h.run.outcome[flow].Start = start
-	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Src + 1), dst: packet.Addr(f.Dst + 1),
-		srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(e, f.Class)})
+	i := h.addEndpoint(slot{endpoint: e, flow: flow, src: packet.Addr(f.Src + 1), dst: packet.Addr(f.Dst + 1),
+		srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: classOf(e, f.Class)})
 	h.run.sender[flow] = i
 	return i
 }
 
-// accept makes the receiver of a flow to this host, and returns its slot; notStarted if that fails.
-func (h *host) accept(flow packet.FlowID) int32 {
+// acceptFlow makes the receiver of a flow to this host, and returns its slot; notStarted if that fails.
+func (h *host) acceptFlow(flow packet.FlowID) int32 {
 	f := &h.run.config.Flows[flow]
-	e := h.run.config.endpoints(flow).Receiver
+	e := h.run.config.givenEndpoints(flow).Receiver
 	if e == nil {
 		var err error
 		if e, err = h.run.makeReceiver(flow); err != nil {
-			return h.fail(flow, err)
+			return h.recordFailure(flow, err)
 		}
 	}
-	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Dst + 1), dst: packet.Addr(f.Src + 1),
-		srcPort: f.DstPort, dstPort: f.SrcPort, class: class(e, f.Class), awaited: len(h.run.dependents(flow)) > 0 ||
+	i := h.addEndpoint(slot{endpoint: e, flow: flow, src: packet.Addr(f.Dst + 1), dst: packet.Addr(f.Src + 1),
+		srcPort: f.DstPort, dstPort: f.SrcPort, class: classOf(e, f.Class), awaited: len(h.run.dependentsOf(flow)) > 0 ||
 			h.run.triggers.activates(flow, true) || h.run.isMessage(flow)})
 	if h.thread.delays != nil {
 		h.slot[i].counters.Delays = &h.thread.delays[f.Group]
@@ -285,30 +286,31 @@ func (h *host) accept(flow packet.FlowID) int32 {
 	return i
 }
 
-// fail records that an endpoint could not be made, which ends the run at its next audit. It returns notStarted.
-func (h *host) fail(flow packet.FlowID, err error) int32 {
+// recordFailure records that an endpoint could not be made, which ends the run at its next audit. It returns
+// notStarted.
+func (h *host) recordFailure(flow packet.FlowID, err error) int32 {
 	if h.failed == nil {
 		h.failed = fmt.Errorf("flow %d: %w", flow, err)
 	}
 	return notStarted
 }
 
-// start makes the sender of a flow that is due, unless it exists already, and returns its slot; notStarted if another
-// NIC has the flow.
-func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
+// startFlow makes the sender of a flow that is due, unless it exists already, and returns its slot; notStarted if
+// another NIC has the flow.
+func (h *host) startFlow(flow packet.FlowID, now unit.Time) int32 {
 	i := h.run.sender[flow]
 	if i != notStarted {
 		return i
 	}
 	start := h.run.config.Flows[flow].Start
-	if from := h.run.source(flow); from != h {
-		if k := from.begin(flow, start); k >= 0 {
-			from.update(k, now)
+	if from := h.run.sourceNIC(flow); from != h {
+		if k := from.beginFlow(flow, start); k >= 0 {
+			from.updateSlot(k, now)
 		}
 		from.reschedule(now)
 		return notStarted
 	}
-	return h.begin(flow, start)
+	return h.beginFlow(flow, start)
 }
 
 // startDependents starts the flows that wait only for the flow of slot i, if all its data has arrived.
@@ -319,11 +321,11 @@ func (h *host) startDependents(i int32, now unit.Time) {
 	}
 	s.awaited = false
 	flow := s.flow
-	for _, f := range h.run.dependents(flow) {
+	for _, f := range h.run.dependentsOf(flow) {
 		if h.run.missing[f]--; h.run.missing[f] == 0 {
-			from := h.run.source(packet.FlowID(f)) // a NIC of the same host
-			if k := from.begin(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
-				from.update(k, now)
+			from := h.run.sourceNIC(packet.FlowID(f)) // a NIC of the same host
+			if k := from.beginFlow(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
+				from.updateSlot(k, now)
 			}
 			if from != h {
 				from.reschedule(now)
@@ -331,19 +333,19 @@ func (h *host) startDependents(i int32, now unit.Time) {
 		}
 	}
 	if h.run.triggers.activates(flow, true) {
-		h.activate(now, flow, true)
+		h.activateTriggers(now, flow, true)
 	}
 	if h.run.isMessage(flow) {
-		h.run.jobs.arrived(flow, now)
+		h.run.jobs.notifyArrived(flow, now)
 	}
 }
 
-// sent returns the slot of a flow's sender; nil if there is none. It makes the sender if the flow has begun by now and
-// its host's link was busy since. All nodes must have reached the same time.
-func (r *Simulation) sent(flow int, now unit.Time) *slot {
+// senderSlot returns the slot of a flow's sender; nil without a sender. It makes the sender if the flow has begun by
+// now and its host's link was busy since. All nodes must have reached the same time.
+func (r *Simulation) senderSlot(flow int, now unit.Time) *slot {
 	h, i := r.hosts[r.config.Flows[flow].Src], r.sender[flow]
-	if i == notStarted && r.outcome[flow].Start <= now && (r.failover == nil || r.linked(&r.config.Flows[flow])) {
-		i = h.start(packet.FlowID(flow), now)
+	if i == notStarted && r.outcome[flow].Start <= now && (r.failover == nil || r.hasLinks(&r.config.Flows[flow])) {
+		i = h.startFlow(packet.FlowID(flow), now)
 	}
 	if i < 0 {
 		return nil
@@ -351,32 +353,32 @@ func (r *Simulation) sent(flow int, now unit.Time) *slot {
 	return &h.slot[i]
 }
 
-// got returns the slot of a flow's receiver; nil if there is none.
-func (r *Simulation) got(flow int) *slot {
+// receiverSlot returns the slot of a flow's receiver; nil without a receiver.
+func (r *Simulation) receiverSlot(flow int) *slot {
 	if i := r.receiver[flow]; i >= 0 {
 		return &r.hosts[r.config.Flows[flow].Dst].slot[i]
 	}
 	return nil
 }
 
-// received returns the bytes of a flow that have arrived since its start.
-func (r *Simulation) received(flow int) unit.Bytes {
-	if s := r.got(flow); s != nil {
+// receivedBytes returns the bytes of a flow that have arrived since its start.
+func (r *Simulation) receivedBytes(flow int) unit.Bytes {
+	if s := r.receiverSlot(flow); s != nil {
 		return s.counters.ReceivedBytes
 	}
 	return r.outcome[flow].Receiver.ReceivedBytes
 }
 
-// complete reports whether the receiver of a flow has all its data.
-func (r *Simulation) complete(flow int) bool {
-	if s := r.got(flow); s != nil {
+// isComplete reports whether the receiver of a flow has all its data.
+func (r *Simulation) isComplete(flow int) bool {
+	if s := r.receiverSlot(flow); s != nil {
 		return s.counters.Finished != unit.Never
 	}
 	return r.outcome[flow].Arrived != unit.Never
 }
 
-// note writes the counters of a flow's ends since its start into its outcome.
-func (r *Simulation) note(flow int) {
+// recordCounters writes the counters of a flow's ends since its start into its outcome.
+func (r *Simulation) recordCounters(flow int) {
 	out, f := &r.outcome[flow], &r.config.Flows[flow]
 	if i := r.sender[flow]; i >= 0 {
 		s := &r.hosts[f.Src].slot[i]
@@ -391,7 +393,7 @@ func (r *Simulation) note(flow int) {
 			out.FCT = done - out.Start
 		}
 	}
-	if s := r.got(flow); s != nil {
+	if s := r.receiverSlot(flow); s != nil {
 		out.Receiver = s.counters.Received
 		if f.Size > 0 {
 			out.Arrived = s.counters.Finished
@@ -414,7 +416,7 @@ func (r *Simulation) noteBefore() {
 		if r.sender[i] == notStarted && r.receiver[i] == notStarted {
 			continue
 		}
-		r.note(i)
+		r.recordCounters(i)
 		o := &r.outcome[i]
 		r.before = append(r.before, before{i, o.Sender, o.Receiver, o.Timeouts})
 	}
@@ -424,7 +426,7 @@ func (r *Simulation) noteBefore() {
 // flowResults ends all flows, and reduces their outcomes to the measured part.
 func (r *Simulation) flowResults(out *outcome.Result) {
 	for i := range r.outcome[:r.listed] {
-		r.note(i)
+		r.recordCounters(i)
 		if r.config.Flows[i].Size > 0 && r.outcome[i].FCT == unit.Never {
 			out.Unfinished = append(out.Unfinished, i)
 			out.Delivered = append(out.Delivered, r.outcome[i].Receiver.ReceivedBytes)

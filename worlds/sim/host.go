@@ -21,7 +21,7 @@ type host struct {
 	observation *observation // nil: no observation
 	slot        []slot
 	unused      []int32         // slots without an endpoint
-	finished    []packet.FlowID // flows from here with finished senders, whose ends are not released
+	finished    []packet.FlowID // flows from here with finished senders and ends that are not released
 	failed      error           // an endpoint could not be made
 	jobs        *ranks          // ranks of jobs that are here; nil: no rank
 
@@ -38,7 +38,7 @@ type host struct {
 	number     int32     // of the NIC (topology.NICs); of the first one the node
 	scheduled  unit.Time // when the driver will ask by itself
 	wants      packet.Wants
-	at         packet.PortID // the NIC's port at the node
+	portID     packet.PortID // the NIC's port at the node
 	woken      bool          // scheduled has become earlier, and the driver was notified
 	unexpected uint64        // packets of no flow of this host
 	late       uint64        // unexpected packets of flows with released ends: must be 0
@@ -72,12 +72,12 @@ func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: int32(node), number: int32(node), expiry: unit.Never, stall: unit.Never,
 		port:   tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		thread: r.thread(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
+		thread: r.threadOfNode(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
 	}
 }
 
-// add gives the host an endpoint and returns its slot.
-func (h *host) add(s slot) int32 {
+// addEndpoint gives the host an endpoint and returns its slot.
+func (h *host) addEndpoint(s slot) int32 {
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
 	s.rescheduling, _ = s.endpoint.(transport.Rescheduling)
@@ -98,11 +98,11 @@ func (h *host) timerEntry(at unit.Time, flow packet.FlowID, i int32) timerheap.E
 	return timerheap.Entry{At: at, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
-// update reads the next times of slot i after a call into it, and handles the end of its flow.
-func (h *host) update(i int32, now unit.Time) {
+// updateSlot reads the next times of slot i after a call into it, and handles the end of its flow.
+func (h *host) updateSlot(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if h.observation != nil {
-		h.observation.called(h, i, now)
+		h.observation.recordCall(h, i, now)
 	}
 	if t := s.endpoint.NextSend(); t <= now {
 		if !s.ready {
@@ -124,20 +124,20 @@ func (h *host) update(i int32, now unit.Time) {
 	if s.rescheduling != nil {
 		for f, ok := s.rescheduling.Rescheduled(); ok; f, ok = s.rescheduling.Rescheduled() {
 			if k := h.run.receiver[f]; k >= 0 {
-				h.update(k, now)
+				h.updateSlot(k, now)
 			}
 		}
 	}
 	if s.finite && s.counters.Finished != unit.Never {
 		s.finite = false
 		h.finished = append(h.finished, s.flow)
-		h.thread.finished(s.counters.Finished)
+		h.thread.recordFinish(s.counters.Finished)
 		flow, at := s.flow, max(now, s.counters.Finished)
 		if h.run.triggers.activates(flow, false) {
-			h.activate(now, flow, false)
+			h.activateTriggers(now, flow, false)
 		}
 		if h.run.isMessage(flow) {
-			h.run.jobs.sent(flow, at)
+			h.run.jobs.notifySent(flow, at)
 		}
 	}
 }
@@ -175,13 +175,13 @@ func (h *host) enqueueReplies(i int32) {
 	}
 }
 
-// due moves the slots that are due into the ring.
-func (h *host) due(now unit.Time) {
+// enqueueDue moves the slots that are due into the ring.
+func (h *host) enqueueDue(now unit.Time) {
 	for h.sends.First() <= now {
 		e := h.sends.Take()
 		i := int32(e.Key)
 		if i == pending {
-			if i = h.start(packet.FlowID(e.Key>>32), now); i < 0 {
+			if i = h.startFlow(packet.FlowID(e.Key>>32), now); i < 0 {
 				continue
 			}
 		} else if h.slot[i].flow != packet.FlowID(e.Key>>32) || h.slot[i].sendAt != e.At {
@@ -196,8 +196,8 @@ func (h *host) due(now unit.Time) {
 	}
 }
 
-// earliest returns when the NIC could send.
-func (h *host) earliest(now unit.Time) unit.Time {
+// earliestSend returns when the NIC could send.
+func (h *host) earliestSend(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.Idle() {
 		return now
 	}
@@ -224,7 +224,7 @@ func (h *host) reschedule(now unit.Time) {
 	if h.scheduled <= now {
 		return
 	}
-	if t := h.earliest(now); t < h.scheduled {
+	if t := h.earliestSend(now); t < h.scheduled {
 		h.scheduled = t
 		if !h.woken {
 			h.woken = true
@@ -243,7 +243,7 @@ func (h *host) Wants() *packet.Wants {
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
 		h.onPFC(now, p)
-		h.put(p)
+		h.freePacket(p)
 		h.reschedule(now)
 		h.setTimer()
 		return
@@ -258,30 +258,30 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 
 // deliver gives a packet to its endpoint.
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
-	i := h.run.endpoint(h, p)
+	i := h.run.slotFor(h, p)
 	if i < 0 {
 		if h.onStray(p); i == closed {
 			h.late++
 		}
-		h.put(p)
+		h.freePacket(p)
 		return
 	}
 	s := &h.slot[i]
 	if h.observation != nil {
-		h.observation.arrived(h, i, now, p)
+		h.observation.recordArrival(h, i, now, p)
 	}
 	if s.endpoint.Receive(now, p) {
 		p.Sent, p.Enqueued = now, now
 		p.Meta = packet.Metadata{Class: s.class}
 		h.port.Push(s.class, p)
 	} else {
-		h.put(p)
+		h.freePacket(p)
 	}
-	h.update(i, now)
+	h.updateSlot(i, now)
 }
 
-// put counts and frees a packet that ends here.
-func (h *host) put(p *packet.Packet) {
+// freePacket counts and frees a packet that ends here.
+func (h *host) freePacket(p *packet.Packet) {
 	h.ended++
 	h.thread.pool.Put(p)
 }
@@ -307,28 +307,28 @@ func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 		h.expiry = h.port.NextExpiry()
 	} else {
 		h.port.Resume(now, class)
-		h.release()
+		h.releaseHeld()
 	}
-	h.run.pfc(now, int(h.node), h.at, class, p.Kind)
+	h.run.recordPFC(now, int(h.node), h.portID, class, p.Kind)
 }
 
-// release puts the slots with paused classes into the ring; emit removes those that are still paused.
-func (h *host) release() {
+// releaseHeld puts the slots with paused classes into the ring; emit removes those that are still paused.
+func (h *host) releaseHeld() {
 	for _, i := range h.held {
 		h.enqueue(i)
 	}
 	h.held = h.held[:0]
 }
 
-// expire ends the pauses that have expired.
-func (h *host) expire(now unit.Time) {
+// expirePauses ends the pauses that have expired.
+func (h *host) expirePauses(now unit.Time) {
 	before := h.port.Held()
 	h.port.Expire(now)
 	for over := before &^ h.port.Held(); over != 0; over &= over - 1 {
-		h.run.pfc(now, int(h.node), h.at, uint8(bits.TrailingZeros8(over)), packet.Resume)
+		h.run.recordPFC(now, int(h.node), h.portID, uint8(bits.TrailingZeros8(over)), packet.Resume)
 	}
 	h.expiry = h.port.NextExpiry()
-	h.release()
+	h.releaseHeld()
 }
 
 // Dequeue returns the next packet to send, or nil, and when to call again.
@@ -336,18 +336,18 @@ func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 	h.woken = false
 	p, _, _ := h.port.Next(now)
 	if p == nil {
-		p = h.emit(now)
+		p = h.emitNext(now)
 	}
 	if p != nil {
 		h.port.Sent(p)
 	}
-	h.scheduled = h.earliest(now)
+	h.scheduled = h.earliestSend(now)
 	return p, h.scheduled
 }
 
-// emit returns a packet of the next flow that may send; nil: there is no such flow.
-func (h *host) emit(now unit.Time) *packet.Packet {
-	h.due(now)
+// emitNext returns a packet of the next flow that may send; nil: there is no such flow.
+func (h *host) emitNext(now unit.Time) *packet.Packet {
+	h.enqueueDue(now)
 	for h.ready >= 0 {
 		i := h.ready
 		s := &h.slot[i]
@@ -360,7 +360,7 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 		}
 		s.ready = false
 		if s.endpoint.NextSend() > now { // it was ready, but its window has closed
-			h.update(i, now)
+			h.updateSlot(i, now)
 			continue
 		}
 		h.made++
@@ -369,7 +369,7 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 		p.Meta.Class = s.class
 		p.Sent = now
 		s.endpoint.Emit(now, p)
-		h.update(i, now)
+		h.updateSlot(i, now)
 		return p
 	}
 	return nil
@@ -402,7 +402,7 @@ func (h *host) nextTimer() unit.Time {
 // Advance runs the timers that have expired: pauses, stalls, endpoints' timers and ranks.
 func (h *host) Advance(now unit.Time) {
 	if h.expiry <= now {
-		h.expire(now)
+		h.expirePauses(now)
 	}
 	if h.stall <= now {
 		h.endStall(now)
@@ -421,10 +421,10 @@ func (h *host) Advance(now unit.Time) {
 		if t := s.endpoint.NextTimer(); t <= now {
 			s.endpoint.Advance(now)
 		}
-		h.update(i, now)
+		h.updateSlot(i, now)
 	}
 	if h.jobs != nil {
-		h.jobs.advance(h, now)
+		h.jobs.runDue(h, now)
 	}
 	h.reschedule(now)
 	h.setTimer()

@@ -42,8 +42,8 @@ type persistentEndpointFactory interface {
 	Tick(group int) unit.Time
 }
 
-// ideally runs jobs on an ideal network, each on its own. It returns the error of a job that cannot run.
-func ideally(c *Config) (*outcome.Result, error) {
+// runIdeal runs jobs on an ideal network, each on its own. It returns the error of a job that cannot run.
+func runIdeal(c *Config) (*outcome.Result, error) {
 	out := &outcome.Result{End: outcome.AllDone}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
@@ -80,14 +80,14 @@ func ideally(c *Config) (*outcome.Result, error) {
 // jobs are the jobs of a run on packets. Operations of a rank access state that all hosts share, so such a run has one
 // thread.
 type jobs struct {
-	run     *Simulation
-	of      []jobOf
-	message []message          // by flow after the listed ones
-	free    []packet.FlowID    // places of messages that are over
-	number  uint64             // messages so far
-	flow    outcome.Flow       // buffer for the flow of a message that begins
-	said    job.Message        // buffer for that message
-	up      func(nic int) bool // Simulation.up
+	run           *Simulation
+	list          []jobOf
+	message       []message          // by flow after the listed ones
+	free          []packet.FlowID    // places of messages that are over
+	number        uint64             // messages so far
+	flowBuffer    outcome.Flow       // buffer for the flow of a message that begins
+	messageBuffer job.Message        // buffer for that message
+	up            func(nic int) bool // Simulation.up
 }
 
 // jobOf is a job in progress.
@@ -112,7 +112,7 @@ type message struct {
 
 // ranks are the ranks at a host.
 type ranks struct {
-	of   []*rank
+	list []*rank
 	next unit.Time // when the first of them is due
 }
 
@@ -131,9 +131,9 @@ func withoutThreads(c *Config) *Config {
 	if len(c.Jobs) == 0 {
 		return c
 	}
-	own := *c
-	own.Threads, own.Flows = 1, slices.Clone(c.Flows)
-	return &own
+	single := *c
+	single.Threads, single.Flows = 1, slices.Clone(c.Flows)
+	return &single
 }
 
 // noCosts are the costs of messages that packets carry: the transport has them.
@@ -148,10 +148,10 @@ func (r *Simulation) addJobs() error {
 	if c.Wire {
 		return fmt.Errorf("sim: packets in wire form say nothing of messages of jobs")
 	}
-	r.jobs = &jobs{run: r, of: make([]jobOf, len(c.Jobs)), up: r.up}
+	r.jobs = &jobs{run: r, list: make([]jobOf, len(c.Jobs)), up: r.isUp}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
-		x := &r.jobs.of[i]
+		x := &r.jobs.list[i]
 		watch := &job.Watch{OnSpan: j.Timeline.Watch()}
 		*x = jobOf{config: j, tally: job.NewTally(j.Program, watch), left: j.Program.Ranks()}
 		x.barrier = job.Barrier{Ranks: x.left, Delay: r.shortestDelay()}
@@ -171,22 +171,22 @@ func (r *Simulation) addJobs() error {
 			k.Rank = job.NewRank(j.Program, len(x.ranks), &noCosts, k)
 			x.tally.Join(k.Rank)
 			x.ranks = append(x.ranks, k.Rank)
-			h.jobs.of = append(h.jobs.of, k)
+			h.jobs.list = append(h.jobs.list, k)
 		}
 	}
-	for i := range r.jobs.of {
-		x := &r.jobs.of[i]
+	for i := range r.jobs.list {
+		x := &r.jobs.list[i]
 		for k, node := range x.config.Hosts {
 			x.ranks[k].Begin(x.config.Start)
-			r.hosts[node].jobs.due(r.hosts[node])
+			r.hosts[node].jobs.setTimer(r.hosts[node])
 		}
 	}
 	for _, h := range r.hosts {
 		if h == nil || h.jobs == nil {
 			continue
 		}
-		h.jobs.advance(h, 0)
-		for _, k := range h.jobs.of {
+		h.jobs.runDue(h, 0)
+		for _, k := range h.jobs.list {
 			k.noteDone(0) // a rank without operations is never due
 		}
 	}
@@ -222,28 +222,28 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 	return made, nil
 }
 
-// reuse gives the endpoints of a message that is over to the factory, which may reuse them.
-func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
+// reuseEndpoints gives the endpoints of a message that is over to the factory, which may reuse them.
+func (x *jobs) reuseEndpoints(flow packet.FlowID, sender, receiver transport.Endpoint) {
 	if r, reuses := x.run.config.MessageEndpointFactory.(endpointRecycler); reuses {
-		r.Recycle(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
+		r.Recycle(x.list[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
 	}
 }
 
-// due computes when the first rank of host h is due, and sets the host's timer.
-func (k *ranks) due(h *host) {
+// setTimer computes when the first rank of host h is due, and sets the host's timer.
+func (k *ranks) setTimer(h *host) {
 	k.next = unit.Never
-	for _, x := range k.of {
+	for _, x := range k.list {
 		k.next = min(k.next, x.Next())
 	}
 	h.wants.Timer = min(h.wants.Timer, k.next)
 }
 
-// advance runs the ranks of a host that are due.
-func (k *ranks) advance(h *host, now unit.Time) {
+// runDue runs the ranks of a host that are due.
+func (k *ranks) runDue(h *host, now unit.Time) {
 	if k.next > now {
 		return
 	}
-	for _, x := range k.of {
+	for _, x := range k.list {
 		if x.Next() > now {
 			continue
 		}
@@ -253,7 +253,7 @@ func (k *ranks) advance(h *host, now unit.Time) {
 		}
 		x.noteDone(now)
 	}
-	k.due(h)
+	k.setTimer(h)
 }
 
 // noteDone counts rank k if it is done, and ends the job with the last one.
@@ -262,10 +262,10 @@ func (k *rank) noteDone(now unit.Time) {
 		return
 	}
 	k.done = true
-	if of := &k.jobs.of[k.job]; of.left == 1 {
+	if of := &k.jobs.list[k.job]; of.left == 1 {
 		of.left = 0
 		k.jobs.run.finished-- // a job is no flow
-		k.host.thread.finished(now)
+		k.host.thread.recordFinish(now)
 	} else {
 		of.left--
 	}
@@ -277,16 +277,16 @@ const itself = unit.Nanosecond
 // Send begins to send a message (job.Network). over reports that the message is sent already, or cannot be.
 func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
-	c := x.of[k.job].config
+	c := x.list[k.job].config
 	if c.Hosts[to] == int(k.host.node) {
-		x.of[k.job].ranks[to].Arrive(now+itself, m)
+		x.list[k.job].ranks[to].Arrive(now+itself, m)
 		return true
 	}
 	r := x.run
-	x.flow = outcome.Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
-	x.said = m
-	f := &x.flow
-	if err := r.config.MessageEndpointFactory.Message(k.job, &x.said, to, f, x.up); err != nil {
+	x.flowBuffer = outcome.Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
+	x.messageBuffer = m
+	f := &x.flowBuffer
+	if err := r.config.MessageEndpointFactory.Message(k.job, &x.messageBuffer, to, f, x.up); err != nil {
 		if k.host.failed == nil {
 			k.host.failed = err
 		}
@@ -311,8 +311,8 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x.number++
 	r.unfinished++
 	from := r.hosts[f.Src]
-	if i := from.begin(id, now); i >= 0 {
-		from.update(i, now)
+	if i := from.beginFlow(id, now); i >= 0 {
+		from.updateSlot(i, now)
 	}
 	if from != k.host {
 		from.reschedule(now)
@@ -320,7 +320,7 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	return false
 }
 
-// Received does nothing: a send is over when its transport has an acknowledgement of all data.
+// Received has no effect: a send is over when its transport has an acknowledgement of all data.
 func (k *rank) Received(unit.Time, int32, job.Message) {}
 
 // shortestDelay returns the shortest delay above 0 of a link, which limits how far nodes run ahead of others; 0 if no
@@ -341,47 +341,47 @@ func (r *Simulation) shortestDelay() unit.Time {
 // Align adds the rank to the barrier of its job (job.Network). The last rank releases all ranks, and their hosts are
 // called at that time.
 func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
-	x := &k.jobs.of[k.job]
+	x := &k.jobs.list[k.job]
 	if !x.barrier.Arrive(now, r, at, period) {
 		return
 	}
 	run := k.jobs.run
 	for _, node := range x.config.Hosts {
 		h := run.hosts[node]
-		h.jobs.due(h)
+		h.jobs.setTimer(h)
 		if h.node != k.host.node {
-			run.wake(h, now)
+			run.wakeHost(h, now)
 		}
 	}
 }
 
-// at returns the host of a rank, for any NIC of its messages.
-func (x *jobs) at(j, rank int32) *host { return x.run.hosts[x.of[j].config.Hosts[rank]] }
+// hostOf returns the host of a rank, for any NIC of its messages.
+func (x *jobs) hostOf(j, rank int32) *host { return x.run.hosts[x.list[j].config.Hosts[rank]] }
 
-// arrived notifies the receiving rank that a message has arrived completely.
-func (x *jobs) arrived(flow packet.FlowID, now unit.Time) {
+// notifyArrived notifies the receiving rank that a message has arrived completely.
+func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
-	h := x.at(m.job, m.to)
-	x.of[m.job].ranks[m.to].Arrive(now, m.Message)
-	h.jobs.due(h)
-	h.jobs.advance(h, now)
+	h := x.hostOf(m.job, m.to)
+	x.list[m.job].ranks[m.to].Arrive(now, m.Message)
+	h.jobs.setTimer(h)
+	h.jobs.runDue(h, now)
 }
 
-// sent notifies the sending rank that a message is sent and acknowledged.
-func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
+// notifySent notifies the sending rank that a message is sent and acknowledged.
+func (x *jobs) notifySent(flow packet.FlowID, at unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
-	h := x.at(m.job, m.From)
-	x.of[m.job].times.Add(at - x.run.outcome[flow].Start)
-	x.of[m.job].ranks[m.From].Sent(at, m.Send)
-	h.jobs.due(h)
+	h := x.hostOf(m.job, m.From)
+	x.list[m.job].times.Add(at - x.run.outcome[flow].Start)
+	x.list[m.job].ranks[m.From].Sent(at, m.Send)
+	h.jobs.setTimer(h)
 }
 
-// result adds the outcomes of the jobs to out.
-func (x *jobs) result(out *outcome.Result, reason outcome.EndReason) {
-	for i := range x.of {
-		o := x.of[i].tally.Outcome(x.of[i].ranks)
+// addResults adds the outcomes of the jobs to out.
+func (x *jobs) addResults(out *outcome.Result, reason outcome.EndReason) {
+	for i := range x.list {
+		o := x.list[i].tally.Outcome(x.list[i].ranks)
 		o.Cut = reason != outcome.NoProgress
-		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.of[i].config.Group)
-		out.Times = append(out.Times, x.of[i].times)
+		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.list[i].config.Group)
+		out.Times = append(out.Times, x.list[i].times)
 	}
 }

@@ -39,7 +39,7 @@ func (r *Simulation) newNICs(node int) *nics {
 	for port, l := range r.wiring.Leaving(node) {
 		number := r.nics.Number(node, port)
 		h := newHost(r, node, r.wiring.Links[l].Rate)
-		h.number, h.at = int32(number), packet.PortID(port)
+		h.number, h.portID = int32(number), packet.PortID(port)
 		r.hosts[number] = h
 		r.wiring.Attach(node, port, h.port)
 		n.nic = append(n.nic, h)
@@ -47,9 +47,9 @@ func (r *Simulation) newNICs(node int) *nics {
 	return n
 }
 
-// gather collects the wakes and timers of the NICs after a call into one of them, which may have started flows of
+// gatherWants collects the wakes and timers of the NICs after a call into one of them, which may have started flows of
 // others.
-func (n *nics) gather() {
+func (n *nics) gatherWants() {
 	timer := unit.Never
 	for port, h := range n.nic {
 		for _, woken := h.wants.Woken(); woken; _, woken = h.wants.Woken() {
@@ -75,13 +75,13 @@ func hostNodes(nodes []fabric.Node) []bool {
 // Receive passes a packet to the NIC of its port.
 func (n *nics) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	n.nic[in].Receive(now, in, p)
-	n.gather()
+	n.gatherWants()
 }
 
 // Dequeue returns the next packet of the NIC of a port, or nil, and when to call again.
 func (n *nics) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	p, again := n.nic[out].Dequeue(now, out)
-	n.gather()
+	n.gatherWants()
 	return p, again
 }
 
@@ -92,7 +92,7 @@ func (n *nics) Advance(now unit.Time) {
 			h.Advance(now)
 		}
 	}
-	n.gather()
+	n.gatherWants()
 }
 
 // Wants returns the times and wakes that the NICs ask for (fabric.Node).
@@ -100,6 +100,6 @@ func (n *nics) Wants() *packet.Wants {
 	for _, h := range n.nic {
 		h.setTimer()
 	}
-	n.gather()
+	n.gatherWants()
 	return &n.wants
 }

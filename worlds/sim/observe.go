@@ -27,7 +27,7 @@ type observation struct {
 // observed is the observation of a flow's sender.
 type observed struct {
 	onset        int32 // 1 + index; 0: no onset
-	at           int32 // index in Onset.Flows
+	flowIndex    int32 // index in Onset.Flows
 	peak         unit.Bytes
 	window, rate int64 // latest values
 	// topWindow and topRate are the values at the onset or, if the onset is settled beyond it, the maxima since.
@@ -37,13 +37,13 @@ type observed struct {
 // onset is an onset to detect. Nodes run ahead of each other within a window, so the changes of a sender wait in its
 // thread's log until the time of the onset is known.
 type onset struct {
-	config  *outcome.Onset
-	at      unit.Time
-	reduced []unit.Time
+	config    *outcome.Onset
+	startTime unit.Time
+	reduced   []unit.Time
 }
 
-// observe starts the observation that the configuration asks for.
-func (r *Simulation) observe() {
+// startObservation starts the observation that the configuration asks for.
+func (r *Simulation) startObservation() {
 	c := r.config
 	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
 		return
@@ -51,13 +51,13 @@ func (r *Simulation) observe() {
 	o := &observation{run: r, flows: make([]observed, r.listed)}
 	for i := range c.Onsets {
 		x := &c.Onsets[i]
-		n := onset{config: x, at: unit.Never, reduced: make([]unit.Time, len(x.Flows))}
+		n := onset{config: x, startTime: unit.Never, reduced: make([]unit.Time, len(x.Flows))}
 		if x.Port < 0 {
-			n.at = x.After
+			n.startTime = x.After
 		}
 		for k, f := range x.Flows {
 			n.reduced[k] = unit.Never
-			o.flows[f].onset, o.flows[f].at = int32(i+1), int32(k)
+			o.flows[f].onset, o.flows[f].flowIndex = int32(i+1), int32(k)
 		}
 		o.onsets = append(o.onsets, n)
 	}
@@ -72,8 +72,8 @@ func (r *Simulation) observe() {
 	}
 }
 
-// gauges returns the programs that watch the queues of a switch for onsets.
-func (r *Simulation) gauges(node int) (out []dataplane.Program) {
+// gaugesOf returns the programs that watch the queues of a switch for onsets.
+func (r *Simulation) gaugesOf(node int) (out []dataplane.Program) {
 	for i, o := range r.config.Onsets {
 		if o.Port >= 0 && r.linkOf[o.Port].Node == node {
 			out = append(out, &gauge{r, i, r.linkOf[o.Port].Port})
@@ -82,8 +82,8 @@ func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 	return out
 }
 
-// called records the sender's state after every call into the endpoint of slot i.
-func (o *observation) called(h *host, i int32, now unit.Time) {
+// recordCall records the sender's state after every call into the endpoint of slot i.
+func (o *observation) recordCall(h *host, i int32, now unit.Time) {
 	s := &h.slot[i]
 	if int(s.flow) >= len(o.flows) { // a message of a job
 		return
@@ -113,7 +113,7 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	if n.config.InFlight {
 		window, rate = max(int64(g.InFlight), 1), 0 // 0 would mean no limit
 	}
-	if window == w.window && rate == w.rate || n.reduced[w.at] != unit.Never {
+	if window == w.window && rate == w.rate || n.reduced[w.flowIndex] != unit.Never {
 		return
 	}
 	w.window, w.rate = window, rate
@@ -125,31 +125,31 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	*log = append(*log, outcome.Change{At: now, Flow: int32(s.flow), Window: window, Rate: rate})
 }
 
-// settle judges the changes of senders before done, when all earlier events have happened.
-func (o *observation) settle(done unit.Time) {
+// settleOnsets judges the changes of senders before done, when all earlier events have happened.
+func (o *observation) settleOnsets(done unit.Time) {
 	for i := range o.onsets {
-		if o.unknown(i) {
+		if o.isUnknown(i) {
 			continue
 		}
 		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's thread
-			t.log[i] = o.judge(&o.onsets[i], t.log[i], done)
+			t.log[i] = o.judgeChanges(&o.onsets[i], t.log[i], done)
 		}
 	}
 }
 
-// judge handles the changes of a log before done, and returns the rest.
-func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
+// judgeChanges handles the changes of a log before done, and returns the rest.
+func (o *observation) judgeChanges(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
 	left = log[:0]
 	for _, c := range log {
 		w := &o.flows[c.Flow]
 		switch {
 		case c.At >= done:
 			left = append(left, c)
-		case c.At <= n.at:
+		case c.At <= n.startTime:
 			w.topWindow, w.topRate = c.Window, c.Rate
-		case n.reduced[w.at] != unit.Never:
-		case n.fallen(c.Window, w.topWindow) || n.fallen(c.Rate, w.topRate):
-			n.reduced[w.at] = c.At
+		case n.reduced[w.flowIndex] != unit.Never:
+		case n.hasFallen(c.Window, w.topWindow) || n.hasFallen(c.Rate, w.topRate):
+			n.reduced[w.flowIndex] = c.At
 		default:
 			w.topWindow, w.topRate = max(w.topWindow, c.Window), max(w.topRate, c.Rate)
 		}
@@ -157,11 +157,11 @@ func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (lef
 	return left
 }
 
-// unknown reports whether these hosts cannot detect an onset.
-func (o *observation) unknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
+// isUnknown reports whether these hosts cannot detect an onset.
+func (o *observation) isUnknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
 
-// changes returns the changes for an onset that these hosts cannot detect, and the values at its earliest time.
-func (o *observation) changes(onset int) (all []outcome.Change) {
+// changesOf returns the changes for an onset that these hosts cannot detect, and the values at its earliest time.
+func (o *observation) changesOf(onset int) (all []outcome.Change) {
 	c := o.onsets[onset].config
 	for _, f := range c.Flows {
 		if w := &o.flows[f]; w.topWindow != 0 || w.topRate != 0 {
@@ -178,23 +178,23 @@ func (o *observation) changes(onset int) (all []outcome.Change) {
 // unit.Never if it did not begin. changes are the hosts' (Result.Changes).
 func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcome.OnsetResult {
 	o := observation{}
-	n := onset{config: x, at: at, reduced: make([]unit.Time, len(x.Flows))}
+	n := onset{config: x, startTime: at, reduced: make([]unit.Time, len(x.Flows))}
 	for k, f := range x.Flows {
 		n.reduced[k] = unit.Never
 		for len(o.flows) <= f {
 			o.flows = append(o.flows, observed{})
 		}
-		o.flows[f].at = int32(k)
+		o.flows[f].flowIndex = int32(k)
 	}
 	mine := slices.DeleteFunc(slices.Clone(changes), func(c outcome.Change) bool {
 		return int(c.Flow) >= len(o.flows)
 	})
-	o.judge(&n, mine, unit.Never)
+	o.judgeChanges(&n, mine, unit.Never)
 	return outcome.OnsetResult{At: at, Reduced: n.reduced}
 }
 
-// fallen reports whether a value is a reduction from the largest. 0 means no limit, or no value yet.
-func (n *onset) fallen(value, largest int64) bool {
+// hasFallen reports whether a value is a reduction from the largest. 0 means no limit, or no value yet.
+func (n *onset) hasFallen(value, largest int64) bool {
 	return value > 0 && float64(value) < (1-n.config.By)*float64(largest)
 }
 
@@ -215,17 +215,17 @@ func (o *observation) nextOnset(now unit.Time) unit.Time {
 func (o *observation) startOnsets(now unit.Time) {
 	for i := range o.onsets {
 		n := &o.onsets[i]
-		if c := n.config; c.Port >= 0 && c.After == now && n.at == unit.Never {
+		if c := n.config; c.Port >= 0 && c.After == now && n.startTime == unit.Never {
 			p := o.run.portOf(o.run.linkOf[c.Port])
-			n.grown(now, p.Packets(), p.Bytes())
+			n.startIfGrown(now, p.Packets(), p.Bytes())
 		}
 	}
 }
 
-// grown starts the onset at now if its port's queue has this length.
-func (n *onset) grown(now unit.Time, packets int32, bytes unit.Bytes) {
+// startIfGrown starts the onset at now if its port's queue has this length.
+func (n *onset) startIfGrown(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := n.config.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
-		n.at = now
+		n.startTime = now
 	}
 }
 
@@ -241,14 +241,15 @@ func (g *gauge) Name() string { return "onset" }
 
 // Book checks the port after each packet that has entered a queue.
 func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
-	if n := &g.run.observation.onsets[g.onset]; p.Meta.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
+	if n := &g.run.observation.onsets[g.onset]; p.Meta.Out == g.port && n.startTime == unit.Never &&
+		env.Now() >= n.config.After {
 		p := env.Port(g.port)
-		n.grown(env.Now(), p.Packets(), p.Bytes())
+		n.startIfGrown(env.Now(), p.Packets(), p.Bytes())
 	}
 }
 
-// arrived records a packet for the endpoint of slot i, before the endpoint gets it.
-func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
+// recordArrival records a packet for the endpoint of slot i, before the endpoint gets it.
+func (o *observation) recordArrival(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == int(h.number)
 	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
@@ -259,8 +260,8 @@ func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet)
 	}
 }
 
-// restart begins the measured part. The peak of a sender begins with the bytes that it has in flight.
-func (o *observation) restart(now unit.Time) {
+// restartPeaks begins the measured part. The peak of a sender begins with the bytes that it has in flight.
+func (o *observation) restartPeaks(now unit.Time) {
 	for i := range o.flows {
 		w := &o.flows[i]
 		w.peak = 0
@@ -276,17 +277,17 @@ func (o *observation) restart(now unit.Time) {
 	}
 }
 
-// result adds the observation to a run's result. notices, last and first are the counters of the measured part.
-func (o *observation) result(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
+// addResult adds the observation to a run's result. notices, last and first are the counters of the measured part.
+func (o *observation) addResult(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
 	c := o.run.config
-	o.settle(unit.Never)
+	o.settleOnsets(unit.Never)
 	for i := range o.onsets {
 		n := &o.onsets[i]
-		if o.unknown(i) {
-			out.Changes = append(out.Changes, o.changes(i))
+		if o.isUnknown(i) {
+			out.Changes = append(out.Changes, o.changesOf(i))
 		}
-		x := outcome.OnsetResult{At: n.at, Reduced: n.reduced}
-		if n.at > out.Time {
+		x := outcome.OnsetResult{At: n.startTime, Reduced: n.reduced}
+		if n.startTime > out.Time {
 			x.At = unit.Never // the run ended before
 		}
 		out.Onsets = append(out.Onsets, x)

@@ -31,7 +31,7 @@ func (r *Simulation) rankCounters() (out [][]outcome.RankCounters) {
 	}
 	for i := r.listed; i < len(r.outcome); i++ {
 		if r.sender[i] >= 0 || r.receiver[i] >= 0 {
-			r.note(i)
+			r.recordCounters(i)
 			r.addRankCounters(out, i)
 		}
 	}
@@ -44,7 +44,7 @@ func (r *Simulation) carriedBytes(job int) (sum unit.Bytes) {
 		sum += r.closedCounters[job][i].Got
 	}
 	for i := r.listed; i < len(r.outcome); i++ {
-		if s := r.got(i); s != nil && int(r.jobs.message[i-r.listed].job) == job {
+		if s := r.receiverSlot(i); s != nil && int(r.jobs.message[i-r.listed].job) == job {
 			sum += s.counters.ReceivedBytes
 		}
 	}

@@ -64,7 +64,7 @@ type Simulation struct {
 // if a job cannot continue (job.Rank.Fault).
 func Run(c *Config) (*outcome.Result, error) {
 	if c.Ideal != nil {
-		res, err := ideally(c)
+		res, err := runIdeal(c)
 		if err == nil {
 			idealMessages(res)
 		}
@@ -75,14 +75,15 @@ func Run(c *Config) (*outcome.Result, error) {
 		return nil, err
 	}
 	out := r.Run()
-	if err := r.failure(); err != nil {
+	if err := r.firstFailure(); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	return out, nil
 }
 
-// failure returns the first error of a host, in the order of NICs: of an endpoint that cannot be made, or of a rank.
-func (r *Simulation) failure() error {
+// firstFailure returns the first error of a host, in the order of NICs: of an endpoint that cannot be made, or of a
+// rank.
+func (r *Simulation) firstFailure() error {
 	for _, h := range r.hosts {
 		if h != nil && h.failed != nil {
 			return h.failed
@@ -118,7 +119,7 @@ func New(c *Config) (*Simulation, error) {
 	}
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int
-	r.threadOf, threads = divide(c, r.wiring.Links)
+	r.threadOf, threads = divideNodes(c, r.wiring.Links)
 	for range threads {
 		r.threads = append(r.threads, &thread{log: make([][]outcome.Change, len(c.Onsets))})
 	}
@@ -126,9 +127,9 @@ func New(c *Config) (*Simulation, error) {
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := r.wiring.NewSwitch(i, r.part(int(r.threadOf[i])), r.gauges(i), func(now unit.Time,
+			sw, err := r.wiring.NewSwitch(i, r.switchPart(int(r.threadOf[i])), r.gaugesOf(i), func(now unit.Time,
 				in packet.PortID, class uint8, kind packet.Kind) {
-				r.pfc(now, i, in, class, kind)
+				r.recordPFC(now, i, in, class, kind)
 			})
 			if err != nil {
 				return nil, err
@@ -146,13 +147,13 @@ func New(c *Config) (*Simulation, error) {
 		return nil, err
 	}
 	r.addWatches()
-	r.observe()
+	r.startObservation()
 	if c.Warmup == 0 {
-		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
+		r.atWarmup = r.takeSnapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
-	own := r.linkPart(0)
-	fc := fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: r.wiring.Links, Pool: own.Pool,
-		Observer: own.Observer, Window: c.Window, Wire: r.wire(), PartOf: r.threadOf, Together: r.together}
+	first := r.linkPart(0)
+	fc := fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: r.wiring.Links, Pool: first.Pool,
+		Observer: first.Observer, Window: c.Window, Wire: r.wireFunc(), PartOf: r.threadOf, Together: r.runWindow}
 	for k := 1; k < threads; k++ {
 		fc.More = append(fc.More, r.linkPart(k))
 	}
@@ -164,13 +165,13 @@ func New(c *Config) (*Simulation, error) {
 	for _, node := range r.early {
 		f.Wake(node, 0)
 	}
-	r.gather()
+	r.gatherThreads()
 	return r, nil
 }
 
-// pfc records a PFC frame that has arrived, or the end of a pause.
-func (r *Simulation) pfc(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
-	t := r.thread(node)
+// recordPFC records a PFC frame that has arrived, or the end of a pause.
+func (r *Simulation) recordPFC(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
+	t := r.threadOfNode(node)
 	t.paused = true
 	if r.config.OnPFC != nil {
 		t.pauses = append(t.pauses, PFCEvent{now, node, port, class, kind == packet.Pause})
@@ -199,9 +200,9 @@ func (r *Simulation) addWatches() {
 	}
 }
 
-// sample reads the watches that are due at now. At the end of a run it reads only counters: other values belong to no
-// interval.
-func (r *Simulation) sample(now unit.Time, atEnd bool) {
+// takeSamples reads the watches that are due at now. At the end of a run it reads only counters: other values belong to
+// no interval.
+func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 	for _, k := range r.watches.Due(now) {
 		if w := &r.config.Watches[k]; !atEnd || w.What.Counts() {
 			r.watched[k] = append(r.watched[k], r.readWatch(w, now))
@@ -225,9 +226,9 @@ func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	}
 	f := &r.config.Flows[w.Index]
 	if w.What == outcome.ReceivedBytes {
-		return int64(r.received(w.Index))
+		return int64(r.receivedBytes(w.Index))
 	}
-	s := r.sent(w.Index, now)
+	s := r.senderSlot(w.Index, now)
 	if s == nil {
 		return -1
 	}
@@ -257,17 +258,17 @@ func orNone(v int64) int64 {
 	return v
 }
 
-// class returns the priority class of the packets of e: its own, or its flow's.
-func class(e transport.Endpoint, of uint8) uint8 {
+// classOf returns the priority class of the packets of e: its own, or its flow's.
+func classOf(e transport.Endpoint, of uint8) uint8 {
 	if c, ok := e.(transport.Classed); ok {
 		of = c.Class()
 	}
 	return min(of, tm.Classes-1)
 }
 
-// endpoint returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the
+// slotFor returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the
 // receiver for the first packet. It returns notStarted or closed without an endpoint.
-func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
+func (r *Simulation) slotFor(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
 		return notStarted
 	}
@@ -276,22 +277,22 @@ func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 		if i := r.receiver[p.Flow]; i != notStarted {
 			return i
 		}
-		return h.accept(p.Flow)
+		return h.acceptFlow(p.Flow)
 	case r.hosts[f.Src]:
 		return r.sender[p.Flow]
 	}
 	return notStarted
 }
 
-// finished records that a flow has ended at a time.
-func (t *thread) finished(at unit.Time) {
+// recordFinish records that a flow has ended at a time.
+func (t *thread) recordFinish(at unit.Time) {
 	t.ended++
 	t.lastFinish = max(t.lastFinish, at)
 }
 
-// restart restarts measures that are not a difference of two counters for the measured part: minimum and maximum delay,
-// histograms, the composition of frames.
-func (r *Simulation) restart(now unit.Time) {
+// restartMeasures restarts measures that are not a difference of two counters for the measured part: minimum and
+// maximum delay, histograms, the composition of frames.
+func (r *Simulation) restartMeasures(now unit.Time) {
 	r.restartFlows()
 	for _, t := range r.threads {
 		for i := range t.delays {
@@ -300,7 +301,7 @@ func (r *Simulation) restart(now unit.Time) {
 		t.tally, t.noticesLost = outcome.Tally{}, 0
 	}
 	if r.observation != nil {
-		r.observation.restart(now)
+		r.observation.restartPeaks(now)
 	}
 }
 
@@ -309,8 +310,8 @@ func (r *Simulation) portOf(d wiring.Direction) *tm.Port {
 	return r.wiring.Port(2*d.Link + d.End)
 }
 
-// snapshot returns the counters of links, switches and NICs. It is empty without a network (Edge).
-func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
+// takeSnapshot returns the counters of links, switches and NICs. It is empty without a network (Edge).
+func (r *Simulation) takeSnapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	if r.wiring == nil {
 		return s
 	}
@@ -323,28 +324,28 @@ func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	return s
 }
 
-// result returns the result of a run that ends at time end of its clock.
-func (d *drive) result(reason outcome.EndReason, end unit.Time) *outcome.Result {
+// makeResult returns the result of a run that ends at time end of its clock.
+func (d *drive) makeResult(reason outcome.EndReason, end unit.Time) *outcome.Result {
 	r, c := d.Simulation, d.config
-	_, _, notices := r.merged()
-	all, first := r.counted(end), r.atWarmup
-	d.recurring.complete(&all)
+	_, _, notices := r.mergeThreads()
+	all, first := r.readCounters(end), r.atWarmup
+	d.recurring.completeCounters(&all)
 	last := all.ports
-	end += d.recurring.shift()
+	end += d.recurring.skippedTime()
 	out := &outcome.Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: all.events, PacketHops: all.hops, Watched: r.watched, Delays: all.delays, Tally: all.tally,
 	}
 	if r.jobs != nil {
-		r.jobs.result(out, reason)
+		r.jobs.addResults(out, reason)
 	}
 	if d.recurring != nil {
-		out.Repeated = &d.recurring.told
+		out.Repeated = &d.recurring.report
 	}
 	out.Ports, out.Drops = r.wiring.Results(&first, &last, c.Warmup, end)
 	r.flowResults(out)
 	if r.observation != nil {
-		r.observation.result(out, notices, &last, &first)
+		r.observation.addResult(out, notices, &last, &first)
 	}
 	if c.Usage {
 		out.Usage = r.wiring.Usage()

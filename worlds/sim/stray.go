@@ -46,9 +46,9 @@ func (h *host) onStray(p *packet.Packet) {
 	s.packets++
 }
 
-// misdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered by
-// flow, then by NIC. All nodes must have reached the same time.
-func (r *Simulation) misdelivered() (out []outcome.Stray) {
+// findMisdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered
+// by flow, then by NIC. All nodes must have reached the same time.
+func (r *Simulation) findMisdelivered() (out []outcome.Stray) {
 	for nic, h := range r.hosts {
 		if h == nil {
 			continue

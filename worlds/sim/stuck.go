@@ -21,10 +21,10 @@ type held struct {
 	free     bool  // it will move, or a queue on which it depends will
 }
 
-// deadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the next switch from
-// resuming waits in another one, so that none ever moves. It returns a cycle of them, or nil. All nodes must have
-// reached the same time.
-func (r *Simulation) deadlock() []outcome.Stuck {
+// findDeadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the next switch
+// from resuming waits in another one, so that no queue ever moves. It returns a cycle of them, or nil. All nodes must
+// have reached the same time.
+func (r *Simulation) findDeadlock() []outcome.Stuck {
 	var all []held
 	number := map[queueOf]int{}
 	leaving := make([]int, len(r.switches)) // held queues by switch
@@ -52,7 +52,7 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 	}
 	for k := range all {
 		if h := &all[k]; !h.free {
-			h.free = !r.blocked(h, number)
+			h.free = !r.findBlockers(h, number)
 		}
 	}
 	for changed := true; changed; {
@@ -68,20 +68,20 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 	}
 	for k := range all {
 		if !all[k].free {
-			return r.cycle(all, k)
+			return r.findCycle(all, k)
 		}
 	}
 	return nil
 }
 
-// blocked finds the queues that must move before the next switch resumes queue h. It returns false if a packet there
-// can move, or the queue is about to be released.
-func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
+// findBlockers finds the queues that must move before the next switch resumes queue h. It returns false if a packet
+// there can move, or the queue is about to be released.
+func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]
 	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.Port)
 	last := tm.QueueID(r.portOf(r.linkOf[h.direction]).Queues() - 1)
-	seen := map[int]bool{}
+	listed := map[int]bool{}
 	var found uint8 // classes of the packets there
 	for i, d := range r.linkOf {
 		if d.Node != back.Node {
@@ -100,8 +100,8 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 					return false
 				}
 				found |= 1 << class
-				if !seen[k] {
-					seen[k] = true
+				if !listed[k] {
+					listed[k] = true
 					h.waitsFor = append(h.waitsFor, k)
 				}
 			}
@@ -110,8 +110,8 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 	return found != 0
 }
 
-// cycle follows the dependencies of queue k until a queue occurs again, and returns the cycle.
-func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
+// findCycle follows the dependencies of queue k until a queue occurs again, and returns the cycle.
+func (r *Simulation) findCycle(all []held, k int) []outcome.Stuck {
 	at := map[int]int{}
 	var path []outcome.Stuck
 	for {
@@ -130,9 +130,9 @@ func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
 // shorter.
 const starvation = 10 * unit.Second
 
-// starved returns the queues that were not served for half of the run, or for starvation, although packets wait: others
-// go first, or PFC holds them.
-func (r *Simulation) starved(now unit.Time) (out []outcome.Stuck) {
+// findStarved returns the queues that were not served for half of the run, or for starvation, although packets wait:
+// others go first, or PFC holds them.
+func (r *Simulation) findStarved(now unit.Time) (out []outcome.Stuck) {
 	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {
 		p := r.portOf(d)

@@ -30,10 +30,10 @@ type thread struct {
 	_           [64]byte           // threads write to different lines
 }
 
-// divide assigns the nodes to threads: groups with hosts in equal parts by the load of their flows, in the order of the
-// hosts' numbers, so that neighbours are together; then other groups to the thread of most of their neighbours. It
-// returns the thread by node, and the number of threads: not more than groups with hosts.
-func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
+// divideNodes assigns the nodes to threads: groups with hosts in equal parts by the load of their flows, in the order
+// of the hosts' numbers, so that neighbours are together; then other groups to the thread of most of their neighbours.
+// It returns the thread by node, and the number of threads: not more than groups with hosts.
+func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
 	n := c.Wiring.Network
 	of = make([]int32, len(n.Nodes))
 	if c.Threads < 2 {
@@ -77,16 +77,16 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 		at[g] = min(int32((before+load[g]/2)/all*float64(threads)), int32(threads)-1)
 		before += load[g]
 	}
-	follow(n, group, at, threads)
+	assignSwitches(n, group, at, threads)
 	for i, g := range group {
 		of[i] = at[g]
 	}
 	return of, threads
 }
 
-// follow assigns the groups of switches to the threads of their neighbours, tier by tier. In a tie the thread with
-// fewer ports so far gets the group.
-func follow(n *topology.Network, group, at []int32, threads int) {
+// assignSwitches assigns the groups of switches to the threads of their neighbours, tier by tier. In a tie the thread
+// with fewer ports so far gets the group.
+func assignSwitches(n *topology.Network, group, at []int32, threads int) {
 	near := make([][]int32, len(at))
 	for i := range n.Links {
 		a, b := group[n.Links[i].Ends[0]], group[n.Links[i].Ends[1]]
@@ -127,8 +127,8 @@ func follow(n *topology.Network, group, at []int32, threads int) {
 	}
 }
 
-// together runs a window in all threads (fabric.Config.Together).
-func (r *Simulation) together(run func(part int)) {
+// runWindow runs a window in all threads (fabric.Config.Together).
+func (r *Simulation) runWindow(run func(part int)) {
 	if r.group != nil {
 		r.group.Window(run)
 		return
@@ -138,11 +138,11 @@ func (r *Simulation) together(run func(part int)) {
 	}
 }
 
-// thread returns the thread of a node.
-func (r *Simulation) thread(node int) *thread { return r.threads[r.threadOf[node]] }
+// threadOfNode returns the thread of a node.
+func (r *Simulation) threadOfNode(node int) *thread { return r.threads[r.threadOf[node]] }
 
-// part returns a thread's part of the fabric for switches.
-func (r *Simulation) part(k int) fabric.Part {
+// switchPart returns a thread's part of the fabric for switches.
+func (r *Simulation) switchPart(k int) fabric.Part {
 	p := fabric.Part{Pool: &r.threads[k].pool}
 	if r.config.Trace != nil {
 		p.Observer = r.config.Trace.Part(k)
@@ -152,13 +152,13 @@ func (r *Simulation) part(k int) fabric.Part {
 
 // linkPart returns a thread's part of the fabric for links; its observer's link i is the port 2·link + end.
 func (r *Simulation) linkPart(k int) fabric.Part {
-	t, p := r.threads[k], r.part(k)
+	t, p := r.threads[k], r.switchPart(k)
 	p.Observer = observe.NewLinks(&r.config.Selection, p.Observer, &t.tally, &t.noticesLost, r.wiring.Port)
 	return p
 }
 
-// gather adds the records of the threads since the last call. No thread may be running.
-func (r *Simulation) gather() {
+// gatherThreads adds the records of the threads since the last call. No thread may be running.
+func (r *Simulation) gatherThreads() {
 	for _, t := range r.threads {
 		r.unfinished -= t.ended
 		r.finished += t.ended
@@ -167,15 +167,15 @@ func (r *Simulation) gather() {
 		r.paused = r.paused || t.paused
 	}
 	if r.paused && r.config.OnPFC != nil {
-		r.tellPauses()
+		r.reportPauses()
 	}
 	if len(r.threads) > 1 {
-		r.level()
+		r.levelPools()
 	}
 }
 
-// tellPauses calls OnPFC for the events since the last call, by time and node.
-func (r *Simulation) tellPauses() {
+// reportPauses calls OnPFC for the events since the last call, by time and node.
+func (r *Simulation) reportPauses() {
 	all := r.pauses[:0]
 	for _, t := range r.threads {
 		all = append(all, t.pauses...)
@@ -193,9 +193,10 @@ func (r *Simulation) tellPauses() {
 // fullPool is the number of free packets that a pool keeps in any case.
 const fullPool = 4096
 
-// level moves free packets from the fullest pool to the emptiest, if that has less than a quarter. Packets are freed
-// where they arrive: where more arrive than are made they would pile up, and elsewhere more would be made all the time.
-func (r *Simulation) level() {
+// levelPools moves free packets from the fullest pool to the emptiest, if that has less than a quarter. Packets are
+// freed where they arrive: where more arrive than are made they would pile up, and elsewhere more would be made all the
+// time.
+func (r *Simulation) levelPools() {
 	full, low := r.threads[0], r.threads[0]
 	for _, t := range r.threads {
 		if t.pool.Free() > full.pool.Free() {
@@ -210,8 +211,8 @@ func (r *Simulation) level() {
 	}
 }
 
-// merged returns records of all threads that do not change afterwards: delays, tally and notices.
-func (r *Simulation) merged() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
+// mergeThreads returns records of all threads that do not change afterwards: delays, tally and notices.
+func (r *Simulation) mergeThreads() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
 	if r.config.Delays {
 		delays = make([]unit.Histogram, len(r.threads[0].delays))
 	}

@@ -44,7 +44,7 @@ func (v *View) Port(i int) (p PortView) {
 		}
 	}
 	if v.left != nil {
-		v.left.port(i, &p)
+		v.left.addPort(i, &p)
 	}
 	return p
 }
@@ -52,7 +52,7 @@ func (v *View) Port(i int) (p PortView) {
 // Flow returns the state of flow i.
 func (v *View) Flow(i int) (f FlowView) {
 	r := v.run
-	f.Received = r.received(i)
+	f.Received = r.receivedBytes(i)
 	k := r.sender[i]
 	if k < 0 || r.outcome[i].Start > v.Time {
 		return f

@@ -48,10 +48,10 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns the timer.
-func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.timer} }
+func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.describeTimer} }
 
-// timer returns the timeout of the file, or the default.
-func (c *Config) timer(p *cc.Path) transport.Timer {
+// describeTimer returns the timeout of the file, or the default.
+func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	return transport.Timer{Param: "rto_min", Own: c.shortestRTO(), Adds: max(c.NIC.Ack, c.NIC.Nack),
 		Probes: c.RTOMin == 0, Unproven: p.Reorders}
 }
@@ -67,9 +67,9 @@ func (c *Config) shortestRTO() unit.Time {
 // headerBytes is the transport's own header on the wire (packet.Emit).
 const headerBytes = 16
 
-// mostOut limits the distance between unacknowledged packets, and between the expected value of a counter and the one
-// received. It bounds memory, far above any window.
-const mostOut = 1 << 20
+// maxOutstanding limits the distance between unacknowledged packets, and between the expected value of a counter and
+// the one received. It bounds memory, far above any window.
+const maxOutstanding = 1 << 20
 
 // Scheme returns the transport ndp.
 func Scheme() transport.Scheme {
@@ -92,7 +92,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	frame := f.Framing.Frame(e.headers, f.Payload, true)
 	if c.Window == 0 && frame > 0 {
 		bdp := int64(f.Path.NICRate.BytesIn(f.Path.BaseRTT))
-		c.Window = int(min((bdp+int64(frame)-1)/int64(frame), mostOut))
+		c.Window = int(min((bdp+int64(frame)-1)/int64(frame), maxOutstanding))
 	}
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
@@ -146,24 +146,24 @@ func newEnds(f *transport.Flow, back bool) ends {
 	return e
 }
 
-// seq returns the number of the first byte of packet n, or of the byte after the last packet.
-func (e *ends) seq(n int64) int64 {
+// packetSeq returns the number of the first byte of packet n, or of the byte after the last packet.
+func (e *ends) packetSeq(n int64) int64 {
 	if n >= e.packets {
 		return e.size
 	}
 	return n * e.payload
 }
 
-// bytes returns the payload of packet n.
-func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
+// payloadOf returns the payload of packet n.
+func (e *ends) payloadOf(n int64) int64 { return e.packetSeq(n+1) - e.packetSeq(n) }
 
-// unwrap returns the number that is nearest to near for number x of the wire, which is its lower 40 bits.
-func unwrap(x, near int64) int64 { return near + (x-near)<<24>>24 }
+// unwrapNumber returns the number that is nearest to near for number x of the wire, which is its lower 40 bits.
+func unwrapNumber(x, near int64) int64 { return near + (x-near)<<24>>24 }
 
-// number returns the packet that begins at byte seq, near packet near, or the number of packets for the byte after the
-// last; −1: there is no such packet.
-func (e *ends) number(seq, near int64) int64 {
-	switch seq = unwrap(seq, e.seq(near)); {
+// findPacket returns the packet that begins at byte seq, near packet near, or the number of packets for the byte after
+// the last; −1: there is no such packet.
+func (e *ends) findPacket(seq, near int64) int64 {
+	switch seq = unwrapNumber(seq, e.packetSeq(near)); {
 	case seq < 0 || seq > e.size:
 		return -1
 	case seq == e.size:
@@ -174,13 +174,13 @@ func (e *ends) number(seq, near int64) int64 {
 	return seq / e.payload
 }
 
-// mine reports whether p belongs to this flow and was sent by its other end.
-func (e *ends) mine(p *packet.Packet) bool {
+// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoOwn
 }
 
-// fill writes the headers of p, which has no extensions.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
+// fillHeaders writes the headers of p, which has no extensions.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort

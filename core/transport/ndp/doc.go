@@ -9,17 +9,17 @@
 //	§3.2 first window at line rate                   Sender.Emit                TestFirstWindow
 //	§3.2 ACK, NACK and PULL for each packet          Receiver.Receive           TestTraces
 //	§3.2 PULLs are numbered                          Sender.Receive             TestPullNumbers
-//	§3.2 what was NACKed goes before what is new     Sender.schedule            TestRepairsFirst
+//	§3.2 what was NACKed goes before what is new     Sender.planNext            TestRepairsFirst
 //	§3.2 one pull queue a host, paced, in turn       pulls                      TestPacing, TestPullQueue
 //	§3.2 no PULLs after the last packet              Receiver.Receive           TestLastPackets
-//	§3.2.3 priority of flows at the receiver         pulls.head                 TestPacing
-//	§3.2.4 headers that were sent back               Sender.expecting           TestReturned
+//	§3.2.3 priority of flows at the receiver         pulls.nextMember           TestPacing
+//	§3.2.4 headers that were sent back               Sender.expectsPulls        TestReturned
 //	NICs that take a time to answer                  transport.NIC              TestNICDelays
 //	timeouts as a last resort                        Sender.Advance             TestTimeouts
 //	no timeout unless something is lost              all                        TestNoTimeoutsWithoutLoss
 //	RFC 8985 §7 probes                               Sender.lossTimeout         TestLossProbes
 //	losses, reordering, doubling, bytes as fields    all                        TestRandomPaths, FuzzPath
-//	packets of others, forged ones                   Sender.acknowledged        TestStrangers
+//	packets of others, forged ones                   Sender.handleCumulativeAck  TestStrangers
 //	§6 incasts near the optimum, fair, short queues  all, with weir/sim         TestIncast, TestIncastWithoutReturn
 //	§6 a permutation fills a fat tree                all, with weir/sim         TestPermutation
 //	bytes on every link give the same result         all, with weir/sim         TestSameResult

@@ -9,7 +9,7 @@ import (
 // probe is a probe without an answer.
 type probe struct {
 	number uint8
-	at     unit.Time // when it was sent
+	sentAt unit.Time // when it was sent
 }
 
 // pullWait is the minimum time for which a flow without a timeout of its own waits for a PULL until it sends a packet
@@ -57,8 +57,8 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.lastProbe = s.lastProbe%maxProbe + 1
 	s.asked.Push(probe{s.lastProbe, now})
 	p.Resent = packet.ResentProbe
-	s.fill(p, packet.Data, s.seq(n), s.returned, 0, packet.Trimmable|s.lastProbe<<probeShift)
-	s.schedule(now)
+	s.fillHeaders(p, packet.Data, s.packetSeq(n), s.returned, 0, packet.Trimmable|s.lastProbe<<probeShift)
+	s.planNext(now)
 }
 
 // receiveProbeReply handles an ACK or NACK p of packet about that answers a probe, and reports whether p is fully
@@ -68,23 +68,23 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 func (s *Sender) receiveProbeReply(now unit.Time, about int64, p *packet.Packet) bool {
 	sent, found := unit.Time(0), false
 	for s.asked.Len() > 0 && !found {
-		sent, found = s.asked.Head().at, s.asked.Head().number == probeNumber(p)
+		sent, found = s.asked.Head().sentAt, s.asked.Head().number == probeNumber(p)
 		s.asked.Pop()
 	}
 	if p.Kind == packet.Ack || !found {
 		return false
 	}
 	lost := false
-	for f := s.oldest(); f != nil && f.At < sent; f = s.oldest() {
+	for f := s.oldestFlight(); f != nil && f.At < sent; f = s.oldestFlight() {
 		lost = true
 		s.inFlight--
 		if f.Packet == about {
 			s.refused++
-			s.again(now, f.Packet, nacked|proven)
+			s.queueRepair(now, f.Packet, nacked|proven)
 			continue
 		}
 		s.credit++
-		s.again(now, f.Packet, proven)
+		s.queueRepair(now, f.Packet, proven)
 	}
 	if lost {
 		s.timer.Timeouts++

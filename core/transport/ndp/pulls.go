@@ -24,30 +24,30 @@ type member struct {
 	ring           uint8
 }
 
-// head returns the flow that has the next turn; nil if no flow wants a PULL.
-func (q *pulls) head() *member {
+// nextMember returns the flow that has the next turn; nil if no flow wants a PULL.
+func (q *pulls) nextMember() *member {
 	if m := q.rings[0].head; m != nil {
 		return m
 	}
 	return q.rings[1].head
 }
 
-// add gives flow m n more PULLs.
-func (q *pulls) add(now unit.Time, m *member, n int64) {
+// addPulls gives flow m n more PULLs.
+func (q *pulls) addPulls(now unit.Time, m *member, n int64) {
 	if n <= 0 {
 		return
 	}
-	if q.head() == nil {
+	if q.nextMember() == nil {
 		q.pacer.Resume(now)
 	}
 	if m.wants == 0 {
-		q.append(m)
+		q.appendMember(m)
 	}
 	m.wants += n
 }
 
-// append puts m at the end of its ring.
-func (q *pulls) append(m *member) {
+// appendMember puts m at the end of its ring.
+func (q *pulls) appendMember(m *member) {
 	r := &q.rings[m.ring]
 	m.next, m.previous = nil, r.tail
 	if r.tail == nil {
@@ -58,21 +58,21 @@ func (q *pulls) append(m *member) {
 	r.tail = m
 }
 
-// cut limits the PULLs that flow m wants to n.
-func (q *pulls) cut(m *member, n int64) {
+// limitPulls limits the PULLs that flow m wants to n.
+func (q *pulls) limitPulls(m *member, n int64) {
 	if m.wants <= n {
 		return
 	}
 	if m.wants = n; n == 0 {
-		if q.head() == m {
+		if q.nextMember() == m {
 			q.pacer.NotifyChange()
 		}
-		q.remove(m)
+		q.removeMember(m)
 	}
 }
 
-// remove takes m out of its ring.
-func (q *pulls) remove(m *member) {
+// removeMember takes m out of its ring.
+func (q *pulls) removeMember(m *member) {
 	r := &q.rings[m.ring]
 	if m.previous != nil {
 		m.previous.next = m.next
@@ -87,12 +87,12 @@ func (q *pulls) remove(m *member) {
 	m.next, m.previous = nil, nil
 }
 
-// send removes the head's PULL, which is sent now, and gives the turn to the next flow. gap follows the PULL.
-func (q *pulls) send(now, gap unit.Time) {
-	m := q.head()
-	q.remove(m)
+// sendPull removes the head's PULL, which is sent now, and gives the turn to the next flow. gap follows the PULL.
+func (q *pulls) sendPull(now, gap unit.Time) {
+	m := q.nextMember()
+	q.removeMember(m)
 	if m.wants--; m.wants > 0 {
-		q.append(m)
+		q.appendMember(m)
 	}
 	q.pacer.Record(now, gap)
 }

@@ -13,7 +13,7 @@ type Receiver struct {
 	counters transport.Counters
 
 	arrived  transport.Arrivals
-	trimmed  transport.Bitmap // packets of which only the header has arrived
+	trimmed  transport.Bitmap // packets with only their header arrived
 	refused  int64            // number of these packets
 	returned int64            // packets of the first window that switches sent back, as the sender reports
 	drained  bool             // the sender's new packets need no PULL any more
@@ -49,7 +49,7 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected returns the first byte that has not arrived, from 0.
-func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
+func (r *Receiver) Expected() int64 { return r.packetSeq(r.arrived.Expected) }
 
 // Nacks returns the number of NACKs since the start, one for each header that arrived without its payload and before
 // it.
@@ -63,9 +63,9 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if probe {
 		c.ReceivedPackets--
 	}
-	n := r.number(p.Seq, r.arrived.Expected)
-	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut ||
-		p.Payload != 0 && int64(p.Payload) != r.bytes(n) {
+	n := r.findPacket(p.Seq, r.arrived.Expected)
+	if p.Kind != packet.Data || !r.isFromPeer(p) || n < 0 || n >= r.packets || n-r.arrived.Expected >= maxOutstanding ||
+		p.Payload != 0 && int64(p.Payload) != r.payloadOf(n) {
 		return false
 	}
 	kind := packet.Ack
@@ -81,7 +81,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 			r.trimmed.Add(n, r.arrived.Expected)
 			r.refused++
 		}
-		r.queue.add(now, &r.member, 1)
+		r.queue.addPulls(now, &r.member, 1)
 	default:
 		if r.trimmed.Has(n, r.arrived.Expected) {
 			r.trimmed.Remove(n)
@@ -93,35 +93,35 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		if r.arrived.Expected == r.packets {
 			c.Finished = now
 		}
-		r.queue.add(now, &r.member, 1)
+		r.queue.addPulls(now, &r.member, 1)
 	}
 	// The packet of a header that was sent back has not arrived: it is owed a PULL (doc.go).
-	if told := unwrap(p.Ack, r.returned); told > r.returned && told-r.returned <= mostOut {
-		r.queue.add(now, &r.member, told-r.returned)
-		r.returned = told
+	if returned := unwrapNumber(p.Ack, r.returned); returned > r.returned && returned-r.returned <= maxOutstanding {
+		r.queue.addPulls(now, &r.member, returned-r.returned)
+		r.returned = returned
 	}
 	if p.TCP.Flags&packet.FIN != 0 {
 		r.drained = true
 	}
 	switch {
 	case r.arrived.Expected == r.packets:
-		r.queue.cut(&r.member, 0)
+		r.queue.limitPulls(&r.member, 0)
 	case r.drained: // NDP §3.2: after the last packet PULLs are for packets to be resent
-		r.queue.cut(&r.member, r.refused+r.returned)
+		r.queue.limitPulls(&r.member, r.refused+r.returned)
 	}
 	pipeline, flags := kind, uint8(0)
 	if probe { // its answer follows all others
 		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
 	if r.nic != nil && r.nic.Takes(pipeline) {
-		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.seq(r.arrived.Expected)}
+		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.packetSeq(r.arrived.Expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	if p.Extended() {
 		p.ClearExtensions()
 	}
-	r.fill(p, kind, p.Seq, r.seq(r.arrived.Expected), 0, flags)
+	r.fillHeaders(p, kind, p.Seq, r.packetSeq(r.arrived.Expected), 0, flags)
 	return true
 }
 
@@ -134,7 +134,7 @@ func (r *Receiver) NextSend() unit.Time {
 	if r.nic != nil {
 		t = r.nic.Next()
 	}
-	if r.queue.head() != &r.member {
+	if r.queue.nextMember() != &r.member {
 		return t
 	}
 	return min(t, r.queue.pacer.Next())
@@ -145,18 +145,18 @@ func (r *Receiver) NextSend() unit.Time {
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
 		x := r.nic.Take()
-		r.fill(p, x.kind, x.seq, x.ack, 0, x.flags)
+		r.fillHeaders(p, x.kind, x.seq, x.ack, 0, x.flags)
 		return
 	}
-	r.queue.send(now, r.gap)
+	r.queue.sendPull(now, r.gap)
 	r.pulled++
-	r.fill(p, packet.Notice, r.pulled, r.seq(r.arrived.Expected), 0, 0)
+	r.fillHeaders(p, packet.Notice, r.pulled, r.packetSeq(r.arrived.Expected), 0, 0)
 }
 
 // Rescheduled returns the flow that has the next turn, if that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	if r.queue.pacer.TakeChange() {
-		if m := r.queue.head(); m != nil {
+		if m := r.queue.nextMember(); m != nil {
 			return m.flow, true
 		}
 	}

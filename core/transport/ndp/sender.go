@@ -62,8 +62,8 @@ type planned struct {
 
 // sent is a packet that is not acknowledged.
 type sent struct {
-	at    unit.Time // when it was last sent or, if it waits to be resent, when the reason was received
-	flags uint8
+	sentAt unit.Time // when it was last sent or, if it waits to be resent, when the reason was received
+	flags  uint8
 }
 
 // States of a packet, as bits of sent.flags.
@@ -94,7 +94,7 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 		s.timer.Floor = transport.MinProbeWait
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	s.schedule(f.Start)
+	s.planNext(f.Start)
 	return s
 }
 
@@ -118,45 +118,45 @@ func (s *Sender) Gauge() transport.Gauge {
 		InFlight: unit.Bytes(s.inFlight * s.payload)}
 }
 
-// at returns the state of packet n, which must have been sent.
-func (o *outstanding) at(n int64) *sent { return o.ring.At(n) }
+// packetState returns the state of packet n, which must have been sent.
+func (o *outstanding) packetState(n int64) *sent { return o.ring.At(n) }
 
 // isLive reports whether transmission f is its packet's latest one, and has no answer.
 func (o *outstanding) isLive(f *transport.Flight) bool {
 	if f.Packet < o.una {
 		return false
 	}
-	x := o.at(f.Packet)
-	return x.flags&flying != 0 && x.at == f.At
+	x := o.packetState(f.Packet)
+	return x.flags&flying != 0 && x.sentAt == f.At
 }
 
-// oldest returns the first transmission without an answer; nil: there is none.
-func (o *outstanding) oldest() *transport.Flight {
+// oldestFlight returns the first transmission without an answer; nil: there is no such transmission.
+func (o *outstanding) oldestFlight() *transport.Flight {
 	return o.flights.OldestLive(func(f *transport.Flight) bool { return o.isLive(f) })
 }
 
-// schedule plans the next packet and the retransmission timer. It is called after every event.
-func (s *Sender) schedule(now unit.Time) {
+// planNext plans the next packet and the retransmission timer. It is called after every event.
+func (s *Sender) planNext(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
 	s.loss.Due = s.loss.Due && s.inFlight > 0
 	if s.una == s.packets {
 		return
 	}
 	for s.repairs.Len() > 0 {
-		if n := *s.repairs.Head(); n >= s.una && s.at(n).flags&waiting != 0 {
+		if n := *s.repairs.Head(); n >= s.una && s.packetState(n).flags&waiting != 0 {
 			break
 		}
 		s.repairs.Pop()
 	}
-	fresh := s.next < s.packets && s.next-s.una < mostOut && max(now, s.start) < s.stop
+	fresh := s.next < s.packets && s.next-s.una < maxOutstanding && max(now, s.start) < s.stop
 	switch {
 	// NDP §3.2: before new packets
-	case s.repairs.Len() > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()):
+	case s.repairs.Len() > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expectsPulls()):
 		s.plan, s.repair = *s.repairs.Head(), true
 	case fresh && (s.free > 0 || s.credit > 0 || s.probing):
 		s.plan = s.next
 	}
-	if f := s.oldest(); f != nil {
+	if f := s.oldestFlight(); f != nil {
 		if s.timerAt = f.At + s.timer.Timeout(); s.loss.Used {
 			s.timerAt = s.lossTimeout(f)
 		}
@@ -167,11 +167,11 @@ func (s *Sender) schedule(now unit.Time) {
 	s.timerAt = max(s.timerAt, now)
 }
 
-// expecting reports whether PULLs are expected. While new packets wait for PULLs, there is one for each packet that has
-// arrived, whole or not; then for packets with a NACK. If no PULL is expected and no packet is in flight, a packet with
-// a header that was sent back is resent at once, because the receiver may not know of it (NDP §3.2.4; htsim's
+// expectsPulls reports whether PULLs are expected. While new packets wait for PULLs, there is one for each packet that
+// has arrived, whole or not; then for packets with a NACK. If no PULL is expected and no packet is in flight, a packet
+// with a header that was sent back is resent at once, because the receiver may not know of it (NDP §3.2.4; htsim's
 // processRTS).
-func (s *Sender) expecting() bool {
+func (s *Sender) expectsPulls() bool {
 	if s.packets-s.next > s.free {
 		return s.answered > s.pulled
 	}
@@ -214,7 +214,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	if s.repair {
 		s.repairs.Pop()
-		x := s.at(n)
+		x := s.packetState(n)
 		p.Resent = packet.ResentSwitch // the switch has trimmed it or returned its header
 		if x.flags&expired != 0 {
 			p.Resent = packet.ResentTimeout
@@ -223,7 +223,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		if x.flags&nacked != 0 {
 			s.refused--
-			s.measureWait(now, x.at)
+			s.measureWait(now, x.sentAt)
 		}
 		*x = sent{now, flying | repeated}
 		s.credit--
@@ -231,14 +231,14 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	} else {
 		s.ring.Reserve(s.una, s.next)
 		s.next++
-		*s.at(n) = sent{now, flying}
+		*s.packetState(n) = sent{now, flying}
 		if s.free > 0 {
 			s.free--
-			s.at(n).flags |= unasked
+			s.packetState(n).flags |= unasked
 		} else {
 			s.credit--
 		}
-		s.counters.SentBytes += unit.Bytes(s.bytes(n))
+		s.counters.SentBytes += unit.Bytes(s.payloadOf(n))
 	}
 	s.flights.Record(n, now)
 	s.inFlight++
@@ -248,63 +248,63 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.packets-s.next <= s.free {
 		flags |= packet.FIN
 	}
-	s.fill(p, packet.Data, s.seq(n), s.returned, s.bytes(n), flags)
-	s.schedule(now)
+	s.fillHeaders(p, packet.Data, s.packetSeq(n), s.returned, s.payloadOf(n), flags)
+	s.planNext(now)
 }
 
 // Receive handles an ACK, a NACK, a PULL, or a header that a switch has sent back. A packet of another flow, or about
 // packets that are not in flight, has no effect.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if !s.mine(p) || p.Payload != 0 || p.Extended() {
+	if !s.isFromPeer(p) || p.Payload != 0 || p.Extended() {
 		return false
 	}
 	switch p.Kind {
 	case packet.Ack, packet.Nack:
-		about := s.number(p.Seq, s.una)
-		if !s.acknowledged(now, p) || about < 0 || about >= s.next {
+		about := s.findPacket(p.Seq, s.una)
+		if !s.handleCumulativeAck(now, p) || about < 0 || about >= s.next {
 			return false
 		}
 		s.answered++
 		if probeNumber(p) > 0 && s.receiveProbeReply(now, about, p) || about < s.una {
 			break
 		}
-		if x := s.at(about); p.Kind == packet.Ack {
-			s.sample(now, x, p)
-			s.deliver(x)
-			s.advance(now)
+		if x := s.packetState(about); p.Kind == packet.Ack {
+			s.sampleRTT(now, x, p)
+			s.recordArrival(x)
+			s.advanceUna(now)
 		} else if x.flags&flying != 0 {
-			s.sample(now, x, p)
+			s.sampleRTT(now, x, p)
 			s.inFlight--
 			s.refused++
-			s.again(now, about, nacked)
+			s.queueRepair(now, about, nacked)
 		}
 	case packet.Notice:
-		if !s.acknowledged(now, p) {
+		if !s.handleCumulativeAck(now, p) {
 			return false
 		}
-		if pull := unwrap(p.Seq, s.pulled); pull > s.pulled && pull-s.pulled <= mostOut {
+		if pull := unwrapNumber(p.Seq, s.pulled); pull > s.pulled && pull-s.pulled <= maxOutstanding {
 			s.credit += pull - s.pulled
 			s.pulled = pull
 		}
 	case packet.Data:
-		n := s.number(p.Seq, s.una)
-		if p.TCP.Flags&packet.Returned == 0 || n < s.una || n >= s.next || s.at(n).flags&flying == 0 {
+		n := s.findPacket(p.Seq, s.una)
+		if p.TCP.Flags&packet.Returned == 0 || n < s.una || n >= s.next || s.packetState(n).flags&flying == 0 {
 			return false
 		}
 		s.restartTimers(now)
 		s.inFlight--
 		s.bounced++
-		if s.at(n).flags&unasked != 0 {
+		if s.packetState(n).flags&unasked != 0 {
 			s.returned++
 		} else { // the PULL that asked for it is not spent
 			s.credit++
 		}
-		s.again(now, n, 0)
+		s.queueRepair(now, n, 0)
 	default:
 		return false
 	}
-	s.schedule(now)
+	s.planNext(now)
 	return false
 }
 
@@ -314,36 +314,36 @@ func (s *Sender) restartTimers(now unit.Time) {
 	s.loss.Answered()
 }
 
-// sample measures the round trip by packet x, which p answers, unless p answers a probe for it.
-func (s *Sender) sample(now unit.Time, x *sent, p *packet.Packet) {
+// sampleRTT measures the round trip by packet x, which p answers, unless p answers a probe for it.
+func (s *Sender) sampleRTT(now unit.Time, x *sent, p *packet.Packet) {
 	if x.flags&(flying|repeated) == flying && probeNumber(p) == 0 {
-		s.timer.Trip.Measure(max(now-x.at, 1))
+		s.timer.Trip.Measure(max(now-x.sentAt, 1))
 	}
 }
 
-// acknowledged handles the cumulative acknowledgement that every packet of the receiver has. It returns false if it
-// acknowledges packets that were never sent.
-func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) bool {
-	ack := s.number(p.Ack, s.una)
+// handleCumulativeAck handles the cumulative acknowledgement that every packet of the receiver has. It returns false if
+// it acknowledges packets that were never sent.
+func (s *Sender) handleCumulativeAck(now unit.Time, p *packet.Packet) bool {
+	ack := s.findPacket(p.Ack, s.una)
 	if ack < 0 || ack > s.next {
 		return false
 	}
 	s.restartTimers(now)
-	about := s.number(p.Seq, s.una)
+	about := s.findPacket(p.Seq, s.una)
 	for ; s.una < ack; s.una++ {
-		x := s.at(s.una)
+		x := s.packetState(s.una)
 		if s.una == about && p.Kind == packet.Ack {
-			s.sample(now, x, p)
+			s.sampleRTT(now, x, p)
 		}
-		s.deliver(x)
+		s.recordArrival(x)
 	}
-	s.advance(now)
+	s.advanceUna(now)
 	return true
 }
 
-// advance moves una to the first packet that has not arrived.
-func (s *Sender) advance(now unit.Time) {
-	for s.una < s.next && s.at(s.una).flags&acked != 0 {
+// advanceUna moves una to the first packet that has not arrived.
+func (s *Sender) advanceUna(now unit.Time) {
+	for s.una < s.next && s.packetState(s.una).flags&acked != 0 {
 		s.una++
 	}
 	if s.una == s.packets && s.counters.Finished == unit.Never {
@@ -351,8 +351,8 @@ func (s *Sender) advance(now unit.Time) {
 	}
 }
 
-// deliver records that packet x has arrived.
-func (s *Sender) deliver(x *sent) {
+// recordArrival records that packet x has arrived.
+func (s *Sender) recordArrival(x *sent) {
 	if x.flags&flying != 0 {
 		s.inFlight--
 	}
@@ -362,9 +362,9 @@ func (s *Sender) deliver(x *sent) {
 	x.flags = acked
 }
 
-// again queues packet n, which is no longer in flight, to be resent. why has the flags of the reason.
-func (s *Sender) again(now unit.Time, n int64, why uint8) {
-	*s.at(n) = sent{now, waiting | why}
+// queueRepair queues packet n, which is no longer in flight, to be resent. why has the flags of the reason.
+func (s *Sender) queueRepair(now unit.Time, n int64, why uint8) {
+	*s.packetState(n) = sent{now, waiting | why}
 	s.repairs.Push(n)
 }
 
@@ -378,7 +378,7 @@ func (s *Sender) Advance(now unit.Time) {
 		return
 	}
 	if s.loss.Used && s.probesFirst(now) {
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
 	s.timer.Timeouts++
@@ -388,12 +388,12 @@ func (s *Sender) Advance(now unit.Time) {
 		s.loss.Expire()
 	}
 	s.probing = s.inFlight == 0
-	for f := s.oldest(); f != nil && f.At <= due; f = s.oldest() {
+	for f := s.oldestFlight(); f != nil && f.At <= due; f = s.oldestFlight() {
 		s.inFlight--
 		s.credit++
-		s.again(now, f.Packet, expired)
+		s.queueRepair(now, f.Packet, expired)
 	}
 	s.timer.Expire(now)
 	s.helpedAt = now
-	s.schedule(now)
+	s.planNext(now)
 }

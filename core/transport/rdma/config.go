@@ -221,7 +221,7 @@ func (c *Config) bindMarks(p *scheme.Params) {
 
 // Traits returns the traits of the transport. With integrity: keyed the transport refuses packets of switches.
 func (c *Config) Traits() transport.Traits {
-	t := transport.Traits{Paths: c.Paths, WhyInOrder: c.whyInOrder(), Timer: c.timer, MinTimeout: c.minTimeout(),
+	t := transport.Traits{Paths: c.Paths, WhyInOrder: c.whyInOrder(), Timer: c.describeTimer, MinTimeout: c.minTimeout(),
 		DelaysAcks: c.AckEvery > 1, AckDelay: c.NIC.Ack, SeparatesAcks: c.separatesAcks, Telemetry: &c.Telemetry,
 		WhyUnmarked: c.whyUnmarked, CarriesRequests: true, TakesSupply: c.Nacks == transport.NacksSupply}
 	// go-back-N resends packets that were in flight before; adaptive reordering waits
@@ -300,9 +300,9 @@ func (c *Config) longestWait() unit.Time {
 	return 20 * unit.Microsecond
 }
 
-// mostOut limits the packets that may be unacknowledged, and the distance from the expected one at which a receiver
-// accepts packets. It bounds memory, far above any window.
-const mostOut = 1 << 20
+// maxOutstanding limits the packets that may be unacknowledged, and the distance from the expected one at which a
+// receiver accepts packets. It bounds memory, far above any window.
+const maxOutstanding = 1 << 20
 
 // Scheme returns the transport rdma.
 func Scheme() transport.Scheme {
@@ -351,7 +351,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	c.AckDelay = c.longestWait()
 	payload, bdp, initial := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT)), c.Packets
 	if c.Start == LineRate {
-		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
+		initial = int(min(max((bdp+payload-1)/payload, 1), maxOutstanding))
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + packet.IPHeader(f.Version), Path: path,
 		InitialWindow: initial, Start: f.Start, Random: f.Random, Loads: f.Telemetry.Relative()}
@@ -399,8 +399,8 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 		asker.SetPaths(c.Paths)
 	}
 	f.Path.BaseRTT = longest
-	s.begin(&f, &c, chosen, bound, asker)
-	r.begin(&reply, &c, answerer)
+	s.initSender(&f, &c, chosen, bound, asker)
+	r.initReceiver(&reply, &c, answerer)
 	return s, r, nil
 }
 
@@ -482,8 +482,8 @@ type ends struct {
 	message          int64 // packets of a message, except the last one: a WRITE has at most 2³¹ bytes
 }
 
-// mostMessage is the maximum size of a message in bytes.
-const mostMessage = 1 << 31
+// maxMessageBytes is the maximum size of a message in bytes.
+const maxMessageBytes = 1 << 31
 
 // newEnds returns the common part for one end of flow f. back: the packets of this end go from the flow's destination
 // to its source.
@@ -491,7 +491,7 @@ func newEnds(f *transport.Flow, back bool) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version),
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
 		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / int64(f.Payload),
-		message: mostMessage / int64(f.Payload)}
+		message: maxMessageBytes / int64(f.Payload)}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src
@@ -505,15 +505,15 @@ func newEnds(f *transport.Flow, back bool) ends {
 	return e
 }
 
-// seq returns the number of the first byte of packet n, or of the byte after the last packet.
-func (e *ends) seq(n int64) int64 { return min(n*e.payload, e.size) }
+// packetSeq returns the number of the first byte of packet n, or of the byte after the last packet.
+func (e *ends) packetSeq(n int64) int64 { return min(n*e.payload, e.size) }
 
-// bytes returns the payload of packet n.
-func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
+// payloadOf returns the payload of packet n.
+func (e *ends) payloadOf(n int64) int64 { return e.packetSeq(n+1) - e.packetSeq(n) }
 
-// number returns the packet with sequence number psn that is nearest to packet near, since sequence numbers have 24
+// findPacket returns the packet with sequence number psn that is nearest to packet near, since sequence numbers have 24
 // bits on the wire. −1: the flow has no such packet, and psn does not follow its last one.
-func (e *ends) number(psn, near int64) int64 {
+func (e *ends) findPacket(psn, near int64) int64 {
 	n := near + (psn-near)<<40>>40
 	if n > e.packets {
 		return -1
@@ -521,9 +521,9 @@ func (e *ends) number(psn, near int64) int64 {
 	return max(n, -1)
 }
 
-// place returns the place of packet n in its message, as flags, and for the first packet of a message its length in
-// bytes.
-func (e *ends) place(n int64) (flags uint8, length uint32) {
+// messagePlace returns the place of packet n in its message, as flags, and for the first packet of a message its length
+// in bytes.
+func (e *ends) messagePlace(n int64) (flags uint8, length uint32) {
 	at := n
 	if n >= e.message {
 		at %= e.message
@@ -537,8 +537,8 @@ func (e *ends) place(n int64) (flags uint8, length uint32) {
 	return flags, length
 }
 
-// complete returns the number of messages that end before packet n.
-func (e *ends) complete(n int64) uint32 {
+// completeMessages returns the number of messages that end before packet n.
+func (e *ends) completeMessages(n int64) uint32 {
 	switch {
 	case n == e.packets:
 		return uint32((n + e.message - 1) / e.message)
@@ -548,21 +548,21 @@ func (e *ends) complete(n int64) uint32 {
 	return uint32(n / e.message)
 }
 
-// mine reports whether p belongs to this flow and was sent by its other end.
-func (e *ends) mine(p *packet.Packet) bool {
+// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }
 
-// fill writes the headers of p. p has its extensions already, and they take ext bytes.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
+// fillHeaders writes the headers of p. p has its extensions already, and they take ext bytes.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq&packet.PSNMask, ack&packet.PSNMask, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
 }
 
-// gap returns the bytes that determine the gap after a packet with this payload; 0 without pacing.
-func (c *Config) gap(payload int64) unit.Bytes {
+// gapBytes returns the bytes that determine the gap after a packet with this payload; 0 without pacing.
+func (c *Config) gapBytes(payload int64) unit.Bytes {
 	if !c.Pacing {
 		return 0
 	}

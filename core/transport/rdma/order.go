@@ -39,8 +39,8 @@ type order struct {
 
 func newOrder() order { return order{newest: -1, due: unit.Never} }
 
-// delivered records that a transmission sent at the time at has arrived.
-func (o *order) delivered(now, at unit.Time) {
+// recordDelivered records that a transmission sent at the time at has arrived.
+func (o *order) recordDelivered(now, at unit.Time) {
 	if at >= o.newest {
 		o.newest, o.rtt = at, now-at
 	}
@@ -54,9 +54,9 @@ type tolerance struct {
 	vain      int64     // packets that were resent unnecessarily
 }
 
-// window returns RACK.reo_wnd: a quarter of the minimum round-trip time or the configured window, times steps, at most
-// a smoothed round trip.
-func (r *recovery) window() unit.Time {
+// reorderWindow returns RACK.reo_wnd: a quarter of the minimum round-trip time or the configured window, times steps,
+// at most a smoothed round trip.
+func (r *recovery) reorderWindow() unit.Time {
 	w := r.config.ReorderWindow
 	switch r.config.Reordering {
 	case ReorderFixed:
@@ -79,9 +79,9 @@ func (r *recovery) shortestRTT() unit.Time {
 	return r.timer.MinRTT()
 }
 
-// early reports whether an acknowledgement of x, which was resent, must be of an earlier transmission.
-func (r *recovery) early(now unit.Time, x *sent) bool {
-	return x.flags&everSent != 0 && now-x.at < r.shortestRTT()
+// isEarly reports whether an acknowledgement of x, which was resent, must be of an earlier transmission.
+func (r *recovery) isEarly(now unit.Time, x *sent) bool {
+	return x.flags&everSent != 0 && now-x.sentAt < r.shortestRTT()
 }
 
 // recordAnswer records that the receiver has answered packet n of bytes bytes. It raises the window if n was resent
@@ -89,29 +89,29 @@ func (r *recovery) early(now unit.Time, x *sent) bool {
 // several paths, only answers that return on a path prove the order on it: an answer on another path may arrive before
 // the answers to earlier packets.
 func (r *recovery) recordAnswer(now unit.Time, n, bytes int64) {
-	twice := r.waits.answered(n)
+	twice := r.waits.recordAnswered(n)
 	if n < 0 || n >= r.top || r.top-n > int64(r.ring.Len()) {
 		if twice {
-			r.waits.raise(r.shortestRTT(), r.loss.Limit)
-			r.waits.arrived(n)
+			r.waits.raisePatience(r.shortestRTT(), r.loss.Limit)
+			r.waits.removeCopy(n)
 		}
 		return
 	}
-	x := r.at(n)
-	if r.paths != nil && int(x.path) == r.paths.now && !r.early(now, x) {
-		r.orders[x.path].delivered(now, x.at)
+	x := r.packetState(n)
+	if r.paths != nil && int(x.path) == r.paths.selected && !r.isEarly(now, x) {
+		r.orders[x.path].recordDelivered(now, x.sentAt)
 	}
-	if r.early(now, x) || x.flags&(everSent|answered) == everSent|answered {
+	if r.isEarly(now, x) || x.flags&(everSent|answered) == everSent|answered {
 		t := &r.tolerance
 		t.vain++
-		if x.at >= t.raisedAt {
+		if x.sentAt >= t.raisedAt {
 			t.steps, t.recovered, t.raisedAt = min(t.steps+1, 1<<16), persistence, now
 			if r.waits != nil {
-				r.waits.raise(r.shortestRTT(), r.loss.Limit)
+				r.waits.raisePatience(r.shortestRTT(), r.loss.Limit)
 			}
 		}
 		if r.waits != nil {
-			r.waits.arrived(n)
+			r.waits.removeCopy(n)
 		}
 	}
 	if r.waits != nil && x.flags&(everSent|answered) == 0 {
@@ -120,53 +120,53 @@ func (r *recovery) recordAnswer(now unit.Time, n, bytes int64) {
 	x.flags |= answered
 }
 
-// follow records the arrival of packet x, which was not known to have arrived, in the order of its path.
-func (r *recovery) follow(now unit.Time, x *sent) {
-	early := r.early(now, x)
+// trackArrival records the arrival of packet x, which was not known to have arrived, in the order of its path.
+func (r *recovery) trackArrival(now unit.Time, x *sent) {
+	early := r.isEarly(now, x)
 	switch {
 	case r.paths == nil && !early:
-		r.orders[0].delivered(now, x.at)
+		r.orders[0].recordDelivered(now, x.sentAt)
 	case r.paths != nil && !early:
-		r.paths.alive(now, int(x.path))
+		r.paths.recordAnswer(now, int(x.path))
 	}
 	if r.paths != nil && x.flags&gone == 0 {
 		r.paths.each[x.path].out--
 	}
 }
 
-// overdue declares packets lost that were sent before one that has arrived on the same path, if a round trip and the
-// window have passed, and returns their number. Packets that a timeout declared lost are resent then.
-func (r *recovery) overdue(now unit.Time) (lost int) {
+// findOverdue declares packets lost that were sent before one that has arrived on the same path, if a round trip and
+// the window have passed, and returns their number. Packets that a timeout declared lost are resent then.
+func (r *recovery) findOverdue(now unit.Time) (lost int) {
 	if r.waits != nil {
-		return r.overdueWaiting(now)
+		return r.findOverdueWaiting(now)
 	}
 	for k := range r.orders {
-		lost += r.overdueOn(now, k)
+		lost += r.findOverdueOn(now, k)
 	}
 	return lost
 }
 
-// overdueOn is overdue for path k.
-func (r *recovery) overdueOn(now unit.Time, k int) (lost int) {
+// findOverdueOn is findOverdue for path k.
+func (r *recovery) findOverdueOn(now unit.Time, k int) (lost int) {
 	o := &r.orders[k]
 	for o.due = unit.Never; o.First < o.Last; o.RemoveOldest() {
 		e := o.Oldest()
 		if e.Packet < r.una {
 			continue
 		}
-		x := r.at(e.Packet)
-		if x.at != e.At || int(x.path) != k || x.flags&sacked != 0 { // it was resent, or has arrived
+		x := r.packetState(e.Packet)
+		if x.sentAt != e.At || int(x.path) != k || x.flags&sacked != 0 { // it was resent, or has arrived
 			continue
 		}
 		if e.At >= o.newest {
 			break
 		}
-		if at := e.At + o.rtt + r.window(); at > now {
+		if at := e.At + o.rtt + r.reorderWindow(); at > now {
 			o.due = at
 			break
 		}
 		x.flags &^= resent
-		lost += r.judge(e.Packet)
+		lost += r.declareLost(e.Packet)
 		r.eligible = max(r.eligible, e.Packet+1)
 	}
 	return lost

@@ -49,7 +49,7 @@ type outstanding struct {
 
 // sent is the state of one packet and of its last transmission.
 type sent struct {
-	at unit.Time
+	sentAt unit.Time
 	transport.Departure
 	flags  uint16
 	number uint8 // of the transmission, mod 128
@@ -72,23 +72,23 @@ const (
 	waited                       // declared lost after the patience (waits), without proof
 )
 
-// at returns the state of packet n, which must have been sent.
-func (o *outstanding) at(n int64) *sent { return o.ring.At(n) }
+// packetState returns the state of packet n, which must have been sent.
+func (o *outstanding) packetState(n int64) *sent { return o.ring.At(n) }
 
 // inFlight returns the number of packets that are sent and neither delivered nor declared lost.
 func (o *outstanding) inFlight() int64 {
 	return o.next - o.una - int64(o.sackedOut) - int64(o.goneOut)
 }
 
-// lost returns the first packet that is to be resent with selective repeat, or because the network has named it; −1:
-// there is no such packet.
-func (o *outstanding) lost() int64 {
+// nextLost returns the first packet that is to be resent with selective repeat, or because the network has named it;
+// −1: there is no such packet.
+func (o *outstanding) nextLost() int64 {
 	if o.goneOut == 0 {
 		return -1
 	}
 	n := int64(-1)
 	for o.hint = max(o.hint, o.una); o.hint < o.eligible; o.hint++ {
-		if o.at(o.hint).flags&gone != 0 {
+		if o.packetState(o.hint).flags&gone != 0 {
 			n = o.hint
 			break
 		}
@@ -97,7 +97,7 @@ func (o *outstanding) lost() int64 {
 		return n
 	}
 	for o.namedHint = max(o.namedHint, o.una); o.namedHint < o.top; o.namedHint++ {
-		if o.at(o.namedHint).flags&(gone|nacked) == gone|nacked {
+		if o.packetState(o.namedHint).flags&(gone|nacked) == gone|nacked {
 			if n < 0 || o.namedHint < n {
 				return o.namedHint
 			}
@@ -107,24 +107,24 @@ func (o *outstanding) lost() int64 {
 	return n
 }
 
-// out returns the state of packet n if it is sent, not acknowledged and not SACKed; else nil.
-func (o *outstanding) out(n int64) *sent {
+// outstandingPacket returns the state of packet n if it is sent, not acknowledged and not SACKed; else nil.
+func (o *outstanding) outstandingPacket(n int64) *sent {
 	if n < o.una || n >= o.top {
 		return nil
 	}
-	if x := o.at(n); x.flags&sacked == 0 {
+	if x := o.packetState(n); x.flags&sacked == 0 {
 		return x
 	}
 	return nil
 }
 
-// isOut reports whether transmission e is its packet's latest one, and the packet is neither delivered nor lost.
-func (o *outstanding) isOut(e *transport.Flight) bool {
+// isInFlight reports whether transmission e is its packet's latest one, and the packet is neither delivered nor lost.
+func (o *outstanding) isInFlight(e *transport.Flight) bool {
 	if e.Packet < o.una {
 		return false
 	}
-	x := o.at(e.Packet)
-	return x.at == e.At && x.flags&(sacked|gone) == 0
+	x := o.packetState(e.Packet)
+	return x.sentAt == e.At && x.flags&(sacked|gone) == 0
 }
 
 // goBackTo makes go-back-N resend packets from n on, because of why.

@@ -21,29 +21,29 @@ import (
 // MostPaths is the maximum number of paths that a sender may choose among.
 const MostPaths = 64
 
-// firstEntropy is the first of the source ports that select paths: those of RoCEv2 are 49152 … 65535.
+// firstEntropy is the first of the source ports that select paths: RoCEv2 uses 49152 … 65535.
 const firstEntropy = 0xc000
 
-// entropy returns the source port of path 0 of a flow. The other paths have the ports that follow. 256 successive flows
-// of a pair of hosts have different ports.
-func entropy(srcPort uint16) uint16 { return firstEntropy | srcPort*MostPaths }
+// entropyPort returns the source port of path 0 of a flow. The other paths have the ports that follow. 256 successive
+// flows of a pair of hosts have different ports.
+func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*MostPaths }
 
 // paths are the paths of one sender. Together they are a controller. Its methods are about the path now.
 type paths struct {
-	each  []path
-	now   int   // the selected path: that of the event in progress
-	next  int   // the path of the planned packet
-	probe int   // the path of the controllers' latest probe
-	most  int64 // maximum bytes in flight on all together: the sum of their first windows
-	keeps bool  // Config.Keeps
-	all   bool  // the latest event was about all paths
-	sum   cc.Decision
+	each         []path
+	selected     int   // the selected path, of the event in progress
+	next         int   // the path of the planned packet
+	probe        int   // the path of the controllers' latest probe
+	maxInFlight  int64 // maximum bytes in flight on all together: the sum of their first windows
+	keepsPending bool  // Config.Keeps
+	allChanged   bool  // the latest event was about all paths
+	sum          cc.Decision
 }
 
-// mostOfPath limits the window and rate of a path, so that the sum of all does not overflow.
+// maxPerPath limits the window and rate of a path, so that the sum of all does not overflow.
 
-// mostOfPath is the largest window and rate of a path that count; all together do not overflow.
-const mostOfPath = math.MaxInt64 / MostPaths
+// maxPerPath is the largest window and rate of a path that count; all together do not overflow.
+const maxPerPath = math.MaxInt64 / MostPaths
 
 // path is the sender's state of one path.
 type path struct {
@@ -67,20 +67,20 @@ type path struct {
 
 // newPaths makes the paths of a flow, one for each controller.
 func newPaths(f *transport.Flow, c *Config, controls []cc.Controller) *paths {
-	x := &paths{each: make([]path, len(controls)), keeps: c.Keeps}
-	first := entropy(f.SrcPort)
+	x := &paths{each: make([]path, len(controls)), keepsPending: c.Keeps}
+	first := entropyPort(f.SrcPort)
 	for k, control := range controls {
 		p := &x.each[k]
 		p.control, p.port = control, first+uint16(k)
 		p.hash = packet.FlowHash(f.Src, f.Dst, p.port, f.DstPort, packet.ProtoRDMA)
 	}
-	x.all = true
-	x.most = int64(x.Decision().Window)
+	x.allChanged = true
+	x.maxInFlight = int64(x.Decision().Window)
 	return x
 }
 
-// of returns the path with this source port; −1: there is no such path.
-func (x *paths) of(port uint16) int {
+// pathOf returns the path with this source port; −1: there is no such path.
+func (x *paths) pathOf(port uint16) int {
 	if k := int(port % MostPaths); k < len(x.each) && x.each[k].port == port {
 		return k
 	}
@@ -88,22 +88,22 @@ func (x *paths) of(port uint16) int {
 }
 
 // OnSend notifies the controller of the packet's path.
-func (x *paths) OnSend(now unit.Time, s cc.Sent) { x.each[x.now].control.OnSend(now, s) }
+func (x *paths) OnSend(now unit.Time, s cc.Sent) { x.each[x.selected].control.OnSend(now, s) }
 
 // OnAck notifies the controller of the acknowledgement's path.
-func (x *paths) OnAck(now unit.Time, a *cc.Ack) { x.each[x.now].control.OnAck(now, a) }
+func (x *paths) OnAck(now unit.Time, a *cc.Ack) { x.each[x.selected].control.OnAck(now, a) }
 
 // OnNotice notifies the controller of the packet's path.
-func (x *paths) OnNotice(now unit.Time, n cc.Notice) { x.each[x.now].control.OnNotice(now, n) }
+func (x *paths) OnNotice(now unit.Time, n cc.Notice) { x.each[x.selected].control.OnNotice(now, n) }
 
 // OnLoss notifies the controllers of all paths, because the state of recovery is the flow's, or of the selected path
 // for a timeout.
 func (x *paths) OnLoss(now unit.Time, l cc.Loss) {
 	if l.Kind == cc.RetransmissionTimeout {
-		x.each[x.now].control.OnLoss(now, l)
+		x.each[x.selected].control.OnLoss(now, l)
 		return
 	}
-	x.all = true
+	x.allChanged = true
 	for k := range x.each {
 		x.each[k].control.OnLoss(now, l)
 	}
@@ -111,7 +111,7 @@ func (x *paths) OnLoss(now unit.Time, l cc.Loss) {
 
 // OnTimer calls the controllers with timers that have expired.
 func (x *paths) OnTimer(now unit.Time) {
-	x.all = true
+	x.allChanged = true
 	for k := range x.each {
 		if p := &x.each[k]; p.decision.NextTimer <= now {
 			p.control.OnTimer(now)
@@ -122,29 +122,29 @@ func (x *paths) OnTimer(now unit.Time) {
 // Decision reads the decision of the selected path, or of all after an event about all. It moves the pending sends of
 // paths with a new rate, and returns the sums.
 func (x *paths) Decision() cc.Decision {
-	if x.all {
-		x.all, x.sum = false, cc.Decision{NextTimer: unit.Never}
+	if x.allChanged {
+		x.allChanged, x.sum = false, cc.Decision{NextTimer: unit.Never}
 		for k := range x.each {
 			x.each[k].decision = cc.Decision{NextTimer: unit.Never}
 		}
 		for k := range x.each {
-			x.read(&x.each[k])
+			x.readDecision(&x.each[k])
 		}
 		return x.sum
 	}
-	x.read(&x.each[x.now])
+	x.readDecision(&x.each[x.selected])
 	return x.sum
 }
 
-// read reads the decision of path p, and updates the sums.
-func (x *paths) read(p *path) {
+// readDecision reads the decision of path p, and updates the sums.
+func (x *paths) readDecision(p *path) {
 	old := p.decision
 	d := p.control.Decision()
-	d.Window, d.Rate = min(d.Window, mostOfPath), min(d.Rate, mostOfPath)
+	d.Window, d.Rate = min(d.Window, maxPerPath), min(d.Rate, maxPerPath)
 	p.decision = d
 	x.sum.Window += d.Window - old.Window
 	x.sum.Rate += d.Rate - old.Rate
-	if d.Rate != old.Rate && !x.keeps {
+	if d.Rate != old.Rate && !x.keepsPending {
 		p.pacer.SetRate(d.Rate)
 	}
 	if d.NextTimer != old.NextTimer {
@@ -155,8 +155,8 @@ func (x *paths) read(p *path) {
 	}
 }
 
-// sent records that the next packet is sent on path k, with a gap of bytes after it.
-func (x *paths) sent(now unit.Time, k int, bytes unit.Bytes) {
+// recordSend records that the next packet is sent on path k, with a gap of bytes after it.
+func (x *paths) recordSend(now unit.Time, k int, bytes unit.Bytes) {
 	p := &x.each[k]
 	if p.out++; p.out == 1 {
 		p.timerFrom = now
@@ -165,16 +165,16 @@ func (x *paths) sent(now unit.Time, k int, bytes unit.Bytes) {
 	p.pacer.SetRate(p.decision.Rate)
 }
 
-// alive records an answer to a packet of path k: the path is not silent, and its timer restarts.
-func (x *paths) alive(now unit.Time, k int) {
+// recordAnswer records an answer to a packet of path k: the path is not silent, and its timer restarts.
+func (x *paths) recordAnswer(now unit.Time, k int) {
 	p := &x.each[k]
 	p.timerFrom, p.backoff, p.silent = now, 0, false
 }
 
-// choose returns the path for a packet of bytes bytes: of those with room in their window the one that may send first,
-// and of several of these the next in turn. −1: no path has room.
-func (x *paths) choose(inFlight, payload, bytes int64) (k int) {
-	if inFlight > 0 && inFlight*payload+bytes > x.most {
+// choosePath returns the path for a packet of bytes bytes: of those with room in their window the one that may send
+// first, and of several of these the next in turn. −1: no path has room.
+func (x *paths) choosePath(inFlight, payload, bytes int64) (k int) {
+	if inFlight > 0 && inFlight*payload+bytes > x.maxInFlight {
 		return -1
 	}
 	k = -1
@@ -194,29 +194,30 @@ func (x *paths) choose(inFlight, payload, bytes int64) (k int) {
 	return k
 }
 
-// planPaths is schedule's part that selects the next packet, its path and its time.
+// planPaths is the part of planNext that selects the next packet, its path and its time.
 func (s *Sender) planPaths(now unit.Time) {
 	x := s.paths
-	n := s.lost()
+	n := s.nextLost()
 	if n < 0 {
-		if n = s.next; n >= s.packets || n-s.una >= mostOut || n > s.una && (n-s.una)*s.payload+s.room(n) > s.bound {
+		if n = s.next; n >= s.packets || n-s.una >= maxOutstanding ||
+			n > s.una && (n-s.una)*s.payload+s.requiredRoom(n) > s.bound {
 			n = -1
 		}
 	}
 	if n >= 0 {
-		if k := x.choose(s.inFlight(), s.payload, s.room(n)); k >= 0 {
+		if k := x.choosePath(s.inFlight(), s.payload, s.requiredRoom(n)); k >= 0 {
 			at := max(s.start, s.hold.Ready(), x.each[k].pacer.Next())
 			if n < s.top || max(at, now) < s.stop {
 				x.next, s.plan, s.planAt = k, n, at
 			}
 		}
 	}
-	if s.plan < 0 && s.next == s.packets && x.choose(s.inFlight(), s.payload, s.payload) >= 0 {
+	if s.plan < 0 && s.next == s.packets && x.choosePath(s.inFlight(), s.payload, s.payload) >= 0 {
 		s.rate.LimitByApplication(s.inFlight())
 	}
 }
 
-// schedulePaths is schedule's part for probes and retransmission timers, one for each path.
+// schedulePaths is the part of planNext for probes and retransmission timers, one for each path.
 func (s *Sender) schedulePaths() {
 	for k := range s.paths.each {
 		p := &s.paths.each[k]
@@ -246,9 +247,9 @@ func (r *recovery) probePath(now unit.Time) (k int) {
 	return x.probe
 }
 
-// silence gives up the paths without an answer for a timeout. Packets in flight on them are declared lost and resent
-// elsewhere, and a probe is sent at once.
-func (s *Sender) silence(now unit.Time) {
+// giveUpSilentPaths gives up the paths without an answer for a timeout. Packets in flight on them are declared lost and
+// resent elsewhere, and a probe is sent at once.
+func (s *Sender) giveUpSilentPaths(now unit.Time) {
 	x, repeated := s.paths, false
 	for k := range x.each {
 		p := &x.each[k]
@@ -259,15 +260,16 @@ func (s *Sender) silence(now unit.Time) {
 			p.silent, p.probeAt = true, now
 		}
 		p.timerFrom = now
-		lost := s.abandon(k, now-min(s.deadAfter(p), now+1))
+		lost := s.abandonPath(k, now-min(s.deadAfter(p), now+1))
 		if lost == 0 && s.loss.Used { // the answer to the probe shows what is lost
 			continue
 		}
 		repeated = true
 		s.timer.Timeouts++
 		s.lostTotal += int64(lost)
-		x.now = k
-		s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State == cc.Timeout})
+		x.selected = k
+		s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost,
+			Again: s.control.State == cc.Timeout})
 	}
 	if repeated {
 		s.loss.Expire()
@@ -311,20 +313,22 @@ func (r *recovery) deadAfter(p *path) unit.Time {
 
 // oldestOn returns when the first packet in flight on path k was sent; half of unit.Never without one.
 func (r *recovery) oldestOn(k int) unit.Time {
-	e := r.orders[k].OldestLive(func(e *transport.Flight) bool { return r.isOut(e) && int(r.at(e.Packet).path) == k })
+	e := r.orders[k].OldestLive(func(e *transport.Flight) bool {
+		return r.isInFlight(e) && int(r.packetState(e.Packet).path) == k
+	})
 	if e == nil {
 		return unit.Never / 2
 	}
 	return e.At
 }
 
-// abandon declares packets lost that were sent on path k up to the time upTo and are not acknowledged. It returns the
-// number of packets newly lost.
-func (r *recovery) abandon(k int, upTo unit.Time) (lost int) {
+// abandonPath declares packets lost that were sent on path k up to the time upTo and are not acknowledged. It returns
+// the number of packets newly lost.
+func (r *recovery) abandonPath(k int, upTo unit.Time) (lost int) {
 	for o := &r.orders[k]; r.oldestOn(k) <= upTo; o.RemoveOldest() {
 		n := o.Oldest().Packet
-		r.at(n).flags &^= resent
-		lost += r.expire(n)
+		r.packetState(n).flags &^= resent
+		lost += r.expirePacket(n)
 		r.eligible = max(r.eligible, n+1)
 	}
 	return lost

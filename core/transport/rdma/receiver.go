@@ -9,7 +9,7 @@ import (
 // Receiver is the receiving half of a queue pair: it acknowledges, echoes telemetry and marks, and makes CNPs.
 type Receiver struct {
 	ends
-	config   answering
+	config   receiverConfig
 	src, dst packet.Addr // of the packets that it sends
 	counters transport.Counters
 	arrived  transport.Arrivals
@@ -19,12 +19,12 @@ type Receiver struct {
 	nackedAt unit.Time
 	cnpAt    unit.Time // when the next CNP may be sent
 
-	port    uint16 // source port of the data packet in hand: the sender's, or that of one of its paths
+	port    uint16 // source port of the data packet in hand: the sender's, or of one of its paths
 	entropy uint16 // the port of the sender's path 0; 0: it does not choose paths
 
-	out   [4]reply // replies that wait for the host's NIC, of which outs are used
+	out   [4]reply // replies that wait for the host's NIC; outs are used
 	outs  int
-	nic   *transport.NIC[making] // replies that the NIC makes; nil: without delays, and then replies wait in out
+	nic   *transport.NIC[pendingReply] // replies that the NIC makes; nil: without delays, and then replies wait in out
 	tele  transport.TelemetryResponder
 	cnps  int64
 	nacks int64
@@ -48,8 +48,8 @@ type reply struct {
 	lost     int64  // of a NACK: payload of packet seq that was cut off in transmission ack; 0: not such a NACK
 }
 
-// answering is the part of a configuration that a receiver uses.
-type answering struct {
+// receiverConfig is the part of a configuration that a receiver uses.
+type receiverConfig struct {
 	class                               uint8
 	selects                             bool // it accepts packets out of order
 	notifies                            bool // it makes CNPs
@@ -59,24 +59,24 @@ type answering struct {
 	ackDelay, nackInterval, cnpInterval unit.Time
 }
 
-// making is a reply in the NIC's pipeline.
-type making struct {
+// pendingReply is a reply in the NIC's pipeline.
+type pendingReply struct {
 	reply
 	message uint32        // packet.Packet.Message
 	with    packet.Packet // has its extensions
 }
 
-// begin makes r the receiver of flow f, and removes all earlier state.
-func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
+// initReceiver makes r the receiver of flow f, and removes all earlier state.
+func (r *Receiver) initReceiver(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
 	*r = Receiver{ends: newEnds(f, true),
-		config: answering{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
+		config: receiverConfig{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
 			trimmable: c.Trimmable, recovery: c.Recovery, paths: c.Paths, ackEvery: c.AckEvery, ackDelay: c.AckDelay,
 			nackInterval: c.NackInterval, cnpInterval: c.CNPInterval},
-		nic:  transport.NewNIC[making](c.NIC),
+		nic:  transport.NewNIC[pendingReply](c.NIC),
 		tele: tele, coalescing: coalescing{ackAt: unit.Never}, nacked: -1}
 	r.src, r.dst = f.Dst, f.Src
 	if r.port = r.dstPort; c.Paths > 1 {
-		r.entropy = entropy(f.SrcPort)
+		r.entropy = entropyPort(f.SrcPort)
 		r.port = r.entropy
 	}
 	if c.AckTOS >= 0 {
@@ -96,7 +96,7 @@ func (r *Receiver) Class() uint8 { return r.config.class }
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected returns the first byte that was not received, from 0. All bytes before it were delivered, in order.
-func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
+func (r *Receiver) Expected() int64 { return r.packetSeq(r.arrived.Expected) }
 
 // CNPs returns the number of CNPs that the receiver has made since the start.
 func (r *Receiver) CNPs() int64 { return r.cnps }
@@ -123,7 +123,7 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if r.nic != nil {
 		m := r.nic.Take()
 		p.CopyExtensions(&m.with)
-		r.write(p, m.reply, m.message)
+		r.writeReply(p, m.reply, m.message)
 		return
 	}
 	x := r.out[0]
@@ -132,7 +132,7 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if x.kind != packet.Notice && x.lost == 0 {
 		r.giveFeedback(p, x.port)
 	}
-	r.write(p, x, r.complete(r.arrived.Expected))
+	r.writeReply(p, x, r.completeMessages(r.arrived.Expected))
 }
 
 // NextTimer returns when a coalesced ACK has waited long enough, or the timer of the controller's part expires.
@@ -151,21 +151,21 @@ func (r *Receiver) Advance(now unit.Time) {
 		port = r.entropy + uint16(r.tele.Path())
 	}
 	if now >= r.ackAt || due && r.pending > 0 && port != r.pendingPort {
-		r.wait(now, r.pendingAck())
+		r.queueReply(now, r.takePendingAck())
 		due = due && port != r.pendingPort
 	}
 	if due {
-		x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+		x := r.newAck(packet.Ack, r.pendingSeq, r.ce)
 		x.port = port
-		r.wait(now, x)
+		r.queueReply(now, x)
 	}
 }
 
-// wait queues reply x for the host's NIC, or puts it into the pipeline. If the queue is full the oldest reply is lost,
-// as an ACK may be.
-func (r *Receiver) wait(now unit.Time, x reply) {
+// queueReply queues reply x for the host's NIC, or puts it into the pipeline. If the queue is full the oldest reply is
+// lost, as an ACK may be.
+func (r *Receiver) queueReply(now unit.Time, x reply) {
 	if r.nic != nil {
-		if with := r.keep(now, x); x.kind != packet.Notice && x.lost == 0 {
+		if with := r.putReply(now, x); x.kind != packet.Notice && x.lost == 0 {
 			r.giveFeedback(with, x.port)
 		}
 		return
@@ -186,48 +186,48 @@ func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 	r.tele.Give(p)
 }
 
-// keep puts reply x into the NIC's pipeline, and returns the packet that takes its extensions.
-func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
+// putReply puts reply x into the NIC's pipeline, and returns the packet that takes its extensions.
+func (r *Receiver) putReply(now unit.Time, x reply) *packet.Packet {
 	m := r.nic.Keep(now, x.kind)
-	m.reply, m.message = x, r.complete(r.arrived.Expected)
+	m.reply, m.message = x, r.completeMessages(r.arrived.Expected)
 	m.with.ClearExtensions()
 	return &m.with
 }
 
-// later puts replies into the NIC's pipeline. The first has the extensions of p. It reports whether p has become the
-// first reply instead, because its kind has no delay.
-func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made bool) {
+// putReplies puts replies into the NIC's pipeline. The first has the extensions of p. It reports whether p has become
+// the first reply instead, because its kind has no delay.
+func (r *Receiver) putReplies(now unit.Time, p *packet.Packet, replies []reply) (made bool) {
 	if len(replies) == 0 {
 		return false
 	}
 	if made = !r.nic.Takes(replies[0].kind); !made {
-		r.keep(now, replies[0]).CopyExtensions(p)
+		r.putReply(now, replies[0]).CopyExtensions(p)
 	}
 	for _, x := range replies[1:] {
-		r.wait(now, x)
+		r.queueReply(now, x)
 	}
 	if made {
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, replies[0], r.complete(r.arrived.Expected))
+		r.writeReply(p, replies[0], r.completeMessages(r.arrived.Expected))
 	}
 	return made
 }
 
-// acknowledgement returns an ACK or NACK of all packets received in order. No acknowledgement is pending afterwards.
-func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
+// newAck returns an ACK or NACK of all packets received in order. No acknowledgement is pending afterwards.
+func (r *Receiver) newAck(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
 	return reply{kind: kind, seq: seq, ack: r.arrived.Expected, marked: marked, port: r.port}
 }
 
-// pendingAck returns the acknowledgement that has waited. It takes the path of the latest packet that waits for it.
-func (r *Receiver) pendingAck() reply {
-	x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+// takePendingAck returns the acknowledgement that has waited. It takes the path of the latest packet that waits for it.
+func (r *Receiver) takePendingAck() reply {
+	x := r.newAck(packet.Ack, r.pendingSeq, r.ce)
 	x.port = r.pendingPort
 	return x
 }
 
-// write fills p with reply x. p has its extensions already. messages is the number of messages that were complete.
-func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
+// writeReply fills p with reply x. p has its extensions already. messages is the number of messages that were complete.
+func (r *Receiver) writeReply(p *packet.Packet, x reply, messages uint32) {
 	var flags uint8
 	if x.marked {
 		flags = packet.ECE
@@ -237,7 +237,7 @@ func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 		p.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: int32(x.lost)})
 	}
 	p.Message = messages
-	r.fill(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
+	r.fillHeaders(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
 	if r.entropy != 0 {
 		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
 	}
@@ -257,16 +257,16 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.tele.Data(now, p, -1)
 		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.arrived.Expected, port: r.port}
 		if r.nic != nil {
-			return r.later(now, p, []reply{x})
+			return r.putReplies(now, p, []reply{x})
 		}
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, x, r.complete(r.arrived.Expected))
+		r.writeReply(p, x, r.completeMessages(r.arrived.Expected))
 		return true
 	}
-	n := r.number(p.Seq, r.arrived.Expected)
+	n := r.findPacket(p.Seq, r.arrived.Expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.trimmable
-	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut || !trimmed &&
-		int64(p.Payload) != r.bytes(n) {
+	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.arrived.Expected >= maxOutstanding || !trimmed &&
+		int64(p.Payload) != r.payloadOf(n) {
 		return false
 	}
 	marked := p.TOS&packet.ECN == packet.CE
@@ -285,43 +285,43 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		k++
 	}
 	if r.pending > 0 && marked != r.ce {
-		answers[k] = r.pendingAck()
+		answers[k] = r.takePendingAck()
 		k++
 	}
 	r.ce = marked
-	own, ok := r.data(now, n, trimmed, p)
+	ownReply, ok := r.handleData(now, n, trimmed, p)
 	if !ok && atOnce { // draft-miao §6.2 line 31: send_ack(W)
-		own, ok = r.acknowledgement(packet.Ack, p.Seq, false), true
+		ownReply, ok = r.newAck(packet.Ack, p.Seq, false), true
 	}
 	if ok {
-		own.marked = marked
-		answers[k] = own
+		ownReply.marked = marked
+		answers[k] = ownReply
 		k++
 	}
-	if k == 1 && ok && own.lost == 0 {
+	if k == 1 && ok && ownReply.lost == 0 {
 		r.tele.Give(p)
 	} else { // the last answer has it, or a later one
 		r.tele.Keep(p)
 		p.ClearExtensions()
 	}
 	if r.nic != nil {
-		return r.later(now, p, answers[:k])
+		return r.putReplies(now, p, answers[:k])
 	}
 	for _, x := range answers[min(k, 1):k] {
-		r.wait(now, x)
+		r.queueReply(now, x)
 	}
 	if k == 0 {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, answers[0], r.complete(r.arrived.Expected))
+	r.writeReply(p, answers[0], r.completeMessages(r.arrived.Expected))
 	return true
 }
 
 // matchFlow reports whether p belongs to this flow, and selects its path.
 func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	if r.entropy == 0 {
-		return r.mine(p)
+		return r.isFromPeer(p)
 	}
 	if p.SrcPort-r.entropy >= uint16(r.config.paths) || p.DstPort != r.srcPort || p.Proto != packet.ProtoRDMA {
 		return false
@@ -331,27 +331,27 @@ func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	return true
 }
 
-// data accepts packet n, and returns the reply to send at once, if any. trimmed: its payload was cut off.
-func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
+// handleData accepts packet n, and returns the reply to send at once, if any. trimmed: its payload was cut off.
+func (r *Receiver) handleData(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {
 	case n < r.arrived.Expected:
 		// The HPCC simulator does not answer. With a retransmission timer the receiver must, because the ACK may have
 		// been lost.
 		c.CountDuplicate(p)
-		return r.acknowledgement(packet.Ack, p.Seq, false), true
+		return r.newAck(packet.Ack, p.Seq, false), true
 	case trimmed && r.config.trimmable:
-		return r.name(n, p), true
+		return r.answerTrimmed(n, p), true
 	case trimmed:
-		return r.refuse(now)
+		return r.refusePacket(now)
 	case n > r.arrived.Expected && !r.config.selects:
-		return r.refuse(now)
+		return r.refusePacket(now)
 	case n > r.arrived.Expected:
 		if r.arrived.Has(n) {
 			c.CountDuplicate(p)
 		} else {
 			r.arrived.Add(n)
-			r.accept(now, n, p)
+			r.acceptPacket(now, n, p)
 		}
 		if r.config.recovery == NoRecovery {
 			return reply{}, false
@@ -359,9 +359,9 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		// IRN §3.1: every packet out of order gives a NACK with the cumulative
 		// acknowledgement and its own sequence number.
 		r.nacks++
-		return r.acknowledgement(packet.Nack, p.Seq, false), true
+		return r.newAck(packet.Nack, p.Seq, false), true
 	}
-	r.accept(now, n, p)
+	r.acceptPacket(now, n, p)
 	filled := r.arrived.Ahead > 0
 	r.arrived.Add(n)
 	r.pending += int(r.arrived.Expected - n)
@@ -371,7 +371,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	r.pendingSeq, r.pendingPort = p.Seq, r.port
 	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.arrived.Expected == r.packets ||
 		p.TCP.Flags&packet.Unasked == 0 {
-		return r.acknowledgement(packet.Ack, p.Seq, false), true
+		return r.newAck(packet.Ack, p.Seq, false), true
 	}
 	if r.ackAt == unit.Never {
 		r.ackAt = now + r.config.ackDelay
@@ -379,30 +379,30 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	return reply{}, false
 }
 
-// accept counts packet n, which is kept.
-func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
-	r.counters.ReceivedBytes += unit.Bytes(r.bytes(n))
+// acceptPacket counts packet n, which is kept.
+func (r *Receiver) acceptPacket(now unit.Time, n int64, p *packet.Packet) {
+	r.counters.ReceivedBytes += unit.Bytes(r.payloadOf(n))
 	r.counters.Delay(now - p.Sent)
 }
 
-// refuse returns the answer to a packet that is not kept: a NACK of the expected one, once an interval (HPCC
+// refusePacket returns the answer to a packet that is not kept: a NACK of the expected one, once an interval (HPCC
 // simulator). Its sequence number reports that no packet beyond was received.
-func (r *Receiver) refuse(now unit.Time) (reply, bool) {
+func (r *Receiver) refusePacket(now unit.Time) (reply, bool) {
 	if r.config.recovery == NoRecovery || r.nacked == r.arrived.Expected && now-r.nackedAt < r.config.nackInterval {
 		return reply{}, false
 	}
 	r.nacked, r.nackedAt = r.arrived.Expected, now
 	r.nacks++
-	return r.acknowledgement(packet.Nack, r.arrived.Expected, false), true
+	return r.newAck(packet.Nack, r.arrived.Expected, false), true
 }
 
-// name returns the answer to packet n, which a switch has trimmed: a NACK of this transmission, like that of NCF's
-// switches, or an ACK if the packet has arrived already.
-func (r *Receiver) name(n int64, p *packet.Packet) reply {
+// answerTrimmed returns the answer to packet n, which a switch has trimmed: a NACK of this transmission, like that of
+// NCF's switches, or an ACK if the packet has arrived already.
+func (r *Receiver) answerTrimmed(n int64, p *packet.Packet) reply {
 	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)
-		return r.acknowledgement(packet.Ack, p.Seq, false)
+		return r.newAck(packet.Ack, p.Seq, false)
 	}
 	r.nacks++
-	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.bytes(n)}
+	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.payloadOf(n)}
 }

@@ -24,13 +24,13 @@ type Sender struct {
 
 // rules are the constants that a sender takes from a configuration and a flow.
 type rules struct {
-	start unit.Time
-	stop  unit.Time
-	bound int64 // of bytes between una and top
-	ecn   uint8 // of data
-	begun bool  // Config.WindowTest is BegunPacket
-	timed bool  // it has a retransmission timer
-	keeps bool  // OnSend does not change the decision
+	start         unit.Time
+	stop          unit.Time
+	bound         int64 // of bytes between una and top
+	ecn           uint8 // of data
+	begun         bool  // Config.WindowTest is BegunPacket
+	timed         bool  // it has a retransmission timer
+	keepsDecision bool  // OnSend does not change the decision
 }
 
 // planned is what will be sent, and when the retransmission timer expires.
@@ -49,28 +49,29 @@ type reports struct {
 }
 
 // Sizes of the ring in packets. A flow starts with firstRing, or all its packets if it has fewer. Another flow keeps
-// the ring of one that is over up to mostRing.
+// the ring of one that is over up to maxKeptRing.
 const (
-	firstRing = 16
-	mostRing  = 64
+	firstRing   = 16
+	maxKeptRing = 64
 )
 
-// begin makes s the sender of flow f, and removes all earlier state except the controller. paths is nil if the flow
-// does not choose paths; bound limits the bytes between una and top.
-func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, asker transport.TelemetryRequester) {
+// initSender makes s the sender of flow f, and removes all earlier state except the controller. paths is nil if the
+// flow does not choose paths; bound limits the bytes between una and top.
+func (s *Sender) initSender(f *transport.Flow, c *Config, paths *paths, bound int64,
+	asker transport.TelemetryRequester) {
 	e := newEnds(f, false)
 	ring := s.ring
-	ring.Renew(int(min(e.packets, firstRing)), mostRing)
+	ring.Renew(int(min(e.packets, firstRing)), maxKeptRing)
 	*s = Sender{ends: e, requester: asker,
 		control: transport.Control{Controller: s.control.Controller, KeepsNext: c.Keeps,
 			Reduces: c.Nacks == transport.NacksLoss},
-		rules: rules{start: f.Start, stop: f.Stop, bound: bound, keeps: f.CC.KeepsOnSend && paths == nil,
+		rules: rules{start: f.Start, stop: f.Stop, bound: bound, keepsDecision: f.CC.KeepsOnSend && paths == nil,
 			begun: c.WindowTest == BegunPacket, timed: c.Recovery != NoRecovery && c.RTO != NoRTO},
 		recovery: recovery{config: *c, repeats: c.Recovery == SelectiveRepeat, outstanding: outstanding{ring: ring},
 			timer: c.newRTO()},
 		planned: planned{timerAt: unit.Never}}
 	s.loss = transport.NewLossTimer(&f.Path, c.replyDelay())
-	s.loss.Used = c.probes() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
+	s.loss.Used = c.probesWhenSilent() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -92,7 +93,7 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	if s.orders != nil && paths == nil && f.Path.Uneven && c.Reordering == ReorderAdaptive {
 		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.control.Decision.Window))
 	}
-	s.schedule(f.Start)
+	s.planNext(f.Start)
 }
 
 // Class returns the priority class of data.
@@ -123,43 +124,43 @@ func (s *Sender) Gauge() transport.Gauge {
 	return s.control.Status(unit.Bytes(s.inFlight()) * unit.Bytes(s.payload))
 }
 
-// room returns the number of bytes of packet n for which the window and the bound must have room: the whole packet, or
-// one byte with BegunPacket.
-func (s *Sender) room(n int64) int64 {
+// requiredRoom returns the number of bytes of packet n for which the window and the bound must have room: the whole
+// packet, or one byte with BegunPacket.
+func (s *Sender) requiredRoom(n int64) int64 {
 	if s.begun {
 		return 1
 	}
-	return s.bytes(n)
+	return s.payloadOf(n)
 }
 
-// fits reports whether the window has room for a number of bytes. One packet may always be sent.
-func (s *Sender) fits(bytes int64) bool {
+// fitsWindow reports whether the window has room for a number of bytes. One packet may always be sent.
+func (s *Sender) fitsWindow(bytes int64) bool {
 	n := s.inFlight()
 	return n <= 0 || (n+s.waits.inNetwork(s.shortestRTT()))*s.payload+bytes <= int64(s.control.Decision.Window)
 }
 
-// schedule plans the next packet and its time, the next probe, and the retransmission timer. It is called after every
+// planNext plans the next packet and its time, the next probe, and the retransmission timer. It is called after every
 // event.
-func (s *Sender) schedule(now unit.Time) {
+func (s *Sender) planNext(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
 	if s.hold.Waits() {
-		s.hold.Update(now, s.nackRTT(), s.rto(), s.inFlight(), s.hash)
+		s.hold.Update(now, s.nackRTT(), s.currentRTO(), s.inFlight(), s.hash)
 	}
 	if s.paths != nil && s.una < s.packets {
 		s.planPaths(now)
 	} else if at := max(s.start, s.control.Pacer.Next(), s.hold.Ready()); s.una < s.packets {
-		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery a lost packet goes before a new one
+		if n := s.nextLost(); n >= 0 { // IRN §3.1: in recovery a lost packet goes before a new one
 			// With recovery: none no answer reports packets beyond the first, and they may fill the window.
-			if s.fits(s.room(n)) || n == s.una && s.config.Recovery == NoRecovery {
+			if s.fitsWindow(s.requiredRoom(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
-		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut {
-			room := s.room(n)
-			if s.fits(room) && (n == s.una || (n-s.una)*s.payload+room <= s.bound) { // IRN §3.2: BDP-FC
+		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < maxOutstanding {
+			room := s.requiredRoom(n)
+			if s.fitsWindow(room) && (n == s.una || (n-s.una)*s.payload+room <= s.bound) { // IRN §3.2: BDP-FC
 				s.plan, s.planAt = n, at
 			}
 		}
-		if s.plan < 0 && s.next == s.packets && s.fits(s.payload) {
+		if s.plan < 0 && s.next == s.packets && s.fitsWindow(s.payload) {
 			s.rate.LimitByApplication(s.inFlight())
 		}
 	}
@@ -174,7 +175,7 @@ func (s *Sender) schedule(now unit.Time) {
 		s.schedulePaths()
 	} else if s.una < s.top && s.timed && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
 		// A packet that only waits to be resent, for the pace or the hold-off, is no silence of the path.
-		if s.timerAt = s.timer.From + s.rto(); s.loss.Used {
+		if s.timerAt = s.timer.From + s.currentRTO(); s.loss.Used {
 			s.timerAt = s.loss.Earlier(s.timerAt, s.timer.From, s.unaTime())
 		}
 	}
@@ -199,7 +200,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		return
 	}
 	again := n < s.top
-	bytes := s.bytes(n)
+	bytes := s.payloadOf(n)
 	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again,
 		AppLimited: s.rate.AppLimited > 0, Left: unit.Bytes(s.size - n*s.payload)}
 	if s.una == s.top && s.counters.SentPackets > 0 {
@@ -208,7 +209,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		s.selectPath(s.paths.next)
 	}
-	if s.control.Controller.OnSend(now, note); !s.keeps {
+	if s.control.Controller.OnSend(now, note); !s.keepsDecision {
 		s.control.Decide()
 	}
 
@@ -216,25 +217,25 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.requester.Request(now, p, s.control.Decision.Request)
 	number := uint8(0)
 	if again {
-		number = (s.at(n).number + 1) & packet.TransmissionMask
+		number = (s.packetState(n).number + 1) & packet.TransmissionMask
 	}
-	place, length := s.place(n)
+	place, length := s.messagePlace(n)
 	if p.Message = length; s.config.AckEvery > 1 {
-		place |= s.asks(bytes)
+		place |= s.ackRequestFlag(bytes)
 	}
 	if s.config.Trimmable {
 		place |= packet.Cuttable
 	}
-	s.fill(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
+	s.fillHeaders(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.rate.Begin(now)
 	}
 	s.ring.Reserve(s.una, n)
-	x := s.at(n)
+	x := s.packetState(n)
 	flags := uint16(0)
 	if again {
 		p.Resent = s.resendCause(x)
-		flags = s.again(now, n, x)
+		flags = s.markResent(now, n, x)
 	} else {
 		s.counters.SentBytes += unit.Bytes(bytes)
 	}
@@ -244,9 +245,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if place&packet.Unasked != 0 {
 		flags |= unasked
 	}
-	*x = sent{at: now, Departure: s.rate.Departure(), flags: flags, number: number}
+	*x = sent{sentAt: now, Departure: s.rate.Departure(), flags: flags, number: number}
 	if s.orders != nil {
-		s.order(now, n, x, p)
+		s.recordOrder(now, n, x, p)
 	}
 	if n == s.next {
 		s.next++
@@ -256,19 +257,20 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if n == s.una || s.timerAt == unit.Never {
 		s.timer.From = now
 	}
-	if s.control.Pacer.Record(now, s.config.gap(bytes)); s.paths == nil {
+	if s.control.Pacer.Record(now, s.config.gapBytes(bytes)); s.paths == nil {
 		s.control.Pacer.SetRate(s.control.Decision.Rate)
 	}
 	s.hold.Sent(now, s.hash)
-	s.schedule(now)
+	s.planNext(now)
 }
 
 // asksInWindow is the number of acknowledgements that a sender asks for within a window.
 const asksInWindow = 8
 
-// asks returns the flags of data of bytes bytes: packet.Unasked, or 0 to ask for an acknowledgement (BTH's AckReq) when
-// an eighth of a window was sent since the latest request. So a window smaller than ack_every never stalls.
-func (s *Sender) asks(bytes int64) uint8 {
+// ackRequestFlag returns the flags of data of bytes bytes: packet.Unasked, or 0 to ask for an acknowledgement (BTH's
+// AckReq) when an eighth of a window was sent since the latest request. So a window smaller than ack_every never
+// stalls.
+func (s *Sender) ackRequestFlag(bytes int64) uint8 {
 	since, window := &s.sinceAsked, int64(s.control.Decision.Window)
 	if s.paths != nil {
 		p := &s.paths.each[s.paths.next]
@@ -281,12 +283,12 @@ func (s *Sender) asks(bytes int64) uint8 {
 	return 0
 }
 
-// again records that packet n, x, is resent, and returns its flags.
-func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
+// markResent records that packet n, x, is resent, and returns its flags.
+func (s *Sender) markResent(now unit.Time, n int64, x *sent) (flags uint16) {
 	if x.flags&gone != 0 {
 		if x.flags&waited != 0 {
-			patience, _ := s.patience()
-			s.waits.addWaiting(n, now, x.at+min(2*patience, s.loss.Limit))
+			patience, _ := s.findPatience()
+			s.waits.addWaiting(n, now, x.sentAt+min(2*patience, s.loss.Limit))
 		}
 		s.uncountLost(x)
 		flags = resent
@@ -298,12 +300,12 @@ func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 	return flags | everSent
 }
 
-// order records the path of packet n, which is sent as p, and its place in the order of time.
-func (r *recovery) order(now unit.Time, n int64, x *sent, p *packet.Packet) {
+// recordOrder records the path of packet n, which is sent as p, and its place in the order of time.
+func (r *recovery) recordOrder(now unit.Time, n int64, x *sent, p *packet.Packet) {
 	if r.paths != nil {
 		x.path = uint8(r.paths.next)
-		r.steer(p, r.paths.next)
-		r.paths.sent(now, r.paths.next, r.config.gap(int64(p.Payload)))
+		r.setPath(p, r.paths.next)
+		r.paths.recordSend(now, r.paths.next, r.config.gapBytes(int64(p.Payload)))
 	}
 	r.orders[x.path].Record(n, now)
 }
@@ -320,21 +322,21 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 		if s.paths != nil && s.requester.Wants() {
 			s.requester.Probe(now, p)
 		}
-		s.fill(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
-		s.steer(p, k)
-		s.schedule(now)
+		s.fillHeaders(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
+		s.setPath(p, k)
+		s.planNext(now)
 		return
 	}
 	if s.requester.Wants() {
 		s.requester.Probe(now, p)
 	}
-	s.fill(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
-	s.steer(p, k)
-	s.schedule(now)
+	s.fillHeaders(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
+	s.setPath(p, k)
+	s.planNext(now)
 }
 
-// steer gives p the source port and hash of path k.
-func (r *recovery) steer(p *packet.Packet, k int) {
+// setPath gives p the source port and hash of path k.
+func (r *recovery) setPath(p *packet.Packet, k int) {
 	if r.paths != nil {
 		p.SrcPort, p.Hash = r.paths.each[k].port, r.paths.each[k].hash
 	}
@@ -345,7 +347,7 @@ func (r *recovery) steer(p *packet.Packet, k int) {
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.Notifies() {
-		s.notified(now, p)
+		s.handleNotice(now, p)
 		return false
 	}
 	if !s.matchFlow(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.Genuine(p) {
@@ -353,24 +355,24 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	switch p.Kind {
 	case packet.Ack, packet.Nack:
-		s.acknowledged(now, p)
+		s.handleAck(now, p)
 	case packet.Notice:
-		s.notice(now, p)
+		s.passNotice(now, p)
 	case packet.Probe:
-		s.probed(now, p)
+		s.handleProbeReply(now, p)
 	default:
 		return false
 	}
-	s.schedule(now)
+	s.planNext(now)
 	return false
 }
 
 // matchFlow reports whether p belongs to this flow, and selects the path on which it returns.
 func (s *Sender) matchFlow(p *packet.Packet) bool {
 	if s.paths == nil {
-		return s.mine(p)
+		return s.isFromPeer(p)
 	}
-	k := s.paths.of(p.DstPort)
+	k := s.paths.pathOf(p.DstPort)
 	if k < 0 || p.SrcPort != s.dstPort || p.Proto != packet.ProtoRDMA {
 		return false
 	}
@@ -380,23 +382,23 @@ func (s *Sender) matchFlow(p *packet.Packet) bool {
 
 // selectPath selects path k for the events that follow.
 func (s *Sender) selectPath(k int) {
-	s.paths.now = k
+	s.paths.selected = k
 	s.requester.SelectPath(k)
 }
 
-// probed handles the answer to a probe: telemetry without a delivery.
-func (s *Sender) probed(now unit.Time, p *packet.Packet) {
+// handleProbeReply handles the answer to a probe: telemetry without a delivery.
+func (s *Sender) handleProbeReply(now unit.Time, p *packet.Packet) {
 	if s.loss.Used && s.receiveProbeReply(now, p) {
 		return
 	}
 	s.report = cc.Ack{}
 	if s.paths != nil {
-		s.paths.alive(now, s.paths.now)
+		s.paths.recordAnswer(now, s.paths.selected)
 	}
-	if n := s.number(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.Read(now, p, &s.report) {
-		s.report.Seq = s.seq(n) + 1
+	if n := s.findPacket(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.Read(now, p, &s.report) {
+		s.report.Seq = s.packetSeq(n) + 1
 		prior := s.inFlight()
-		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})
+		s.reportAck(now, p, 0, 0, prior, s.isLimited(prior), &sampling{})
 	}
 }
 
@@ -422,18 +424,18 @@ func (s *Sender) NextTimer() unit.Time {
 func (s *Sender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.orders != nil {
-		lost := s.overdue(now)
+		lost := s.findOverdue(now)
 		s.lostTotal += int64(lost)
 		s.updateState(now, lost, false)
 	}
 	switch {
 	case s.timerAt > now:
 	case s.paths != nil:
-		s.silence(now)
+		s.giveUpSilentPaths(now)
 	case s.loss.Used:
 		s.lossTimeout(now)
 	default:
-		s.timeout(now)
+		s.handleTimeout(now)
 	}
-	s.schedule(now)
+	s.planNext(now)
 }

@@ -70,8 +70,8 @@ func newWaits(limit, rtt unit.Time, window int64) *waits {
 	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
 
-// measure records the lateness of a packet of bytes bytes. Earlier samples decay within 64 first windows.
-func (w *waits) measure(late unit.Time, bytes int64, rtt unit.Time) {
+// recordLateness records the lateness of a packet of bytes bytes. Earlier samples decay within 64 first windows.
+func (w *waits) recordLateness(late unit.Time, bytes int64, rtt unit.Time) {
 	w.late = max(w.late, late)
 	if w.known += bytes; w.known < w.enough {
 		return
@@ -86,34 +86,34 @@ func (w *waits) measure(late unit.Time, bytes int64, rtt unit.Time) {
 	w.known, w.lossy = 0, false
 }
 
-// trusts reports whether confirmed losses have made the patience shorter than a round trip.
-func (w *waits) trusts(rtt unit.Time) bool { return w.patience < rtt }
+// trustsOrder reports whether confirmed losses have made the patience shorter than a round trip.
+func (w *waits) trustsOrder(rtt unit.Time) bool { return w.patience < rtt }
 
-// limit returns the patience of a flow with round trip rtt, at most limit. overdue is the time after which its packets
-// are overdue.
-func (w *waits) limit(rtt, overdue, limit unit.Time) unit.Time {
-	if w.trusts(rtt) {
+// limitPatience returns the patience of a flow with round trip rtt, at most limit. overdue is the time after which its
+// packets are overdue.
+func (w *waits) limitPatience(rtt, overdue, limit unit.Time) unit.Time {
+	if w.trustsOrder(rtt) {
 		return min(overdue, limit)
 	}
 	return min(max(w.patience, lateness*w.late, overdue), limit)
 }
 
-// raise makes the run and the patience longer after an unnecessary retransmission.
-func (w *waits) raise(rtt, limit unit.Time) {
+// raisePatience makes the run and the patience longer after an unnecessary retransmission.
+func (w *waits) raisePatience(rtt, limit unit.Time) {
 	w.proof = min(2*w.proof, 1<<20)
-	w.patience, w.known = min(max(4*w.limit(rtt, 0, limit), firstPatience*rtt), limit), 0
+	w.patience, w.known = min(max(4*w.limitPatience(rtt, 0, limit), firstPatience*rtt), limit), 0
 }
 
 // inNetwork returns the number of packets that may be in the network in addition to those in flight. nil: 0.
 func (w *waits) inNetwork(rtt unit.Time) int64 {
-	if w == nil || w.trusts(rtt) {
+	if w == nil || w.trustsOrder(rtt) {
 		return 0
 	}
 	return int64(w.unproven + len(w.waitingCopies))
 }
 
-// expire removes the waiting copies that cannot be in the network any more: their losses are confirmed.
-func (w *waits) expire(now unit.Time) {
+// confirmExpired removes the waiting copies that cannot be in the network any more: their losses are confirmed.
+func (w *waits) confirmExpired(now unit.Time) {
 	k := 0
 	for k < len(w.waitingCopies) && w.waitingCopies[k].until <= now {
 		k++
@@ -127,8 +127,8 @@ func (w *waits) expire(now unit.Time) {
 	w.waitingCopies = w.waitingCopies[:copy(w.waitingCopies, w.waitingCopies[k:])]
 }
 
-// answered records an answer to packet n. It reports whether both copies of a packet have arrived now.
-func (w *waits) answered(n int64) bool {
+// recordAnswered records an answer to packet n. It reports whether both copies of a packet have arrived now.
+func (w *waits) recordAnswered(n int64) bool {
 	if w == nil {
 		return false
 	}
@@ -143,8 +143,8 @@ func (w *waits) answered(n int64) bool {
 	return false
 }
 
-// arrived removes a waiting copy of packet n.
-func (w *waits) arrived(n int64) {
+// removeCopy removes a waiting copy of packet n.
+func (w *waits) removeCopy(n int64) {
 	for k := range w.waitingCopies {
 		if w.waitingCopies[k].n == n {
 			w.waitingCopies = append(w.waitingCopies[:k], w.waitingCopies[k+1:]...)
@@ -164,34 +164,34 @@ func (w *waits) addWaiting(n int64, now, until unit.Time) {
 	w.waitingCopies[k] = waitingCopy{n: n, resent: now, until: until}
 }
 
-// patience returns the patience of the flow, and the time after which packets are overdue.
-func (r *recovery) patience() (patience, overdue unit.Time) {
-	overdue = r.orders[0].rtt + max(r.window(), 2*r.waits.late)
-	return r.waits.limit(r.shortestRTT(), overdue, r.loss.Limit), overdue
+// findPatience returns the patience of the flow, and the time after which packets are overdue.
+func (r *recovery) findPatience() (patience, overdue unit.Time) {
+	overdue = r.orders[0].rtt + max(r.reorderWindow(), 2*r.waits.late)
+	return r.waits.limitPatience(r.shortestRTT(), overdue, r.loss.Limit), overdue
 }
 
 // measureLateness records the arrival of packet x of bytes bytes, which was sent once.
 func (r *recovery) measureLateness(now unit.Time, x *sent, bytes int64) {
 	late := unit.Time(0)
-	if o := &r.orders[0]; x.at < o.newest {
-		late = max(now-x.at-o.rtt, 0)
+	if o := &r.orders[0]; x.sentAt < o.newest {
+		late = max(now-x.sentAt-o.rtt, 0)
 	}
-	r.waits.measure(late, bytes, r.shortestRTT())
+	r.waits.recordLateness(late, bytes, r.shortestRTT())
 }
 
-// overdueWaiting is overdue for paths of different rates.
-func (r *recovery) overdueWaiting(now unit.Time) (lost int) {
+// findOverdueWaiting is findOverdue for paths of different rates.
+func (r *recovery) findOverdueWaiting(now unit.Time) (lost int) {
 	o, w := &r.orders[0], r.waits
-	if w.expire(now); w.scan < o.First {
+	if w.confirmExpired(now); w.scan < o.First {
 		w.scan = o.First
 	}
 	o.due = unit.Never
-	patience, overdue := r.patience()
+	patience, overdue := r.findPatience()
 scan:
 	for ; w.scan < o.Last; w.scan++ {
 		e := o.At(w.scan)
 		switch {
-		case !r.isOut(e):
+		case !r.isInFlight(e):
 			w.run++
 		case e.At >= o.newest:
 			break scan
@@ -207,7 +207,7 @@ scan:
 	}
 	for ; o.First < w.scan; o.RemoveOldest() {
 		e := o.At(o.First)
-		if !r.isOut(e) {
+		if !r.isInFlight(e) {
 			continue
 		}
 		wait, why := patience, waited
@@ -221,7 +221,7 @@ scan:
 		if wait >= r.loss.Limit {
 			why = 0
 		}
-		lost += r.overtaken(e, why)
+		lost += r.declareOvertaken(e, why)
 	}
 	if len(w.waitingCopies) > 0 {
 		o.due = min(o.due, w.waitingCopies[0].until)
@@ -229,15 +229,15 @@ scan:
 	return lost
 }
 
-// overtaken declares transmission e lost if it is in flight, with flag why, and returns the number of packets newly
-// lost.
-func (r *recovery) overtaken(e *transport.Flight, why uint16) int {
-	if !r.isOut(e) {
+// declareOvertaken declares transmission e lost if it is in flight, with flag why, and returns the number of packets
+// newly lost.
+func (r *recovery) declareOvertaken(e *transport.Flight, why uint16) int {
+	if !r.isInFlight(e) {
 		return 0
 	}
-	x := r.at(e.Packet)
+	x := r.packetState(e.Packet)
 	x.flags &^= resent
-	lost := r.judge(e.Packet)
+	lost := r.declareLost(e.Packet)
 	if lost > 0 && why != 0 {
 		x.flags |= why
 		r.waits.unproven++

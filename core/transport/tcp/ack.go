@@ -44,15 +44,16 @@ type event struct {
 	rateSample
 }
 
-// acked handles an acknowledgement (tcp_ack). seq, ack and window are extended and scaled; stamped: p has time stamps.
-func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, stamped bool) {
+// handleAck handles an acknowledgement (tcp_ack). seq, ack and window are extended and scaled; stamped: p has time
+// stamps.
+func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int64, stamped bool) {
 	t := &p.TCP
 	e := event{priorUna: s.una, reorder: 1<<63 - 1, bytes: 0}
 	s.frto.sendNew = false
 	if ack < s.una {
 		if t.Blocks > 0 { // old, but its SACK may be new
 			s.tagSACK(now, t, ack, &e)
-			s.alert(now, p, &e, s.rate.Delivered)
+			s.handleAlert(now, p, &e, s.rate.Delivered)
 		}
 		return
 	}
@@ -87,7 +88,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	}
 	if s.queue.len() == 0 {
 		if e.flags&dsacked != 0 {
-			s.alert(now, p, &e, delivered)
+			s.handleAlert(now, p, &e, delivered)
 		}
 		s.receiveProbeReply(now)
 		if s.tlp.outstanding() {
@@ -95,7 +96,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 		}
 		return
 	}
-	s.clean(now, t, &e, priorSacked, sackedBefore, stamped)
+	s.cleanQueue(now, t, &e, priorSacked, sackedBefore, stamped)
 	if e.rateSample.has { // else a DSACK stays pending
 		s.rack.updateSteps(e.rateSample.Delivered, s.rate.Delivered)
 	}
@@ -106,18 +107,18 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 		if e.flags&(advanced|notDuplicate|dsacked) == 0 {
 			e.duplicate = true
 		}
-		s.alert(now, p, &e, delivered)
+		s.handleAlert(now, p, &e, delivered)
 	}
 	if e.flags&setTimer != 0 && !s.scheduleProbe(now, true) {
-		s.rearm(now)
+		s.rearmTimer(now)
 	}
-	s.finish(now, p, &e, delivered, lostBefore, priorInFlight)
+	s.concludeAck(now, p, &e, delivered, lostBefore, priorInFlight)
 	if s.una > s.initial+1 {
 		if s.counters.Finished == unit.Never && s.flow.Size > 0 && s.una >= s.initial+1+int64(s.flow.Size) {
 			s.counters.Finished = now
 		}
 		if s.app.finSent && s.una > s.app.end {
-			s.close()
+			s.closeConnection()
 		}
 	}
 }
@@ -130,15 +131,16 @@ func (s *Sender) receiveProbeReply(now unit.Time) {
 	}
 }
 
-// deliver counts the delivery of segment g, and takes it for the rate sample if it was sent last.
-func (s *Sender) deliver(now unit.Time, g *segment, e *event) {
+// recordDelivery counts the delivery of segment g, and takes it for the rate sample if it was sent last.
+func (s *Sender) recordDelivery(now unit.Time, g *segment, e *event) {
 	s.rate.Delivered++
 	e.rateSample.delivered(&s.rate, g)
 }
 
-// clean drops acknowledged segments and samples the RTT (tcp_clean_rtx_queue). priorSacked is the number of SACKed
+// cleanQueue drops acknowledged segments and samples the RTT (tcp_clean_rtx_queue). priorSacked is the number of SACKed
 // segments before the ACK, and sackedBefore the end of the highest of them.
-func (s *Sender) clean(now unit.Time, t *packet.Segment, e *event, priorSacked int, sackedBefore int64, stamped bool) {
+func (s *Sender) cleanQueue(now unit.Time, t *packet.Segment, e *event, priorSacked int, sackedBefore int64,
+	stamped bool) {
 	c := cleaned{whole: true, reorder: 1<<63 - 1}
 	for s.queue.len() > 0 {
 		g := s.queue.at(s.queue.first)
@@ -163,7 +165,7 @@ func (s *Sender) clean(now unit.Time, t *packet.Segment, e *event, priorSacked i
 	}
 }
 
-// cleaned is the result of clean about the dropped segments.
+// cleaned is the result of cleanQueue about the dropped segments.
 type cleaned struct {
 	packets     int
 	any         bool // one was neither SACKed nor resent; first and last are then set
@@ -196,7 +198,7 @@ func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *seg
 		if g.flags&nacked != 0 {
 			s.hold.Refuted()
 		}
-		s.deliver(now, g, e)
+		s.recordDelivery(now, g, e)
 		if !s.spuriouslyResent(g, t, stamped) {
 			s.rack.deliver(now, g.sent, g.end, g.flags&everSent != 0, s.rtt.min.get())
 		}
@@ -257,9 +259,9 @@ func (s *Sender) spuriouslyResent(g *segment, t *packet.Segment, stamped bool) b
 	return g.flags&everSent != 0 && stamped && t.TSEcho != 0 && int32(t.TSEcho-stampOf(g.sent)) < 0
 }
 
-// finish makes the delivery-rate sample and passes the acknowledgement to the controller (tcp_rate_gen,
+// concludeAck makes the delivery-rate sample and passes the acknowledgement to the controller (tcp_rate_gen,
 // tcp_cong_control).
-func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64,
+func (s *Sender) concludeAck(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64,
 	priorInFlight int) {
 	packets := int(s.rate.Delivered - deliveredBefore)
 	newlyLost := int(s.lostTotal - lostBefore)
@@ -299,8 +301,8 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	if s.known { // an attacker who forges NACKs makes as many duplicates as packets, so they do not count
 		packets -= e.again
 	}
-	if s.reducing() && !s.own {
-		s.reduce(packets, e.flags&advanced != 0 && newlyLost == 0)
+	if s.isReducing() && !s.ownRecovery {
+		s.updateReduction(packets, e.flags&advanced != 0 && newlyLost == 0)
 	}
 	if packets > 0 {
 		s.hold.Delivered(packets, s.shortTrip())

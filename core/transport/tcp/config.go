@@ -93,7 +93,7 @@ func (c *Config) Traits() transport.Traits {
 // windowScale returns the scale of the windows that a connection announces (tcp_select_initial_window): with it the
 // field of 16 bits can hold the whole receive buffer. RFC 7323 §2.3 allows 14, a window of 1 GiB.
 func (c *Config) windowScale() uint8 {
-	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, leastScale), mostScale))
+	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, minScale), maxScale))
 }
 
 // whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": it gets them. ECN is
@@ -152,33 +152,33 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 
 // Other constants of Linux.
 const (
-	initialRTO      = unit.Second            // RFC 6298 §2.1
-	largestRTO      = 120 * unit.Second      // TCP_RTO_MAX
-	probeSlack      = 2 * unit.Millisecond   // TCP_TIMEOUT_MIN: two jiffies of 1 ms
-	minRTTWindow    = 300 * unit.Second      // tcp_min_rtt_wlen
-	tick            = unit.Millisecond       // of the time stamps
-	reordering      = 3                      // tcp_reordering: DupThresh (RFC 6675 §2)
-	mostReordering  = 300                    // tcp_max_reordering
-	mostRetries     = 15                     // tcp_retries2
-	synRetries      = 6                      // tcp_syn_retries
-	initialReceive  = 131072                 // tcp_rmem[1]
-	memoryParts     = 256                    // 1 << TCP_RMEM_TO_WIN_SCALE
-	page            = 4096                   // PAGE_SIZE
-	blockState      = 384                    // in the block of a frame: skb_shared_info, and room before it
-	blockHead       = 256                    // in addition to the block: sk_buff
-	pagesState      = 832                    // in addition to a frame's pages: sk_buff, and a head with skb_shared_info
-	largestOrdinary = 1500                   // IP packet of an 802.3 frame that is not a jumbo one
-	mostQuick       = 16                     // TCP_MAX_QUICKACKS
-	mostCompressed  = 44                     // tcp_comp_sack_nr
-	burstBytes      = 65536                  // sk_gso_max_size
-	burstShift      = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
-	burstRTT        = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve for each of these in the minimum RTT
-	burstShare      = 3                      // tcp_tso_win_divisor
-	leastScale      = 10                     // of the window: for receive buffers up to 32 MiB, tcp_rmem[2]
-	mostScale       = 14                     // RFC 7323 §2.3
-	timestampBytes  = 12                     // in every segment
-	reorderingSteps = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
-	persistRounds   = 16                     // TCP_RACK_RECOVERY_THRESH
+	initialRTO        = unit.Second            // RFC 6298 §2.1
+	largestRTO        = 120 * unit.Second      // TCP_RTO_MAX
+	probeSlack        = 2 * unit.Millisecond   // TCP_TIMEOUT_MIN: two jiffies of 1 ms
+	minRTTWindow      = 300 * unit.Second      // tcp_min_rtt_wlen
+	tick              = unit.Millisecond       // of the time stamps
+	reordering        = 3                      // tcp_reordering: DupThresh (RFC 6675 §2)
+	maxReordering     = 300                    // tcp_max_reordering
+	maxRetries        = 15                     // tcp_retries2
+	synRetries        = 6                      // tcp_syn_retries
+	initialReceive    = 131072                 // tcp_rmem[1]
+	memoryParts       = 256                    // 1 << TCP_RMEM_TO_WIN_SCALE
+	page              = 4096                   // PAGE_SIZE
+	blockState        = 384                    // in the block of a frame: skb_shared_info, and room before it
+	blockHead         = 256                    // in addition to the block: sk_buff
+	pagesState        = 832                    // in addition to a frame's pages: sk_buff, and a head with skb_shared_info
+	largestOrdinary   = 1500                   // IP packet of an 802.3 frame that is not a jumbo one
+	maxQuickAcks      = 16                     // TCP_MAX_QUICKACKS
+	maxCompressedAcks = 44                     // tcp_comp_sack_nr
+	burstBytes        = 65536                  // sk_gso_max_size
+	burstShift        = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
+	burstRTT          = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve for each of these in the minimum RTT
+	burstShare        = 3                      // tcp_tso_win_divisor
+	minScale          = 10                     // of the window: for receive buffers up to 32 MiB, tcp_rmem[2]
+	maxScale          = 14                     // RFC 7323 §2.3
+	timestampBytes    = 12                     // in every segment
+	reorderingSteps   = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
+	persistRounds     = 16                     // TCP_RACK_RECOVERY_THRESH
 )
 
 // Scheme returns the transport tcp.
@@ -262,9 +262,9 @@ func newHeader(f *transport.Flow, c *Config, back bool) header {
 	return h
 }
 
-// fill writes a segment's headers except for sequence and acknowledgement numbers. p has its TCP part and extensions
-// already.
-func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
+// fillHeaders writes a segment's headers except for sequence and acknowledgement numbers. p has its TCP part and
+// extensions already.
+func (h *header) fillHeaders(p *packet.Packet, payload int32, ecn uint8) {
 	p.Kind = packet.Ack
 	if payload > 0 {
 		p.Kind = packet.Data
@@ -276,8 +276,8 @@ func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoTCP, h.version, h.tos|ecn, 64
 }
 
-// stamp writes the time-stamps option (RFC 7323 §3).
-func stamp(s *packet.Segment, now unit.Time, echo uint32) {
+// writeStamp writes the time-stamps option (RFC 7323 §3).
+func writeStamp(s *packet.Segment, now unit.Time, echo uint32) {
 	s.Has |= packet.HasTimestamps
 	s.TSVal, s.TSEcho = stampOf(now), echo
 }
@@ -285,5 +285,5 @@ func stamp(s *packet.Segment, now unit.Time, echo uint32) {
 // stampOf returns the time-stamp clock at now: milliseconds, from 1 on, since an echo of 0 is no echo.
 func stampOf(now unit.Time) uint32 { return uint32(now/tick) + 1 }
 
-// extend returns the extended sequence number nearest to near with the lower 32 bits of seq.
-func extend(seq int64, near int64) int64 { return near + int64(int32(uint32(seq)-uint32(near))) }
+// extendSeq returns the extended sequence number nearest to near with the lower 32 bits of seq.
+func extendSeq(seq int64, near int64) int64 { return near + int64(int32(uint32(seq)-uint32(near))) }

@@ -4,30 +4,30 @@
 //
 // # Where the RFCs' parts are
 //
-//	RFC 9293 §3.5 handshake, its losses      Sender.open, Receiver.handshake  TestTraces
+//	RFC 9293 §3.5 handshake, its losses      Sender.handleSYNACK, Receiver.handleHandshake  TestTraces
 //	RFC 9293 §3.6 FIN (of the sender)        Sender.sendNew                   TestTraces, TestApplication
 //	RFC 9293 §3.8.6 windows, probes of 0     Receiver.selectWindow            TestReceiveBuffer, TestZeroWindow
-//	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.ack                     TestDelayedACK
-//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestBlindSegments
-//	RFC 2018 §3, §4 SACK, receiving          Receiver.hold                    TestSACKBlocks
+//	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.scheduleAck             TestDelayedACK
+//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.handleAck  TestReset, TestBlindSegments
+//	RFC 2018 §3, §4 SACK, receiving          Receiver.holdSegment             TestSACKBlocks
 //	RFC 2018 §5, RFC 6675 SACK, sending      Sender.tagSACK, scoreboard       TestDupThresh, TestRandomPaths
-//	RFC 2018 §8 reneging                     Sender.reneged                   TestReneging
-//	RFC 2883 DSACK                           Receiver.duplicated              TestSACKBlocks
+//	RFC 2018 §8 reneging                     Sender.checkReneging             TestReneging
+//	RFC 2883 DSACK                           Receiver.recordDuplicate         TestSACKBlocks
 //	RFC 3708, RFC 3522 undo (DSACK, Eifel)   undo                             TestUndo, TestUndoState
 //	RFC 8985 §6 RACK                         rack, scoreboard           TestRACKSteps, TestRACKWindow, TestRACKLosses
-//	RFC 8985 §7 TLP                          tlp, Sender.probe                TestTLP, TestTLPState, TestTraces
+//	RFC 8985 §7 TLP                          tlp, Sender.makeProbeDue         TestTLP, TestTLPState, TestTraces
 //	RFC 9937 PRR                             prr                              TestPRRText, TestPRRConverges, TestPRR
-//	RFC 6298 RTO, backoff                    rttEstimator, rto, Sender.timeout TestRTO, TestRTOBackoff, TestRTOGivesUp
+//	RFC 6298 RTO, backoff                    rto, Sender.handleTimeout        TestRTO, TestRTOBackoff, TestRTOGivesUp
 //	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO
 //	RFC 6928 initial window                  Config.InitialWindow             TestInitialWindow
-//	RFC 7323 §2 window scale                 Config.windowScale, Sender.open  TestWindowScale, TestScaleOfBuffer,
+//	RFC 7323 §2 window scale                 Config.windowScale, Sender.handleSYNACK  TestWindowScale, TestScaleOfBuffer,
 //	                                                                          TestLongFatPath
 //	RFC 7323 §3 to §5 time stamps, PAWS      Sender.Receive, Receiver.Receive TestPAWS, TestInjectedStamps
 //	RFC 3168 §6.1 ECN                        Sender.enterReduced              TestECN, TestEchoAtOnce
 //	RFC 8257 §3.2 DCTCP's receiver           Receiver.markedCE                TestDCTCPReceiver
-//	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validate                  TestWindowValidation
-//	RFC 5681 §3.1 AIMD, with cc/reno         Sender.finish                    TestRenoUnderLoss, TestRenoUnderHeavyLoss
-//	RFC 9438, with cc/cubic                  Sender.finish                    TestFull, TestCubicCurve
+//	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validateUsage             TestWindowValidation
+//	RFC 5681 §3.1 AIMD, with cc/reno         Sender.concludeAck               TestRenoUnderLoss, TestRenoUnderHeavyLoss
+//	RFC 9438, with cc/cubic                  Sender.concludeAck               TestFull, TestCubicCurve
 //	draft-cheng-iccrg-delivery-rate-estimation  rateSample                    TestDeliveryRate, TestBBR
 //
 // NACKs of the network (BS'19 §4.3, §5). Weir defines the responses:

@@ -17,9 +17,9 @@ type sample struct {
 	at  unit.Time
 }
 
-// place records data from seq to end, and returns seq, or −1 if it may have been resent. roundTrip is the time of an
-// empty network; 0: unknown.
-func (f *firsts) place(now unit.Time, seq, end int64, roundTrip unit.Time) int64 {
+// placeData records data from seq to end, and returns seq, or −1 if it may have been resent. roundTrip is the time of
+// an empty network; 0: unknown.
+func (f *firsts) placeData(now unit.Time, seq, end int64, roundTrip unit.Time) int64 {
 	if now-f.latest.at >= roundTrip/2 {
 		f.before, f.latest = f.latest, sample{f.highest, now}
 	}

@@ -30,7 +30,7 @@ func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 		return
 	}
 	s.counters.NacksTaken++
-	s.schedule(now)
+	s.planNext(now)
 }
 
 // ofThisFlow reports whether p is a segment of this connection that was returned on its way.
@@ -43,15 +43,15 @@ func (s *Sender) ofThisFlow(p *packet.Packet) bool {
 // processNack responds to notice n. It returns false, without an effect, if the notice is not about segments in flight.
 func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	about, stamp := p.NotifiedAbout()
-	seq := extend(about, s.una)
+	seq := extendSeq(about, s.una)
 	switch n.Cause {
 	case packet.CauseElephant, packet.CauseMarked:
-		g := s.outstanding(seq, stamp)
+		g := s.findOutstanding(seq, stamp)
 		if g == nil || g.flags&notified != 0 || n.Lost > 0 || n.Spans > 0 {
 			return false
 		}
 		g.flags |= notified
-		notice, loss := transport.NackNotice(n, seq, 0), cc.Loss{Kind: cc.Warned, Window: s.offered(n.Supply)}
+		notice, loss := transport.NackNotice(n, seq, 0), cc.Loss{Kind: cc.Warned, Window: s.offeredFrames(n.Supply)}
 		if n.Cause == packet.CauseMarked { // a switch's CNP
 			notice.Kind, loss = cc.CNPNotice, cc.Loss{Kind: cc.ECNEcho}
 		}
@@ -73,9 +73,9 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 	return true
 }
 
-// outstanding returns the segment that begins at seq, if it is neither delivered nor cut by an ACK and its last
+// findOutstanding returns the segment that begins at seq, if it is neither delivered nor cut by an ACK and its last
 // transmission had this stamp; else nil.
-func (s *Sender) outstanding(seq int64, stamp uint32) *segment {
+func (s *Sender) findOutstanding(seq int64, stamp uint32) *segment {
 	n := s.queue.find(seq, s.mss)
 	if n == s.queue.end {
 		return nil
@@ -98,7 +98,7 @@ type nackedLosses struct {
 // markNacked marks the segment at seq with this payload lost, if it is in flight and no NACK has reported this
 // transmission. It adds it to t.
 func (s *Sender) markNacked(seq int64, payload int32, stamp uint32, t *nackedLosses) {
-	g := s.outstanding(seq, stamp)
+	g := s.findOutstanding(seq, stamp)
 	if g == nil || g.flags&nacked != 0 || payload <= 0 {
 		return
 	}
@@ -134,7 +134,7 @@ func (s *Sender) markNacked(seq int64, payload int32, stamp uint32, t *nackedLos
 func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 	s.known = true
 	if s.timer.kind == lossProbe { // no TLP in recovery (RFC 8985 §7.2)
-		s.rearm(now)
+		s.rearmTimer(now)
 	}
 	if s.tlp.sendNew || s.tlp.sendLast {
 		s.tlp.cancel()
@@ -146,7 +146,7 @@ func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 	}
 	if s.state != cc.Timeout || reduce {
 		s.enterNackRecovery(now, reduce)
-		if s.reducing() && !s.own {
+		if s.isReducing() && !s.ownRecovery {
 			s.prr.window = max(s.prr.window, s.inFlight()+t.packets)
 		}
 	}
@@ -169,15 +169,15 @@ func (s *Sender) roundTrip() unit.Time {
 func (s *Sender) enterNackRecovery(now unit.Time, reduce bool) {
 	switch {
 	case reduce:
-		if !s.reducing() {
+		if !s.isReducing() {
 			s.armUndo()
 		}
 		s.undo.possible = true
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
-		if !s.own {
+		if !s.ownRecovery {
 			s.prr.window = s.inFlight()
 		}
-	case !s.reducing() && !s.quiet:
+	case !s.isReducing() && !s.quiet:
 		s.undo.possible = false
 		s.armUndo()
 		s.highSeq = s.next
@@ -200,13 +200,13 @@ func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 		s.undo.possible = false
 		s.startReduction(now, l)
 	}
-	if !s.own {
+	if !s.ownRecovery {
 		s.prr.window = max(s.inFlight()+min(s.waiting, 1), 2)
 	}
 }
 
-// offered returns the number of whole frames a round trip at the switch's supply; 0: unknown.
-func (s *Sender) offered(supply unit.Rate) int {
+// offeredFrames returns the number of whole frames a round trip at the switch's supply; 0: unknown.
+func (s *Sender) offeredFrames(supply unit.Rate) int {
 	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + packet.IPHeader(s.flow.Version) + packet.EthernetHeader
 	return int(float64(supply) * s.roundTrip().Seconds() / 8 / float64(frame))
 }
@@ -220,13 +220,13 @@ func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 	return s.hold.Ready()
 }
 
-// timedOut resets the hold-off after a timeout.
-func (s *Sender) timedOut(now unit.Time) {
+// resetHoldOff resets the hold-off after a timeout.
+func (s *Sender) resetHoldOff(now unit.Time) {
 	s.hold = transport.NACKPacer{Bursts: true}
 	s.control.Gate.Note(now)
 }
 
-// onlyNacked reports whether NACKs have reported all known losses, of which there must be one.
+// onlyNacked reports whether NACKs have reported all known losses, at least one.
 func (s *Sender) onlyNacked() bool {
 	if !s.known {
 		return false

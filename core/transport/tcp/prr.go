@@ -18,11 +18,11 @@ func (p *prr) end() { p.prior = 0 }
 // sent counts a transmission.
 func (p *prr) sent() { p.out++ }
 
-// acked updates the window for an ACK: the packets that it delivered, the packets in flight after it, and the window
-// that the controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While more packets are
-// in flight than wanted, sending is proportional. Below, the delivered packets limit it (PRR-SSRB). The fast
-// retransmission is always allowed.
-func (p *prr) acked(delivered, inFlight, target int, safe bool) {
+// updateOnAck updates the window for an ACK: the packets that it delivered, the packets in flight after it, and the
+// window that the controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While more
+// packets are in flight than wanted, sending is proportional. Below, the delivered packets limit it (PRR-SSRB). The
+// fast retransmission is always allowed.
+func (p *prr) updateOnAck(delivered, inFlight, target int, safe bool) {
 	if delivered <= 0 || p.prior == 0 {
 		return
 	}

@@ -42,7 +42,7 @@ func (r *rack) sawReordering(low, high, mss int64) {
 		return
 	}
 	if metric := high - low; metric > int64(r.reordering)*mss {
-		r.reordering = int(min((metric+mss-1)/mss, mostReordering))
+		r.reordering = int(min((metric+mss-1)/mss, maxReordering))
 	}
 	r.reorderSeen++
 }

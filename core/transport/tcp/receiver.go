@@ -140,7 +140,7 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 		r.synAck(now, p)
 		return
 	}
-	r.acknowledge(now, p, r.next)
+	r.fillAck(now, p, r.next)
 }
 
 // Advance makes the ACK or SYN-ACK due that has waited long enough.
@@ -178,10 +178,10 @@ func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	if r.ecn {
 		t.Flags |= packet.ECE
 	}
-	stamp(t, now, r.tsRecent)
+	writeStamp(t, now, r.tsRecent)
 	r.synSent = now
 	r.tele.Open(p)
-	r.fill(p, 0, r.ecnOf())
+	r.fillHeaders(p, 0, r.ecnOf())
 	r.tele.Seal(p)
 }
 
@@ -193,15 +193,15 @@ func (r *Receiver) ecnOf() uint8 {
 	return packet.NotECT
 }
 
-// acknowledge fills p with an ACK of all data before next, with SACK blocks and feedback.
-func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
+// fillAck fills p with an ACK of all data before next, with SACK blocks and feedback.
+func (r *Receiver) fillAck(now unit.Time, p *packet.Packet, next int64) {
 	t := &p.TCP
 	p.Seq, p.Ack = r.initial+1, next
 	t.Flags, t.Window = packet.ACK, uint16(r.selectWindow()>>r.scale)
 	if r.echo {
 		t.Flags |= packet.ECE
 	}
-	stamp(t, now, r.tsRecent)
+	writeStamp(t, now, r.tsRecent)
 	if r.duplicate.right != 0 {
 		t.SACK[0] = packet.SACKBlock{Left: uint32(r.duplicate.left), Right: uint32(r.duplicate.right)}
 		t.Blocks = 1
@@ -213,7 +213,7 @@ func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 	}
 	r.tele.Give(p)
 	r.tele.Open(p)
-	r.fill(p, 0, r.ecnOf())
+	r.fillHeaders(p, 0, r.ecnOf())
 	r.tele.Seal(p)
 	r.lastAckSent = next
 	r.quick = max(r.quick-1, 0)
@@ -222,15 +222,15 @@ func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 	r.timerAt = unit.Never
 }
 
-// turn turns p into an ACK of all data before next. It returns true.
-func (r *Receiver) turn(now unit.Time, p *packet.Packet, next int64) bool {
-	r.back(p)
-	r.acknowledge(now, p, next)
+// turnIntoAck turns p into an ACK of all data before next. It returns true.
+func (r *Receiver) turnIntoAck(now unit.Time, p *packet.Packet, next int64) bool {
+	r.turnBack(p)
+	r.fillAck(now, p, next)
 	return true
 }
 
-// back empties p and sets its addresses for the way back.
-func (r *Receiver) back(p *packet.Packet) {
+// turnBack empties p and sets its addresses for the way back.
+func (r *Receiver) turnBack(p *packet.Packet) {
 	p.Src, p.Dst = r.flow.Dst, r.flow.Src
 	p.Data = nil
 	p.TCP = packet.Segment{}
@@ -243,10 +243,10 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	t := &p.TCP
-	if !r.established && !r.handshake(now, p) {
+	if !r.established && !r.handleHandshake(now, p) {
 		return r.synReceived && t.Flags&packet.SYN != 0 && r.answerSYN(now, p)
 	}
-	seq := extend(p.Seq, r.next)
+	seq := extendSeq(p.Seq, r.next)
 	end := seq + int64(p.Payload)
 	fin := t.Flags&packet.FIN != 0
 	if fin {
@@ -257,18 +257,18 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	stamped := t.Has&packet.HasTimestamps != 0
 	if stamped && int32(r.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 { // PAWS
-		return r.refuse(now, p, seq, end)
+		return r.refuseSegment(now, p, seq, end)
 	}
 	if t.Flags&packet.RST != 0 {
 		r.reset = seq == r.next // RFC 5961 §3.2
 		if r.reset {
 			r.timerAt, r.compressAt, r.due = unit.Never, unit.Never, false
 		}
-		return !r.reset && r.refuse(now, p, seq, end)
+		return !r.reset && r.refuseSegment(now, p, seq, end)
 	}
 	if end < r.lastAckSent || end > max(r.next, r.windowEnd)+1 || seq > max(r.next, r.windowEnd) ||
 		t.Flags&packet.SYN != 0 {
-		return r.refuse(now, p, seq, end)
+		return r.refuseSegment(now, p, seq, end)
 	}
 	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
 		r.tsRecent = t.TSVal
@@ -277,24 +277,24 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.asked = p.Extended() && !r.tele.Patient()
 		place := int64(-1)
 		if end > seq {
-			place = r.firsts.place(now, seq, end, r.flow.Path.BaseRTT)
+			place = r.firsts.placeData(now, seq, end, r.flow.Path.BaseRTT)
 		}
 		r.asked = r.tele.Data(now, p, place) || r.asked
 		r.tele.Keep(p)
 		p.ClearExtensions()
 		if r.asked && seq == end {
-			return r.turn(now, p, r.next)
+			return r.turnIntoAck(now, p, r.next)
 		}
 	}
 	if seq == end { // a pure ACK; out of sequence it is a probe of the window
-		return seq < r.next && r.refuse(now, p, seq, end)
+		return seq < r.next && r.refuseSegment(now, p, seq, end)
 	}
-	return r.data(now, p, seq, end, fin, stamped)
+	return r.handleData(now, p, seq, end, fin, stamped)
 }
 
-// handshake handles segments before the connection is established. It returns true if the connection is established
-// now, and the segment is to be handled further.
-func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
+// handleHandshake handles segments before the connection is established. It returns true if the connection is
+// established now, and the segment is to be handled further.
+func (r *Receiver) handleHandshake(now unit.Time, p *packet.Packet) bool {
 	t := &p.TCP
 	if t.Flags&(packet.SYN|packet.ACK|packet.RST) == packet.SYN {
 		if !r.synReceived {
@@ -329,14 +329,14 @@ func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
 
 // answerSYN turns p into the SYN-ACK. It returns true.
 func (r *Receiver) answerSYN(now unit.Time, p *packet.Packet) bool {
-	r.back(p)
+	r.turnBack(p)
 	r.synAck(now, p)
 	return true
 }
 
-// refuse answers a segment that is not acceptable (tcp_send_dupack): with DSACK if it has data, else at most twice a
-// second.
-func (r *Receiver) refuse(now unit.Time, p *packet.Packet, seq, end int64) bool {
+// refuseSegment answers a segment that is not acceptable (tcp_send_dupack): with DSACK if it has data, else at most
+// twice a second.
+func (r *Receiver) refuseSegment(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	if p.Payload == 0 {
 		if r.answered && now-r.lastAnswer < unit.Second/2 {
 			return false
@@ -344,15 +344,15 @@ func (r *Receiver) refuse(now unit.Time, p *packet.Packet, seq, end int64) bool 
 		r.answered, r.lastAnswer = true, now
 	}
 	if end > seq && seq < r.next {
-		r.quickly(mostQuick)
-		r.duplicated(seq, min(end, r.next))
+		r.enterQuickAck(maxQuickAcks)
+		r.recordDuplicate(seq, min(end, r.next))
 		r.counters.CountDuplicate(p)
 	}
-	return r.turn(now, p, r.next)
+	return r.turnIntoAck(now, p, r.next)
 }
 
-// quickly enters quick-ACK mode for at most most ACKs (tcp_enter_quickack_mode).
-func (r *Receiver) quickly(most int) {
+// enterQuickAck enters quick-ACK mode for at most most ACKs (tcp_enter_quickack_mode).
+func (r *Receiver) enterQuickAck(most int) {
 	r.quick = max(r.quick, r.quickFor(most))
 	r.timeout = r.config.DelayedACK
 }
@@ -362,8 +362,8 @@ func (r *Receiver) quickFor(most int) int {
 	return int(min(max(r.window/(2*r.segment), 2), int64(most)))
 }
 
-// data handles a segment with data or FIN, and reports whether p became an answer.
-func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, stamped bool) bool {
+// handleData handles a segment with data or FIN, and reports whether p became an answer.
+func (r *Receiver) handleData(now unit.Time, p *packet.Packet, seq, end int64, fin, stamped bool) bool {
 	payload := int64(p.Payload)
 	prior, hole := r.next, len(r.ranges) > 0
 	atOnce := false
@@ -373,33 +373,33 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 	}
 	if end <= r.next { // all of it had arrived before
 		r.counters.CountDuplicate(p)
-		r.duplicated(seq, end)
-		r.quickly(mostQuick)
-		return r.turn(now, p, r.next)
+		r.recordDuplicate(seq, end)
+		r.enterQuickAck(maxQuickAcks)
+		return r.turnIntoAck(now, p, r.next)
 	}
 	if fin {
 		r.finSeq = end - 1
 	}
-	r.measure(now, p, payload, stamped)
+	r.measureSegment(now, p, payload, stamped)
 	if seq <= r.next {
 		if seq < r.next {
-			r.duplicated(seq, r.next)
-			r.quickly(mostQuick)
+			r.recordDuplicate(seq, r.next)
+			r.enterQuickAck(maxQuickAcks)
 		}
-		r.deliver(now, p, end)
+		r.deliverData(now, p, end)
 		atOnce = atOnce || hole && len(r.ranges) == 0 // a gap was filled (RFC 5681 §4.2)
-	} else if !r.hold(now, p, seq, end) {
+	} else if !r.holdSegment(now, p, seq, end) {
 		atOnce = true // it has no new data: DSACK
 	}
 	if r.ecn && r.markedCE(p.TOS&packet.ECN, prior) {
 		// Delayed data is acknowledged with its own mark, then this segment.
 		r.echo = !r.marked
-		r.turn(now, p, prior)
+		r.turnIntoAck(now, p, prior)
 		r.echo = r.marked
 		r.due = true
 		return true
 	}
-	return r.ack(now, p, atOnce, payload)
+	return r.scheduleAck(now, p, atOnce, payload)
 }
 
 // markedCE records a congestion mark. With DCTCP it returns true when the mark changes and an ACK is delayed: the
@@ -407,7 +407,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	if field == packet.NotECT { // after ECT: a retransmission, most likely
 		if r.ect {
-			r.quickly(2)
+			r.enterQuickAck(2)
 		}
 		return false
 	}
@@ -415,7 +415,7 @@ func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	ce := field == packet.CE
 	if !r.dctcp {
 		if ce && !r.echo { // RFC 3168 §6.1.3
-			r.quickly(2)
+			r.enterQuickAck(2)
 			r.echo = true
 		}
 		return false
@@ -428,8 +428,8 @@ func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	return r.delayed && prior > r.lastAckSent
 }
 
-// front puts a range first in SACK's list, and removes the ranges inside it.
-func (r *Receiver) front(b span) {
+// putFirst puts a range first in SACK's list, and removes the ranges inside it.
+func (r *Receiver) putFirst(b span) {
 	var list [4]span
 	list[0] = b
 	n := 1
@@ -442,18 +442,18 @@ func (r *Receiver) front(b span) {
 	r.blocks, r.blockN = list, n
 }
 
-// ack acknowledges now, later, or together with others (__tcp_ack_snd_check). A segment that asks for telemetry is
-// answered at once: windows may be below two segments, and acknowledgements clock the feedback (draft-miao §9.3).
-func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
+// scheduleAck acknowledges now, later, or together with others (__tcp_ack_snd_check). A segment that asks for telemetry
+// is answered at once: windows may be below two segments, and acknowledgements clock the feedback (draft-miao §9.3).
+func (r *Receiver) scheduleAck(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
 	switch {
 	case atOnce, r.asked, r.next > r.finSeq, r.config.DelayedACK == 0,
 		r.next-r.lastAckSent > r.segment, // the second full segment (RFC 9293 §3.8.6.3)
 		r.quick > 0,
 		// the end of a burst, and the application has read it (tcp_cleanup_rbuf)
 		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0):
-		return r.turn(now, p, r.next)
+		return r.turnIntoAck(now, p, r.next)
 	case len(r.ranges) > 0:
-		return r.compress(now, p)
+		return r.compressAck(now, p)
 	}
 	if !r.delayed {
 		r.delayed = true
@@ -462,18 +462,18 @@ func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int
 	return false
 }
 
-// compress sends the first ACKs with SACK blocks at once, and later ones together
+// compressAck sends the first ACKs with SACK blocks at once, and later ones together
 // (tcp_comp_sack_delay_ns).
-func (r *Receiver) compress(now unit.Time, p *packet.Packet) bool {
+func (r *Receiver) compressAck(now unit.Time, p *packet.Packet) bool {
 	if r.dupNext != r.next {
 		r.dupNext, r.dupAcks = r.next, 0
 	}
-	if r.config.CompressedACK == 0 || r.compressed >= mostCompressed {
-		return r.turn(now, p, r.next)
+	if r.config.CompressedACK == 0 || r.compressed >= maxCompressedAcks {
+		return r.turnIntoAck(now, p, r.next)
 	}
 	if r.dupAcks < 3 {
 		r.dupAcks++
-		return r.turn(now, p, r.next)
+		return r.turnIntoAck(now, p, r.next)
 	}
 	r.compressed++
 	if r.compressAt == unit.Never {

@@ -22,9 +22,9 @@ func (r *Receiver) wholeUnits(window int64) int64 {
 	return min((window+u-1)&^(u-1), 65535<<r.scale)
 }
 
-// measure measures the interval of data, the size of its segments, and the round trip, and grows the window's threshold
-// (tcp_event_data_recv).
-func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
+// measureSegment measures the interval of data, the size of its segments, and the round trip, and grows the window's
+// threshold (tcp_event_data_recv).
+func (r *Receiver) measureSegment(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
 	if payload >= r.segment || payload >= 536 {
 		if payload > r.segment {
 			r.measureShare(payload)
@@ -32,14 +32,14 @@ func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamp
 		r.segment = min(max(payload, 88), r.mss)
 	}
 	if r.timeout == 0 {
-		r.quick = max(r.quick, r.quickFor(mostQuick))
+		r.quick = max(r.quick, r.quickFor(maxQuickAcks))
 		r.timeout = r.config.DelayedACK
 	} else if since := now - r.lastData; since <= r.config.DelayedACK/2 {
 		r.timeout = r.timeout/2 + r.config.DelayedACK/2
 	} else if since < r.timeout {
 		r.timeout = min(r.timeout/2+since, r.config.DelayedACK)
 	} else if since > max(r.rtt/8, 200*unit.Millisecond) { // longer than an RTO: slow start again, most likely
-		r.quick = max(r.quick, r.quickFor(mostQuick))
+		r.quick = max(r.quick, r.quickFor(maxQuickAcks))
 	}
 	r.lastData = now
 	if stamped && p.TCP.TSEcho != 0 && p.TCP.TSEcho != r.lastEcho && payload >= r.segment { // tcp_rcv_rtt_measure_ts
@@ -61,9 +61,9 @@ func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamp
 	}
 }
 
-// adjust grows the buffer once a round trip with the data that the application has read (dynamic right-sizing,
+// adjustBuffer grows the buffer once a round trip with the data that the application has read (dynamic right-sizing,
 // tcp_rcv_space_adjust).
-func (r *Receiver) adjust(now unit.Time) {
+func (r *Receiver) adjustBuffer(now unit.Time) {
 	if !r.config.Autotuning || r.rtt == 0 || now-r.spaceAt < r.rtt/8 {
 		return
 	}

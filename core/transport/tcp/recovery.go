@@ -28,18 +28,18 @@ func newRecovery() recovery {
 	return recovery{rack: newRACK(), tlp: tlp{end: -1}, undo: undo{marker: -1, resent: -1}}
 }
 
-// reducing reports whether PRR limits the packets in flight (tcp_in_cwnd_reduction).
-func (r *recovery) reducing() bool {
+// isReducing reports whether PRR limits the packets in flight (tcp_in_cwnd_reduction).
+func (r *recovery) isReducing() bool {
 	return r.state == cc.Reduced || r.state == cc.Recovery && !r.quiet
 }
 
-// alert is the state machine of recovery (tcp_fastretrans_alert).
-func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
+// handleAlert is the state machine of recovery (tcp_fastretrans_alert).
+func (s *Sender) handleAlert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
 	t := &p.TCP
 	if e.flags&echoed != 0 {
 		s.undo.possible = false
 	}
-	if s.reneged(now, e) {
+	if s.checkReneging(now, e) {
 		return
 	}
 	// D. states that end when high_seq is acknowledged
@@ -67,7 +67,7 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 			s.tryOpen(now, e)
 		}
 		before := s.lostTotal
-		s.identify(now, e)
+		s.identifyLosses(now, e)
 		if s.quiet && s.state == cc.Recovery && s.lostTotal > before { // losses that no NACK has reported
 			s.enterRecovery(now, e)
 		}
@@ -79,7 +79,7 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 		}
 	case cc.Timeout:
 		s.inTimeout(now, t, e)
-		s.identify(now, e)
+		s.identifyLosses(now, e)
 		if s.state != cc.Open && e.flags&lostResent == 0 {
 			return
 		}
@@ -91,7 +91,7 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 		if s.state <= cc.Disorder {
 			s.undoDSACK(now)
 		}
-		s.identify(now, e)
+		s.identifyLosses(now, e)
 		s.toRecover(now, e)
 	}
 }
@@ -163,7 +163,7 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	}
 	s.undo.possible = false
 	s.armUndo()
-	if !s.reducing() {
+	if !s.isReducing() {
 		s.undo.possible = e.flags&echoed == 0
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 	} else if s.state == cc.Reduced {
@@ -197,8 +197,8 @@ func (s *Sender) reorderingWindow() unit.Time {
 	return s.rack.window(s.rtt.min.get(), s.rtt.smoothed(), s.sackedOut, s.state >= cc.Recovery)
 }
 
-// identify finds losses with RACK after a delivery (tcp_identify_packet_loss).
-func (s *Sender) identify(now unit.Time, e *event) {
+// identifyLosses finds losses with RACK after a delivery (tcp_identify_packet_loss).
+func (s *Sender) identifyLosses(now unit.Time, e *event) {
 	if !s.rack.advanced {
 		return
 	}
@@ -220,14 +220,14 @@ func (s *Sender) reorderingTimeout(now unit.Time) {
 	if inFlight != s.inFlight() && (s.state != cc.Recovery || s.quiet) {
 		var e event
 		s.enterRecovery(now, &e)
-		if !s.own {
-			s.reduce(1, false)
+		if !s.ownRecovery {
+			s.updateReduction(1, false)
 		}
 	}
-	s.rearm(now)
+	s.rearmTimer(now)
 }
 
-// reduce updates PRR's limit of packets in flight after a number of deliveries (tcp_cwnd_reduction).
-func (s *Sender) reduce(delivered int, safe bool) {
-	s.prr.acked(delivered, s.inFlight(), max(int(int64(s.control.Decision.Window)/s.mss), 1), safe)
+// updateReduction updates PRR's limit of packets in flight after a number of deliveries (tcp_cwnd_reduction).
+func (s *Sender) updateReduction(delivered int, safe bool) {
+	s.prr.updateOnAck(delivered, s.inFlight(), max(int(int64(s.control.Decision.Window)/s.mss), 1), safe)
 }

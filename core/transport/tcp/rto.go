@@ -38,7 +38,7 @@ func (r *rto) exhausted(closedWindow bool) bool {
 	if closedWindow && r.retries > 0 {
 		r.retries = 1
 	}
-	return r.retries >= mostRetries
+	return r.retries >= maxRetries
 }
 
 // repeatSYN handles the expiry for a SYN or SYN-ACK, and reports whether to resend it.

@@ -11,7 +11,7 @@ type action uint8
 // plan is the segment that Emit will send, and its time.
 type plan struct {
 	action  action
-	at      unit.Time
+	sendAt  unit.Time
 	segment uint32 // sendResent: number of the segment
 	bytes   int64  // sendNew: payload; 0: the data that the application will have written
 }
@@ -24,19 +24,19 @@ type burst struct {
 	smallEnd int64 // end of the last segment that was not full (snd_sml)
 }
 
-// schedule plans the next segment and its time. It is called after every event.
-func (s *Sender) schedule(now unit.Time) {
-	s.plan.action, s.plan.at = nothing, unit.Never
+// planNext plans the next segment and its time. It is called after every event.
+func (s *Sender) planNext(now unit.Time) {
+	s.plan.action, s.plan.sendAt = nothing, unit.Never
 	if s.phase != established {
 		return
 	}
-	end, more := s.app.written(now, s.next, s.mss)
-	buffer := s.una + s.buffered()
+	end, more := s.app.writtenEnd(now, s.next, s.mss)
+	buffer := s.una + s.sendBufferBytes()
 	if s.counters.Written == unit.Never && end == s.app.end && buffer >= s.app.end {
 		s.counters.Written, s.counters.Unacked = now, unit.Bytes(s.app.end-s.una)
 	}
 	if s.probeWindow {
-		s.plan.action, s.plan.at = sendProbe, now
+		s.plan.action, s.plan.sendAt = sendProbe, now
 		return
 	}
 	inFlight := s.inFlight()
@@ -47,7 +47,7 @@ func (s *Sender) schedule(now unit.Time) {
 	}
 	left := min(end, buffer) - s.next
 	open := s.una + s.peer.window - s.next // of the peer's window
-	waits := s.nagle(left)
+	waits := s.waitsForNagle(left)
 	if waits {
 		s.burst.left = 0
 	}
@@ -62,7 +62,7 @@ func (s *Sender) schedule(now unit.Time) {
 		}
 		if more != unit.Never && s.next < buffer && room > 0 {
 			if open >= min(s.mss, s.app.end-s.next) {
-				s.plan.action, s.plan.at, s.plan.bytes = sendNew, max(more, ready), 0 // size known then
+				s.plan.action, s.plan.sendAt, s.plan.bytes = sendNew, max(more, ready), 0 // size known then
 			} else if s.queue.len() == 0 && s.timer.kind == noTimer {
 				s.setTimer(persist, more+max(s.rto.value, s.config.RTOMin))
 			}
@@ -70,14 +70,14 @@ func (s *Sender) schedule(now unit.Time) {
 	}
 	if s.frto.sendNew && s.plan.action == nothing { // F-RTO has no new data to send: the usual recovery
 		s.frto.end()
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
 	s.tlp.cancel()
 	// also a burst that waits
 	if full := room <= 0 || left > 0 && open > int64(room)*s.mss; s.burst.sent || full {
 		s.burst.sent = false
-		s.validate(now, full)
+		s.validateUsage(now, full)
 	}
 }
 
@@ -85,12 +85,12 @@ func (s *Sender) schedule(now unit.Time) {
 // window in packets. It reports whether it has planned one.
 func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
 	if s.tlp.sendLast && s.queue.len() > 0 {
-		s.plan.action, s.plan.at, s.plan.segment = sendResent, now, s.queue.end-1
+		s.plan.action, s.plan.sendAt, s.plan.segment = sendResent, now, s.queue.end-1
 		return true
 	}
 	if room > 0 && s.waiting > 0 && !s.frto.sendNew && (s.state == cc.Recovery || s.state == cc.Timeout) {
 		if n, ok := s.nextLost(); ok && (s.queue.at(n).seq < s.una+s.peer.window || s.queue.at(n).seq <= s.una) {
-			s.plan.action, s.plan.at, s.plan.segment = sendResent, ready, n
+			s.plan.action, s.plan.sendAt, s.plan.segment = sendResent, ready, n
 			return true
 		}
 	}
@@ -100,15 +100,15 @@ func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
 // scheduleNew plans new data or FIN, and reports whether it has planned a segment. left is the amount of data in bytes,
 // open the room of the peer's window in bytes, room the room of the congestion window in packets.
 func (s *Sender) scheduleNew(now, ready unit.Time, left, open int64, room int, fin bool) bool {
-	if s.burst.left == 0 || left < s.burst.left || s.exact && room <= 0 {
+	if s.burst.left == 0 || left < s.burst.left || s.limitsBursts && room <= 0 {
 		s.burst.segments = 0
 		s.burst.left = s.burstBytes(now, left, open, room)
 	}
 	size := min(left, s.mss, max(s.burst.left, 0))
 	if size > 0 || fin && room > 0 {
-		s.plan.action, s.plan.at, s.plan.bytes = sendNew, ready, size
+		s.plan.action, s.plan.sendAt, s.plan.bytes = sendNew, ready, size
 		if s.tlp.sendNew {
-			s.plan.at = now
+			s.plan.sendAt = now
 		}
 		return true
 	}
@@ -120,7 +120,7 @@ func (s *Sender) scheduleNew(now, ready unit.Time, left, open int64, room int, f
 	}
 	if s.tlp.sendNew && s.queue.len() > 0 {
 		s.tlp.sendNew, s.tlp.sendLast = false, true
-		s.plan.action, s.plan.at, s.plan.segment = sendResent, now, s.queue.end-1
+		s.plan.action, s.plan.sendAt, s.plan.segment = sendResent, now, s.queue.end-1
 		return true
 	}
 	return false
@@ -139,7 +139,7 @@ func (s *Sender) burstBytes(now unit.Time, left, open int64, room int) int64 {
 	case !s.config.Bursts || left <= s.mss:
 		return min(left, s.mss)
 	}
-	goal := int64(s.goal())
+	goal := int64(s.burstGoal())
 	limit := min(open, int64(room)*s.mss)
 	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.control.Pacer.Last <= unit.Millisecond &&
 		limit < min(s.peer.window, int64(s.cwnd())*s.mss)/burstShare && s.queue.len() > 0 &&
@@ -153,8 +153,8 @@ func (s *Sender) burstBytes(now unit.Time, left, open int64, room int) int64 {
 	return bytes
 }
 
-// goal returns the number of segments in a burst of about 1 ms, more on short paths (tcp_tso_autosize).
-func (s *Sender) goal() int {
+// burstGoal returns the number of segments in a burst of about 1 ms, more on short paths (tcp_tso_autosize).
+func (s *Sender) burstGoal() int {
 	bytes := s.pacingRate() / (1 << burstShift)
 	if halvings := s.rtt.min.get() / burstRTT; halvings < 32 {
 		bytes += float64(int64(burstBytes) >> halvings)
@@ -179,8 +179,8 @@ func (s *Sender) pacingRate() float64 {
 	return gain * float64(max(s.cwnd(), s.queue.len())) * float64(s.mss) / srtt.Seconds()
 }
 
-// paced returns the rate at which packets are spaced, in bytes per second; 0: they are not.
-func (s *Sender) paced() float64 {
+// spacingRate returns the rate at which packets are spaced, in bytes per second; 0: they are not.
+func (s *Sender) spacingRate() float64 {
 	if s.control.Decision.Rate > 0 || s.config.Pacing {
 		return s.pacingRate()
 	}

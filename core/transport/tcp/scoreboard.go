@@ -90,8 +90,8 @@ func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time)
 	return wait
 }
 
-// unmark withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction).
-func (b *scoreboard) unmark() {
+// unmarkLosses withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction).
+func (b *scoreboard) unmarkLosses() {
 	for n := b.queue.first; n != b.queue.end; n++ {
 		g := b.queue.at(n)
 		if g.flags&nacked != 0 { // a report, not an estimate
@@ -110,8 +110,8 @@ func (b *scoreboard) unmark() {
 	}
 }
 
-// unsack removes all SACK marks, because the receiver has dropped the data (RFC 2018 §8).
-func (b *scoreboard) unsack() {
+// removeSACKs removes all SACK marks, because the receiver has dropped the data (RFC 2018 §8).
+func (b *scoreboard) removeSACKs() {
 	for n := b.queue.first; n != b.queue.end; n++ {
 		if g := b.queue.at(n); g.flags&sacked != 0 {
 			g.flags &^= sacked

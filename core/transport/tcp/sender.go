@@ -40,13 +40,13 @@ type Sender struct {
 
 // controlled is the congestion controller, and the properties of its scheme.
 type controlled struct {
-	control transport.Control // without its state of recovery
-	report  cc.Ack
-	rated   cc.Delivery // the valid sample (rate_delivered, rate_interval_us)
-	own     bool        // the controller has its own recovery
-	exact   bool        // its window also limits a burst that has begun (draft-miao §9.3)
-	keeps   bool        // OnSend does not change the decision
-	dctcp   bool
+	control       transport.Control // without its state of recovery
+	report        cc.Ack
+	rated         cc.Delivery // the valid sample (rate_delivered, rate_interval_us)
+	ownRecovery   bool        // the controller has its own recovery
+	limitsBursts  bool        // its window also limits a burst that has begun (draft-miao §9.3)
+	keepsDecision bool        // OnSend does not change the decision
+	dctcp         bool
 }
 
 // connection is the state of the connection and of its two ends.
@@ -75,7 +75,7 @@ type sending struct {
 
 // syn is the state of the SYN.
 type syn struct {
-	at     unit.Time
+	sentAt unit.Time
 	resent bool
 }
 
@@ -97,8 +97,9 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	}
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f,
 		controlled: controlled{control: transport.Control{Controller: control, Extends: true,
-			Reduces: c.Nacks == transport.NacksLoss}, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
-			keeps: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
+			Reduces: c.Nacks == transport.NacksLoss}, ownRecovery: f.CC.OwnRecovery,
+			limitsBursts:  f.CC.Telemetry != telemetry.Nothing,
+			keepsDecision: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
 		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
 		scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial), timer: timer{at: unit.Never},
 		nacks: nacks{hold: transport.NACKPacer{Bursts: true}}}
@@ -106,23 +107,23 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	s.control.Decide()
-	s.plan.action, s.plan.at = sendSYN, f.Start
+	s.plan.action, s.plan.sendAt = sendSYN, f.Start
 	if f.Start >= f.Stop {
-		s.plan.action, s.plan.at = nothing, unit.Never
+		s.plan.action, s.plan.sendAt = nothing, unit.Never
 	}
 	return s
 }
 
 // cwnd returns the congestion window in packets, at least 1: the controller's, or PRR's during a reduction.
 func (s *Sender) cwnd() int {
-	if s.reducing() && !s.own {
+	if s.isReducing() && !s.ownRecovery {
 		return max(s.prr.window, 1)
 	}
 	return max(int(int64(s.control.Decision.Window)/s.mss), 1)
 }
 
 // NextSend returns when Emit has a segment to send.
-func (s *Sender) NextSend() unit.Time { return min(s.plan.at, s.probeAt()) }
+func (s *Sender) NextSend() unit.Time { return min(s.plan.sendAt, s.probeAt()) }
 
 // probeAt returns when a separate segment asks for telemetry; unit.Never: no such segment.
 func (s *Sender) probeAt() unit.Time {
@@ -183,9 +184,9 @@ func (s *Sender) changeState(now unit.Time, l cc.Loss) {
 	s.control.Lose(now, l)
 }
 
-// close ends the connection: no segment is sent any more.
-func (s *Sender) close() {
+// closeConnection ends the connection: no segment is sent any more.
+func (s *Sender) closeConnection() {
 	s.phase = closed
 	s.setTimer(noTimer, unit.Never)
-	s.plan.action, s.plan.at = nothing, unit.Never
+	s.plan.action, s.plan.sendAt = nothing, unit.Never
 }

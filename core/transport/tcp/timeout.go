@@ -15,9 +15,9 @@ type frto struct {
 // end ends F-RTO without a result: the usual recovery follows.
 func (f *frto) end() { f.active, f.sendNew = false, false }
 
-// reneged reports whether the receiver has dropped SACKed data: its acknowledgement ends exactly where that begins. The
-// timer is set then (tcp_check_sack_reneging).
-func (s *Sender) reneged(now unit.Time, e *event) bool {
+// checkReneging reports whether the receiver has dropped SACKed data: its acknowledgement ends exactly where that
+// begins. The timer is set then (tcp_check_sack_reneging).
+func (s *Sender) checkReneging(now unit.Time, e *event) bool {
 	if e.flags&advanced == 0 || s.queue.len() == 0 || s.queue.at(s.queue.first).flags&sacked == 0 {
 		return false
 	}
@@ -27,15 +27,15 @@ func (s *Sender) reneged(now unit.Time, e *event) bool {
 	return true
 }
 
-// timeout handles the retransmission timeout: it marks segments lost and notifies the controller (tcp_retransmit_timer,
-// tcp_enter_loss).
-func (s *Sender) timeout(now unit.Time) {
+// handleTimeout handles the retransmission timeout: it marks segments lost and notifies the controller
+// (tcp_retransmit_timer, tcp_enter_loss).
+func (s *Sender) handleTimeout(now unit.Time) {
 	if s.queue.len() == 0 {
 		s.setTimer(noTimer, unit.Never)
 		return
 	}
 	if s.rto.exhausted(s.peer.window == 0) {
-		s.close()
+		s.closeConnection()
 		return
 	}
 	s.rto.timeouts++
@@ -43,7 +43,7 @@ func (s *Sender) timeout(now unit.Time) {
 	newRecovery := s.state < cc.Recovery
 	reneged := head.flags&sacked != 0
 	if reneged { // the receiver has dropped what it had SACKed (RFC 2018 §8)
-		s.unsack()
+		s.removeSACKs()
 	}
 	for n := s.queue.first; n != s.queue.end; n++ {
 		g := s.queue.at(n)
@@ -65,7 +65,7 @@ func (s *Sender) timeout(now unit.Time) {
 	s.usage.used, s.usage.since = 0, now
 	s.state, s.quiet = cc.Timeout, false
 	s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Again: again})
-	s.timedOut(now)
+	s.resetHoldOff(now)
 	s.highSeq = s.next
 	s.tlp.clear()
 	s.tlp.cancel()
@@ -96,7 +96,7 @@ func (s *Sender) inTimeout(now unit.Time, t *packet.Segment, e *event) {
 			}
 		} else if e.flags&advanced != 0 && !recovered {
 			s.highSeq = s.next // step 2b: send new data
-			if end, _ := s.app.written(now, s.next, s.mss); end > s.next && s.una+s.peer.window > s.next {
+			if end, _ := s.app.writtenEnd(now, s.next, s.mss); end > s.next && s.una+s.peer.window > s.next {
 				s.frto.sendNew = true
 				return
 			}

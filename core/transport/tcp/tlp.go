@@ -38,9 +38,9 @@ func (p *tlp) timeout(e *rttEstimator, segments int, least unit.Time) unit.Time 
 	return e.srtt/4 + probeSlack
 }
 
-// acked handles an ACK while a probe is outstanding (RFC 8985 §7.4.2, tcp_process_tlp_ack). It returns true if the
+// handleAck handles an ACK while a probe is outstanding (RFC 8985 §7.4.2, tcp_process_tlp_ack). It returns true if the
 // probe has repaired a loss, so that a reduction is due.
-func (p *tlp) acked(ack int64, flags uint16) (repaired bool) {
+func (p *tlp) handleAck(ack int64, flags uint16) (repaired bool) {
 	if ack < p.end {
 		return false
 	}
@@ -75,21 +75,21 @@ func (s *Sender) scheduleProbe(now unit.Time, advancing bool) bool {
 	return true
 }
 
-// probe makes a probe due: new data if there is any, else the last segment (tcp_send_loss_probe, RFC 8985 §7.3).
-func (s *Sender) probe(now unit.Time) {
+// makeProbeDue makes a probe due: new data if there is any, else the last segment (tcp_send_loss_probe, RFC 8985 §7.3).
+func (s *Sender) makeProbeDue(now unit.Time) {
 	if !s.tlp.outstanding() && s.queue.len() > 0 {
 		s.setTimer(noTimer, unit.Never)
 		s.tlp.sendNew = true
-		if end, _ := s.app.written(now, s.next, s.mss); min(end, s.una+s.buffered()) <= s.next {
+		if end, _ := s.app.writtenEnd(now, s.next, s.mss); min(end, s.una+s.sendBufferBytes()) <= s.next {
 			s.tlp.sendNew, s.tlp.sendLast = false, true
 		}
 	}
-	s.rearm(now)
+	s.rearmTimer(now)
 }
 
 // tlpAcked reduces if the probe has repaired a loss (RFC 8985 §7.4.2).
 func (s *Sender) tlpAcked(now unit.Time, ack int64, e *event) {
-	if s.tlp.acked(ack, e.flags) && s.state < cc.Reduced {
+	if s.tlp.handleAck(ack, e.flags) && s.state < cc.Reduced {
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 		s.setState(now, cc.Reduced)
 		s.endReduction()

@@ -70,7 +70,7 @@ func (s *Sender) packetDelayed(t *packet.Segment) bool { return !s.known && s.un
 // undoReduction restores the window (tcp_undo_cwnd_reduction). unmark: losses are withdrawn, too.
 func (s *Sender) undoReduction(now unit.Time, unmark bool) {
 	if unmark {
-		s.unmark()
+		s.unmarkLosses()
 	}
 	if s.undo.possible {
 		s.changeState(now, cc.Loss{Kind: cc.Spurious})

@@ -14,8 +14,9 @@ type usage struct {
 	since   unit.Time
 }
 
-// validate records whether the window limits the sender, and reduces a window that is not used (tcp_cwnd_validate).
-func (s *Sender) validate(now unit.Time, limited bool) {
+// validateUsage records whether the window limits the sender, and reduces a window that is not used
+// (tcp_cwnd_validate).
+func (s *Sender) validateUsage(now unit.Time, limited bool) {
 	if s.una >= s.usage.seq || limited || !s.usage.limited && s.queue.len() > s.usage.maxOut {
 		s.usage.limited, s.usage.maxOut, s.usage.seq = limited, s.queue.len(), s.next
 	}
@@ -24,7 +25,7 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 		return
 	}
 	s.usage.used = max(s.usage.used, s.queue.len())
-	if now-s.usage.since >= s.rto.value && !s.own { // tcp_cwnd_application_limited
+	if now-s.usage.since >= s.rto.value && !s.ownRecovery { // tcp_cwnd_application_limited
 		if s.state == cc.Open {
 			if used := max(s.usage.used, s.config.InitialWindow); used < s.cwnd() {
 				s.changeState(now, cc.Loss{Kind: cc.Idled, Window: (s.cwnd() + used) / 2})

@@ -21,8 +21,8 @@ func (c *CapturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.We
 // Traits returns which hosts run it in the lab.
 func (c *CapturedConfig) Traits() transport.Traits { return transport.Traits{OwnStack: c.Weir} }
 
-// captured returns the scheme that carries a capture's datagrams under the name udp.
-func captured() *transport.Scheme {
+// capturedScheme returns the scheme that carries a capture's datagrams under the name udp.
+func capturedScheme() *transport.Scheme {
 	s := transport.Define(transport.Scheme{
 		Scheme:  scheme.Scheme{Name: "udp", Doc: "a capture's datagrams, at its times", Source: "ours"},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
@@ -78,7 +78,7 @@ func (s *CapturedSender) NextSend() unit.Time {
 	if s.next == len(s.script) {
 		return unit.Never
 	}
-	at := after(s.flow.Start, s.script[s.next].After)
+	at := addTime(s.flow.Start, s.script[s.next].After)
 	if s.flow.Stop > 0 && at >= s.flow.Stop {
 		return unit.Never
 	}

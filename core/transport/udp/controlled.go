@@ -47,8 +47,9 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 // Traits returns the traits of the transport. Datagrams are not resent, so reports count the deliveries. They have no
 // rates.
 func (c *ControlledConfig) Traits() transport.Traits {
-	return transport.Traits{AppRate: c.Rate, Timer: c.timer, MinTimeout: c.minTimeout(), DelaysAcks: c.ReportEvery > 1,
-		Telemetry: &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
+	return transport.Traits{AppRate: c.Rate, Timer: c.describeTimer, MinTimeout: c.minTimeout(),
+		DelaysAcks: c.ReportEvery > 1,
+		Telemetry:  &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
 		TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
@@ -60,8 +61,8 @@ func (c *ControlledConfig) minTimeout() unit.Time {
 	return c.RTOMin
 }
 
-// timer returns the timeout of the file, or the default.
-func (c *ControlledConfig) timer(p *cc.Path) transport.Timer {
+// describeTimer returns the timeout of the file, or the default.
+func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
 	if t.Probes && t.Unproven {
 		t.Own = transport.MinProbeWait
@@ -165,14 +166,14 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.CC.ECN != cc.AsConfigured {
 		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
 	}
-	s.loss = transport.NewLossTimer(&f.Path, coalesced(&c))
+	s.loss = transport.NewLossTimer(&f.Path, reportWait(&c))
 	s.loss.Used = c.RTOMin == 0 && s.loss.FindsLosses()
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.control.Decide()
-	s.schedule(f.Start)
+	s.planNext(f.Start)
 	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
 		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
-	if r.merges = r.outgrows(); r.merges {
+	if r.merges = r.reportOutgrowsData(); r.merges {
 		r.config.ReportEvery = math.MaxInt
 	}
 	r.plain.size, r.plain.highest = f.Size, -1
@@ -241,38 +242,38 @@ func (s *ControlledSender) Gauge() transport.Gauge {
 	return s.control.Status(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
 }
 
-// payload returns the payload of datagram n.
-func (s *ControlledSender) payload(n int64) int32 {
+// payloadOf returns the payload of datagram n.
+func (s *ControlledSender) payloadOf(n int64) int32 {
 	if n == s.total-1 {
 		return int32(int64(s.flow.Size) - n*int64(s.flow.Payload))
 	}
 	return s.flow.Payload
 }
 
-// fits reports whether the window has room for datagram n. One datagram may always be sent.
-func (s *ControlledSender) fits(n int64) bool {
+// fitsWindow reports whether the window has room for datagram n. One datagram may always be sent.
+func (s *ControlledSender) fitsWindow(n int64) bool {
 	out := s.InFlight()
-	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.control.Decision.Window)
+	return out == 0 || out*int64(s.flow.Payload)+int64(s.payloadOf(n)) <= int64(s.control.Decision.Window)
 }
 
-// schedule plans the next datagram, the next probe and the timer. It is called after every event.
-func (s *ControlledSender) schedule(now unit.Time) {
+// planNext plans the next datagram, the next probe and the timer. It is called after every event.
+func (s *ControlledSender) planNext(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
 	if s.hold.Waits() {
 		s.hold.Update(now, s.timer.RTTWithin(s.timer.Timeout()), s.timer.Timeout(), s.InFlight(), s.hash)
 	}
-	if s.next < s.total && s.fits(s.next) {
+	if s.next < s.total && s.fitsWindow(s.next) {
 		at := max(s.flow.Start, s.control.Pacer.Next(), s.hold.Ready())
 		if s.config.Rate > 0 {
-			at = max(at, after(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
+			at = max(at, addTime(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
 		}
 		if max(at, now) < s.flow.Stop {
 			s.planAt = at
 		}
 	}
 	if s.InFlight() > 0 {
-		if s.timerAt = after(s.timer.From, s.timer.Timeout()); s.loss.Used {
-			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silence())
+		if s.timerAt = addTime(s.timer.From, s.timer.Timeout()); s.loss.Used {
+			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silentSince())
 		}
 		if at := s.requester.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
@@ -300,15 +301,15 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	if s.probeAt <= now {
 		if s.loss.Due {
-			s.probe(now, p)
+			s.fillProbe(now, p)
 		} else {
 			s.requester.Probe(now, p)
 		}
 		p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), 0, false)
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
-	n, payload := s.next, s.payload(s.next)
+	n, payload := s.next, s.payloadOf(s.next)
 	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.InFlight())}
 	if s.InFlight() == 0 {
 		if s.counters.SentPackets > 0 {
@@ -322,14 +323,14 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.requester.Ask(now, p, s.timer.Trip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)
-	s.forget(n)
+	s.clearNotice(n)
 	s.next++
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
 	s.control.Pacer.Record(now, unit.Bytes(payload))
 	s.control.Pacer.SetRate(s.control.Decision.Rate)
 	s.hold.Sent(now, s.hash)
-	s.schedule(now)
+	s.planNext(now)
 }
 
 // Receive handles a report or a NACK of a switch. A report without progress, or of datagrams that were never sent, has
@@ -359,8 +360,8 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
-	told := s.requester.Read(now, p, a)
-	if received <= s.received && upTo <= s.done && !told {
+	hasFeedback := s.requester.Read(now, p, a)
+	if received <= s.received && upTo <= s.done && !hasFeedback {
 		return false
 	}
 	if fresh := received - s.received; fresh > 0 {
@@ -377,7 +378,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.marked = max(s.marked, marked)
 	if upTo > s.done {
 		a.Advanced = true
-		s.pass(upTo)
+		s.removeBelow(upTo)
 	}
 	lost := max(s.done-s.received-s.writtenOff-s.lost+s.nacked, 0)
 	s.lost += lost
@@ -392,29 +393,29 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a.Limited, a.Losses.State = full, s.control.State
 	s.control.Controller.OnAck(now, a)
 	s.control.Decide()
-	s.finish(now)
-	s.schedule(now)
+	s.recordFinish(now)
+	s.planNext(now)
 	return false
 }
 
 // updateState changes the state after a report: one reduction a window, of losses or marks.
 func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.control.State != cc.Open && s.done >= s.control.Recover {
-		s.enter(now, cc.Open, cc.Loss{Kind: cc.Recovered})
+		s.enterState(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 	}
 	if s.control.State != cc.Open {
 		return
 	}
 	switch {
 	case lost > 0:
-		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+		s.enterState(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case echoed:
-		s.enter(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
+		s.enterState(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-// enter changes the state of recovery until the datagrams sent so far are not in flight.
-func (s *ControlledSender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
+// enterState changes the state of recovery until the datagrams sent so far are not in flight.
+func (s *ControlledSender) enterState(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	s.control.Enter(now, state, s.next, s.countLoss(l))
 }
 
@@ -428,7 +429,7 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 func (s *ControlledSender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.timerAt > now {
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
 	if upTo := s.lostBelow(now); upTo <= s.done {
@@ -436,16 +437,17 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.loss.Due = true
 	} else {
 		before := s.InFlight()
-		s.pass(upTo)
+		s.removeBelow(upTo)
 		out := before - s.InFlight()
 		s.writtenOff += out
 		s.timer.Expire(now)
 		s.timer.Timeouts++
 		s.loss.Expire()
-		s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: s.control.State != cc.Open})
-		s.finish(now)
+		s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out),
+			Again: s.control.State != cc.Open})
+		s.recordFinish(now)
 	}
-	s.schedule(now)
+	s.planNext(now)
 }
 
 // ControlledReceiver counts datagrams like a Receiver, and reports them.
@@ -486,13 +488,13 @@ func (r *ControlledReceiver) NextTimer() unit.Time {
 
 // Advance makes a report due.
 func (r *ControlledReceiver) Advance(now unit.Time) {
-	if told := r.tele.Timer(now); told || now >= r.reportAt {
+	if due := r.tele.Timer(now); due || now >= r.reportAt {
 		r.due, r.reportAt = true, unit.Never
 	}
 }
 
 // Emit fills p with a report.
-func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.write(p, r.sent) }
+func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.writeReport(p, r.sent) }
 
 // Receive counts a datagram, and turns it into a report in place if one is due.
 func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
@@ -531,12 +533,12 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, sent)
+	r.writeReport(p, sent)
 	return true
 }
 
-// write turns p into a report about a datagram or probe that was sent at the time sent.
-func (r *ControlledReceiver) write(p *packet.Packet, sent unit.Time) {
+// writeReport turns p into a report about a datagram or probe that was sent at the time sent.
+func (r *ControlledReceiver) writeReport(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
 	r.tele.Give(p)
 	var b [reportBytes]byte

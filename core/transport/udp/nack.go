@@ -28,23 +28,23 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 		s.requester.Genuine(p)
 	switch {
 	case marked:
-		if genuine && s.first(p.Seq, noticed) {
+		if genuine && s.recordNotice(p.Seq, noticed) {
 			s.control.Notify(now, cc.Notice{Kind: cc.CNPNotice, Seq: p.Seq * int64(s.flow.Payload)})
 		}
-	case !genuine || !s.nack(now, p, &n):
+	case !genuine || !s.handleNack(now, p, &n):
 		s.counters.NacksRefused++
 		return
 	default:
 		s.counters.NacksTaken++
 	}
-	s.finish(now)
-	s.schedule(now)
+	s.recordFinish(now)
+	s.planNext(now)
 }
 
-// nack handles a NACK and reports whether it is accepted. Spans count datagrams, as sequence numbers do.
-func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
+// handleNack handles a NACK and reports whether it is accepted. Spans count datagrams, as sequence numbers do.
+func (s *ControlledSender) handleNack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	if n.Cause == packet.CauseElephant {
-		if n.Lost != 0 || n.Spans != 0 || !s.first(p.Seq, throttled) {
+		if n.Lost != 0 || n.Spans != 0 || !s.recordNotice(p.Seq, throttled) {
 			return false
 		}
 		s.control.Warn(now, s.acceptNack(now, n, p.Seq, 0, 0))
@@ -63,7 +63,7 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 	// Datagrams are not resent, so a lost datagram counts as one that was resent.
 	s.hold.Nacked(now, s.timer.RTTWithin(s.timer.Timeout()), true, n.Supply, int64(s.flow.Payload))
 	s.control.LoseByNack(now, s.acceptNack(now, n, p.Seq, bytes, lost))
-	s.pass(s.done)
+	s.removeBelow(s.done)
 	return true
 }
 
@@ -77,7 +77,7 @@ func (s *ControlledSender) acceptNack(now unit.Time, n *packet.Notification, fir
 
 // markNacked removes datagram n from flight and reports true, if it is in flight and has this payload in bytes.
 func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
-	if n < s.done || n >= s.next || bytes != s.payload(n) || !s.first(n, nacked) {
+	if n < s.done || n >= s.next || bytes != s.payloadOf(n) || !s.recordNotice(n, nacked) {
 		return false
 	}
 	s.nacked++
@@ -85,8 +85,8 @@ func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
 	return true
 }
 
-// first reports whether datagram n is in flight and has had no notice of this kind. It records the notice then.
-func (d *datagrams) first(n int64, kind uint8) bool {
+// recordNotice reports whether datagram n is in flight and has had no notice of this kind. It records the notice then.
+func (d *datagrams) recordNotice(n int64, kind uint8) bool {
 	if n < d.done || n >= d.next {
 		return false
 	}
@@ -99,16 +99,16 @@ func (d *datagrams) first(n int64, kind uint8) bool {
 	return true
 }
 
-// forget prepares the entry of datagram n, the next one, unless there was no notice yet.
-func (d *datagrams) forget(n int64) {
+// clearNotice prepares the entry of datagram n, the next one, unless there was no notice yet.
+func (d *datagrams) clearNotice(n int64) {
 	if d.noticed.Len() > 0 {
 		d.noticed.Reserve(d.done, n)
 		*d.noticed.At(n) = 0
 	}
 }
 
-// pass removes all datagrams below upTo from flight, and the lost ones that follow them.
-func (d *datagrams) pass(upTo int64) {
+// removeBelow removes all datagrams below upTo from flight, and the lost ones that follow them.
+func (d *datagrams) removeBelow(upTo int64) {
 	for ; d.nacked > 0 && (d.done < upTo || *d.noticed.At(d.done)&nacked != 0); d.done++ {
 		if *d.noticed.At(d.done)&nacked != 0 {
 			d.nacked--

@@ -31,12 +31,12 @@ const answerBytes = 27
 
 var be = binary.BigEndian
 
-// write fills p with the answer, as a packet of end e.
-func (a *answer) write(e *ends, p *packet.Packet) {
+// writeTo fills p with the answer, as a packet of end e.
+func (a *answer) writeTo(e *ends, p *packet.Packet) {
 	p.ClearExtensions()
 	p.Seq, p.Ack = a.caused, a.expected
 	if a.nack {
-		e.fill(p, packet.Nack, a.ev, false, 0, a.flags)
+		e.fillHeaders(p, packet.Nack, a.ev, false, 0, a.flags)
 		return
 	}
 	var b [answerBytes]byte
@@ -46,11 +46,11 @@ func (a *answer) write(e *ends, p *packet.Packet) {
 	be.PutUint16(b[24:], uint16(min(a.ahead, 1<<16-1)))
 	b[26] = a.penalty
 	p.SetExtension(packet.ExtUET, b[:])
-	e.fill(p, packet.Ack, a.ev, false, 0, a.flags)
+	e.fillHeaders(p, packet.Ack, a.ev, false, 0, a.flags)
 }
 
-// read reads an answer from p, and reports whether p is a valid one.
-func (a *answer) read(p *packet.Packet) bool {
+// readFrom reads an answer from p, and reports whether p is a valid one.
+func (a *answer) readFrom(p *packet.Packet) bool {
 	*a = answer{nack: p.Kind == packet.Nack, ev: p.DstPort, flags: p.TCP.Flags, caused: p.Seq, expected: p.Ack}
 	if a.nack {
 		return true
@@ -68,7 +68,7 @@ func (a *answer) read(p *packet.Packet) bool {
 // sent, has no effect.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if !s.may {
+	if !s.maySend {
 		s.turn = now
 	}
 	if p.SrcPort != s.port || p.DstPort&^s.paths != s.first && p.Kind != packet.Notice || p.Proto != packet.ProtoOwn ||
@@ -78,7 +78,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	switch p.Kind {
 	case packet.Ack, packet.Nack:
 		var a answer
-		if !a.read(p) || a.caused >= s.next && a.flags&probing == 0 || a.expected > s.next || a.got-s.got > 1<<40 {
+		if !a.readFrom(p) || a.caused >= s.next && a.flags&probing == 0 || a.expected > s.next || a.got-s.got > 1<<40 {
 			s.counters.NacksRefused++
 			return false
 		}
@@ -88,9 +88,9 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 			s.onAck(now, &a)
 		}
 	case packet.Notice:
-		s.listen()
+		s.endSpeculation()
 		if more := p.Seq - s.pulled; more > 0 && more < 1<<32 {
-			s.credit = min(s.credit+more*int64(s.config.Quantum), s.most)
+			s.credit = min(s.credit+more*int64(s.config.Quantum), s.maxCredit)
 			s.pulled, s.asks = p.Seq, 0
 			if s.pulledAt > 0 {
 				s.every = now - s.pulledAt
@@ -116,14 +116,14 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 	if s.law != nil {
 		s.law.Penalise(newly, a.penalty)
 	}
-	rtt := s.sample(now, a)
-	s.advance(a.expected)
+	rtt := s.sampleRTT(now, a)
+	s.advanceUna(a.expected)
 	for b := a.bitmap; b != 0; b &= b - 1 {
 		if n := a.base + int64(bits.TrailingZeros64(b)); n >= s.una && n < s.next {
-			s.arrived(n)
+			s.recordArrival(n)
 		}
 	}
-	for s.una < s.next && s.at(s.una).state == acked {
+	for s.una < s.next && s.recordOf(s.una).state == acked {
 		s.una++
 	}
 	heard := good
@@ -135,16 +135,16 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 		s.law.OnAck(now, nscc.Ack{Bytes: newly, Marked: heard == marked, RTT: rtt, InFlight: s.inFlight})
 	}
 	if s.config.Sleek {
-		s.search(now, a, rtt)
+		s.findLosses(now, a, rtt)
 	}
-	s.listen()
+	s.endSpeculation()
 	if s.last >= 0 && a.expected > s.last {
-		s.finish(now)
+		s.finishFlow(now)
 	}
 }
 
-// finish ends the flow: all packets are acknowledged. It frees memory beyond the first size.
-func (s *Sender) finish(now unit.Time) {
+// finishFlow ends the flow: all packets are acknowledged. It frees memory beyond the first size.
+func (s *Sender) finishFlow(now unit.Time) {
 	s.done = true
 	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
 	s.counters.Finished = now
@@ -155,9 +155,9 @@ func (s *Sender) finish(now unit.Time) {
 	s.una = s.next
 }
 
-// sample returns the round trip of the packet that caused acknowledgement a. The packet must have been sent once, or
+// sampleRTT returns the round trip of the packet that caused acknowledgement a. The packet must have been sent once, or
 // twice and the acknowledgement is of the second transmission. Otherwise it returns 0.
-func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
+func (s *Sender) sampleRTT(now unit.Time, a *answer) unit.Time {
 	if a.flags&probing != 0 {
 		if a.caused != s.sleek.probes {
 			return 0
@@ -171,11 +171,11 @@ func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 	if a.caused < s.una || a.caused >= s.next {
 		return 0
 	}
-	x := s.at(a.caused)
+	x := s.recordOf(a.caused)
 	if x.state != flying || !x.answeredBy(a) {
 		return 0
 	}
-	rtt := max(now-x.at, 1)
+	rtt := max(now-x.sentAt, 1)
 	if a.flags&requests != 0 && s.law != nil && rtt < s.law.Base() { // small packets are faster
 		return 0
 	}
@@ -192,17 +192,17 @@ func (x *record) answeredBy(a *answer) bool {
 	return x.sent == 1 && a.flags&again == 0 || x.sent == 2 && a.flags&again != 0
 }
 
-// advance handles the cumulative acknowledgement: packets below expected have arrived.
-func (s *Sender) advance(expected int64) {
+// advanceUna handles the cumulative acknowledgement: packets below expected have arrived.
+func (s *Sender) advanceUna(expected int64) {
 	for ; s.una < expected; s.una++ {
-		s.arrived(s.una)
+		s.recordArrival(s.una)
 	}
 }
 
-// arrived records that packet n has arrived. The receiver's counter includes its bytes. If the packet was to be resent
-// they were subtracted before.
-func (s *Sender) arrived(n int64) {
-	x := s.at(n)
+// recordArrival records that packet n has arrived. The receiver's counter includes its bytes. If the packet was to be
+// resent they were subtracted before.
+func (s *Sender) recordArrival(n int64) {
+	x := s.recordOf(n)
 	if x.state == waiting {
 		s.waits--
 		s.repaired -= int64(x.size)
@@ -216,24 +216,24 @@ func (s *Sender) arrived(n int64) {
 
 // onNack handles the notice that a packet was trimmed.
 func (s *Sender) onNack(now unit.Time, a *answer) {
-	if a.caused < s.una || s.at(a.caused).state != flying {
+	if a.caused < s.una || s.recordOf(a.caused).state != flying {
 		s.counters.NacksRefused++
 		return
 	}
 	s.counters.NacksTaken++
-	x := s.at(a.caused)
+	x := s.recordOf(a.caused)
 	size := int64(x.size)
 	lastHop := a.flags&packet.LastHop != 0
 	if s.law != nil {
 		n := nscc.Nack{Bytes: size, InFlight: s.inFlight, LastHop: lastHop}
 		if x.answeredBy(a) {
-			n.RTT = max(now-x.at, 1)
+			n.RTT = max(now-x.sentAt, 1)
 		}
 		s.law.OnNack(now, n)
 	}
 	s.inFlight -= size
-	s.listen()
-	s.repair(a.caused, packet.ResentSwitch)
+	s.endSpeculation()
+	s.queueRepair(a.caused, packet.ResentSwitch)
 	heard := trimmed
 	if lastHop {
 		heard = good

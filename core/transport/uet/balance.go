@@ -7,13 +7,13 @@ import (
 
 // Ways to choose entropy values: words of Config.Balance.
 const (
-	Mixed       = "mixed"
-	Oblivious   = "oblivious"
-	Bitmap      = "bitmap"
-	REPS        = "reps"
-	RecycleAll  = "reps_legacy"
-	OnePath     = "one"
-	mostPenalty = 15
+	Mixed      = "mixed"
+	Oblivious  = "oblivious"
+	Bitmap     = "bitmap"
+	REPS       = "reps"
+	RecycleAll = "reps_legacy"
+	OnePath    = "one"
+	maxPenalty = 15
 )
 
 // feedback is the outcome of a packet on its path.
@@ -27,13 +27,13 @@ const (
 )
 
 // penalties has the amount that feedback adds to the penalty of an entropy value.
-var penalties = [...]uint8{good: 0, marked: 1, trimmed: 4, timeout: mostPenalty}
+var penalties = [...]uint8{good: 0, marked: 1, trimmed: 4, timeout: maxPenalty}
 
 // balancer chooses the entropy values of a flow's packets. It is a pure state machine.
 type balancer interface {
-	// next returns the entropy value of the next packet. psn is its number, window the number of packets that the window
-	// holds. Only recycling uses window; for others it is 0.
-	next(now unit.Time, psn, window int64) uint16
+	// nextValue returns the entropy value of the next packet. psn is its number, window the number of packets that the
+	// window holds. Only recycling uses window; for others it is 0.
+	nextValue(now unit.Time, psn, window int64) uint16
 	// handleFeedback records the outcome of a packet with an entropy value.
 	handleFeedback(now unit.Time, ev uint16, f feedback)
 }
@@ -43,7 +43,7 @@ type balancer interface {
 func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore, memory int,
 	random unit.Random) balancer {
 	r := round{upper: upper, mask: uint16(paths - 1), random: random}
-	r.begin()
+	r.beginRound()
 	switch kind {
 	case OnePath:
 		return one(upper | uint16(random.IntN(paths)))
@@ -63,39 +63,39 @@ func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore
 // one uses one path for the whole flow, like ECMP.
 type one uint16
 
-// next returns the flow's only entropy value.
-func (o one) next(unit.Time, int64, int64) uint16      { return uint16(o) }
+// nextValue returns the flow's only entropy value.
+func (o one) nextValue(unit.Time, int64, int64) uint16 { return uint16(o) }
 func (one) handleFeedback(unit.Time, uint16, feedback) {}
 
 // round counts indices up, in an order that is drawn for each round: exclusive or with a mask.
 type round struct {
-	upper, mask uint16 // of the flow: bits above the index, and mask of the index
-	at, xor     uint16
-	random      unit.Random
+	upper, mask   uint16 // of the flow: bits above the index, and mask of the index
+	position, xor uint16
+	random        unit.Random
 }
 
-// begin starts a round with another order.
-func (r *round) begin() { r.at, r.xor = 0, uint16(r.random.IntN(int(r.mask)+1)) }
+// beginRound starts a round with another order.
+func (r *round) beginRound() { r.position, r.xor = 0, uint16(r.random.IntN(int(r.mask)+1)) }
 
-// index returns the current index.
-func (r *round) index() uint16 { return (r.at ^ r.xor) & r.mask }
+// currentIndex returns the current index.
+func (r *round) currentIndex() uint16 { return (r.position ^ r.xor) & r.mask }
 
-// step moves on to the next index.
-func (r *round) step() {
-	if r.at == r.mask {
-		r.begin()
+// stepIndex moves on to the next index.
+func (r *round) stepIndex() {
+	if r.position == r.mask {
+		r.beginRound()
 		return
 	}
-	r.at++
+	r.position++
 }
 
 // oblivious takes each index once a round, and ignores feedback.
 type oblivious struct{ round }
 
-// next returns the value of the current index.
-func (o *oblivious) next(unit.Time, int64, int64) uint16 {
-	ev := o.upper | o.index()
-	o.step()
+// nextValue returns the value of the current index.
+func (o *oblivious) nextValue(unit.Time, int64, int64) uint16 {
+	ev := o.upper | o.currentIndex()
+	o.stepIndex()
 	return ev
 }
 
@@ -107,25 +107,25 @@ type bitmap struct {
 	penalty []uint8 // nil: there is no penalty so far
 }
 
-// next returns the value of the next index without a penalty, or of any if all have one.
-func (b *bitmap) next(unit.Time, int64, int64) uint16 {
+// nextValue returns the value of the next index without a penalty, or of any if all have one.
+func (b *bitmap) nextValue(unit.Time, int64, int64) uint16 {
 	if b.penalty == nil {
-		ev := b.upper | b.index()
-		b.step()
+		ev := b.upper | b.currentIndex()
+		b.stepIndex()
 		return ev
 	}
-	for passed := 0; passed <= int(b.mask) && b.penalty[b.index()] > 0; passed++ {
+	for passed := 0; passed <= int(b.mask) && b.penalty[b.currentIndex()] > 0; passed++ {
 		if passed == 0 {
-			b.penalty[b.index()]--
+			b.penalty[b.currentIndex()]--
 		}
-		b.step()
+		b.stepIndex()
 	}
-	ev := b.upper | b.index()
-	b.step()
+	ev := b.upper | b.currentIndex()
+	b.stepIndex()
 	return ev
 }
 
-// handleFeedback adds to the penalty of ev, up to mostPenalty.
+// handleFeedback adds to the penalty of ev, up to maxPenalty.
 func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if penalties[f] == 0 {
 		return
@@ -134,7 +134,7 @@ func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 		b.penalty = make([]uint8, int(b.mask)+1)
 	}
 	p := &b.penalty[ev&b.mask]
-	*p = min(*p+penalties[f], mostPenalty)
+	*p = min(*p+penalties[f], maxPenalty)
 }
 
 // recycling uses each value as often as it had good feedback, in order. In the first window it counts up.
@@ -144,10 +144,10 @@ type recycling struct {
 	counted uint16
 }
 
-// next returns the oldest value to recycle, or counts up.
-func (r *recycling) next(_ unit.Time, psn, window int64) uint16 {
+// nextValue returns the oldest value to recycle, or counts up.
+func (r *recycling) nextValue(_ unit.Time, psn, window int64) uint16 {
 	if psn >= min(window, int64(r.mask)+1) {
-		if ev, ok := r.recycle(); ok {
+		if ev, ok := r.takeRecycled(); ok {
 			return ev
 		}
 	}
@@ -156,8 +156,8 @@ func (r *recycling) next(_ unit.Time, psn, window int64) uint16 {
 	return ev
 }
 
-// recycle removes and returns the oldest value with good feedback; ok is false if there is none left.
-func (r *recycling) recycle() (ev uint16, ok bool) {
+// takeRecycled removes and returns the oldest value with good feedback; ok is false if there is no such value.
+func (r *recycling) takeRecycled() (ev uint16, ok bool) {
 	if r.waiting.Len() == 0 {
 		return 0, false
 	}
@@ -179,20 +179,20 @@ type mixed struct {
 	kept recycling
 }
 
-// again makes m the balancer of another flow.
-func (m *mixed) again(paths int, upper uint16, random unit.Random) {
+// resetFor makes m the balancer of another flow.
+func (m *mixed) resetFor(paths int, upper uint16, random unit.Random) {
 	m.round = round{upper: upper, mask: uint16(paths - 1), random: random}
-	m.begin()
+	m.beginRound()
 	m.penalty = nil
 	m.kept.waiting.Clear(0)
 }
 
-// next returns the oldest value to recycle, or the bitmap's.
-func (m *mixed) next(now unit.Time, psn, window int64) uint16 {
-	if ev, ok := m.kept.recycle(); ok {
+// nextValue returns the oldest value to recycle, or the bitmap's.
+func (m *mixed) nextValue(now unit.Time, psn, window int64) uint16 {
+	if ev, ok := m.kept.takeRecycled(); ok {
 		return ev
 	}
-	return m.bitmap.next(now, psn, window)
+	return m.bitmap.nextValue(now, psn, window)
 }
 
 // handleFeedback passes feedback to both parts.
@@ -222,11 +222,11 @@ type reps struct {
 	until   unit.Time
 }
 
-// anywhere returns a random value.
-func (r *reps) anywhere() uint16 { return r.upper | uint16(r.random.IntN(int(r.mask)+1)) }
+// randomValue returns a random value.
+func (r *reps) randomValue() uint16 { return r.upper | uint16(r.random.IntN(int(r.mask)+1)) }
 
-// next returns the next value of the ring during a freeze, else the oldest fresh one, else a random one.
-func (r *reps) next(now unit.Time, _, _ int64) uint16 {
+// nextValue returns the next value of the ring during a freeze, else the oldest fresh one, else a random one.
+func (r *reps) nextValue(now unit.Time, _, _ int64) uint16 {
 	if r.until > 0 && now >= r.until { // the freeze is over
 		r.until, r.left, r.fresh, r.at = 0, r.explore, 0, 0
 		clear(r.ring)
@@ -257,7 +257,7 @@ func (r *reps) next(now unit.Time, _, _ int64) uint16 {
 			}
 		}
 	}
-	return r.anywhere()
+	return r.randomValue()
 }
 
 // handleFeedback keeps ev after good feedback, and freezes after a timeout.

@@ -233,15 +233,15 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	if !sent || !received || p != nil { // a pacer may still refer to the old one
 		s, r = &Sender{}, &Receiver{}
 	}
-	own := s.config
-	if own == nil {
-		own = &Config{}
+	config := s.config
+	if config == nil {
+		config = &Config{}
 	}
-	*own = c
+	*config = c
 	back := x
 	back.src, back.dst = x.dst, x.src
-	r.begin(&f, own, back, upper, p)
-	s.begin(&f, own, x)
+	r.initReceiver(&f, config, back, upper, p)
+	s.initSender(&f, config, x)
 	return s, r, nil
 }
 
@@ -283,8 +283,8 @@ const (
 	echoes   = packet.ECE // of an acknowledgement or a NACK: the packet was marked
 )
 
-// fill writes the headers of p, which has its extensions already. from: p is a packet of the sender.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
+// fillHeaders writes the headers of p, which has its extensions already. from: p is a packet of the sender.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
 	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
 	if kind == packet.Data && payload == 0 {

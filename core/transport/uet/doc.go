@@ -9,21 +9,21 @@
 // # Where its parts are
 //
 //	entropy values: six ways to choose them            balancer     TestOblivious, TestBitmap, TestREPS, TestMixed
-//	acknowledged: at once, or after 16 KiB             Receiver.data            TestAckPolicy
+//	acknowledged: at once, or after 16 KiB             Receiver.handleData      TestAckPolicy
 //	64 bits of selective acknowledgement               Receiver.bitmap          TestSelective
 //	when a packet asks for its acknowledgement         Sender.Emit              TestAsks
 //	asking when turns at the NIC are late              Sender.setSlow           TestLateTurns, TestManyFlowsOnNIC
 //	in flight by the receiver's counter                Sender.onAck             TestInFlight
-//	round trips of packets that were sent again        Sender.sample            TestSamples
+//	round trips of packets that were sent again        Sender.sampleRTT         TestSamples
 //	NACKs, repairs in order and before what is new     Sender.onNack            TestNacks
 //	timeout of the oldest packet, requests to send     Sender.Advance           TestTimeout, TestRequests
 //	estimated timeouts                                 Sender.rto               TestEstimated, TestEstimatedLongPath
-//	losses without trimming                            Sender.search            TestSleek
-//	credit: first window, targets, at most             Sender.target            TestCredit
-//	credit that does not come                          Sender.unpulled          TestWaitsForCredit
+//	losses without trimming                            Sender.findLosses        TestSleek
+//	credit: first window, targets, at most             Sender.creditTarget      TestCredit
+//	credit that does not come                          Sender.creditWait        TestWaitsForCredit
 //	one pacer a host, in turn, ahead of demand         pacer                    TestPacer
 //	less credit where the network is oversubscribed    slowdown                 TestSlowdown
-//	delays of the NIC                                  Receiver.reply           TestDelays
+//	delays of the NIC                                  Receiver.replyWith       TestDelays
 //	what is forged or of others changes nothing        Sender.Receive           TestStrangers
 //	any losses and any order                           all                      TestRandomPaths
 //	bytes on every link give the same result           all, with weir/sim       TestSameResult

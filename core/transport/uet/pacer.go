@@ -19,22 +19,22 @@ type pacer struct {
 type member struct {
 	flow           packet.FlowID
 	given, target  int64   // total units given, and asked for
-	most           int64   // maximum units that are given ahead
+	maxAhead       int64   // maximum units that are given ahead
 	perQuantum     float64 // time of a unit, in picoseconds
 	turns          int64
 	active, inIdle bool
 	over           bool // the flow is complete
 }
 
-// leave removes flow m, which is complete.
-func (x *pacer) leave(m *member) {
+// removeMember removes flow m, which is complete.
+func (x *pacer) removeMember(m *member) {
 	m.over = true
 	x.NotifyChange()
-	x.head() // removes the members that are over
+	x.nextMember() // removes the members that are over
 }
 
-// head returns the flow that has the next turn; nil if there is no such flow.
-func (x *pacer) head() *member {
+// nextMember returns the flow that has the next turn; nil if there is no such flow.
+func (x *pacer) nextMember() *member {
 	for x.active.Len() > 0 && (*x.active.Head()).over {
 		x.active.Pop()
 	}
@@ -50,12 +50,12 @@ func (x *pacer) head() *member {
 	return nil
 }
 
-// request puts flow m, which wants more credit, among the active ones.
-func (x *pacer) request(now unit.Time, m *member) {
+// requestCredit puts flow m, which wants more credit, among the active ones.
+func (x *pacer) requestCredit(now unit.Time, m *member) {
 	if m.active || m.over {
 		return
 	}
-	if x.head() == nil && x.Resume(now) {
+	if x.nextMember() == nil && x.Resume(now) {
 		x.fraction = 0
 	}
 	m.active = true
@@ -64,10 +64,10 @@ func (x *pacer) request(now unit.Time, m *member) {
 	}
 }
 
-// send gives credit to the flow that has the turn, and returns its total units. each limits the units of a PULL. A PULL
-// without credit takes the time of none units.
-func (x *pacer) send(now unit.Time, each, none int64) int64 {
-	m := x.head()
+// sendCredit gives credit to the flow that has the turn, and returns its total units. each limits the units of a PULL.
+// A PULL without credit takes the time of none units.
+func (x *pacer) sendCredit(now unit.Time, each, none int64) int64 {
+	m := x.nextMember()
 	var units int64
 	if x.active.Len() > 0 {
 		x.active.Pop()
@@ -86,7 +86,7 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 		x.idle.Pop()
 		units = each
 		m.given += units
-		if m.inIdle = m.target <= m.given && m.given-m.target < m.most; m.inIdle {
+		if m.inIdle = m.target <= m.given && m.given-m.target < m.maxAhead; m.inIdle {
 			x.idle.Push(m)
 		}
 	}
@@ -96,7 +96,7 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	}
 	took := float64(m.perQuantum * float64(paid))
 	if x.slow != nil {
-		x.slow.pass(now)
+		x.slow.passPeriods(now)
 		took /= x.slow.rate
 	}
 	took += x.fraction

@@ -12,7 +12,7 @@ type Receiver struct {
 	config   *Config
 	counters transport.Counters
 	pacer    *pacer // nil: only the sender controls
-	own      uint16 // port of the flow's sender, in addition to those of its paths
+	flowPort uint16 // port of the flow's sender, in addition to those of its paths
 	member   member
 
 	arrived  transport.Arrivals
@@ -26,14 +26,14 @@ type Receiver struct {
 	nic *transport.NIC[answer] // answers that the NIC makes; nil: without delays
 }
 
-// begin makes r the receiver of flow f, and removes all earlier state. first is the first entropy value; p is nil
-// without credit.
-func (r *Receiver) begin(f *transport.Flow, c *Config, e ends, first uint16, p *pacer) {
-	*r = Receiver{ends: e, config: c, pacer: p, own: f.SrcPort}
+// initReceiver makes r the receiver of flow f, and removes all earlier state. first is the first entropy value; p is
+// nil without credit.
+func (r *Receiver) initReceiver(f *transport.Flow, c *Config, e ends, first uint16, p *pacer) {
+	*r = Receiver{ends: e, config: c, pacer: p, flowPort: f.SrcPort}
 	r.nic = transport.NewNIC[answer](transport.NICDelays{Ack: c.AckDelay, Nack: c.NackDelay})
 	r.arrived = transport.NewArrivals(r.memory[:])
 	r.first = first
-	r.member = member{flow: f.ID, most: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
+	r.member = member{flow: f.ID, maxAhead: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
 	if p != nil {
 		r.member.perQuantum = 8e12 * float64(c.Quantum) / (float64(f.Path.ReceiverRate) * c.PullRate)
 	}
@@ -55,7 +55,7 @@ func (r *Receiver) Ports() []uint16 {
 	}
 	var ports []uint16
 	for i := range n {
-		if port := r.first + uint16(i); port != r.own {
+		if port := r.first + uint16(i); port != r.flowPort {
 			ports = append(ports, port)
 		}
 	}
@@ -72,20 +72,20 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	flags := p.TCP.Flags
 	if p.Payload > 0 {
-		return r.data(now, p)
+		return r.handleData(now, p)
 	}
 	switch {
 	case flags&packet.Trimmable != 0:
-		return r.trimmed(now, p)
+		return r.handleTrimmed(now, p)
 	case flags&probing != 0:
-		a := r.acknowledge(n, p.SrcPort, max(n-63, r.arrived.Expected+1), probing)
-		return r.reply(now, p, &a)
+		a := r.newAck(n, p.SrcPort, max(n-63, r.arrived.Expected+1), probing)
+		return r.replyWith(now, p, &a)
 	}
-	return r.request(now, p)
+	return r.handleRequest(now, p)
 }
 
-// acknowledge returns an acknowledgement with this cause and entropy value. Its bitmap begins at base.
-func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8) answer {
+// newAck returns an acknowledgement with this cause and entropy value. Its bitmap begins at base.
+func (r *Receiver) newAck(caused int64, ev uint16, base int64, flags uint8) answer {
 	r.since = 0
 	return answer{ev: ev, flags: flags, caused: caused, expected: r.arrived.Expected, base: base,
 		bitmap: r.arrived.Bits(base), got: r.got, ahead: r.arrived.Ahead, penalty: noPenalty}
@@ -94,22 +94,22 @@ func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8)
 // noPenalty leaves the sender its window.
 const noPenalty = 255
 
-// base returns the start of the bitmap if the sender has not asked for more. It ends with packet n, and begins after
-// the packets in order.
-func (r *Receiver) base(n int64) int64 { return max(n-63, r.arrived.Expected+1) }
+// bitmapBase returns the start of the bitmap if the sender has not asked for more. It ends with packet n, and begins
+// after the packets in order.
+func (r *Receiver) bitmapBase(n int64) int64 { return max(n-63, r.arrived.Expected+1) }
 
-// data handles a packet with payload, and reports whether p became an answer.
-func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
+// handleData handles a packet with payload, and reports whether p became an answer.
+func (r *Receiver) handleData(now unit.Time, p *packet.Packet) bool {
 	n, c := p.Seq, &r.counters
 	size := r.header + int64(p.Payload)
 	r.since += size
-	r.demand(now, p.Ack, false)
+	r.updateTarget(now, p.Ack, false)
 	marks := p.TOS&packet.ECN == packet.CE
 	var way arrivals
 	if marks {
 		way.marked = 1
 	}
-	r.slow(now, way)
+	r.recordOutcome(now, way)
 	var flags uint8
 	if marks {
 		flags |= echoes
@@ -117,12 +117,12 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	flags |= p.TCP.Flags & again
 	if r.arrived.Has(n) {
 		c.CountDuplicate(p)
-		base := r.base(n)
+		base := r.bitmapBase(n)
 		if marks {
 			base = n
 		}
-		a := r.acknowledge(n, p.SrcPort, base, flags)
-		return r.reply(now, p, &a)
+		a := r.newAck(n, p.SrcPort, base, flags)
+		return r.replyWith(now, p, &a)
 	}
 	force := r.got == 0
 	r.got += size
@@ -140,60 +140,60 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	if r.payloads == r.size {
 		c.Finished = now
 		if r.pacer != nil {
-			r.pacer.leave(&r.member)
+			r.pacer.removeMember(&r.member)
 		}
 	}
 	if !marks && !force && r.since < int64(r.config.AckBytes) {
 		return false
 	}
-	base := r.base(n)
+	base := r.bitmapBase(n)
 	if marks || asks {
 		base = n
 	}
-	a := r.acknowledge(n, p.SrcPort, base, flags)
-	return r.reply(now, p, &a)
+	a := r.newAck(n, p.SrcPort, base, flags)
+	return r.replyWith(now, p, &a)
 }
 
-// trimmed handles the header of a trimmed packet, and reports whether p became an answer.
-func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
+// handleTrimmed handles the header of a trimmed packet, and reports whether p became an answer.
+func (r *Receiver) handleTrimmed(now unit.Time, p *packet.Packet) bool {
 	n := p.Seq
 	way := arrivals{trimmed: 1}
 	if p.TCP.Flags&packet.LastHop == 0 {
 		way.within = 1
 	}
-	r.slow(now, way)
+	r.recordOutcome(now, way)
 	if r.arrived.Has(n) {
 		since := r.since
-		a := r.acknowledge(n, p.SrcPort, r.base(n), p.TCP.Flags&again)
+		a := r.newAck(n, p.SrcPort, r.bitmapBase(n), p.TCP.Flags&again)
 		r.since = since
-		return r.reply(now, p, &a)
+		return r.replyWith(now, p, &a)
 	}
 	r.nacks++
-	r.demand(now, p.Ack, true)
+	r.updateTarget(now, p.Ack, true)
 	a := answer{nack: true, ev: p.SrcPort, caused: n, expected: r.arrived.Expected,
 		flags: p.TCP.Flags & (packet.LastHop | again)}
 	if p.TOS&packet.ECN == packet.CE {
 		a.flags |= echoes
 	}
-	return r.reply(now, p, &a)
+	return r.replyWith(now, p, &a)
 }
 
-// slow passes the outcome of a packet on its way to the pacer's slowdown, if the network is oversubscribed.
-func (r *Receiver) slow(now unit.Time, way arrivals) {
+// recordOutcome passes the outcome of a packet on its way to the pacer's slowdown, if the network is oversubscribed.
+func (r *Receiver) recordOutcome(now unit.Time, way arrivals) {
 	if r.pacer != nil && r.pacer.slow != nil {
-		r.pacer.slow.came(now, way)
+		r.pacer.slow.countArrival(now, way)
 	}
 }
 
-// request handles a request to send, which has a number like data, and reports whether p became an answer.
-func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
-	r.slow(now, arrivals{})
+// handleRequest handles a request to send, which has a number like data, and reports whether p became an answer.
+func (r *Receiver) handleRequest(now unit.Time, p *packet.Packet) bool {
+	r.recordOutcome(now, arrivals{})
 	n := p.Seq
-	r.demand(now, p.Ack, true)
+	r.updateTarget(now, p.Ack, true)
 	base := n
 	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)
-		base = r.base(n)
+		base = r.bitmapBase(n)
 	} else {
 		r.arrived.Add(n)
 		if n < r.arrived.Expected && r.arrived.Ahead == 0 {
@@ -201,13 +201,13 @@ func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
 		}
 	}
 	since := r.since
-	a := r.acknowledge(n, p.SrcPort, base, requests|p.TCP.Flags&again)
+	a := r.newAck(n, p.SrcPort, base, requests|p.TCP.Flags&again)
 	r.since = since
-	return r.reply(now, p, &a)
+	return r.replyWith(now, p, &a)
 }
 
-// demand handles a sender's target for its credit. anew: the sender has a packet to resend.
-func (r *Receiver) demand(now unit.Time, target int64, anew bool) {
+// updateTarget handles a sender's target for its credit. anew: the sender has a packet to resend.
+func (r *Receiver) updateTarget(now unit.Time, target int64, anew bool) {
 	if r.pacer == nil {
 		return
 	}
@@ -216,12 +216,12 @@ func (r *Receiver) demand(now unit.Time, target int64, anew bool) {
 		r.member.target = target
 	}
 	if raised || anew {
-		r.pacer.request(now, &r.member)
+		r.pacer.requestCredit(now, &r.member)
 	}
 }
 
-// reply turns p into answer a and returns true, or stores a until the NIC has made it and returns false.
-func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
+// replyWith turns p into answer a and returns true, or stores a until the NIC has made it and returns false.
+func (r *Receiver) replyWith(now unit.Time, p *packet.Packet, a *answer) bool {
 	if r.nic != nil {
 		kind := packet.Ack
 		if a.nack {
@@ -233,7 +233,7 @@ func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
 		}
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	a.write(&r.ends, p)
+	a.writeTo(&r.ends, p)
 	return true
 }
 
@@ -243,7 +243,7 @@ func (r *Receiver) NextSend() unit.Time {
 	if r.nic != nil {
 		t = r.nic.Next()
 	}
-	if r.pacer != nil && r.pacer.head() == &r.member {
+	if r.pacer != nil && r.pacer.nextMember() == &r.member {
 		t = min(t, r.pacer.Next())
 	}
 	return t
@@ -253,12 +253,12 @@ func (r *Receiver) NextSend() unit.Time {
 // one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
-		r.nic.Take().write(&r.ends, p)
+		r.nic.Take().writeTo(&r.ends, p)
 		return
 	}
 	r.member.turns++
-	p.Seq = r.pacer.send(now, int64(r.config.PullQuanta), int64(r.config.PullIdle))
-	r.fill(p, packet.Notice, r.pullPort(r.member.turns), false, 0, 0)
+	p.Seq = r.pacer.sendCredit(now, int64(r.config.PullQuanta), int64(r.config.PullIdle))
+	r.fillHeaders(p, packet.Notice, r.pullPort(r.member.turns), false, 0, 0)
 }
 
 // pullPort returns the entropy value of the n-th PULL.
@@ -267,7 +267,7 @@ func (r *Receiver) pullPort(n int64) uint16 { return r.first + uint16(n%int64(r.
 // Rescheduled returns the flow that has the next turn, if that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	if r.pacer != nil && r.pacer.TakeChange() {
-		if m := r.pacer.head(); m != nil {
+		if m := r.pacer.nextMember(); m != nil {
 			return m.flow, true
 		}
 	}

@@ -56,7 +56,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if !ok {
 		return all
 	}
-	all = append(all, c.impatient(s)...)
+	all = append(all, c.warnShortTimeout(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
 		all = append(all, warnNetworkRTT.Remark("network_rtt", "the longest path takes %v without queues: windows hold "+
 			"less than a round trip", rtt))
@@ -76,9 +76,9 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return all
 }
 
-// impatient warns of a fixed timeout that expires while packets wait in queues that switches allow before they trim.
-// The simulator's timeout has a product of line rate and network_rtt a hop, which is the limit of its queues.
-func (c *Config) impatient(s *cc.FlowContext) []scheme.Remark {
+// warnShortTimeout warns of a fixed timeout that expires while packets wait in queues that switches allow before they
+// trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is the limit of its queues.
+func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
 	if c.RTO != FixedRTO {
 		return nil
 	}
@@ -112,10 +112,10 @@ func (c *Config) impatient(s *cc.FlowContext) []scheme.Remark {
 }
 
 // Traits returns the timer.
-func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.timer} }
+func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.describeTimer} }
 
-// timer returns the timeout of the reference, or the estimated one's minimum.
-func (c *Config) timer(p *cc.Path) transport.Timer {
+// describeTimer returns the timeout of the reference, or the estimated one's minimum.
+func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	if c.RTO != FixedRTO {
 		return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: c.AckDelay}
 	}

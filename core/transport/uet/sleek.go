@@ -17,18 +17,19 @@ type recovery struct {
 	probeAt unit.Time
 }
 
-// probe fills p with a probe, which the receiver answers at once.
-func (s *Sender) probe(now unit.Time, p *packet.Packet) {
+// fillProbe fills p with a probe, which the receiver answers at once.
+func (s *Sender) fillProbe(now unit.Time, p *packet.Packet) {
 	r := &s.sleek
 	r.due = false
 	r.probes++
 	r.probed = now
 	r.probeAt = now + unit.Time(s.config.ProbeAgain*float64(s.law.Base()))
-	s.mark(now, p, r.probes, 0, probing)
+	s.fillPacket(now, p, r.probes, 0, probing)
 }
 
-// search finds losses after acknowledgement a, and sets the time of the next probe. rtt is its round trip; 0: unknown.
-func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
+// findLosses finds losses after acknowledgement a, and sets the time of the next probe. rtt is its round trip; 0:
+// unknown.
+func (s *Sender) findLosses(now unit.Time, a *answer, rtt unit.Time) {
 	r := &s.sleek
 	r.probeAt = unit.Never
 	switch base := s.law.Base(); {
@@ -55,9 +56,9 @@ func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
 		r.on, r.until = true, s.next
 	}
 	for n := max(a.expected, r.upTo, s.una); n < r.until && n < a.expected+max(window/s.payload, 1); n++ {
-		if x := s.at(n); x.state == flying {
+		if x := s.recordOf(n); x.state == flying {
 			s.inFlight -= int64(x.size)
-			s.repair(n, packet.ResentReceiver)
+			s.queueRepair(n, packet.ResentReceiver)
 			r.upTo = n + 1
 		}
 	}

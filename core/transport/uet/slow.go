@@ -6,11 +6,11 @@ import "weir/core/unit"
 // trimmed before the last hop, or marked. Credit alone does not show that. Its share of the link changes in periods,
 // also in periods without packets.
 type slowdown struct {
-	rate, least float64 // shares of the link's credit
-	every       unit.Time
-	marks, step float64
-	at          unit.Time // when the share changes next
-	random      unit.Random
+	rate, minRate float64 // shares of the link's credit
+	every         unit.Time
+	marks, step   float64
+	nextChange    unit.Time // when the share changes next
+	random        unit.Random
 
 	since  arrivals // packets since the share changed
 	share  float64  // smoothed share of marked packets
@@ -23,8 +23,8 @@ type arrivals struct {
 	within               float64 // trimmed before the last hop
 }
 
-// leastShare is the minimum share, in any network.
-const leastShare = 0.01
+// minShare is the minimum share, in any network.
+const minShare = 0.01
 
 // lessByMarks is the fraction of the share of marks beyond the bound by which the rate falls.
 const lessByMarks = 0.5
@@ -35,37 +35,37 @@ const longPause = 64
 
 // newSlowdown returns the slowdown of a receiver that starts now, with the whole link.
 func newSlowdown(now unit.Time, c *Config, random unit.Random) *slowdown {
-	x := &slowdown{rate: 1, least: max(leastShare, 0.9/c.Oversubscription), marks: c.SlowMarks, step: c.SlowStep,
+	x := &slowdown{rate: 1, minRate: max(minShare, 0.9/c.Oversubscription), marks: c.SlowMarks, step: c.SlowStep,
 		every: unit.Time(c.SlowEvery * float64(c.Network)), random: random}
-	x.at = now + x.period()
+	x.nextChange = now + x.drawPeriod()
 	return x
 }
 
-// came counts a packet with its outcome p.
-func (x *slowdown) came(now unit.Time, p arrivals) {
-	x.pass(now)
+// countArrival counts a packet with its outcome p.
+func (x *slowdown) countArrival(now unit.Time, p arrivals) {
+	x.passPeriods(now)
 	x.since.all++
 	x.since.marked += p.marked
 	x.since.trimmed += p.trimmed
 	x.since.within += p.within
 }
 
-// pass changes the share once for each period that has passed.
-func (x *slowdown) pass(now unit.Time) {
-	if now-x.at > longPause*x.every {
+// passPeriods changes the share once for each period that has passed.
+func (x *slowdown) passPeriods(now unit.Time) {
+	if now-x.nextChange > longPause*x.every {
 		x.rate, x.share, x.raised, x.since = 1, 0, longPause, arrivals{}
-		x.at = now + x.period()
+		x.nextChange = now + x.drawPeriod()
 	}
-	for now >= x.at {
-		x.change()
-		x.at += x.period()
+	for now >= x.nextChange {
+		x.changeShare()
+		x.nextChange += x.drawPeriod()
 	}
 }
 
-// change reduces the share by the fraction of packets that were trimmed within the network, and by half of the share of
-// marks beyond the bound among the whole packets. Otherwise it adds a step. Without marks the step is twice the last
-// one.
-func (x *slowdown) change() {
+// changeShare reduces the share by the fraction of packets that were trimmed within the network, and by half of the
+// share of marks beyond the bound among the whole packets. Otherwise it adds a step. Without marks the step is twice
+// the last one.
+func (x *slowdown) changeShare() {
 	c, marks := x.since, 0.0
 	if whole := c.all - c.trimmed; whole > 0 {
 		marks = c.marked / whole
@@ -91,12 +91,12 @@ func (x *slowdown) change() {
 		x.rate += more
 		x.raised++
 	}
-	x.rate = min(max(x.rate, x.least), 1)
+	x.rate = min(max(x.rate, x.minRate), 1)
 	x.since = arrivals{}
 }
 
-// period returns the time to the next change, a quarter more or less so that receivers do not change together.
-func (x *slowdown) period() unit.Time {
+// drawPeriod returns the time to the next change, a quarter more or less so that receivers do not change together.
+func (x *slowdown) drawPeriod() unit.Time {
 	spread := float64(0.5 * x.random.Float64())
 	return max(unit.Time(float64(x.every)*(0.75+spread)), 1)
 }

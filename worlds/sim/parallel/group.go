@@ -45,12 +45,12 @@ type sleeper struct {
 	_      [32]byte
 }
 
-// mostSpins takes some 300 us. After more than mostVain unnecessary spins it is halved each time, and used in full
+// maxSpins takes some 300 us. After more than maxVain unnecessary spins it is halved each time, and used in full
 // again every tryAgain times.
 const (
-	mostSpins = 1_000_000
-	mostVain  = 3
-	tryAgain  = 64
+	maxSpins = 1_000_000
+	maxVain  = 3
+	tryAgain = 64
 )
 
 // newSleeper returns a sleeper that reads its counter spins times before it parks.
@@ -61,7 +61,7 @@ func newSleeper(spins int) sleeper {
 // New starts the threads for this number of parts. A group that yields runs a window with one thread for as long as
 // that is faster. events returns the number of events that the run has executed.
 func New(parts int, yields bool, events func() uint64) *Group {
-	spins := mostSpins
+	spins := maxSpins
 	if runtime.GOMAXPROCS(0) < parts { // a thread that spins keeps others from working
 		spins = 0
 	}
@@ -72,40 +72,40 @@ func New(parts int, yields bool, events func() uint64) *Group {
 	for k := 1; k < parts; k++ {
 		m := &member{sleeper: newSleeper(spins)}
 		c.members = append(c.members, m)
-		go c.work(m, k)
+		go c.runThread(m, k)
 	}
 	return c
 }
 
 // Window calls run for all parts and returns when all calls have returned. If one of them panics, Window does then.
 func (c *Group) Window(run func(part int)) {
-	if c.pace == nil || c.pace.at == together {
-		c.begin(run)
-		c.hold(run)
+	if c.pace == nil || c.pace.current == together {
+		c.beginWindow(run)
+		c.runOwnPart(run)
 	} else {
 		for k := range 1 + len(c.members) {
 			run(k)
 		}
 	}
 	if c.pace != nil {
-		c.pace.passed(c.events())
+		c.pace.recordEvents(c.events())
 	}
 }
 
-// begin starts a window in the other threads.
-func (c *Group) begin(run func(part int)) {
+// beginWindow starts a window in the other threads.
+func (c *Group) beginWindow(run func(part int)) {
 	c.run = run
 	c.left.Store(uint32(len(c.members)))
 	c.phase.Add(1)
 	for _, m := range c.members {
-		m.rouse()
+		m.wakeIfParked()
 	}
 }
 
-// hold runs the caller's own part and waits for the others, also if it panics. It panics if one of them did.
-func (c *Group) hold(run func(part int)) {
+// runOwnPart runs the caller's own part and waits for the others, also if it panics. It panics if one of them did.
+func (c *Group) runOwnPart(run func(part int)) {
 	defer func() {
-		c.leader.await(&c.left, 0)
+		c.leader.awaitValue(&c.left, 0)
 		for k, m := range c.members {
 			if m.failed != nil {
 				panic(fmt.Sprintf("thread %d: %v", k+1, m.failed))
@@ -118,20 +118,20 @@ func (c *Group) hold(run func(part int)) {
 // End ends the threads. No window may be running.
 func (c *Group) End() {
 	c.over = true
-	c.begin(nil)
-	c.leader.await(&c.left, 0)
+	c.beginWindow(nil)
+	c.leader.awaitValue(&c.left, 0)
 }
 
-// work is the loop of thread k.
-func (c *Group) work(m *member, k int) {
+// runThread is the loop of thread k.
+func (c *Group) runThread(m *member, k int) {
 	for window := uint32(1); ; window++ {
-		m.await(&c.phase, window)
+		m.awaitValue(&c.phase, window)
 		over := c.over
 		if !over && m.failed == nil {
 			m.carryOut(c.run, k)
 		}
 		if c.left.Add(^uint32(0)) == 0 {
-			c.leader.rouse()
+			c.leader.wakeIfParked()
 		}
 		if over {
 			return
@@ -149,9 +149,9 @@ func (m *member) carryOut(run func(int), k int) {
 	run(k)
 }
 
-// await returns when x has the value want. x must keep it until the sleeper has returned.
-func (s *sleeper) await(x *counter, want uint32) {
-	for range s.patience() {
+// awaitValue returns when x has the value want. x must keep it until the sleeper has returned.
+func (s *sleeper) awaitValue(x *counter, want uint32) {
+	for range s.spinLimit() {
 		if x.Load() == want {
 			s.vain = 0
 			return
@@ -167,16 +167,16 @@ func (s *sleeper) await(x *counter, want uint32) {
 	}
 }
 
-// patience returns the number of reads of the counter before its reader parks.
-func (s *sleeper) patience() int {
+// spinLimit returns the number of reads of the counter before its reader parks.
+func (s *sleeper) spinLimit() int {
 	if s.vain%tryAgain == 0 {
 		return s.spins
 	}
-	return s.spins >> max(s.vain-mostVain, 0)
+	return s.spins >> max(s.vain-maxVain, 0)
 }
 
-// rouse wakes the sleeper if it is parked, after its counter was set.
-func (s *sleeper) rouse() {
+// wakeIfParked wakes the sleeper if it is parked, after its counter was set.
+func (s *sleeper) wakeIfParked() {
 	if s.parked.Load() && s.parked.CompareAndSwap(true, false) {
 		s.wake <- struct{}{}
 	}

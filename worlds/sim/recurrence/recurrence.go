@@ -24,7 +24,7 @@ type Root struct {
 // Snapshot is the value of all words at one time.
 type Snapshot struct {
 	words []uint64
-	at    unit.Time
+	time  unit.Time
 	known map[reflect.Type][]field // the fields of the types in it; later states of the same run extend it
 }
 
@@ -35,7 +35,7 @@ func (s *Snapshot) Words() int { return len(s.words) }
 // are the same.
 func Take(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
-	w.all(roots)
+	w.walkRoots(roots)
 	if before != nil && w.differs == "" && len(w.words) != len(before.words) {
 		w.differs = fmt.Sprintf("all in all: %d words, %d before", len(w.words), len(before.words))
 	}
@@ -58,7 +58,7 @@ type Survey struct {
 func NewSurvey(roots []Root, passing ...reflect.Type) Survey {
 	w := newWalk(0, nil)
 	w.survey = &survey{faults: map[string]string{}, passing: passing, visited: map[visit]bool{}}
-	w.all(roots)
+	w.walkRoots(roots)
 	types := slices.Collect(maps.Keys(w.known)) //weir:unordered they are sorted
 	slices.SortFunc(types, func(a, b reflect.Type) int { return strings.Compare(a.String(), b.String()) })
 	return Survey{slices.Sorted(maps.Values(w.survey.faults)), types} //weir:unordered they are sorted
@@ -73,13 +73,13 @@ type survey struct {
 
 // visit is a type that was examined without a value, with the kind of the field that holds it.
 type visit struct {
-	of   reflect.Type
+	typ  reflect.Type
 	kind state.FieldKind
 }
 
 // newWalk returns a walk at now that compares with before; nil: it compares with no state.
 func newWalk(now unit.Time, before *Snapshot) *walk {
-	w := &walk{Snapshot: Snapshot{at: now}, before: before, seen: map[seen]uint64{}}
+	w := &walk{Snapshot: Snapshot{time: now}, before: before, seen: map[pointerKey]uint64{}}
 	if before == nil {
 		w.known = map[reflect.Type][]field{}
 		return w
@@ -88,19 +88,19 @@ func newWalk(now unit.Time, before *Snapshot) *walk {
 	return w
 }
 
-// all walks through the roots.
-func (w *walk) all(roots []Root) {
+// walkRoots walks through the roots.
+func (w *walk) walkRoots(roots []Root) {
 	for i := range roots {
 		r := &roots[i]
 		w.path = append(w.path[:0], step{name: r.Name})
 		if r.Words != nil {
 			r.Words(func(name string, value int64) {
 				w.path = append(w.path[:1], step{name: name})
-				w.word(state.Plain, uint64(value))
+				w.addWord(state.Plain, uint64(value))
 			})
 			continue
 		}
-		w.value(reflect.ValueOf(r.Value), state.Plain)
+		w.walkValue(reflect.ValueOf(r.Value), state.Plain)
 	}
 }
 
@@ -108,7 +108,7 @@ func (w *walk) all(roots []Root) {
 type walk struct {
 	Snapshot
 	before  *Snapshot
-	seen    map[seen]uint64 // pointers, numbered in the order of the walk
+	seen    map[pointerKey]uint64 // pointers, numbered in the order of the walk
 	path    []step
 	owner   reflect.Type // the struct with the last field of the path; nil: no field yet
 	field   string       // its name
@@ -135,27 +135,27 @@ func (s step) String() string {
 	return "." + s.name
 }
 
-// seen identifies a pointer: its address and type.
-type seen struct {
-	at uintptr
-	of reflect.Type
+// pointerKey identifies a pointer: its address and type.
+type pointerKey struct {
+	address uintptr
+	typ     reflect.Type
 }
 
-// fault records a difference, if it is the first.
-func (w *walk) fault(format string, arguments ...any) {
+// recordDifference records a difference, if it is the first.
+func (w *walk) recordDifference(format string, arguments ...any) {
 	if w.differs == "" {
-		w.differs = w.place() + ": " + fmt.Sprintf(format, arguments...)
+		w.differs = w.formatPath() + ": " + fmt.Sprintf(format, arguments...)
 	}
 }
 
-// fail records a value that cannot be compared, with the field that has it.
-func (w *walk) fail(format string, arguments ...any) {
+// recordFault records a value that cannot be compared, with the field that has it.
+func (w *walk) recordFault(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...) + "; " + mistake
 	if w.owner != nil {
 		text = fmt.Sprintf("%v.%s %s", w.owner, w.field, text)
 	}
 	if w.survey == nil {
-		w.fault("%s", text)
+		w.recordDifference("%s", text)
 		return
 	}
 	var b strings.Builder
@@ -169,12 +169,12 @@ func (w *walk) fail(format string, arguments ...any) {
 		}
 	}
 	if _, known := w.survey.faults[b.String()]; !known {
-		w.survey.faults[b.String()] = w.place() + ": " + text
+		w.survey.faults[b.String()] = w.formatPath() + ": " + text
 	}
 }
 
-// place returns the path in Go syntax.
-func (w *walk) place() string {
+// formatPath returns the path in Go syntax.
+func (w *walk) formatPath() string {
 	var b strings.Builder
 	for _, s := range w.path {
 		b.WriteString(s.String())
@@ -182,38 +182,38 @@ func (w *walk) place() string {
 	return b.String()[1:]
 }
 
-// word adds a word, and compares it with the earlier state by its kind.
-func (w *walk) word(k state.FieldKind, v uint64) {
+// addWord adds a word, and compares it with the earlier state by its kind.
+func (w *walk) addWord(k state.FieldKind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
 	if w.before == nil || w.differs != "" {
 		return
 	}
 	if i >= len(w.before.words) {
-		w.fault("there were fewer words before")
+		w.recordDifference("there were fewer words before")
 		return
 	}
 	was := w.before.words[i]
 	now, then := int64(v), int64(was)
-	period := int64(w.at - w.before.at)
+	period := int64(w.time - w.before.time)
 	switch k {
 	case state.Count:
 	case state.Past:
-		if now <= int64(w.at) && then <= int64(w.before.at) {
+		if now <= int64(w.time) && then <= int64(w.before.time) {
 			return
 		}
 		fallthrough
 	case state.Instant:
 		if now-then != period && (now != then || now > 0 && now != int64(unit.Never)) {
-			w.fault("%v behind the moment, and %v before", unit.Time(now)-w.at, unit.Time(then)-w.before.at)
+			w.recordDifference("%v behind the moment, and %v before", unit.Time(now)-w.time, unit.Time(then)-w.before.time)
 		}
 	default:
 		switch {
 		case v == was:
 		case w.float:
-			w.fault("%v, and %v before", math.Float64frombits(v), math.Float64frombits(was))
+			w.recordDifference("%v, and %v before", math.Float64frombits(v), math.Float64frombits(was))
 		default:
-			w.fault("%d, and %d before", now, then)
+			w.recordDifference("%d, and %d before", now, then)
 		}
 	}
 }
@@ -227,8 +227,8 @@ const (
 	noFunc  = "is a function, which may have state, and its kind is not state.Ignored"
 )
 
-// value walks through a value of a field with this kind.
-func (w *walk) value(v reflect.Value, kind state.FieldKind) {
+// walkValue walks through a value of a field with this kind.
+func (w *walk) walkValue(v reflect.Value, kind state.FieldKind) {
 	if w.survey != nil && slices.Contains(w.survey.passing, v.Type()) {
 		return
 	}
@@ -238,47 +238,47 @@ func (w *walk) value(v reflect.Value, kind state.FieldKind) {
 		if v.Bool() {
 			b = 1
 		}
-		w.word(kind, b)
+		w.addWord(kind, b)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		if kind == state.Plain && v.Type() == timeType {
-			w.fail(noKind)
+			w.recordFault(noKind)
 		}
-		w.word(kind, uint64(v.Int()))
+		w.addWord(kind, uint64(v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		w.word(kind, v.Uint())
+		w.addWord(kind, v.Uint())
 	case reflect.Float32, reflect.Float64:
 		w.float = true
-		w.word(kind, math.Float64bits(v.Float()))
+		w.addWord(kind, math.Float64bits(v.Float()))
 		w.float = false
 	case reflect.String:
-		w.word(state.Plain, hash(v.String()))
+		w.addWord(state.Plain, hashString(v.String()))
 	case reflect.Pointer:
-		w.pointer(v, kind)
+		w.walkPointer(v, kind)
 	case reflect.Interface:
 		if v.IsNil() {
-			w.word(state.Plain, 0)
+			w.addWord(state.Plain, 0)
 			return
 		}
-		w.word(state.Plain, hash(v.Elem().Type().String()))
-		w.value(v.Elem(), kind)
+		w.addWord(state.Plain, hashString(v.Elem().Type().String()))
+		w.walkValue(v.Elem(), kind)
 	case reflect.Slice, reflect.Array:
-		w.list(v, kind)
+		w.walkList(v, kind)
 	case reflect.Struct:
-		w.fields(v, kind)
+		w.walkFields(v, kind)
 	case reflect.Map:
-		w.table(v, kind)
+		w.walkMap(v, kind)
 	case reflect.Func:
 		if !v.IsNil() { // its variables cannot be seen
-			w.fail(noFunc)
+			w.recordFault(noFunc)
 		}
-		w.word(state.Plain, uint64(v.Pointer()))
+		w.addWord(state.Plain, uint64(v.Pointer()))
 	default:
-		w.fail("is a %v, which has no state that could be compared", v.Kind())
+		w.recordFault("is a %v, which has no state that could be compared", v.Kind())
 	}
 }
 
-// hash returns FNV-1a of a string.
-func hash(s string) uint64 {
+// hashString returns FNV-1a of a string.
+func hashString(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
 		h ^= uint64(s[i])
@@ -287,40 +287,40 @@ func hash(s string) uint64 {
 	return h
 }
 
-// pointer walks through the value of a pointer, once.
-func (w *walk) pointer(v reflect.Value, kind state.FieldKind) {
+// walkPointer walks through the value of a pointer, once.
+func (w *walk) walkPointer(v reflect.Value, kind state.FieldKind) {
 	if v.IsNil() {
-		w.word(state.Plain, 0)
-		w.elements(v.Type(), kind)
+		w.addWord(state.Plain, 0)
+		w.surveyElements(v.Type(), kind)
 		return
 	}
-	key := seen{v.Pointer(), v.Type()}
+	key := pointerKey{v.Pointer(), v.Type()}
 	if n, is := w.seen[key]; is {
-		w.word(state.Plain, n)
+		w.addWord(state.Plain, n)
 		return
 	}
 	n := uint64(len(w.seen) + 1)
 	w.seen[key] = n
-	w.word(state.Plain, n)
-	w.value(v.Elem(), kind)
+	w.addWord(state.Plain, n)
+	w.walkValue(v.Elem(), kind)
 }
 
-// list walks through a slice or an array.
-func (w *walk) list(v reflect.Value, kind state.FieldKind) {
+// walkList walks through a slice or an array.
+func (w *walk) walkList(v reflect.Value, kind state.FieldKind) {
 	depth, n := len(w.path), v.Len()
-	w.word(state.Plain, uint64(n))
+	w.addWord(state.Plain, uint64(n))
 	if n == 0 {
-		w.elements(v.Type(), kind)
+		w.surveyElements(v.Type(), kind)
 	}
 	for i := range n {
 		w.path = append(w.path[:depth], step{index: i})
-		w.value(v.Index(i), kind)
+		w.walkValue(v.Index(i), kind)
 	}
 	w.path = w.path[:depth]
 }
 
-// fields walks through the fields of a struct that are state.
-func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
+// walkFields walks through the fields of a struct that are state.
+func (w *walk) walkFields(v reflect.Value, kind state.FieldKind) {
 	depth, owner, name := len(w.path), w.owner, w.field
 	for _, f := range w.fieldsOf(v.Type()) {
 		own := f.kind
@@ -329,7 +329,7 @@ func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
 		}
 		w.path = append(w.path[:depth], step{name: f.name})
 		w.owner, w.field = v.Type(), f.name
-		w.value(v.Field(f.index), own)
+		w.walkValue(v.Field(f.index), own)
 	}
 	w.path, w.owner, w.field = w.path[:depth], owner, name
 }
@@ -361,8 +361,8 @@ func (w *walk) fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// elements makes a survey examine the element type of an empty list or map, or of a nil pointer.
-func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
+// surveyElements makes a survey examine the element type of an empty list or map, or of a nil pointer.
+func (w *walk) surveyElements(t reflect.Type, kind state.FieldKind) {
 	if w.survey == nil {
 		return
 	}
@@ -370,36 +370,36 @@ func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
 	if t.Kind() != reflect.Pointer {
 		w.path = append(w.path, step{keyed: true})
 	}
-	w.typ(t.Elem(), kind)
+	w.surveyType(t.Elem(), kind)
 	w.path = w.path[:depth]
 }
 
-// typ examines a type without a value.
-func (w *walk) typ(t reflect.Type, kind state.FieldKind) {
+// surveyType examines a type without a value.
+func (w *walk) surveyType(t reflect.Type, kind state.FieldKind) {
 	if slices.Contains(w.survey.passing, t) {
 		return
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		w.elements(t, kind)
+		w.surveyElements(t, kind)
 	case reflect.Struct:
 		if v := (visit{t, kind}); !w.survey.visited[v] {
 			w.survey.visited[v] = true
-			w.fields(reflect.Zero(t), kind)
+			w.walkFields(reflect.Zero(t), kind)
 		}
 	default:
 		if t == timeType && kind == state.Plain {
-			w.fail(noKind)
+			w.recordFault(noKind)
 		}
 	}
 }
 
-// table walks through a map in the order of its keys.
-func (w *walk) table(v reflect.Value, kind state.FieldKind) {
+// walkMap walks through a map in the order of its keys.
+func (w *walk) walkMap(v reflect.Value, kind state.FieldKind) {
 	depth := len(w.path)
-	w.word(state.Plain, uint64(v.Len()))
+	w.addWord(state.Plain, uint64(v.Len()))
 	if v.Len() == 0 {
-		w.elements(v.Type(), kind)
+		w.surveyElements(v.Type(), kind)
 	}
 	keys := v.MapKeys()
 	names := make(map[string]reflect.Value, len(keys))
@@ -407,7 +407,7 @@ func (w *walk) table(v reflect.Value, kind state.FieldKind) {
 	for _, k := range keys {
 		name := fmt.Sprint(k)
 		if _, twice := names[name]; twice {
-			w.fail("has two keys that are written %s", name)
+			w.recordFault("has two keys that are written %s", name)
 		}
 		names[name] = k
 		order = append(order, name)
@@ -415,8 +415,8 @@ func (w *walk) table(v reflect.Value, kind state.FieldKind) {
 	slices.Sort(order)
 	for _, name := range order {
 		w.path = append(w.path[:depth], step{name: name, keyed: true})
-		w.word(state.Plain, hash(name))
-		w.value(v.MapIndex(names[name]), kind)
+		w.addWord(state.Plain, hashString(name))
+		w.walkValue(v.MapIndex(names[name]), kind)
 	}
 	w.path = w.path[:depth]
 }
