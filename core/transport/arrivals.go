@@ -9,19 +9,19 @@ func (b Bitmap) Has(n, low int64) bool {
 	return n-low < int64(64*len(b)) && b[n>>6&int64(len(b)-1)]>>(n&63)&1 != 0
 }
 
-// Add adds n, which is not below low.
+// Add adds n, which is not below low. The set grows as needed.
 func (b *Bitmap) Add(n, low int64) {
 	for n-low >= int64(64*len(*b))-64 { // one word is spare: the window rarely begins with a word
-		b.grow(low)
+		b.growRing(low)
 	}
 	(*b)[n>>6&int64(len(*b)-1)] |= 1 << (n & 63)
 }
 
-// Remove removes n, which is in the set.
+// Remove removes n, which must be in the set.
 func (b Bitmap) Remove(n int64) { b[n>>6&int64(len(b)-1)] &^= 1 << (n & 63) }
 
-// grow doubles the length.
-func (b *Bitmap) grow(low int64) {
+// growRing doubles the length of the ring for a window that begins at low.
+func (b *Bitmap) growRing(low int64) {
 	old := *b
 	*b = make(Bitmap, max(2*len(old), 2))
 	for word := low >> 6; word < low>>6+int64(len(old)); word++ {
@@ -29,8 +29,8 @@ func (b *Bitmap) grow(low int64) {
 	}
 }
 
-// bits returns the 64 numbers from base on: bit k is set if base+k is in the set. base is not below low.
-func (b Bitmap) bits(base, low int64) (set uint64) {
+// readBits returns the 64 numbers from base on: bit k is set if base+k is in the set. base is not below low.
+func (b Bitmap) readBits(base, low int64) (set uint64) {
 	words := int64(len(b))
 	word, shift, last := base>>6, uint(base&63), low>>6+words-1
 	if word > last {
@@ -42,15 +42,16 @@ func (b Bitmap) bits(base, low int64) (set uint64) {
 	return set
 }
 
-// Arrivals are the packets of a flow that have arrived at its receiver: all below Expected, and Ahead packets beyond.
+// Arrivals records the packets of a flow that have arrived at its receiver: all below Expected, and Ahead packets
+// beyond.
 type Arrivals struct {
 	Expected int64 // first packet that has not arrived
 	Ahead    int64
 	beyond   Bitmap
 }
 
-// NewArrivals returns the Arrivals of a flow without any. memory is a power of two of words, all 0, in which packets
-// beyond the expected one are noted as long as there is room; nil: they get memory of their own.
+// NewArrivals returns the Arrivals of a flow from which no packet has arrived. memory stores the packets beyond the
+// expected one as long as it has room. Its length is a power of two in words, all 0. With nil Arrivals allocates.
 func NewArrivals(memory []uint64) Arrivals { return Arrivals{beyond: memory} }
 
 // Has reports whether packet n has arrived.
@@ -58,7 +59,7 @@ func (a *Arrivals) Has(n int64) bool {
 	return n < a.Expected || a.Ahead > 0 && a.beyond.Has(n, a.Expected)
 }
 
-// Add notes that packet n has arrived, which had not. The expected packet becomes the next one that has not arrived.
+// Add records that packet n has arrived for the first time. Expected becomes the next packet that has not arrived.
 func (a *Arrivals) Add(n int64) {
 	if n != a.Expected {
 		a.beyond.Add(n, a.Expected)
@@ -80,5 +81,5 @@ func (a *Arrivals) Bits(base int64) uint64 {
 	if a.Ahead == 0 || from-base >= 64 {
 		return 0
 	}
-	return a.beyond.bits(from, a.Expected) << uint(from-base)
+	return a.beyond.readBits(from, a.Expected) << uint(from-base)
 }

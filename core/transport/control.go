@@ -7,7 +7,7 @@ import (
 )
 
 // Control connects a sender with its congestion controller. It stores the latest decision, moves the pending send when
-// the rate changes, and has the state of recovery that the controller is notified of.
+// the rate changes, and stores the state of recovery that it reports to the controller.
 type Control struct {
 	Controller cc.Controller
 	Decision   cc.Decision
@@ -18,12 +18,12 @@ type Control struct {
 
 	KeepsNext bool // a new rate does not move the pending send
 	Extends   bool // the sender calls Pacer.Extend; without it Pacer.Record
-	Reduces   bool // NACKs of switches are losses (NacksLoss)
+	Reduces   bool // NACKs of switches count as losses (NacksLoss)
 	ShutsGate bool // a warning shuts the gate even if the controller does not reduce (Warn)
 }
 
-// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods do
-// so themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
+// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods call
+// it themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
 // at the new rate (HPCC simulator, with HPCC and PINT).
 func (c *Control) Decide() {
 	old := c.Decision.Rate
@@ -37,7 +37,7 @@ func (c *Control) Decide() {
 	}
 }
 
-// Advance calls the controller when its timer has expired.
+// Advance calls the controller if its timer has expired at now.
 func (c *Control) Advance(now unit.Time) {
 	if c.Decision.NextTimer <= now {
 		c.Controller.OnTimer(now)
@@ -51,8 +51,8 @@ func (c *Control) Notify(now unit.Time, n cc.Notice) {
 	c.Decide()
 }
 
-// Enter changes the state of recovery, and passes l to the controller. upTo is what Recover becomes. All but the end of
-// a recovery counts as a reduction for NACKs.
+// Enter sets the state of recovery and Recover, and passes l to the controller. Every loss but the end of a recovery
+// counts as a reduction for NACKs.
 func (c *Control) Enter(now unit.Time, state cc.RecoveryState, upTo int64, l cc.Loss) {
 	c.State, c.Recover = state, upTo
 	if l.Kind != cc.Recovered {
@@ -61,19 +61,19 @@ func (c *Control) Enter(now unit.Time, state cc.RecoveryState, upTo int64, l cc.
 	c.Lose(now, l)
 }
 
-// Lose passes l to the controller, and leaves the state of recovery as it is.
+// Lose passes l to the controller. The state of recovery does not change.
 func (c *Control) Lose(now unit.Time, l cc.Loss) {
 	c.Controller.OnLoss(now, l)
 	c.Decide()
 }
 
-// AllowsReduction reports whether a NACK of a packet that was sent at a time reduces (NackGate), and notes the
-// reduction.
+// AllowsReduction reports whether a NACK of a packet that was sent at the time sent reduces (NackGate). It records the
+// reduction in that case.
 func (c *Control) AllowsReduction(now, sent, rtt unit.Time) bool {
 	return c.Reduces && c.Gate.Reduce(now, sent, rtt)
 }
 
-// NackLoss returns what a loss that a NACK reports is to the controller.
+// NackLoss returns the kind of loss by which the controller learns of a NACK that reports a loss.
 func (c *Control) NackLoss() cc.LossKind {
 	if c.State == cc.Reduced {
 		return cc.LossInReduction
@@ -90,8 +90,8 @@ type AcceptedNack struct {
 	Loss   cc.Loss   // the sender's counts, with the losses that the NACK reports; Control sets Kind
 }
 
-// NackNotice returns what the controller is notified of by NACK n of the packet at sequence number seq, which reports
-// lost bytes of payload as lost.
+// NackNotice returns the controller's notice of NACK n, which is about the packet with sequence number seq and reports
+// that lost bytes of payload are lost.
 func NackNotice(n *packet.Notification, seq int64, lost unit.Bytes) cc.Notice {
 	return cc.Notice{Kind: cc.NackNotice, Seq: seq, Lost: lost, Supply: n.Supply, Demand: n.Demand}
 }
@@ -112,7 +112,7 @@ func (c *Control) Warn(now unit.Time, n AcceptedNack) {
 	}
 }
 
-// LoseByNack handles a NACK that reports losses: it notifies the controller and reduces, once a round trip.
+// LoseByNack handles a NACK that reports losses: it notifies the controller, and reduces at most once a round trip.
 func (c *Control) LoseByNack(now unit.Time, n AcceptedNack) {
 	c.Notify(now, n.Notice)
 	if c.AllowsReduction(now, n.Sent, n.RTT) {
@@ -121,7 +121,7 @@ func (c *Control) LoseByNack(now unit.Time, n AcceptedNack) {
 	}
 }
 
-// Status returns the window and rate with what is in flight, as a sender shows them.
+// Status returns the window and rate of the latest decision, and inFlight, as a sender's Gauge.
 func (c *Control) Status(inFlight unit.Bytes) Gauge {
 	return Gauge{Window: c.Decision.Window, InFlight: inFlight, Rate: c.Decision.Rate}
 }

@@ -1,9 +1,8 @@
-// Package transport is the contract between hosts and flows: an Endpoint is one
-// half of a flow, a pure state machine that takes packets, emits packets and says
-// when it wants to go on. Each transport has a folder. It also has what the senders and receivers of all transports are
-// made of.
+// Package transport is the contract between hosts and flows, with the building blocks of all senders and receivers.
+// An Endpoint is one half of a flow: a pure state machine that takes packets, emits packets and returns the time at
+// which it wants to send next. Each transport has a folder.
 //
-//	draft-miao §6, §7.2: who asks for telemetry, and when  TelemetryRequester.Ask      TestAsking, TestAskingErrors
+//	draft-miao §6, §7.2: when senders ask for telemetry    TelemetryRequester.Ask      TestAsking, TestAskingErrors
 //	… what comes back, and what is kept for a later ACK    TelemetryRequester, TelemetryResponder
 //	                                                       TestReadUnwraps, TestResponderKeeps
 //	§6.2: a controller's part at the receiver              TelemetryResponder          TestReceiverTells
@@ -19,8 +18,8 @@
 //
 // # The sender kernel
 //
-// The parts of a sender are values without interfaces. A transport stores them and adds its policy: when it takes a
-// packet for lost, what it sends next, what it allows in flight.
+// The parts of a sender are values without interfaces. A transport stores them and adds its policy: when a packet is
+// lost, which packet it sends next, how much may be in flight.
 //
 //	packets of a window, by number             Ring               TestRing_KeepsEntriesWhileItGrows, TestRing_Renew
 //	their transmissions, by time               Flights            TestFlights_InOrderOfTime, TestFlights_OldestLive

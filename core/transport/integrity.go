@@ -10,10 +10,10 @@ import (
 	"weir/core/scheme"
 )
 
-// What a sender believes of what comes back: values of TelemetryOptions.Integrity.
+// Checks by which a sender accepts feedback: values of TelemetryOptions.Integrity.
 const (
-	IntegrityNone  = "none"  // anything that looks like an answer of its flow
-	IntegrityKeyed = "keyed" // what carries the receiver's code, and has not come before
+	IntegrityNone  = "none"  // accept every packet that looks like an answer of the flow
+	IntegrityKeyed = "keyed" // accept a packet once, if it carries the receiver's code
 )
 
 // Authentication is the packet extension with a message authentication code of feedback
@@ -26,14 +26,13 @@ const (
 	numberBytes = 4
 	codeBytes   = 16
 
-	// sealBytes is what the extension takes in a header of its own: what a frame of a fixed
-	// framing grows by.
+	// sealBytes is the size of the extension in a header of its own, by which a frame of a fixed framing grows.
 	sealBytes = (2 + numberBytes + codeBytes + 2 + 7) &^ 7
 
-	replayed = 64 // numbers below the highest of which it is known whether they came (RFC 4303 §3.4.3)
+	replayed = 64 // size of the replay window: numbers below the highest (RFC 4303 §3.4.3)
 )
 
-// bindIntegrity binds what every transport has whose receivers can seal feedback.
+// bindIntegrity binds the parameters of transports that can seal feedback.
 func (a *TelemetryOptions) bindIntegrity(p *scheme.Params) {
 	p.Text(&a.Integrity, "integrity", IntegrityNone,
 		"keyed: every packet of the receiver carries a code that the sender checks first, and comes once",
@@ -43,20 +42,19 @@ func (a *TelemetryOptions) bindIntegrity(p *scheme.Params) {
 		When("integrity: keyed", func() bool { return a.Integrity == IntegrityKeyed })
 }
 
-// seal is what one end of a flow needs to write or to check codes. Like IPsec's extended
-// sequence numbers (RFC 4303 §2.2.1) a message's number has 64 bits, of which the lower
-// 32 travel.
+// seal is the state with which one end of a flow writes or checks codes. Like IPsec's extended sequence numbers
+// (RFC 4303 §2.2.1) a message's number has 64 bits. Packets carry the lower 32.
 type seal struct {
 	code    hash.Hash
-	number  uint64 // the last that was written, or the highest that was taken; they begin at 1
-	bitmap  uint64 // bit k: number−k has been taken
-	fixed   bool   // the framing counts no extensions
+	number  uint64 // the last number written, or the highest accepted; they begin at 1
+	bitmap  uint64 // bit k: number−k was accepted
+	fixed   bool   // the framing does not count extensions
 	message [64 + 256 + packet.StackRoom]byte
 	sum     [sha256.Size]byte
 }
 
-// newSeal makes one end's part; nil if the flow has none. The flow's key is
-// HMAC-SHA-256(secret, flow's number and ports): no feedback of one flow is another's.
+// newSeal returns the seal of one end of flow f; nil without IntegrityKeyed. The flow's key is HMAC-SHA-256(secret,
+// flow's number and ports), so that feedback of one flow is not valid for another.
 func newSeal(f *Flow, a *TelemetryOptions) *seal {
 	if a.Integrity != IntegrityKeyed {
 		return nil
@@ -72,29 +70,28 @@ func newSeal(f *Flow, a *TelemetryOptions) *seal {
 	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.Fixed()}
 }
 
-// open puts the extension into p, with the next number and without a code, so that it
-// counts in p's bytes. An answer leaves room for it: a stack of telemetry has room of its own.
-func (s *seal) open(p *packet.Packet) {
+// addExtension puts the extension into p, with the next number and without a code, so that p's bytes include it. A
+// telemetry stack has separate space, so that there is always room for the extension.
+func (s *seal) addExtension(p *packet.Packet) {
 	var b [numberBytes + codeBytes]byte
 	s.number++
 	binary.BigEndian.PutUint32(b[:], uint32(s.number))
 	p.SetExtension(Authentication, b[:])
 }
 
-// close writes the code; nothing of p changes afterwards.
-func (s *seal) close(p *packet.Packet) {
+// writeCode writes the code of p into its extension. p must not change afterwards.
+func (s *seal) writeCode(p *packet.Packet) {
 	if s.fixed {
 		p.Size += sealBytes
 	}
 	if b, ok := p.Extension(Authentication); ok {
-		copy(b[numberBytes:], s.compute(p, s.number))
+		copy(b[numberBytes:], s.computeCode(p, s.number))
 	}
 }
 
-// check reports whether p is feedback of this flow that has not come before, and takes
-// note of it if so. Numbers are taken in any order within the last 64 (RFC 4303 §3.4.3);
-// older ones are not.
-func (s *seal) check(p *packet.Packet) bool {
+// checkCode reports whether p is feedback of this flow that was not received earlier, and records its number if so. It
+// accepts numbers in any order within the last 64 (RFC 4303 §3.4.3), and refuses older ones.
+func (s *seal) checkCode(p *packet.Packet) bool {
 	b, ok := p.Extension(Authentication)
 	if !ok || len(b) != numberBytes+codeBytes {
 		return false
@@ -104,7 +101,7 @@ func (s *seal) check(p *packet.Packet) bool {
 		return false
 	}
 	number := s.number + uint64(ahead)
-	if !hmac.Equal(b[numberBytes:], s.compute(p, number)) {
+	if !hmac.Equal(b[numberBytes:], s.computeCode(p, number)) {
 		return false
 	}
 	if ahead > 0 {
@@ -115,10 +112,9 @@ func (s *seal) check(p *packet.Packet) bool {
 	return true
 }
 
-// compute is the code of p: of its number, of what the transport's header says, and of all
-// other extensions. What routers may change (TOS, hop limit) is not in it, nor what some
-// header has no room for.
-func (s *seal) compute(p *packet.Packet, number uint64) []byte {
+// computeCode returns the code of p with this number. It covers the transport's header and all other extensions. It
+// does not cover fields that routers may change (TOS, hop limit), and fields for which some header has no room.
+func (s *seal) computeCode(p *packet.Packet, number uint64) []byte {
 	be := binary.BigEndian
 	b := be.AppendUint64(s.message[:0], number)
 	b = append(b, p.Version, p.Proto)

@@ -5,30 +5,30 @@ import (
 	"weir/core/unit"
 )
 
-// LossTimer is what a sender without a timeout of its own does when no answer arrives. Time without an answer proves
-// no loss: a packet may wait in a queue that other flows have filled, or behind a pause, for longer than any round
-// trip that was measured. So the sender does two things in place of sending data again:
+// LossTimer replaces the timeout of a sender. A missing answer proves no loss: a packet may wait in a queue that other
+// flows have filled, or behind a pause, for longer than any round trip that was measured. So the sender does two things
+// in place of resending data:
 //
 //   - It sends a probe, a packet without payload (RFC 8985 §7, RFC 9002 §6.2), after MinProbeWait or the measured
-//     timeout, which doubles while no answer arrives. Queues keep the order of a flow. So when the probe was answered
-//     and a packet that was sent before it was not, that packet is lost.
-//   - It takes a packet for lost that was sent longer than LossLimit ago, which is more than the path can hold it.
-//     This covers lost probes and lost answers, and paths that reorder, where a probe proves no loss. A path with a
-//     queue that has no limit has no LossLimit: then the sender only probes. The limit doubles for each time that it
-//     was over since the latest answer (RFC 6298 §5.5): behind a dead link data is not sent again all the time.
+//     timeout, which doubles while no answer arrives. Queues keep the order of a flow. If the probe is answered and a
+//     packet that was sent before it is not, that packet is lost.
+//   - It declares a packet lost that was sent longer than LossLimit ago, because the path cannot hold it for so long.
+//     This covers lost probes and lost answers, and paths that reorder, where a probe proves no loss. If a queue of the
+//     path has no limit, there is no LossLimit: then the sender only probes. The limit doubles for each time that it
+//     expired since the latest answer (RFC 6298 §5.5), so that the sender does not resend all the time to a dead link.
 type LossTimer struct {
 	Limit  unit.Time // LossLimit of the path
 	Proves bool      // the path keeps packets in order: the answer to a probe proves losses
 	Used   bool      // the sender has no timeout of its own
 	Due    bool      // a probe is to be sent
 
-	current  unit.Time // Limit, doubled for each Expire since the latest Answered
-	probedAt unit.Time // when the latest probe was sent
-	number   int64     // of the probes sent
-	out      bool      // the latest probe is not answered
+	current    unit.Time // Limit, doubled for each Expire since the latest Answered
+	probedAt   unit.Time // when the latest probe was sent
+	number     int64     // number of probes sent
+	unanswered bool      // the latest probe is not answered
 }
 
-// NewLossTimer returns the LossTimer of a path whose ends delay answers by adds.
+// NewLossTimer returns the LossTimer of path p. Its ends delay answers by adds.
 func NewLossTimer(p *cc.Path, adds unit.Time) LossTimer {
 	limit := LossLimit(p, adds)
 	return LossTimer{Limit: limit, current: limit, Proves: !p.Reorders}
@@ -37,44 +37,44 @@ func NewLossTimer(p *cc.Path, adds unit.Time) LossTimer {
 // FindsLosses reports whether the timer finds each loss: by a probe, or because the path has a limit.
 func (t *LossTimer) FindsLosses() bool { return t.Proves || t.Limit < unit.Never }
 
-// Expire notes that packets were taken for lost because the limit was over. The limit doubles up to 64 times itself or
-// MinProbeWait, like the wait before a probe.
+// Expire records that packets were declared lost because the limit expired. The limit doubles, up to 64 times the
+// larger of Limit and MinProbeWait, like the wait before a probe.
 func (t *LossTimer) Expire() {
 	if t.current>>6 < max(t.Limit, MinProbeWait) && t.current < unit.Never/2 {
 		t.current *= 2
 	}
 }
 
-// Answered notes an answer of the receiver: the limit is the first one again.
+// Answered records an answer of the receiver: it resets the limit to Limit.
 func (t *LossTimer) Answered() { t.current = t.Limit }
 
-// Record notes a probe that is sent, and returns its number, from 1.
+// Record records a probe that is sent now, and returns its number, from 1.
 func (t *LossTimer) Record(now unit.Time) int64 {
-	t.probedAt, t.out = now, true
+	t.probedAt, t.unanswered = now, true
 	t.number++
 	return t.number
 }
 
 // Number returns the number of the latest probe; 0 if it was answered, or before the first one.
 func (t *LossTimer) Number() int64 {
-	if !t.out {
+	if !t.unanswered {
 		return 0
 	}
 	return t.number
 }
 
-// Acknowledge notes that the answer to the latest probe has arrived, and returns when the probe was sent. What was
-// sent before it and is not acknowledged is lost, unless the path reorders.
+// Acknowledge records that the answer to the latest probe has arrived, and returns when the probe was sent. Packets
+// sent before it that are not acknowledged are lost, unless the path reorders.
 func (t *LossTimer) Acknowledge() (sent unit.Time) {
-	t.out, t.current = false, t.Limit
+	t.unanswered, t.current = false, t.Limit
 	return t.probedAt
 }
 
-// Expired reports whether the limit is over for a packet that was sent at a time.
+// Expired reports whether the limit has expired for a packet that was sent at the time sent.
 func (t *LossTimer) Expired(now, sent unit.Time) bool { return now-sent >= t.current }
 
-// Earlier returns when the timer expires: next, or the limit after the wait began if that is earlier, or when a packet
-// that was sent at a time is taken for lost.
+// Earlier returns when the timer expires: the earliest of next, the limit after the wait began, and the time at which a
+// packet that was sent at the time sent is declared lost.
 func (t *LossTimer) Earlier(next, began, sent unit.Time) unit.Time {
 	if t.current == unit.Never {
 		return next
@@ -82,22 +82,22 @@ func (t *LossTimer) Earlier(next, began, sent unit.Time) unit.Time {
 	return min(next, began+t.current, sent+t.current)
 }
 
-// MinProbeWait is how long a sender waits for an answer at least before it sends a probe, if the path can hold packets
-// for so long (IRN §4.1: RTO_high).
+// MinProbeWait is the shortest time for which a sender waits for an answer before it sends a probe, if the path can
+// hold packets for that long (IRN §4.1: RTO_high).
 const MinProbeWait = 320 * unit.Microsecond
 
-// LossLimit returns how long a packet can be unanswered on a path before it must be lost: its longest round trip, with
-// the time by which ends delay answers, and the margin of all timeouts. unit.Never: there is no limit.
+// LossLimit returns how long a packet can be unanswered on path p before it must be lost: its longest round trip, adds
+// by which its ends delay answers, and the margin of all timeouts. unit.Never: there is no limit.
 func LossLimit(p *cc.Path, adds unit.Time) unit.Time {
 	t := p.MaxRTT()
 	if t >= unit.Never/2 {
 		return unit.Never
 	}
 	t += adds
-	return t + t/leastMargin
+	return t + t/marginDivisor
 }
 
-// After returns when a packet that was sent at a time is taken for lost.
+// After returns when a packet that was sent at the time sent is declared lost; unit.Never without a limit.
 func (t *LossTimer) After(sent unit.Time) unit.Time {
 	if t.current == unit.Never {
 		return unit.Never

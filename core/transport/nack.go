@@ -7,25 +7,23 @@ import (
 	"weir/core/unit"
 )
 
-// What a sender does about NACKs of the network (packet.Notification): values of the parameter nacks.
+// Responses of a sender to NACKs of the network (packet.Notification): values of the parameter nacks.
 const (
-	NacksIgnored = "ignore" // nothing: a host that does not know them
-	NacksResend  = "resend" // it sends again what is gone; the controller is told, and decides itself
-	NacksLoss    = "loss"   // and the controller reduces as for a loss, once a round trip
-	NacksSupply  = "supply" // and window and rate follow what the switch offers (cc/supply)
+	NacksIgnored = "ignore" // no response, like a host that does not know NACKs
+	NacksResend  = "resend" // it resends what is lost and notifies the controller, which decides itself
+	NacksLoss    = "loss"   // like NacksResend, and the controller reduces as for a loss, once a round trip
+	NacksSupply  = "supply" // like NacksResend, and window and rate follow the switch's offer (cc/supply)
 )
 
-// BindNacks binds what a sender does about NACKs of the network, for every transport that
-// knows them.
+// BindNacks binds the parameter nacks to the variable to. Every transport that knows NACKs of the network calls it.
 func BindNacks(p *scheme.Params, to *string) {
 	p.Text(to, "nacks", NacksLoss,
 		"NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them",
 		"BS'19 §4.3, §5; ours: the reactions").Words(NacksLoss, NacksSupply, NacksResend, NacksIgnored)
 }
 
-// WrapNacks is the controller of flow f as NACKs want it: beneath what they offer with
-// NacksSupply, otherwise c itself. With NacksSupply a transport calls OnNotice for every NACK that it
-// accepts, and OnLoss for none.
+// WrapNacks returns the controller with which flow f responds to NACKs: with NacksSupply c limited by the switches'
+// offers, otherwise c. With NacksSupply a transport calls OnNotice for every NACK that it accepts, and never OnLoss.
 func WrapNacks(nacks string, c cc.Controller, f cc.Flow) (cc.Controller, error) {
 	if nacks != NacksSupply {
 		return c, nil
@@ -33,18 +31,17 @@ func WrapNacks(nacks string, c cc.Controller, f cc.Flow) (cc.Controller, error) 
 	return supply.Wrap(c, f)
 }
 
-// NackGate lets a flow reduce at most once a round trip, however many NACKs come (BS'19
-// leaves it open; RFC 5681 §3.1 has one reduction a window of data, but a switch tells in
-// less than a round trip). What a forged NACK for a packet in flight can do is bounded by it.
+// NackGate lets a flow reduce at most once a round trip, for any number of NACKs. BS'19 leaves this open. RFC 5681 §3.1
+// has one reduction a window of data, but a switch notifies in less than a round trip. The gate also bounds what a
+// forged NACK for a packet in flight can do.
 type NackGate struct {
 	last unit.Time
 	shut bool
 }
 
-// Reduce reports whether a NACK that has come now, of a packet that was sent then, reduces,
-// and takes note of it if so. rtt is the round-trip time, or an estimate; 0: not known, and
-// then only the first one does. What was sent before the last reduction says nothing new: a
-// smoothed round-trip time is behind a queue that has just filled.
+// Reduce reports whether a NACK that arrives now, of a packet sent at the time sent, reduces. It records the reduction
+// if so. rtt is the round-trip time, or an estimate; 0: unknown, and then only the first NACK reduces. A packet sent
+// before the last reduction does not reduce again: a smoothed round-trip time lags behind a queue that has just filled.
 func (g *NackGate) Reduce(now, sent, rtt unit.Time) bool {
 	if g.shut && (rtt <= 0 || now-g.last < rtt || sent < g.last) {
 		return false
@@ -53,11 +50,11 @@ func (g *NackGate) Reduce(now, sent, rtt unit.Time) bool {
 	return true
 }
 
-// Note takes note of a reduction at now that has another reason.
+// Note records a reduction at now that has another cause.
 func (g *NackGate) Note(now unit.Time) { g.last, g.shut = now, true }
 
-// Last returns when the latest reduction was; 0: there was none.
+// Last returns the time of the latest reduction; 0: there was no reduction.
 func (g *NackGate) Last() unit.Time { return g.last }
 
-// Reopen takes the latest reduction back: the controller was notified, and did not reduce.
+// Reopen withdraws the latest reduction: the controller was notified and did not reduce.
 func (g *NackGate) Reopen() { g.shut = false }

@@ -5,68 +5,68 @@ import (
 	"weir/core/unit"
 )
 
-// NACKPacer keeps a sender from storming a switch that tells it of every packet that finds no room. BS'19 §4.3 has
-// senders that "quickly reduce"; what one does that cannot reduce any more, or whose controller does not heed losses,
-// is ours. NACKs come back sooner than ACKs, so who fills the place of a trimmed packet at once sends many in a round
-// trip, whatever its window. NACKPacer has two rules, for every controller:
+// NACKPacer limits how fast a sender sends to a switch that sends a NACK for every packet that finds no room. In
+// BS'19 §4.3 senders "quickly reduce". Weir defines what a sender does that cannot reduce any more, or that has a
+// controller without a response to losses. NACKs return sooner than ACKs, so a sender that replaces each trimmed packet
+// at once sends many packets in a round trip, at any window. NACKPacer has two rules, for every controller:
 //
-//   - From a NACK on, for a round trip or as long as anything is in flight, a packet goes for each that is
-//     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
-//   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
-//     more than the time of three packets at the rate that the switch offers (of one with Bursts), or than the round
-//     trip where that is longer: longer gaps leave the link idle, once others have finished. When that does not help
-//     eight times in a row, the offer was too high, and twice that is allowed. If something was delivered, but what had
-//     been sent again is gone again, or there was a gap already, it is what spreads this over the round trip. Each
-//     delivery in a row closes the gap by a part more, up to a half; a gap below a round trip closes by no more than
-//     that a round trip.
+//   - After a NACK, for a round trip or as long as packets are in flight, the sender sends one packet for each that is
+//     delivered: packet conservation, as in RFC 9937. So ACKs set the pace.
+//   - After that round trip packets have a gap. If no packet was delivered, the gap is the round trip, or twice the old
+//     gap. Its limit is the round trip, or the time of three packets at the rate that the switch offers (of one with
+//     Bursts) where that is longer: longer gaps leave the link idle when other flows have finished. After eight such
+//     rounds in a row the offer was too high, and the limit doubles. If packets were delivered, but a resent packet was
+//     lost again or there was a gap already, the gap spreads the delivered packets over the round trip. Each delivery
+//     in a row closes the gap by one part more, up to a half. A gap below a round trip closes by no more than itself
+//     per round trip.
 //
-// The round trip is the shortest that was measured, where a transport knows it: one of a full queue, or one taken from
+// The round trip is the shortest that was measured, where a transport knows it. A round trip with a full queue, or one
+// from time stamps of a millisecond, gives gaps that outlast the congestion many times.
 // time stamps of a millisecond, makes gaps that outlast the congestion many times over.
 //
-// A loss now and then, among packets that arrive, costs a sender nothing, and a NACK of what does arrive takes its gap
-// back (Refuted).
+// A rare loss among delivered packets does not slow a sender. A NACK of a packet that does arrive takes its gap back
+// (Refuted).
 type NACKPacer struct {
-	// Bursts says that windows are sent in bursts, as TCP's are. Then deliveries close gaps more slowly than NACKs double
-	// them, or all who are in the game would send more than the link carries: with eighths instead of parts of 24, 256
-	// senders of TCP sent 1.7 times what arrives, not 1.46; and gaps are bounded more tightly in turn, for flows of 20 KB
-	// are over soon. RDMA's and UDP's packets go one by one: so held, 256 of them took half as long again.
+	// Bursts reports that the sender sends windows in bursts, like TCP. Then deliveries close gaps more slowly than NACKs
+	// double them, and gaps have a tighter limit, since short flows end soon. Without it packets are sent one by one, as
+	// by RDMA and UDP.
 	Bursts bool
 
-	gap             unit.Time // between packets; 0: none
-	minGap          unit.Time // below it there is none: a quarter of the first one
-	nextSend        unit.Time // nothing goes before
+	gap             unit.Time // between packets; 0: no gap
+	minGap          unit.Time // a smaller gap becomes 0: a quarter of the first gap
+	nextSend        unit.Time // no packet is sent earlier
 	roundStart      unit.Time // when a NACK began this round trip
-	roundEnd        unit.Time // when it is over; 0: there is none
+	roundEnd        unit.Time // when the round trip ends; 0: no round trip
 	offeredGap      unit.Time // of a packet at the rate offered
 	deliveredCount  int       // packets delivered in the round trip
-	credit          int       // of these, those that no packet has followed yet
+	credit          int       // delivered packets for which no packet was sent yet
 	streak          int       // packets delivered in a row
 	emptyRounds     int       // round trips in a row without a delivered packet
 	drawCount       uint32
-	deliveredBefore bool // the last round trip of NACKs something was delivered
-	resentLost      bool // in the round trip, what had been sent again was gone again
+	deliveredBefore bool // packets were delivered in the last round trip of NACKs
+	resentLost      bool // in the round trip a resent packet was lost again
 }
 
-// patience is how many vain round trips there are before the gap may be twice what is offered.
-const patience = 8
+// maxEmptyRounds is the number of round trips without a delivery after which the gap may be twice what is offered.
+const maxEmptyRounds = 8
 
-// parts is how many of them a gap has, of which a delivery closes one.
-func (h *NACKPacer) parts() int {
+// gapParts returns the number of parts of a gap. A delivery closes one part.
+func (h *NACKPacer) gapParts() int {
 	if h.Bursts {
 		return 24
 	}
 	return 8
 }
 
-// atOnce is how many packets go in a NACK's round trip before anything is delivered: what is lost now and then is
-// repaired without delay.
-const atOnce = 2
+// initialCredit is the number of packets that may be sent in a NACK's round trip before a packet is delivered, so that
+// rare losses are repaired without delay.
+const initialCredit = 2
 
-// Nacked is told of a NACK that says that a packet is gone. again says that it had been sent again for another;
-// supply is the rate that the switch offers (0: it does not say) for packets of so many bytes.
+// Nacked handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is the
+// rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt.
 func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
 	if h.roundEnd == 0 {
-		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, atOnce, false
+		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, initialCredit, false
 	}
 	h.resentLost = h.resentLost || again
 	if h.streak, h.offeredGap = 0, unit.Never>>24; supply > 0 {
@@ -74,7 +74,7 @@ func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, siz
 	}
 }
 
-// Delivered is told of packets that have arrived.
+// Delivered handles the delivery of packets: it adds credit in a NACK's round trip, and closes the gap after it.
 func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 	h.emptyRounds, h.deliveredBefore = 0, true
 	if h.roundEnd > 0 {
@@ -83,8 +83,8 @@ func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 		return
 	}
 	for ; packets > 0 && h.gap > 0; packets-- {
-		h.streak = min(h.streak+1, h.parts()/2)
-		closes := h.gap / unit.Time(h.parts()) * unit.Time(h.streak)
+		h.streak = min(h.streak+1, h.gapParts()/2)
+		closes := h.gap / unit.Time(h.gapParts()) * unit.Time(h.streak)
 		if h.gap < rtt {
 			closes = unit.Time(float64(closes) * float64(h.gap) / float64(rtt))
 		}
@@ -94,10 +94,9 @@ func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 	}
 }
 
-// Refuted is told that a packet has arrived though a NACK has said that it was gone when it was
-// sent last. A switch does not say so of what it passes on; so the gap that such NACKs have made is
-// mostly taken back. Without that an attacker on the path, who NACKs everything, has a sender wait
-// as long as it ever does.
+// Refuted handles the delivery of a packet for which a NACK has reported that its latest transmission was lost. A
+// switch sends no NACK of a packet that it forwards, so three quarters of the gap are taken back. Otherwise an attacker
+// on the path who sends a NACK for every packet could hold a sender at the longest gap.
 func (h *NACKPacer) Refuted() {
 	if h.gap /= 4; h.gap < h.minGap {
 		h.gap = 0
@@ -105,10 +104,11 @@ func (h *NACKPacer) Refuted() {
 	h.nextSend = 0
 }
 
-// Waits reports whether a NACK has begun a round trip that Update has not ended yet.
+// Waits reports whether a NACK has begun a round trip that Update has not ended.
 func (h *NACKPacer) Waits() bool { return h.roundEnd > 0 }
 
-// Update ends it when it is over or nothing is in flight. limit is the longest gap.
+// Update ends a NACK's round trip when it is over or no packet is in flight, and sets the gap, at most limit. seed
+// draws the time of the next packet.
 func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32) {
 	if h.roundEnd == 0 || now < h.roundEnd && inFlight > 0 {
 		return
@@ -122,7 +122,7 @@ func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint3
 	}
 	switch {
 	case h.deliveredCount == 0 && (!since || !first):
-		if h.emptyRounds = min(h.emptyRounds+1, 20*patience); !h.Bursts {
+		if h.emptyRounds = min(h.emptyRounds+1, 20*maxEmptyRounds); !h.Bursts {
 			most = min(max(h.maxGap(rtt), h.gap), limit)
 		}
 		h.gap = max(2*h.gap, rtt)
@@ -137,17 +137,17 @@ func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint3
 	h.Sent(now, seed)
 }
 
-// maxGap is the longest gap that the offer allows.
+// maxGap returns the longest gap that the offer allows, at least rtt.
 func (h *NACKPacer) maxGap(rtt unit.Time) unit.Time {
 	packets := unit.Time(3)
 	if h.Bursts {
 		packets = 1
 	}
-	return max(packets*h.offeredGap<<(h.emptyRounds/patience), rtt)
+	return max(packets*h.offeredGap<<(h.emptyRounds/maxEmptyRounds), rtt)
 }
 
-// Sent is told of a packet that has gone. The next one waits for about the gap, at random, lest senders that were told
-// at one time come back at one time.
+// Sent records a packet that is sent now. The next one waits for about the gap. The wait is random, so that senders
+// that were notified at one time do not return at one time.
 func (h *NACKPacer) Sent(now unit.Time, seed uint32) {
 	if h.credit > 0 {
 		h.credit--
@@ -159,7 +159,7 @@ func (h *NACKPacer) Sent(now unit.Time, seed uint32) {
 	}
 }
 
-// Ready is when the next packet may go.
+// Ready returns the earliest time of the next packet.
 func (h *NACKPacer) Ready() unit.Time {
 	if h.roundEnd > 0 && h.credit == 0 {
 		return max(h.roundEnd, h.nextSend)

@@ -6,103 +6,103 @@ import (
 	"weir/core/unit"
 )
 
-// NICDelays are the times that a receiver's NIC takes to make its answers.
+// NICDelays are the times that a receiver's NIC takes to make ACKs, NACKs and CNPs.
 type NICDelays struct{ Ack, Nack, CNP unit.Time }
 
-// Params binds those of ACKs and NACKs.
+// Params binds the delays of ACKs and NACKs.
 func (d *NICDelays) Params(p *scheme.Params) {
 	p.Time(&d.Ack, "nic_ack_delay", "0s", "time that the receiver's NIC takes to make an ACK, which says what was so "+
 		"when its packet came, with the telemetry of that", "ours").Max("1s")
 	p.Time(&d.Nack, "nic_nack_delay", "0s", "time that it takes to make a NACK, likewise", "ours").Max("1s")
 }
 
-// ParamsCNP binds that of CNPs.
+// ParamsCNP binds the delay of CNPs.
 func (d *NICDelays) ParamsCNP(p *scheme.Params) {
 	p.Time(&d.CNP, "nic_cnp_delay", "0s", "time that the receiver's NIC takes to make a CNP, from the marked packet on",
 		"ours").Max("1s")
 }
 
-// NIC is the pipeline in which a receiver's NIC makes answers. An answer goes in when what causes it has come, says
-// what was so then, and comes out as long behind that as its kind takes: those of a kind in their order, with several
-// under way at once. An answer of another kind that takes less time overtakes. T is what an answer says.
+// NIC is the pipeline in which a receiver's NIC makes answers of type T. An answer enters when the packet that causes
+// it arrives, contains the state of that time, and departs after the delay of its kind. Answers of a kind keep their
+// order, and several can be in the pipeline. An answer of another kind with a shorter delay overtakes.
 type NIC[T any] struct {
-	delay [answerKinds]unit.Time
-	made  [answerKinds]Queue[answering[T]]
-	taken T // out of these last
+	delay     [answerKinds]unit.Time
+	queues    [answerKinds]Queue[pendingAnswer[T]]
+	lastTaken T // the answer that Take returned last
 }
 
-// answering is an answer that goes at a time.
-type answering[T any] struct {
-	at   unit.Time
-	says T
+// pendingAnswer is an answer in the pipeline with the time at which it departs.
+type pendingAnswer[T any] struct {
+	readyAt unit.Time
+	answer  T
 }
 
-// Kinds of answers, the one that goes first at one time first: a CNP before the ACK of its packet.
+// Kinds of answers. The first departs first at equal times: a CNP before the ACK of its packet.
 const (
-	aCNP = iota
-	anAck
-	aNack
+	cnpAnswer = iota
+	ackAnswer
+	nackAnswer
 	answerKinds
 )
 
 func answerKind(k packet.Kind) int {
 	switch k {
 	case packet.Notice:
-		return aCNP
+		return cnpAnswer
 	case packet.Nack:
-		return aNack
+		return nackAnswer
 	}
-	return anAck // and answers to probes
+	return ackAnswer // also for answers to probes
 }
 
-// NewNIC makes one; nil: no answer takes any time, and a receiver asks no NIC.
+// NewNIC returns the pipeline with these delays; nil if all are 0: then the receiver answers at once.
 func NewNIC[T any](d NICDelays) *NIC[T] {
 	if d == (NICDelays{}) {
 		return nil
 	}
-	return &NIC[T]{delay: [answerKinds]unit.Time{aCNP: d.CNP, anAck: d.Ack, aNack: d.Nack}}
+	return &NIC[T]{delay: [answerKinds]unit.Time{cnpAnswer: d.CNP, ackAnswer: d.Ack, nackAnswer: d.Nack}}
 }
 
-// Takes reports whether an answer of this kind has to go through the pipeline: it takes time, or others are before it.
+// Takes reports whether an answer to a packet of kind k must enter the pipeline: it has a delay, or others precede it.
 func (n *NIC[T]) Takes(k packet.Kind) bool {
 	i := answerKind(k)
-	return n.delay[i] > 0 || n.made[i].Len() > 0 || k == packet.Probe && n.made[aNack].Len() > 0
+	return n.delay[i] > 0 || n.queues[i].Len() > 0 || k == packet.Probe && n.queues[nackAnswer].Len() > 0
 }
 
-// Keep puts an answer in, whose cause has come now, and gives the room for what it says,
-// all of which is to be written. It is good until the next call. An answer to a probe does not overtake NACKs: senders
-// take for lost what it and all answers before it do not report.
+// Keep puts in an answer to a packet of kind k that arrives now, and returns memory for it, which the caller must fill.
+// It is valid until the next call. An answer to a probe does not overtake NACKs: senders declare lost what it and all
+// answers before it do not report.
 func (n *NIC[T]) Keep(now unit.Time, k packet.Kind) *T {
 	i := answerKind(k)
 	at := now + n.delay[i]
-	if q := &n.made[aNack]; k == packet.Probe && q.Len() > 0 && q.Tail().at > at {
-		i, at = aNack, q.Tail().at
+	if q := &n.queues[nackAnswer]; k == packet.Probe && q.Len() > 0 && q.Tail().readyAt > at {
+		i, at = nackAnswer, q.Tail().readyAt
 	}
-	x := n.made[i].Extend()
-	x.at = at
-	return &x.says
+	x := n.queues[i].Extend()
+	x.readyAt = at
+	return &x.answer
 }
 
-// Next is when the next answer is ready; unit.Never without one.
+// Next returns when the next answer is ready; unit.Never if the pipeline is empty.
 func (n *NIC[T]) Next() unit.Time {
 	t := unit.Never
-	for i := range n.made {
-		if q := &n.made[i]; q.Len() > 0 {
-			t = min(t, q.Head().at)
+	for i := range n.queues {
+		if q := &n.queues[i]; q.Len() > 0 {
+			t = min(t, q.Head().readyAt)
 		}
 	}
 	return t
 }
 
-// Take takes out what is ready first, which must be there. It is good until the next call.
+// Take removes and returns the answer that is ready first; there must be one. It is valid until the next call.
 func (n *NIC[T]) Take() *T {
 	first := -1
-	for i := range n.made {
-		if q := &n.made[i]; q.Len() > 0 && (first < 0 || q.Head().at < n.made[first].Head().at) {
+	for i := range n.queues {
+		if q := &n.queues[i]; q.Len() > 0 && (first < 0 || q.Head().readyAt < n.queues[first].Head().readyAt) {
 			first = i
 		}
 	}
-	n.taken = n.made[first].Head().says
-	n.made[first].Pop()
-	return &n.taken
+	n.lastTaken = n.queues[first].Head().answer
+	n.queues[first].Pop()
+	return &n.lastTaken
 }

@@ -11,7 +11,7 @@ type Pacer struct {
 	next  unit.Time
 }
 
-// Record notes a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
+// Record records a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
 func (p *Pacer) Record(now unit.Time, bytes unit.Bytes) { p.Last, p.bytes = now, bytes }
 
 // SetRate computes the gap after the latest packet at a rate of payload; 0: there is no gap.
@@ -27,14 +27,14 @@ func (p *Pacer) SetRate(rate unit.Rate) {
 	}
 }
 
-// Extend adds a gap after a packet that is sent now. If it is sent before Next, the gap begins at Next.
+// Extend adds a gap after a packet that is sent now. If the packet is sent before Next, the gap begins at Next.
 func (p *Pacer) Extend(now, gap unit.Time) {
 	p.Last = now
 	p.next = max(now, p.next) + gap
 }
 
-// StretchGap changes the gap after the latest packet in proportion when the rate changes from old, for senders that call
-// Extend. It computes in float64. If one of the rates is 0, the gap stays.
+// StretchGap changes the gap after the latest packet in proportion when the rate changes from old, for senders that
+// call Extend. It computes in float64. If one of the rates is 0, the gap stays.
 func (p *Pacer) StretchGap(old, rate unit.Rate) {
 	if old > 0 && rate > 0 && p.next > p.Last {
 		p.next = p.Last + unit.Time(float64(p.next-p.Last)*float64(old)/float64(rate))

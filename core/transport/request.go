@@ -6,14 +6,15 @@ import (
 	"weir/core/unit"
 )
 
-// Request writes what the controller asks of switches into the data packet p.
+// Request writes the request of the controller to switches into the data packet p, with these flags.
 func (x *TelemetryRequester) Request(now unit.Time, p *packet.Packet, flags uint8) {
 	if x.requests {
 		p.SetBolt(&packet.Bolt{Flags: flags, Sent: packet.BoltClock(now)}, false)
 	}
 }
 
-// Answered reads what has become of a packet's request from its acknowledgement, and reports whether that says it.
+// Answered reads the switches' answer to a packet's request from its acknowledgement p into to. It reports whether
+// there is an answer.
 func (x *TelemetryRequester) Answered(p *packet.Packet, to *cc.Telemetry) bool {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) {
@@ -26,7 +27,8 @@ func (x *TelemetryRequester) Answered(p *packet.Packet, to *cc.Telemetry) bool {
 	return true
 }
 
-// Notice reads a switch's word that a packet, whose last transmission was sent at that time, has found a queue.
+// Notice returns a switch's notice that a packet has found a queue. sent is when the packet was last sent. ok is false
+// if p has no notice of that transmission.
 func (x *TelemetryRequester) Notice(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) || h.Flags&packet.BoltTold == 0 || h.Sent != packet.BoltClock(sent) ||

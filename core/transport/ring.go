@@ -10,13 +10,13 @@ import (
 // length, which is a power of two, so that it stays in place while the window moves on. The zero Ring has no room.
 type Ring[T any] struct{ entries []T }
 
-// minRing is the least length of a Ring that has grown.
+// minRing is the minimum length of a Ring that has grown.
 const minRing = 16
 
 // NewRing returns a Ring with room for a window of at least length packets.
 func NewRing[T any](length int) Ring[T] { return Ring[T]{make([]T, roundUp(length))} }
 
-// roundUp returns the least power of two that is not below length.
+// roundUp returns the smallest power of two that is not below length.
 func roundUp(length int) int { return 1 << bits.Len(uint(max(length, 1)-1)) }
 
 // At returns the entry of packet n, for which Reserve has made room. It is valid until the Ring grows.
@@ -42,7 +42,7 @@ func (r *Ring[T]) growTo(first int64, length int) {
 }
 
 // Renew prepares the Ring for another flow, with room for a window of at least length packets. It keeps its memory
-// unless that is for more than limit packets. Entries are not cleared.
+// unless the memory has room for more than limit packets. Entries are not cleared.
 func (r *Ring[T]) Renew(length, limit int) {
 	if r.Len() < length || r.Len() > limit {
 		*r = NewRing[T](length)
@@ -55,20 +55,20 @@ type Flight struct {
 	At     unit.Time
 }
 
-// Flights are the transmissions of a flow in the order of time. The sender removes the first ones when it knows whether
-// they have arrived. A transmission is stale if its packet has been transmitted again, has arrived or is lost.
+// Flights are the transmissions of a flow in the order of time. The sender removes the first ones when it knows their
+// fate. A transmission is stale if its packet has been transmitted again, has arrived or is lost.
 type Flights struct {
 	ring        Ring[Flight]
 	First, Last int64 // the transmissions from number First on, and before Last
 }
 
-// Renew removes all transmissions, and makes room for at least length ones in the memory that there is.
+// Renew removes all transmissions, and makes room for at least length of them in the existing memory if it suffices.
 func (f *Flights) Renew(length int) {
 	f.First, f.Last = 0, 0
 	f.ring.Renew(length, f.ring.Len())
 }
 
-// Record adds a transmission of packet n.
+// Record adds a transmission of packet n at the time at.
 func (f *Flights) Record(n int64, at unit.Time) {
 	f.ring.Reserve(f.First, f.Last)
 	*f.ring.At(f.Last) = Flight{n, at}
@@ -87,7 +87,7 @@ func (f *Flights) Oldest() *Flight { return f.ring.At(f.First) }
 // RemoveOldest removes the first transmission; there must be one.
 func (f *Flights) RemoveOldest() { f.First++ }
 
-// OldestLive returns the first transmission that is not stale, as isLive reports; nil: there is none. It removes the
+// OldestLive returns the first transmission that is not stale, as isLive reports; nil: all are stale. It removes the
 // stale ones before it. The result is valid until the next Record.
 func (f *Flights) OldestLive(isLive func(*Flight) bool) *Flight {
 	for ; f.First < f.Last; f.First++ {

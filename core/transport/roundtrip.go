@@ -2,28 +2,26 @@ package transport
 
 import "weir/core/unit"
 
-// RoundTrip is what a sender knows of its round trip (RFC 6298 §2). All of it is 0 before
-// the first sample.
+// RoundTrip is a sender's estimate of its round trip (RFC 6298 §2). All fields are 0 before the first sample.
 type RoundTrip struct {
 	Smoothed  unit.Time // SRTT
 	Variation unit.Time // RTTVAR
 	Min       unit.Time // shortest sample
 }
 
-// leastMargin is the part of SRTT by which a timeout is longer, however little round trips have varied. RFC 6298 §2.3
-// has the clock's granularity there, which is nothing here.
-const leastMargin = 4
+// marginDivisor sets the minimum margin of a timeout over SRTT: SRTT/marginDivisor, however small RTTVAR is. RFC 6298
+// §2.3 has the clock's granularity there, which is 0 here.
+const marginDivisor = 4
 
-// Timeout is a retransmission timeout: SRTT + 4 RTTVAR (2.3), and at least 1¼ SRTT. Without samples RTTVAR becomes
-// nothing: where all is sent again there are none (Karn), and where receivers acknowledge several packets by one, they
-// are of the last of them. Then a queue of some microseconds would be a timeout on paths that are long against the
-// least timeout that there is.
+// Timeout returns a retransmission timeout: SRTT + 4 RTTVAR (RFC 6298 §2.3), and at least 1¼ SRTT. Without new samples
+// RTTVAR tends to 0: resent data gives no samples (Karn), and an ACK of several packets gives one of the last of them.
+// Then a queue of some microseconds would cause a timeout on paths that are long compared with the shortest timeout.
 func (r *RoundTrip) Timeout() unit.Time {
-	return r.Smoothed + max(4*r.Variation, r.Smoothed/leastMargin)
+	return r.Smoothed + max(4*r.Variation, r.Smoothed/marginDivisor)
 }
 
-// Measure takes an RTT sample in: the first one sets SRTT to it and RTTVAR to its half
-// (2.2), later ones move SRTT by an eighth and RTTVAR by a quarter of the difference (2.3).
+// Measure adds an RTT sample. The first one sets SRTT to rtt and RTTVAR to its half (RFC 6298 §2.2). Later ones move
+// SRTT by an eighth and RTTVAR by a quarter of the difference (RFC 6298 §2.3).
 func (r *RoundTrip) Measure(rtt unit.Time) {
 	if r.Min == 0 || rtt < r.Min {
 		r.Min = rtt
@@ -40,8 +38,8 @@ func (r *RoundTrip) Measure(rtt unit.Time) {
 	r.Smoothed = max(r.Smoothed+(rtt-r.Smoothed)/8, 1)
 }
 
-// MeasureProbe takes the RTT sample of a probe in, unless it is the shortest one: a probe is shorter than data, and may
-// be faster.
+// MeasureProbe adds the RTT sample of a probe unless it is the shortest one: a probe is smaller than data, and may be
+// faster.
 func (r *RoundTrip) MeasureProbe(rtt unit.Time) {
 	if rtt > r.Min {
 		r.Measure(rtt)

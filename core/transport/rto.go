@@ -2,14 +2,14 @@ package transport
 
 import "weir/core/unit"
 
-// RTO is a retransmission timer (RFC 6298): how long a sender waits without an answer, and since when it waits. The
-// timeout follows the measured round trips, has a floor, and doubles for each expiry until there is progress.
+// RTO is a retransmission timer (RFC 6298): how long a sender waits for an answer, and since when it waits. The timeout
+// follows the measured round trips, has a floor, and doubles for each expiry until there is progress.
 type RTO struct {
 	Trip    RoundTrip
 	BaseRTT unit.Time // round trip without queues; 0: unknown
 	Floor   unit.Time // shortest timeout
 	First   unit.Time // shortest timeout before the first sample of the round trip
-	Longest unit.Time // to which the timeout doubles, at least the timeout without doubling; 0: 64 times that
+	Longest unit.Time // limit of the doubled timeout, at least the timeout without doubling; 0: 64 times that
 	Fixed   bool      // the timeout is the floor, doubled: it does not follow the round trips
 
 	Backoff  int       // doublings since the latest progress
@@ -17,14 +17,14 @@ type RTO struct {
 	Timeouts int64     // expiries since the start
 }
 
-// maxBackoff limits how often a timeout without another limit doubles.
+// maxBackoff limits the doublings of a timeout without another limit.
 const maxBackoff = 6
 
-// FirstTimeout returns the timeout before the first sample: what it is after a sample of rtt, the round trip without
-// queues (RFC 6298 §2.2).
+// FirstTimeout returns the timeout before the first sample, for a round trip of rtt without queues. It is the timeout
+// after a sample of rtt (RFC 6298 §2.2).
 func FirstTimeout(rtt unit.Time) unit.Time { return 3 * rtt }
 
-// BackOff returns wait after times doublings, which end at longest (RFC 6298 §5.5).
+// BackOff returns wait doubled the given number of times, but at most longest (RFC 6298 §5.5).
 func BackOff(wait unit.Time, times int, longest unit.Time) unit.Time {
 	for ; times > 0 && wait < longest; times-- {
 		wait *= 2
@@ -32,13 +32,13 @@ func BackOff(wait unit.Time, times int, longest unit.Time) unit.Time {
 	return min(wait, longest)
 }
 
-// BackOff64 returns wait after times doublings, but no more than 64 times itself.
+// BackOff64 returns wait doubled the given number of times, but at most 64 times wait.
 func BackOff64(wait unit.Time, times int) unit.Time { return wait << min(times, maxBackoff) }
 
-// Timeout returns the timeout.
+// Timeout returns the timeout with the current floor and doublings.
 func (t *RTO) Timeout() unit.Time { return t.After(t.Floor, t.Backoff) }
 
-// After returns the timeout with another floor and a number of doublings.
+// After returns the timeout with this floor and number of doublings.
 func (t *RTO) After(floor unit.Time, backoff int) unit.Time {
 	wait := floor
 	switch {
@@ -48,7 +48,7 @@ func (t *RTO) After(floor unit.Time, backoff int) unit.Time {
 	default:
 		wait = max(wait, t.First)
 	}
-	if backoff == 0 { // no limit is below it
+	if backoff == 0 { // every limit is at least wait
 		return wait
 	}
 	longest := max(wait, t.Longest)
@@ -58,7 +58,7 @@ func (t *RTO) After(floor unit.Time, backoff int) unit.Time {
 	return BackOff(wait, backoff, longest)
 }
 
-// Restart begins a wait after progress.
+// Restart begins a wait after progress, without doublings.
 func (t *RTO) Restart(now unit.Time) { t.Backoff, t.From = 0, now }
 
 // Expire begins a wait that is twice as long.

@@ -2,14 +2,14 @@ package transport
 
 import "weir/core/scheme"
 
-// BindStack binds the choice, for every transport that a kernel has.
-func BindStack(p *scheme.Params, own *bool) {
-	p.Either(own, [2]string{"kernel", "weir"}, "stack", "kernel", "whose hosts the lab has: the kernel's, or Weir's own, "+
-		"which do what those of the simulator do; in the simulator it changes nothing", "ours")
+// BindStack binds the parameter stack to own. Every transport that a kernel has calls it.
+func BindStack(p *scheme.Params, ownStack *bool) {
+	p.Either(ownStack, [2]string{"kernel", "weir"}, "stack", "kernel",
+		"whose hosts the lab has: the kernel's, or Weir's own, "+
+			"which do what those of the simulator do; in the simulator it changes nothing", "ours")
 }
 
-// Own reports whether the lab's hosts are Weir's own for a transport with a configuration: no kernel has it, or it says
-// so.
+// Own reports whether Weir's own hosts run a transport in the lab: no kernel has it, or its configuration selects them.
 func Own(s *Scheme, c scheme.Config) bool {
 	return s.Kernel == 0 || TraitsOf(c).OwnStack
 }

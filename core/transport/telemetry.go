@@ -14,23 +14,22 @@ import (
 // TelemetryOptions.When.
 const (
 	AskPacket     = "packet"     // with each packet
-	AskPackets    = "packets"    // with each n-th
+	AskPackets    = "packets"    // with each n-th packet
 	AskRTT        = "rtt"        // with one packet a round trip
 	AskCongestion = "congestion" // with each packet, of congested switches only
-	AskProbe      = "probe"      // with a packet of its own, a round trip each
+	AskProbe      = "probe"      // with a separate packet each round trip
 	AskNever      = "none"
 )
 
-// TelemetryOptions is how a sender asks for telemetry, if its controller wants any, and what of the
-// answers it believes.
+// TelemetryOptions selects how a sender asks for telemetry, if its controller needs it, and which answers it accepts.
 type TelemetryOptions struct {
 	When      string
 	Packets   int    // n, with AskPackets
 	Integrity string // IntegrityNone if empty
-	Key       string // with IntegrityKeyed; "": of the run's seed
+	Key       string // with IntegrityKeyed; "": the run's seed
 }
 
-// Params binds what every transport has that carries telemetry.
+// Params binds the parameters of every transport that carries telemetry.
 func (a *TelemetryOptions) Params(p *scheme.Params) {
 	p.Text(&a.When, "telemetry", AskPacket,
 		"for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested "+
@@ -43,8 +42,8 @@ func (a *TelemetryOptions) Params(p *scheme.Params) {
 	a.bindIntegrity(p)
 }
 
-// Feedback is the packet extension by which a receiver tells a window (cc.Feedback): 32 bits of the window, 3 of its
-// number and 13 of how many flows. It does not change en route (RFC 8200 §4.2).
+// Feedback is the packet extension with the window that a receiver sends to its sender (cc.Feedback): 32 bits of
+// window, 3 bits of its number and 13 bits of the number of flows. It does not change en route (RFC 8200 §4.2).
 const Feedback uint8 = 0x1a
 
 const (
@@ -52,18 +51,18 @@ const (
 	flowsBits     = 13
 )
 
-// Adopted is the packet extension by which data that asks for telemetry carries the number of the feedback that its
-// sender has adopted, in a byte: data of a flow whose receiver numbers its feedback.
+// Adopted is the packet extension with the number of the feedback that the sender has adopted, in a byte. Data that
+// asks for telemetry carries it if the flow's receiver numbers its feedback.
 const Adopted uint8 = 0x12
 
-// AdoptedBytes is what Adopted takes of a header of extensions: kind, length and the number.
+// AdoptedBytes is the size of Adopted in a header of extensions: kind, length and the number.
 const AdoptedBytes = 2 + 1
 
-// Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
-// the records that it returns (cc.Traits.CountsFlows).
+// Flows is the packet extension with the number of flows that the receiver's host counts, in 2 bytes, next to the
+// records that it returns (cc.Traits.CountsFlows).
 const Flows uint8 = 0x16
 
-// TelemetryRequester is a sender's part of telemetry: it asks for it, and reads what comes back.
+// TelemetryRequester is a sender's part of telemetry: it asks for telemetry, and reads the answers.
 type TelemetryRequester struct {
 	format         *telemetry.Format
 	want           telemetry.Want
@@ -72,49 +71,49 @@ type TelemetryRequester struct {
 	count          int
 	askedAt        unit.Time
 	asked          bool
-	base           unit.Time // round-trip time before there is any other
-	receiverDriven bool      // a receiver tells windows
-	counts         bool      // or how many flows there are
+	base           unit.Time // round-trip time before the first sample
+	receiverDriven bool      // the receiver sends windows
+	counts         bool      // the receiver sends the number of flows
 	requests       bool      // packets carry requests (packet.Bolt)
 	seal           *seal     // nil: feedback is not checked
-	adopted        *adopted  // of receiverDriven
-	*reading                 // nil: nothing is asked for
+	adopted        *adopted  // with receiverDriven
+	*recordReader            // nil: the flow does not ask
 }
 
-// adopted is the feedback that a sender has adopted.
+// adopted stores the number of the feedback that a sender has adopted, for each path.
 type adopted struct {
 	numbers []uint8 // by path
 	path    int     // of the next packet
 }
 
-// number returns the number of the selected path.
-func (x *adopted) number() *uint8 { return &x.numbers[x.path] }
+// currentNumber returns the number of the selected path.
+func (x *adopted) currentNumber() *uint8 { return &x.numbers[x.path] }
 
-// reading is what reads a flow's records.
-type reading struct {
+// recordReader is the state with which records of a flow are read.
+type recordReader struct {
 	unwrap  telemetry.Unwrapper
 	records telemetry.Records
 }
 
-func newReading(f *telemetry.Format, old *reading) *reading {
+func newRecordReader(f *telemetry.Format, old *recordReader) *recordReader {
 	r := old
 	if r == nil {
-		r = &reading{}
+		r = &recordReader{}
 	}
-	*r = reading{}
+	*r = recordReader{}
 	if f != nil {
 		r.unwrap.Span = f.Span()
 	}
 	return r
 }
 
-// NewTelemetryRequester makes the sender's part for a flow. Where the controller wants no telemetry,
-// or the network has none, it asks for none.
+// NewTelemetryRequester returns the sender's part for a flow. It asks for no telemetry if the controller needs no
+// telemetry or the network has none. An error means that the options, the format and the controller do not go together.
 func NewTelemetryRequester(f *Flow, a TelemetryOptions) (TelemetryRequester, error) {
 	return MakeTelemetryRequester(f, a, &TelemetryRequester{})
 }
 
-// MakeTelemetryRequester is NewTelemetryRequester, and may reuse the memory of an old one that has no other reference.
+// MakeTelemetryRequester is NewTelemetryRequester with the memory of old, which must have no other reference.
 func MakeTelemetryRequester(f *Flow, a TelemetryOptions, old *TelemetryRequester) (TelemetryRequester, error) {
 	x := TelemetryRequester{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT,
 		receiverDriven: f.CC != nil && f.CC.Receiver != nil}
@@ -128,30 +127,30 @@ func MakeTelemetryRequester(f *Flow, a TelemetryOptions, old *TelemetryRequester
 	if x.want == telemetry.Nothing {
 		return x, nil
 	}
-	x.reading = newReading(f.Telemetry, old.reading)
+	x.recordReader = newRecordReader(f.Telemetry, old.recordReader)
 	if x.receiverDriven {
 		x.adopted = &adopted{numbers: make([]uint8, 1)}
 	}
 	traits := cc.TraitsOf(f.CCConfig)
 	x.counts = traits.FlowCountTime(&f.Path) > 0
-	return x, a.impossible(f.Telemetry, x.want)
+	return x, a.checkCombination(f.Telemetry, x.want)
 }
 
-// SetPaths makes it the asker of a sender that chooses among count paths, with a controller on each.
+// SetPaths prepares the requester for a sender that chooses among count paths, with a controller on each.
 func (x *TelemetryRequester) SetPaths(count int) {
 	if x.adopted != nil {
 		x.adopted.numbers = make([]uint8, count)
 	}
 }
 
-// SelectPath makes path k the one that is asked and read next.
+// SelectPath selects path k for the calls that follow.
 func (x *TelemetryRequester) SelectPath(k int) {
 	if x.adopted != nil {
 		x.adopted.path = k
 	}
 }
 
-// Ask makes the data packet p ask for telemetry, if it is its turn.
+// Ask makes the data packet p ask for telemetry if it is p's turn. srtt is the smoothed round-trip time; 0: unknown.
 func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
 	if x.want == telemetry.Nothing {
 		return
@@ -165,30 +164,32 @@ func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time
 		}
 		x.count = 0
 	case AskRTT:
-		if x.asked && now < x.next(srtt) {
+		if x.asked && now < x.nextRequest(srtt) {
 			return
 		}
 	}
 	x.writeRequest(now, p, x.when == AskCongestion)
 }
 
-// writeRequest makes p ask for telemetry and carry the number of the feedback that is in force.
+// writeRequest makes p ask for telemetry and carry the number of the adopted feedback. congested: only congested
+// switches answer.
 func (x *TelemetryRequester) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	x.asked, x.askedAt = true, now
 	x.format.Ask(p, x.want, congested)
-	if x.receiverDriven && *x.adopted.number() > 0 {
-		p.SetExtension(Adopted, []byte{*x.adopted.number()})
+	if x.receiverDriven && *x.adopted.currentNumber() > 0 {
+		p.SetExtension(Adopted, []byte{*x.adopted.currentNumber()})
 	}
 }
 
-func (x *TelemetryRequester) next(srtt unit.Time) unit.Time {
+// nextRequest returns when the next request is due: a round trip after the latest one, at least a microsecond.
+func (x *TelemetryRequester) nextRequest(srtt unit.Time) unit.Time {
 	if srtt == 0 {
 		srtt = x.base
 	}
 	return x.askedAt + max(srtt, unit.Microsecond)
 }
 
-// NextProbe is when a probe is due, unit.Never if the sender does not probe.
+// NextProbe returns when a probe is due; unit.Never if the sender does not probe.
 func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	switch {
 	case x.when != AskProbe || x.want == telemetry.Nothing:
@@ -196,7 +197,7 @@ func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	case !x.asked:
 		return 0
 	}
-	return x.next(srtt)
+	return x.nextRequest(srtt)
 }
 
 // Wants reports whether the flow asks for telemetry at all.
@@ -207,13 +208,14 @@ func (x *TelemetryRequester) Probe(now unit.Time, p *packet.Packet) {
 	x.writeRequest(now, p, false)
 }
 
-// Genuine reports whether p, which has come back, is the receiver's, and has not come before.
-// A transport asks it once for every packet and takes no other packet in: neither its
-// controller nor anything else of the sender changes by one.
-func (x *TelemetryRequester) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
+// Genuine reports whether p, which has arrived at the sender, is from the receiver and was not received earlier. A
+// transport calls it once for every packet. If it returns false the transport drops p without any change of its state.
+func (x *TelemetryRequester) Genuine(p *packet.Packet) bool {
+	return x.seal == nil || x.seal.checkCode(p)
+}
 
-// Read reads what an acknowledgement says of the path and of the receiver's wishes into
-// a, and reports whether it says anything. What a holds of it is good until the next call.
+// Read reads telemetry and feedback of acknowledgement p into a, and reports whether there is any. The slices in a are
+// valid until the next call.
 func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	if x.want == telemetry.Nothing || !p.Extended() {
 		return false
@@ -224,7 +226,7 @@ func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bo
 			return false
 		}
 		f := readFeedback(b)
-		n := x.adopted.number()
+		n := x.adopted.currentNumber()
 		if cc.Outdated(f.Number, *n) {
 			return false
 		}
@@ -254,33 +256,33 @@ func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bo
 	return true
 }
 
-// TelemetryResponder is a receiver's part of telemetry: it sends back what data packets have
-// gathered or, of a scheme with a part at the receiver, gives it to that.
+// TelemetryResponder is a receiver's part of telemetry. It sends the telemetry of data packets back, or passes it to
+// the scheme's part at the receiver.
 type TelemetryResponder struct {
-	active   bool
-	requests bool // of packets go back as the switches have answered them
-	patient  bool // cc.Traits.Patient
-	format   *telemetry.Format
-	control  cc.Receiver // of the selected path
-	paths    *controlled // with control
-	seal     *seal       // nil: feedback is not sealed
-	*reading             // with control
-	census   *cc.Census  // counts the host's flows, also this one; nil: not asked for
-	member   cc.Member
-	within   unit.Time      // the time within which flows count
-	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement
+	active        bool
+	requests      bool // packets carry requests, and their answers are sent back
+	patient       bool // cc.Traits.Patient
+	format        *telemetry.Format
+	control       cc.Receiver    // of the selected path
+	paths         *receiverParts // with control
+	seal          *seal          // nil: feedback is not sealed
+	*recordReader                // with control
+	census        *cc.Census     // counts the host's flows, also this one; nil: not needed
+	member        cc.Member
+	countPeriod   unit.Time      // period of the census
+	held          *packet.Packet // its extensions are the latest answer that waits for an acknowledgement
 }
 
-// controlled is what a receiver has of a scheme's parts.
-type controlled struct {
+// receiverParts holds a scheme's parts at the receiver, one for each path.
+type receiverParts struct {
 	each   []cc.Receiver // by path
 	newest []int64       // the largest n of Data, by path
 	path   int           // the selected one
 	data   cc.Data
 }
 
-// NewTelemetryResponder makes the receiver's part for a flow. control is what the controller was
-// told of the flow, a what the sender's TelemetryRequester was.
+// NewTelemetryResponder returns the receiver's part for a flow. control and a are the values that the sender's
+// controller and TelemetryRequester got. It returns an error of the scheme's part at the receiver.
 func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (TelemetryResponder, error) {
 	x := TelemetryResponder{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil &&
 		f.CC.Telemetry != telemetry.Nothing}
@@ -292,13 +294,13 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 	traits := cc.TraitsOf(f.CCConfig)
 	if f.CC == nil || f.CC.Receiver == nil {
 		if x.active && f.Host != nil {
-			if x.within = traits.FlowCountTime(&control.Path); x.within > 0 {
+			if x.countPeriod = traits.FlowCountTime(&control.Path); x.countPeriod > 0 {
 				x.census = &f.Host.Census
 			}
 		}
 		return x, nil
 	}
-	x.paths = &controlled{}
+	x.paths = &receiverParts{}
 	for range max(control.Paths, 1) {
 		r, err := f.CC.Receiver(control, f.CCConfig, f.Host)
 		if err != nil {
@@ -310,25 +312,25 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 		x.paths.each = append(x.paths.each, r)
 	}
 	x.control, x.paths.newest = x.paths.each[0], make([]int64, len(x.paths.each))
-	x.reading, x.active, x.patient = newReading(f.Telemetry, nil), true, traits.Patient
+	x.recordReader, x.active, x.patient = newRecordReader(f.Telemetry, nil), true, traits.Patient
 	return x, nil
 }
 
-// Active reports whether the flow has telemetry, or a controller's part at the receiver.
-// The transport of a flow that has neither need not ask the TelemetryResponder.
+// Active reports whether the flow has telemetry, or a controller's part at the receiver. If not, the transport need not
+// call the TelemetryResponder.
 func (x *TelemetryResponder) Active() bool { return x.active }
 
-// Apart reports whether nothing else of the receiver's host knows of it.
+// Apart reports whether it shares no state with other receivers of its host.
 func (x *TelemetryResponder) Apart() bool { return x.control == nil && x.census == nil }
 
-// SelectPath makes what is called next be about path k of a flow of several.
+// SelectPath selects path k for the calls that follow.
 func (x *TelemetryResponder) SelectPath(k int) {
 	if x.control != nil {
 		x.control, x.paths.path = x.paths.each[k], k
 	}
 }
 
-// Path returns the selected path.
+// Path returns the number of the selected path.
 func (x *TelemetryResponder) Path() int {
 	if x.control == nil {
 		return 0
@@ -339,10 +341,9 @@ func (x *TelemetryResponder) Path() int {
 // Patient reports whether packets with telemetry are to be acknowledged like others.
 func (x *TelemetryResponder) Patient() bool { return x.patient }
 
-// Data is called for a data packet or a probe, whose extensions it may take. It turns them into extensions of the
-// acknowledgement, if p becomes that (else Keep is to be called). n is the place of p in the order in which the data
-// of its path was sent first; −1: it may have been sent again, or has no place. atOnce: an acknowledgement is to
-// leave now.
+// Data handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not
+// become that acknowledgement, Keep must follow. n is the place of p in the order in which the data of its path was
+// first sent; −1: p may be resent, or has no place. initialCredit reports that an acknowledgement is to be sent now.
 func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
@@ -356,7 +357,7 @@ func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atO
 			return false
 		}
 		if x.census != nil {
-			x.census.Count(now, x.within, &x.member)
+			x.census.Count(now, x.countPeriod, &x.member)
 		}
 		if x.format.Answer(p) && x.census != nil {
 			n := uint16(min(x.census.Flows(&x.member), 1<<16-1))
@@ -386,21 +387,21 @@ func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atO
 	return atOnce
 }
 
-// writeFeedback writes what the receiver's part wants into an acknowledgement.
+// writeFeedback writes the feedback of the scheme's part into the acknowledgement p.
 func (x *TelemetryResponder) writeFeedback(p *packet.Packet) {
 	f := x.control.Feedback()
 	w, n := uint32(min(f.Window, 1<<32-1)), uint16(min(f.Flows, 1<<flowsBits-1))|uint16(f.Number)<<flowsBits
 	p.SetExtension(Feedback, []byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w), byte(n >> 8), byte(n)})
 }
 
-// readFeedback is the other direction of writeFeedback.
+// readFeedback decodes what writeFeedback wrote. b has feedbackBytes bytes.
 func readFeedback(b []byte) cc.Feedback {
 	return cc.Feedback{Window: unit.Bytes(binary.BigEndian.Uint32(b)),
 		Flows: int32(binary.BigEndian.Uint16(b[4:]) & (1<<flowsBits - 1)), Number: b[4] >> (flowsBits - 8)}
 }
 
-// Keep keeps the answer that Data has made of p for a later acknowledgement. What was
-// kept before stays if p has none: then it is the newest.
+// Keep stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the stored
+// ones stay: they are the latest.
 func (x *TelemetryResponder) Keep(p *packet.Packet) {
 	if x.control == nil && p.Extended() {
 		if x.held == nil {
@@ -410,8 +411,8 @@ func (x *TelemetryResponder) Keep(p *packet.Packet) {
 	}
 }
 
-// Give puts what was kept, or is to be sent, into an acknowledgement, unless it has an
-// answer of its own, which is newer.
+// Give puts the stored extensions, or the feedback, into the acknowledgement p. If p already has an answer of its own,
+// which is newer, the stored ones are dropped.
 func (x *TelemetryResponder) Give(p *packet.Packet) {
 	switch {
 	case x.control != nil:
@@ -424,22 +425,22 @@ func (x *TelemetryResponder) Give(p *packet.Packet) {
 	}
 }
 
-// Open is called for every packet to the sender when it has its extensions, and before its
-// bytes are counted; Seal when all else of it is there.
+// Open adds the seal's extension to p, without a code. Call it for every packet to the sender when p has its other
+// extensions and before its bytes are counted. Seal follows when the packet is complete.
 func (x *TelemetryResponder) Open(p *packet.Packet) {
 	if x.seal != nil {
-		x.seal.open(p)
+		x.seal.addExtension(p)
 	}
 }
 
 // Seal writes the code that Genuine checks.
 func (x *TelemetryResponder) Seal(p *packet.Packet) {
 	if x.seal != nil {
-		x.seal.close(p)
+		x.seal.writeCode(p)
 	}
 }
 
-// Coalesce is how many packets an acknowledgement may wait for, of at most most.
+// Coalesce returns the number of packets that an acknowledgement may cover, at most most.
 func (x *TelemetryResponder) Coalesce(most int) int {
 	if x.control == nil {
 		return most
@@ -447,7 +448,7 @@ func (x *TelemetryResponder) Coalesce(most int) int {
 	return x.control.Coalesce(most)
 }
 
-// NextTimer is when Timer wants to be called.
+// NextTimer returns when Timer is to be called; unit.Never without a part at the receiver.
 func (x *TelemetryResponder) NextTimer() unit.Time {
 	at := unit.Never
 	if x.control == nil {
@@ -459,8 +460,8 @@ func (x *TelemetryResponder) NextTimer() unit.Time {
 	return at
 }
 
-// Timer is called when NextTimer has come. It reports whether an acknowledgement is to leave now, and selects its path.
-// If there are several, NextTimer has come again.
+// Timer runs the first part at the receiver with a timer that has expired. It reports whether an acknowledgement is to
+// be sent now, and selects its path. If other timers have expired, NextTimer remains in the past.
 func (x *TelemetryResponder) Timer(now unit.Time) bool {
 	if x.control == nil {
 		return false

@@ -309,7 +309,7 @@ func FuzzFeedback(f *testing.F) {
 	f.Add([]byte{1})
 	part, x, r, _ := numberedFlow(f, "hpcc", AskPacket)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		*x.adopted.number() = 0
+		*x.adopted.currentNumber() = 0
 		ack, a := &packet.Packet{}, cc.Ack{}
 		if !ack.SetExtension(Feedback, b) {
 			return

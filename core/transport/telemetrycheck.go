@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// maxWindowsBetweenRequests is how many first windows may pass between packets that ask for telemetry without a
-// warning. With ten the queues of HPCC are as with each packet, with a thousand nothing controls for milliseconds.
+// maxWindowsBetweenRequests is the number of first windows that may pass between packets that ask for telemetry without
+// a warning.
 const maxWindowsBetweenRequests = 30
 
 // warnAsks is issued for a controller that needs telemetry.
@@ -21,8 +21,8 @@ var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
 // WarningKinds returns the kinds of warnings that any transport may issue.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks, warnShortTimer} }
 
-// CheckTelemetry returns the remarks about how a transport asks for telemetry: about the transport, and about the
-// controller. What they refuse, NewTelemetryRequester refuses, too. a may be nil.
+// CheckTelemetry returns the remarks about how a transport asks for telemetry: those about the transport, and those
+// about the controller. Combinations that it refuses NewTelemetryRequester refuses, too. a may be nil.
 func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofControl []scheme.Remark) {
 	if a == nil || s.Controller == nil || s.Telemetry == nil {
 		return nil, nil
@@ -31,7 +31,7 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 	if want == telemetry.Nothing || a.When == AskNever || a.When == "" {
 		return nil, nil
 	}
-	if err := a.impossible(s.Telemetry, want); err != nil {
+	if err := a.checkCombination(s.Telemetry, want); err != nil {
 		if r := scheme.Refuse("", "%v", err); a.When != AskCongestion {
 			ofControl = append(ofControl, r)
 		} else {
@@ -49,9 +49,8 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 	return ofTransport, ofControl
 }
 
-// impossible says what of the way in which telemetry is asked for, its format, and what a controller wants, does not go
-// together.
-func (a *TelemetryOptions) impossible(f *telemetry.Format, want telemetry.Want) error {
+// checkCombination returns an error if the way of asking, the format f and what a controller wants do not go together.
+func (a *TelemetryOptions) checkCombination(f *telemetry.Format, want telemetry.Want) error {
 	switch {
 	case f.T == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.Relative()):
 		return errors.New("switches must average loads: the program telemetry needs its parameter t for format: " +

@@ -16,10 +16,10 @@ var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
 	Param string    // parameter that sets Own
-	Own   unit.Time // data is sent again after this time at the earliest; unit.Never: no timer
-	Adds  unit.Time // by which ends delay answers on top of the path's round trip
-	// Probes: the file gives no timeout. Without an answer the transport probes, and sends data again when that proves
-	// the loss, or after LossLimit (LossTimer).
+	Own   unit.Time // data is resent after this time at the earliest; unit.Never: no timer
+	Adds  unit.Time // time by which ends delay answers, on top of the path's round trip
+	// Probes: the file gives no timeout. Without an answer the transport probes, and resends data when that proves the
+	// loss, or after LossLimit (LossTimer).
 	Probes bool
 	// Unproven: packets may overtake each other, so that no probe proves a loss. Without a LossLimit Own is the timeout.
 	Unproven bool
@@ -39,8 +39,8 @@ func slowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 }
 
 // ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
-// data can queue: what only waits is sent again then. It names the path on which the timeout is too short by the
-// largest factor. The limit of a path with switches that trim is a rough one, and gives no warning.
+// data can queue: packets that only wait are resent then. The warning names the path on which the timeout is too short
+// by the largest factor. Paths with switches that trim give no warning: their limit is a rough one.
 func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark {
 	if timer == nil {
 		return nil
@@ -50,12 +50,12 @@ func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark
 	excess := 1.0
 	for i := range s.Paths {
 		path := &s.Paths[i]
-		own, longest := timer(&path.Path), path.DataMaxRTT()
-		if path.Trims || own.Probes || own.Own <= 0 || longest == unit.Never {
+		timeout, longest := timer(&path.Path), path.DataMaxRTT()
+		if path.Trims || timeout.Probes || timeout.Own <= 0 || longest == unit.Never {
 			continue
 		}
-		if by := float64(longest+own.Adds) / float64(own.Own); by > excess {
-			p, t, excess = path, own, by
+		if by := float64(longest+timeout.Adds) / float64(timeout.Own); by > excess {
+			p, t, excess = path, timeout, by
 		}
 	}
 	if p == nil {
@@ -63,7 +63,8 @@ func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark
 	}
 	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
 		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
-		rounded(t.Own), rounded(p.DataMaxRTT()+t.Adds), p.Name, rounded(p.BaseRTT+t.Adds), rounded(p.DataQueueing)).
+		roundUpTime(t.Own), roundUpTime(p.DataMaxRTT()+t.Adds), p.Name, roundUpTime(p.BaseRTT+t.Adds),
+		roundUpTime(p.DataQueueing)).
 		At(p.Narrow.Port, excess)}
 }
 
@@ -75,15 +76,15 @@ func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Re
 		t := timer(&p.Path)
 		if t.Fixed && t.Own > 0 && t.Own < unit.Never && p.Unlimited != "" && !p.Trims {
 			return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
-				"without queues: what waits for longer is sent again", rounded(t.Own), p.Unlimited, p.Name,
-				rounded(p.BaseRTT+t.Adds)).At(p.Unlimited, 0)}
+				"without queues: what waits for longer is sent again", roundUpTime(t.Own), p.Unlimited, p.Name,
+				roundUpTime(p.BaseRTT+t.Adds)).At(p.Unlimited, 0)}
 		}
 	}
 	return nil
 }
 
-// TimerReport describes what a transport does when no answer arrives. unit.Never: it does not do that, or there is no
-// such limit.
+// TimerReport describes what a transport does when no answer arrives. A time of unit.Never means that it does not do
+// so, or that the path has no limit.
 type TimerReport struct {
 	Text            string    // in words, with the reason
 	ProbeAfter      unit.Time // the shortest time after which it probes
@@ -91,9 +92,9 @@ type TimerReport struct {
 	BaseRTT, MaxRTT unit.Time // of the longest path, without queues and with full buffers
 }
 
-// waits returns after which time without an answer a transport with this timer probes and sends data again on a path;
-// unit.Never: it does not.
-func (t *Timer) waits(p *cc.Path) (probe, resend unit.Time) {
+// findWaits returns the times without an answer after which a transport with this timer probes and resends data on path
+// p; unit.Never: it does not.
+func (t *Timer) findWaits(p *cc.Path) (probe, resend unit.Time) {
 	if !t.Probes {
 		return unit.Never, t.Own
 	}
@@ -101,18 +102,18 @@ func (t *Timer) waits(p *cc.Path) (probe, resend unit.Time) {
 	switch {
 	case t.Unproven && limit == unit.Never:
 		return unit.Never, t.Own
-	case t.Unproven || limit <= MinProbeWait: // data is sent again before a probe goes
+	case t.Unproven || limit <= MinProbeWait: // data is resent before a probe goes
 		return unit.Never, limit
 	}
 	return MinProbeWait, limit
 }
 
-// span describes the times of several paths by the shortest and the longest.
-func span(shortest, longest unit.Time) string {
-	if rounded(shortest) == rounded(longest) {
-		return rounded(shortest).String()
+// formatSpan describes the times of several paths by the shortest and the longest.
+func formatSpan(shortest, longest unit.Time) string {
+	if roundUpTime(shortest) == roundUpTime(longest) {
+		return roundUpTime(shortest).String()
 	}
-	return fmt.Sprintf("%v to %v (by path)", rounded(shortest), rounded(longest))
+	return fmt.Sprintf("%v to %v (by path)", roundUpTime(shortest), roundUpTime(longest))
 }
 
 // ReportTimer describes what a transport with this Traits.Timer does when no answer arrives on these paths, and why. It
@@ -127,13 +128,13 @@ func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerRepo
 	limit := "a port of the path has no limit, so that packets can wait for any time"
 	if longest < unit.Never {
 		r.MaxRTT += t.Adds
-		limit = fmt.Sprintf("the longest path takes %v without queues and %v with full buffers", rounded(r.BaseRTT),
-			rounded(r.MaxRTT))
+		limit = fmt.Sprintf("the longest path takes %v without queues and %v with full buffers", roundUpTime(r.BaseRTT),
+			roundUpTime(r.MaxRTT))
 	}
-	latest, unlimited := unit.Time(0), false // of what is sent again without proof
+	latest, unlimited := unit.Time(0), false // of data that is resent without proof
 	for i := range paths {
-		own := timer(&paths[i].Path)
-		probe, resend := own.waits(&paths[i].Path)
+		timeout := timer(&paths[i].Path)
+		probe, resend := timeout.findWaits(&paths[i].Path)
 		r.ProbeAfter, r.ResendAfter = min(r.ProbeAfter, probe), min(r.ResendAfter, resend)
 		if unlimited = unlimited || resend == unit.Never; resend < unit.Never {
 			latest = max(latest, resend)
@@ -143,7 +144,7 @@ func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerRepo
 	const overtake = "packets may overtake each other, so that no probe proves a loss"
 	after := ""
 	if r.ResendAfter < unit.Never {
-		after = span(r.ResendAfter, latest)
+		after = formatSpan(r.ResendAfter, latest)
 	}
 	proves := fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss", MinProbeWait,
 		grows)
@@ -170,8 +171,8 @@ func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerRepo
 	return r, true
 }
 
-// rounded returns a time with three digits, rounded up.
-func rounded(t unit.Time) unit.Time {
+// roundUpTime returns a time with three digits, rounded up.
+func roundUpTime(t unit.Time) unit.Time {
 	step := unit.Time(1)
 	for t/step >= 1000 {
 		step *= 10

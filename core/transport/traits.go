@@ -6,19 +6,19 @@ import (
 	"weir/core/unit"
 )
 
-// Traits describe what a transport does with its parameters, as far as it follows from them alone. Scheme has what
-// holds for all parameters. Experiments and warnings read the traits before a run, never per packet. The zero value of
-// a field means no, so that a configuration sets only what holds for it. Functions are traits that depend on the path,
-// the controller or the TOS of a flow.
+// Traits describe properties of a transport that follow from its parameters alone. Scheme has the properties that hold
+// for all parameters. Experiments and warnings read the traits before a run, never per packet. The zero value of a
+// field means no, so that a configuration sets only the fields that apply. Functions are traits that depend on the
+// path, the controller or the TOS of a flow.
 type Traits struct {
 	// AppRate is the rate of payload at which the application has data; 0: always more.
 	AppRate unit.Rate
-	// OwnStack: in the lab Weir's own hosts run it, not the kernel, although kernels have the transport.
+	// OwnStack: in the lab Weir's own hosts run it instead of the kernel, although kernels have the transport.
 	OwnStack bool
 	// Paths is the number of paths among which its senders choose, with a controller on each (cc.Scheme.PerPath); 0 or 1:
 	// they do not choose.
 	Paths int
-	// WhyInOrder is the reason why packets that overtake each other cost it much; "": they do not.
+	// WhyInOrder is the reason why packets that overtake each other slow it down; "": they do not.
 	WhyInOrder string
 	// KeepsSlow: a packet that others have overtaken counts as in flight until it arrives or is lost.
 	KeepsSlow bool
@@ -35,7 +35,7 @@ type Traits struct {
 	// SeparatesAcks reports whether switches can distinguish acknowledgements from data with this TOS. nil: they cannot.
 	SeparatesAcks func(tos uint8) bool
 
-	// Telemetry is how it asks for telemetry; nil: it carries none.
+	// Telemetry is how it asks for telemetry; nil: it carries no telemetry.
 	Telemetry *TelemetryOptions
 	// WhyUnmarked returns the reason why a controller that uses ECN in this mode gets no marks; "": it gets them. nil:
 	// the transport does not report marks.

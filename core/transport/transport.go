@@ -10,108 +10,100 @@ import (
 	"weir/core/unit"
 )
 
-// An Endpoint is one half of a flow, at the sending or at the receiving host: a
-// pure state machine. The host calls it with the time and asks it afterwards
-// what it wants: NextSend and NextTimer are read after every call, because any
-// call may change them.
+// An Endpoint is one half of a flow, at the sending or at the receiving host: a pure state machine. The host calls it
+// with the time, and reads NextSend and NextTimer after every call, because any call may change them.
 type Endpoint interface {
-	// Receive takes a packet of the flow in. It returns true when it has turned p
-	// into a packet to be sent (a receiver turns data into its acknowledgement in
-	// place); otherwise the host frees p.
+	// Receive handles a packet of the flow. It returns true if it has turned p into a packet to be sent: a receiver turns
+	// data into its acknowledgement in place. Otherwise the host frees p.
 	Receive(now unit.Time, p *packet.Packet) (reply bool)
-	// NextSend is the earliest time at which Emit would give a packet: a time in
-	// the past or now when it could at once, unit.Never when something has to be
-	// received first. A flow that starts later answers its start time.
+	// NextSend returns the earliest time at which Emit may be called: a time in the past or now if the endpoint can send
+	// at once; unit.Never if it must receive a packet first. Before its start a flow returns its start time.
 	NextSend() unit.Time
-	// Emit fills the zeroed p with the next packet of the flow. The host calls it
-	// only when NextSend is not later than now, and has set Flow and the
-	// addresses; the endpoint sets Seq, Payload, Size, ports, protocol, TOS, Kind.
+	// Emit fills the zeroed p with the next packet of the flow. The host calls it only when NextSend is not later than
+	// now, and has set Flow and the addresses. The endpoint sets Seq, Payload, Size, ports, protocol, TOS and Kind.
 	Emit(now unit.Time, p *packet.Packet)
-	// NextTimer is when Advance wants to be called; unit.Never for none.
+	// NextTimer returns when Advance is to be called; unit.Never without a timer.
 	NextTimer() unit.Time
-	// Advance is called when NextTimer has come.
+	// Advance runs the timers that have expired at now. The host calls it at NextTimer.
 	Advance(now unit.Time)
-	// Counters gives what the endpoint has counted so far; the host reads it.
+	// Counters returns the endpoint's counters, which the host only reads.
 	Counters() *Counters
 }
 
-// Gauge is what a sender that controls congestion shows of itself.
+// Gauge is the state that a sender with congestion control reports.
 type Gauge struct {
 	Window   unit.Bytes // congestion window, of payload
 	InFlight unit.Bytes // payload that is sent and neither delivered nor lost
 	Rate     unit.Rate  // pacing rate of payload; 0: not paced
 	Derived  bool       // Rate follows from Window and the round-trip time: no decision of its own
-	RTT      unit.Time  // smoothed round-trip time; 0: none was measured
-	Delivery unit.Rate  // latest rate of delivery of payload; 0: none was measured
+	RTT      unit.Time  // smoothed round-trip time; 0: no sample
+	Delivery unit.Rate  // latest rate of delivery of payload; 0: no sample
 }
 
-// Gauged is a sender that shows its state.
+// Gauged is a sender that reports its state.
 type Gauged interface{ Gauge() Gauge }
 
 // A Retransmitter is a sender that has a retransmission timer.
 type Retransmitter interface {
-	Timeouts() int64 // how often it has expired since the start
+	Timeouts() int64 // number of expiries since the start
 }
 
-// Abandoner is a sender that gives its connection up when nothing answers for too long.
+// Abandoner is a sender that gives its connection up when answers are missing for too long.
 type Abandoner interface {
-	Abandoned() bool // it has done so
+	Abandoned() bool // it has given up
 }
 
 // Classed is an Endpoint whose packets are not of priority class 0.
 type Classed interface {
-	// Class is the class, 0 to 7, of all that the endpoint sends; 0 is the first in
-	// strict priority.
+	// Class returns the priority class, 0 to 7, of all packets that the endpoint sends; 0 is the first in strict priority.
 	Class() uint8
 }
 
-// Replier is an Endpoint whose packets may all be replies that were delayed, by a NIC or to acknowledge several packets
-// at once. A host sends them before data, as it does with replies that are made at once.
+// Replier is an Endpoint with packets that may all be replies that were delayed, by a NIC or to acknowledge several
+// packets at once. A host sends them before data, like replies that are made at once.
 type Replier interface {
-	// Replies reports whether they are. It does not change.
+	// Replies reports whether they are. The result is constant.
 	Replies() bool
 }
 
-// Rescheduling is an Endpoint that shares something with others of its host, so that a call
-// into it may change when another one wants to send.
+// Rescheduling is an Endpoint that shares state with others of its host, so that a call into it may change when another
+// one wants to send.
 type Rescheduling interface {
-	// Rescheduled names such another one, a flow whose receiver is at this host. The host
-	// asks after every call into the endpoint until ok is false, and reads NextSend and
-	// NextTimer of those named.
+	// Rescheduled returns such another flow. The flow's receiver is at this host. The host calls Rescheduled after every
+	// call into the endpoint until ok is false, and reads NextSend and NextTimer of the flows returned.
 	Rescheduled() (flow packet.FlowID, ok bool)
 }
 
-// Passive is the part of an Endpoint that sends nothing by itself and has no
-// timer: to be embedded by receivers that only reply or only count.
+// Passive is the part of an Endpoint that never sends by itself and has no timer. Receivers that only reply or only
+// count embed it.
 type Passive struct{}
 
-// NextSend is never.
+// NextSend returns unit.Never.
 func (Passive) NextSend() unit.Time { return unit.Never }
 
 // Emit is never called.
 func (Passive) Emit(unit.Time, *packet.Packet) {}
 
-// NextTimer is never.
+// NextTimer returns unit.Never.
 func (Passive) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.
 func (Passive) Advance(unit.Time) {}
 
-// Counters is what an endpoint counts from its start on. Measures over a part
-// of a run are differences of two copies.
+// Counters is what an endpoint counts from its start on. Measures over a part of a run are differences of two copies.
 type Counters struct {
 	Sent
 	Received
 
-	// Delays counts one-way delays one by one, for percentiles; nil: it does not.
+	// Delays counts one-way delays one by one, for percentiles; nil: not counted.
 	Delays *unit.Histogram
 
 	lastDelay unit.Time
 
-	Last     unit.Time // when a receiver that nothing answers got its latest datagram; 0: none, or another receiver
+	Last     unit.Time // when a receiver without answers got its latest datagram; 0: never, or another receiver
 	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
-	// when the application's last write returned: all is in the send buffer; unit.Never until then, 0
-	// where there is no such buffer
+	// Written is when the application's last write returned and all data was in the send buffer; unit.Never until then;
+	// 0 without such a buffer.
 	Written unit.Time
 	Began   unit.Time // when the application began to write, if not at the flow's start; else 0
 }
@@ -121,8 +113,8 @@ type Sent struct {
 	SentPackets   int64
 	SentBytes     unit.Bytes // payload
 	Retransmitted int64      // packets sent again
-	NacksTaken    int64      // of a sender: NACKs of the network that it has believed
-	NacksRefused  int64      // … and those that are not of this flow, damaged, old, or of nothing that is out
+	NacksTaken    int64      // of a sender: NACKs of the network that it has accepted
+	NacksRefused  int64      // … and those of another flow, damaged, old, or not about a packet in flight
 	Unacked       unit.Bytes // payload that was not acknowledged when the application's last write returned
 }
 
@@ -152,8 +144,8 @@ type Received struct {
 	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
 }
 
-// Since returns what was counted between first, a copy of before, and r. Jitter and the least and largest delay
-// stay as they are in r.
+// Since returns what was counted between first, a copy of before, and r. Jitter and the minimum and maximum delay stay
+// as they are in r.
 func (r *Received) Since(first *Received) Received {
 	d := *r
 	d.ReceivedPackets -= first.ReceivedPackets
@@ -176,8 +168,8 @@ func (r *Received) Duplicates() (n int64) {
 	return n
 }
 
-// Delay counts the one-way delay of a data packet that was received: sum,
-// minimum, maximum and RFC 3550 §6.4.1's interarrival jitter J += (|D| − J)/16.
+// Delay counts the one-way delay of a received data packet: sum, minimum, maximum and interarrival jitter
+// J += (|D| − J)/16 (RFC 3550 §6.4.1).
 func (c *Counters) Delay(d unit.Time) {
 	if c.lastDelay > 0 {
 		difference := float64(d - c.lastDelay)
@@ -195,8 +187,8 @@ func (c *Counters) Delay(d unit.Time) {
 	}
 }
 
-// Since returns what was counted between first, a copy of before, and c. Times, jitter and
-// the least and largest delay stay as they are in c; Delays are not copied.
+// Since returns what was counted between first, a copy of before, and c. Times, jitter and the minimum and maximum
+// delay stay as they are in c; Delays are not copied.
 func (c *Counters) Since(first *Counters) Counters {
 	d := *c
 	d.Delays = nil
@@ -204,7 +196,7 @@ func (c *Counters) Since(first *Counters) Counters {
 	return d
 }
 
-// A Flow is what a transport needs to know to make its two endpoints.
+// A Flow is the description from which a transport makes the two endpoints of a flow.
 type Flow struct {
 	ID       packet.FlowID
 	Src, Dst packet.Addr
@@ -217,27 +209,27 @@ type Flow struct {
 	Size     unit.Bytes // payload to carry; 0: no end
 	Payload  int32      // largest payload of a packet
 	Framing  packet.Framing
-	Script   *Script     // of a capture, which the flow has in place of a size; nil: it is of none
+	Script   *Script     // datagrams of a capture, in place of a size; nil: no capture
 	Random   unit.Random // the flow's own random stream
 	Seed     uint64      // of the run
 	Path     cc.Path     // what is known of the path
 
-	Telemetry *telemetry.Format // of the network; nil: no switch writes any
-	Host      *cc.Host          // what the receivers at the flow's destination share; may be nil
+	Telemetry *telemetry.Format // of the network; nil: no switch writes telemetry
+	Host      *cc.Host          // state that the receivers at the flow's destination share; may be nil
 
 	CC       *cc.Scheme    // the congestion controller, of transports that are Controlled
 	CCConfig scheme.Config // of it
 }
 
-// EndpointPair are the two ends of a flow; both are nil where there are none.
+// EndpointPair has the two ends of a flow, or two nil values.
 type EndpointPair struct{ Sender, Receiver Endpoint }
 
-// Script is what a flow of a capture sends, in order.
+// Script is the list of datagrams that a flow of a capture sends, in order.
 type Script []Datagram
 
-// Datagram is one of a flow that a capture has.
+// Datagram is one datagram of a flow of a capture.
 type Datagram struct {
-	After   unit.Time // the flow's start
+	After   unit.Time // time since the flow's start
 	Payload int32
 }
 
@@ -248,27 +240,26 @@ type Scheme struct {
 	Gauged     bool      // its senders are Gauged
 	Buffered   bool      // its senders have a send buffer: they count when the last write returned
 	Timed      bool      // they measure round-trip times and rates of delivery: Gauge.RTT, Gauge.Delivery
-	Headers    int32     // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
-	First      int32     // bytes that a flow's first packet has more, which an MTU leaves room for as well
-	Reply      int32     // bytes that an acknowledgement has more
-	Tick       unit.Time // of which stamps that its endpoints read are multiples; 0: they read time as it is
-	Multiple   int32     // to a multiple of which it pads payload, and an MTU's payload is one; 0: it does not
-	// Kernel is the IP protocol whose sockets do the same in a kernel: packet.ProtoUDP, or, with the
-	// parameters of package tcp, packet.ProtoTCP; 0: no kernel has it.
+	Headers    int32     // bytes of the transport's header in a full packet; an MTU without IP's and these is the payload
+	First      int32     // additional bytes of a flow's first packet, for which an MTU leaves room as well
+	Reply      int32     // additional bytes of an acknowledgement
+	Tick       unit.Time // unit of the stamps that its endpoints read; 0: they read time as it is
+	Multiple   int32     // it pads payload to a multiple of this, and an MTU's payload is one; 0: it does not
+	// Kernel is the IP protocol with sockets that do the same in a kernel: packet.ProtoUDP, or, with the parameters of
+	// package tcp, packet.ProtoTCP; 0: no kernel has it.
 	Kernel uint8
 	Proto  uint8 // of its packets (packet.Packet.Proto)
-	// Captured carries datagrams of a capture in this one's place, as Flow.Script has them; nil: it cannot.
+	// Captured carries datagrams of a capture in this scheme's place, as in Flow.Script; nil: it cannot.
 	Captured *Scheme
-	// Build makes the two endpoints of a flow with a configuration of the scheme: nil for the
-	// defaults. Define writes it.
+	// Build makes the two endpoints of a flow with a configuration of the scheme; nil: the defaults. Define sets it.
 	Build func(f Flow, c scheme.Config) (sender, receiver Endpoint, err error)
-	// Rebuild is Build, which may take the memory of a flow that is over, of the same scheme and configuration, whose
-	// ends nobody has any more. It makes none if these are not of its own kind: who asks builds then. nil: there is
-	// Build only. DefineReusing writes it.
+	// Rebuild is Build with the memory of a flow that is over, of the same scheme and configuration. Its ends must have
+	// no other references. It returns nil for both if their types differ from its own; the caller builds then. nil: there
+	// is Build only. DefineReusing sets it.
 	Rebuild func(f Flow, c scheme.Config, old EndpointPair) (sender, receiver Endpoint, err error)
 }
 
-// DefineReusing is Define for a scheme that may make the ends of a flow of old ones, if there are any.
+// DefineReusing is Define for a scheme that can make the ends of a flow from old ones, if there are any.
 func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 	rebuild func(f Flow, c C, old EndpointPair) (S, R, error)) Scheme {
 	s = Define[C, P](s, func(f Flow, c C) (S, R, error) { return rebuild(f, c, EndpointPair{}) })
@@ -277,11 +268,11 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 		if _, receives := old.Receiver.(R); !sends || !receives {
 			return nil, nil, nil
 		}
-		own, err := scheme.As[C, P](c)
+		config, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
 		}
-		sender, receiver, err := rebuild(f, own, old)
+		sender, receiver, err := rebuild(f, config, old)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -290,16 +281,16 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 	return s
 }
 
-// Define completes a scheme by what makes the two endpoints of a flow, for configurations of
-// type C, in which all values are in their ranges and go together.
+// Define completes a scheme by a function that makes the two endpoints of a flow. build gets configurations of type C.
+// All their values are in their ranges and go together.
 func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow, c C) (S, R, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	s.Build = func(f Flow, c scheme.Config) (Endpoint, Endpoint, error) {
-		own, err := scheme.As[C, P](c)
+		config, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
 		}
-		sender, receiver, err := build(f, own)
+		sender, receiver, err := build(f, config)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -311,7 +302,7 @@ func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow
 // Warner is a configuration whose values, allowed as they are, may have no effect or an unexpected one.
 type Warner interface{ Warns() []scheme.Remark }
 
-// Ported is a receiver whose sender has several source ports, one for each path that it chooses.
+// Ported is a receiver with a sender that has several source ports, one for each path that it chooses.
 type Ported interface {
-	Ports() []uint16 // beside the flow's own
+	Ports() []uint16 // ports in addition to the flow's own
 }

@@ -1,4 +1,4 @@
-// Package sim runs experiments in virtual time: the fabric's network, with
-// dataplane switches and with hosts whose transports are state machines of this
-// project. Same configuration and seed give the same result, to the last bit.
+// Package sim runs experiments in virtual time: the fabric's network, with dataplane switches, and hosts with
+// transports that are state machines of this project. The same configuration and seed give the same result, to the last
+// bit.
 package sim

@@ -11,24 +11,23 @@ import (
 	"weir/core/unit"
 )
 
-// Edge is the hosts of a run without the network between them: what they send leaves at their NICs, and what comes in
-// there comes from outside. A driver with a clock of its own has them take part in a network of real packets, as the
-// lab does; hosts, endpoints and the order of events are those of any run.
+// Edge is the hosts of a run without the network between them. Packets that they send leave at their NICs, and packets
+// that arrive there come from outside. A driver with its own clock connects them to a network of real packets, as the
+// lab does. Hosts, endpoints and the order of events are the same as in any run.
 //
-// What a packet is known by outside are its bytes: addresses and ports say of which flow it is.
+// Outside, a packet is identified by its bytes: addresses and ports determine its flow.
 type Edge struct {
 	*drive
-	ports []*edgePort // by node; nil: none of the flows ends there
+	ports []*edgePort // by node; nil: no flow ends there
 	flows map[tuple]packet.FlowID
 	send  func(node int, now unit.Time, p *packet.Packet)
 	over  bool
 }
 
-// NewEdge makes the hosts of a configuration's flows, but for those that others carry: carried says by flow whether
-// these hosts have it; nil: they have all. send is given what a NIC begins to send, which is no longer the host's: it
-// must come back by Return. An onset at a port is the world's to see: Result.Changes and JudgeOnset give its result.
-// Links, switches and events are the world's: of Wiring only the rates of hosts' links count. Watches may be of flows
-// only.
+// NewEdge makes the hosts of a configuration's flows. carried reports by flow whether these hosts have it; nil: they
+// have all. send gets each packet that a NIC begins to send; the driver must give it back by Return. The driver detects
+// onsets at ports: Result.Changes and JudgeOnset give their results. Links, switches and events are outside: of Wiring
+// only the rates of hosts' links are used. Watches must be of flows.
 func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *packet.Packet)) (*Edge, error) {
 	if c.Duration <= 0 || c.Warmup < 0 || c.Warmup >= c.Duration {
 		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v: the warm-up must end before the run does",
@@ -48,34 +47,34 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	n := len(c.Wiring.Network.Nodes)
 	r := &Simulation{config: c, nics: c.Wiring.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
 		carried: carried, threads: []*thread{{log: make([][]outcome.Change, len(c.Onsets))}}}
-	e := &Edge{drive: &drive{Simulation: r}, ports: make([]*edgePort, n), send: send, flows: r.tuples()}
-	nodes, links, err := e.network()
+	e := &Edge{drive: &drive{Simulation: r}, ports: make([]*edgePort, n), send: send, flows: r.flowTuples()}
+	nodes, links, err := e.makeNetwork()
 	if err != nil {
 		return nil, err
 	}
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
-	r.nextSweep = math.MaxInt // a packet that is outside may still come
+	r.nextSweep = math.MaxInt // a packet that is outside may still arrive
 	r.addWatches()
-	r.observe()
+	r.startObservation()
 	if r.observation != nil {
 		r.observation.apart = true
 	}
 	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: links, Pool: &r.threads[0].pool,
-		Window: c.shortest()})
+		Window: c.shortestLinkDelay()})
 	if err != nil {
 		return nil, err
 	}
-	r.gather()
+	r.gatherThreads()
 	e.drive = r.newDrive()
-	e.nextLook = unit.Never // for what only a network can tell: the hosts wait for it
+	e.nextLook = unit.Never // only a network can detect deadlocks: the hosts wait for it
 	return e, nil
 }
 
-// network makes the hosts at which flows end, each with a link to a door and one back. A frame comes to the door when
-// its first bit leaves: how long it takes is the matter of the link outside.
-func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
+// makeNetwork makes the hosts at which flows end, each with a link to an edgePort and one back. A frame arrives at the
+// edgePort when its first bit leaves: the link outside has the time of the frame.
+func (e *Edge) makeNetwork() (nodes []fabric.Node, links []fabric.Link, err error) {
 	c := e.config
 	ends := make([]bool, len(e.hosts))
 	for i := range c.Flows {
@@ -84,7 +83,7 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 			if node < 0 || node >= len(ends) || c.Wiring.Network.Nodes[node].Switch {
 				return nil, nil, fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts", i, f.Src, f.Dst)
 			}
-			ends[node] = ends[node] || e.carries(i)
+			ends[node] = ends[node] || e.hasFlow(i)
 		}
 	}
 	for node, is := range ends {
@@ -111,11 +110,12 @@ func (e *Edge) network() (nodes []fabric.Node, links []fabric.Link, err error) {
 	return nodes, links, nil
 }
 
-// outside is how long hosts without a network wait for what nobody answers, once all senders have ended.
+// outside is the time for which hosts without a network wait for packets without answers after all senders have ended.
 const outside = unit.Second
 
-// shortest is the shortest delay of a link that has one, as which a run is cut when all is done; 0: there is none.
-func (c *Config) shortest() (least unit.Time) {
+// shortestLinkDelay returns the shortest delay of a link that has one, after which a run is cut when all is done; 0: no
+// delay.
+func (c *Config) shortestLinkDelay() (least unit.Time) {
 	for i := range c.Wiring.Network.Links {
 		if d := c.Wiring.Network.Links[i].Delay; d > 0 && (least == 0 || d < least) {
 			least = d
@@ -124,15 +124,15 @@ func (c *Config) shortest() (least unit.Time) {
 	return least
 }
 
-// A frame takes exactly so long from a door to its host, at this rate.
+// atOnce is the time that a frame takes from an edgePort to its host, at the rate oneAPicosecond.
 const (
 	atOnce         unit.Time       = 1
 	oneAPicosecond unit.PacketRate = 1e12
 )
 
-// Enter carries out all that happens before now, and gives a frame that has come in then to the host of a node. Frames
-// come in the order of their times; one that comes behind what has happened already comes now. Enter reports whether
-// the frame is of one of the flows; a pause is of all of them.
+// Enter executes all events before now, and gives a frame that has arrived at that time to the host of a node. Frames
+// arrive in the order of their times; a late one arrives at the current time. Enter reports whether the frame is of one
+// of the flows; a pause is of all of them.
 func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]
@@ -145,7 +145,7 @@ func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 		e.threads[0].pool.Put(p)
 		return false
 	}
-	p.Data = nil // what p has of the frame are copies
+	p.Data = nil // p has copies of the frame's fields
 	p.Size, p.Sent = e.config.Wiring.Framing.Frame(int32(len(frame)), 0, false), now+atOnce
 	if p.Kind != packet.Pause && p.Kind != packet.Resume {
 		flow, ours := e.flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]
@@ -161,19 +161,19 @@ func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 	return true
 }
 
-// Return takes back a packet that send was given.
+// Return takes back a packet that send got.
 func (e *Edge) Return(p *packet.Packet) { e.threads[0].pool.Put(p) }
 
-// Advance carries out all that happens before until, and reports whether the run goes on.
+// Advance executes all events before until, and reports whether the run continues.
 func (e *Edge) Advance(until unit.Time) bool {
 	for e.limit = until; !e.over && e.now < min(until, e.end); {
-		e.over = !e.step()
+		e.over = !e.runStep()
 	}
 	e.over = e.over || e.now >= e.end
 	return !e.over
 }
 
-// Next is when there is something to do if nothing comes in.
+// Next returns the time of the next event if no packet arrives; unit.Never if the run is over.
 func (e *Edge) Next() unit.Time {
 	if e.over {
 		return unit.Never
@@ -185,31 +185,31 @@ func (e *Edge) Next() unit.Time {
 	return next
 }
 
-// Now is the time before which everything has happened.
+// Now returns the time before which all events have happened.
 func (e *Edge) Now() unit.Time { return e.now }
 
-// Err says which endpoint could not be made.
-func (e *Edge) Err() error { return e.failure() }
+// Err returns the error of an endpoint that could not be made; nil: there is no error.
+func (e *Edge) Err() error { return e.firstFailure() }
 
-// Result ends the run, where it has not ended, at the time up to which it has come.
+// Result ends the run, if it has not ended, at its current time, and returns its result.
 func (e *Edge) Result() *outcome.Result {
 	if !e.over {
 		e.reason = outcome.Interrupted
 	}
 	if !e.warm {
-		e.measure()
+		e.beginMeasured()
 	}
 	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.Events(),
 		Watched: e.watched}
 	e.flowResults(out)
 	if e.observation != nil {
-		e.observation.result(out, outcome.Notices{}, &wiring.CounterSnapshot{}, &wiring.CounterSnapshot{})
+		e.observation.addResult(out, outcome.Notices{}, &wiring.CounterSnapshot{}, &wiring.CounterSnapshot{})
 	}
 	return out
 }
 
-// strays counts the packets that no endpoint has taken.
-func (e *Edge) strays() (n uint64) {
+// countStrays returns the number of packets for which there was no endpoint.
+func (e *Edge) countStrays() (n uint64) {
 	for _, h := range e.hosts {
 		if h != nil {
 			n += h.unexpected
@@ -229,10 +229,12 @@ type edgePort struct {
 	wants   packet.Wants
 }
 
+// Receive passes a packet of the host to the driver.
 func (d *edgePort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	d.edge.send(d.node, now, p)
 }
 
+// Dequeue returns the next packet that has arrived from outside, and when to call again.
 func (d *edgePort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	if d.next == len(d.arrived) {
 		return nil, unit.Never
@@ -245,9 +247,11 @@ func (d *edgePort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit
 	return p, unit.Never
 }
 
+// Advance has no effect: an edgePort has no timer.
 func (d *edgePort) Advance(unit.Time) {}
 
+// Wants returns the wakes that the port asks for.
 func (d *edgePort) Wants() *packet.Wants { return &d.wants }
 
-// carries reports whether the hosts of this run have a flow.
-func (r *Simulation) carries(flow int) bool { return r.carried == nil || r.carried[flow] }
+// hasFlow reports whether the hosts of this run have a flow.
+func (r *Simulation) hasFlow(flow int) bool { return r.carried == nil || r.carried[flow] }

@@ -118,8 +118,8 @@ func TestEdge(t *testing.T) {
 					t.Errorf("ended %s at %v, inside %s at %v; samples %v, inside %v", got.End, got.Time, want.End, want.Time,
 						got.Watched, want.Watched)
 				}
-				if n := x.edge.threads[0].pool.Live(); n != 0 || x.edge.strays() != 0 || x.edge.Err() != nil {
-					t.Errorf("%d packets are left, %d strays, %v", n, x.edge.strays(), x.edge.Err())
+				if n := x.edge.threads[0].pool.Live(); n != 0 || x.edge.countStrays() != 0 || x.edge.Err() != nil {
+					t.Errorf("%d packets are left, %d strays, %v", n, x.edge.countStrays(), x.edge.Err())
 				}
 			}
 		})

@@ -10,46 +10,47 @@ import (
 )
 
 // A flow exists from its start to its end. Its sender is made at its source when it starts, its receiver at its
-// destination when its first packet arrives there; both are given back when the flow is over (sweep). Until then all
-// that there is of a flow is its line in Config.Flows and an entry in its source's heap, and afterwards its
-// FlowResult: so a run has as many flows as it likes, and memory for those that are under way. What a source does
-// with a flow touches nothing of its destination, and the other way round, as other threads may run them.
+// destination when its first packet arrives there. Both are released when the flow is over (sweep). Before that a flow
+// is an entry in Config.Flows and in its source's heap, and afterwards a FlowResult. So a run may have any number of
+// flows, and uses memory for the active ones. An operation of a source on a flow must not access its destination, and
+// vice versa, since different threads may run them.
 
 // EndpointFactory makes the endpoints of flows.
 type EndpointFactory interface {
-	// Sender makes that of a flow which starts now, at the flow's source. Until its first packet is sent it only has
-	// a start: NextSend answers start, and NextTimer never.
+	// Sender makes the sender of a flow that starts now, at its source. Until its first packet is sent it only has a
+	// start: NextSend returns start, and NextTimer unit.Never.
 	Sender(flow int, start unit.Time) (transport.Endpoint, error)
-	// Receiver makes that of a flow whose first packet has come, at its destination. It wants nothing before it has got
-	// that.
+	// Receiver makes the receiver of a flow at its destination when its first packet has arrived. It has no event before
+	// it has received that packet.
 	Receiver(flow int) (transport.Endpoint, error)
 }
 
-// nicFailover are Ends of flows that may have another NIC than they were given.
+// nicFailover is an EndpointFactory of flows that may use other NICs than they were given.
 type nicFailover interface {
-	// Reroute gives a flow that begins while the link of one of its NICs is down other ones, and returns them: the NICs
-	// that it leaves by and comes in at. up says which NICs have a link that is up. It returns those that the flow had if
-	// there are no others. It may be called for flows of several hosts at once, but not for several of one.
+	// Reroute gives other NICs to a flow that begins while the link of one of its NICs is down, and returns the NICs of
+	// its source and destination. up reports which NICs have a link that is up. Without other NICs it returns the flow's
+	// own. It may be called for flows of several hosts at once, but not for several of one.
 	Reroute(flow int, up func(nic int) bool) (src, dst int)
 }
 
-// up reports whether the link of a NIC is up. Links change when no node does anything, so that any may ask for any.
-func (r *Simulation) up(nic int) bool { return !r.hosts[nic].port.Down() }
+// isUp reports whether the link of a NIC is up. Links change only when no node is active, so that any node may call it.
+func (r *Simulation) isUp(nic int) bool { return !r.hosts[nic].port.Down() }
 
-// linked reports whether both NICs of a flow have a link that is up.
-func (r *Simulation) linked(f *outcome.Flow) bool { return r.up(f.Src) && r.up(f.Dst) }
+// hasLinks reports whether both NICs of a flow have a link that is up.
+func (r *Simulation) hasLinks(f *outcome.Flow) bool { return r.isUp(f.Src) && r.isUp(f.Dst) }
 
-// source is the NIC from which a flow begins now: where one of its NICs has no link, others of its hosts do.
-func (r *Simulation) source(flow packet.FlowID) *host {
+// sourceNIC returns the NIC from which a flow begins now. If one of its NICs has no link, it gets other NICs of its
+// hosts.
+func (r *Simulation) sourceNIC(flow packet.FlowID) *host {
 	f := &r.config.Flows[flow]
-	if r.failover != nil && r.config.endpoints(flow).Sender == nil && !r.linked(f) {
-		f.Src, f.Dst = r.failover.Reroute(int(flow), r.up)
+	if r.failover != nil && r.config.givenEndpoints(flow).Sender == nil && !r.hasLinks(f) {
+		f.Src, f.Dst = r.failover.Reroute(int(flow), r.isUp)
 	}
 	return r.hosts[f.Src]
 }
 
-// MakeEndpoints makes the endpoints of all flows that do not come after others, in place of when these start: for those
-// who look into endpoints, or put others around them.
+// MakeEndpoints makes the endpoints of all flows that do not come after others, instead of when these start, for
+// callers that inspect or wrap endpoints.
 func (c *Config) MakeEndpoints() (err error) {
 	c.padEndpoints()
 	for i := range c.Flows {
@@ -83,27 +84,27 @@ func (c *Config) padEndpoints() {
 	c.Endpoints = c.Endpoints[:len(c.Flows)]
 }
 
-// endpoints returns the endpoints of a flow that the configuration brings along. Both may be nil.
-func (c *Config) endpoints(flow packet.FlowID) (e transport.EndpointPair) {
+// givenEndpoints returns the endpoints that the configuration has for a flow. Both may be nil.
+func (c *Config) givenEndpoints(flow packet.FlowID) (e transport.EndpointPair) {
 	if int(flow) < len(c.Endpoints) {
 		e = c.Endpoints[flow]
 	}
 	return e
 }
 
-// Where an endpoint of a flow is, if in no slot.
+// Values in place of the slot of a flow's endpoint.
 const (
 	notStarted int32 = -1 - iota // it has not begun
-	closed                       // it has been given back
+	closed                       // it has been released
 )
 
-// In place of a slot in a host's heaps.
+// Values in place of a slot in a host's heaps.
 const (
-	pending int32 = -1 - iota // a sender that is not there yet
-	stale                     // an endpoint that is not there any more, whose timer comes all the same
+	pending int32 = -1 - iota // a sender that is not made yet
+	stale                     // a released endpoint with a timer that still expires
 )
 
-// addFlows puts the flows where they start.
+// addFlows checks the flows and schedules their starts at their sources. It returns an error for impossible flows.
 func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
@@ -114,20 +115,20 @@ func (r *Simulation) addFlows() error {
 	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]outcome.FlowResult, n)
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		if r.carries(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
+		if r.hasFlow(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
 			r.hosts[f.Src] == nil || r.hosts[f.Dst] == nil) {
 			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and not the same", i, f.Src, f.Dst)
 		}
-		if r.carries(i) && r.sameHost(f.Src, f.Dst) {
+		if r.hasFlow(i) && r.sameHost(f.Src, f.Dst) {
 			return fmt.Errorf("sim: flow %d goes from NIC %d to NIC %d of the same host", i, f.Src, f.Dst)
 		}
-		if e := c.endpoints(packet.FlowID(i)); c.EndpointFactory == nil && (e.Receiver == nil || e.Sender == nil) {
+		if e := c.givenEndpoints(packet.FlowID(i)); c.EndpointFactory == nil && (e.Receiver == nil || e.Sender == nil) {
 			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
 		}
 		r.sender[i], r.receiver[i] = notStarted, notStarted
 		r.outcome[i] = outcome.FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 			Receiver: transport.Received{DelayMin: unit.Never}}
-		if !r.carries(i) {
+		if !r.hasFlow(i) {
 			r.sender[i], r.receiver[i] = closed, closed
 			continue
 		}
@@ -143,15 +144,15 @@ func (r *Simulation) addFlows() error {
 		f := &c.Flows[i]
 		h := r.hosts[f.Src]
 		switch {
-		case !r.carries(i):
+		case !r.hasFlow(i):
 		case len(f.After) > 0 || r.triggers != nil && r.triggers.waits[i]:
 			r.outcome[i].Start = unit.Never
 		case f.Start > 0:
 			h.sends.Push(h.timerEntry(f.Start, packet.FlowID(i), pending))
 		default:
-			h = r.source(packet.FlowID(i))
-			if k := h.begin(packet.FlowID(i), f.Start); k >= 0 {
-				h.update(k, 0)
+			h = r.sourceNIC(packet.FlowID(i))
+			if k := h.beginFlow(packet.FlowID(i), f.Start); k >= 0 {
+				h.updateSlot(k, 0)
 			}
 		}
 	}
@@ -173,8 +174,8 @@ func (r *Simulation) addFlows() error {
 	return nil
 }
 
-// addDependents notes which flows wait for which, and checks that all can begin. The error is about a flow
-// that could never do so.
+// addDependents records which flows wait for which, and checks that all can begin. The error is about a flow that could
+// never begin.
 func (r *Simulation) addDependents() error {
 	flows := r.config.Flows
 	for i := range flows {
@@ -188,7 +189,7 @@ func (r *Simulation) addDependents() error {
 		r.missing[i] = int32(len(f.After))
 		for k, j := range f.After {
 			if j < 0 || j >= len(flows) || !r.sameHost(flows[j].Dst, f.Src) || flows[j].Size < 1 ||
-				r.carries(i) != r.carries(j) {
+				r.hasFlow(i) != r.hasFlow(j) {
 				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there",
 					i, f.Src, j)
 			}
@@ -214,7 +215,7 @@ func (r *Simulation) addDependents() error {
 			at[j]++
 		}
 	}
-	// Every flow can begin if taking those away that nothing holds back takes all away.
+	// Every flow can begin if removing the flows without predecessors repeatedly removes all.
 	held, begun := append(at[:0], r.missing...), make([]int32, 0, len(flows))
 	for i := range flows {
 		if held[i] == 0 {
@@ -222,7 +223,7 @@ func (r *Simulation) addDependents() error {
 		}
 	}
 	for k := 0; k < len(begun); k++ {
-		for _, i := range r.dependents(packet.FlowID(begun[k])) {
+		for _, i := range r.dependentsOf(packet.FlowID(begun[k])) {
 			if held[i]--; held[i] == 0 {
 				begun = append(begun, i)
 			}
@@ -240,43 +241,43 @@ func (r *Simulation) sameHost(a, b int) bool {
 	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.Node(a) == r.nics.Node(b)
 }
 
-// dependents are the flows that come after one.
-func (r *Simulation) dependents(flow packet.FlowID) []int32 {
-	if r.missing == nil || int(flow) >= len(r.missing) { // or a message of a job
+// dependentsOf returns the flows that come after a flow.
+func (r *Simulation) dependentsOf(flow packet.FlowID) []int32 {
+	if r.missing == nil || int(flow) >= len(r.missing) { // none, or a message of a job
 		return nil
 	}
 	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
 }
 
-// begin makes the sender of a flow from this host, and returns its slot.
-func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
+// beginFlow makes the sender of a flow from this host, and returns its slot; notStarted if that fails.
+func (h *host) beginFlow(flow packet.FlowID, start unit.Time) int32 {
 	f := &h.run.config.Flows[flow]
-	e := h.run.config.endpoints(flow).Sender
+	e := h.run.config.givenEndpoints(flow).Sender
 	if e == nil {
 		var err error
 		if e, err = h.run.makeSender(flow, start); err != nil {
-			return h.fail(flow, err)
+			return h.recordFailure(flow, err)
 		}
 	}
 	h.run.outcome[flow].Start = start
-	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Src + 1), dst: packet.Addr(f.Dst + 1),
-		srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(e, f.Class)})
+	i := h.addEndpoint(slot{endpoint: e, flow: flow, src: packet.Addr(f.Src + 1), dst: packet.Addr(f.Dst + 1),
+		srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: classOf(e, f.Class)})
 	h.run.sender[flow] = i
 	return i
 }
 
-// accept makes the receiver of a flow to this host, and returns its slot.
-func (h *host) accept(flow packet.FlowID) int32 {
+// acceptFlow makes the receiver of a flow to this host, and returns its slot; notStarted if that fails.
+func (h *host) acceptFlow(flow packet.FlowID) int32 {
 	f := &h.run.config.Flows[flow]
-	e := h.run.config.endpoints(flow).Receiver
+	e := h.run.config.givenEndpoints(flow).Receiver
 	if e == nil {
 		var err error
 		if e, err = h.run.makeReceiver(flow); err != nil {
-			return h.fail(flow, err)
+			return h.recordFailure(flow, err)
 		}
 	}
-	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Dst + 1), dst: packet.Addr(f.Src + 1),
-		srcPort: f.DstPort, dstPort: f.SrcPort, class: class(e, f.Class), awaited: len(h.run.dependents(flow)) > 0 ||
+	i := h.addEndpoint(slot{endpoint: e, flow: flow, src: packet.Addr(f.Dst + 1), dst: packet.Addr(f.Src + 1),
+		srcPort: f.DstPort, dstPort: f.SrcPort, class: classOf(e, f.Class), awaited: len(h.run.dependentsOf(flow)) > 0 ||
 			h.run.triggers.activates(flow, true) || h.run.isMessage(flow)})
 	if h.thread.delays != nil {
 		h.slot[i].counters.Delays = &h.thread.delays[f.Group]
@@ -285,34 +286,34 @@ func (h *host) accept(flow packet.FlowID) int32 {
 	return i
 }
 
-// fail notes that an endpoint could not be made, which ends the run at its next audit.
-func (h *host) fail(flow packet.FlowID, err error) int32 {
+// recordFailure records that an endpoint could not be made, which ends the run at its next audit. It returns
+// notStarted.
+func (h *host) recordFailure(flow packet.FlowID, err error) int32 {
 	if h.failed == nil {
 		h.failed = fmt.Errorf("flow %d: %w", flow, err)
 	}
 	return notStarted
 }
 
-// start makes the sender of the flow whose time has come, unless it has been looked at before, and returns its slot;
-// none if another NIC has it.
-func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
+// startFlow makes the sender of a flow that is due, unless it exists already, and returns its slot; notStarted if
+// another NIC has the flow.
+func (h *host) startFlow(flow packet.FlowID, now unit.Time) int32 {
 	i := h.run.sender[flow]
 	if i != notStarted {
 		return i
 	}
 	start := h.run.config.Flows[flow].Start
-	if from := h.run.source(flow); from != h {
-		if k := from.begin(flow, start); k >= 0 {
-			from.update(k, now)
+	if from := h.run.sourceNIC(flow); from != h {
+		if k := from.beginFlow(flow, start); k >= 0 {
+			from.updateSlot(k, now)
 		}
 		from.reschedule(now)
 		return notStarted
 	}
-	return h.begin(flow, start)
+	return h.beginFlow(flow, start)
 }
 
-// startDependents starts the flows that wait for that of slot i, once it has arrived, and for
-// no other.
+// startDependents starts the flows that wait only for the flow of slot i, if all its data has arrived.
 func (h *host) startDependents(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if s.counters.ReceivedBytes < h.run.config.Flows[s.flow].Size {
@@ -320,11 +321,11 @@ func (h *host) startDependents(i int32, now unit.Time) {
 	}
 	s.awaited = false
 	flow := s.flow
-	for _, f := range h.run.dependents(flow) {
+	for _, f := range h.run.dependentsOf(flow) {
 		if h.run.missing[f]--; h.run.missing[f] == 0 {
-			from := h.run.source(packet.FlowID(f)) // a NIC of the same host
-			if k := from.begin(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
-				from.update(k, now)
+			from := h.run.sourceNIC(packet.FlowID(f)) // a NIC of the same host
+			if k := from.beginFlow(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
+				from.updateSlot(k, now)
 			}
 			if from != h {
 				from.reschedule(now)
@@ -332,19 +333,19 @@ func (h *host) startDependents(i int32, now unit.Time) {
 		}
 	}
 	if h.run.triggers.activates(flow, true) {
-		h.activate(now, flow, true)
+		h.activateTriggers(now, flow, true)
 	}
 	if h.run.isMessage(flow) {
-		h.run.jobs.arrived(flow, now)
+		h.run.jobs.notifyArrived(flow, now)
 	}
 }
 
-// sent gives the slot of a flow's sender, which it makes if the flow has begun by now and its host's link was busy
-// since; nil if there is none. All nodes must have reached the same time.
-func (r *Simulation) sent(flow int, now unit.Time) *slot {
+// senderSlot returns the slot of a flow's sender; nil without a sender. It makes the sender if the flow has begun by
+// now and its host's link was busy since. All nodes must have reached the same time.
+func (r *Simulation) senderSlot(flow int, now unit.Time) *slot {
 	h, i := r.hosts[r.config.Flows[flow].Src], r.sender[flow]
-	if i == notStarted && r.outcome[flow].Start <= now && (r.failover == nil || r.linked(&r.config.Flows[flow])) {
-		i = h.start(packet.FlowID(flow), now)
+	if i == notStarted && r.outcome[flow].Start <= now && (r.failover == nil || r.hasLinks(&r.config.Flows[flow])) {
+		i = h.startFlow(packet.FlowID(flow), now)
 	}
 	if i < 0 {
 		return nil
@@ -352,32 +353,32 @@ func (r *Simulation) sent(flow int, now unit.Time) *slot {
 	return &h.slot[i]
 }
 
-// got gives the slot of a flow's receiver; nil if there is none.
-func (r *Simulation) got(flow int) *slot {
+// receiverSlot returns the slot of a flow's receiver; nil without a receiver.
+func (r *Simulation) receiverSlot(flow int) *slot {
 	if i := r.receiver[flow]; i >= 0 {
 		return &r.hosts[r.config.Flows[flow].Dst].slot[i]
 	}
 	return nil
 }
 
-// received is what has arrived of a flow since its start.
-func (r *Simulation) received(flow int) unit.Bytes {
-	if s := r.got(flow); s != nil {
+// receivedBytes returns the bytes of a flow that have arrived since its start.
+func (r *Simulation) receivedBytes(flow int) unit.Bytes {
+	if s := r.receiverSlot(flow); s != nil {
 		return s.counters.ReceivedBytes
 	}
 	return r.outcome[flow].Receiver.ReceivedBytes
 }
 
-// complete reports whether the receiver of a flow has all of it.
-func (r *Simulation) complete(flow int) bool {
-	if s := r.got(flow); s != nil {
+// isComplete reports whether the receiver of a flow has all its data.
+func (r *Simulation) isComplete(flow int) bool {
+	if s := r.receiverSlot(flow); s != nil {
 		return s.counters.Finished != unit.Never
 	}
 	return r.outcome[flow].Arrived != unit.Never
 }
 
-// note writes what the ends of a flow have counted since its start into its outcome.
-func (r *Simulation) note(flow int) {
+// recordCounters writes the counters of a flow's ends since its start into its outcome.
+func (r *Simulation) recordCounters(flow int) {
 	out, f := &r.outcome[flow], &r.config.Flows[flow]
 	if i := r.sender[flow]; i >= 0 {
 		s := &r.hosts[f.Src].slot[i]
@@ -392,7 +393,7 @@ func (r *Simulation) note(flow int) {
 			out.FCT = done - out.Start
 		}
 	}
-	if s := r.got(flow); s != nil {
+	if s := r.receiverSlot(flow); s != nil {
 		out.Receiver = s.counters.Received
 		if f.Size > 0 {
 			out.Arrived = s.counters.Finished
@@ -401,7 +402,7 @@ func (r *Simulation) note(flow int) {
 	}
 }
 
-// before is what a flow had counted when the measured part began.
+// before has the counters of a flow at the start of the measured part.
 type before struct {
 	flow     int
 	sent     transport.Sent
@@ -409,23 +410,23 @@ type before struct {
 	timeouts int64
 }
 
-// noteBefore keeps what flows that have begun have counted so far.
+// noteBefore stores the counters of the flows that have begun.
 func (r *Simulation) noteBefore() {
 	for i := range r.outcome[:r.listed] {
 		if r.sender[i] == notStarted && r.receiver[i] == notStarted {
 			continue
 		}
-		r.note(i)
+		r.recordCounters(i)
 		o := &r.outcome[i]
 		r.before = append(r.before, before{i, o.Sender, o.Receiver, o.Timeouts})
 	}
 	r.overBefore = r.rankCounters()
 }
 
-// flowResults ends all flows: their outcomes are those of the measured part then.
+// flowResults ends all flows, and reduces their outcomes to the measured part.
 func (r *Simulation) flowResults(out *outcome.Result) {
 	for i := range r.outcome[:r.listed] {
-		r.note(i)
+		r.recordCounters(i)
 		if r.config.Flows[i].Size > 0 && r.outcome[i].FCT == unit.Never {
 			out.Unfinished = append(out.Unfinished, i)
 			out.Delivered = append(out.Delivered, r.outcome[i].Receiver.ReceivedBytes)
@@ -446,7 +447,7 @@ func (r *Simulation) flowResults(out *outcome.Result) {
 	}
 }
 
-// restartFlows makes the least and the largest delay of flows those of the measured part.
+// restartFlows restarts the minimum and the maximum delay of flows for the measured part.
 func (r *Simulation) restartFlows() {
 	for i := range r.outcome {
 		o := &r.outcome[i].Receiver

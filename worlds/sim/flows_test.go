@@ -137,7 +137,7 @@ func endsAreGivenBack(t *testing.T, flows int) {
 				if m.senders != flows || m.receivers != flows {
 					t.Errorf("%d senders and %d receivers were made", m.senders, m.receivers)
 				}
-				if slots > 2*flows/5 || live > 4*fewest {
+				if slots > 2*flows/5 || live > 4*minFinished {
 					t.Errorf("%d places for the ends of %d flows, and %d ends in the end", slots, flows, live)
 				}
 			}
@@ -160,8 +160,8 @@ func TestLatePacketIsAMistake(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.fabric.Run(2*unit.Millisecond, func(unit.Time) bool {
-		s.gather()
-		s.sweep()
+		s.gatherThreads()
+		s.sweepFlows()
 		return false
 	})
 	f := &c.Flows[0]

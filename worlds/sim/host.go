@@ -10,74 +10,74 @@ import (
 	"weir/core/unit"
 )
 
-// host is a NIC of an end host, which mostly has one (nics): the endpoints of its flows, and a port of
-// the kind that switches have, which is the NIC. What endpoints want to send
-// stays with them until the NIC is free (the queue is unlimited and
-// back-pressures); replies, which exist already, wait in the port's queues and
-// go first, and so do replies that were delayed. Ready flows are served round robin. It implements fabric.Node.
+// host is a NIC of an end host, which mostly has one (nics): the endpoints of its flows, and a port of the kind that
+// switches have. Packets that endpoints want to send stay with them until the NIC is free (the queue is unlimited and
+// back-pressures). Replies exist already: they wait in the port's queues and go first, and so do delayed replies. Ready
+// flows are served round robin. It implements fabric.Node.
 type host struct {
 	port        *tm.Port
 	thread      *thread
 	run         *Simulation
-	observation *observation // nil: nothing is noted
+	observation *observation // nil: no observation
 	slot        []slot
 	unused      []int32         // slots without an endpoint
-	finished    []packet.FlowID // flows from here whose senders have, and whose ends are not given back
+	finished    []packet.FlowID // flows from here with finished senders and ends that are not released
 	failed      error           // an endpoint could not be made
-	jobs        *ranks          // of jobs that are here; nil: there are none
+	jobs        *ranks          // ranks of jobs that are here; nil: no rank
 
-	ready      int32 // first slot of the ring of those that may send, −1: none
+	ready      int32 // first slot of the ring of those that may send, −1: the ring is empty
 	readyTail  int32
 	lastReply  int32            // last slot of the ring that sends replies, if there are two
-	held       []int32          // slots that may send but whose class is paused
+	held       []int32          // slots that may send but have a paused class
 	sends      timerheap.Heap   // slots that will send later, and flows that will begin; others are stale (current)
 	timers     timerheap.Heap   // likewise
 	expiry     unit.Time        // when a pause ends by itself
-	stall      unit.Time        // when a stall ends; Never: there is none
-	kept       []*packet.Packet // came in during it
+	stall      unit.Time        // when a stall ends; Never: no stall
+	kept       []*packet.Packet // packets that arrived during a stall
 	node       int32
 	number     int32     // of the NIC (topology.NICs); of the first one the node
 	scheduled  unit.Time // when the driver will ask by itself
 	wants      packet.Wants
-	at         packet.PortID // the node's port that it is
-	woken      bool          // that time has come forward, and the driver knows
+	portID     packet.PortID // the NIC's port at the node
+	woken      bool          // scheduled has become earlier, and the driver was notified
 	unexpected uint64        // packets of no flow of this host
-	late       uint64        // of them, of flows whose ends were given back: there should be none
-	made       uint64        // packets that endpoints have sent, but for replies
-	ended      uint64        // packets that came in and were no replies
+	late       uint64        // unexpected packets of flows with released ends: must be 0
+	made       uint64        // packets that endpoints have sent, except for replies
+	ended      uint64        // packets that arrived and did not become replies
 
 	strays map[packet.FlowID]*stray // the unexpected packets by flow
 }
 
 // slot is one endpoint of a flow at this host.
 type slot struct {
-	endpoint     transport.Endpoint     // nil: it was given back
-	rescheduling transport.Rescheduling // the same, if it is; or nil
+	endpoint     transport.Endpoint     // nil: it was released
+	rescheduling transport.Rescheduling // the endpoint, if it implements it; or nil
 	counters     *transport.Counters
-	sendAt       unit.Time // what sends holds for it, Never if nothing
-	timerAt      unit.Time // what timers holds for it
+	sendAt       unit.Time // time of its entry in sends, Never without one
+	timerAt      unit.Time // time of its entry in timers
 	next         int32     // in the ring of ready slots
 	flow         packet.FlowID
 	src, dst     packet.Addr
 	srcPort      uint16
 	dstPort      uint16
 	class        uint8
-	replies      bool // what it sends are replies that were delayed (transport.Replier)
+	replies      bool // its packets are delayed replies (transport.Replier)
 	awaited      bool // a receiver that other flows wait for
 	ready        bool
-	finite       bool // a sender with an end that has not come yet
+	finite       bool // a sender with an end that it has not reached
 }
 
+// newHost returns the host of a node with a NIC of this rate.
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: int32(node), number: int32(node), expiry: unit.Never, stall: unit.Never,
 		port:   tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		thread: r.thread(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
+		thread: r.threadOfNode(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
 	}
 }
 
-// add gives the host an endpoint and returns its slot.
-func (h *host) add(s slot) int32 {
+// addEndpoint gives the host an endpoint and returns its slot.
+func (h *host) addEndpoint(s slot) int32 {
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
 	s.rescheduling, _ = s.endpoint.(transport.Rescheduling)
@@ -93,16 +93,16 @@ func (h *host) add(s slot) int32 {
 	return int32(len(h.slot) - 1)
 }
 
-// timerEntry is an entry of sends or timers. At one time flows go in their order in Config.Flows.
+// timerEntry returns an entry of sends or timers for slot i. At equal times flows go in their order in Config.Flows.
 func (h *host) timerEntry(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
 	return timerheap.Entry{At: at, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
-// update reads what slot i wants after a call into it.
-func (h *host) update(i int32, now unit.Time) {
+// updateSlot reads the next times of slot i after a call into it, and handles the end of its flow.
+func (h *host) updateSlot(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if h.observation != nil {
-		h.observation.called(h, i, now)
+		h.observation.recordCall(h, i, now)
 	}
 	if t := s.endpoint.NextSend(); t <= now {
 		if !s.ready {
@@ -124,25 +124,25 @@ func (h *host) update(i int32, now unit.Time) {
 	if s.rescheduling != nil {
 		for f, ok := s.rescheduling.Rescheduled(); ok; f, ok = s.rescheduling.Rescheduled() {
 			if k := h.run.receiver[f]; k >= 0 {
-				h.update(k, now)
+				h.updateSlot(k, now)
 			}
 		}
 	}
 	if s.finite && s.counters.Finished != unit.Never {
 		s.finite = false
 		h.finished = append(h.finished, s.flow)
-		h.thread.finished(s.counters.Finished)
+		h.thread.recordFinish(s.counters.Finished)
 		flow, at := s.flow, max(now, s.counters.Finished)
 		if h.run.triggers.activates(flow, false) {
-			h.activate(now, flow, false)
+			h.activateTriggers(now, flow, false)
 		}
 		if h.run.isMessage(flow) {
-			h.run.jobs.sent(flow, at)
+			h.run.jobs.notifySent(flow, at)
 		}
 	}
 }
 
-// enqueue appends slot i to the ring of ready ones. Those that send replies go before the others, first in, first out.
+// enqueue appends slot i to the ring of ready ones. Slots that send replies go before the others, first in, first out.
 func (h *host) enqueue(i int32) {
 	s := &h.slot[i]
 	s.next = -1
@@ -157,8 +157,8 @@ func (h *host) enqueue(i int32) {
 	h.readyTail = i
 }
 
-// enqueueReplies inserts slot i, which sends replies, into a ring that is not empty: after the last one of those in the
-// ring. With two of them in the ring the last one came in here, as the ring was not empty, and is lastReply.
+// enqueueReplies inserts slot i, which sends replies, into a ring that is not empty, after the last such slot in the
+// ring. If there are two of them, the last one was inserted here, because the ring was not empty, and is lastReply.
 func (h *host) enqueueReplies(i int32) {
 	s, last := &h.slot[i], h.ready
 	if !h.slot[last].replies {
@@ -175,13 +175,13 @@ func (h *host) enqueueReplies(i int32) {
 	}
 }
 
-// due moves the slots whose time has come into the ring.
-func (h *host) due(now unit.Time) {
+// enqueueDue moves the slots that are due into the ring.
+func (h *host) enqueueDue(now unit.Time) {
 	for h.sends.First() <= now {
 		e := h.sends.Take()
 		i := int32(e.Key)
 		if i == pending {
-			if i = h.start(packet.FlowID(e.Key>>32), now); i < 0 {
+			if i = h.startFlow(packet.FlowID(e.Key>>32), now); i < 0 {
 				continue
 			}
 		} else if h.slot[i].flow != packet.FlowID(e.Key>>32) || h.slot[i].sendAt != e.At {
@@ -196,15 +196,15 @@ func (h *host) due(now unit.Time) {
 	}
 }
 
-// earliest is when the NIC could send.
-func (h *host) earliest(now unit.Time) unit.Time {
+// earliestSend returns when the NIC could send.
+func (h *host) earliestSend(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.Idle() {
 		return now
 	}
 	return max(h.nextSend(), now)
 }
 
-// nextSend is when the first of the slots that will send later does.
+// nextSend returns when the first of the slots that will send later is due; unit.Never without one.
 func (h *host) nextSend() unit.Time {
 	for {
 		t := h.sends.First()
@@ -219,12 +219,12 @@ func (h *host) nextSend() unit.Time {
 	}
 }
 
-// reschedule has the driver come earlier, if a packet can be sent before it would come by itself.
+// reschedule wakes the driver if a packet can be sent before it would call by itself.
 func (h *host) reschedule(now unit.Time) {
 	if h.scheduled <= now {
 		return
 	}
-	if t := h.earliest(now); t < h.scheduled {
+	if t := h.earliestSend(now); t < h.scheduled {
 		h.scheduled = t
 		if !h.woken {
 			h.woken = true
@@ -233,16 +233,17 @@ func (h *host) reschedule(now unit.Time) {
 	}
 }
 
-// Wants is what the NIC and the timers want (fabric.Node).
+// Wants returns the times and wakes that the NIC and the timers ask for (fabric.Node).
 func (h *host) Wants() *packet.Wants {
 	h.setTimer()
 	return &h.wants
 }
 
+// Receive handles a packet that arrives at the NIC.
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
 		h.onPFC(now, p)
-		h.put(p)
+		h.freePacket(p)
 		h.reschedule(now)
 		h.setTimer()
 		return
@@ -257,38 +258,38 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 
 // deliver gives a packet to its endpoint.
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
-	i := h.run.endpoint(h, p)
+	i := h.run.slotFor(h, p)
 	if i < 0 {
 		if h.onStray(p); i == closed {
 			h.late++
 		}
-		h.put(p)
+		h.freePacket(p)
 		return
 	}
 	s := &h.slot[i]
 	if h.observation != nil {
-		h.observation.arrived(h, i, now, p)
+		h.observation.recordArrival(h, i, now, p)
 	}
 	if s.endpoint.Receive(now, p) {
 		p.Sent, p.Enqueued = now, now
 		p.Meta = packet.Metadata{Class: s.class}
 		h.port.Push(s.class, p)
 	} else {
-		h.put(p)
+		h.freePacket(p)
 	}
-	h.update(i, now)
+	h.updateSlot(i, now)
 }
 
-// put takes back a packet that ends here.
-func (h *host) put(p *packet.Packet) {
+// freePacket counts and frees a packet that ends here.
+func (h *host) freePacket(p *packet.Packet) {
 	h.ended++
 	h.thread.pool.Put(p)
 }
 
-// beginStall begins a stall, or makes one longer.
+// beginStall begins a stall, or prolongs it.
 func (h *host) beginStall(until unit.Time) { h.stall = until }
 
-// endStall ends it: what arrived meanwhile is delivered.
+// endStall ends the stall, and delivers the packets that arrived during it.
 func (h *host) endStall(now unit.Time) {
 	h.stall = unit.Never
 	for _, p := range h.kept {
@@ -306,46 +307,47 @@ func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 		h.expiry = h.port.NextExpiry()
 	} else {
 		h.port.Resume(now, class)
-		h.release()
+		h.releaseHeld()
 	}
-	h.run.pfc(now, int(h.node), h.at, class, p.Kind)
+	h.run.recordPFC(now, int(h.node), h.portID, class, p.Kind)
 }
 
-// release makes slots available whose class may send again; emit removes the others.
-func (h *host) release() {
+// releaseHeld puts the slots with paused classes into the ring; emit removes those that are still paused.
+func (h *host) releaseHeld() {
 	for _, i := range h.held {
 		h.enqueue(i)
 	}
 	h.held = h.held[:0]
 }
 
-// expire ends the pauses whose time is over.
-func (h *host) expire(now unit.Time) {
+// expirePauses ends the pauses that have expired.
+func (h *host) expirePauses(now unit.Time) {
 	before := h.port.Held()
 	h.port.Expire(now)
 	for over := before &^ h.port.Held(); over != 0; over &= over - 1 {
-		h.run.pfc(now, int(h.node), h.at, uint8(bits.TrailingZeros8(over)), packet.Resume)
+		h.run.recordPFC(now, int(h.node), h.portID, uint8(bits.TrailingZeros8(over)), packet.Resume)
 	}
 	h.expiry = h.port.NextExpiry()
-	h.release()
+	h.releaseHeld()
 }
 
+// Dequeue returns the next packet to send, or nil, and when to call again.
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	h.woken = false
 	p, _, _ := h.port.Next(now)
 	if p == nil {
-		p = h.emit(now)
+		p = h.emitNext(now)
 	}
 	if p != nil {
 		h.port.Sent(p)
 	}
-	h.scheduled = h.earliest(now)
+	h.scheduled = h.earliestSend(now)
 	return p, h.scheduled
 }
 
-// emit takes a packet from the next flow that may send.
-func (h *host) emit(now unit.Time) *packet.Packet {
-	h.due(now)
+// emitNext returns a packet of the next flow that may send; nil: there is no such flow.
+func (h *host) emitNext(now unit.Time) *packet.Packet {
+	h.enqueueDue(now)
 	for h.ready >= 0 {
 		i := h.ready
 		s := &h.slot[i]
@@ -357,8 +359,8 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 			continue
 		}
 		s.ready = false
-		if s.endpoint.NextSend() > now { // it was ready once, but something closed its window
-			h.update(i, now)
+		if s.endpoint.NextSend() > now { // it was ready, but its window has closed
+			h.updateSlot(i, now)
 			continue
 		}
 		h.made++
@@ -367,14 +369,14 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 		p.Meta.Class = s.class
 		p.Sent = now
 		s.endpoint.Emit(now, p)
-		h.update(i, now)
+		h.updateSlot(i, now)
 		return p
 	}
 	return nil
 }
 
-// setTimer finds when Advance is due next, after timers have gone or pauses and stalls have changed. Packets that come
-// and go only add timers, which update takes in: to look for the first anew each time took 2 % of a run's instructions.
+// setTimer computes when Advance is due next, after timers have expired or pauses and stalls have changed. Packets only
+// add timers, which update handles, so that the first timer is not searched for each time.
 func (h *host) setTimer() {
 	h.wants.Timer = min(h.nextTimer(), h.expiry, h.stall)
 	if h.jobs != nil {
@@ -382,7 +384,7 @@ func (h *host) setTimer() {
 	}
 }
 
-// nextTimer is the first of the endpoints' timers.
+// nextTimer returns the first of the endpoints' timers; unit.Never without one.
 func (h *host) nextTimer() unit.Time {
 	for {
 		t := h.timers.First()
@@ -397,9 +399,10 @@ func (h *host) nextTimer() unit.Time {
 	}
 }
 
+// Advance runs the timers that have expired: pauses, stalls, endpoints' timers and ranks.
 func (h *host) Advance(now unit.Time) {
 	if h.expiry <= now {
-		h.expire(now)
+		h.expirePauses(now)
 	}
 	if h.stall <= now {
 		h.endStall(now)
@@ -418,10 +421,10 @@ func (h *host) Advance(now unit.Time) {
 		if t := s.endpoint.NextTimer(); t <= now {
 			s.endpoint.Advance(now)
 		}
-		h.update(i, now)
+		h.updateSlot(i, now)
 	}
 	if h.jobs != nil {
-		h.jobs.advance(h, now)
+		h.jobs.runDue(h, now)
 	}
 	h.reschedule(now)
 	h.setTimer()

@@ -11,16 +11,16 @@ import (
 	"weir/core/unit"
 )
 
-// A job is what hosts do together (core/jobs/job). Each message of it is a flow, which exists from its start to its
-// end: then its place goes to another one. So a job may have hundreds of millions of them.
+// A job is a collective task of hosts (core/jobs/job). Each message of it is a flow, which exists from its start to its
+// end. Then another message takes its place, so that a job may have hundreds of millions of them.
 
 // MessageEndpointFactory makes the endpoints of the messages of jobs.
 type MessageEndpointFactory interface {
-	// Message says between which NICs of its hosts, with what ports and in which class a message is sent, of which all
-	// else is given; up says which NICs have a link that is up. The error says that there is no path.
+	// Message sets the NICs, ports and class of message m of job j to rank to in f, in which all else is given. up reports
+	// which NICs have a link that is up. It returns an error if there is no path.
 	Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error
-	// MessageEndpoints makes those of a message which begins now, as flow id of the run; number says which message of the
-	// run it is.
+	// MessageEndpoints makes the endpoints of a message that begins now, as flow id of the run. number is the message's
+	// number in the run.
 	MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint,
 		err error)
 }
@@ -32,18 +32,18 @@ type endpointRecycler interface {
 	Recycle(group int, sender, receiver transport.Endpoint)
 }
 
-// persistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Iterations are taken from
-// others with them only (Config.Repeat).
+// persistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Only with it iterations can
+// be repeated without being run (Config.Repeat).
 type persistentEndpointFactory interface {
 	MessageEndpointFactory
-	State() any // a pointer to it, for package recurrence
+	State() any // a pointer to the state, for package recurrence
 	// Tick returns the granularity of the time stamps that endpoints of a traffic's messages read, and of the times that
 	// they count from the run's start; 0 if they read no time.
 	Tick(group int) unit.Time
 }
 
-// ideally carries out jobs on an ideal network, each on its own.
-func ideally(c *Config) (*outcome.Result, error) {
+// runIdeal runs jobs on an ideal network, each on its own. It returns the error of a job that cannot run.
+func runIdeal(c *Config) (*outcome.Result, error) {
 	out := &outcome.Result{End: outcome.AllDone}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
@@ -77,45 +77,46 @@ func ideally(c *Config) (*outcome.Result, error) {
 	return out, nil
 }
 
-// jobs are those of a run on packets. What a host's rank does touches what all share: such a run has one thread.
+// jobs are the jobs of a run on packets. Operations of a rank access state that all hosts share, so such a run has one
+// thread.
 type jobs struct {
-	run     *Simulation
-	of      []jobOf
-	message []message          // of the flows behind those that are listed
-	free    []packet.FlowID    // places of messages that are over
-	number  uint64             // messages so far
-	flow    outcome.Flow       // room for that of the message that begins
-	said    job.Message        // likewise for what it says
-	up      func(nic int) bool // Simulation.up
+	run           *Simulation
+	list          []jobOf
+	message       []message          // by flow after the listed ones
+	free          []packet.FlowID    // places of messages that are over
+	number        uint64             // messages so far
+	flowBuffer    outcome.Flow       // buffer for the flow of a message that begins
+	messageBuffer job.Message        // buffer for that message
+	up            func(nic int) bool // Simulation.up
 }
 
-// jobOf is a job under way.
+// jobOf is a job in progress.
 type jobOf struct {
 	config  *outcome.Job
 	ranks   []*job.Rank
 	barrier job.Barrier
 	tally   *job.Tally
-	left    int // ranks that have not done all
-	// times are those of messages that are over, from when the transport has them until it has them all acknowledged.
+	left    int // ranks that are not done
+	// times are the durations of finished messages, from the start of the transport to the last acknowledgement.
 	times unit.Histogram
 }
 
-// message is one that is under way.
+// message is a message in progress.
 type message struct {
 	job.Message
 	job      int32
 	to       int32
 	number   uint64
-	receiver transport.Endpoint // until its first packet comes
+	receiver transport.Endpoint // until its first packet arrives
 }
 
-// ranks are those at a host.
+// ranks are the ranks at a host.
 type ranks struct {
-	of   []*rank
+	list []*rank
 	next unit.Time // when the first of them is due
 }
 
-// rank is one at a host. It is the network of its rank of a job.
+// rank is a rank of a job at a host. It implements job.Network for its rank.
 type rank struct {
 	*job.Rank
 	jobs *jobs
@@ -124,21 +125,21 @@ type rank struct {
 	done bool
 }
 
-// withoutThreads is a configuration as a run with jobs has it: one thread, and flows of its own, among which are
-// messages.
+// withoutThreads returns the configuration for a run with jobs: with one thread, and a copy of the flows, to which
+// messages are added. Without jobs it returns c.
 func withoutThreads(c *Config) *Config {
 	if len(c.Jobs) == 0 {
 		return c
 	}
-	own := *c
-	own.Threads, own.Flows = 1, slices.Clone(c.Flows)
-	return &own
+	single := *c
+	single.Threads, single.Flows = 1, slices.Clone(c.Flows)
+	return &single
 }
 
-// noCosts are those of messages that packets carry: these have them.
+// noCosts are the costs of messages that packets carry: the transport has them.
 var noCosts job.Costs
 
-// addJobs puts the ranks of jobs at their hosts, and lets them begin.
+// addJobs creates the ranks of jobs at their hosts, and starts them. It returns an error for an impossible job.
 func (r *Simulation) addJobs() error {
 	c := r.config
 	if len(c.Jobs) == 0 {
@@ -147,10 +148,10 @@ func (r *Simulation) addJobs() error {
 	if c.Wire {
 		return fmt.Errorf("sim: packets in wire form say nothing of messages of jobs")
 	}
-	r.jobs = &jobs{run: r, of: make([]jobOf, len(c.Jobs)), up: r.up}
+	r.jobs = &jobs{run: r, list: make([]jobOf, len(c.Jobs)), up: r.isUp}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
-		x := &r.jobs.of[i]
+		x := &r.jobs.list[i]
 		watch := &job.Watch{OnSpan: j.Timeline.Watch()}
 		*x = jobOf{config: j, tally: job.NewTally(j.Program, watch), left: j.Program.Ranks()}
 		x.barrier = job.Barrier{Ranks: x.left, Delay: r.shortestDelay()}
@@ -170,23 +171,23 @@ func (r *Simulation) addJobs() error {
 			k.Rank = job.NewRank(j.Program, len(x.ranks), &noCosts, k)
 			x.tally.Join(k.Rank)
 			x.ranks = append(x.ranks, k.Rank)
-			h.jobs.of = append(h.jobs.of, k)
+			h.jobs.list = append(h.jobs.list, k)
 		}
 	}
-	for i := range r.jobs.of {
-		x := &r.jobs.of[i]
+	for i := range r.jobs.list {
+		x := &r.jobs.list[i]
 		for k, node := range x.config.Hosts {
 			x.ranks[k].Begin(x.config.Start)
-			r.hosts[node].jobs.due(r.hosts[node])
+			r.hosts[node].jobs.setTimer(r.hosts[node])
 		}
 	}
 	for _, h := range r.hosts {
 		if h == nil || h.jobs == nil {
 			continue
 		}
-		h.jobs.advance(h, 0)
-		for _, k := range h.jobs.of {
-			k.noteDone(0) // one that has nothing to do is never due
+		h.jobs.runDue(h, 0)
+		for _, k := range h.jobs.list {
+			k.noteDone(0) // a rank without operations is never due
 		}
 	}
 	return nil
@@ -197,7 +198,7 @@ func (r *Simulation) isMessage(flow packet.FlowID) bool {
 	return r.jobs != nil && int(flow) >= r.listed
 }
 
-// makeSender makes the sender of a flow that begins.
+// makeSender makes the sender of a flow that begins at start.
 func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
 		return r.config.EndpointFactory.Sender(int(flow), start)
@@ -209,8 +210,8 @@ func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.
 	return sender, err
 }
 
-// makeReceiver makes the receiver of a flow whose first packet has come; that of a message is made with its sender, as
-// to make one costs as much as to make both.
+// makeReceiver makes the receiver of a flow when its first packet has arrived. A message's receiver was made with its
+// sender, because making one costs as much as making both.
 func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
 		return r.config.EndpointFactory.Receiver(int(flow))
@@ -221,28 +222,28 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 	return made, nil
 }
 
-// reuse has the ends of a message that is over made another's.
-func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
+// reuseEndpoints gives the endpoints of a message that is over to the factory, which may reuse them.
+func (x *jobs) reuseEndpoints(flow packet.FlowID, sender, receiver transport.Endpoint) {
 	if r, reuses := x.run.config.MessageEndpointFactory.(endpointRecycler); reuses {
-		r.Recycle(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
+		r.Recycle(x.list[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
 	}
 }
 
-// due notes when the first rank of a host is due, and has the host called then.
-func (k *ranks) due(h *host) {
+// setTimer computes when the first rank of host h is due, and sets the host's timer.
+func (k *ranks) setTimer(h *host) {
 	k.next = unit.Never
-	for _, x := range k.of {
+	for _, x := range k.list {
 		k.next = min(k.next, x.Next())
 	}
 	h.wants.Timer = min(h.wants.Timer, k.next)
 }
 
-// advance lets the ranks of a host do what is due.
-func (k *ranks) advance(h *host, now unit.Time) {
+// runDue runs the ranks of a host that are due.
+func (k *ranks) runDue(h *host, now unit.Time) {
 	if k.next > now {
 		return
 	}
-	for _, x := range k.of {
+	for _, x := range k.list {
 		if x.Next() > now {
 			continue
 		}
@@ -252,40 +253,40 @@ func (k *ranks) advance(h *host, now unit.Time) {
 		}
 		x.noteDone(now)
 	}
-	k.due(h)
+	k.setTimer(h)
 }
 
-// noteDone notes that a rank has done all, if it has.
+// noteDone counts rank k if it is done, and ends the job with the last one.
 func (k *rank) noteDone(now unit.Time) {
 	if k.done || !k.Done() {
 		return
 	}
 	k.done = true
-	if of := &k.jobs.of[k.job]; of.left == 1 {
+	if of := &k.jobs.list[k.job]; of.left == 1 {
 		of.left = 0
-		k.jobs.run.finished-- // it is no flow
-		k.host.thread.finished(now)
+		k.jobs.run.finished-- // a job is no flow
+		k.host.thread.recordFinish(now)
 	} else {
 		of.left--
 	}
 }
 
-// itself is how long a message takes from a rank to itself.
+// itself is the time that a message takes from a rank to itself.
 const itself = unit.Nanosecond
 
-// Send begins to send a message (job.Network).
+// Send begins to send a message (job.Network). over reports that the message is sent already, or cannot be.
 func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
-	c := x.of[k.job].config
+	c := x.list[k.job].config
 	if c.Hosts[to] == int(k.host.node) {
-		x.of[k.job].ranks[to].Arrive(now+itself, m)
+		x.list[k.job].ranks[to].Arrive(now+itself, m)
 		return true
 	}
 	r := x.run
-	x.flow = outcome.Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
-	x.said = m
-	f := &x.flow
-	if err := r.config.MessageEndpointFactory.Message(k.job, &x.said, to, f, x.up); err != nil {
+	x.flowBuffer = outcome.Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
+	x.messageBuffer = m
+	f := &x.flowBuffer
+	if err := r.config.MessageEndpointFactory.Message(k.job, &x.messageBuffer, to, f, x.up); err != nil {
 		if k.host.failed == nil {
 			k.host.failed = err
 		}
@@ -310,8 +311,8 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x.number++
 	r.unfinished++
 	from := r.hosts[f.Src]
-	if i := from.begin(id, now); i >= 0 {
-		from.update(i, now)
+	if i := from.beginFlow(id, now); i >= 0 {
+		from.updateSlot(i, now)
 	}
 	if from != k.host {
 		from.reschedule(now)
@@ -319,11 +320,11 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	return false
 }
 
-// Received does no work: a send is over when its transport has all of it acknowledged.
+// Received has no effect: a send is over when its transport has an acknowledgement of all data.
 func (k *rank) Received(unit.Time, int32, job.Message) {}
 
-// shortestDelay returns the shortest delay above 0 of a link, by which nodes run ahead of others at most; 0 if no link
-// has a delay.
+// shortestDelay returns the shortest delay above 0 of a link, which limits how far nodes run ahead of others; 0 if no
+// link has a delay.
 func (r *Simulation) shortestDelay() unit.Time {
 	shortest := unit.Never
 	for i := range r.wiring.Links {
@@ -340,47 +341,47 @@ func (r *Simulation) shortestDelay() unit.Time {
 // Align adds the rank to the barrier of its job (job.Network). The last rank releases all ranks, and their hosts are
 // called at that time.
 func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
-	x := &k.jobs.of[k.job]
+	x := &k.jobs.list[k.job]
 	if !x.barrier.Arrive(now, r, at, period) {
 		return
 	}
 	run := k.jobs.run
 	for _, node := range x.config.Hosts {
 		h := run.hosts[node]
-		h.jobs.due(h)
+		h.jobs.setTimer(h)
 		if h.node != k.host.node {
-			run.wake(h, now)
+			run.wakeHost(h, now)
 		}
 	}
 }
 
-// at is the host of a rank, whatever NIC its messages take.
-func (x *jobs) at(j, rank int32) *host { return x.run.hosts[x.of[j].config.Hosts[rank]] }
+// hostOf returns the host of a rank, for any NIC of its messages.
+func (x *jobs) hostOf(j, rank int32) *host { return x.run.hosts[x.list[j].config.Hosts[rank]] }
 
-// arrived tells the rank at a host that a message has come, whole.
-func (x *jobs) arrived(flow packet.FlowID, now unit.Time) {
+// notifyArrived notifies the receiving rank that a message has arrived completely.
+func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
-	h := x.at(m.job, m.to)
-	x.of[m.job].ranks[m.to].Arrive(now, m.Message)
-	h.jobs.due(h)
-	h.jobs.advance(h, now)
+	h := x.hostOf(m.job, m.to)
+	x.list[m.job].ranks[m.to].Arrive(now, m.Message)
+	h.jobs.setTimer(h)
+	h.jobs.runDue(h, now)
 }
 
-// sent tells the rank at a host that a message is sent.
-func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
+// notifySent notifies the sending rank that a message is sent and acknowledged.
+func (x *jobs) notifySent(flow packet.FlowID, at unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
-	h := x.at(m.job, m.From)
-	x.of[m.job].times.Add(at - x.run.outcome[flow].Start)
-	x.of[m.job].ranks[m.From].Sent(at, m.Send)
-	h.jobs.due(h)
+	h := x.hostOf(m.job, m.From)
+	x.list[m.job].times.Add(at - x.run.outcome[flow].Start)
+	x.list[m.job].ranks[m.From].Sent(at, m.Send)
+	h.jobs.setTimer(h)
 }
 
-// result adds what became of the jobs.
-func (x *jobs) result(out *outcome.Result, reason outcome.EndReason) {
-	for i := range x.of {
-		o := x.of[i].tally.Outcome(x.of[i].ranks)
+// addResults adds the outcomes of the jobs to out.
+func (x *jobs) addResults(out *outcome.Result, reason outcome.EndReason) {
+	for i := range x.list {
+		o := x.list[i].tally.Outcome(x.list[i].ranks)
 		o.Cut = reason != outcome.NoProgress
-		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.of[i].config.Group)
-		out.Times = append(out.Times, x.of[i].times)
+		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.list[i].config.Group)
+		out.Times = append(out.Times, x.list[i].times)
 	}
 }

@@ -7,10 +7,10 @@ import (
 )
 
 // checkConservation checks that every packet was delivered, was dropped with a reason, or is in the network, at each
-// node and in all. The error names the place where one is missing or too many. All nodes must have reached
-// the same time.
+// node and in total. The error names the place where a packet is missing or extra. All nodes must have reached the same
+// time.
 func (r *Simulation) checkConservation() error {
-	if err := r.failure(); err != nil {
+	if err := r.firstFailure(); err != nil {
 		return err
 	}
 	if err := r.wiring.CheckConservation(r.fabric); err != nil {
@@ -32,28 +32,28 @@ func (r *Simulation) checkConservation() error {
 		}
 		held := uint64(h.port.Packets()) + uint64(len(h.kept))
 		there += int(held)
-		in, out := r.wiring.PassedPort(r.fabric, node, int(h.at))
+		in, out := r.wiring.PassedPort(r.fabric, node, int(h.portID))
 		if in+h.made != out+h.ended+held {
 			return fmt.Errorf("host %s: %d packets came in and %d were made, but %d went out, %d were taken and %d are held",
 				r.config.Wiring.Network.Nodes[node].Name, in, h.made, out, h.ended, held)
 		}
 	}
-	if live := r.live(); live != there {
+	if live := r.livePackets(); live != there {
 		return fmt.Errorf("%d packets are in use, and %d of them are on links, in queues or held by hosts", live, there)
 	}
 	return nil
 }
 
-// live is how many packets are in use.
-func (r *Simulation) live() (n int) {
+// livePackets returns the number of packets in use.
+func (r *Simulation) livePackets() (n int) {
 	for _, t := range r.threads {
 		n += t.pool.Live()
 	}
 	return n
 }
 
-// audit checks conservation, and ends the run with what is wrong.
-func (d *drive) audit() bool {
+// runAudit checks conservation. On a violation it records the error as the end of the run, and returns false.
+func (d *drive) runAudit() bool {
 	if err := d.checkConservation(); err != nil {
 		d.reason, d.violation = outcome.Violated, err.Error()
 		return false
@@ -61,11 +61,11 @@ func (d *drive) audit() bool {
 	return true
 }
 
-// audits says when a run is audited: after so many packet-hops for each node and link that the audit costs
-// nothing beside them.
+// audits is the number of packet-hops for each node and link between two audits. With it the cost of an audit is
+// negligible.
 const audits = 100
 
-// auditDue reports whether enough has happened since the last audit.
+// auditDue reports whether enough packet-hops have happened since the last audit.
 func (d *drive) auditDue() bool {
 	if d.fabric.Hops() < d.nextAudit {
 		return false

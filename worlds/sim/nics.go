@@ -6,10 +6,10 @@ import (
 	"weir/core/unit"
 )
 
-// A host with several links has a NIC at each, with a queue, flows, timers and pauses of its own: a host to itself in
-// all but what flows wait for. They share a node, so they run in the same thread, and a flow that comes in at one can
+// A host with several links has a NIC at each, with its own queue, flows, timers and pauses: a separate host except for
+// dependencies of flows. The NICs share a node, so they run in the same thread, and a flow that arrives at one can
 // start another's at the same time. Config.Flows has the numbers of NICs as Src and Dst (topology.NICs); a host's first
-// NIC has that of its node.
+// NIC has the number of its node.
 
 // nics are the NICs of a host that has several. It implements fabric.Node.
 type nics struct {
@@ -17,7 +17,7 @@ type nics struct {
 	wants packet.Wants
 }
 
-// newNode makes the host of a node: with several links, a NIC at each; without any, one that leads nowhere.
+// newNode makes the host of a node: with several links, a NIC at each; without any link, an unconnected NIC.
 func (r *Simulation) newNode(node int) fabric.Node {
 	leaving := r.wiring.Leaving(node)
 	if len(leaving) > 1 {
@@ -39,7 +39,7 @@ func (r *Simulation) newNICs(node int) *nics {
 	for port, l := range r.wiring.Leaving(node) {
 		number := r.nics.Number(node, port)
 		h := newHost(r, node, r.wiring.Links[l].Rate)
-		h.number, h.at = int32(number), packet.PortID(port)
+		h.number, h.portID = int32(number), packet.PortID(port)
 		r.hosts[number] = h
 		r.wiring.Attach(node, port, h.port)
 		n.nic = append(n.nic, h)
@@ -47,8 +47,9 @@ func (r *Simulation) newNICs(node int) *nics {
 	return n
 }
 
-// gather takes in what the NICs want after a call into one of them, which may have started flows of others.
-func (n *nics) gather() {
+// gatherWants collects the wakes and timers of the NICs after a call into one of them, which may have started flows of
+// others.
+func (n *nics) gatherWants() {
 	timer := unit.Never
 	for port, h := range n.nic {
 		for _, woken := h.wants.Woken(); woken; _, woken = h.wants.Woken() {
@@ -71,31 +72,34 @@ func hostNodes(nodes []fabric.Node) []bool {
 	return hosts
 }
 
+// Receive passes a packet to the NIC of its port.
 func (n *nics) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	n.nic[in].Receive(now, in, p)
-	n.gather()
+	n.gatherWants()
 }
 
+// Dequeue returns the next packet of the NIC of a port, or nil, and when to call again.
 func (n *nics) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	p, again := n.nic[out].Dequeue(now, out)
-	n.gather()
+	n.gatherWants()
 	return p, again
 }
 
+// Advance runs the NICs with timers that have expired.
 func (n *nics) Advance(now unit.Time) {
 	for _, h := range n.nic {
 		if h.wants.Timer <= now {
 			h.Advance(now)
 		}
 	}
-	n.gather()
+	n.gatherWants()
 }
 
-// Wants is what the NICs want (fabric.Node).
+// Wants returns the times and wakes that the NICs ask for (fabric.Node).
 func (n *nics) Wants() *packet.Wants {
 	for _, h := range n.nic {
 		h.setTimer()
 	}
-	n.gather()
+	n.gatherWants()
 	return &n.wants
 }

@@ -14,37 +14,36 @@ import (
 	"weir/core/unit"
 )
 
-// observation is what is noted beyond counters, if the configuration asks for any of it:
-// Selection.Onsets, Peaks, Notices, Ordering.
+// observation records measures beyond counters, if the configuration asks for any: Selection.Onsets, Peaks, Notices,
+// Ordering.
 type observation struct {
 	run    *Simulation
 	onsets []onset
-	apart  bool            // hosts without their network: of an onset at a port they know nothing
+	apart  bool            // hosts without their network: they cannot detect an onset at a port
 	flows  []observed      // by flow
 	order  []observe.Order // by flow, with Config.Ordering
 }
 
-// observed is what is noted of a flow's sender.
+// observed is the observation of a flow's sender.
 type observed struct {
-	onset        int32 // 1 + index; 0: none
-	at           int32 // in Onset.Flows
+	onset        int32 // 1 + index; 0: no onset
+	flowIndex    int32 // index in Onset.Flows
 	peak         unit.Bytes
-	window, rate int64 // as noted last
-	// Of the time up to which the onset is settled: the values then or, behind it, the
-	// largest since.
+	window, rate int64 // latest values
+	// topWindow and topRate are the values at the onset or, if the onset is settled beyond it, the maxima since.
 	topWindow, topRate int64
 }
 
-// onset is one that is looked for. Nodes run ahead of each other within a window, so that what a sender
-// does waits in its thread's log until it is known when the onset was.
+// onset is an onset to detect. Nodes run ahead of each other within a window, so the changes of a sender wait in its
+// thread's log until the time of the onset is known.
 type onset struct {
-	config  *outcome.Onset
-	at      unit.Time
-	reduced []unit.Time
+	config    *outcome.Onset
+	startTime unit.Time
+	reduced   []unit.Time
 }
 
-// observe begins to note what the configuration asks for.
-func (r *Simulation) observe() {
+// startObservation starts the observation that the configuration asks for.
+func (r *Simulation) startObservation() {
 	c := r.config
 	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
 		return
@@ -52,13 +51,13 @@ func (r *Simulation) observe() {
 	o := &observation{run: r, flows: make([]observed, r.listed)}
 	for i := range c.Onsets {
 		x := &c.Onsets[i]
-		n := onset{config: x, at: unit.Never, reduced: make([]unit.Time, len(x.Flows))}
+		n := onset{config: x, startTime: unit.Never, reduced: make([]unit.Time, len(x.Flows))}
 		if x.Port < 0 {
-			n.at = x.After
+			n.startTime = x.After
 		}
 		for k, f := range x.Flows {
 			n.reduced[k] = unit.Never
-			o.flows[f].onset, o.flows[f].at = int32(i+1), int32(k)
+			o.flows[f].onset, o.flows[f].flowIndex = int32(i+1), int32(k)
 		}
 		o.onsets = append(o.onsets, n)
 	}
@@ -73,8 +72,8 @@ func (r *Simulation) observe() {
 	}
 }
 
-// gauges are the programs that see the queues of a switch grow, where onsets are looked for.
-func (r *Simulation) gauges(node int) (out []dataplane.Program) {
+// gaugesOf returns the programs that watch the queues of a switch for onsets.
+func (r *Simulation) gaugesOf(node int) (out []dataplane.Program) {
 	for i, o := range r.config.Onsets {
 		if o.Port >= 0 && r.linkOf[o.Port].Node == node {
 			out = append(out, &gauge{r, i, r.linkOf[o.Port].Port})
@@ -83,8 +82,8 @@ func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 	return out
 }
 
-// called notes every call into the endpoint of a slot, which has just returned.
-func (o *observation) called(h *host, i int32, now unit.Time) {
+// recordCall records the sender's state after every call into the endpoint of slot i.
+func (o *observation) recordCall(h *host, i int32, now unit.Time) {
 	s := &h.slot[i]
 	if int(s.flow) >= len(o.flows) { // a message of a job
 		return
@@ -112,9 +111,9 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	}
 	n := &o.onsets[w.onset-1]
 	if n.config.InFlight {
-		window, rate = max(int64(g.InFlight), 1), 0 // nothing in flight is less, not no limit
+		window, rate = max(int64(g.InFlight), 1), 0 // 0 would mean no limit
 	}
-	if window == w.window && rate == w.rate || n.reduced[w.at] != unit.Never {
+	if window == w.window && rate == w.rate || n.reduced[w.flowIndex] != unit.Never {
 		return
 	}
 	w.window, w.rate = window, rate
@@ -126,31 +125,31 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	*log = append(*log, outcome.Change{At: now, Flow: int32(s.flow), Window: window, Rate: rate})
 }
 
-// settle judges what senders did before done, up to which everything has happened.
-func (o *observation) settle(done unit.Time) {
+// settleOnsets judges the changes of senders before done, when all earlier events have happened.
+func (o *observation) settleOnsets(done unit.Time) {
 	for i := range o.onsets {
-		if o.unknown(i) {
+		if o.isUnknown(i) {
 			continue
 		}
-		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's
-			t.log[i] = o.judge(&o.onsets[i], t.log[i], done)
+		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's thread
+			t.log[i] = o.judgeChanges(&o.onsets[i], t.log[i], done)
 		}
 	}
 }
 
-// judge looks at the changes of a log before done, and returns what is left.
-func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
+// judgeChanges handles the changes of a log before done, and returns the rest.
+func (o *observation) judgeChanges(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
 	left = log[:0]
 	for _, c := range log {
 		w := &o.flows[c.Flow]
 		switch {
 		case c.At >= done:
 			left = append(left, c)
-		case c.At <= n.at:
+		case c.At <= n.startTime:
 			w.topWindow, w.topRate = c.Window, c.Rate
-		case n.reduced[w.at] != unit.Never:
-		case n.fallen(c.Window, w.topWindow) || n.fallen(c.Rate, w.topRate):
-			n.reduced[w.at] = c.At
+		case n.reduced[w.flowIndex] != unit.Never:
+		case n.hasFallen(c.Window, w.topWindow) || n.hasFallen(c.Rate, w.topRate):
+			n.reduced[w.flowIndex] = c.At
 		default:
 			w.topWindow, w.topRate = max(w.topWindow, c.Window), max(w.topRate, c.Rate)
 		}
@@ -158,11 +157,11 @@ func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (lef
 	return left
 }
 
-// unknown reports whether these hosts cannot know when an onset is.
-func (o *observation) unknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
+// isUnknown reports whether these hosts cannot detect an onset.
+func (o *observation) isUnknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
 
-// changes are those of an onset that these hosts do not know, and what was there when it could begin at the earliest.
-func (o *observation) changes(onset int) (all []outcome.Change) {
+// changesOf returns the changes for an onset that these hosts cannot detect, and the values at its earliest time.
+func (o *observation) changesOf(onset int) (all []outcome.Change) {
 	c := o.onsets[onset].config
 	for _, f := range c.Flows {
 		if w := &o.flows[f]; w.topWindow != 0 || w.topRate != 0 {
@@ -175,31 +174,31 @@ func (o *observation) changes(onset int) (all []outcome.Change) {
 	return all
 }
 
-// JudgeOnset returns the result of an onset at a port, which the network outside an Edge has seen at that time; at is
-// unit.Never if it did not begin. Changes are the hosts' (Result.Changes).
+// JudgeOnset returns the result of an onset at a port that the network outside an Edge has detected at a time; at is
+// unit.Never if it did not begin. changes are the hosts' (Result.Changes).
 func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcome.OnsetResult {
 	o := observation{}
-	n := onset{config: x, at: at, reduced: make([]unit.Time, len(x.Flows))}
+	n := onset{config: x, startTime: at, reduced: make([]unit.Time, len(x.Flows))}
 	for k, f := range x.Flows {
 		n.reduced[k] = unit.Never
 		for len(o.flows) <= f {
 			o.flows = append(o.flows, observed{})
 		}
-		o.flows[f].at = int32(k)
+		o.flows[f].flowIndex = int32(k)
 	}
 	mine := slices.DeleteFunc(slices.Clone(changes), func(c outcome.Change) bool {
 		return int(c.Flow) >= len(o.flows)
 	})
-	o.judge(&n, mine, unit.Never)
+	o.judgeChanges(&n, mine, unit.Never)
 	return outcome.OnsetResult{At: at, Reduced: n.reduced}
 }
 
-// fallen reports whether a value is a reduction from the largest. 0 is no limit, or none yet.
-func (n *onset) fallen(value, largest int64) bool {
+// hasFallen reports whether a value is a reduction from the largest. 0 means no limit, or no value yet.
+func (n *onset) hasFallen(value, largest int64) bool {
 	return value > 0 && float64(value) < (1-n.config.By)*float64(largest)
 }
 
-// nextOnset is when a port is to be looked at at first: it may be full already.
+// nextOnset returns the next time after now at which a port is checked first, since it may be full already.
 func (o *observation) nextOnset(now unit.Time) unit.Time {
 	next := unit.Never
 	if o != nil && !o.apart {
@@ -212,44 +211,45 @@ func (o *observation) nextOnset(now unit.Time) unit.Time {
 	return next
 }
 
-// startOnsets starts the onsets whose queue is long enough at now already.
+// startOnsets starts the onsets with queues that are long enough at now already.
 func (o *observation) startOnsets(now unit.Time) {
 	for i := range o.onsets {
 		n := &o.onsets[i]
-		if c := n.config; c.Port >= 0 && c.After == now && n.at == unit.Never {
+		if c := n.config; c.Port >= 0 && c.After == now && n.startTime == unit.Never {
 			p := o.run.portOf(o.run.linkOf[c.Port])
-			n.grown(now, p.Packets(), p.Bytes())
+			n.startIfGrown(now, p.Packets(), p.Bytes())
 		}
 	}
 }
 
-// grown begins the onset if the port's queue is that long.
-func (n *onset) grown(now unit.Time, packets int32, bytes unit.Bytes) {
+// startIfGrown starts the onset at now if its port's queue has this length.
+func (n *onset) startIfGrown(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := n.config.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
-		n.at = now
+		n.startTime = now
 	}
 }
 
-// gauge is one of a switch's last programs: it sees the queue of an onset's port grow.
+// gauge is one of a switch's last programs: it watches the queue of an onset's port.
 type gauge struct {
 	run   *Simulation
 	onset int
 	port  packet.PortID
 }
 
-// Name names it in errors.
+// Name returns the name in errors.
 func (g *gauge) Name() string { return "onset" }
 
-// Book looks at the port after each packet that has entered a queue.
+// Book checks the port after each packet that has entered a queue.
 func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
-	if n := &g.run.observation.onsets[g.onset]; p.Meta.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
+	if n := &g.run.observation.onsets[g.onset]; p.Meta.Out == g.port && n.startTime == unit.Never &&
+		env.Now() >= n.config.After {
 		p := env.Port(g.port)
-		n.grown(env.Now(), p.Packets(), p.Bytes())
+		n.startIfGrown(env.Now(), p.Packets(), p.Bytes())
 	}
 }
 
-// arrived notes a packet that has come to the endpoint of a slot, before that sees it.
-func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
+// recordArrival records a packet for the endpoint of slot i, before the endpoint gets it.
+func (o *observation) recordArrival(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == int(h.number)
 	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
@@ -260,8 +260,8 @@ func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet)
 	}
 }
 
-// restart begins the measured part: a sender has in flight what it had before.
-func (o *observation) restart(now unit.Time) {
+// restartPeaks begins the measured part. The peak of a sender begins with the bytes that it has in flight.
+func (o *observation) restartPeaks(now unit.Time) {
 	for i := range o.flows {
 		w := &o.flows[i]
 		w.peak = 0
@@ -277,18 +277,18 @@ func (o *observation) restart(now unit.Time) {
 	}
 }
 
-// result adds what was noted to a run's result.
-func (o *observation) result(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
+// addResult adds the observation to a run's result. notices, last and first are the counters of the measured part.
+func (o *observation) addResult(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
 	c := o.run.config
-	o.settle(unit.Never)
+	o.settleOnsets(unit.Never)
 	for i := range o.onsets {
 		n := &o.onsets[i]
-		if o.unknown(i) {
-			out.Changes = append(out.Changes, o.changes(i))
+		if o.isUnknown(i) {
+			out.Changes = append(out.Changes, o.changesOf(i))
 		}
-		x := outcome.OnsetResult{At: n.at, Reduced: n.reduced}
-		if n.at > out.Time {
-			x.At = unit.Never // it ended before
+		x := outcome.OnsetResult{At: n.startTime, Reduced: n.reduced}
+		if n.startTime > out.Time {
+			x.At = unit.Never // the run ended before
 		}
 		out.Onsets = append(out.Onsets, x)
 	}
@@ -307,7 +307,7 @@ func (o *observation) result(out *outcome.Result, notices outcome.Notices, last,
 	}
 }
 
-// checkMetrics is an error for a metric that is watched and that no program of its switch has.
+// checkMetrics returns an error for a watched metric that no program of its switch has.
 func (r *Simulation) checkMetrics() error {
 	for i := range r.config.Watches {
 		w := &r.config.Watches[i]

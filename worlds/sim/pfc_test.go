@@ -320,8 +320,8 @@ func deadlockIsOne(t *testing.T, networks int) {
 		for s.unfinished > 0 && now < 400*unit.Millisecond { // the transport's timeout is 1 s
 			now = max(now+2*unit.Microsecond, min(s.fabric.Next(), 400*unit.Millisecond))
 			s.fabric.Run(now, nil)
-			s.gather()
-			found := s.deadlock()
+			s.gatherThreads()
+			found := s.findDeadlock()
 			for _, x := range stuck {
 				d := s.linkOf[x.Port]
 				if q := s.portOf(d).Queue(x.Queue); q.Held() != x.Since {

@@ -11,23 +11,21 @@ import (
 	"weir/core/unit"
 )
 
-// A run goes on to its duration unless nothing that is pending can change anything: no endpoint wants to send
-// or has a timer, no packet is in the network, nothing is scheduled to happen to a link, and no flow is yet to
-// start. What only repeats itself does not count: samples, stalls of idle hosts, renewed pauses, probes between
-// switches, and ticks of programs that are idle (dataplane.Idler). Packets that PFC holds are in the network:
-// if they block each other, deadlock finds them.
+// A run continues to its duration unless no pending event can change anything: no endpoint wants to send or has a
+// timer, no packet is in the network, no event of a link is scheduled, and no flow has yet to start. Repetitive events
+// do not count: samples, stalls of idle hosts, renewed pauses, probes between switches, and ticks of programs that are
+// idle (dataplane.Idler). Packets that PFC holds are in the network: if they block each other, deadlock finds them.
 
-// pending reports whether something can still happen to an unfinished flow. All nodes must have reached the
-// same time.
-func (d *drive) pending() bool {
+// hasPending reports whether an event can still affect an unfinished flow. All nodes must have reached the same time.
+func (d *drive) hasPending() bool {
 	if len(d.events) > 0 {
 		return true
 	}
-	if h := d.hosts[d.busy]; h != nil && h.busy() { // the one that was found last: mostly it still is
+	if h := d.hosts[d.busy]; h != nil && h.isBusy() { // the host that was last found is mostly still busy
 		return true
 	}
 	for i, h := range d.hosts {
-		if h != nil && h.busy() {
+		if h != nil && h.isBusy() {
 			d.busy = i
 			return true
 		}
@@ -39,7 +37,7 @@ func (d *drive) pending() bool {
 	}
 	for i := range d.linkOf {
 		for p := range d.fabric.OnWire(i) {
-			if d.matters(i, p) {
+			if d.isRelevant(i, p) {
 				return true
 			}
 		}
@@ -47,38 +45,38 @@ func (d *drive) pending() bool {
 	return false
 }
 
-// matters reports whether a packet on a link can change more than a switch's view of its paths.
-func (r *Simulation) matters(link int, p *packet.Packet) bool {
+// isRelevant reports whether a packet on a link can change more than a switch's view of its paths.
+func (r *Simulation) isRelevant(link int, p *packet.Packet) bool {
 	switch p.Kind {
 	case packet.Pause, packet.Resume:
-		return false // they hold and release packets, and there are none
+		return false // they hold and release packets, and no packet waits
 	case packet.Probe: // of a switch, to a switch
 		return p.Meta.Flags&packet.Internal == 0 || !r.linkOf[link^1].OfSwitch
 	}
 	return true
 }
 
-// busy reports whether the host does something by itself: an endpoint sends, now or later, or has a timer, or
-// packets wait.
-func (h *host) busy() bool {
+// isBusy reports whether the host has events of its own: an endpoint sends, now or later, or has a timer, or packets
+// wait.
+func (h *host) isBusy() bool {
 	return h.ready >= 0 || len(h.held) > 0 || len(h.kept) > 0 || h.port.Packets() > 0 ||
 		h.nextSend() != unit.Never || h.nextTimer() != unit.Never || h.jobs != nil && h.jobs.next != unit.Never
 }
 
-// mostWaits is how many flows a result explains.
-const mostWaits = 20
+// maxWaits is the maximum number of flows that a result explains.
+const maxWaits = 20
 
-// waits says of the first unfinished flows what they wait for.
-func (r *Simulation) waits(now unit.Time, unfinished []int) []outcome.Wait {
-	if len(unfinished) > mostWaits {
-		unfinished = unfinished[:mostWaits]
+// explainWaits explains what the first unfinished flows wait for.
+func (r *Simulation) explainWaits(now unit.Time, unfinished []int) []outcome.Wait {
+	if len(unfinished) > maxWaits {
+		unfinished = unfinished[:maxWaits]
 	}
 	if len(unfinished) == 0 {
 		return nil
 	}
 	packets := map[packet.FlowID]int{}
-	r.each(func(p *packet.Packet) {
-		if p.Kind != packet.Probe || p.Meta.Flags&packet.Internal == 0 { // a switch's are of no flow
+	r.eachPacket(func(p *packet.Packet) {
+		if p.Kind != packet.Probe || p.Meta.Flags&packet.Internal == 0 { // a switch's probes are of no flow
 			packets[p.Flow]++
 		}
 	})
@@ -116,14 +114,14 @@ func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 const maxMessageWaits = 3
 
 // messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages
-// that links that are down have lost packets of come first, then the oldest ones.
+// with packets that were lost at links that are down come first, then the oldest ones.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
 	for k := range x.message {
 		flow := r.listed + k
 		s := r.sender[flow]
-		if x.message[k].job == int32(j) && s >= 0 && (!r.complete(flow) ||
+		if x.message[k].job == int32(j) && s >= 0 && (!r.isComplete(flow) ||
 			r.hosts[r.config.Flows[flow].Src].slot[s].counters.Finished == unit.Never) {
 			if r.lostAt(flow, down) != nil {
 				open = append(open, flow)
@@ -139,16 +137,16 @@ func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWa
 	}
 	open = append(open, intact...)
 	open = open[:min(len(open), maxMessageWaits)]
-	for i, w := range r.waits(now, open) {
+	for i, w := range r.explainWaits(now, open) {
 		m := &x.message[open[i]-r.listed]
-		out = append(out, outcome.MessageWait{From: int(m.From), To: int(m.to), Size: m.Size, Received: r.received(open[i]),
-			Wait: w})
+		out = append(out, outcome.MessageWait{From: int(m.From), To: int(m.to), Size: m.Size,
+			Received: r.receivedBytes(open[i]), Wait: w})
 	}
 	return out
 }
 
-// each visits the packets of flows in the network.
-func (r *Simulation) each(visit func(*packet.Packet)) {
+// eachPacket visits the packets of flows in the network.
+func (r *Simulation) eachPacket(visit func(*packet.Packet)) {
 	for i := range r.linkOf {
 		if !r.fabric.Empty(i) {
 			for p := range r.fabric.OnWire(i) {
@@ -167,21 +165,21 @@ func (r *Simulation) each(visit func(*packet.Packet)) {
 	}
 }
 
-// waitsFor says what flow i waits for.
+// waitsFor explains what flow i waits for.
 func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	f := &r.config.Flows[i]
 	w := outcome.Wait{Flow: i, Until: unit.Never}
 	if r.missing != nil && r.missing[i] > 0 {
 		w.For = "flows that come before it"
 		for _, j := range f.After {
-			if r.received(j) < r.config.Flows[j].Size {
+			if r.receivedBytes(j) < r.config.Flows[j].Size {
 				w.For = fmt.Sprintf("flow %d, which comes before it", j)
 				break
 			}
 		}
 		return w
 	}
-	h, s := r.hosts[f.Src], r.sent(i, now)
+	h, s := r.hosts[f.Src], r.senderSlot(i, now)
 	if s == nil {
 		if w.For = "nothing: its sender could not be made"; now < r.outcome[i].Start {
 			w.For, w.Until = "its start", r.outcome[i].Start
@@ -190,7 +188,7 @@ func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	}
 	e := s.endpoint
 	send, timer, other := e.NextSend(), e.NextTimer(), unit.Never
-	if d := r.got(i); d != nil {
+	if d := r.receiverSlot(i); d != nil {
 		other = d.endpoint.NextTimer()
 	}
 	switch {

@@ -5,7 +5,7 @@ import (
 	"weir/core/unit"
 )
 
-// The counters of a message are added to those of its ranks when its ends are given back.
+// The counters of a message are added to those of its ranks when its ends are released.
 
 // newRankCounters returns the counters of ranks without a message.
 func newRankCounters(ranks int) []outcome.RankCounters {
@@ -16,43 +16,43 @@ func newRankCounters(ranks int) []outcome.RankCounters {
 	return out
 }
 
-// addRankCounters adds what the ends of a message have counted, as they have noted it, to its ranks.
+// addRankCounters adds the recorded counters of a message's ends to its ranks.
 func (r *Simulation) addRankCounters(to [][]outcome.RankCounters, flow int) {
 	m, o := &r.jobs.message[flow-r.listed], &r.outcome[flow]
 	to[m.job][m.From].Add(&outcome.RankCounters{Sent: o.Sender, Received: o.Receiver, Timeouts: o.Timeouts})
 	to[m.job][m.to].Got += o.Receiver.ReceivedBytes
 }
 
-// rankCounters is what the messages of each job have counted since the run began: those that are over, and those that
-// are not. All nodes must have reached the same time.
+// rankCounters returns the counters of the messages of each job since the run began, finished and in progress. All
+// nodes must have reached the same time.
 func (r *Simulation) rankCounters() (out [][]outcome.RankCounters) {
 	for _, x := range r.closedCounters {
 		out = append(out, append([]outcome.RankCounters(nil), x...))
 	}
 	for i := r.listed; i < len(r.outcome); i++ {
 		if r.sender[i] >= 0 || r.receiver[i] >= 0 {
-			r.note(i)
+			r.recordCounters(i)
 			r.addRankCounters(out, i)
 		}
 	}
 	return out
 }
 
-// carriedBytes is what has arrived of the messages of a job.
+// carriedBytes returns the bytes of a job's messages that have arrived.
 func (r *Simulation) carriedBytes(job int) (sum unit.Bytes) {
 	for i := range r.closedCounters[job] {
 		sum += r.closedCounters[job][i].Got
 	}
 	for i := r.listed; i < len(r.outcome); i++ {
-		if s := r.got(i); s != nil && int(r.jobs.message[i-r.listed].job) == job {
+		if s := r.receiverSlot(i); s != nil && int(r.jobs.message[i-r.listed].job) == job {
 			sum += s.counters.ReceivedBytes
 		}
 	}
 	return sum
 }
 
-// idealMessages notes what is known of messages that no packets carried: what each rank has sent. Of a job that is not
-// done it is not known what of that has arrived.
+// idealMessages records the counters of messages without packets: the bytes that each rank has sent. For an unfinished
+// job the bytes that have arrived are unknown.
 func idealMessages(r *outcome.Result) {
 	for i := range r.Jobs {
 		all := newRankCounters(len(r.Jobs[i].Ranks))

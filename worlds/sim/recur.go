@@ -15,46 +15,46 @@ import (
 	"weir/worlds/sim/recurrence"
 )
 
-// Iterations of a job are mostly alike. Where the network is idle between two of them, and all of its state, relative
-// to the moment, is what it was behind the iteration before, then the next iteration is the last one once more,
-// exactly: so it need not be carried out. The run goes on with the last iterations, as it would behind those that are
-// left out, and what it counts and when things happen are completed by these.
+// Iterations of a job are mostly alike. If the network is idle between two of them, and all of its state, relative to
+// the current time, equals the state after the iteration before, the next iteration repeats the last one exactly. So it
+// need not be run. The run continues with the last iterations, as it would after the skipped ones. These complete its
+// counters and times.
 //
-// Between iterations, whether or not any is left out, what has no effect is brought into one form: the places of
-// messages and endpoints that are over are free, and timers that nobody waits for are forgotten.
+// Between iterations, skipped or not, irrelevant state is normalised: the places of messages and endpoints that are
+// over are free, and stale timers are removed.
 
-// recurring looks for iterations that recur.
+// recurring finds iterations that recur.
 type recurring struct {
 	drive   *drive
 	program job.Alike
-	over    int // iterations that were over when it last looked
-	told    outcome.Repetition
-	done    bool            // nothing more is looked for, and the network is left alone only for being settled
+	over    int // finished iterations at the last check
+	report  outcome.Repetition
+	done    bool            // the search is over, and the network is only normalised
 	failed  int             // comparisons that found a difference
-	from    int             // so many iterations must be over before the next one
-	before  [recent]*moment // behind the last iterations, the last first
+	from    int             // finished iterations at which the next comparison is made
+	before  [recent]*moment // after the last iterations, the latest first
 	skipped *skipped
 
-	// anchor is an earlier moment, by which longer cycles are found: it stays for 1, 2, 4 … iterations, so that in the
-	// end it is in the cycle, and stays for longer than that (Brent's cycle detection).
+	// anchor is an earlier moment, by which longer cycles are found. It is kept for 1, 2, 4 … iterations, so that finally
+	// it is in the cycle, and is kept for longer than that (Brent's cycle detection).
 	anchor *moment
 	stays  int
 }
 
-// recent is how many of the last moments a new one is compared with. Under HULA iterations often alternate between two,
-// as paths that the last one has used are the worse ones for the next, or have cycles of 4 or 8.
+// recent is the number of the last moments with which a new one is compared. Under HULA iterations often alternate
+// between two, since paths that the last one has used are worse for the next, or have cycles of 4 or 8.
 const recent = 2
 
-// moment is what there was between two iterations.
+// moment is the state between two iterations.
 type moment struct {
-	over   int
-	at     unit.Time // when something happens next, by the run's clock
-	state  *recurrence.Snapshot
-	counts counted
-	passed []job.Passed
+	over      int
+	nextEvent unit.Time // time of the next event, by the run's clock
+	state     *recurrence.Snapshot
+	counts    counted
+	passed    []job.Passed
 }
 
-// counted is what a run had counted at a moment.
+// counted has the counters of a run at a moment.
 type counted struct {
 	ports        wiring.CounterSnapshot
 	delays       []unit.Histogram
@@ -64,84 +64,84 @@ type counted struct {
 	events, hops uint64
 }
 
-// skipped is what the iterations have counted that were left out.
+// skipped has the counters of the skipped iterations.
 type skipped struct {
 	n           uint64  // cycles
-	first, last counted // behind the cycle that they are, and before it
+	first, last counted // before and after the cycle that they repeat
 }
 
-// newRecurring begins to look; nil: the run has no job whose iterations are alike.
+// newRecurring starts the search; nil: the run has no job with alike iterations.
 func (d *drive) newRecurring() *recurring {
 	if d.jobs == nil {
 		return nil
 	}
-	program, alike := d.jobs.of[0].config.Program.(job.Alike)
+	program, alike := d.jobs.list[0].config.Program.(job.Alike)
 	x := &recurring{drive: d, program: program}
 	switch {
-	case !alike || x.iterations() < 2:
+	case !alike || x.iterationCount() < 2:
 		return nil
-	case len(d.jobs.of) > 1:
-		x.give("there are several jobs, and their iterations do not end together")
+	case len(d.jobs.list) > 1:
+		x.giveUp("there are several jobs, and their iterations do not end together")
 	case !d.config.Repeat:
-		x.give("each iteration is to be carried out")
-	case !d.config.Anew: // so the state need not be read
-		x.give("number of messages: their random numbers go on with it (draws: running)")
+		x.giveUp("each iteration is to be carried out")
+	case !d.config.Anew: // then the state need not be read
+		x.giveUp("number of messages: their random numbers go on with it (draws: running)")
 	default:
-		if x.against(); x.iterations()-program.Ahead() < 3 {
-			x.give("there are too few iterations")
+		if x.checkConfig(); x.iterationCount()-program.Ahead() < 3 {
+			x.giveUp("there are too few iterations")
 		}
 		if !x.done {
-			x.told.Why = "the network was never idle between two iterations"
+			x.report.Why = "the network was never idle between two iterations"
 		}
 	}
 	return x
 }
 
-// give says why nothing recurs, if that is not said already.
-func (x *recurring) give(format string, arguments ...any) {
-	if x.done = true; x.told.Why == "" {
-		x.told.Why = fmt.Sprintf(format, arguments...)
+// giveUp ends the search, and records why no iteration recurs unless a reason is recorded.
+func (x *recurring) giveUp(format string, arguments ...any) {
+	if x.done = true; x.report.Why == "" {
+		x.report.Why = fmt.Sprintf(format, arguments...)
 	}
 }
 
-// against finds what of the configuration stands against leaving iterations out.
-func (x *recurring) against() {
+// checkConfig finds properties of the configuration that prevent skipping iterations.
+func (x *recurring) checkConfig() {
 	c := x.drive.config
 	switch {
 	case len(c.Watches) > 0:
-		x.give("a series is kept, which looks at the network while iterations go on")
+		x.giveUp("a series is kept, which looks at the network while iterations go on")
 	case c.Trace != nil:
-		x.give("packets are traced")
+		x.giveUp("packets are traced")
 	case c.Jobs[0].Timeline != nil:
-		x.give("a timeline is kept")
+		x.giveUp("a timeline is kept")
 	case x.drive.observation != nil:
-		x.give("a measure looks at single packets")
+		x.giveUp("a measure looks at single packets")
 	case c.Stalls.Length > 0:
-		x.give("hosts stand still at random")
+		x.giveUp("hosts stand still at random")
 	case c.Steers || c.Usage:
-		x.give("a measure looks at what programs of switches do")
+		x.giveUp("a measure looks at what programs of switches do")
 	case c.OnPFC != nil:
-		x.give("each pause is noted")
+		x.giveUp("each pause is noted")
 	}
 	if _, ok := c.MessageEndpointFactory.(persistentEndpointFactory); !ok {
-		x.give("what makes the endpoints of messages does not say what lasts of them")
+		x.giveUp("what makes the endpoints of messages does not say what lasts of them")
 	}
 	for i := range c.Wiring.Switches {
 		if c.Wiring.Switches[i].Clock.Drift != 0 {
-			x.give("clocks of switches drift")
+			x.giveUp("clocks of switches drift")
 		}
 	}
 }
 
-// iterations is how many the job has.
-func (x *recurring) iterations() int { return x.program.Ops(0, 0) / x.program.Each(0, 0) }
+// iterationCount returns the number of iterations of the job.
+func (x *recurring) iterationCount() int { return x.program.Ops(0, 0) / x.program.Each(0, 0) }
 
 // checkRecurrence is called when all events before now are done. Between iterations it normalises the network, and
 // skips iterations if they recur.
 func (x *recurring) checkRecurrence(now unit.Time) {
 	r := x.drive.Simulation
-	over := r.jobs.of[0].tally.Over()
-	if len(r.jobs.of) > 1 || over == x.over || r.unfinished != 1 || r.live() > 0 || !r.releaseFinished() {
+	over := r.jobs.list[0].tally.Over()
+	if len(r.jobs.list) > 1 || over == x.over || r.unfinished != 1 || r.livePackets() > 0 || !r.releaseFinished() {
 		return
 	}
 	r.fabric.Normalize()
@@ -153,15 +153,15 @@ func (x *recurring) checkRecurrence(now unit.Time) {
 	x.over = over
 	if over < x.from {
 		x.before = [recent]*moment{}
-	} else if !x.done && over+x.program.Ahead() < x.iterations() {
-		x.compare(now)
+	} else if !x.done && over+x.program.Ahead() < x.iterationCount() {
+		x.compareState(now)
 	}
 }
 
-// releaseFinished gives back all that belongs to messages that are over. It returns false if something is still under
-// way.
+// releaseFinished releases all state of messages that are over. It returns false if a message or an endpoint is still
+// active.
 func (r *Simulation) releaseFinished() bool {
-	r.sweep()
+	r.sweepFlows()
 	x := r.jobs
 	if len(x.free) < len(x.message) {
 		return false
@@ -184,7 +184,7 @@ func (r *Simulation) releaseFinished() bool {
 	return true
 }
 
-// forgetEndpoints forgets endpoints that were given back, and the timers that they had. What is to begin stays.
+// forgetEndpoints removes released endpoints and their timers. Flows that are to begin stay.
 func (h *host) forgetEndpoints() {
 	h.slot, h.unused, h.finished = h.slot[:0], h.unused[:0], h.finished[:0]
 	left := h.sends
@@ -197,8 +197,8 @@ func (h *host) forgetEndpoints() {
 	h.setTimer()
 }
 
-// compare compares this moment with those behind the iterations before.
-func (x *recurring) compare(now unit.Time) {
+// compareState compares the current state with those after earlier iterations, and skips iterations if they recur.
+func (x *recurring) compareState(now unit.Time) {
 	r := x.drive.Simulation
 	before, anchor := x.before, x.anchor
 	x.before, x.anchor = [recent]*moment{}, nil
@@ -206,15 +206,15 @@ func (x *recurring) compare(now unit.Time) {
 	case next == unit.Never:
 		return
 	case !x.drive.warm:
-		x.told.Why = "the warm-up lasts too long"
+		x.report.Why = "the warm-up lasts too long"
 		return
-	case len(x.drive.events) > 0: // what happens to links would be of one iteration
-		x.told.Why = "an event is to come"
+	case len(x.drive.events) > 0: // an event of a link would belong to one iteration
+		x.report.Why = "an event is to come"
 		return
 	}
-	j := &r.jobs.of[0]
-	m := &moment{over: x.over, at: r.fabric.Next()}
-	m.counts = r.counted(m.at)
+	j := &r.jobs.list[0]
+	m := &moment{over: x.over, nextEvent: r.fabric.Next()}
+	m.counts = r.readCounters(m.nextEvent)
 	for _, k := range j.ranks {
 		m.passed = append(m.passed, k.Passed())
 	}
@@ -225,132 +225,132 @@ func (x *recurring) compare(now unit.Time) {
 	}
 	for _, sw := range r.switches {
 		if sw != nil {
-			sw.Normalize(m.at)
+			sw.Normalize(m.nextEvent)
 		}
 	}
 	copy(x.before[1:], before[:])
 	x.before[0] = m
 	x.anchor = anchor
-	was, differs := x.recurs(m, append(before[:], anchor))
+	was, differs := x.findSame(m, append(before[:], anchor))
 	if x.anchor == nil || m.over-x.anchor.over >= x.stays {
 		x.anchor, x.stays = m, max(2*x.stays, 1)
 	}
-	if before[0] == nil && x.told.Words == 0 {
+	if before[0] == nil && x.report.Words == 0 {
 		differs = "the network was idle only once between two iterations that follow each other"
 	}
-	if x.told.Words = m.state.Words(); was == nil && before[0] == nil {
-		x.told.Why = cmp.Or(differs, x.told.Why)
+	if x.report.Words = m.state.Words(); was == nil && before[0] == nil {
+		x.report.Why = cmp.Or(differs, x.report.Why)
 		return
 	}
-	if x.told.Why = differs; differs != "" {
-		x.fail()
+	if x.report.Why = differs; differs != "" {
+		x.recordDifference()
 		return
 	}
 	if !j.tally.Even() {
-		x.told.Why = "an iteration begins before the one before it is over"
+		x.report.Why = "an iteration begins before the one before it is over"
 		return
 	}
 	cycle := m.over - was.over
-	if n := x.room(now, m.at-was.at, cycle); n > 0 {
-		x.skip(n, cycle, was, m)
+	if n := x.skippable(now, m.nextEvent-was.nextEvent, cycle); n > 0 {
+		x.skipIterations(n, cycle, was, m)
 		return
 	}
-	x.told.Why = "too few iterations are left when the first recurs"
+	x.report.Why = "too few iterations are left when the first recurs"
 }
 
-// recurs reads the state of a moment. It returns the first of the earlier moments that had the same state, or what
-// differs from the first of them.
-func (x *recurring) recurs(m *moment, before []*moment) (same *moment, differs string) {
+// findSame reads the state of a moment. It returns the first of the earlier moments with the same state, or the
+// difference from the first of them.
+func (x *recurring) findSame(m *moment, before []*moment) (same *moment, differs string) {
 	r := x.drive.Simulation
 	for i, was := range before {
 		if was == nil || slices.Contains(before[:i], was) {
 			continue
 		}
 		var word string
-		m.state, word = recurrence.Take(r.roots(m.at), m.at, was.state)
+		m.state, word = recurrence.Take(r.stateRoots(m.nextEvent), m.nextEvent, was.state)
 		if word == "" {
-			return was, r.grain(m.at-was.at, was, m)
+			return was, r.unevenGrain(m.nextEvent-was.nextEvent, was, m)
 		}
 		differs = cmp.Or(differs, word)
 	}
 	if m.state == nil {
-		m.state, _ = recurrence.Take(r.roots(m.at), m.at, nil)
+		m.state, _ = recurrence.Take(r.stateRoots(m.nextEvent), m.nextEvent, nil)
 	}
 	return nil, differs
 }
 
-// usual is how many comparisons may fail before there are fewer.
+// usual is the number of comparisons that may fail before they become rarer.
 const usual = 16
 
-// fail has the state read less often, the more often it has differed: to read it takes about as long as a packet for
-// each port.
-func (x *recurring) fail() {
+// recordDifference makes comparisons rarer the more often the state has differed, since reading it takes about as long
+// as a packet for each port.
+func (x *recurring) recordDifference() {
 	if x.failed++; x.failed > usual {
 		x.from = x.over + x.failed
 	}
 }
 
-// room is how many iterations can be left out in whole cycles, so that all ranks have what they look ahead at, and the
-// run its end.
-func (x *recurring) room(now, period unit.Time, cycle int) int {
-	n := x.iterations() - x.over - x.program.Ahead()
-	for _, k := range x.drive.jobs.of[0].ranks {
+// skippable returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the operations
+// that they look ahead at, and the run its end.
+func (x *recurring) skippable(now, period unit.Time, cycle int) int {
+	n := x.iterationCount() - x.over - x.program.Ahead()
+	for _, k := range x.drive.jobs.list[0].ranks {
 		n = min(n, k.Room(x.program))
 	}
 	cycles := n / cycle
-	if left := (x.drive.end - now) / period; unit.Time(cycles) >= left { // it ends earlier
+	if left := (x.drive.end - now) / period; unit.Time(cycles) >= left { // the run ends earlier
 		cycles = int(left) - 1
 	}
 	return cycles * cycle
 }
 
-// skip leaves n iterations out, in whole cycles.
-func (x *recurring) skip(n, cycle int, was, now *moment) {
+// skipIterations skips n iterations, in whole cycles of the iterations from was to now.
+func (x *recurring) skipIterations(n, cycle int, was, now *moment) {
 	r := x.drive.Simulation
-	j := &r.jobs.of[0]
-	period := now.at - was.at
+	j := &r.jobs.list[0]
+	period := now.nextEvent - was.nextEvent
 	for k, rank := range j.ranks {
 		rank.Skip(x.program, n, cycle, was.passed[k], now.passed[k])
 	}
 	j.tally.Skip(n, cycle, period)
-	x.told = outcome.Repetition{Iterations: n, First: x.over, Cycle: cycle, Period: period, Words: now.state.Words()}
+	x.report = outcome.Repetition{Iterations: n, First: x.over, Cycle: cycle, Period: period, Words: now.state.Words()}
 	x.skipped = &skipped{uint64(n / cycle), was.counts, now.counts}
 	x.over += n
-	x.drive.end -= x.shift()
+	x.drive.end -= x.skippedTime()
 	x.drive.again = true
 	x.done, x.before, x.anchor = true, [recent]*moment{}, nil
 }
 
-// lookFrom has the run looked at from a time on, at which something happens next. Windows of the fabric end where it is
-// looked at: so they are the same, relative to that time, in each iteration.
+// lookFrom sets the next check of the run to a fixed time after next, when the next event happens. Windows of the
+// fabric end at checks, so they are the same, relative to that time, in each iteration.
 func (d *drive) lookFrom(next unit.Time) {
 	if next < unit.Never-d.every {
 		d.nextLook, d.again = next+d.every, true
 	}
 }
 
-// shift is how much later than by the run's clock things are.
-func (x *recurring) shift() unit.Time {
-	if x == nil || x.told.Iterations == 0 {
+// skippedTime returns the time of the skipped iterations, which the run's clock does not include.
+func (x *recurring) skippedTime() unit.Time {
+	if x == nil || x.report.Iterations == 0 {
 		return 0
 	}
-	return unit.Time(x.told.Iterations/x.told.Cycle) * x.told.Period
+	return unit.Time(x.report.Iterations/x.report.Cycle) * x.report.Period
 }
 
-// SurveyState examines the types of the network's present state, and reports what keeps it from ever recurring. Packets
-// and endpoints are left out, since iterations do not share any. Programs for switches can be tested with it: run one,
+// SurveyState examines the types of the network's current state, and reports what prevents it from ever recurring.
+// Packets and endpoints are left out, since iterations do not share them. It can test programs for switches: run one,
 // and expect no faults.
 func (r *Simulation) SurveyState() recurrence.Survey {
-	return recurrence.NewSurvey(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
+	return recurrence.NewSurvey(r.stateRoots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
 }
 
-// roots are where the state of the network begins, and of the first job.
-func (r *Simulation) roots(now unit.Time) []recurrence.Root {
+// stateRoots returns the roots of the state of the network and of the first job.
+func (r *Simulation) stateRoots(now unit.Time) []recurrence.Root {
 	all := r.networkRoots()
 	if r.jobs == nil {
 		return all
 	}
-	j := &r.jobs.of[0]
+	j := &r.jobs.list[0]
 	all = append([]recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}, all...)
 	if lasting, ok := r.config.MessageEndpointFactory.(persistentEndpointFactory); ok {
 		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
@@ -365,7 +365,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	return all
 }
 
-// networkRoots begin at hosts, switches and links.
+// networkRoots returns the roots at hosts, switches and links.
 func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	c := r.config
 	for i, h := range r.hosts {
@@ -381,7 +381,7 @@ func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	return append(all, recurrence.Root{Name: "network", Value: r.fabric})
 }
 
-// nicName names a NIC: a host's only one by the host.
+// nicName returns the name of a NIC: a host's only NIC has the host's name.
 func (r *Simulation) nicName(nic int) string {
 	node := r.nics.Node(nic)
 	name := r.config.Wiring.Network.Nodes[node].Name
@@ -391,8 +391,8 @@ func (r *Simulation) nicName(nic int) string {
 	return name
 }
 
-// grain says what is read in steps and has not moved by whole ones in a period; "": all has.
-func (r *Simulation) grain(period unit.Time, was, now *moment) string {
+// unevenGrain names a value read in steps that has not moved by whole steps in a period; "": all have.
+func (r *Simulation) unevenGrain(period unit.Time, was, now *moment) string {
 	c := r.config
 	for i := range c.Jobs {
 		lasting, ok := c.MessageEndpointFactory.(persistentEndpointFactory)
@@ -433,46 +433,47 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	return ""
 }
 
-// counted is what has been counted up to now.
-func (r *Simulation) counted(now unit.Time) counted {
-	delays, tally, _ := r.merged()
-	c := counted{ports: r.snapshot(now), delays: delays, tally: tally, events: r.fabric.Events(), hops: r.fabric.Hops()}
+// readCounters returns the counters at now.
+func (r *Simulation) readCounters(now unit.Time) counted {
+	delays, tally, _ := r.mergeThreads()
+	c := counted{ports: r.takeSnapshot(now), delays: delays, tally: tally, events: r.fabric.Events(),
+		hops: r.fabric.Hops()}
 	if r.jobs != nil {
-		c.times.Merge(&r.jobs.of[0].times)
+		c.times.Merge(&r.jobs.list[0].times)
 		c.carried = r.rankCounters()
 	}
 	return c
 }
 
-// late has what a result says of the run's clock be so much later as things were.
-func (x *recurring) late(out *outcome.Result) {
+// shiftTimes adds the time of the skipped iterations to the times in a result that are by the run's clock.
+func (x *recurring) shiftTimes(out *outcome.Result) {
 	for i := range out.Stuck {
-		out.Stuck[i].Since += x.shift()
+		out.Stuck[i].Since += x.skippedTime()
 	}
 	for i := range out.Waits {
 		if w := &out.Waits[i]; w.Until != unit.Never {
-			w.Until += x.shift()
+			w.Until += x.skippedTime()
 		}
 	}
 	for _, waits := range out.JobWaits {
 		for i := range waits {
 			if w := &waits[i]; w.Until != unit.Never {
-				w.Until += x.shift()
+				w.Until += x.skippedTime()
 			}
 		}
 	}
 }
 
-// left is what the iterations have counted that were left out; nil: none was.
-func (x *recurring) left() *skipped {
+// skippedCounters returns the counters of the skipped iterations; nil: no iteration was skipped.
+func (x *recurring) skippedCounters() *skipped {
 	if x == nil {
 		return nil
 	}
 	return x.skipped
 }
 
-// port adds what they have counted of a port.
-func (s *skipped) port(i int, p *PortView) {
+// addPort adds the counters of the skipped iterations to a port's.
+func (s *skipped) addPort(i int, p *PortView) {
 	first, last := s.first.ports.Port(i), s.last.ports.Port(i)
 	p.SentBytes += s.n * (last.TxBytes - first.TxBytes)
 	p.Drops += s.n * (last.Lost - first.Lost)
@@ -481,8 +482,8 @@ func (s *skipped) port(i int, p *PortView) {
 	}
 }
 
-// complete adds what the iterations that were left out have counted.
-func (x *recurring) complete(c *counted) {
+// completeCounters adds the counters of the skipped iterations to c and to the jobs.
+func (x *recurring) completeCounters(c *counted) {
 	if x == nil || x.skipped == nil {
 		return
 	}
@@ -494,14 +495,14 @@ func (x *recurring) complete(c *counted) {
 	for k := range x.drive.closedCounters[0] {
 		x.drive.closedCounters[0][k].AddRepeated(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
 	}
-	x.drive.jobs.of[0].times.Again(s.n, &s.first.times, &s.last.times)
-	c.tally = again(c.tally, s.n, &s.first.tally, &s.last.tally)
+	x.drive.jobs.list[0].times.Again(s.n, &s.first.times, &s.last.times)
+	c.tally = addRepeated(c.tally, s.n, &s.first.tally, &s.last.tally)
 	c.events += s.n * (s.last.events - s.first.events)
 	c.hops += s.n * (s.last.hops - s.first.hops)
 }
 
-// again is a tally with n times what was counted between two others.
-func again(t outcome.Tally, n uint64, first, last *outcome.Tally) outcome.Tally {
+// addRepeated returns tally t plus n times the difference of two others.
+func addRepeated(t outcome.Tally, n uint64, first, last *outcome.Tally) outcome.Tally {
 	for k := range t.Kinds {
 		t.Kinds[k] += n * (last.Kinds[k] - first.Kinds[k])
 	}

@@ -17,7 +17,7 @@ import (
 	"weir/worlds/sim/parallel"
 )
 
-// Simulation is one run, made and not yet carried out, or under way.
+// Simulation is one run, before or during its execution.
 type Simulation struct {
 	config   *Config
 	threads  []*thread
@@ -28,42 +28,43 @@ type Simulation struct {
 	hosts    []*host     // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
-	events   []wiring.Event     // those behind time 0
+	events   []wiring.Event     // events after time 0
 	early    []int              // nodes to call at time 0 once the fabric is made (wake)
-	group    *parallel.Group    // of several threads, while the run goes on
+	group    *parallel.Group    // of several threads, during the run
 	linkOf   []wiring.Direction // of the fabric's links
 
 	sender, receiver []int32              // by flow, the slot at its host; notStarted or closed
-	outcome          []outcome.FlowResult // by flow; of those that are over, and when others began
-	// closedCounters is by job and rank, of messages that are over; overBefore is of all when the measured part began.
+	outcome          []outcome.FlowResult // by flow; complete for those that are over, else with their start
+	// closedCounters is by job and rank, of messages that are over; overBefore is of all at the start of the measured
+	// part.
 	closedCounters, overBefore [][]outcome.RankCounters
-	before                     []before   // of flows that had begun when the measured part did
-	missing                    []int32    // by flow, how many of Flow.After it waits for; nil: none comes after others
+	before                     []before   // of flows that began before the measured part
+	missing                    []int32    // by flow, unfinished flows of Flow.After; nil: no flow comes after others
 	waitsAt, waiting           []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
-	triggers                   *triggers  // nil: there are none
+	triggers                   *triggers  // nil: no triggers
 	unfinished                 int        // flows with an end that has not come, and jobs
 	finished                   int        // flows with an end that has come
-	nextSweep                  int        // as many have finished when ends are given back next
-	listed                     int        // flows of the configuration; those behind them are messages of jobs
-	jobs                       *jobs      // nil: there are none
+	nextSweep                  int        // number of finished flows at which ends are released next
+	listed                     int        // flows of the configuration; the following ones are messages of jobs
+	jobs                       *jobs      // nil: no jobs
 	carried                    []bool     // by flow: these hosts have it (Edge); nil: they have all
-	there                      []uint64   // a bit a flow: it has packets in the network
+	there                      []uint64   // a bit for each flow: it has packets in the network
 	paused                     bool       // there was a PFC frame
-	pauses                     []PFCEvent // room to sort them
+	pauses                     []PFCEvent // buffer for sorting them
 	lastFinish                 unit.Time
-	lastArrival                unit.Time // of a flow that is over, and whose receiver nothing answers
+	lastArrival                unit.Time // of flows that are over and have receivers without answers
 
 	atWarmup    wiring.CounterSnapshot
 	watched     [][]int64 // by Config.Watches
 	watches     observe.Schedule
-	observation *observation // nil: nothing is noted
+	observation *observation // nil: no observation
 }
 
 // Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
-// if a job cannot go on (job.Rank.Fault).
+// if a job cannot continue (job.Rank.Fault).
 func Run(c *Config) (*outcome.Result, error) {
 	if c.Ideal != nil {
-		res, err := ideally(c)
+		res, err := runIdeal(c)
 		if err == nil {
 			idealMessages(res)
 		}
@@ -74,14 +75,15 @@ func Run(c *Config) (*outcome.Result, error) {
 		return nil, err
 	}
 	out := r.Run()
-	if err := r.failure(); err != nil {
+	if err := r.firstFailure(); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	return out, nil
 }
 
-// failure returns the first error of a host, in the order of NICs: of an endpoint that it makes, or of a rank.
-func (r *Simulation) failure() error {
+// firstFailure returns the first error of a host, in the order of NICs: of an endpoint that cannot be made, or of a
+// rank.
+func (r *Simulation) firstFailure() error {
 	for _, h := range r.hosts {
 		if h != nil && h.failed != nil {
 			return h.failed
@@ -117,7 +119,7 @@ func New(c *Config) (*Simulation, error) {
 	}
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int
-	r.threadOf, threads = divide(c, r.wiring.Links)
+	r.threadOf, threads = divideNodes(c, r.wiring.Links)
 	for range threads {
 		r.threads = append(r.threads, &thread{log: make([][]outcome.Change, len(c.Onsets))})
 	}
@@ -125,9 +127,9 @@ func New(c *Config) (*Simulation, error) {
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := r.wiring.NewSwitch(i, r.part(int(r.threadOf[i])), r.gauges(i), func(now unit.Time,
+			sw, err := r.wiring.NewSwitch(i, r.switchPart(int(r.threadOf[i])), r.gaugesOf(i), func(now unit.Time,
 				in packet.PortID, class uint8, kind packet.Kind) {
-				r.pfc(now, i, in, class, kind)
+				r.recordPFC(now, i, in, class, kind)
 			})
 			if err != nil {
 				return nil, err
@@ -145,13 +147,13 @@ func New(c *Config) (*Simulation, error) {
 		return nil, err
 	}
 	r.addWatches()
-	r.observe()
+	r.startObservation()
 	if c.Warmup == 0 {
-		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
+		r.atWarmup = r.takeSnapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
-	own := r.linkPart(0)
-	fc := fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: r.wiring.Links, Pool: own.Pool,
-		Observer: own.Observer, Window: c.Window, Wire: r.wire(), PartOf: r.threadOf, Together: r.together}
+	first := r.linkPart(0)
+	fc := fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: r.wiring.Links, Pool: first.Pool,
+		Observer: first.Observer, Window: c.Window, Wire: r.wireFunc(), PartOf: r.threadOf, Together: r.runWindow}
 	for k := 1; k < threads; k++ {
 		fc.More = append(fc.More, r.linkPart(k))
 	}
@@ -163,20 +165,20 @@ func New(c *Config) (*Simulation, error) {
 	for _, node := range r.early {
 		f.Wake(node, 0)
 	}
-	r.gather()
+	r.gatherThreads()
 	return r, nil
 }
 
-// pfc notes a PFC frame that came in.
-func (r *Simulation) pfc(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
-	t := r.thread(node)
+// recordPFC records a PFC frame that has arrived, or the end of a pause.
+func (r *Simulation) recordPFC(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
+	t := r.threadOfNode(node)
 	t.paused = true
 	if r.config.OnPFC != nil {
 		t.pauses = append(t.pauses, PFCEvent{now, node, port, class, kind == packet.Pause})
 	}
 }
 
-// addWatches sorts the watches by how often they look.
+// addWatches schedules the watches, and makes the histograms of delays.
 func (r *Simulation) addWatches() {
 	c := r.config
 	r.watched = make([][]int64, len(c.Watches))
@@ -198,9 +200,9 @@ func (r *Simulation) addWatches() {
 	}
 }
 
-// sample looks at what is due at now. At the end of a run only what counts is
-// looked at: what comes then belongs to no interval.
-func (r *Simulation) sample(now unit.Time, atEnd bool) {
+// takeSamples reads the watches that are due at now. At the end of a run it reads only counters: other values belong to
+// no interval.
+func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 	for _, k := range r.watches.Due(now) {
 		if w := &r.config.Watches[k]; !atEnd || w.What.Counts() {
 			r.watched[k] = append(r.watched[k], r.readWatch(w, now))
@@ -208,7 +210,7 @@ func (r *Simulation) sample(now unit.Time, atEnd bool) {
 	}
 }
 
-// readWatch returns the value of one watched quantity at now; −1 if the flow has none.
+// readWatch returns the value of one watched quantity at now; −1 if the flow has no value.
 func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	if w.What == outcome.BufferBytes {
 		return int64(r.switches[w.Index].Buffered())
@@ -224,9 +226,9 @@ func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	}
 	f := &r.config.Flows[w.Index]
 	if w.What == outcome.ReceivedBytes {
-		return int64(r.received(w.Index))
+		return int64(r.receivedBytes(w.Index))
 	}
-	s := r.sent(w.Index, now)
+	s := r.senderSlot(w.Index, now)
 	if s == nil {
 		return -1
 	}
@@ -248,7 +250,7 @@ func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	}
 }
 
-// orNone is −1 for what is not known.
+// orNone returns v, or −1 for 0, which means an unknown value.
 func orNone(v int64) int64 {
 	if v == 0 {
 		return -1
@@ -256,17 +258,17 @@ func orNone(v int64) int64 {
 	return v
 }
 
-// class is the priority class of what e sends: its own, or that of its flow.
-func class(e transport.Endpoint, of uint8) uint8 {
+// classOf returns the priority class of the packets of e: its own, or its flow's.
+func classOf(e transport.Endpoint, of uint8) uint8 {
 	if c, ok := e.(transport.Classed); ok {
 		of = c.Class()
 	}
 	return min(of, tm.Classes-1)
 }
 
-// endpoint finds the slot that a packet is for: the flow's receiver or sender,
-// whichever is at this host; −1 if neither is.
-func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
+// slotFor returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the
+// receiver for the first packet. It returns notStarted or closed without an endpoint.
+func (r *Simulation) slotFor(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
 		return notStarted
 	}
@@ -275,22 +277,22 @@ func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 		if i := r.receiver[p.Flow]; i != notStarted {
 			return i
 		}
-		return h.accept(p.Flow)
+		return h.acceptFlow(p.Flow)
 	case r.hosts[f.Src]:
 		return r.sender[p.Flow]
 	}
 	return notStarted
 }
 
-// finished notes that a flow has ended.
-func (t *thread) finished(at unit.Time) {
+// recordFinish records that a flow has ended at a time.
+func (t *thread) recordFinish(at unit.Time) {
 	t.ended++
 	t.lastFinish = max(t.lastFinish, at)
 }
 
-// restart makes what is not a difference of two counters that of the measured part:
-// minimum and maximum delay, histograms, what frames consist of.
-func (r *Simulation) restart(now unit.Time) {
+// restartMeasures restarts measures that are not a difference of two counters for the measured part: minimum and
+// maximum delay, histograms, the composition of frames.
+func (r *Simulation) restartMeasures(now unit.Time) {
 	r.restartFlows()
 	for _, t := range r.threads {
 		for i := range t.delays {
@@ -299,16 +301,17 @@ func (r *Simulation) restart(now unit.Time) {
 		t.tally, t.noticesLost = outcome.Tally{}, 0
 	}
 	if r.observation != nil {
-		r.observation.restart(now)
+		r.observation.restartPeaks(now)
 	}
 }
 
+// portOf returns the port at which a direction of a link begins.
 func (r *Simulation) portOf(d wiring.Direction) *tm.Port {
 	return r.wiring.Port(2*d.Link + d.End)
 }
 
-// snapshot returns the counters of links, switches and NICs. It is empty where there is no network (Edge).
-func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
+// takeSnapshot returns the counters of links, switches and NICs. It is empty without a network (Edge).
+func (r *Simulation) takeSnapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	if r.wiring == nil {
 		return s
 	}
@@ -321,28 +324,28 @@ func (r *Simulation) snapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	return s
 }
 
-// result is what the run gives that ends at a time of its clock.
-func (d *drive) result(reason outcome.EndReason, end unit.Time) *outcome.Result {
+// makeResult returns the result of a run that ends at time end of its clock.
+func (d *drive) makeResult(reason outcome.EndReason, end unit.Time) *outcome.Result {
 	r, c := d.Simulation, d.config
-	_, _, notices := r.merged()
-	all, first := r.counted(end), r.atWarmup
-	d.recurring.complete(&all)
+	_, _, notices := r.mergeThreads()
+	all, first := r.readCounters(end), r.atWarmup
+	d.recurring.completeCounters(&all)
 	last := all.ports
-	end += d.recurring.shift()
+	end += d.recurring.skippedTime()
 	out := &outcome.Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: all.events, PacketHops: all.hops, Watched: r.watched, Delays: all.delays, Tally: all.tally,
 	}
 	if r.jobs != nil {
-		r.jobs.result(out, reason)
+		r.jobs.addResults(out, reason)
 	}
 	if d.recurring != nil {
-		out.Repeated = &d.recurring.told
+		out.Repeated = &d.recurring.report
 	}
 	out.Ports, out.Drops = r.wiring.Results(&first, &last, c.Warmup, end)
 	r.flowResults(out)
 	if r.observation != nil {
-		r.observation.result(out, notices, &last, &first)
+		r.observation.addResult(out, notices, &last, &first)
 	}
 	if c.Usage {
 		out.Usage = r.wiring.Usage()

@@ -111,7 +111,7 @@ func transcript(t testing.TB, c *Config) string {
 			waiting += len(h.kept)
 		}
 	}
-	if live := s.live(); live != waiting+s.fabric.InFlight() {
+	if live := s.livePackets(); live != waiting+s.fabric.InFlight() {
 		t.Errorf("%d packets are out, %d wait and %d are on wires", live, waiting, s.fabric.InFlight())
 	}
 	return string(b)

@@ -2,26 +2,27 @@ package sim
 
 import "weir/core/unit"
 
-// stalling is when hosts stand still.
+// stalling is the schedule of stalls.
 type stalling struct {
-	every  float64 // mean gap, in ps
-	at     unit.Time
-	random unit.Random
+	every     float64 // mean gap, in ps
+	nextStall unit.Time
+	random    unit.Random
 }
 
+// newStalling returns the schedule with the first stall; at is unit.Never without stalls.
 func newStalling(c *Config) *stalling {
-	s := &stalling{every: float64(c.Stalls.Every), at: unit.Never}
+	s := &stalling{every: float64(c.Stalls.Every), nextStall: unit.Never}
 	if c.Stalls.Length > 0 {
-		s.random, s.at = unit.NewRandom(c.Wiring.Seed, "stalls"), 0
-		s.next()
+		s.random, s.nextStall = unit.NewRandom(c.Wiring.Seed, "stalls"), 0
+		s.scheduleNext()
 	}
 	return s
 }
 
-// next goes on to the next stall, at least 1 ps later.
-func (s *stalling) next() { s.at += 1 + unit.Time(s.random.ExpFloat64()*s.every) }
+// scheduleNext moves on to the next stall, at least 1 ps later.
+func (s *stalling) scheduleNext() { s.nextStall += 1 + unit.Time(s.random.ExpFloat64()*s.every) }
 
-// standStill has all hosts stand still from now until a time.
+// standStill stalls all hosts from now until a time.
 func (r *Simulation) standStill(now, until unit.Time) {
 	for _, h := range r.hosts {
 		if h != nil {

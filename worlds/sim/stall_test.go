@@ -43,10 +43,11 @@ func TestStalls(t *testing.T) {
 		2900 * unit.Microsecond}, {unit.Second, 0}} {
 		want := slices.Clone(undisturbed)
 		held := 0
-		for x := newStalling(&Config{Wiring: wiring.Config{Seed: 1}, Stalls: s}); x.at < 100*unit.Millisecond; x.next() {
+		x := newStalling(&Config{Wiring: wiring.Config{Seed: 1}, Stalls: s})
+		for ; x.nextStall < 100*unit.Millisecond; x.scheduleNext() {
 			for i, at := range want {
-				if x.at <= at && at < x.at+s.Length {
-					want[i] = x.at + s.Length
+				if x.nextStall <= at && at < x.nextStall+s.Length {
+					want[i] = x.nextStall + s.Length
 					held++
 				}
 			}
@@ -73,11 +74,11 @@ func TestStallGaps(t *testing.T) {
 	x := newStalling(&Config{Wiring: wiring.Config{Seed: 3}, Stalls: Stalls{Every: unit.Second, Length: 1}})
 	last, longer := unit.Time(0), 0
 	for range n {
-		if x.at-last > unit.Second {
+		if x.nextStall-last > unit.Second {
 			longer++
 		}
-		last = x.at
-		x.next()
+		last = x.nextStall
+		x.scheduleNext()
 	}
 	if mean := float64(last) / n / float64(unit.Second); mean < 0.97 || mean > 1.03 {
 		t.Errorf("the mean gap is %.3f s, want 1 s", mean)

@@ -8,8 +8,8 @@ import (
 	"weir/core/packet"
 )
 
-// A stray packet arrives at a NIC where neither end of its flow is. It is dropped for the reason
-// dataplane.NotExpected, and never in a run without a mistake in what gives flows their NICs and packets their routes.
+// A stray packet arrives at a NIC that has neither end of its flow. It is dropped for the reason dataplane.NotExpected.
+// It occurs only if flows were given wrong NICs or packets wrong routes.
 
 // stray counts the stray packets of a flow, or of a message by its number, at a NIC.
 type stray struct {
@@ -17,7 +17,7 @@ type stray struct {
 	packets uint64
 }
 
-// maxStrays limits the flows whose stray packets a NIC counts on their own.
+// maxStrays limits the flows for which a NIC counts stray packets separately.
 const maxStrays = 64
 
 // onStray counts a packet that no endpoint of this NIC expects.
@@ -25,7 +25,7 @@ func (h *host) onStray(p *packet.Packet) {
 	h.unexpected++
 	r, flow := h.run, int(p.Flow)
 	if flow >= len(r.sender) || p.Src != packet.Addr(r.config.Flows[flow].Src+1) {
-		return // its sender did not send it
+		return // another NIC sent it
 	}
 	s := h.strays[p.Flow]
 	if s == nil {
@@ -46,9 +46,9 @@ func (h *host) onStray(p *packet.Packet) {
 	s.packets++
 }
 
-// misdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered by
-// flow, then by NIC. All nodes must have reached the same time.
-func (r *Simulation) misdelivered() (out []outcome.Stray) {
+// findMisdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered
+// by flow, then by NIC. All nodes must have reached the same time.
+func (r *Simulation) findMisdelivered() (out []outcome.Stray) {
 	for nic, h := range r.hosts {
 		if h == nil {
 			continue

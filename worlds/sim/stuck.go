@@ -10,22 +10,21 @@ import (
 
 // queueOf is a queue of the port at which a direction of a link begins.
 type queueOf struct {
-	direction int // index into linkOf, which is that into Result.Ports
+	direction int // index into linkOf and Result.Ports
 	queue     tm.QueueID
 }
 
-// held is a queue of a switch that PFC holds although packets wait in it, and what
-// must move for that to end.
+// held is a queue of a switch that PFC holds although packets wait in it, and the queues on which it depends.
 type held struct {
 	queueOf
 	waitsFor []int // indices into the list of held queues
-	free     bool  // it will move, or something will that lets it
+	free     bool  // it will move, or a queue on which it depends will
 }
 
-// deadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the
-// switch behind the link from resuming waits in another one, so that none ever moves. It returns a cycle
-// of them, or nil. All nodes must have reached the same time.
-func (r *Simulation) deadlock() []outcome.Stuck {
+// findDeadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the next switch
+// from resuming waits in another one, so that no queue ever moves. It returns a cycle of them, or nil. All nodes must
+// have reached the same time.
+func (r *Simulation) findDeadlock() []outcome.Stuck {
 	var all []held
 	number := map[queueOf]int{}
 	leaving := make([]int, len(r.switches)) // held queues by switch
@@ -41,7 +40,7 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 			leaving[d.Node]++
 		}
 	}
-	// A queue can only be in a deadlock if one is held at the switch behind the link.
+	// A queue can only be in a deadlock if a queue of the next switch is held.
 	for changed := true; changed; {
 		changed = false
 		for k := range all {
@@ -53,7 +52,7 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 	}
 	for k := range all {
 		if h := &all[k]; !h.free {
-			h.free = !r.blocked(h, number)
+			h.free = !r.findBlockers(h, number)
 		}
 	}
 	for changed := true; changed; {
@@ -69,21 +68,21 @@ func (r *Simulation) deadlock() []outcome.Stuck {
 	}
 	for k := range all {
 		if !all[k].free {
-			return r.cycle(all, k)
+			return r.findCycle(all, k)
 		}
 	}
 	return nil
 }
 
-// blocked finds what must move before the switch behind the link resumes a queue. It returns false if
-// something there can move, or the queue is about to be released.
-func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
+// findBlockers finds the queues that must move before the next switch resumes queue h. It returns false if a packet
+// there can move, or the queue is about to be released.
+func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]
 	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.Port)
 	last := tm.QueueID(r.portOf(r.linkOf[h.direction]).Queues() - 1)
-	seen := map[int]bool{}
-	var found uint8 // classes of which packets are there
+	listed := map[int]bool{}
+	var found uint8 // classes of the packets there
 	for i, d := range r.linkOf {
 		if d.Node != back.Node {
 			continue
@@ -101,8 +100,8 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 					return false
 				}
 				found |= 1 << class
-				if !seen[k] {
-					seen[k] = true
+				if !listed[k] {
+					listed[k] = true
 					h.waitsFor = append(h.waitsFor, k)
 				}
 			}
@@ -111,8 +110,8 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 	return found != 0
 }
 
-// cycle follows what queue k waits for until a queue comes again.
-func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
+// findCycle follows the dependencies of queue k until a queue occurs again, and returns the cycle.
+func (r *Simulation) findCycle(all []held, k int) []outcome.Stuck {
 	at := map[int]int{}
 	var path []outcome.Stuck
 	for {
@@ -127,13 +126,13 @@ func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
 	}
 }
 
-// starvation is how long the head of a queue waits before the queue is called starved, unless half of the run
-// is shorter.
+// starvation is the time that the head of a queue waits before the queue is called starved, unless half of the run is
+// shorter.
 const starvation = 10 * unit.Second
 
-// starved finds the queues that were not served for half of the run, or for starvation,
-// although packets wait: others go first, or PFC holds them.
-func (r *Simulation) starved(now unit.Time) (out []outcome.Stuck) {
+// findStarved returns the queues that were not served for half of the run, or for starvation, although packets wait:
+// others go first, or PFC holds them.
+func (r *Simulation) findStarved(now unit.Time) (out []outcome.Stuck) {
 	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {
 		p := r.portOf(d)
@@ -146,7 +145,7 @@ func (r *Simulation) starved(now unit.Time) (out []outcome.Stuck) {
 		if d.OfSwitch {
 			continue
 		}
-		h, named := r.hosts[r.nics.Number(d.Node, int(d.Port))], uint8(0) // what flows have not sent waits in no queue
+		h, named := r.hosts[r.nics.Number(d.Node, int(d.Port))], uint8(0) // packets not sent yet wait in no queue
 		for _, s := range h.held {
 			class := h.slot[s].class
 			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 &&

@@ -5,31 +5,32 @@ import (
 	"weir/core/unit"
 )
 
-// The ends of a flow are given back once its sender has finished, neither end wants to send or waits for a time, no
-// packet of it is in the network, and no program of a switch may make one (dataplane.PacketOriginator): then nothing
-// can reach them any more, and what a late packet would make them do need not be known. Whose packets are in the
-// network takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep
-// costs each flow a constant.
+// The ends of a flow are released once its sender has finished, neither end wants to send or has a timer, no packet of
+// it is in the network, and no program of a switch may make one (dataplane.PacketOriginator). Then no packet can reach
+// them any more, and they are not needed. Finding the flows with packets in the network takes a scan of all packets,
+// which is worth it when many flows have finished since the last one: a sweep costs a constant for each flow.
 
-// Ends are looked for when so many flows have finished.
+// Bounds of the number of finished flows after which the next sweep is made.
 const (
-	fewest    = 64 // at least
-	perPacket = 16 // one for so many ports and packets of the last look
+	minFinished = 64 // at least
+	perPacket   = 16 // one for this number of ports and packets of the last sweep
 )
 
-// sweepAfter says when to look again, after a look at so many ports, packets and flows.
+// sweepAfter sets the next sweep after one that has scanned a number of ports, packets and flows.
+
+// sweepAfter sets when the next sweep is made, after a sweep that has scanned a number of ports, packets and flows.
 func (r *Simulation) sweepAfter(looked int) {
-	r.nextSweep = r.finished + max(fewest, looked/perPacket)
+	r.nextSweep = r.finished + max(minFinished, looked/perPacket)
 	if n := r.config.sweeps; n != 0 {
 		r.nextSweep = r.finished + n
 	}
 }
 
-// sweepDue reports whether so many flows have finished since that sweep is worth it.
+// sweepDue reports whether so many flows have finished that a sweep is worth it.
 func (r *Simulation) sweepDue() bool { return r.finished >= r.nextSweep }
 
-// sweep gives back the ends of flows that are over. All nodes must have reached the same time.
-func (r *Simulation) sweep() {
+// sweepFlows releases the ends of flows that are over. All nodes must have reached the same time.
+func (r *Simulation) sweepFlows() {
 	if len(r.there) <= len(r.config.Flows)/64 {
 		r.there = make([]uint64, len(r.config.Flows)/64+1)
 	}
@@ -45,7 +46,7 @@ func (r *Simulation) sweep() {
 		looked++
 		keep(p.Flow)
 	}
-	r.each(see)
+	r.eachPacket(see)
 	for _, sw := range r.switches {
 		if sw != nil && sw.Recirculating() > 0 {
 			r.sweepAfter(looked)
@@ -77,24 +78,24 @@ func (r *Simulation) sweep() {
 		h.finished = kept
 		left += len(kept)
 	}
-	r.sweepAfter(looked + perPacket/2*left) // so many more that flows which stay are not looked at again and again
+	r.sweepAfter(looked + perPacket/2*left) // more by left, so that remaining flows are not scanned again and again
 }
 
-// giveBack gives the ends of a flow back, of which no packet is in the network, if they are idle.
+// giveBack releases the ends of a flow without packets in the network if they are idle, and reports whether it did.
 func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	f := &r.config.Flows[flow]
 	src, dst := r.hosts[f.Src], r.hosts[f.Dst]
 	s, d := r.sender[flow], r.receiver[flow]
-	if !src.slot[s].idle() || d >= 0 && !dst.slot[d].idle() {
+	if !src.slot[s].isIdle() || d >= 0 && !dst.slot[d].isIdle() {
 		return false
 	}
-	r.note(int(flow))
+	r.recordCounters(int(flow))
 	if r.isMessage(flow) && d >= 0 {
-		r.jobs.reuse(flow, src.slot[s].endpoint, dst.slot[d].endpoint)
+		r.jobs.reuseEndpoints(flow, src.slot[s].endpoint, dst.slot[d].endpoint)
 	}
-	src.free(s)
+	src.freeSlot(s)
 	if d >= 0 {
-		dst.free(d)
+		dst.freeSlot(d)
 	}
 	r.sender[flow], r.receiver[flow] = closed, closed
 	if r.isMessage(flow) {
@@ -104,16 +105,16 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	return true
 }
 
-// idle reports whether an endpoint does nothing any more unless a packet comes. One that shares something with others
-// may be waiting for its turn until it has finished.
-func (s *slot) idle() bool {
+// isIdle reports whether an endpoint has no event any more unless a packet arrives. An endpoint that shares state with
+// others may wait for its turn until it has finished.
+func (s *slot) isIdle() bool {
 	return !s.ready && s.sendAt == unit.Never && s.endpoint.NextSend() == unit.Never &&
 		s.endpoint.NextTimer() == unit.Never && (s.rescheduling == nil || s.counters.Finished != unit.Never)
 }
 
-// free takes the endpoint out of a slot, for another one. A timer that it has set and does not want any more still
-// comes, without a slot: that is an event like any other.
-func (h *host) free(i int32) {
+// freeSlot removes the endpoint from slot i, which becomes unused. A timer that it has set still expires, without a
+// slot: that is an event like any other.
+func (h *host) freeSlot(i int32) {
 	s := &h.slot[i]
 	if s.timerAt != unit.Never {
 		h.timers.Push(h.timerEntry(s.timerAt, s.flow, stale))

@@ -12,10 +12,10 @@ import (
 	"weir/core/unit"
 )
 
-// A run may be carried out by several threads (Config.Threads). Each has some of the nodes, a part of the fabric, and
-// all that these nodes write to beside themselves. Between two windows the run gathers what threads have noted.
+// A run may use several threads (Config.Threads). Each has some of the nodes, a part of the fabric, and all shared
+// state that these nodes write. Between two windows the run collects the records of the threads.
 
-// thread is what one of them has.
+// thread is the state of one thread.
 type thread struct {
 	pool        packet.Pool
 	ended       int // flows, since the last gather
@@ -30,10 +30,10 @@ type thread struct {
 	_           [64]byte           // threads write to different lines
 }
 
-// divide gives the nodes to threads: groups with hosts in equal parts by what their flows carry, in the order of the
-// hosts' numbers, so that neighbours are together; then others to where most of their neighbours are. It returns the
-// thread by node, and how many threads there are: not more than groups with hosts.
-func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
+// divideNodes assigns the nodes to threads: groups with hosts in equal parts by the load of their flows, in the order
+// of the hosts' numbers, so that neighbours are together; then other groups to the thread of most of their neighbours.
+// It returns the thread by node, and the number of threads: not more than groups with hosts.
+func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
 	n := c.Wiring.Network
 	of = make([]int32, len(n.Nodes))
 	if c.Threads < 2 {
@@ -53,7 +53,7 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		if min(f.Src, f.Dst) < 0 || max(f.Src, f.Dst) >= nics.Len() {
-			continue // addFlows says so
+			continue // addFlows returns the error
 		}
 		packets := float64(f.Size)/1000 + 2
 		if f.Size == 0 {
@@ -77,16 +77,16 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 		at[g] = min(int32((before+load[g]/2)/all*float64(threads)), int32(threads)-1)
 		before += load[g]
 	}
-	follow(n, group, at, threads)
+	assignSwitches(n, group, at, threads)
 	for i, g := range group {
 		of[i] = at[g]
 	}
 	return of, threads
 }
 
-// follow gives the groups of switches to the threads of their neighbours, tier by tier. A tie goes to the thread that
-// has fewer ports so far.
-func follow(n *topology.Network, group, at []int32, threads int) {
+// assignSwitches assigns the groups of switches to the threads of their neighbours, tier by tier. In a tie the thread
+// with fewer ports so far gets the group.
+func assignSwitches(n *topology.Network, group, at []int32, threads int) {
 	near := make([][]int32, len(at))
 	for i := range n.Links {
 		a, b := group[n.Links[i].Ends[0]], group[n.Links[i].Ends[1]]
@@ -123,12 +123,12 @@ func follow(n *topology.Network, group, at []int32, threads int) {
 		}
 	}
 	for g := range at {
-		at[g] = max(at[g], 0) // those without neighbours
+		at[g] = max(at[g], 0) // groups without neighbours
 	}
 }
 
-// together carries out a window (fabric.Config.Together).
-func (r *Simulation) together(run func(part int)) {
+// runWindow runs a window in all threads (fabric.Config.Together).
+func (r *Simulation) runWindow(run func(part int)) {
 	if r.group != nil {
 		r.group.Window(run)
 		return
@@ -138,11 +138,11 @@ func (r *Simulation) together(run func(part int)) {
 	}
 }
 
-// thread returns that of a node.
-func (r *Simulation) thread(node int) *thread { return r.threads[r.threadOf[node]] }
+// threadOfNode returns the thread of a node.
+func (r *Simulation) threadOfNode(node int) *thread { return r.threads[r.threadOf[node]] }
 
-// part is a thread's part of the fabric, as switches know it.
-func (r *Simulation) part(k int) fabric.Part {
+// switchPart returns a thread's part of the fabric for switches.
+func (r *Simulation) switchPart(k int) fabric.Part {
 	p := fabric.Part{Pool: &r.threads[k].pool}
 	if r.config.Trace != nil {
 		p.Observer = r.config.Trace.Part(k)
@@ -150,15 +150,15 @@ func (r *Simulation) part(k int) fabric.Part {
 	return p
 }
 
-// linkPart is a thread's part of the fabric; its observer's link i is the port 2·link + end.
+// linkPart returns a thread's part of the fabric for links; its observer's link i is the port 2·link + end.
 func (r *Simulation) linkPart(k int) fabric.Part {
-	t, p := r.threads[k], r.part(k)
+	t, p := r.threads[k], r.switchPart(k)
 	p.Observer = observe.NewLinks(&r.config.Selection, p.Observer, &t.tally, &t.noticesLost, r.wiring.Port)
 	return p
 }
 
-// gather adds up what threads have noted since the last time. No thread may be at work.
-func (r *Simulation) gather() {
+// gatherThreads adds the records of the threads since the last call. No thread may be running.
+func (r *Simulation) gatherThreads() {
 	for _, t := range r.threads {
 		r.unfinished -= t.ended
 		r.finished += t.ended
@@ -167,15 +167,15 @@ func (r *Simulation) gather() {
 		r.paused = r.paused || t.paused
 	}
 	if r.paused && r.config.OnPFC != nil {
-		r.tellPauses()
+		r.reportPauses()
 	}
 	if len(r.threads) > 1 {
-		r.level()
+		r.levelPools()
 	}
 }
 
-// tellPauses calls OnPFC for what has happened since the last time, by time and node.
-func (r *Simulation) tellPauses() {
+// reportPauses calls OnPFC for the events since the last call, by time and node.
+func (r *Simulation) reportPauses() {
 	all := r.pauses[:0]
 	for _, t := range r.threads {
 		all = append(all, t.pauses...)
@@ -190,12 +190,13 @@ func (r *Simulation) tellPauses() {
 	r.pauses = all
 }
 
-// fullPool is how many free packets a pool keeps in any case.
+// fullPool is the number of free packets that a pool keeps in any case.
 const fullPool = 4096
 
-// level moves free packets from full pools to those that have less than a quarter of that. Packets die where they
-// arrive: where more arrive than are made they would pile up, and elsewhere more would be made for ever.
-func (r *Simulation) level() {
+// levelPools moves free packets from the fullest pool to the emptiest, if that has less than a quarter. Packets are
+// freed where they arrive: where more arrive than are made they would pile up, and elsewhere more would be made all the
+// time.
+func (r *Simulation) levelPools() {
 	full, low := r.threads[0], r.threads[0]
 	for _, t := range r.threads {
 		if t.pool.Free() > full.pool.Free() {
@@ -210,8 +211,8 @@ func (r *Simulation) level() {
 	}
 }
 
-// merged returns what all threads have noted and does not change when they go on: delays, tally and notices.
-func (r *Simulation) merged() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
+// mergeThreads returns records of all threads that do not change afterwards: delays, tally and notices.
+func (r *Simulation) mergeThreads() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
 	if r.config.Delays {
 		delays = make([]unit.Histogram, len(r.threads[0].delays))
 	}

@@ -59,7 +59,7 @@ func TestDivide(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := &Config{Wiring: wiring.Config{Network: n}, Load: outcome.Load{Flows: c.flows},
 				Threads: c.threads, Window: c.window}
-			of, threads := divide(config, links)
+			of, threads := divideNodes(config, links)
 			got := ""
 			for i, k := range of {
 				if got += string(rune('0' + k)); i == 7 || i == 11 {
@@ -87,10 +87,10 @@ func TestLevel(t *testing.T) {
 		for _, p := range out {
 			r.threads[1].pool.Put(p)
 		}
-		r.gather()
+		r.gatherThreads()
 	}
-	if made := r.threads[0].pool.Made() + r.threads[1].pool.Made(); made > 20_000 || r.live() != 0 {
-		t.Errorf("%d packets were made for 5000 at a time; %d are in use", made, r.live())
+	if made := r.threads[0].pool.Made() + r.threads[1].pool.Made(); made > 20_000 || r.livePackets() != 0 {
+		t.Errorf("%d packets were made for 5000 at a time; %d are in use", made, r.livePackets())
 	}
 }
 

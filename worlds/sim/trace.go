@@ -6,8 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// TracePorts lists a network's ports by their number, 2·link + end, none of them
-// traced.
+// TracePorts returns a network's ports by their number, 2·link + end. No port is traced.
 func TracePorts(n *topology.Network) []trace.Port {
 	var ports []trace.Port
 	for i, l := range n.Links {
@@ -18,9 +17,9 @@ func TracePorts(n *topology.Network) []trace.Port {
 	return ports
 }
 
-// flush writes the trace up to done. When all flows are done the trace ends with the last of them, since
-// how far the run continues depends on windows. The collector keeps its error.
-func (r *Simulation) flush(done unit.Time) {
+// flushTrace writes the trace up to done. When all flows are done the trace ends with the last of them, since how far
+// the run continues depends on windows. The collector keeps its error.
+func (r *Simulation) flushTrace(done unit.Time) {
 	if r.config.UntilDone && r.unfinished == 0 {
 		r.config.Trace.End(r.lastFinish)
 	} else {

@@ -8,16 +8,16 @@ import (
 	"weir/core/workload"
 )
 
-// triggers are those of a run.
+// triggers are the triggers of a run.
 type triggers struct {
 	all           []workload.Trigger
 	count         []int     // activations so far
 	sent, arrived [][]int32 // by flow, the triggers that it activates when it has ended there
-	waits         []bool    // by flow: one begins it
+	waits         []bool    // by flow: a trigger begins it
 }
 
-// newTriggers makes the triggers of a configuration; nil: there are none. If they join hosts, it is another
-// configuration, whose nodes are one group.
+// newTriggers returns the triggers of a configuration; nil without triggers. If they join hosts, it returns another
+// configuration in which all nodes are one group. It returns an error for impossible triggers.
 func newTriggers(c *Config) (*Config, *triggers, error) {
 	if len(c.Triggers) == 0 {
 		return c, nil, nil
@@ -51,14 +51,14 @@ func newTriggers(c *Config) (*Config, *triggers, error) {
 			}
 		}
 	}
-	if t.crosses(c) {
-		c = together(c)
+	if t.crossesHosts(c) {
+		c = inOneGroup(c)
 	}
 	return c, t, nil
 }
 
-// crosses reports whether a trigger begins a flow at another host than that where it is activated.
-func (t *triggers) crosses(c *Config) bool {
+// crossesHosts reports whether a trigger begins a flow at another host than the one where it is activated.
+func (t *triggers) crossesHosts(c *Config) bool {
 	for k := range t.all {
 		x := &t.all[k]
 		for _, f := range x.Begins {
@@ -77,8 +77,8 @@ func (t *triggers) crosses(c *Config) bool {
 	return false
 }
 
-// together is a configuration whose nodes are one group, so that all that happens does so in the order of time.
-func together(c *Config) *Config {
+// inOneGroup returns the configuration with all nodes in one group, so that all events happen in the order of time.
+func inOneGroup(c *Config) *Config {
 	one := *c
 	one.Threads, one.Window = 1, 0
 	for i := range c.Wiring.Network.Links {
@@ -90,15 +90,15 @@ func together(c *Config) *Config {
 
 // activates reports whether a flow activates a trigger when it has ended at its sender, or receiver.
 func (t *triggers) activates(flow packet.FlowID, arrived bool) bool {
-	if t == nil || int(flow) >= len(t.sent) { // or a message of a job
+	if t == nil || int(flow) >= len(t.sent) { // no triggers, or a message of a job
 		return false
 	}
 	return arrived && len(t.arrived[flow]) > 0 || !arrived && len(t.sent[flow]) > 0
 }
 
-// wake has the fabric call a host again, to which another host has given something to do now. A fabric that is being
-// made calls it when it is complete.
-func (r *Simulation) wake(h *host, now unit.Time) {
+// wakeHost makes the fabric call a host that has got work at now from another host. Before the fabric is complete it
+// records the call for later.
+func (r *Simulation) wakeHost(h *host, now unit.Time) {
 	if r.fabric == nil {
 		r.early = append(r.early, int(h.node))
 		return
@@ -106,8 +106,8 @@ func (r *Simulation) wake(h *host, now unit.Time) {
 	r.fabric.Wake(int(h.node), now)
 }
 
-// activate begins the flows that wait for the end of one, which this host has found.
-func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
+// activateTriggers begins the flows that wait for the end of a flow, which this host has found.
+func (h *host) activateTriggers(now unit.Time, flow packet.FlowID, arrived bool) {
 	r := h.run
 	t := r.triggers
 	list := t.sent[flow]
@@ -120,13 +120,13 @@ func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
 			if r.sender[f] != notStarted {
 				continue
 			}
-			at := r.source(packet.FlowID(f))
-			if i := at.begin(packet.FlowID(f), max(now, r.config.Flows[f].Start)); i >= 0 {
-				at.update(i, now)
+			at := r.sourceNIC(packet.FlowID(f))
+			if i := at.beginFlow(packet.FlowID(f), max(now, r.config.Flows[f].Start)); i >= 0 {
+				at.updateSlot(i, now)
 			}
 			if at != h {
 				at.reschedule(now)
-				r.wake(at, now)
+				r.wakeHost(at, now)
 			}
 		}
 	}

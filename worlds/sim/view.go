@@ -5,15 +5,15 @@ import (
 	"weir/core/unit"
 )
 
-// View is the network of a run under way, at a Time before which everything has happened; some nodes may be ahead by
-// less than a window. It is good until Config.View returns.
+// View is the network of a run in progress, at a Time before which all events have happened; some nodes may be ahead by
+// less than a window. It is valid until Config.View returns.
 type View struct {
 	Time unit.Time
 	run  *Simulation
-	left *skipped // what iterations that were left out have counted; nil: nothing
+	left *skipped // counters of skipped iterations; nil: no iteration was skipped
 }
 
-// PortView is a port: one direction of a link. What it counts, it counts from the start of the run.
+// PortView is the state of a port: one direction of a link. Its counters begin at the start of the run.
 type PortView struct {
 	Packets   int32      // that wait
 	Bytes     unit.Bytes // of these
@@ -21,7 +21,7 @@ type PortView struct {
 	Drops     uint64 // of packets on their way to the port, and on its link
 }
 
-// FlowView is a flow.
+// FlowView is the state of a flow.
 type FlowView struct {
 	Going    bool       // it has begun, and not ended
 	Received unit.Bytes // payload that was new to its receiver, from the start of the run
@@ -29,7 +29,7 @@ type FlowView struct {
 	Rate     unit.Rate
 }
 
-// Port looks at port i: 2·link + end, as in Watch.
+// Port returns the state of port i: 2·link + end, as in Watch.
 func (v *View) Port(i int) (p PortView) {
 	w := v.run.wiring
 	if w == nil { // hosts without their network (Edge)
@@ -44,15 +44,15 @@ func (v *View) Port(i int) (p PortView) {
 		}
 	}
 	if v.left != nil {
-		v.left.port(i, &p)
+		v.left.addPort(i, &p)
 	}
 	return p
 }
 
-// Flow looks at flow i.
+// Flow returns the state of flow i.
 func (v *View) Flow(i int) (f FlowView) {
 	r := v.run
-	f.Received = r.received(i)
+	f.Received = r.receivedBytes(i)
 	k := r.sender[i]
 	if k < 0 || r.outcome[i].Start > v.Time {
 		return f

@@ -7,14 +7,14 @@ import (
 	"weir/core/transport"
 )
 
-// tuple is what names a flow on the wire.
+// tuple identifies a flow on the wire.
 type tuple struct {
 	src, dst         packet.Addr
 	srcPort, dstPort uint16
 }
 
-// tuples names flows by what packets say of them, in both directions; those that these hosts have.
-func (r *Simulation) tuples() map[tuple]packet.FlowID {
+// flowTuples returns the flows of these hosts by the tuples of their packets, in both directions.
+func (r *Simulation) flowTuples() map[tuple]packet.FlowID {
 	flows := map[tuple]packet.FlowID{}
 	var given []tuple
 	add := func(i int, src, dst packet.Addr, srcPort, dstPort uint16) {
@@ -24,15 +24,15 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 		}
 	}
 	for i := range r.config.Flows {
-		if !r.carries(i) {
+		if !r.hasFlow(i) {
 			continue
 		}
 		f := &r.config.Flows[i]
 		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
 		add(i, src, dst, f.SrcPort, f.DstPort)
-		receiver := r.config.endpoints(packet.FlowID(i)).Receiver
+		receiver := r.config.givenEndpoints(packet.FlowID(i)).Receiver
 		if receiver == nil {
-			receiver, _ = r.config.EndpointFactory.Receiver(i) // what it says of its ports is all that is wanted of it
+			receiver, _ = r.config.EndpointFactory.Receiver(i) // it is made only for its ports
 		}
 		if x, ok := receiver.(transport.Ported); ok {
 			for _, port := range x.Ports() {
@@ -46,7 +46,7 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 	return flows
 }
 
-// addMoved names flows by what packets say of them where they have other NICs than they were given.
+// addMoved adds the tuples of flows when they use other NICs than they were given.
 func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	addresses := func(a packet.Addr) (all []packet.Addr) {
 		host := r.nics.Node(int(a) - 1)
@@ -67,14 +67,14 @@ func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	}
 }
 
-// wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the
-// packet's bytes, what a link knows anyway (its size in the run's framing) and what measures need (who
-// made it, when and why). nil in fast mode.
-func (r *Simulation) wire() func(p *packet.Packet) {
+// wireFunc returns the function that wire mode applies to a packet at the end of a link. It keeps only the packet's
+// bytes, its size in the run's framing, which a link knows, and the fields that measures need (sender, time and
+// reason). nil in fast mode.
+func (r *Simulation) wireFunc() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil
 	}
-	flows := r.tuples()
+	flows := r.flowTuples()
 	return func(p *packet.Packet) {
 		data := p.Data
 		if data == nil {

@@ -14,13 +14,13 @@ import (
 // Config are the parameters of a flow.
 type Config struct {
 	Window   int       // packets that are sent without a PULL; 0: a BDP
-	PullRate unit.Rate // of the frames that PULLs ask for, of all flows to a host; 0: of the receiver's link
+	PullRate unit.Rate // rate of the frames that PULLs ask for, of all flows to a host; 0: that of the receiver's link
 	Priority bool      // the flow's PULLs go before those of flows without it
-	RTOMin   unit.Time // of the retransmission timeout
+	RTOMin   unit.Time // minimum retransmission timeout
 	NIC      transport.NICDelays
 }
 
-// Defaults are the paper's.
+// Defaults returns the parameters of the paper.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Params binds the configuration.
@@ -48,15 +48,15 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Traits returns the timer.
-func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.timer} }
+func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.describeTimer} }
 
-// timer returns the timeout of the file, or the default.
-func (c *Config) timer(p *cc.Path) transport.Timer {
+// describeTimer returns the timeout of the file, or the default.
+func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	return transport.Timer{Param: "rto_min", Own: c.shortestRTO(), Adds: max(c.NIC.Ack, c.NIC.Nack),
 		Probes: c.RTOMin == 0, Unproven: p.Reorders}
 }
 
-// shortestRTO is the shortest timeout of a flow that does not probe, and the shortest wait for a PULL.
+// shortestRTO returns the shortest timeout of a flow that does not probe, and the shortest wait for a PULL.
 func (c *Config) shortestRTO() unit.Time {
 	if c.RTOMin == 0 {
 		return pullWait
@@ -67,11 +67,11 @@ func (c *Config) shortestRTO() unit.Time {
 // headerBytes is the transport's own header on the wire (packet.Emit).
 const headerBytes = 16
 
-// mostOut is how far packets may be apart that are not acknowledged, and counters of what
-// comes next and what has come: a bound on memory, far above any window.
-const mostOut = 1 << 20
+// maxOutstanding limits the distance between unacknowledged packets, and between the expected value of a counter and
+// the one received. It bounds memory, far above any window.
+const maxOutstanding = 1 << 20
 
-// Scheme is what an experiment names: transport: ndp.
+// Scheme returns the transport ndp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for " +
@@ -81,8 +81,9 @@ func Scheme() transport.Scheme {
 	}, New)
 }
 
-// New makes the two endpoints of a flow. Receivers of one host must be given the same
-// f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
+// New makes the two endpoints of a flow. Receivers of one host must get the same f.Host, through which they share the
+// pace of their PULLs; without a host a flow is paced alone. It returns an error for values out of range, and for a
+// path without the rates that the configuration needs.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.PullRate == 0 {
 		c.PullRate = f.Path.ReceiverRate
@@ -91,7 +92,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	frame := f.Framing.Frame(e.headers, f.Payload, true)
 	if c.Window == 0 && frame > 0 {
 		bdp := int64(f.Path.NICRate.BytesIn(f.Path.BaseRTT))
-		c.Window = int(min((bdp+int64(frame)-1)/int64(frame), mostOut))
+		c.Window = int(min((bdp+int64(frame)-1)/int64(frame), maxOutstanding))
 	}
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
@@ -113,9 +114,8 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	return newSender(f, c, e), newReceiver(f, c, pulls, gap), nil
 }
 
-// ends is what the two ends of a flow have in common: headers and numbering. Packets are
-// numbered from 0, and all but the last have a full payload; on the wire their number
-// is that of their first byte.
+// ends is the common part of the two ends of a flow: headers and numbering. Packets are numbered from 0, and all but
+// the last have a full payload. On the wire a packet has the number of its first byte.
 type ends struct {
 	framing          packet.Framing
 	hash             uint32
@@ -127,6 +127,8 @@ type ends struct {
 	packets          int64 // packets of the flow
 }
 
+// newEnds returns the common part for one end of flow f. back: the packets of this end go from the flow's destination
+// to its source.
 func newEnds(f *transport.Flow, back bool) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
@@ -144,24 +146,24 @@ func newEnds(f *transport.Flow, back bool) ends {
 	return e
 }
 
-// seq is the first byte of packet n, or the byte behind the last packet.
-func (e *ends) seq(n int64) int64 {
+// packetSeq returns the number of the first byte of packet n, or of the byte after the last packet.
+func (e *ends) packetSeq(n int64) int64 {
 	if n >= e.packets {
 		return e.size
 	}
 	return n * e.payload
 }
 
-// bytes is the payload of packet n.
-func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
+// payloadOf returns the payload of packet n.
+func (e *ends) payloadOf(n int64) int64 { return e.packetSeq(n+1) - e.packetSeq(n) }
 
-// unwrap gives a number of the wire, which has 40 bits, the upper ones: nearest to near.
-func unwrap(x, near int64) int64 { return near + (x-near)<<24>>24 }
+// unwrapNumber returns the number that is nearest to near for number x of the wire, which is its lower 40 bits.
+func unwrapNumber(x, near int64) int64 { return near + (x-near)<<24>>24 }
 
-// number is the packet that begins at byte seq, near packet near, or the number of
-// packets for the byte behind the last; −1: none does.
-func (e *ends) number(seq, near int64) int64 {
-	switch seq = unwrap(seq, e.seq(near)); {
+// findPacket returns the packet that begins at byte seq, near packet near, or the number of packets for the byte after
+// the last; −1: there is no such packet.
+func (e *ends) findPacket(seq, near int64) int64 {
+	switch seq = unwrapNumber(seq, e.packetSeq(near)); {
 	case seq < 0 || seq > e.size:
 		return -1
 	case seq == e.size:
@@ -172,13 +174,13 @@ func (e *ends) number(seq, near int64) int64 {
 	return seq / e.payload
 }
 
-// mine reports whether p belongs to this flow, coming from its other end.
-func (e *ends) mine(p *packet.Packet) bool {
+// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoOwn
 }
 
-// fill writes the headers of p, which has no extensions.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
+// fillHeaders writes the headers of p, which has no extensions.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort

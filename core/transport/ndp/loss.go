@@ -9,11 +9,11 @@ import (
 // probe is a probe without an answer.
 type probe struct {
 	number uint8
-	at     unit.Time // when it was sent
+	sentAt unit.Time // when it was sent
 }
 
-// pullWait is how long a flow without a timeout of its own waits for a PULL at least until it sends a packet without
-// one (htsim ndp.h: DEFAULT_RTO_MIN).
+// pullWait is the minimum time for which a flow without a timeout of its own waits for a PULL until it sends a packet
+// without one (htsim ndp.h: DEFAULT_RTO_MIN).
 const pullWait = 5 * unit.Millisecond
 
 // lossTimeout returns when flight f, the first of those without an answer, is lost, or a probe is due.
@@ -25,7 +25,8 @@ func (s *Sender) lossTimeout(f *transport.Flight) unit.Time {
 	return s.loss.Earlier(began+s.timer.Timeout(), began, f.At)
 }
 
-// probesFirst reports whether the flights are younger than the path can hold them. Then a probe is due, of the first.
+// probesFirst reports whether the path can still hold the packets in flight. It makes a probe of the first one due
+// then.
 func (s *Sender) probesFirst(now unit.Time) bool {
 	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.Expired(now, s.flights.Oldest().At) {
 		return false
@@ -42,11 +43,11 @@ const (
 	maxProbe   = 7
 )
 
-// probeNumber returns the number of a probe or of its answer; 0: it is neither.
+// probeNumber returns the number of a probe or of its answer; 0 for other packets.
 func probeNumber(p *packet.Packet) uint8 { return p.TCP.Flags >> probeShift & maxProbe }
 
-// emitProbe sends the header of the first packet without an answer: the receiver acknowledges the packet, if it has
-// arrived, or else NACKs it.
+// emitProbe fills p with the header of the first packet without an answer. The receiver acknowledges the packet if it
+// has arrived, or else sends a NACK.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.loss.Due = false
 	n := s.una
@@ -56,34 +57,34 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.lastProbe = s.lastProbe%maxProbe + 1
 	s.asked.Push(probe{s.lastProbe, now})
 	p.Resent = packet.ResentProbe
-	s.fill(p, packet.Data, s.seq(n), s.returned, 0, packet.Trimmable|s.lastProbe<<probeShift)
-	s.schedule(now)
+	s.fillHeaders(p, packet.Data, s.packetSeq(n), s.returned, 0, packet.Trimmable|s.lastProbe<<probeShift)
+	s.planNext(now)
 }
 
-// receiveProbeReply handles an ACK or NACK of packet about that answers a probe, and reports whether that is all.
-// Probes are answered in their order, so that those before it were lost. A NACK reports that the packet had not
-// arrived before the probe: it is lost, and so is what was sent before the probe and has no answer. The receiver
-// owes no PULL for the others.
+// receiveProbeReply handles an ACK or NACK p of packet about that answers a probe, and reports whether p is fully
+// handled. Probes are answered in their order, so earlier ones without an answer were lost. A NACK reports that the
+// packet had not arrived before the probe: it is lost, and so are packets that were sent before the probe and have no
+// answer. The receiver owes no PULL for the others.
 func (s *Sender) receiveProbeReply(now unit.Time, about int64, p *packet.Packet) bool {
 	sent, found := unit.Time(0), false
 	for s.asked.Len() > 0 && !found {
-		sent, found = s.asked.Head().at, s.asked.Head().number == probeNumber(p)
+		sent, found = s.asked.Head().sentAt, s.asked.Head().number == probeNumber(p)
 		s.asked.Pop()
 	}
 	if p.Kind == packet.Ack || !found {
 		return false
 	}
 	lost := false
-	for f := s.oldest(); f != nil && f.At < sent; f = s.oldest() {
+	for f := s.oldestFlight(); f != nil && f.At < sent; f = s.oldestFlight() {
 		lost = true
 		s.inFlight--
 		if f.Packet == about {
 			s.refused++
-			s.again(now, f.Packet, nacked|proven)
+			s.queueRepair(now, f.Packet, nacked|proven)
 			continue
 		}
 		s.credit++
-		s.again(now, f.Packet, proven)
+		s.queueRepair(now, f.Packet, proven)
 	}
 	if lost {
 		s.timer.Timeouts++

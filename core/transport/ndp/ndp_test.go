@@ -87,7 +87,7 @@ func TestPullNumbers(t *testing.T) {
 	for i, c := range []struct {
 		pull int64
 		want int
-	}{{1, 1}, {1, 0}, {4, 3}, {3, 0}, {2, 0}, {5, 1}, {mostOut + 6, 0}, {-1, 0}} {
+	}{{1, 1}, {1, 0}, {4, 3}, {3, 0}, {2, 0}, {5, 1}, {maxOutstanding + 6, 0}, {-1, 0}} {
 		s.Receive(1, answer(packet.Notice, c.pull, 0))
 		if n := sent(); n != c.want {
 			t.Errorf("step %d, PULL %d: %d packets sent, want %d", i, c.pull, n, c.want)
@@ -226,27 +226,27 @@ func TestPullQueue(t *testing.T) {
 	q := &pulls{}
 	m := []*member{{flow: 0, ring: 1}, {flow: 1, ring: 1}, {flow: 2, ring: 1}, {flow: 3}}
 	for i, x := range m {
-		q.add(100, x, int64(i+1)) // 1, 2, 3, and 4 with priority
+		q.addPulls(100, x, int64(i+1)) // 1, 2, 3, and 4 with priority
 	}
-	q.cut(m[2], 2)
-	q.cut(m[3], 1)
+	q.limitPulls(m[2], 2)
+	q.limitPulls(m[3], 1)
 	var got []packet.FlowID
-	for q.head() != nil {
-		got = append(got, q.head().flow)
-		q.send(q.pacer.Next(), 10)
+	for q.nextMember() != nil {
+		got = append(got, q.nextMember().flow)
+		q.sendPull(q.pacer.Next(), 10)
 	}
 	if fmt.Sprint(got) != "[3 0 1 2 1 2]" || q.pacer.Next() != 160 {
 		t.Errorf("PULLs go to %v, the next may go at %v", got, q.pacer.Next())
 	}
-	q.add(500, m[0], 1) // after a pause, at once, and then a gap again
+	q.addPulls(500, m[0], 1) // after a pause, at once, and then a gap again
 	if q.pacer.Next() != 500 {
 		t.Errorf("the next may go at %v", q.pacer.Next())
 	}
-	q.add(500, m[1], 1)
-	if q.send(505, 10); q.pacer.Next() != 510 { // late by less than a gap: no rate is lost
+	q.addPulls(500, m[1], 1)
+	if q.sendPull(505, 10); q.pacer.Next() != 510 { // late by less than a gap: no rate is lost
 		t.Errorf("the next may go at %v", q.pacer.Next())
 	}
-	if q.send(600, 10); q.pacer.Next() != 600 || q.head() != nil {
+	if q.sendPull(600, 10); q.pacer.Next() != 600 || q.nextMember() != nil {
 		t.Errorf("the next may go at %v", q.pacer.Next())
 	}
 }
@@ -345,7 +345,7 @@ func TestStrangers(t *testing.T) {
 		func(p *packet.Packet) { p.Seq = -1000 },
 	} {
 		p := data()
-		if change(p); r.Receive(5, p) || r.counters.ReceivedBytes > 0 || r.queue.head() != nil {
+		if change(p); r.Receive(5, p) || r.counters.ReceivedBytes > 0 || r.queue.nextMember() != nil {
 			t.Errorf("%+v was taken", p)
 		}
 	}
@@ -362,13 +362,13 @@ func TestNumbers(t *testing.T) {
 		t.Run(fmt.Sprint("near packet ", near), func(t *testing.T) {
 			for _, d := range []int64{0, 1, 1000, 1 << 20} {
 				n := near + d
-				if got := e.number(n*1000&(1<<40-1), near); got != n {
+				if got := e.findPacket(n*1000&(1<<40-1), near); got != n {
 					t.Errorf("packet %d near %d is taken for %d", n, near, got)
 				}
 			}
 		})
 	}
-	if e.packets <= 1<<40 || e.seq(e.packets) != math.MaxInt64 || e.headers != 70 {
+	if e.packets <= 1<<40 || e.packetSeq(e.packets) != math.MaxInt64 || e.headers != 70 {
 		t.Errorf("%+v", e)
 	}
 }

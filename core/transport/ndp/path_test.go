@@ -168,7 +168,7 @@ func FuzzPath(f *testing.F) {
 				q := &packet.Packet{Kind: packet.Data, Seq: int64(n&15) * 1000, Ack: int64(n), Payload: int32(n>>7) * payload,
 					SrcPort: 10, DstPort: 20, Proto: packet.ProtoOwn}
 				q.TCP.Flags = uint8(n)
-				before := w.r[0].queue.head()
+				before := w.r[0].queue.nextMember()
 				w.r[0].Receive(w.now, q)
 				w.stir(0, before)
 			}

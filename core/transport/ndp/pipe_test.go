@@ -160,9 +160,9 @@ func (w *pipe) put(p *packet.Packet, hook func(*packet.Packet) fate, at unit.Tim
 func (w *pipe) stir(i int, before *member) {
 	named := false
 	for f, ok := w.r[i].Rescheduled(); ok; f, ok = w.r[i].Rescheduled() {
-		named = named || w.r[f].queue.head() == &w.r[f].member
+		named = named || w.r[f].queue.nextMember() == &w.r[f].member
 	}
-	if h := w.r[i].queue.head(); h != nil && h != before && h != &w.r[i].member && !named {
+	if h := w.r[i].queue.nextMember(); h != nil && h != before && h != &w.r[i].member && !named {
 		w.t.Fatalf("%v: flow %d may send PULLs, and the host is not told", w.now, h.flow)
 	}
 }
@@ -203,7 +203,7 @@ func (w *pipe) act() {
 			w.s[i].Receive(w.now, p)
 			return
 		}
-		before := w.r[i].queue.head()
+		before := w.r[i].queue.nextMember()
 		if w.r[i].Receive(w.now, p) {
 			w.put(p, w.onBack, w.now+delay, "<")
 		}
@@ -215,7 +215,7 @@ func (w *pipe) act() {
 		if r := w.r[i]; r.NextSend() <= w.now && w.nic <= w.now {
 			w.last = i
 			p := &packet.Packet{Src: 1, Dst: packet.Addr(i + 2), Flow: packet.FlowID(i)}
-			before := r.queue.head()
+			before := r.queue.nextMember()
 			r.Emit(w.now, p)
 			w.stir(i, before)
 			w.pulls, w.of = append(w.pulls, w.now), append(w.of, i)
@@ -253,7 +253,7 @@ func (w *pipe) check() {
 	for i, s := range w.s {
 		var flies, refusals int64
 		for n := s.una; n < s.next; n++ {
-			switch f := s.at(n).flags; {
+			switch f := s.packetState(n).flags; {
 			case f&flying != 0 && f&(waiting|nacked|acked) != 0, f&waiting != 0 && f&acked != 0, f&nacked != 0 && f&waiting == 0:
 				w.t.Fatalf("%v: packet %d has flags %b", w.now, n, f)
 			case f&flying != 0:

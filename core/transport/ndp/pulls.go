@@ -6,9 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// pulls is the pull queue of a host (NDP §3.2): its flows share it in turn, those with
-// priority before the others, and one PULL goes in the time of a full frame on the
-// host's link, so that what is pulled comes at that link's rate.
+// pulls is the pull queue of a host (NDP §3.2). Its flows share it in turn, those with priority before the others. One
+// PULL is sent in the time of a full frame on the host's link, so that the pulled data arrives at that link's rate.
 type pulls struct {
 	rings [2]ring // with priority, without
 	pacer transport.PullPacer
@@ -21,33 +20,34 @@ type ring struct{ head, tail *member }
 type member struct {
 	next, previous *member
 	flow           packet.FlowID
-	wants          int64 // PULLs; it is in the ring while that is above 0
+	wants          int64 // PULLs wanted; the member is in the ring while this is above 0
 	ring           uint8
 }
 
-// head is the flow whose turn it is, nil if none wants a PULL.
-func (q *pulls) head() *member {
+// nextMember returns the flow that has the next turn; nil if no flow wants a PULL.
+func (q *pulls) nextMember() *member {
 	if m := q.rings[0].head; m != nil {
 		return m
 	}
 	return q.rings[1].head
 }
 
-// add gives a flow n more PULLs.
-func (q *pulls) add(now unit.Time, m *member, n int64) {
+// addPulls gives flow m n more PULLs.
+func (q *pulls) addPulls(now unit.Time, m *member, n int64) {
 	if n <= 0 {
 		return
 	}
-	if q.head() == nil {
+	if q.nextMember() == nil {
 		q.pacer.Resume(now)
 	}
 	if m.wants == 0 {
-		q.append(m)
+		q.appendMember(m)
 	}
 	m.wants += n
 }
 
-func (q *pulls) append(m *member) {
+// appendMember puts m at the end of its ring.
+func (q *pulls) appendMember(m *member) {
 	r := &q.rings[m.ring]
 	m.next, m.previous = nil, r.tail
 	if r.tail == nil {
@@ -58,20 +58,21 @@ func (q *pulls) append(m *member) {
 	r.tail = m
 }
 
-// cut takes away what a flow wants beyond n.
-func (q *pulls) cut(m *member, n int64) {
+// limitPulls limits the PULLs that flow m wants to n.
+func (q *pulls) limitPulls(m *member, n int64) {
 	if m.wants <= n {
 		return
 	}
 	if m.wants = n; n == 0 {
-		if q.head() == m {
+		if q.nextMember() == m {
 			q.pacer.NotifyChange()
 		}
-		q.remove(m)
+		q.removeMember(m)
 	}
 }
 
-func (q *pulls) remove(m *member) {
+// removeMember takes m out of its ring.
+func (q *pulls) removeMember(m *member) {
 	r := &q.rings[m.ring]
 	if m.previous != nil {
 		m.previous.next = m.next
@@ -86,12 +87,12 @@ func (q *pulls) remove(m *member) {
 	m.next, m.previous = nil, nil
 }
 
-// send takes the head's PULL, which is sent now, and gives the turn to the next flow.
-func (q *pulls) send(now, gap unit.Time) {
-	m := q.head()
-	q.remove(m)
+// sendPull removes the head's PULL, which is sent now, and gives the turn to the next flow. gap follows the PULL.
+func (q *pulls) sendPull(now, gap unit.Time) {
+	m := q.nextMember()
+	q.removeMember(m)
 	if m.wants--; m.wants > 0 {
-		q.append(m)
+		q.appendMember(m)
 	}
 	q.pacer.Record(now, gap)
 }

@@ -6,19 +6,19 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is the receiving half of a flow. It acknowledges each packet, or NACKs its
-// header if that is all that has come, and puts a PULL for it into its host's queue.
+// Receiver is the receiving half of a flow. It sends an ACK of each packet, or a NACK if only its header has arrived,
+// and puts a PULL for it into its host's queue.
 type Receiver struct {
 	ends
 	counters transport.Counters
 
 	arrived  transport.Arrivals
-	trimmed  transport.Bitmap // packets whose header has arrived, and nothing else
-	refused  int64            // how many these are
+	trimmed  transport.Bitmap // packets with only their header arrived
+	refused  int64            // number of these packets
 	returned int64            // packets of the first window that switches sent back, as the sender reports
-	drained  bool             // what is new to the sender needs no PULL any more
+	drained  bool             // the sender's new packets need no PULL any more
 
-	nic    *transport.NIC[reply] // what it is making; nil: it takes no time
+	nic    *transport.NIC[reply] // answers that the NIC makes; nil: without delays
 	queue  *pulls
 	member member
 	gap    unit.Time // between PULLs
@@ -33,6 +33,7 @@ type reply struct {
 	seq, ack int64
 }
 
+// newReceiver returns the receiver of flow f with its host's pull queue q. gap is the time between its PULLs.
 func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver {
 	r := &Receiver{ends: newEnds(&f, true), queue: q, gap: gap,
 		nic: transport.NewNIC[reply](c.NIC), member: member{flow: f.ID, ring: 1}}
@@ -43,18 +44,18 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 	return r
 }
 
-// Counters returns what was counted. Finished is when the last byte came; ReceivedBytes
-// counts a packet when it comes, in order or not.
+// Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
+// arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected returns the first byte that has not arrived, from 0.
-func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
+func (r *Receiver) Expected() int64 { return r.packetSeq(r.arrived.Expected) }
 
 // Nacks returns the number of NACKs since the start, one for each header that arrived without its payload and before
 // it.
 func (r *Receiver) Nacks() int64 { return r.nacks }
 
-// Receive takes a data packet or what is left of it, and makes its ACK or NACK of it.
+// Receive handles a data packet or a header p, and turns it into its ACK or NACK.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -62,15 +63,15 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if probe {
 		c.ReceivedPackets--
 	}
-	n := r.number(p.Seq, r.arrived.Expected)
-	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut ||
-		p.Payload != 0 && int64(p.Payload) != r.bytes(n) {
+	n := r.findPacket(p.Seq, r.arrived.Expected)
+	if p.Kind != packet.Data || !r.isFromPeer(p) || n < 0 || n >= r.packets || n-r.arrived.Expected >= maxOutstanding ||
+		p.Payload != 0 && int64(p.Payload) != r.payloadOf(n) {
 		return false
 	}
 	kind := packet.Ack
 	switch {
 	case r.arrived.Has(n):
-		if !probe { // which is no copy
+		if !probe { // a probe is no copy
 			c.CountDuplicate(p)
 		} // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
@@ -80,7 +81,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 			r.trimmed.Add(n, r.arrived.Expected)
 			r.refused++
 		}
-		r.queue.add(now, &r.member, 1)
+		r.queue.addPulls(now, &r.member, 1)
 	default:
 		if r.trimmed.Has(n, r.arrived.Expected) {
 			r.trimmed.Remove(n)
@@ -92,77 +93,77 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		if r.arrived.Expected == r.packets {
 			c.Finished = now
 		}
-		r.queue.add(now, &r.member, 1)
+		r.queue.addPulls(now, &r.member, 1)
 	}
-	// A header that was sent back is one that never came: it is owed a PULL (doc.go).
-	if told := unwrap(p.Ack, r.returned); told > r.returned && told-r.returned <= mostOut {
-		r.queue.add(now, &r.member, told-r.returned)
-		r.returned = told
+	// The packet of a header that was sent back has not arrived: it is owed a PULL (doc.go).
+	if returned := unwrapNumber(p.Ack, r.returned); returned > r.returned && returned-r.returned <= maxOutstanding {
+		r.queue.addPulls(now, &r.member, returned-r.returned)
+		r.returned = returned
 	}
 	if p.TCP.Flags&packet.FIN != 0 {
 		r.drained = true
 	}
 	switch {
 	case r.arrived.Expected == r.packets:
-		r.queue.cut(&r.member, 0)
-	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
-		r.queue.cut(&r.member, r.refused+r.returned)
+		r.queue.limitPulls(&r.member, 0)
+	case r.drained: // NDP §3.2: after the last packet PULLs are for packets to be resent
+		r.queue.limitPulls(&r.member, r.refused+r.returned)
 	}
 	pipeline, flags := kind, uint8(0)
-	if probe { // its answer goes behind all others
+	if probe { // its answer follows all others
 		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
 	if r.nic != nil && r.nic.Takes(pipeline) {
-		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.seq(r.arrived.Expected)}
+		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.packetSeq(r.arrived.Expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	if p.Extended() {
 		p.ClearExtensions()
 	}
-	r.fill(p, kind, p.Seq, r.seq(r.arrived.Expected), 0, flags)
+	r.fillHeaders(p, kind, p.Seq, r.packetSeq(r.arrived.Expected), 0, flags)
 	return true
 }
 
 // Replies reports whether a NIC delays replies (transport.Replier).
 func (r *Receiver) Replies() bool { return r.nic != nil }
 
-// NextSend is when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
+// NextSend returns when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
 	if r.nic != nil {
 		t = r.nic.Next()
 	}
-	if r.queue.head() != &r.member {
+	if r.queue.nextMember() != &r.member {
 		return t
 	}
 	return min(t, r.queue.pacer.Next())
 }
 
-// Emit sends an answer that the NIC has made, or a PULL: its number, which counts the flow's, as sequence number. One
-// that is lost is made good by the next.
+// Emit fills p with an answer that the NIC has made, or a PULL. Its sequence number counts the flow's PULLs, so that
+// the next one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
 		x := r.nic.Take()
-		r.fill(p, x.kind, x.seq, x.ack, 0, x.flags)
+		r.fillHeaders(p, x.kind, x.seq, x.ack, 0, x.flags)
 		return
 	}
-	r.queue.send(now, r.gap)
+	r.queue.sendPull(now, r.gap)
 	r.pulled++
-	r.fill(p, packet.Notice, r.pulled, r.seq(r.arrived.Expected), 0, 0)
+	r.fillHeaders(p, packet.Notice, r.pulled, r.packetSeq(r.arrived.Expected), 0, 0)
 }
 
-// Rescheduled names the flow whose turn it is, when that has changed.
+// Rescheduled returns the flow that has the next turn, if that has changed.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	if r.queue.pacer.TakeChange() {
-		if m := r.queue.head(); m != nil {
+		if m := r.queue.nextMember(); m != nil {
 			return m.flow, true
 		}
 	}
 	return 0, false
 }
 
-// NextTimer is never: what is lost is the sender's to find.
+// NextTimer returns unit.Never: the sender finds losses.
 func (r *Receiver) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.

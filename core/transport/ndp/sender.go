@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Sender is the sending half of a flow: a first window at line rate, then a packet for each
-// PULL, what is to be sent again before what is new.
+// Sender is the sending half of a flow: it sends a first window at line rate, then a packet for each PULL. Packets to
+// be resent go before new ones.
 type Sender struct {
 	ends
 	config Config
@@ -16,7 +16,7 @@ type Sender struct {
 	outstanding
 	pulling
 	prober
-	timer transport.RTO // how long the receiver may be silent
+	timer transport.RTO // how long an answer of the receiver may be missing
 	planned
 	counters transport.Counters
 }
@@ -25,27 +25,27 @@ type Sender struct {
 type outstanding struct {
 	una      int64                  // first packet that is not acknowledged
 	next     int64                  // first packet never sent
-	ring     transport.Ring[sent]   // of packets from una to next
+	ring     transport.Ring[sent]   // packets from una to next
 	flights  transport.Flights      // stale ones among them
-	repairs  transport.Queue[int64] // packets to be sent again; stale ones among them
-	inFlight int64                  // packets of which nothing was heard since they were sent
-	refused  int64                  // packets that a NACK was for and that are not sent again yet
+	repairs  transport.Queue[int64] // packets to be resent; stale ones among them
+	inFlight int64                  // packets without an answer since they were sent
+	refused  int64                  // packets with a NACK that are not resent yet
 }
 
-// pulling is what the sender may send, and what it waits for.
+// pulling counts the packets that the sender may send, and those for which it waits.
 type pulling struct {
 	free     int64               // new packets that need no PULL
 	credit   int64               // packets that PULLs have asked for and that were not sent yet; below 0: sent without
 	pulled   int64               // highest PULL
-	answered int64               // ACKs and NACKs, for each of which there will be a PULL
-	returned int64               // packets of the first window whose headers switches have sent back
-	bounced  int64               // all whose headers switches have sent back
-	probing  bool                // a PULL may be lost: one packet goes without
-	helpedAt unit.Time           // when the timer last helped
-	wait     transport.RoundTrip // from NACKs to the PULLs that send their packets again
+	answered int64               // ACKs and NACKs; for each a PULL will follow
+	returned int64               // packets of the first window with headers that switches have sent back
+	bounced  int64               // all packets with headers that switches have sent back
+	probing  bool                // a PULL may be lost: one packet is sent without
+	helpedAt unit.Time           // when the timer last expired
+	wait     transport.RoundTrip // from NACKs to the PULLs with which their packets are resent
 }
 
-// prober has the probes of a sender without a timeout of its own.
+// prober has the probes of a sender without a retransmission timeout.
 type prober struct {
 	loss      transport.LossTimer
 	dueAt     unit.Time              // when loss last asked for a probe
@@ -53,31 +53,32 @@ type prober struct {
 	lastProbe uint8                  // number of the latest probe
 }
 
-// planned is what is sent next, and when the retransmission timer expires.
+// planned is the packet that is sent next, and the expiry of the retransmission timer.
 type planned struct {
-	plan    int64 // −1: nothing
+	plan    int64 // −1: no packet
 	repair  bool  // plan is at the head of repairs
 	timerAt unit.Time
 }
 
 // sent is a packet that is not acknowledged.
 type sent struct {
-	at    unit.Time // when it was last sent or, if it waits to be sent again, why it does was heard
-	flags uint8
+	sentAt unit.Time // when it was last sent or, if it waits to be resent, when the reason was received
+	flags  uint8
 }
 
-// What there is of a packet, as bits of sent.flags.
+// States of a packet, as bits of sent.flags.
 const (
-	flying   uint8 = 1 << iota // sent, and nothing heard
-	waiting                    // to be sent again
+	flying   uint8 = 1 << iota // sent, without an answer
+	waiting                    // to be resent
 	nacked                     // waiting because of a NACK
 	acked                      // received
 	unasked                    // sent without a PULL, in the first window
-	repeated                   // sent more than once: its RTT says nothing (Karn)
+	repeated                   // sent more than once: it gives no RTT sample (Karn)
 	expired                    // waiting because no answer arrived in time
 	proven                     // waiting because a probe that was sent later was answered
 )
 
+// newSender returns the sender of flow f.
 func newSender(f transport.Flow, c Config, e ends) *Sender {
 	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, pulling: pulling{free: int64(c.Window)},
 		outstanding: outstanding{ring: transport.NewRing[sent](firstRing)}, planned: planned{timerAt: unit.Never},
@@ -93,70 +94,69 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 		s.timer.Floor = transport.MinProbeWait
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	s.schedule(f.Start)
+	s.planNext(f.Start)
 	return s
 }
 
-// firstRing is for how many packets there is room before any is sent.
+// firstRing is the initial size of the ring in packets.
 const firstRing = 64
 
-// Counters returns what was counted. SentBytes is what was sent for the first time;
-// Finished is when the last byte was acknowledged.
+// Counters returns the sender's counters. SentBytes counts first transmissions. Finished is when the last byte was
+// acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // Timeouts returns the number of expiries of the retransmission timer since the start, and of probes that proved a
 // loss.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
-// Returned returns the number of headers that switches have sent back and that were of packets in flight.
+// Returned returns the number of headers of packets in flight that switches have sent back.
 func (s *Sender) Returned() int64 { return s.bounced }
 
-// Gauge is the first window, in payload, and what is in flight: there is no other window,
-// and no rate of the sender's own.
+// Gauge returns the first window, in payload, and the payload in flight. The sender has no other window, and no rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(int64(s.config.Window) * s.payload),
 		InFlight: unit.Bytes(s.inFlight * s.payload)}
 }
 
-func (o *outstanding) at(n int64) *sent { return o.ring.At(n) }
+// packetState returns the state of packet n, which must have been sent.
+func (o *outstanding) packetState(n int64) *sent { return o.ring.At(n) }
 
 // isLive reports whether transmission f is its packet's latest one, and has no answer.
 func (o *outstanding) isLive(f *transport.Flight) bool {
 	if f.Packet < o.una {
 		return false
 	}
-	x := o.at(f.Packet)
-	return x.flags&flying != 0 && x.at == f.At
+	x := o.packetState(f.Packet)
+	return x.flags&flying != 0 && x.sentAt == f.At
 }
 
-// oldest returns the first transmission without an answer; nil: there is none.
-func (o *outstanding) oldest() *transport.Flight {
+// oldestFlight returns the first transmission without an answer; nil: there is no such transmission.
+func (o *outstanding) oldestFlight() *transport.Flight {
 	return o.flights.OldestLive(func(f *transport.Flight) bool { return o.isLive(f) })
 }
 
-// schedule decides what is sent next, and when the retransmission timer expires. It is
-// called after everything that happens.
-func (s *Sender) schedule(now unit.Time) {
+// planNext plans the next packet and the retransmission timer. It is called after every event.
+func (s *Sender) planNext(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
 	s.loss.Due = s.loss.Due && s.inFlight > 0
 	if s.una == s.packets {
 		return
 	}
 	for s.repairs.Len() > 0 {
-		if n := *s.repairs.Head(); n >= s.una && s.at(n).flags&waiting != 0 {
+		if n := *s.repairs.Head(); n >= s.una && s.packetState(n).flags&waiting != 0 {
 			break
 		}
 		s.repairs.Pop()
 	}
-	fresh := s.next < s.packets && s.next-s.una < mostOut && max(now, s.start) < s.stop
+	fresh := s.next < s.packets && s.next-s.una < maxOutstanding && max(now, s.start) < s.stop
 	switch {
-	// NDP §3.2: before what is new
-	case s.repairs.Len() > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()):
+	// NDP §3.2: before new packets
+	case s.repairs.Len() > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expectsPulls()):
 		s.plan, s.repair = *s.repairs.Head(), true
 	case fresh && (s.free > 0 || s.credit > 0 || s.probing):
 		s.plan = s.next
 	}
-	if f := s.oldest(); f != nil {
+	if f := s.oldestFlight(); f != nil {
 		if s.timerAt = f.At + s.timer.Timeout(); s.loss.Used {
 			s.timerAt = s.lossTimeout(f)
 		}
@@ -167,24 +167,24 @@ func (s *Sender) schedule(now unit.Time) {
 	s.timerAt = max(s.timerAt, now)
 }
 
-// expecting reports whether PULLs are to come. While there are new packets that wait for them
-// there is one for each packet that has arrived, whole or not; then for NACKed ones.
-// With none to come and nothing out, a packet whose header was sent back is sent again at
-// once: the receiver may know of none (NDP §3.2.4; htsim's processRTS).
-func (s *Sender) expecting() bool {
+// expectsPulls reports whether PULLs are expected. While new packets wait for PULLs, there is one for each packet that
+// has arrived, whole or not; then for packets with a NACK. If no PULL is expected and no packet is in flight, a packet
+// with a header that was sent back is resent at once, because the receiver may not know of it (NDP §3.2.4; htsim's
+// processRTS).
+func (s *Sender) expectsPulls() bool {
 	if s.packets-s.next > s.free {
 		return s.answered > s.pulled
 	}
 	return s.refused > 0
 }
 
-// pullTimeout is for how long a sender that waits for a PULL may hear nothing: it has waited longer for others.
+// pullTimeout returns how long a sender waits for a PULL without any answer, at least as long as for earlier PULLs.
 func (s *Sender) pullTimeout() unit.Time {
 	return s.timer.After(max(s.config.shortestRTO(), s.wait.Timeout()), s.timer.Backoff)
 }
 
-// measureWait takes in how long a packet has waited for a PULL since it was NACKed. A wait in which the timer has
-// helped counts as no longer than the timer without its doubling: PULLs that are lost would multiply it.
+// measureWait records how long a packet has waited for a PULL since its NACK, at time nacked. A wait in which the timer
+// has expired counts as no longer than the timer without its doubling: lost PULLs would multiply it.
 func (s *Sender) measureWait(now, nacked unit.Time) {
 	wait := now - nacked
 	if nacked <= s.helpedAt {
@@ -193,7 +193,7 @@ func (s *Sender) measureWait(now, nacked unit.Time) {
 	s.wait.Measure(max(wait, 1))
 }
 
-// NextSend is when Emit has something to send.
+// NextSend returns when Emit has a packet to send.
 func (s *Sender) NextSend() unit.Time {
 	if s.plan < 0 && !s.loss.Due {
 		return unit.Never
@@ -201,8 +201,8 @@ func (s *Sender) NextSend() unit.Time {
 	return s.start
 }
 
-// Emit sends what was planned. The acknowledgement field of data counts the
-// packets of the first window that came back; FIN says that what is new needs no further PULL.
+// Emit fills p with the planned packet or a probe. The acknowledgement field of data counts the packets of the first
+// window that were returned. FIN reports that new packets need no further PULL.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.loss.Due {
 		s.emitProbe(now, p)
@@ -214,8 +214,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	if s.repair {
 		s.repairs.Pop()
-		x := s.at(n)
-		p.Resent = packet.ResentSwitch // which has trimmed it or returned its header
+		x := s.packetState(n)
+		p.Resent = packet.ResentSwitch // the switch has trimmed it or returned its header
 		if x.flags&expired != 0 {
 			p.Resent = packet.ResentTimeout
 		} else if x.flags&proven != 0 {
@@ -223,7 +223,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		if x.flags&nacked != 0 {
 			s.refused--
-			s.measureWait(now, x.at)
+			s.measureWait(now, x.sentAt)
 		}
 		*x = sent{now, flying | repeated}
 		s.credit--
@@ -231,14 +231,14 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	} else {
 		s.ring.Reserve(s.una, s.next)
 		s.next++
-		*s.at(n) = sent{now, flying}
+		*s.packetState(n) = sent{now, flying}
 		if s.free > 0 {
 			s.free--
-			s.at(n).flags |= unasked
+			s.packetState(n).flags |= unasked
 		} else {
 			s.credit--
 		}
-		s.counters.SentBytes += unit.Bytes(s.bytes(n))
+		s.counters.SentBytes += unit.Bytes(s.payloadOf(n))
 	}
 	s.flights.Record(n, now)
 	s.inFlight++
@@ -248,101 +248,102 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.packets-s.next <= s.free {
 		flags |= packet.FIN
 	}
-	s.fill(p, packet.Data, s.seq(n), s.returned, s.bytes(n), flags)
-	s.schedule(now)
+	s.fillHeaders(p, packet.Data, s.packetSeq(n), s.returned, s.payloadOf(n), flags)
+	s.planNext(now)
 }
 
-// Receive takes an ACK, a NACK, a PULL, or a header that a switch has sent back. What is of
-// another flow, or about packets that are not out, changes nothing.
+// Receive handles an ACK, a NACK, a PULL, or a header that a switch has sent back. A packet of another flow, or about
+// packets that are not in flight, has no effect.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if !s.mine(p) || p.Payload != 0 || p.Extended() {
+	if !s.isFromPeer(p) || p.Payload != 0 || p.Extended() {
 		return false
 	}
 	switch p.Kind {
 	case packet.Ack, packet.Nack:
-		about := s.number(p.Seq, s.una)
-		if !s.acknowledged(now, p) || about < 0 || about >= s.next {
+		about := s.findPacket(p.Seq, s.una)
+		if !s.handleCumulativeAck(now, p) || about < 0 || about >= s.next {
 			return false
 		}
 		s.answered++
 		if probeNumber(p) > 0 && s.receiveProbeReply(now, about, p) || about < s.una {
 			break
 		}
-		if x := s.at(about); p.Kind == packet.Ack {
-			s.sample(now, x, p)
-			s.deliver(x)
-			s.advance(now)
+		if x := s.packetState(about); p.Kind == packet.Ack {
+			s.sampleRTT(now, x, p)
+			s.recordArrival(x)
+			s.advanceUna(now)
 		} else if x.flags&flying != 0 {
-			s.sample(now, x, p)
+			s.sampleRTT(now, x, p)
 			s.inFlight--
 			s.refused++
-			s.again(now, about, nacked)
+			s.queueRepair(now, about, nacked)
 		}
 	case packet.Notice:
-		if !s.acknowledged(now, p) {
+		if !s.handleCumulativeAck(now, p) {
 			return false
 		}
-		if pull := unwrap(p.Seq, s.pulled); pull > s.pulled && pull-s.pulled <= mostOut {
+		if pull := unwrapNumber(p.Seq, s.pulled); pull > s.pulled && pull-s.pulled <= maxOutstanding {
 			s.credit += pull - s.pulled
 			s.pulled = pull
 		}
 	case packet.Data:
-		n := s.number(p.Seq, s.una)
-		if p.TCP.Flags&packet.Returned == 0 || n < s.una || n >= s.next || s.at(n).flags&flying == 0 {
+		n := s.findPacket(p.Seq, s.una)
+		if p.TCP.Flags&packet.Returned == 0 || n < s.una || n >= s.next || s.packetState(n).flags&flying == 0 {
 			return false
 		}
 		s.restartTimers(now)
 		s.inFlight--
 		s.bounced++
-		if s.at(n).flags&unasked != 0 {
+		if s.packetState(n).flags&unasked != 0 {
 			s.returned++
 		} else { // the PULL that asked for it is not spent
 			s.credit++
 		}
-		s.again(now, n, 0)
+		s.queueRepair(now, n, 0)
 	default:
 		return false
 	}
-	s.schedule(now)
+	s.planNext(now)
 	return false
 }
 
+// restartTimers restarts the timers after an answer.
 func (s *Sender) restartTimers(now unit.Time) {
 	s.timer.Restart(now)
 	s.loss.Answered()
 }
 
-// sample measures the round trip by packet x, which p answers, unless p answers a probe for it.
-func (s *Sender) sample(now unit.Time, x *sent, p *packet.Packet) {
+// sampleRTT measures the round trip by packet x, which p answers, unless p answers a probe for it.
+func (s *Sender) sampleRTT(now unit.Time, x *sent, p *packet.Packet) {
 	if x.flags&(flying|repeated) == flying && probeNumber(p) == 0 {
-		s.timer.Trip.Measure(max(now-x.at, 1))
+		s.timer.Trip.Measure(max(now-x.sentAt, 1))
 	}
 }
 
-// acknowledged takes the cumulative acknowledgement that every packet of the receiver
-// has. It returns false if that is of what was never sent.
-func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) bool {
-	ack := s.number(p.Ack, s.una)
+// handleCumulativeAck handles the cumulative acknowledgement that every packet of the receiver has. It returns false if
+// it acknowledges packets that were never sent.
+func (s *Sender) handleCumulativeAck(now unit.Time, p *packet.Packet) bool {
+	ack := s.findPacket(p.Ack, s.una)
 	if ack < 0 || ack > s.next {
 		return false
 	}
 	s.restartTimers(now)
-	about := s.number(p.Seq, s.una)
+	about := s.findPacket(p.Seq, s.una)
 	for ; s.una < ack; s.una++ {
-		x := s.at(s.una)
+		x := s.packetState(s.una)
 		if s.una == about && p.Kind == packet.Ack {
-			s.sample(now, x, p)
+			s.sampleRTT(now, x, p)
 		}
-		s.deliver(x)
+		s.recordArrival(x)
 	}
-	s.advance(now)
+	s.advanceUna(now)
 	return true
 }
 
-// advance goes on to the first packet that has not arrived.
-func (s *Sender) advance(now unit.Time) {
-	for s.una < s.next && s.at(s.una).flags&acked != 0 {
+// advanceUna moves una to the first packet that has not arrived.
+func (s *Sender) advanceUna(now unit.Time) {
+	for s.una < s.next && s.packetState(s.una).flags&acked != 0 {
 		s.una++
 	}
 	if s.una == s.packets && s.counters.Finished == unit.Never {
@@ -350,8 +351,8 @@ func (s *Sender) advance(now unit.Time) {
 	}
 }
 
-// deliver notes that a packet has arrived.
-func (s *Sender) deliver(x *sent) {
+// recordArrival records that packet x has arrived.
+func (s *Sender) recordArrival(x *sent) {
 	if x.flags&flying != 0 {
 		s.inFlight--
 	}
@@ -361,23 +362,23 @@ func (s *Sender) deliver(x *sent) {
 	x.flags = acked
 }
 
-// again notes that packet n, which is in flight no more, is to be sent again.
-func (s *Sender) again(now unit.Time, n int64, why uint8) {
-	*s.at(n) = sent{now, waiting | why}
+// queueRepair queues packet n, which is no longer in flight, to be resent. why has the flags of the reason.
+func (s *Sender) queueRepair(now unit.Time, n int64, why uint8) {
+	*s.packetState(n) = sent{now, waiting | why}
 	s.repairs.Push(n)
 }
 
-// NextTimer is when the retransmission timer expires.
+// NextTimer returns when the retransmission timer expires.
 func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
-// Advance sends again what the receiver has not answered, beside all PULLs, for none will come
-// for it; or, when it is a PULL that should have come, one packet, so that another one comes.
+// Advance resends packets without an answer in time, in addition to the PULLs, because no PULL will arrive for them. If
+// only a PULL is missing it sends one packet, so that another PULL follows.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
 	}
 	if s.loss.Used && s.probesFirst(now) {
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
 	s.timer.Timeouts++
@@ -387,12 +388,12 @@ func (s *Sender) Advance(now unit.Time) {
 		s.loss.Expire()
 	}
 	s.probing = s.inFlight == 0
-	for f := s.oldest(); f != nil && f.At <= due; f = s.oldest() {
+	for f := s.oldestFlight(); f != nil && f.At <= due; f = s.oldestFlight() {
 		s.inFlight--
 		s.credit++
-		s.again(now, f.Packet, expired)
+		s.queueRepair(now, f.Packet, expired)
 	}
 	s.timer.Expire(now)
 	s.helpedAt = now
-	s.schedule(now)
+	s.planNext(now)
 }

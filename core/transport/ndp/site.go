@@ -14,7 +14,7 @@ var (
 		Condition: "rto_min is not above the longest round trip with the delay of the receiver's NIC"}
 )
 
-// Check warns of switches that do not do what the transport is made for.
+// Check warns of switches that do not trim, and of timers that are too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p := s.Find(func(p *cc.FlowPath) bool { return p.Lossless == "" && !p.Trims }); p != nil {
 		all = append(all, warnUntrimmed.Remark("", "no switch trims packets (program ndp or trimming) of %s where they can "+

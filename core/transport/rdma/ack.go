@@ -6,53 +6,53 @@ import (
 	"weir/core/unit"
 )
 
-// deliver notes that packet n has arrived.
-func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
-	x := s.at(n)
+// recordDelivery records that packet n has arrived, in the report and, if it was sent last of those delivered, in e.
+func (s *Sender) recordDelivery(now unit.Time, n int64, e *sampling) {
+	x := s.packetState(n)
 	if s.orders != nil {
-		s.follow(now, x)
+		s.trackArrival(now, x)
 	}
 	if x.flags&gone != 0 {
 		s.uncountLost(x)
 	}
 	s.report.Packets++
-	s.report.Bytes += unit.Bytes(s.bytes(n))
+	s.report.Bytes += unit.Bytes(s.payloadOf(n))
 	s.rate.Delivered++
-	if !e.has || x.Delivered > e.Delivered || x.Delivered == e.Delivered && x.at >= e.at {
+	if !e.has || x.Delivered > e.Delivered || x.Delivered == e.Delivered && x.sentAt >= e.sentAt {
 		e.sent, e.has = *x, true
 	}
 }
 
-// acknowledged takes an ACK or NACK.
-func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
-	ack, about := s.number(p.Ack, s.una), s.number(p.Seq, s.una)
+// handleAck handles an ACK or NACK p of the receiver. One that acknowledges packets never sent has no effect.
+func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
+	ack, about := s.findPacket(p.Ack, s.una), s.findPacket(p.Seq, s.una)
 	if ack < 0 || ack > s.top {
 		return
 	}
 	if s.paths != nil {
-		s.paths.alive(now, s.paths.now)
+		s.paths.recordAnswer(now, s.paths.selected)
 	}
 	if s.orders != nil {
 		s.recordAnswer(now, about, s.payload)
 	}
 	prior := s.inFlight()
-	full := s.full(prior)
+	full := s.isLimited(prior)
 	s.report = cc.Ack{}
 	s.loss.Answered()
 	var e sampling
 	var rtt unit.Time
 	out := about >= s.una && about < s.top
 	if out {
-		if x := s.at(about); x.flags&(everSent|sacked) == 0 && (about < ack || p.Kind == packet.Nack && s.repeats) {
-			rtt = max(now-x.at, 1)
+		if x := s.packetState(about); x.flags&(everSent|sacked) == 0 && (about < ack || p.Kind == packet.Nack && s.repeats) {
+			rtt = max(now-x.sentAt, 1)
 		}
 	}
 	if ack > s.una {
 		for n := s.una; n < ack; n++ {
-			if s.at(n).flags&sacked != 0 {
+			if s.packetState(n).flags&sacked != 0 {
 				s.sackedOut--
 			} else {
-				s.deliver(now, n, &e)
+				s.recordDelivery(now, n, &e)
 			}
 		}
 		s.una = ack
@@ -65,17 +65,17 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	}
 	lost := 0
 	if p.Kind == packet.Nack {
-		lost = s.negative(now, ack, about, &e)
+		lost = s.handleReceiverNack(now, ack, about, &e)
 	}
 	if s.orders != nil {
-		lost += s.overdue(now)
+		lost += s.findOverdue(now)
 	}
-	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver did not want it
+	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver dropped it
 		s.hold.Delivered(max(s.report.Packets, 1), s.nackRTT())
 	}
 	if s.requester.Read(now, p, &s.report) {
 		if about >= 0 {
-			s.report.Seq = s.seq(about + 1)
+			s.report.Seq = s.packetSeq(about + 1)
 		}
 	} else if s.report.Packets == 0 && lost == 0 {
 		return
@@ -87,42 +87,43 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	s.rate.EndLimit()
 	s.lostTotal += int64(lost)
 	s.updateState(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
-	s.conclude(now, p, lost, rtt, prior, full, &e)
+	s.reportAck(now, p, lost, rtt, prior, full, &e)
 }
 
-// negative takes what a NACK says beyond its acknowledgement and returns how many
-// packets are found lost.
-func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
+// handleReceiverNack handles the selective part of a NACK, which acknowledges packets below ack and is about packet
+// about. It returns the number of packets newly declared lost.
+func (s *Sender) handleReceiverNack(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
-		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // HPCC simulator
+		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.isRepaired(now) { // HPCC simulator
 			s.goBackTo(s.una, packet.ResentReceiver)
 			return 1
 		}
 		return 0
 	}
 	if about >= s.una && about < s.top && about > ack {
-		if x := s.at(about); x.flags&sacked == 0 {
-			s.deliver(now, about, e)
+		if x := s.packetState(about); x.flags&sacked == 0 {
+			s.recordDelivery(now, about, e)
 			x.flags |= sacked
 			s.sackedOut++
 		}
 		if s.orders == nil { // IRN §3.1: a packet is lost if one with a higher number was received.
 			for n := max(s.judged, s.una); n < about; n++ {
-				lost += s.judge(n)
+				lost += s.declareLost(n)
 			}
 			s.judged, s.eligible = max(s.judged, about), max(s.eligible, about)
 		}
 	}
 	if about == ack && ack == s.una && s.una < s.top { // its first packet was trimmed
-		lost += s.judge(s.una)
+		lost += s.declareLost(s.una)
 		s.judged, s.eligible = max(s.judged, s.una+1), max(s.eligible, s.una+1)
 	}
 	return lost
 }
 
-// judge takes packet n for lost, unless it is known to be there, or to be sent again.
-func (r *recovery) judge(n int64) int {
-	x := r.at(n)
+// declareLost declares packet n lost, unless it has arrived or is to be resent. It returns the number of packets newly
+// lost.
+func (r *recovery) declareLost(n int64) int {
+	x := r.packetState(n)
 	if x.flags&(sacked|gone|resent) != 0 {
 		return 0
 	}
@@ -135,40 +136,40 @@ func (r *recovery) judge(n int64) int {
 	return 1
 }
 
-// expire takes packet n for lost as judge does, because no answer arrived in time.
-func (r *recovery) expire(n int64) int {
-	lost := r.judge(n)
+// expirePacket declares packet n lost, like declareLost, because no answer arrived in time.
+func (r *recovery) expirePacket(n int64) int {
+	lost := r.declareLost(n)
 	if lost > 0 {
-		r.at(n).flags |= expired
+		r.packetState(n).flags |= expired
 	}
 	return lost
 }
 
-// updateState changes the state of recovery after an acknowledgement. An echo of a mark is a
-// reduction once per window of data (RFC 8257 §3.3), unless CNPs stand for it.
+// updateState changes the state of recovery after an acknowledgement that found lost packets lost. echoed: it echoes a
+// mark, which is a reduction once per window of data (RFC 8257 §3.3), unless CNPs replace echoes.
 func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.control.State != cc.Open && s.una >= s.control.Recover {
-		s.enter(now, cc.Open, cc.Loss{Kind: cc.Recovered})
+		s.enterState(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 		if t := &s.tolerance; t.steps > 1 {
 			if t.recovered--; t.recovered <= 0 {
 				t.steps = 1
 			}
 		}
-		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
+		lost = max(lost, s.goneOut-s.namedOut) // lost during the recovery
 	}
 	switch {
 	case lost > 0 && s.control.State == cc.Open:
-		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+		s.enterState(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case lost > 0 && s.control.State == cc.Reduced:
-		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
+		s.enterState(now, cc.Recovery, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
 	case echoed && s.control.State == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
-		s.enter(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
+		s.enterState(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-// enter changes the state of recovery until what is sent so far is acknowledged.
-func (s *Sender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
-	s.control.Enter(now, state, s.top, s.countLoss(l, s.seq(s.top)))
+// enterState changes the state of recovery until all packets sent so far are acknowledged.
+func (s *Sender) enterState(now unit.Time, state cc.RecoveryState, l cc.Loss) {
+	s.control.Enter(now, state, s.top, s.countLoss(l, s.packetSeq(s.top)))
 }
 
 // countLoss returns l with the sender's counts. next is the first sequence number that was never sent.
@@ -177,23 +178,24 @@ func (o *outstanding) countLoss(l cc.Loss, next int64) cc.Loss {
 	return l
 }
 
-// conclude lets the controller decide about an acknowledgement.
-func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool,
+// reportAck completes the report with the sender's state, and passes it to the controller. prior is the number of
+// packets in flight before the acknowledgement, full whether the window limited the sender then.
+func (s *Sender) reportAck(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool,
 	e *sampling) {
 	a := &s.report
 	a.ECN.Echo = p.TCP.Flags&packet.ECE != 0
 	if a.ECN.Echo {
 		s.rate.DeliveredCE += int64(a.Packets)
 	}
-	a.Una, a.Next, a.Losses.New = s.seq(s.una), s.seq(s.top), lost
+	a.Una, a.Next, a.Losses.New = s.packetSeq(s.una), s.packetSeq(s.top), lost
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.rate.Delivered, s.rate.DeliveredCE, s.lostTotal
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery && (!e.has || e.flags&unasked != 0)
 	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.control.Pacer.Next())
 	a.Limited, a.Losses.State = full, s.control.State
 	if e.has {
-		s.rate.FirstSent, s.rate.DeliveredAt = e.at, now
-		if d, ok := s.rate.Sample(now, e.at, &e.Departure, s.timer.Trip.Min); ok {
+		s.rate.FirstSent, s.rate.DeliveredAt = e.sentAt, now
+		if d, ok := s.rate.Sample(now, e.sentAt, &e.Departure, s.timer.Trip.Min); ok {
 			d.AppLimited, d.Retransmitted = e.flags&limited != 0, e.flags&everSent != 0
 			a.Delivery = d
 		}
@@ -205,12 +207,12 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	}
 }
 
-// full reports whether the window limits the sender with so many packets in flight. A flow with several paths has a
-// window on each: then it is the window of the path of the acknowledgement.
-func (s *Sender) full(inFlight int64) bool {
+// isLimited reports whether the window limits the sender with inFlight packets in flight. A flow with several paths has
+// a window on each: then the window is that on the acknowledgement's path.
+func (s *Sender) isLimited(inFlight int64) bool {
 	d := &s.control.Decision
 	if s.paths != nil {
-		p := &s.paths.each[s.paths.now]
+		p := &s.paths.each[s.paths.selected]
 		d, inFlight = &p.decision, p.out
 	}
 	return d.IsLimited(inFlight*s.payload, s.payload)

@@ -18,43 +18,43 @@ const (
 	NoRecovery      = "none"             // for lossless networks: a lost packet leaves the flow unfinished
 )
 
-// What bounds the bytes in flight besides the controller's window: values of Config.Bound.
+// Bounds of the bytes in flight in addition to the controller's window: values of Config.Bound.
 const (
 	BoundNone  = "none"
 	BoundBDP   = "bdp"   // IRN §3.2: line rate × base RTT
 	BoundBytes = "bytes" // Config.BoundBytes
 )
 
-// When the window has room: values of Config.WindowTest.
+// Conditions under which the window has room: values of Config.WindowTest.
 const (
-	WholePacket = "fits"  // a packet goes if what is in flight and it are at most the window
-	BegunPacket = "below" // a packet goes while what is in flight is below the window
+	WholePacket = "fits"  // a packet is sent if the bytes in flight and its own are at most the window
+	BegunPacket = "below" // a packet is sent while the bytes in flight are below the window
 )
 
-// How a flow starts: values of Config.Start.
+// First windows of a flow: values of Config.Start.
 const (
 	LineRate      = "line_rate"      // the controller's first window is a BDP
 	InitialWindow = "initial_window" // Config.InitialWindow
 )
 
-// What retransmission timeouts are made of: values of Config.RTO.
+// Sources of the retransmission timeout: values of Config.RTO.
 const (
 	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR or 1¼ SRTT if that is more
 	FixedRTO    = "fixed"    // the floor
 	NoRTO       = "none"     // no timer: only NACKs and SACKs repair losses
 )
 
-// What is sent again after a timeout with selective repeat: values of Config.Resends.
+// Packets that selective repeat resends after a timeout: values of Config.Resends.
 const (
 	ResendFirst = "first" // the first packet; of the others those below one that was received
-	ResendAll   = "all"   // whatever is not acknowledged
+	ResendAll   = "all"   // all packets that are not acknowledged
 )
 
-// How a flow uses ECN: values of Config.ECN.
+// Uses of ECN: values of Config.ECN.
 const (
-	ECNByController = "controller" // as the controller's scheme wants it
+	ECNByController = "controller" // as the controller's scheme requests
 	ECNOff          = "off"        // data is not ECN-capable
-	ECNEcho         = "echo"       // each ACK says whether its packet was marked
+	ECNEcho         = "echo"       // each ACK echoes the mark of its packet
 	ECNNotify       = "cnp"        // marks are answered by CNPs, and echoed as well
 )
 
@@ -76,15 +76,15 @@ type Config struct {
 	NackInterval unit.Time // between NACKs of one expected sequence, with GoBackN
 	NIC          transport.NICDelays
 
-	Paths         int // that the sender chooses among
+	Paths         int // paths that the sender chooses among
 	Reordering    string
-	ReorderWindow unit.Time // 0: a quarter of the least round-trip time, with ReorderAdaptive
+	ReorderWindow unit.Time // 0: a quarter of the minimum round-trip time, with ReorderAdaptive
 
 	RTO           string
 	RTOMin        unit.Time // IRN's RTO_high
 	RTOLow        unit.Time // with at most RTOLowPackets in flight; 0: RTOMin always
 	RTOLowPackets int
-	RTOMax        unit.Time // to which it doubles; 0: 64 times itself
+	RTOMax        unit.Time // limit of the doubled timeout; 0: 64 times the timeout
 	Resends       string
 
 	ECN         string
@@ -93,13 +93,13 @@ type Config struct {
 	Class       int  // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
 	AckPriority bool // ACKs, NACKs and CNPs are of class 0 there
 	Telemetry   transport.TelemetryOptions
-	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
+	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may recognize them; −1: the data's
 
-	Nacks     string // what NACKs of the network do: transport.NacksLoss …
+	Nacks     string // response to NACKs of the network: transport.NacksLoss …
 	Trimmable bool   // switches may cut payload off
 }
 
-// Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
+// Defaults returns the configuration of a RoCE NIC as in the HPCC simulator, with a retransmission timer.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Params binds the configuration.
@@ -117,7 +117,7 @@ func (c *Config) Params(p *scheme.Params) {
 	c.Telemetry.Params(p)
 }
 
-// bindWindow binds how much may be in flight, and what that is made of.
+// bindWindow binds the limits of the bytes in flight, and the values from which they follow.
 func (c *Config) bindWindow(p *scheme.Params) {
 	p.Text(&c.Start, "first_window", LineRate,
 		"first window of the controller: line_rate × base_rtt, or initial_window",
@@ -151,7 +151,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 	})
 }
 
-// bindReplies binds how often the receiver answers.
+// bindReplies binds when the receiver answers, and the delays of its NIC.
 func (c *Config) bindReplies(p *scheme.Params) {
 	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges; the sender asks for one "+
 		"when an eighth of its window was sent since",
@@ -167,7 +167,7 @@ func (c *Config) bindReplies(p *scheme.Params) {
 	c.NIC.ParamsCNP(p)
 }
 
-// bindReordering binds how many paths there are, and what tells a loss from reordering.
+// bindReordering binds the number of paths, and the parameters that distinguish a loss from reordering.
 func (c *Config) bindReordering(p *scheme.Params) {
 	p.Int(&c.Paths, "paths", "1", "source ports that the sender chooses among, each a path, with a window "+
 		"of its own, where switches hash (ecmp); 1: the network chooses, if anyone",
@@ -199,7 +199,7 @@ func (c *Config) bindReordering(p *scheme.Params) {
 	})
 }
 
-// bindMarks binds what of the IP header the flow uses: ECN and classes.
+// bindMarks binds the flow's use of the IP header: ECN and classes.
 func (c *Config) bindMarks(p *scheme.Params) {
 	p.Text(&c.ECN, "ecn", ECNByController,
 		"use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed",
@@ -219,12 +219,12 @@ func (c *Config) bindMarks(p *scheme.Params) {
 		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
 }
 
-// Traits returns what the parameters make of the transport. With integrity: keyed it refuses what switches send.
+// Traits returns the traits of the transport. With integrity: keyed the transport refuses packets of switches.
 func (c *Config) Traits() transport.Traits {
-	t := transport.Traits{Paths: c.Paths, WhyInOrder: c.whyInOrder(), Timer: c.timer, MinTimeout: c.minTimeout(),
+	t := transport.Traits{Paths: c.Paths, WhyInOrder: c.whyInOrder(), Timer: c.describeTimer, MinTimeout: c.minTimeout(),
 		DelaysAcks: c.AckEvery > 1, AckDelay: c.NIC.Ack, SeparatesAcks: c.separatesAcks, Telemetry: &c.Telemetry,
 		WhyUnmarked: c.whyUnmarked, CarriesRequests: true, TakesSupply: c.Nacks == transport.NacksSupply}
-	// what is sent again from the first that is missing was in flight before; adaptive reordering waits
+	// go-back-N resends packets that were in flight before; adaptive reordering waits
 	t.KeepsSlow = c.Recovery == GoBackN || c.Reordering == ReorderAdaptive
 	if c.Telemetry.Integrity == transport.IntegrityKeyed {
 		t.WhyUnanswered = "integrity: keyed refuses what switches send, which have no key"
@@ -232,7 +232,7 @@ func (c *Config) Traits() transport.Traits {
 	return t
 }
 
-// separatesAcks compares the DSCPs of data and acknowledgements.
+// separatesAcks reports whether the DSCPs of data with this TOS and of its acknowledgements differ.
 func (c *Config) separatesAcks(tos uint8) bool {
 	ack := tos
 	if tos&^packet.ECN == 0 {
@@ -247,7 +247,7 @@ func (c *Config) separatesAcks(tos uint8) bool {
 	return (ack^tos)&^packet.ECN != 0
 }
 
-// Warns reports parameters without an effect.
+// Warns returns remarks about parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {
 		all = append(all, warnAckPriority.Remark("ack_priority", "it changes nothing: the data is of class 0 already"))
@@ -264,7 +264,7 @@ func (c *Config) Warns() (all []scheme.Remark) {
 	return all
 }
 
-// whyUnmarked: by default ECN is as the controller's scheme wants it.
+// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": it gets them.
 func (c *Config) whyUnmarked(wants cc.ECNMode) (why string) {
 	switch {
 	case c.ECN == ECNOff, c.ECN == ECNByController && wants == cc.AsConfigured:
@@ -275,7 +275,7 @@ func (c *Config) whyUnmarked(wants cc.ECNMode) (why string) {
 	return ""
 }
 
-// whyInOrder returns what overtaking packets cost.
+// whyInOrder returns the reason why overtaking packets slow the transport down; "": they do not.
 func (c *Config) whyInOrder() string {
 	switch {
 	case c.Recovery == GoBackN:
@@ -289,7 +289,7 @@ func (c *Config) whyInOrder() string {
 	return ""
 }
 
-// longestWait is how long an ACK waits for more packets: as given, or a base RTT, where that is known.
+// longestWait returns how long an ACK waits for more packets: ack_delay, or a base RTT where that is known.
 func (c *Config) longestWait() unit.Time {
 	switch {
 	case c.AckDelay > 0:
@@ -300,11 +300,11 @@ func (c *Config) longestWait() unit.Time {
 	return 20 * unit.Microsecond
 }
 
-// mostOut is how many packets may be unacknowledged, and how far ahead of the expected
-// one a receiver takes packets: a bound on memory, far above any window.
-const mostOut = 1 << 20
+// maxOutstanding limits the packets that may be unacknowledged, and the distance from the expected one at which a
+// receiver accepts packets. It bounds memory, far above any window.
+const maxOutstanding = 1 << 20
 
-// Scheme is what an experiment names: transport: rdma.
+// Scheme returns the transport rdma.
 func Scheme() transport.Scheme {
 	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
@@ -316,13 +316,13 @@ func Scheme() transport.Scheme {
 	}, Renew)
 }
 
-// New makes the two endpoints of a flow. Where the configuration leaves line rate and
-// base RTT out, the flow's count.
+// New makes the two endpoints of a flow. Line rate and base RTT are the flow's where the configuration leaves them out.
+// It returns an error for a first window or bound of 0, a payload outside 1 … 65,000 bytes, or a missing controller.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	return Renew(f, c, transport.EndpointPair{})
 }
 
-// Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
+// Renew is New with the memory of the ends of a flow that is over. They must have no other references.
 func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	if c.LineRate == 0 {
 		c.LineRate = f.Path.NICRate
@@ -345,13 +345,13 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	}
 	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops,
 		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders, Uneven: f.Path.Uneven}
-	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
+	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // payload has the same share of another rate
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}
 	c.AckDelay = c.longestWait()
 	payload, bdp, initial := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT)), c.Packets
 	if c.Start == LineRate {
-		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
+		initial = int(min(max((bdp+payload-1)/payload, 1), maxOutstanding))
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + packet.IPHeader(f.Version), Path: path,
 		InitialWindow: initial, Start: f.Start, Random: f.Random, Loads: f.Telemetry.Relative()}
@@ -382,8 +382,8 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	case BoundBytes:
 		bound = max(int64(c.BoundBytes), payload)
 	}
-	// A flow without a DSCP carries its class as class selector (RFC 2474 §4.2.2), by which
-	// switches know it; one with a DSCP and no class is of the class that this selects.
+	// A flow without a DSCP carries its class as class selector (RFC 2474 §4.2.2), from which switches read it. A flow
+	// with a DSCP and no class has the class that the DSCP selects.
 	reply := f
 	switch {
 	case f.TOS&^packet.ECN != 0 && c.Class == 0:
@@ -399,12 +399,13 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 		asker.SetPaths(c.Paths)
 	}
 	f.Path.BaseRTT = longest
-	s.begin(&f, &c, chosen, bound, asker)
-	r.begin(&reply, &c, answerer)
+	s.initSender(&f, &c, chosen, bound, asker)
+	r.initReceiver(&reply, &c, answerer)
 	return s, r, nil
 }
 
-// endsFor are the ends that a flow will have: new ones, or those of one that is over, if nobody else can know them.
+// endsFor returns the ends for a flow: the old ones if no other receiver shares their state and neither flow chooses
+// paths, or else new ones.
 func endsFor(c *Config, old *transport.EndpointPair) (*Sender, *Receiver) {
 	s, sent := old.Sender.(*Sender)
 	r, received := old.Receiver.(*Receiver)
@@ -414,7 +415,7 @@ func endsFor(c *Config, old *transport.EndpointPair) (*Sender, *Receiver) {
 	return s, r
 }
 
-// resolveECN replaces the controller's use of ECN by what that is.
+// resolveECN replaces ECNByController by the use of ECN that the controller's mode requires.
 func (c *Config) resolveECN(mode cc.ECNMode) {
 	if c.ECN != ECNByController {
 		return
@@ -429,10 +430,10 @@ func (c *Config) resolveECN(mode cc.ECNMode) {
 	}
 }
 
-// newControl makes the controller of a flow that does not choose among paths, perhaps of an old one.
+// newControl makes the controller of a flow that does not choose among paths. It may reuse the memory of old.
 func newControl(f *transport.Flow, c *Config, known cc.Flow, old cc.Controller) (cc.Controller, error) {
 	known.Paths = 1
-	if f.CC.Rebuild != nil && c.Nacks != transport.NacksSupply { // else it is within another one
+	if f.CC.Rebuild != nil && c.Nacks != transport.NacksSupply { // else old is wrapped
 		if k, err := f.CC.Rebuild(known, f.CCConfig, old); k != nil || err != nil {
 			return k, err
 		}
@@ -444,7 +445,8 @@ func newControl(f *transport.Flow, c *Config, known cc.Flow, old cc.Controller) 
 	return transport.WrapNacks(c.Nacks, k, known)
 }
 
-// newControls makes the controllers of a flow, one for each path; none: it does not choose.
+// newControls makes the controllers of a flow, one for each path; nil if it does not choose paths. It returns an error
+// for a scheme that is not made for several paths.
 func newControls(f *transport.Flow, c *Config, known cc.Flow) (all []cc.Controller, err error) {
 	if c.Paths <= 1 {
 		return nil, nil
@@ -466,8 +468,8 @@ func newControls(f *transport.Flow, c *Config, known cc.Flow) (all []cc.Controll
 	return all, nil
 }
 
-// ends is what the two ends of a flow have in common: headers and numbering. Packets
-// are numbered from 0; all but the last have a full payload.
+// ends is the common part of the two ends of a flow: headers and numbering. Packets are numbered from 0. All but the
+// last have a full payload.
 type ends struct {
 	framing          packet.Framing
 	hash             uint32
@@ -477,16 +479,19 @@ type ends struct {
 	payload          int64
 	size             int64 // bytes of the flow; MaxInt64: no end
 	packets          int64 // packets of the flow
-	message          int64 // packets of a message, but for the last: a WRITE has at most 2³¹ bytes
+	message          int64 // packets of a message, except the last one: a WRITE has at most 2³¹ bytes
 }
 
-const mostMessage = 1 << 31
+// maxMessageBytes is the maximum size of a message in bytes.
+const maxMessageBytes = 1 << 31
 
+// newEnds returns the common part for one end of flow f. back: the packets of this end go from the flow's destination
+// to its source.
 func newEnds(f *transport.Flow, back bool) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version),
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
 		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / int64(f.Payload),
-		message: mostMessage / int64(f.Payload)}
+		message: maxMessageBytes / int64(f.Payload)}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src
@@ -500,15 +505,15 @@ func newEnds(f *transport.Flow, back bool) ends {
 	return e
 }
 
-// seq is the first byte of packet n, or the byte behind the last packet.
-func (e *ends) seq(n int64) int64 { return min(n*e.payload, e.size) }
+// packetSeq returns the number of the first byte of packet n, or of the byte after the last packet.
+func (e *ends) packetSeq(n int64) int64 { return min(n*e.payload, e.size) }
 
-// bytes is the payload of packet n.
-func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
+// payloadOf returns the payload of packet n.
+func (e *ends) payloadOf(n int64) int64 { return e.packetSeq(n+1) - e.packetSeq(n) }
 
-// number is the packet of this sequence number, the one nearest to packet near, for on the wire there are
-// 24 bits; −1: the flow has none, nor is it the one behind its last.
-func (e *ends) number(psn, near int64) int64 {
+// findPacket returns the packet with sequence number psn that is nearest to packet near, since sequence numbers have 24
+// bits on the wire. −1: the flow has no such packet, and psn does not follow its last one.
+func (e *ends) findPacket(psn, near int64) int64 {
 	n := near + (psn-near)<<40>>40
 	if n > e.packets {
 		return -1
@@ -516,8 +521,9 @@ func (e *ends) number(psn, near int64) int64 {
 	return max(n, -1)
 }
 
-// place says where in its message packet n is, and of a message's first how long that is.
-func (e *ends) place(n int64) (flags uint8, length uint32) {
+// messagePlace returns the place of packet n in its message, as flags, and for the first packet of a message its length
+// in bytes.
+func (e *ends) messagePlace(n int64) (flags uint8, length uint32) {
 	at := n
 	if n >= e.message {
 		at %= e.message
@@ -531,8 +537,8 @@ func (e *ends) place(n int64) (flags uint8, length uint32) {
 	return flags, length
 }
 
-// complete is how many messages end before packet n.
-func (e *ends) complete(n int64) uint32 {
+// completeMessages returns the number of messages that end before packet n.
+func (e *ends) completeMessages(n int64) uint32 {
 	switch {
 	case n == e.packets:
 		return uint32((n + e.message - 1) / e.message)
@@ -542,21 +548,21 @@ func (e *ends) complete(n int64) uint32 {
 	return uint32(n / e.message)
 }
 
-// mine reports whether p belongs to this flow, coming from its other end.
-func (e *ends) mine(p *packet.Packet) bool {
+// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }
 
-// fill writes the headers of p, whose extensions are there already and take ext bytes.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
+// fillHeaders writes the headers of p. p has its extensions already, and they take ext bytes.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq&packet.PSNMask, ack&packet.PSNMask, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
 }
 
-// gap returns the bytes that make the gap after a packet with a payload.
-func (c *Config) gap(payload int64) unit.Bytes {
+// gapBytes returns the bytes that determine the gap after a packet with this payload; 0 without pacing.
+func (c *Config) gapBytes(payload int64) unit.Bytes {
 	if !c.Pacing {
 		return 0
 	}

@@ -7,12 +7,12 @@ import (
 	"weir/core/unit"
 )
 
-// rto is the retransmission timeout: a floor, which is lower when few packets are in
-// flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), at least 1¼ SRTT, doubled for each
-// timeout since there was progress (RFC 6298 §5.5).
-func (r *recovery) rto() unit.Time { return r.timeoutAfter(r.inFlight(), r.timer.Backoff) }
+// currentRTO returns the retransmission timeout. It has a floor, which is lower when few packets are in flight (IRN
+// §3.1). It is SRTT + 4 RTTVAR (RFC 6298 §2.3) if that is more, at least 1¼ SRTT, and doubles for each timeout since
+// there was progress (RFC 6298 §5.5).
+func (r *recovery) currentRTO() unit.Time { return r.timeoutAfter(r.inFlight(), r.timer.Backoff) }
 
-// timeoutAfter is it with so many packets in flight, doubled so often.
+// timeoutAfter returns the timeout with inFlight packets in flight, after backoff doublings.
 func (r *recovery) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	floor := r.timer.Floor
 	if r.config.RTOLow > 0 && inFlight <= int64(r.config.RTOLowPackets) {
@@ -21,16 +21,15 @@ func (r *recovery) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	return r.timer.After(floor, backoff)
 }
 
-// timeout takes all that is in flight for lost. With go-back-N it is sent again from the
-// first byte that is not acknowledged on; with selective repeat the first packet is
-// (IRN §3.1), and either all others or those that SACKs show to be lost.
-func (s *Sender) timeout(now unit.Time) {
+// handleTimeout declares all packets in flight lost. Go-back-N resends from the first byte that is not acknowledged.
+// Selective repeat resends the first packet (IRN §3.1), and either all others or those that SACKs show to be lost.
+func (s *Sender) handleTimeout(now unit.Time) {
 	s.timer.Expire(now)
 	lost := int(s.inFlight())
 	if s.repeats {
 		for n := s.una; n < s.top; n++ {
-			s.at(n).flags &^= resent
-			s.expire(n)
+			s.packetState(n).flags &^= resent
+			s.expirePacket(n)
 		}
 		s.hint = s.una
 		if s.eligible = max(s.eligible, s.una+1); s.config.Resends == ResendAll {
@@ -40,10 +39,10 @@ func (s *Sender) timeout(now unit.Time) {
 	} else {
 		s.goBackTo(s.una, packet.ResentTimeout)
 	}
-	s.timedOut(now, lost)
+	s.recordTimeout(now, lost)
 }
 
-// resendCause returns why packet x is sent again.
+// resendCause returns why packet x is resent.
 func (r *recovery) resendCause(x *sent) packet.ResendCause {
 	switch {
 	case !r.repeats && r.config.Recovery == GoBackN:
@@ -58,12 +57,12 @@ func (r *recovery) resendCause(x *sent) packet.ResendCause {
 	return packet.ResentReceiver
 }
 
-// unaTime returns when the first packet that is not acknowledged was sent, or the limit of the LossTimer was over
-// later.
-func (r *recovery) unaTime() unit.Time { return max(r.at(r.una).at, r.limitedAt) }
+// unaTime returns when the first unacknowledged packet was sent, or when the limit of the LossTimer last expired if
+// that was later.
+func (r *recovery) unaTime() unit.Time { return max(r.packetState(r.una).sentAt, r.limitedAt) }
 
-// lossTimeout sends a probe, or, when the path cannot hold the first packet any more, takes for lost what was sent as
-// long ago.
+// lossTimeout handles the expiry of the LossTimer. It sends a probe or, when the path cannot hold the first packet any
+// more, declares packets lost that were sent as long ago.
 func (s *Sender) lossTimeout(now unit.Time) {
 	s.timer.Expire(now)
 	if !s.loss.Expired(now, s.unaTime()) {
@@ -72,21 +71,21 @@ func (s *Sender) lossTimeout(now unit.Time) {
 	}
 	s.limitedAt = now
 	s.loss.Expire()
-	s.timedOut(now, s.lose(now-s.loss.Limit+1, expired))
+	s.recordTimeout(now, s.declareLostBefore(now-s.loss.Limit+1, expired))
 }
 
-// timedOut notes a retransmission timeout that found so many packets lost.
-func (s *Sender) timedOut(now unit.Time, lost int) {
+// recordTimeout records a retransmission timeout that found lost packets lost.
+func (s *Sender) recordTimeout(now unit.Time, lost int) {
 	s.timer.Timeouts++
 	s.lostTotal += int64(lost)
-	s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State != cc.Open})
+	s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State != cc.Open})
 }
 
-// lose takes for lost what was sent before a time and is not acknowledged. why is the flag of the reason. It returns
-// how many packets are found lost.
-func (r *recovery) lose(before unit.Time, why uint16) (lost int) {
+// declareLostBefore declares packets lost that were sent before a time and are not acknowledged. why is the flag of the
+// reason. It returns the number of packets newly lost.
+func (r *recovery) declareLostBefore(before unit.Time, why uint16) (lost int) {
 	if !r.repeats {
-		if r.next == r.una || r.at(r.una).at >= before {
+		if r.next == r.una || r.packetState(r.una).sentAt >= before {
 			return 0
 		}
 		if r.goBackTo(r.una, packet.ResentTimeout); why == proven {
@@ -95,9 +94,9 @@ func (r *recovery) lose(before unit.Time, why uint16) (lost int) {
 		return 1
 	}
 	for n := r.una; n < r.top; n++ {
-		if x := r.at(n); x.at < before && x.flags&sacked == 0 {
+		if x := r.packetState(n); x.sentAt < before && x.flags&sacked == 0 {
 			x.flags &^= resent
-			if r.judge(n) > 0 {
+			if r.declareLost(n) > 0 {
 				x.flags |= why
 				lost++
 			}
@@ -107,7 +106,7 @@ func (r *recovery) lose(before unit.Time, why uint16) (lost int) {
 	return lost
 }
 
-// lossProbe returns the timer that asks for a probe on path k; nil: the telemetry does.
+// lossProbe returns the timer that asks for a probe on path k; nil: the probe is for telemetry.
 func (r *recovery) lossProbe(k int) *transport.LossTimer {
 	switch {
 	case r.paths != nil && r.loss.Used && r.paths.each[k].silent:
@@ -118,11 +117,11 @@ func (r *recovery) lossProbe(k int) *transport.LossTimer {
 	return nil
 }
 
-// number24 returns the sequence number of a LossTimer's probe on path k, by which its answer is known. It is beyond
-// all packets that can be in flight.
+// number24 returns the sequence number of probe number of a LossTimer on path k, which identifies its answer, and
+// stores it. It is beyond all packets that can be in flight.
 func (r *recovery) number24(number int64, k int) int64 {
 	const numbers = 1 << 14
-	n := (r.una + 2*mostOut + number%numbers*MostPaths + int64(k)) & packet.PSNMask
+	n := (r.una + 2*maxOutstanding + number%numbers*MostPaths + int64(k)) & packet.PSNMask
 	if r.paths != nil {
 		r.paths.each[k].probeSeq = n
 	} else {
@@ -131,12 +130,12 @@ func (r *recovery) number24(number int64, k int) int64 {
 	return n
 }
 
-// receiveProbeReply takes p, the answer to a probe, if that is the latest one of the LossTimer: what was sent before
-// the probe has arrived, or is lost.
+// receiveProbeReply handles p, the answer to a probe. It reports whether the probe was the latest one of the LossTimer.
+// Then packets sent before the probe have arrived or are lost.
 func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	l, number := &s.loss, s.probeSeq
 	if s.paths != nil {
-		x := &s.paths.each[s.paths.now]
+		x := &s.paths.each[s.paths.selected]
 		l, number = &x.loss, x.probeSeq
 	}
 	if l.Number() == 0 || p.Seq != number {
@@ -145,16 +144,16 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	sent := l.Acknowledge()
 	if s.paths != nil {
 		s.loss.Answered()
-		s.paths.alive(now, s.paths.now)
+		s.paths.recordAnswer(now, s.paths.selected)
 	}
-	ack := s.number(p.Ack, s.una)
+	ack := s.findPacket(p.Ack, s.una)
 	if ack < 0 || ack > s.top {
 		return true
 	}
 	s.timer.Trip.MeasureProbe(max(now-sent, 1))
 	if ack > s.una { // acknowledgements were lost, or wait
 		p.Kind, p.Seq = packet.Ack, s.top&packet.PSNMask
-		s.acknowledged(now, p)
+		s.handleAck(now, p)
 	}
 	if s.una == s.packets || s.una == s.top {
 		return true
@@ -162,17 +161,17 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	lost := 0
 	switch {
 	case s.paths != nil:
-		s.orders[s.paths.now].delivered(now, sent)
-		lost = s.overdue(now)
+		s.orders[s.paths.selected].recordDelivered(now, sent)
+		lost = s.findOverdue(now)
 	case s.orders != nil: // within the reordering window
-		s.orders[0].delivered(now, sent)
-		lost = s.overdue(now)
+		s.orders[0].recordDelivered(now, sent)
+		lost = s.findOverdue(now)
 	case s.loss.Proves:
-		lost = s.lose(sent, proven)
+		lost = s.declareLostBefore(sent, proven)
 	}
 	if lost > 0 {
 		s.timer.From = now
-		s.timedOut(now, lost)
+		s.recordTimeout(now, lost)
 	}
 	return true
 }

@@ -95,7 +95,7 @@ func out5(t testing.TB, recovery, nacks string) (*pipe, []*packet.Packet) {
 // records returns copies of the records of all outstanding packets.
 func records(s *Sender) (all []sent) {
 	for n := s.una; n < s.top; n++ {
-		all = append(all, *s.at(n))
+		all = append(all, *s.packetState(n))
 	}
 	return all
 }
@@ -317,7 +317,7 @@ func TestNackOncePerRoundTrip(t *testing.T) {
 	w, out = out5(t, SelectiveRepeat, transport.NacksLoss)
 	w.s.Advance(w.s.NextTimer())
 	w.s.Receive(w.now+500*us, nackOf(out[3], packet.CauseTrimmed)) // it was sent before the timeout
-	w.s.at(4).at = w.now + 499*us
+	w.s.packetState(4).sentAt = w.now + 499*us
 	w.s.Receive(w.now+500*us, nackOf(out[4], packet.CauseTrimmed))
 	if w.s.Timeouts() != 1 || len(w.c.log) != 2 || w.s.State() != cc.Recovery {
 		t.Errorf("%d timeouts, %v, %v", w.s.Timeouts(), w.c.log, w.s.State())
@@ -350,7 +350,7 @@ func TestNackStates(t *testing.T) {
 		{40 * us, 4, packet.CauseTrimmed, true, "[2us warned 20us loss-in-reduction 40us fast-recovery]"},
 	} {
 		if x.sent {
-			w.s.at(int64(x.n)).at = x.at
+			w.s.packetState(int64(x.n)).sentAt = x.at
 		}
 		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want ||
 			w.s.Counters().NacksTaken != int64(i+1) {
@@ -370,7 +370,7 @@ func TestNackElephantInVain(t *testing.T) {
 			}
 		}
 		w.s.Receive(2*us, nackOf(out[1], packet.CauseElephant))
-		w.s.at(2).at = 2 * us
+		w.s.packetState(2).sentAt = 2 * us
 		if w.s.Receive(2*us+us/2, nackOf(out[2], packet.CauseTrimmed)); fmt.Sprint(w.c.log) != want {
 			t.Errorf("the controller moves %t: %v, want %s", moves, w.c.log, want)
 		}

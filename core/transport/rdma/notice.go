@@ -6,11 +6,11 @@ import (
 	"weir/core/unit"
 )
 
-// notice passes a CNP, or a switch's word of a queue, on if it is about a packet that is out, and the first for
-// this transmission of it.
-func (s *Sender) notice(now unit.Time, p *packet.Packet) {
-	n := s.number(p.Seq, s.una)
-	x := s.out(n)
+// passNotice passes a CNP, or a switch's notice of a queue, to the controller if it is about a packet in flight and the
+// first for this transmission of it.
+func (s *Sender) passNotice(now unit.Time, p *packet.Packet) {
+	n := s.findPacket(p.Seq, s.una)
+	x := s.outstandingPacket(n)
 	// A NIC that takes longer to make CNPs than ACKs is late with all of them: then a CNP about a packet that has been
 	// acknowledged reports something new. They arrive in the order of their packets, so that one about a packet before the
 	// last such one's is old, or about a retransmission that arrived twice.
@@ -18,10 +18,10 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	if x == nil && !late || x != nil && x.flags&noticed != 0 {
 		return
 	}
-	told := cc.Notice{Kind: cc.CNPNotice}
+	notice := cc.Notice{Kind: cc.CNPNotice}
 	if s.requester.Requests() {
 		ok := false
-		if told, ok = s.requester.Notice(p, x.at); !ok {
+		if notice, ok = s.requester.Notice(p, x.sentAt); !ok {
 			return // of an earlier transmission, or not of a switch that has seen the packet
 		}
 	}
@@ -30,6 +30,6 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	}
 	s.noticed = max(s.noticed, n+1)
 	s.notices++
-	told.Seq = s.seq(n)
-	s.control.Notify(now, told)
+	notice.Seq = s.packetSeq(n)
+	s.control.Notify(now, notice)
 }

@@ -5,58 +5,58 @@ import (
 	"weir/core/unit"
 )
 
-// Reordering. IRN takes a packet for lost as soon as one with a higher number has come (§3.1), which holds on one
-// path only: under spraying nearly every packet overtakes another. With a reordering window a packet is lost
-// if one that was sent later has come, and a round trip and the window have passed since it was sent (RACK,
-// RFC 8985 §6.2). What RFC 8985 leaves to DSACK the sender finds out by itself, for every packet that comes
-// is answered about itself: a packet was sent again in vain if it is acknowledged sooner than a round trip after
-// that (Eifel, RFC 3522, with the least round-trip time in place of a time stamp), or if it is acknowledged twice.
+// Reordering. IRN declares a packet lost as soon as one with a higher number has arrived (§3.1), which holds on one
+// path only: under spraying nearly every packet overtakes another. With a reordering window a packet is lost if one
+// that was sent later has arrived, and a round trip and the window have passed since it was sent (RACK, RFC 8985 §6.2).
+// RFC 8985 leaves unnecessary retransmissions to DSACK. Here the sender finds them itself, because the receiver answers
+// every packet. A packet was resent unnecessarily if it is acknowledged sooner than a round trip after that (Eifel, RFC
+// 3522, with the minimum round-trip time in place of a time stamp), or if it is acknowledged twice.
 
 // Values of Config.Reordering.
 const (
-	ReorderNone     = "none"     // a packet is lost when a later one has come
+	ReorderNone     = "none"     // a packet is lost when a later one has arrived
 	ReorderFixed    = "fixed"    // within Config.ReorderWindow
 	ReorderAdaptive = "adaptive" // within a window that grows when it was too small
 )
 
-// persistence is for how many recoveries a window that has grown stays (RFC 8985 §6.2, step 4).
+// persistence is the number of recoveries after which a window that has grown becomes small (RFC 8985 §6.2, step 4).
 const persistence = 16
 
-// reordering is what a sender knows of the order on its paths.
+// reordering is the sender's state of the order on its paths.
 type reordering struct {
-	orders    []order // selective repeat with a reordering window: of each path; nil: without
+	orders    []order // one for each path, with selective repeat and a reordering window; else nil
 	tolerance tolerance
-	waits     *waits // on paths of different rates, with reordering: adaptive; nil: on others
+	waits     *waits // on paths of different rates, with reordering: adaptive; else nil
 }
 
-// order is what was sent on a path, as far as nothing is known of it.
+// order is the list of transmissions on a path that have no answer yet, with the state of RACK.
 type order struct {
 	transport.Flights
-	newest unit.Time // of the transmissions delivered, when the latest was sent: RACK.xmit_ts
-	rtt    unit.Time // how long that took: RACK.rtt
-	due    unit.Time // when the oldest is to be taken for lost; Never: not before a later one has come
+	newest unit.Time // when the latest of the delivered transmissions was sent: RACK.xmit_ts
+	rtt    unit.Time // round-trip time of that transmission: RACK.rtt
+	due    unit.Time // when the oldest is to be declared lost; Never: not before a later one has arrived
 }
 
 func newOrder() order { return order{newest: -1, due: unit.Never} }
 
-// delivered notes that what was sent at at has come.
-func (o *order) delivered(now, at unit.Time) {
+// recordDelivered records that a transmission sent at the time at has arrived.
+func (o *order) recordDelivered(now, at unit.Time) {
 	if at >= o.newest {
 		o.newest, o.rtt = at, now-at
 	}
 }
 
-// tolerance is how much reordering a sender expects.
+// tolerance is the amount of reordering that a sender expects.
 type tolerance struct {
 	steps     int       // RACK.reo_wnd_mult
 	recovered int       // recoveries until steps is 1 again: RACK.reo_wnd_persist
 	raisedAt  unit.Time // when steps was last raised
-	vain      int64     // packets that were sent again in vain
+	vain      int64     // packets that were resent unnecessarily
 }
 
-// window is RACK.reo_wnd: a quarter of the least round-trip time or what is configured, times steps, at most a
-// smoothed round trip.
-func (r *recovery) window() unit.Time {
+// reorderWindow returns RACK.reo_wnd: a quarter of the minimum round-trip time or the configured window, times steps,
+// at most a smoothed round trip.
+func (r *recovery) reorderWindow() unit.Time {
 	w := r.config.ReorderWindow
 	switch r.config.Reordering {
 	case ReorderFixed:
@@ -70,7 +70,8 @@ func (r *recovery) window() unit.Time {
 	return min(unit.Time(r.tolerance.steps)*w, max(r.timer.RTT(), w))
 }
 
-// shortestRTT is the least round-trip time that the path can have: a flow that starts behind others measures more.
+// shortestRTT returns the minimum round-trip time that the path can have: a flow that starts behind others measures
+// more.
 func (r *recovery) shortestRTT() unit.Time {
 	if base := r.config.BaseRTT; base > 0 && base < r.timer.Trip.Min {
 		return base
@@ -78,39 +79,39 @@ func (r *recovery) shortestRTT() unit.Time {
 	return r.timer.MinRTT()
 }
 
-// early reports whether an acknowledgement of x, sent again, must be of an earlier transmission.
-func (r *recovery) early(now unit.Time, x *sent) bool {
-	return x.flags&everSent != 0 && now-x.at < r.shortestRTT()
+// isEarly reports whether an acknowledgement of x, which was resent, must be of an earlier transmission.
+func (r *recovery) isEarly(now unit.Time, x *sent) bool {
+	return x.flags&everSent != 0 && now-x.sentAt < r.shortestRTT()
 }
 
-// recordAnswer takes it that the receiver has answered packet n, of so many bytes, and raises the window if it was sent
-// again in vain, once for what was sent within a round trip. The ring still has many of those that are acknowledged. Of
-// several paths, only answers that come back by a path tell of the order on it: others may tell of a packet there
-// before the answers to those before it have come.
+// recordAnswer records that the receiver has answered packet n of bytes bytes. It raises the window if n was resent
+// unnecessarily, once for packets sent within a round trip. The ring still has many of the acknowledged packets. With
+// several paths, only answers that return on a path prove the order on it: an answer on another path may arrive before
+// the answers to earlier packets.
 func (r *recovery) recordAnswer(now unit.Time, n, bytes int64) {
-	twice := r.waits.answered(n)
+	twice := r.waits.recordAnswered(n)
 	if n < 0 || n >= r.top || r.top-n > int64(r.ring.Len()) {
 		if twice {
-			r.waits.raise(r.shortestRTT(), r.loss.Limit)
-			r.waits.arrived(n)
+			r.waits.raisePatience(r.shortestRTT(), r.loss.Limit)
+			r.waits.removeCopy(n)
 		}
 		return
 	}
-	x := r.at(n)
-	if r.paths != nil && int(x.path) == r.paths.now && !r.early(now, x) {
-		r.orders[x.path].delivered(now, x.at)
+	x := r.packetState(n)
+	if r.paths != nil && int(x.path) == r.paths.selected && !r.isEarly(now, x) {
+		r.orders[x.path].recordDelivered(now, x.sentAt)
 	}
-	if r.early(now, x) || x.flags&(everSent|answered) == everSent|answered {
+	if r.isEarly(now, x) || x.flags&(everSent|answered) == everSent|answered {
 		t := &r.tolerance
 		t.vain++
-		if x.at >= t.raisedAt {
+		if x.sentAt >= t.raisedAt {
 			t.steps, t.recovered, t.raisedAt = min(t.steps+1, 1<<16), persistence, now
 			if r.waits != nil {
-				r.waits.raise(r.shortestRTT(), r.loss.Limit)
+				r.waits.raisePatience(r.shortestRTT(), r.loss.Limit)
 			}
 		}
 		if r.waits != nil {
-			r.waits.arrived(n)
+			r.waits.removeCopy(n)
 		}
 	}
 	if r.waits != nil && x.flags&(everSent|answered) == 0 {
@@ -119,53 +120,53 @@ func (r *recovery) recordAnswer(now unit.Time, n, bytes int64) {
 	x.flags |= answered
 }
 
-// follow notes that packet x, which is not known to be there yet, is.
-func (r *recovery) follow(now unit.Time, x *sent) {
-	early := r.early(now, x)
+// trackArrival records the arrival of packet x, which was not known to have arrived, in the order of its path.
+func (r *recovery) trackArrival(now unit.Time, x *sent) {
+	early := r.isEarly(now, x)
 	switch {
 	case r.paths == nil && !early:
-		r.orders[0].delivered(now, x.at)
+		r.orders[0].recordDelivered(now, x.sentAt)
 	case r.paths != nil && !early:
-		r.paths.alive(now, int(x.path))
+		r.paths.recordAnswer(now, int(x.path))
 	}
 	if r.paths != nil && x.flags&gone == 0 {
 		r.paths.each[x.path].out--
 	}
 }
 
-// overdue takes for lost what was sent before something that has come on the same path, a round trip and the window
-// ago, and returns how many packets these are. What a timeout took for lost is sent again then.
-func (r *recovery) overdue(now unit.Time) (lost int) {
+// findOverdue declares packets lost that were sent before one that has arrived on the same path, if a round trip and
+// the window have passed, and returns their number. Packets that a timeout declared lost are resent then.
+func (r *recovery) findOverdue(now unit.Time) (lost int) {
 	if r.waits != nil {
-		return r.overdueWaiting(now)
+		return r.findOverdueWaiting(now)
 	}
 	for k := range r.orders {
-		lost += r.overdueOn(now, k)
+		lost += r.findOverdueOn(now, k)
 	}
 	return lost
 }
 
-// overdueOn is overdue on path k.
-func (r *recovery) overdueOn(now unit.Time, k int) (lost int) {
+// findOverdueOn is findOverdue for path k.
+func (r *recovery) findOverdueOn(now unit.Time, k int) (lost int) {
 	o := &r.orders[k]
 	for o.due = unit.Never; o.First < o.Last; o.RemoveOldest() {
 		e := o.Oldest()
 		if e.Packet < r.una {
 			continue
 		}
-		x := r.at(e.Packet)
-		if x.at != e.At || int(x.path) != k || x.flags&sacked != 0 { // it was sent again, or is there
+		x := r.packetState(e.Packet)
+		if x.sentAt != e.At || int(x.path) != k || x.flags&sacked != 0 { // it was resent, or has arrived
 			continue
 		}
 		if e.At >= o.newest {
 			break
 		}
-		if at := e.At + o.rtt + r.window(); at > now {
+		if at := e.At + o.rtt + r.reorderWindow(); at > now {
 			o.due = at
 			break
 		}
 		x.flags &^= resent
-		lost += r.judge(e.Packet)
+		lost += r.declareLost(e.Packet)
 		r.eligible = max(r.eligible, e.Packet+1)
 	}
 	return lost

@@ -113,7 +113,7 @@ func TestReorderWindow(t *testing.T) {
 	now = 4 * us
 	una++
 	s.Receive(now, answer(packet.Ack, una*payload, 0))
-	if got := s.window(); got != us {
+	if got := s.reorderWindow(); got != us {
 		t.Fatalf("the first window is %v", got)
 	}
 	// recovery loses the first of some packets; what came is found sent again in vain if late is before a round trip
@@ -138,7 +138,7 @@ func TestReorderWindow(t *testing.T) {
 	}
 	for n := range 3 {
 		recovery(us)
-		if got, want := s.window(), min(unit.Time(n+2)*us, s.SRTT()); got != want {
+		if got, want := s.reorderWindow(), min(unit.Time(n+2)*us, s.SRTT()); got != want {
 			t.Fatalf("after %d in vain the window is %v, want %v", n+1, got, want)
 		}
 	}
@@ -148,12 +148,12 @@ func TestReorderWindow(t *testing.T) {
 	for range 20 {
 		recovery(us)
 	}
-	if got := s.window(); got != s.SRTT() {
+	if got := s.reorderWindow(); got != s.SRTT() {
 		t.Errorf("the window is %v, SRTT is %v", got, s.SRTT())
 	}
 	for n := range persistence {
-		if recovery(5 * us); (s.window() == us) != (n >= persistence-2) { // the last in vain was a recovery as well
-			t.Fatalf("after %d recoveries the window is %v", n+1, s.window())
+		if recovery(5 * us); (s.reorderWindow() == us) != (n >= persistence-2) { // the last in vain was a recovery as well
+			t.Fatalf("after %d recoveries the window is %v", n+1, s.reorderWindow())
 		}
 	}
 }

@@ -13,7 +13,7 @@ func emitTo(s *Sender, at unit.Time, packets int) (paths []int) {
 	for range packets {
 		p := &packet.Packet{Src: 1, Dst: 2}
 		s.Emit(at, p)
-		paths = append(paths, s.paths.of(p.SrcPort))
+		paths = append(paths, s.paths.pathOf(p.SrcPort))
 	}
 	return paths
 }
@@ -49,7 +49,7 @@ func TestPathPacedFirst(t *testing.T) {
 	for k, c := range each { // 8, 2 and 4 us a packet
 		c.rate = []unit.Rate{unit.Gbps, 4 * unit.Gbps, 2 * unit.Gbps}[k]
 	}
-	w.s.paths.all = true
+	w.s.paths.allChanged = true
 	w.s.Advance(0)
 	var counts [3]int
 	for range 14 { // within 8 us of the first ones each path has sent what its rate allows
@@ -71,13 +71,13 @@ func TestPathNewRateWaits(t *testing.T) {
 		for _, c := range each {
 			c.rate = unit.Gbps
 		}
-		w.s.paths.all = true
+		w.s.paths.allChanged = true
 		w.s.paths.Decision()
 		emitTo(w.s, 0, 2)
 		for _, c := range each {
 			c.rate = 2 * unit.Gbps
 		}
-		w.s.paths.all = true
+		w.s.paths.allChanged = true
 		w.s.paths.Decision()
 		want := map[bool]unit.Time{true: 8 * us, false: 4 * us}[keeps]
 		for k, p := range w.s.paths.each {
@@ -92,7 +92,7 @@ func TestPathNewRateWaits(t *testing.T) {
 func TestPathTimersAreSeparate(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
 	each[0].timer, each[1].timer = 10*us, 50*us
-	w.s.paths.all = true
+	w.s.paths.allChanged = true
 	w.s.paths.Decision()
 	w.s.paths.OnTimer(10 * us)
 	if each[0].timer != unit.Never || each[1].timer != 50*us {
@@ -120,8 +120,8 @@ func TestPathOrderByAnswers(t *testing.T) {
 	if s.lostTotal != 1 {
 		t.Fatalf("%d lost", s.lostTotal)
 	}
-	if k := emitTo(s, 11*us, 1)[0]; k != b || s.at(0).at != 11*us {
-		t.Fatalf("by path %d: %+v", k, *s.at(0))
+	if k := emitTo(s, 11*us, 1)[0]; k != b || s.packetState(0).sentAt != 11*us {
+		t.Fatalf("by path %d: %+v", k, *s.packetState(0))
 	}
 	s.Receive(40*us, answerOf(s, a, packet.Ack, 1000, 0))
 	if s.lostTotal != 1 {
@@ -151,7 +151,7 @@ func TestTimerOfDelayedAnswers(t *testing.T) {
 	for every, want := range map[int]unit.Time{1: 0, 16: 30 * us} {
 		c := Defaults()
 		c.AckEvery, c.AckDelay = every, 30*us
-		if got := c.timer(&cc.Path{}).Adds; got != want {
+		if got := c.describeTimer(&cc.Path{}).Adds; got != want {
 			t.Errorf("an ACK for %d packets comes %v late, want %v", every, got, want)
 		}
 	}

@@ -9,47 +9,49 @@ import (
 	"weir/core/unit"
 )
 
-// A sender that chooses paths. Switches choose among equal paths by the hash of a packet's addresses and ports (ecmp);
-// so the sender's source port, the entropy value, chooses the path, and its packets stay on that in order. With
-// Config.Paths above 1 a flow has so many, and on each of them a controller, a window and a pacing rate of its own; a
-// packet goes to the path with room in its window whose turn has come first. The receiver answers to the port that
-// the data came from, by which the sender knows the path. Within a path a packet is lost when one that was sent
-// later on it has come, so that nothing that another path delays is sent again in vain. A path on which nothing was
-// answered for a retransmission timeout is given up: what is out on it goes by the others, and probes without payload
-// find out when it works again (MRC retires such an entropy value likewise).
+// A sender that chooses paths. Switches choose among equal paths by the hash of a packet's addresses and ports (ecmp).
+// So the sender's source port, the entropy value, selects the path, and its packets stay on it in order. With
+// Config.Paths above 1 a flow has that number of paths, and on each a controller, a window and a pacing rate. A packet
+// goes to the path with room in its window that may send first. The receiver answers to the port from which the data
+// came, by which the sender identifies the path. Within a path a packet is lost when one that was sent later on it has
+// arrived, so that packets on a delayed path are not resent unnecessarily. A path without an answer for a
+// retransmission timeout is given up: the packets in flight on it take the others, and probes without payload detect
+// when it works again (MRC retires such an entropy value likewise).
 
-// MostPaths is how many paths a sender may choose among.
+// MostPaths is the maximum number of paths that a sender may choose among.
 const MostPaths = 64
 
-// firstEntropy is the first of the source ports that stand for paths: those of RoCEv2 are 49152 … 65535.
+// firstEntropy is the first of the source ports that select paths: RoCEv2 uses 49152 … 65535.
 const firstEntropy = 0xc000
 
-// entropy is the source port of path 0 of a flow; those of the others follow it. Of a pair of hosts, 256 flows one
-// after another have different ones.
-func entropy(srcPort uint16) uint16 { return firstEntropy | srcPort*MostPaths }
+// entropyPort returns the source port of path 0 of a flow. The other paths have the ports that follow. 256 successive
+// flows of a pair of hosts have different ports.
+func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*MostPaths }
 
-// paths are those of one sender, together a controller: what happens is about the path now.
+// paths are the paths of one sender. Together they are a controller. Its methods are about the path now.
 type paths struct {
-	each  []path
-	now   int   // the path that what happens is about
-	next  int   // the path of what is planned
-	probe int   // the path of the latest probe of the controllers'
-	most  int64 // bytes in flight on all together: what their first windows were
-	keeps bool  // Config.Keeps
-	all   bool  // something has happened to all of them
-	sum   cc.Decision
+	each         []path
+	selected     int   // the selected path, of the event in progress
+	next         int   // the path of the planned packet
+	probe        int   // the path of the controllers' latest probe
+	maxInFlight  int64 // maximum bytes in flight on all together: the sum of their first windows
+	keepsPending bool  // Config.Keeps
+	allChanged   bool  // the latest event was about all paths
+	sum          cc.Decision
 }
 
-// mostOfPath is the largest window and rate of a path that count; all together do not overflow.
-const mostOfPath = math.MaxInt64 / MostPaths
+// maxPerPath limits the window and rate of a path, so that the sum of all does not overflow.
 
-// path is what a sender knows of one path.
+// maxPerPath is the largest window and rate of a path that count; all together do not overflow.
+const maxPerPath = math.MaxInt64 / MostPaths
+
+// path is the sender's state of one path.
 type path struct {
 	control  cc.Controller
 	decision cc.Decision
 	hash     uint32
 	port     uint16
-	out      int64 // packets sent on it that are neither delivered nor taken for lost
+	out      int64 // packets sent on it that are neither delivered nor declared lost
 
 	sinceAsked int64 // Sender.sinceAsked
 
@@ -60,55 +62,56 @@ type path struct {
 	loss      transport.LossTimer
 	probeSeq  int64     // sequence number of the latest probe of loss
 	silent    bool      // given up until a probe is answered
-	probeAt   unit.Time // when the next one goes
+	probeAt   unit.Time // when the next probe is sent
 }
 
 // newPaths makes the paths of a flow, one for each controller.
 func newPaths(f *transport.Flow, c *Config, controls []cc.Controller) *paths {
-	x := &paths{each: make([]path, len(controls)), keeps: c.Keeps}
-	first := entropy(f.SrcPort)
+	x := &paths{each: make([]path, len(controls)), keepsPending: c.Keeps}
+	first := entropyPort(f.SrcPort)
 	for k, control := range controls {
 		p := &x.each[k]
 		p.control, p.port = control, first+uint16(k)
 		p.hash = packet.FlowHash(f.Src, f.Dst, p.port, f.DstPort, packet.ProtoRDMA)
 	}
-	x.all = true
-	x.most = int64(x.Decision().Window)
+	x.allChanged = true
+	x.maxInFlight = int64(x.Decision().Window)
 	return x
 }
 
-// of is the path with this source port; −1: none has it.
-func (x *paths) of(port uint16) int {
+// pathOf returns the path with this source port; −1: there is no such path.
+func (x *paths) pathOf(port uint16) int {
 	if k := int(port % MostPaths); k < len(x.each) && x.each[k].port == port {
 		return k
 	}
 	return -1
 }
 
-// OnSend is for the path of the packet.
-func (x *paths) OnSend(now unit.Time, s cc.Sent) { x.each[x.now].control.OnSend(now, s) }
+// OnSend notifies the controller of the packet's path.
+func (x *paths) OnSend(now unit.Time, s cc.Sent) { x.each[x.selected].control.OnSend(now, s) }
 
-// OnAck is for the path of the acknowledgement.
-func (x *paths) OnAck(now unit.Time, a *cc.Ack) { x.each[x.now].control.OnAck(now, a) }
+// OnAck notifies the controller of the acknowledgement's path.
+func (x *paths) OnAck(now unit.Time, a *cc.Ack) { x.each[x.selected].control.OnAck(now, a) }
 
-// OnNotice is for the path of the packet.
-func (x *paths) OnNotice(now unit.Time, n cc.Notice) { x.each[x.now].control.OnNotice(now, n) }
+// OnNotice notifies the controller of the packet's path.
+func (x *paths) OnNotice(now unit.Time, n cc.Notice) { x.each[x.selected].control.OnNotice(now, n) }
 
-// OnLoss is for all paths, for the state of recovery is the flow's; a timeout is of one.
+// OnLoss notifies the controllers of all paths, because the state of recovery is the flow's, or of the selected path
+// for a timeout.
 func (x *paths) OnLoss(now unit.Time, l cc.Loss) {
 	if l.Kind == cc.RetransmissionTimeout {
-		x.each[x.now].control.OnLoss(now, l)
+		x.each[x.selected].control.OnLoss(now, l)
 		return
 	}
-	x.all = true
+	x.allChanged = true
 	for k := range x.each {
 		x.each[k].control.OnLoss(now, l)
 	}
 }
 
-// OnTimer is for those whose time has come.
+// OnTimer calls the controllers with timers that have expired.
 func (x *paths) OnTimer(now unit.Time) {
-	x.all = true
+	x.allChanged = true
 	for k := range x.each {
 		if p := &x.each[k]; p.decision.NextTimer <= now {
 			p.control.OnTimer(now)
@@ -116,32 +119,32 @@ func (x *paths) OnTimer(now unit.Time) {
 	}
 }
 
-// Decision reads what the path in hand decides, or all, moves the sends that wait for another rate, and gives the
-// sums.
+// Decision reads the decision of the selected path, or of all after an event about all. It moves the pending sends of
+// paths with a new rate, and returns the sums.
 func (x *paths) Decision() cc.Decision {
-	if x.all {
-		x.all, x.sum = false, cc.Decision{NextTimer: unit.Never}
+	if x.allChanged {
+		x.allChanged, x.sum = false, cc.Decision{NextTimer: unit.Never}
 		for k := range x.each {
 			x.each[k].decision = cc.Decision{NextTimer: unit.Never}
 		}
 		for k := range x.each {
-			x.read(&x.each[k])
+			x.readDecision(&x.each[k])
 		}
 		return x.sum
 	}
-	x.read(&x.each[x.now])
+	x.readDecision(&x.each[x.selected])
 	return x.sum
 }
 
-// read reads what one path decides.
-func (x *paths) read(p *path) {
+// readDecision reads the decision of path p, and updates the sums.
+func (x *paths) readDecision(p *path) {
 	old := p.decision
 	d := p.control.Decision()
-	d.Window, d.Rate = min(d.Window, mostOfPath), min(d.Rate, mostOfPath)
+	d.Window, d.Rate = min(d.Window, maxPerPath), min(d.Rate, maxPerPath)
 	p.decision = d
 	x.sum.Window += d.Window - old.Window
 	x.sum.Rate += d.Rate - old.Rate
-	if d.Rate != old.Rate && !x.keeps {
+	if d.Rate != old.Rate && !x.keepsPending {
 		p.pacer.SetRate(d.Rate)
 	}
 	if d.NextTimer != old.NextTimer {
@@ -152,8 +155,8 @@ func (x *paths) read(p *path) {
 	}
 }
 
-// sent notes that the next packet was sent on path k, with a gap of so many bytes behind it.
-func (x *paths) sent(now unit.Time, k int, bytes unit.Bytes) {
+// recordSend records that the next packet is sent on path k, with a gap of bytes after it.
+func (x *paths) recordSend(now unit.Time, k int, bytes unit.Bytes) {
 	p := &x.each[k]
 	if p.out++; p.out == 1 {
 		p.timerFrom = now
@@ -162,16 +165,16 @@ func (x *paths) sent(now unit.Time, k int, bytes unit.Bytes) {
 	p.pacer.SetRate(p.decision.Rate)
 }
 
-// alive notes that something sent on path k was answered.
-func (x *paths) alive(now unit.Time, k int) {
+// recordAnswer records an answer to a packet of path k: the path is not silent, and its timer restarts.
+func (x *paths) recordAnswer(now unit.Time, k int) {
 	p := &x.each[k]
 	p.timerFrom, p.backoff, p.silent = now, 0, false
 }
 
-// choose finds the path for so many bytes: of those with room in their window the one that may send first, and of
-// several of these the next in turn. −1: none has room.
-func (x *paths) choose(inFlight, payload, bytes int64) (k int) {
-	if inFlight > 0 && inFlight*payload+bytes > x.most {
+// choosePath returns the path for a packet of bytes bytes: of those with room in their window the one that may send
+// first, and of several of these the next in turn. −1: no path has room.
+func (x *paths) choosePath(inFlight, payload, bytes int64) (k int) {
+	if inFlight > 0 && inFlight*payload+bytes > x.maxInFlight {
 		return -1
 	}
 	k = -1
@@ -191,29 +194,30 @@ func (x *paths) choose(inFlight, payload, bytes int64) (k int) {
 	return k
 }
 
-// planPaths is schedule's part of what is sent next, on which path and when.
+// planPaths is the part of planNext that selects the next packet, its path and its time.
 func (s *Sender) planPaths(now unit.Time) {
 	x := s.paths
-	n := s.lost()
+	n := s.nextLost()
 	if n < 0 {
-		if n = s.next; n >= s.packets || n-s.una >= mostOut || n > s.una && (n-s.una)*s.payload+s.room(n) > s.bound {
+		if n = s.next; n >= s.packets || n-s.una >= maxOutstanding ||
+			n > s.una && (n-s.una)*s.payload+s.requiredRoom(n) > s.bound {
 			n = -1
 		}
 	}
 	if n >= 0 {
-		if k := x.choose(s.inFlight(), s.payload, s.room(n)); k >= 0 {
+		if k := x.choosePath(s.inFlight(), s.payload, s.requiredRoom(n)); k >= 0 {
 			at := max(s.start, s.hold.Ready(), x.each[k].pacer.Next())
 			if n < s.top || max(at, now) < s.stop {
 				x.next, s.plan, s.planAt = k, n, at
 			}
 		}
 	}
-	if s.plan < 0 && s.next == s.packets && x.choose(s.inFlight(), s.payload, s.payload) >= 0 {
+	if s.plan < 0 && s.next == s.packets && x.choosePath(s.inFlight(), s.payload, s.payload) >= 0 {
 		s.rate.LimitByApplication(s.inFlight())
 	}
 }
 
-// schedulePaths is schedule's part of probes and of retransmission timers, one a path.
+// schedulePaths is the part of planNext for probes and retransmission timers, one for each path.
 func (s *Sender) schedulePaths() {
 	for k := range s.paths.each {
 		p := &s.paths.each[k]
@@ -226,8 +230,8 @@ func (s *Sender) schedulePaths() {
 	}
 }
 
-// probePath chooses the path of a probe: one that was given up, and whose time has come, or else the next one in turn,
-// for the controllers.
+// probePath returns the path of a probe: a path that was given up and is due for one, or else the next one in turn, for
+// the controllers.
 func (r *recovery) probePath(now unit.Time) (k int) {
 	x := r.paths
 	for k := range x.each {
@@ -243,9 +247,9 @@ func (r *recovery) probePath(now unit.Time) (k int) {
 	return x.probe
 }
 
-// silence gives up the paths on which nothing was answered for a timeout: what is out on them is taken for lost and
-// sent again elsewhere, and a probe goes at once.
-func (s *Sender) silence(now unit.Time) {
+// giveUpSilentPaths gives up the paths without an answer for a timeout. Packets in flight on them are declared lost and
+// resent elsewhere, and a probe is sent at once.
+func (s *Sender) giveUpSilentPaths(now unit.Time) {
 	x, repeated := s.paths, false
 	for k := range x.each {
 		p := &x.each[k]
@@ -256,23 +260,24 @@ func (s *Sender) silence(now unit.Time) {
 			p.silent, p.probeAt = true, now
 		}
 		p.timerFrom = now
-		lost := s.abandon(k, now-min(s.deadAfter(p), now+1))
+		lost := s.abandonPath(k, now-min(s.deadAfter(p), now+1))
 		if lost == 0 && s.loss.Used { // the answer to the probe shows what is lost
 			continue
 		}
 		repeated = true
 		s.timer.Timeouts++
 		s.lostTotal += int64(lost)
-		x.now = k
-		s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State == cc.Timeout})
+		x.selected = k
+		s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost,
+			Again: s.control.State == cc.Timeout})
 	}
 	if repeated {
 		s.loss.Expire()
 	}
 }
 
-// pathTimer returns when path k is to be looked at next, while something is out on it: after a timeout
-// without an answer, or when the first packet out on it must be lost.
+// pathTimer returns when path k, which has packets in flight, is to be checked next: after a timeout without an answer,
+// or when the first packet in flight on it must be lost.
 func (r *recovery) pathTimer(k int) unit.Time {
 	p := &r.paths.each[k]
 	at := p.timerFrom + r.timeoutAfter(p.out, p.backoff)
@@ -285,12 +290,12 @@ func (r *recovery) pathTimer(k int) unit.Time {
 	return at
 }
 
-// pathProbes is how many first waits a path without a limit is silent, next to one that is not, before what is out
-// on it goes by others.
+// pathProbes is the number of first waits for which a path without a limit is silent, while another one is not, before
+// its packets in flight take other paths.
 const pathProbes = 64
 
-// deadAfter returns how long a packet can be out on path p until it must be lost; unit.Never: for any time. With a
-// timeout of the sender's own it is no time: then a silent path has lost all packets.
+// deadAfter returns how long a packet can be in flight on path p until it must be lost; unit.Never: for any time. If
+// the sender has a timeout of its own it is 0: then a silent path has lost all packets.
 func (r *recovery) deadAfter(p *path) unit.Time {
 	if !r.loss.Used {
 		return 0
@@ -306,28 +311,30 @@ func (r *recovery) deadAfter(p *path) unit.Time {
 	return unit.Never
 }
 
-// oldestOn returns when the first packet was sent that is out on path k.
+// oldestOn returns when the first packet in flight on path k was sent; half of unit.Never without one.
 func (r *recovery) oldestOn(k int) unit.Time {
-	e := r.orders[k].OldestLive(func(e *transport.Flight) bool { return r.isOut(e) && int(r.at(e.Packet).path) == k })
+	e := r.orders[k].OldestLive(func(e *transport.Flight) bool {
+		return r.isInFlight(e) && int(r.packetState(e.Packet).path) == k
+	})
 	if e == nil {
 		return unit.Never / 2
 	}
 	return e.At
 }
 
-// abandon takes for lost what was sent on path k up to a time and is not acknowledged, and returns how many packets
-// are found lost.
-func (r *recovery) abandon(k int, upTo unit.Time) (lost int) {
+// abandonPath declares packets lost that were sent on path k up to the time upTo and are not acknowledged. It returns
+// the number of packets newly lost.
+func (r *recovery) abandonPath(k int, upTo unit.Time) (lost int) {
 	for o := &r.orders[k]; r.oldestOn(k) <= upTo; o.RemoveOldest() {
 		n := o.Oldest().Packet
-		r.at(n).flags &^= resent
-		lost += r.expire(n)
+		r.packetState(n).flags &^= resent
+		lost += r.expirePacket(n)
 		r.eligible = max(r.eligible, n+1)
 	}
 	return lost
 }
 
-// Ports are the source ports of the data, to which acknowledgements go back, of a sender that chooses paths.
+// Ports returns the source ports of the data, to which acknowledgements return, of a sender that chooses paths.
 func (r *Receiver) Ports() (ports []uint16) {
 	for k := range r.config.paths {
 		if r.entropy != 0 {
@@ -337,8 +344,7 @@ func (r *Receiver) Ports() (ports []uint16) {
 	return ports
 }
 
-// PathGauge is the window and the packets in flight of path k, and whether it was given up, for tests and
-// traces.
+// PathGauge returns the window and the packets in flight of path k, and whether it was given up, for tests and traces.
 func (r *recovery) PathGauge(k int) (window unit.Bytes, out int, silent bool) {
 	p := &r.paths.each[k]
 	return p.decision.Window, int(p.out), p.silent

@@ -33,8 +33,8 @@ func chosen(t testing.TB, size unit.Bytes, windows []unit.Bytes, delays []unit.T
 		t.Fatal(err)
 	}
 	w := &pipe{t: t, s: s, r: r, c: each[0]}
-	w.onData = func(p *packet.Packet) (int, unit.Time) { return 1, delays[s.paths.of(p.SrcPort)] }
-	w.onBack = func(p *packet.Packet) (int, unit.Time) { return 1, delays[s.paths.of(p.DstPort)] }
+	w.onData = func(p *packet.Packet) (int, unit.Time) { return 1, delays[s.paths.pathOf(p.SrcPort)] }
+	w.onBack = func(p *packet.Packet) (int, unit.Time) { return 1, delays[s.paths.pathOf(p.DstPort)] }
 	return w, each
 }
 
@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 	w, each := chosen(t, 500_000, []unit.Bytes{10_000, 20_000, 5000}, []unit.Time{0, 7 * us, us}, nil)
 	most, sent := [3]int{}, [3]int{}
 	w.emitted = func(p *packet.Packet) {
-		k := w.s.paths.of(p.SrcPort)
+		k := w.s.paths.pathOf(p.SrcPort)
 		sent[k]++
 		_, out, _ := w.s.PathGauge(k)
 		most[k] = max(most[k], out)
@@ -95,7 +95,7 @@ func TestPathFails(t *testing.T) {
 	late, probes := 0, 0
 	var first unit.Time
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
-		if w.s.paths.of(p.SrcPort) != 2 {
+		if w.s.paths.pathOf(p.SrcPort) != 2 {
 			return 1, 0
 		}
 		if p.Kind == packet.Probe {
@@ -165,7 +165,7 @@ func TestPathAnswers(t *testing.T) {
 	if w.s.Emit(220*us, again); again.Seq != 0 {
 		t.Fatalf("packet %d goes", again.Seq)
 	}
-	k := w.s.paths.of(again.SrcPort)
+	k := w.s.paths.pathOf(again.SrcPort)
 	w.s.Receive(223*us, back(packet.Ack, 1000, 0, again))
 	if got := w.s.paths.each[k].timerFrom; got != 223*us {
 		t.Errorf("answered at 223us, path %d waits from %v", k, got)

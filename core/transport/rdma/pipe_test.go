@@ -285,9 +285,9 @@ func (w *pipe) check() {
 	var nSacked, nGone, nNamed int
 	var out [MostPaths]int64
 	for n := s.una; n < s.top; n++ {
-		f := s.at(n).flags
+		f := s.packetState(n).flags
 		if f&(sacked|gone) == 0 {
-			out[s.at(n).path]++
+			out[s.packetState(n).path]++
 		}
 		if f&sacked != 0 {
 			nSacked++
@@ -319,14 +319,14 @@ func (w *pipe) check() {
 		w.t.Fatalf("%v: counted %d SACKed and %d gone; noted %d and %d, %d in flight", w.now, nSacked, nGone, s.sackedOut,
 			s.goneOut, s.inFlight())
 	}
-	if out := s.seq(s.top) - s.seq(s.una); s.bound < out && s.top-s.una > 1 {
+	if out := s.packetSeq(s.top) - s.packetSeq(s.una); s.bound < out && s.top-s.una > 1 {
 		w.t.Fatalf("%v: %d bytes are out, the bound is %d", w.now, out, s.bound)
 	}
 	if s.una < s.packets && s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.timed && w.now < s.stop {
 		w.t.Fatalf("%v: stalled", w.now)
 	}
-	if !w.forged && w.r.Expected() > w.s.seq(w.s.top) {
-		w.t.Fatalf("%v: %d bytes received, %d sent", w.now, w.r.Expected(), w.s.seq(w.s.top))
+	if !w.forged && w.r.Expected() > w.s.packetSeq(w.s.top) {
+		w.t.Fatalf("%v: %d bytes received, %d sent", w.now, w.r.Expected(), w.s.packetSeq(w.s.top))
 	}
 }
 

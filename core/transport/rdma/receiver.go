@@ -6,26 +6,25 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is the receiving half of a queue pair: it acknowledges, echoes telemetry
-// and marks, and makes CNPs.
+// Receiver is the receiving half of a queue pair: it acknowledges, echoes telemetry and marks, and makes CNPs.
 type Receiver struct {
 	ends
-	config   answering
-	src, dst packet.Addr // of what it sends
+	config   receiverConfig
+	src, dst packet.Addr // of the packets that it sends
 	counters transport.Counters
 	arrived  transport.Arrivals
 	coalescing
 
-	nacked   int64 // expected when the last NACK was sent, −1: none
+	nacked   int64 // expected packet when the last NACK was sent; −1: there was no NACK
 	nackedAt unit.Time
 	cnpAt    unit.Time // when the next CNP may be sent
 
-	port    uint16 // where the data in hand comes from: the sender's, or one of its paths'
-	entropy uint16 // the port of the sender's path 0; 0: it does not choose
+	port    uint16 // source port of the data packet in hand: the sender's, or of one of its paths
+	entropy uint16 // the port of the sender's path 0; 0: it does not choose paths
 
-	out   [4]reply // what waits for the NIC
+	out   [4]reply // replies that wait for the host's NIC; outs are used
 	outs  int
-	nic   *transport.NIC[making] // what it is making; nil: it takes no time, and nothing waits in out otherwise
+	nic   *transport.NIC[pendingReply] // replies that the NIC makes; nil: without delays, and then replies wait in out
 	tele  transport.TelemetryResponder
 	cnps  int64
 	nacks int64
@@ -34,8 +33,8 @@ type Receiver struct {
 // coalescing is an acknowledgement of several packets that waits for more of them.
 type coalescing struct {
 	pending     int    // packets in order that are not acknowledged yet
-	pendingSeq  int64  // sequence number of the newest of them
-	pendingPort uint16 // where that came from, as port
+	pendingSeq  int64  // sequence number of the latest of them
+	pendingPort uint16 // source port of that packet
 	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
 	ackAt       unit.Time
 }
@@ -45,14 +44,14 @@ type reply struct {
 	kind     packet.Kind
 	seq, ack int64
 	marked   bool
-	port     uint16 // to which it goes, of the data's sender
-	lost     int64  // of a NACK: payload of packet seq, which was cut off in transmission ack; 0: it is no such NACK
+	port     uint16 // destination: source port of the data
+	lost     int64  // of a NACK: payload of packet seq that was cut off in transmission ack; 0: not such a NACK
 }
 
-// answering is what matters of a configuration to a receiver.
-type answering struct {
+// receiverConfig is the part of a configuration that a receiver uses.
+type receiverConfig struct {
 	class                               uint8
-	selects                             bool // it takes packets out of order
+	selects                             bool // it accepts packets out of order
 	notifies                            bool // it makes CNPs
 	trimmable                           bool
 	recovery                            string
@@ -60,24 +59,24 @@ type answering struct {
 	ackDelay, nackInterval, cnpInterval unit.Time
 }
 
-// making is a reply that the NIC is making.
-type making struct {
+// pendingReply is a reply in the NIC's pipeline.
+type pendingReply struct {
 	reply
 	message uint32        // packet.Packet.Message
 	with    packet.Packet // has its extensions
 }
 
-// begin makes it the receiver of a flow, whatever it was.
-func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
+// initReceiver makes r the receiver of flow f, and removes all earlier state.
+func (r *Receiver) initReceiver(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
 	*r = Receiver{ends: newEnds(f, true),
-		config: answering{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
+		config: receiverConfig{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
 			trimmable: c.Trimmable, recovery: c.Recovery, paths: c.Paths, ackEvery: c.AckEvery, ackDelay: c.AckDelay,
 			nackInterval: c.NackInterval, cnpInterval: c.CNPInterval},
-		nic:  transport.NewNIC[making](c.NIC),
+		nic:  transport.NewNIC[pendingReply](c.NIC),
 		tele: tele, coalescing: coalescing{ackAt: unit.Never}, nacked: -1}
 	r.src, r.dst = f.Dst, f.Src
 	if r.port = r.dstPort; c.Paths > 1 {
-		r.entropy = entropy(f.SrcPort)
+		r.entropy = entropyPort(f.SrcPort)
 		r.port = r.entropy
 	}
 	if c.AckTOS >= 0 {
@@ -89,15 +88,15 @@ func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.TelemetryR
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 }
 
-// Class is the priority class of acknowledgements.
+// Class returns the priority class of acknowledgements.
 func (r *Receiver) Class() uint8 { return r.config.class }
 
-// Counters returns what was counted. Finished is when the last byte came. ReceivedBytes
-// counts a packet when it comes, in order or not, if it is kept.
+// Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
+// arrival, in order or not, if it is kept.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected returns the first byte that was not received, from 0. All bytes before it were delivered, in order.
-func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
+func (r *Receiver) Expected() int64 { return r.packetSeq(r.arrived.Expected) }
 
 // CNPs returns the number of CNPs that the receiver has made since the start.
 func (r *Receiver) CNPs() int64 { return r.cnps }
@@ -105,7 +104,7 @@ func (r *Receiver) CNPs() int64 { return r.cnps }
 // Nacks returns the number of NACKs that the receiver has made since the start.
 func (r *Receiver) Nacks() int64 { return r.nacks }
 
-// NextSend is at once when something waits for the NIC, or when that has made an answer.
+// NextSend returns when a reply is ready: at once if one waits for the host's NIC.
 func (r *Receiver) NextSend() unit.Time {
 	if r.outs > 0 {
 		return 0
@@ -119,12 +118,12 @@ func (r *Receiver) NextSend() unit.Time {
 // Replies reports whether a NIC delays replies, or one acknowledges several packets (transport.Replier).
 func (r *Receiver) Replies() bool { return r.nic != nil || r.config.ackEvery > 1 }
 
-// Emit sends what has waited longest.
+// Emit fills p with the oldest reply.
 func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if r.nic != nil {
 		m := r.nic.Take()
 		p.CopyExtensions(&m.with)
-		r.write(p, m.reply, m.message)
+		r.writeReply(p, m.reply, m.message)
 		return
 	}
 	x := r.out[0]
@@ -133,11 +132,10 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if x.kind != packet.Notice && x.lost == 0 {
 		r.giveFeedback(p, x.port)
 	}
-	r.write(p, x, r.complete(r.arrived.Expected))
+	r.writeReply(p, x, r.completeMessages(r.arrived.Expected))
 }
 
-// NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
-// has something to tell.
+// NextTimer returns when a coalesced ACK has waited long enough, or the timer of the controller's part expires.
 func (r *Receiver) NextTimer() unit.Time {
 	if r.arrived.Expected == r.packets {
 		return r.ackAt
@@ -145,28 +143,29 @@ func (r *Receiver) NextTimer() unit.Time {
 	return min(r.ackAt, r.tele.NextTimer())
 }
 
-// Advance sends the ACK that has waited, and what the controller's part here has to tell. One ACK does for both if they
-// are of one path.
+// Advance sends the ACK that has waited, and the feedback of the controller's part. One ACK serves both if they are of
+// one path.
 func (r *Receiver) Advance(now unit.Time) {
 	due, port := r.tele.Timer(now), r.port
 	if r.entropy != 0 {
 		port = r.entropy + uint16(r.tele.Path())
 	}
 	if now >= r.ackAt || due && r.pending > 0 && port != r.pendingPort {
-		r.wait(now, r.pendingAck())
+		r.queueReply(now, r.takePendingAck())
 		due = due && port != r.pendingPort
 	}
 	if due {
-		x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+		x := r.newAck(packet.Ack, r.pendingSeq, r.ce)
 		x.port = port
-		r.wait(now, x)
+		r.queueReply(now, x)
 	}
 }
 
-// wait queues x for the NIC. If that does not come, the oldest is lost, as an ACK may be.
-func (r *Receiver) wait(now unit.Time, x reply) {
+// queueReply queues reply x for the host's NIC, or puts it into the pipeline. If the queue is full the oldest reply is
+// lost, as an ACK may be.
+func (r *Receiver) queueReply(now unit.Time, x reply) {
 	if r.nic != nil {
-		if with := r.keep(now, x); x.kind != packet.Notice && x.lost == 0 {
+		if with := r.putReply(now, x); x.kind != packet.Notice && x.lost == 0 {
 			r.giveFeedback(with, x.port)
 		}
 		return
@@ -179,7 +178,7 @@ func (r *Receiver) wait(now unit.Time, x reply) {
 	r.outs++
 }
 
-// giveFeedback puts the answer of the path with this port into an acknowledgement.
+// giveFeedback puts the telemetry of the path with this port into the acknowledgement p.
 func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 	if r.entropy != 0 {
 		r.tele.SelectPath(int(port - r.entropy))
@@ -187,48 +186,48 @@ func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 	r.tele.Give(p)
 }
 
-// keep has the NIC make a reply, and gives what is to have its extensions.
-func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
+// putReply puts reply x into the NIC's pipeline, and returns the packet that takes its extensions.
+func (r *Receiver) putReply(now unit.Time, x reply) *packet.Packet {
 	m := r.nic.Keep(now, x.kind)
-	m.reply, m.message = x, r.complete(r.arrived.Expected)
+	m.reply, m.message = x, r.completeMessages(r.arrived.Expected)
 	m.with.ClearExtensions()
 	return &m.with
 }
 
-// later has the NIC make replies, of which the first has the extensions of p. It reports whether p is the first one
-// already, of a kind that takes no time.
-func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made bool) {
+// putReplies puts replies into the NIC's pipeline. The first has the extensions of p. It reports whether p has become
+// the first reply instead, because its kind has no delay.
+func (r *Receiver) putReplies(now unit.Time, p *packet.Packet, replies []reply) (made bool) {
 	if len(replies) == 0 {
 		return false
 	}
 	if made = !r.nic.Takes(replies[0].kind); !made {
-		r.keep(now, replies[0]).CopyExtensions(p)
+		r.putReply(now, replies[0]).CopyExtensions(p)
 	}
 	for _, x := range replies[1:] {
-		r.wait(now, x)
+		r.queueReply(now, x)
 	}
 	if made {
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, replies[0], r.complete(r.arrived.Expected))
+		r.writeReply(p, replies[0], r.completeMessages(r.arrived.Expected))
 	}
 	return made
 }
 
-// acknowledgement is an ACK or NACK of all that was received in order.
-func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
+// newAck returns an ACK or NACK of all packets received in order. No acknowledgement is pending afterwards.
+func (r *Receiver) newAck(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
 	return reply{kind: kind, seq: seq, ack: r.arrived.Expected, marked: marked, port: r.port}
 }
 
-// pendingAck is the acknowledgement that has waited. It goes by the path of the newest packet that waits for it.
-func (r *Receiver) pendingAck() reply {
-	x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+// takePendingAck returns the acknowledgement that has waited. It takes the path of the latest packet that waits for it.
+func (r *Receiver) takePendingAck() reply {
+	x := r.newAck(packet.Ack, r.pendingSeq, r.ce)
 	x.port = r.pendingPort
 	return x
 }
 
-// write fills p with a reply, whose extensions are there already, when so many messages were complete.
-func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
+// writeReply fills p with reply x. p has its extensions already. messages is the number of messages that were complete.
+func (r *Receiver) writeReply(p *packet.Packet, x reply, messages uint32) {
 	var flags uint8
 	if x.marked {
 		flags = packet.ECE
@@ -238,16 +237,16 @@ func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 		p.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: int32(x.lost)})
 	}
 	p.Message = messages
-	r.fill(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
+	r.fillHeaders(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
 	if r.entropy != 0 {
 		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
 	}
 	r.tele.Seal(p)
 }
 
-// Receive takes a data packet in. The first of its answers is made of p in place: a
-// CNP, which without delays must not come after the ACK of its packet, then an ACK of what came with
-// another mark (RFC 8257 §3.2), then its own. Others wait for the NIC.
+// Receive handles a data packet or probe p. It makes the first of its answers of p in place: a CNP, which without
+// delays must not follow the ACK of its packet, then an ACK of earlier packets with another mark (RFC 8257 §3.2), then
+// its own. Others wait for the NIC.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -258,21 +257,21 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.tele.Data(now, p, -1)
 		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.arrived.Expected, port: r.port}
 		if r.nic != nil {
-			return r.later(now, p, []reply{x})
+			return r.putReplies(now, p, []reply{x})
 		}
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, x, r.complete(r.arrived.Expected))
+		r.writeReply(p, x, r.completeMessages(r.arrived.Expected))
 		return true
 	}
-	n := r.number(p.Seq, r.arrived.Expected)
+	n := r.findPacket(p.Seq, r.arrived.Expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.trimmable
-	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut || !trimmed &&
-		int64(p.Payload) != r.bytes(n) {
+	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.arrived.Expected >= maxOutstanding || !trimmed &&
+		int64(p.Payload) != r.payloadOf(n) {
 		return false
 	}
 	marked := p.TOS&packet.ECN == packet.CE
 	place := n
-	if p.Ack > 0 || trimmed { // the number of a transmission that is not the first, or in a queue of its own
+	if p.Ack > 0 || trimmed { // a retransmission, or in a separate queue
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
@@ -286,43 +285,43 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		k++
 	}
 	if r.pending > 0 && marked != r.ce {
-		answers[k] = r.pendingAck()
+		answers[k] = r.takePendingAck()
 		k++
 	}
 	r.ce = marked
-	own, ok := r.data(now, n, trimmed, p)
+	ownReply, ok := r.handleData(now, n, trimmed, p)
 	if !ok && atOnce { // draft-miao §6.2 line 31: send_ack(W)
-		own, ok = r.acknowledgement(packet.Ack, p.Seq, false), true
+		ownReply, ok = r.newAck(packet.Ack, p.Seq, false), true
 	}
 	if ok {
-		own.marked = marked
-		answers[k] = own
+		ownReply.marked = marked
+		answers[k] = ownReply
 		k++
 	}
-	if k == 1 && ok && own.lost == 0 {
+	if k == 1 && ok && ownReply.lost == 0 {
 		r.tele.Give(p)
-	} else { // the last answer has it, or one to come
+	} else { // the last answer has it, or a later one
 		r.tele.Keep(p)
 		p.ClearExtensions()
 	}
 	if r.nic != nil {
-		return r.later(now, p, answers[:k])
+		return r.putReplies(now, p, answers[:k])
 	}
 	for _, x := range answers[min(k, 1):k] {
-		r.wait(now, x)
+		r.queueReply(now, x)
 	}
 	if k == 0 {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, answers[0], r.complete(r.arrived.Expected))
+	r.writeReply(p, answers[0], r.completeMessages(r.arrived.Expected))
 	return true
 }
 
-// matchFlow reports whether p belongs to this flow, and notes by which path it has come.
+// matchFlow reports whether p belongs to this flow, and selects its path.
 func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	if r.entropy == 0 {
-		return r.mine(p)
+		return r.isFromPeer(p)
 	}
 	if p.SrcPort-r.entropy >= uint16(r.config.paths) || p.DstPort != r.srcPort || p.Proto != packet.ProtoRDMA {
 		return false
@@ -332,27 +331,27 @@ func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	return true
 }
 
-// data takes packet n in, and tells what is to be answered at once.
-func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
+// handleData accepts packet n, and returns the reply to send at once, if any. trimmed: its payload was cut off.
+func (r *Receiver) handleData(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {
 	case n < r.arrived.Expected:
-		// The HPCC simulator does not answer; with a timer it must be, for the ACK may be
-		// what was lost.
+		// The HPCC simulator does not answer. With a retransmission timer the receiver must, because the ACK may have
+		// been lost.
 		c.CountDuplicate(p)
-		return r.acknowledgement(packet.Ack, p.Seq, false), true
+		return r.newAck(packet.Ack, p.Seq, false), true
 	case trimmed && r.config.trimmable:
-		return r.name(n, p), true
+		return r.answerTrimmed(n, p), true
 	case trimmed:
-		return r.refuse(now)
+		return r.refusePacket(now)
 	case n > r.arrived.Expected && !r.config.selects:
-		return r.refuse(now)
+		return r.refusePacket(now)
 	case n > r.arrived.Expected:
 		if r.arrived.Has(n) {
 			c.CountDuplicate(p)
 		} else {
 			r.arrived.Add(n)
-			r.accept(now, n, p)
+			r.acceptPacket(now, n, p)
 		}
 		if r.config.recovery == NoRecovery {
 			return reply{}, false
@@ -360,9 +359,9 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		// IRN §3.1: every packet out of order gives a NACK with the cumulative
 		// acknowledgement and its own sequence number.
 		r.nacks++
-		return r.acknowledgement(packet.Nack, p.Seq, false), true
+		return r.newAck(packet.Nack, p.Seq, false), true
 	}
-	r.accept(now, n, p)
+	r.acceptPacket(now, n, p)
 	filled := r.arrived.Ahead > 0
 	r.arrived.Add(n)
 	r.pending += int(r.arrived.Expected - n)
@@ -372,7 +371,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	r.pendingSeq, r.pendingPort = p.Seq, r.port
 	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.arrived.Expected == r.packets ||
 		p.TCP.Flags&packet.Unasked == 0 {
-		return r.acknowledgement(packet.Ack, p.Seq, false), true
+		return r.newAck(packet.Ack, p.Seq, false), true
 	}
 	if r.ackAt == unit.Never {
 		r.ackAt = now + r.config.ackDelay
@@ -380,29 +379,30 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	return reply{}, false
 }
 
-func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
-	r.counters.ReceivedBytes += unit.Bytes(r.bytes(n))
+// acceptPacket counts packet n, which is kept.
+func (r *Receiver) acceptPacket(now unit.Time, n int64, p *packet.Packet) {
+	r.counters.ReceivedBytes += unit.Bytes(r.payloadOf(n))
 	r.counters.Delay(now - p.Sent)
 }
 
-// refuse answers a packet that is not kept: by a NACK of the expected one, once an
-// interval (HPCC simulator), whose sequence number says that nothing was received beyond.
-func (r *Receiver) refuse(now unit.Time) (reply, bool) {
+// refusePacket returns the answer to a packet that is not kept: a NACK of the expected one, once an interval (HPCC
+// simulator). Its sequence number reports that no packet beyond was received.
+func (r *Receiver) refusePacket(now unit.Time) (reply, bool) {
 	if r.config.recovery == NoRecovery || r.nacked == r.arrived.Expected && now-r.nackedAt < r.config.nackInterval {
 		return reply{}, false
 	}
 	r.nacked, r.nackedAt = r.arrived.Expected, now
 	r.nacks++
-	return r.acknowledgement(packet.Nack, r.arrived.Expected, false), true
+	return r.newAck(packet.Nack, r.arrived.Expected, false), true
 }
 
-// name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches
-// make them, or by an ACK if it is there already.
-func (r *Receiver) name(n int64, p *packet.Packet) reply {
+// answerTrimmed returns the answer to packet n, which a switch has trimmed: a NACK of this transmission, like that of
+// NCF's switches, or an ACK if the packet has arrived already.
+func (r *Receiver) answerTrimmed(n int64, p *packet.Packet) reply {
 	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)
-		return r.acknowledgement(packet.Ack, p.Seq, false)
+		return r.newAck(packet.Ack, p.Seq, false)
 	}
 	r.nacks++
-	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.bytes(n)}
+	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.payloadOf(n)}
 }

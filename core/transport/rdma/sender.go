@@ -22,54 +22,56 @@ type Sender struct {
 	sinceAsked int64 // bytes sent since the last packet that asked for an acknowledgement
 }
 
-// rules are what a configuration and a flow make of a sender.
+// rules are the constants that a sender takes from a configuration and a flow.
 type rules struct {
-	start unit.Time
-	stop  unit.Time
-	bound int64 // of bytes between una and top
-	ecn   uint8 // of data
-	begun bool  // Config.WindowTest is BegunPacket
-	timed bool  // it has a retransmission timer
-	keeps bool  // OnSend leaves the decision as it is
+	start         unit.Time
+	stop          unit.Time
+	bound         int64 // of bytes between una and top
+	ecn           uint8 // of data
+	begun         bool  // Config.WindowTest is BegunPacket
+	timed         bool  // it has a retransmission timer
+	keepsDecision bool  // OnSend does not change the decision
 }
 
 // planned is what will be sent, and when the retransmission timer expires.
 type planned struct {
-	plan    int64 // packet; −1: none
+	plan    int64 // packet; −1: no packet
 	planAt  unit.Time
-	probe   unit.Time // when a probe goes; Never: none
+	probe   unit.Time // when a probe is sent; Never: no probe
 	timerAt unit.Time
 }
 
-// reports are the messages of receivers and switches about single packets.
+// reports is the state of messages of receivers and switches about single packets.
 type reports struct {
 	hold    transport.NACKPacer
 	notices int64
-	noticed int64 // packets below have had one, as far as is still of interest (late)
+	noticed int64 // packets below have had one (for late CNPs)
 }
 
-// Room for so many packets is made before any is sent, or for all of a flow that has fewer; another flow keeps the
-// room of one that is over up to mostRing.
+// Sizes of the ring in packets. A flow starts with firstRing, or all its packets if it has fewer. Another flow keeps
+// the ring of one that is over up to maxKeptRing.
 const (
-	firstRing = 16
-	mostRing  = 64
+	firstRing   = 16
+	maxKeptRing = 64
 )
 
-// begin makes it the sender of a flow, whatever it was but for its controller.
-func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, asker transport.TelemetryRequester) {
+// initSender makes s the sender of flow f, and removes all earlier state except the controller. paths is nil if the
+// flow does not choose paths; bound limits the bytes between una and top.
+func (s *Sender) initSender(f *transport.Flow, c *Config, paths *paths, bound int64,
+	asker transport.TelemetryRequester) {
 	e := newEnds(f, false)
 	ring := s.ring
-	ring.Renew(int(min(e.packets, firstRing)), mostRing)
+	ring.Renew(int(min(e.packets, firstRing)), maxKeptRing)
 	*s = Sender{ends: e, requester: asker,
 		control: transport.Control{Controller: s.control.Controller, KeepsNext: c.Keeps,
 			Reduces: c.Nacks == transport.NacksLoss},
-		rules: rules{start: f.Start, stop: f.Stop, bound: bound, keeps: f.CC.KeepsOnSend && paths == nil,
+		rules: rules{start: f.Start, stop: f.Stop, bound: bound, keepsDecision: f.CC.KeepsOnSend && paths == nil,
 			begun: c.WindowTest == BegunPacket, timed: c.Recovery != NoRecovery && c.RTO != NoRTO},
 		recovery: recovery{config: *c, repeats: c.Recovery == SelectiveRepeat, outstanding: outstanding{ring: ring},
 			timer: c.newRTO()},
 		planned: planned{timerAt: unit.Never}}
 	s.loss = transport.NewLossTimer(&f.Path, c.replyDelay())
-	s.loss.Used = c.probes() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
+	s.loss.Used = c.probesWhenSilent() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -91,74 +93,74 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	if s.orders != nil && paths == nil && f.Path.Uneven && c.Reordering == ReorderAdaptive {
 		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.control.Decision.Window))
 	}
-	s.schedule(f.Start)
+	s.planNext(f.Start)
 }
 
-// Class is the priority class of data.
+// Class returns the priority class of data.
 func (s *Sender) Class() uint8 { return uint8(s.config.Class) }
 
-// Counters returns what was counted. SentBytes is what was sent for the first time;
-// Finished is when the last byte was acknowledged.
+// Counters returns the sender's counters. SentBytes counts first transmissions. Finished is when the last byte was
+// acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // State returns the state of recovery.
 func (s *Sender) State() cc.RecoveryState { return s.control.State }
 
-// InFlight returns the number of packets that are sent and neither acknowledged nor taken for lost.
+// InFlight returns the number of packets that are sent and neither acknowledged nor declared lost.
 func (s *Sender) InFlight() int { return int(s.inFlight()) }
 
-// Timeouts returns the number of times since the start that an answer was missing for so long that packets were taken
-// for lost.
+// Timeouts returns the number of times since the start that packets were declared lost because an answer was missing
+// for too long.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
 // Notices returns the number of CNPs and notices of switches that the sender has passed to the controller.
 func (s *Sender) Notices() int64 { return s.notices }
 
-// SRTT returns the smoothed round-trip time; 0: none was measured.
+// SRTT returns the smoothed round-trip time; 0: no sample.
 func (s *Sender) SRTT() unit.Time { return s.timer.Trip.Smoothed }
 
-// Gauge is the controller's window and rate, and what is in flight.
+// Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *Sender) Gauge() transport.Gauge {
 	return s.control.Status(unit.Bytes(s.inFlight()) * unit.Bytes(s.payload))
 }
 
-// room is how many bytes of packet n must have room in the window and the bound: those of the
-// whole packet, or its first one.
-func (s *Sender) room(n int64) int64 {
+// requiredRoom returns the number of bytes of packet n for which the window and the bound must have room: the whole
+// packet, or one byte with BegunPacket.
+func (s *Sender) requiredRoom(n int64) int64 {
 	if s.begun {
 		return 1
 	}
-	return s.bytes(n)
+	return s.payloadOf(n)
 }
 
-// fits reports whether the window has room for so many bytes. One packet always may go.
-func (s *Sender) fits(bytes int64) bool {
+// fitsWindow reports whether the window has room for a number of bytes. One packet may always be sent.
+func (s *Sender) fitsWindow(bytes int64) bool {
 	n := s.inFlight()
 	return n <= 0 || (n+s.waits.inNetwork(s.shortestRTT()))*s.payload+bytes <= int64(s.control.Decision.Window)
 }
 
-// schedule decides what is sent next and when, and when the retransmission timer runs out.
-// It is called after everything that happens.
-func (s *Sender) schedule(now unit.Time) {
+// planNext plans the next packet and its time, the next probe, and the retransmission timer. It is called after every
+// event.
+func (s *Sender) planNext(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
 	if s.hold.Waits() {
-		s.hold.Update(now, s.nackRTT(), s.rto(), s.inFlight(), s.hash)
+		s.hold.Update(now, s.nackRTT(), s.currentRTO(), s.inFlight(), s.hash)
 	}
 	if s.paths != nil && s.una < s.packets {
 		s.planPaths(now)
 	} else if at := max(s.start, s.control.Pacer.Next(), s.hold.Ready()); s.una < s.packets {
-		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
-			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
-			if s.fits(s.room(n)) || n == s.una && s.config.Recovery == NoRecovery {
+		if n := s.nextLost(); n >= 0 { // IRN §3.1: in recovery a lost packet goes before a new one
+			// With recovery: none no answer reports packets beyond the first, and they may fill the window.
+			if s.fitsWindow(s.requiredRoom(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
-		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut {
-			room := s.room(n)
-			if s.fits(room) && (n == s.una || (n-s.una)*s.payload+room <= s.bound) { // IRN §3.2: BDP-FC
+		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < maxOutstanding {
+			room := s.requiredRoom(n)
+			if s.fitsWindow(room) && (n == s.una || (n-s.una)*s.payload+room <= s.bound) { // IRN §3.2: BDP-FC
 				s.plan, s.planAt = n, at
 			}
 		}
-		if s.plan < 0 && s.next == s.packets && s.fits(s.payload) {
+		if s.plan < 0 && s.next == s.packets && s.fitsWindow(s.payload) {
 			s.rate.LimitByApplication(s.inFlight())
 		}
 	}
@@ -172,8 +174,8 @@ func (s *Sender) schedule(now unit.Time) {
 	if s.paths != nil && s.una < s.packets {
 		s.schedulePaths()
 	} else if s.una < s.top && s.timed && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
-		// What only waits for its time to go again, pace or hold-off, has not been silent: it has been asked for.
-		if s.timerAt = s.timer.From + s.rto(); s.loss.Used {
+		// A packet that only waits to be resent, for the pace or the hold-off, is no silence of the path.
+		if s.timerAt = s.timer.From + s.currentRTO(); s.loss.Used {
 			s.timerAt = s.loss.Earlier(s.timerAt, s.timer.From, s.unaTime())
 		}
 	}
@@ -184,10 +186,10 @@ func (s *Sender) schedule(now unit.Time) {
 	}
 }
 
-// NextSend is when Emit has something to send.
+// NextSend returns when Emit has a packet to send.
 func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
 
-// Emit sends what was planned.
+// Emit fills p with the planned packet or a probe.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.probe <= now {
 		s.emitProbe(now, p)
@@ -198,7 +200,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		return
 	}
 	again := n < s.top
-	bytes := s.bytes(n)
+	bytes := s.payloadOf(n)
 	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again,
 		AppLimited: s.rate.AppLimited > 0, Left: unit.Bytes(s.size - n*s.payload)}
 	if s.una == s.top && s.counters.SentPackets > 0 {
@@ -207,7 +209,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		s.selectPath(s.paths.next)
 	}
-	if s.control.Controller.OnSend(now, note); !s.keeps {
+	if s.control.Controller.OnSend(now, note); !s.keepsDecision {
 		s.control.Decide()
 	}
 
@@ -215,25 +217,25 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.requester.Request(now, p, s.control.Decision.Request)
 	number := uint8(0)
 	if again {
-		number = (s.at(n).number + 1) & packet.TransmissionMask
+		number = (s.packetState(n).number + 1) & packet.TransmissionMask
 	}
-	place, length := s.place(n)
+	place, length := s.messagePlace(n)
 	if p.Message = length; s.config.AckEvery > 1 {
-		place |= s.asks(bytes)
+		place |= s.ackRequestFlag(bytes)
 	}
 	if s.config.Trimmable {
 		place |= packet.Cuttable
 	}
-	s.fill(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
+	s.fillHeaders(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.rate.Begin(now)
 	}
 	s.ring.Reserve(s.una, n)
-	x := s.at(n)
+	x := s.packetState(n)
 	flags := uint16(0)
 	if again {
 		p.Resent = s.resendCause(x)
-		flags = s.again(now, n, x)
+		flags = s.markResent(now, n, x)
 	} else {
 		s.counters.SentBytes += unit.Bytes(bytes)
 	}
@@ -243,9 +245,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if place&packet.Unasked != 0 {
 		flags |= unasked
 	}
-	*x = sent{at: now, Departure: s.rate.Departure(), flags: flags, number: number}
+	*x = sent{sentAt: now, Departure: s.rate.Departure(), flags: flags, number: number}
 	if s.orders != nil {
-		s.order(now, n, x, p)
+		s.recordOrder(now, n, x, p)
 	}
 	if n == s.next {
 		s.next++
@@ -255,20 +257,20 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if n == s.una || s.timerAt == unit.Never {
 		s.timer.From = now
 	}
-	if s.control.Pacer.Record(now, s.config.gap(bytes)); s.paths == nil {
+	if s.control.Pacer.Record(now, s.config.gapBytes(bytes)); s.paths == nil {
 		s.control.Pacer.SetRate(s.control.Decision.Rate)
 	}
 	s.hold.Sent(now, s.hash)
-	s.schedule(now)
+	s.planNext(now)
 }
 
-// asksInWindow is how many acknowledgements a sender asks for within a window. Queues of HPCC grow to a window with two
-// or three (TestThinnedWindows), and are as with an ACK a packet from four on; eight are twice that.
+// asksInWindow is the number of acknowledgements that a sender asks for within a window.
 const asksInWindow = 8
 
-// asks is what data of so many bytes says of its acknowledgement: it is asked for (BTH's AckReq) when an eighth of a
-// window was sent since one last was. So a window that holds fewer packets than an ACK is for never stands still.
-func (s *Sender) asks(bytes int64) uint8 {
+// ackRequestFlag returns the flags of data of bytes bytes: packet.Unasked, or 0 to ask for an acknowledgement (BTH's
+// AckReq) when an eighth of a window was sent since the latest request. So a window smaller than ack_every never
+// stalls.
+func (s *Sender) ackRequestFlag(bytes int64) uint8 {
 	since, window := &s.sinceAsked, int64(s.control.Decision.Window)
 	if s.paths != nil {
 		p := &s.paths.each[s.paths.next]
@@ -281,12 +283,12 @@ func (s *Sender) asks(bytes int64) uint8 {
 	return 0
 }
 
-// again notes that packet n, x, is sent again, and returns its flags.
-func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
+// markResent records that packet n, x, is resent, and returns its flags.
+func (s *Sender) markResent(now unit.Time, n int64, x *sent) (flags uint16) {
 	if x.flags&gone != 0 {
 		if x.flags&waited != 0 {
-			patience, _ := s.patience()
-			s.waits.addWaiting(n, now, x.at+min(2*patience, s.loss.Limit))
+			patience, _ := s.findPatience()
+			s.waits.addWaiting(n, now, x.sentAt+min(2*patience, s.loss.Limit))
 		}
 		s.uncountLost(x)
 		flags = resent
@@ -298,17 +300,17 @@ func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 	return flags | everSent
 }
 
-// order notes the path of packet n, which is sent as p, and its place in the order of time.
-func (r *recovery) order(now unit.Time, n int64, x *sent, p *packet.Packet) {
+// recordOrder records the path of packet n, which is sent as p, and its place in the order of time.
+func (r *recovery) recordOrder(now unit.Time, n int64, x *sent, p *packet.Packet) {
 	if r.paths != nil {
 		x.path = uint8(r.paths.next)
-		r.steer(p, r.paths.next)
-		r.paths.sent(now, r.paths.next, r.config.gap(int64(p.Payload)))
+		r.setPath(p, r.paths.next)
+		r.paths.recordSend(now, r.paths.next, r.config.gapBytes(int64(p.Payload)))
 	}
 	r.orders[x.path].Record(n, now)
 }
 
-// emitProbe sends a probe: of the flow's 5-tuple and class (draft-miao §6.1, guideline 4), or of a path's.
+// emitProbe fills p with a probe: of the flow's 5-tuple and class (draft-miao §6.1, guideline 4), or of a path's.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	k := 0
 	if s.paths != nil {
@@ -320,32 +322,32 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 		if s.paths != nil && s.requester.Wants() {
 			s.requester.Probe(now, p)
 		}
-		s.fill(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
-		s.steer(p, k)
-		s.schedule(now)
+		s.fillHeaders(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
+		s.setPath(p, k)
+		s.planNext(now)
 		return
 	}
 	if s.requester.Wants() {
 		s.requester.Probe(now, p)
 	}
-	s.fill(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
-	s.steer(p, k)
-	s.schedule(now)
+	s.fillHeaders(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
+	s.setPath(p, k)
+	s.planNext(now)
 }
 
-// steer sends p on path k.
-func (r *recovery) steer(p *packet.Packet, k int) {
+// setPath gives p the source port and hash of path k.
+func (r *recovery) setPath(p *packet.Packet, k int) {
 	if r.paths != nil {
 		p.SrcPort, p.Hash = r.paths.each[k].port, r.paths.each[k].hash
 	}
 }
 
-// Receive takes an ACK, a NACK or a notice. What is not of this flow, or not sealed as it must be, or acknowledges
-// what was never sent, or says nothing new, changes nothing.
+// Receive handles an ACK, a NACK, a notice or the answer to a probe. A packet has no effect if it is not of this flow,
+// not sealed as required, acknowledges packets that were never sent, or reports no change.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.Notifies() {
-		s.notified(now, p)
+		s.handleNotice(now, p)
 		return false
 	}
 	if !s.matchFlow(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.Genuine(p) {
@@ -353,24 +355,24 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	switch p.Kind {
 	case packet.Ack, packet.Nack:
-		s.acknowledged(now, p)
+		s.handleAck(now, p)
 	case packet.Notice:
-		s.notice(now, p)
+		s.passNotice(now, p)
 	case packet.Probe:
-		s.probed(now, p)
+		s.handleProbeReply(now, p)
 	default:
 		return false
 	}
-	s.schedule(now)
+	s.planNext(now)
 	return false
 }
 
-// matchFlow reports whether p belongs to this flow, and notes by which path it comes back.
+// matchFlow reports whether p belongs to this flow, and selects the path on which it returns.
 func (s *Sender) matchFlow(p *packet.Packet) bool {
 	if s.paths == nil {
-		return s.mine(p)
+		return s.isFromPeer(p)
 	}
-	k := s.paths.of(p.DstPort)
+	k := s.paths.pathOf(p.DstPort)
 	if k < 0 || p.SrcPort != s.dstPort || p.Proto != packet.ProtoRDMA {
 		return false
 	}
@@ -378,38 +380,37 @@ func (s *Sender) matchFlow(p *packet.Packet) bool {
 	return true
 }
 
-// selectPath makes what happens next be about path k.
+// selectPath selects path k for the events that follow.
 func (s *Sender) selectPath(k int) {
-	s.paths.now = k
+	s.paths.selected = k
 	s.requester.SelectPath(k)
 }
 
-// probed takes the answer to a probe: telemetry of its own, which delivers nothing.
-func (s *Sender) probed(now unit.Time, p *packet.Packet) {
+// handleProbeReply handles the answer to a probe: telemetry without a delivery.
+func (s *Sender) handleProbeReply(now unit.Time, p *packet.Packet) {
 	if s.loss.Used && s.receiveProbeReply(now, p) {
 		return
 	}
 	s.report = cc.Ack{}
 	if s.paths != nil {
-		s.paths.alive(now, s.paths.now)
+		s.paths.recordAnswer(now, s.paths.selected)
 	}
-	if n := s.number(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.Read(now, p, &s.report) {
-		s.report.Seq = s.seq(n) + 1
+	if n := s.findPacket(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.Read(now, p, &s.report) {
+		s.report.Seq = s.packetSeq(n) + 1
 		prior := s.inFlight()
-		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})
+		s.reportAck(now, p, 0, 0, prior, s.isLimited(prior), &sampling{})
 	}
 }
 
-// sampling is the packet that gives the delivery-rate sample: of those newly delivered
-// the one sent last.
+// sampling is the packet that gives the delivery-rate sample: the one sent last of those newly delivered.
 type sampling struct {
 	sent
 	has bool
 }
 
-// NextTimer is the retransmission timer's, or the controller's.
+// NextTimer returns when the retransmission timer, the reordering timer or the controller's timer expires.
 func (s *Sender) NextTimer() unit.Time {
-	if s.una == s.packets { // a controller's timers have nothing to do any more
+	if s.una == s.packets { // a controller's timers have no purpose any more
 		return unit.Never
 	}
 	at := min(s.timerAt, s.control.Decision.NextTimer)
@@ -419,22 +420,22 @@ func (s *Sender) NextTimer() unit.Time {
 	return at
 }
 
-// Advance is called when the timer's time has come.
+// Advance runs the timers that have expired.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.orders != nil {
-		lost := s.overdue(now)
+		lost := s.findOverdue(now)
 		s.lostTotal += int64(lost)
 		s.updateState(now, lost, false)
 	}
 	switch {
 	case s.timerAt > now:
 	case s.paths != nil:
-		s.silence(now)
+		s.giveUpSilentPaths(now)
 	case s.loss.Used:
 		s.lossTimeout(now)
 	default:
-		s.timeout(now)
+		s.handleTimeout(now)
 	}
-	s.schedule(now)
+	s.planNext(now)
 }

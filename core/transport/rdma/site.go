@@ -45,7 +45,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		}
 	}
 	if c.Bound == BoundBytes {
-		all = append(all, c.limited(s).Below(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
+		all = append(all, c.limitPaths(s).Below(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
 			float64(c.BoundBytes),
 			0.95)...)
 	}
@@ -73,16 +73,16 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return append(all, s.TooFast("line_rate", c.LineRate)...)
 }
 
-// limited is the site with paths that carry no more than line_rate.
-func (c *Config) limited(s *cc.FlowContext) *cc.FlowContext {
+// limitPaths returns s with paths of at most line_rate.
+func (c *Config) limitPaths(s *cc.FlowContext) *cc.FlowContext {
 	if c.LineRate == 0 {
 		return s
 	}
-	own := *s
-	own.Paths = slices.Clone(s.Paths)
-	for i := range own.Paths {
-		link := &own.Paths[i].Narrow
+	narrowed := *s
+	narrowed.Paths = slices.Clone(s.Paths)
+	for i := range narrowed.Paths {
+		link := &narrowed.Paths[i].Narrow
 		link.Payload = min(link.Payload, c.LineRate)
 	}
-	return &own
+	return &narrowed
 }

@@ -5,32 +5,32 @@ import (
 	"weir/core/unit"
 )
 
-// Reordering: adaptive where switches spread packets over paths of different rates. There a packet that was sent
-// later proves no loss by its arrival: it may have taken another path, and the packet before it may wait in a slow
-// one. A path that loses all packets looks like one that is slow, until something arrives late. So time decides, and
-// experience how much:
+// Reordering: adaptive where switches spread packets over paths of different rates. There the arrival of a packet that
+// was sent later proves no loss: it may have taken another path, and the packet before it may wait in a slow one. A
+// path that loses all packets looks like a slow one, until a packet arrives late. So the sender decides by time, and
+// adapts the time:
 //
 //   - Lateness is how much later a packet arrived than one that was sent after it. Queues are in order. So a packet in
-//     a slow path waits not much longer than the one before it there did, and what has waited for a round trip and
-//     twice the latest lateness is overdue, with the window of RACK at least.
-//   - What is overdue is lost when the receiver has provenRun packets in a row that were sent after it. If it waited,
-//     those that took its path would be missing, too, which of n paths is every n-th on average.
+//     a slow path waits not much longer than the one before it on that path. A packet that has waited for a round trip
+//     and twice the latest lateness is overdue, with the window of RACK at least.
+//   - An overdue packet is lost when the receiver has provenRun packets in a row that were sent after it. If it waited,
+//     packets on its path would be missing, too: every n-th of n paths on average.
 //   - Otherwise it is lost after the patience of the flow. When a flow starts, no packet has been late yet. The first
 //     windows of h hosts, T·R each, take h/(n·s) round trips T in an uplink of n that has the share s of the rate R:
 //     80 with 16 hosts, two uplinks and a tenth. firstPatience is three times that, or the LossLimit of the path if
 //     that is shorter. Each experience windows that arrive halve it, down to minPatience. Where one path of n is slow,
 //     n windows arrive before all of a window waits there: W·Σ(1-1/n)^k. So eight paths leave a quarter, 64 round
-//     trips, where packets wait for 20. A queue that fills makes the next packet of a flow later than the latest:
-//     patience is lateness times what was measured, at least.
-//   - A packet that was taken for lost after the patience may still wait. It is a waiting copy, which counts as in
+//     trips, where packets wait for 20. A queue that fills makes the next packet of a flow later than the latest.
+//     So patience is at least lateness times the measured lateness.
+//   - A packet that was declared lost after the patience may still wait. It is a waiting copy, which counts as in
 //     flight, until twice the patience has passed since it was sent, or LossLimit, or until it arrives.
 //
-// A waiting copy that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it
-// does not arrive in time, the loss is confirmed: a slow path would have brought it. Then patience is a quarter, but
-// only once for what was sent again since it was so last. Below a round trip the flow trusts: what is overdue is
-// lost, as with RACK, and there are no waiting copies. So a path that fails under way costs minPatience twice and a few
-// round trips, not a patience for every packet. Each experience windows without a confirmed loss double the patience,
-// up to minPatience.
+// A waiting copy that arrives was resent unnecessarily: patience becomes four times as long, and the run twice. If it
+// does not arrive in time, the loss is confirmed: a slow path would have delivered it. Then patience becomes a quarter,
+// but only once for packets that were resent since the last such change. Below a round trip the flow trusts: an overdue
+// packet is lost, as with RACK, and there are no waiting copies. So a path that fails during a flow costs minPatience
+// twice and a few round trips, not a patience for every packet. Each experience windows without a confirmed loss double
+// the patience, up to minPatience.
 
 const (
 	provenRun     = 96  // (7/8)^96 is 3·10⁻⁶
@@ -40,37 +40,38 @@ const (
 	experience    = 4   // first windows
 )
 
-// waits is what a sender knows of the time that packets wait in slow paths.
+// waits is the sender's estimate of the time that packets wait in slow paths.
 type waits struct {
-	scan          int64     // transmissions of the order below this are there, or have been overdue
-	run           int       // of those there in a row below scan
+	scan          int64     // transmissions of the order below this have arrived, or have been overdue
+	run           int       // number of arrived transmissions in a row below scan
 	proof         int       // run that proves a loss
 	proven        int64     // transmissions below this are before such a run
 	late          unit.Time // the latest lateness
 	patience      unit.Time
 	known         int64         // bytes that arrived since patience changed
-	enough        int64         // of known, to change it again
+	enough        int64         // value of known at which patience changes again
 	lossy         bool          // a loss was confirmed since then
 	quartered     unit.Time     // when a confirmed loss last shortened patience
-	unproven      int           // packets in goneOut that were taken for lost after the patience
+	unproven      int           // packets in goneOut that were declared lost after the patience
 	waitingCopies []waitingCopy // copies that may still be in the network, in the order of until
 }
 
-// waitingCopy is a transmission that was taken for lost and may still wait.
+// waitingCopy is a transmission that was declared lost and may still wait.
 type waitingCopy struct {
 	n        int64
-	resent   unit.Time // when the packet was sent again
+	resent   unit.Time // when the packet was resent
 	until    unit.Time
 	answered bool // one of both copies has arrived
 }
 
-// newWaits returns the waits of a flow whose packets are spread over paths of different rates.
+// newWaits returns the waits of a flow with packets that are spread over paths of different rates. limit is the path's
+// LossLimit, rtt its round trip, window the first window in bytes.
 func newWaits(limit, rtt unit.Time, window int64) *waits {
 	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
 
-// measure notes the lateness of a packet of so many bytes. What was measured before fades within 64 first windows.
-func (w *waits) measure(late unit.Time, bytes int64, rtt unit.Time) {
+// recordLateness records the lateness of a packet of bytes bytes. Earlier samples decay within 64 first windows.
+func (w *waits) recordLateness(late unit.Time, bytes int64, rtt unit.Time) {
 	w.late = max(w.late, late)
 	if w.known += bytes; w.known < w.enough {
 		return
@@ -85,33 +86,34 @@ func (w *waits) measure(late unit.Time, bytes int64, rtt unit.Time) {
 	w.known, w.lossy = 0, false
 }
 
-// trusts reports whether confirmed losses have made the patience shorter than a round trip.
-func (w *waits) trusts(rtt unit.Time) bool { return w.patience < rtt }
+// trustsOrder reports whether confirmed losses have made the patience shorter than a round trip.
+func (w *waits) trustsOrder(rtt unit.Time) bool { return w.patience < rtt }
 
-// limit returns the patience of a flow with this round trip. overdue is when packets are.
-func (w *waits) limit(rtt, overdue, limit unit.Time) unit.Time {
-	if w.trusts(rtt) {
+// limitPatience returns the patience of a flow with round trip rtt, at most limit. overdue is the time after which its
+// packets are overdue.
+func (w *waits) limitPatience(rtt, overdue, limit unit.Time) unit.Time {
+	if w.trustsOrder(rtt) {
 		return min(overdue, limit)
 	}
 	return min(max(w.patience, lateness*w.late, overdue), limit)
 }
 
-// raise notes that something was sent again unnecessarily.
-func (w *waits) raise(rtt, limit unit.Time) {
+// raisePatience makes the run and the patience longer after an unnecessary retransmission.
+func (w *waits) raisePatience(rtt, limit unit.Time) {
 	w.proof = min(2*w.proof, 1<<20)
-	w.patience, w.known = min(max(4*w.limit(rtt, 0, limit), firstPatience*rtt), limit), 0
+	w.patience, w.known = min(max(4*w.limitPatience(rtt, 0, limit), firstPatience*rtt), limit), 0
 }
 
-// inNetwork returns how many packets may be in the network that are not in flight otherwise. nil: no packet.
+// inNetwork returns the number of packets that may be in the network in addition to those in flight. nil: 0.
 func (w *waits) inNetwork(rtt unit.Time) int64 {
-	if w == nil || w.trusts(rtt) {
+	if w == nil || w.trustsOrder(rtt) {
 		return 0
 	}
 	return int64(w.unproven + len(w.waitingCopies))
 }
 
-// expire forgets the waiting copies that cannot be in the network any more: their losses are confirmed.
-func (w *waits) expire(now unit.Time) {
+// confirmExpired removes the waiting copies that cannot be in the network any more: their losses are confirmed.
+func (w *waits) confirmExpired(now unit.Time) {
 	k := 0
 	for k < len(w.waitingCopies) && w.waitingCopies[k].until <= now {
 		k++
@@ -125,8 +127,8 @@ func (w *waits) expire(now unit.Time) {
 	w.waitingCopies = w.waitingCopies[:copy(w.waitingCopies, w.waitingCopies[k:])]
 }
 
-// answered notes an answer to packet n. It reports whether both copies of a packet have arrived now.
-func (w *waits) answered(n int64) bool {
+// recordAnswered records an answer to packet n. It reports whether both copies of a packet have arrived now.
+func (w *waits) recordAnswered(n int64) bool {
 	if w == nil {
 		return false
 	}
@@ -141,8 +143,8 @@ func (w *waits) answered(n int64) bool {
 	return false
 }
 
-// arrived removes a waiting copy of packet n.
-func (w *waits) arrived(n int64) {
+// removeCopy removes a waiting copy of packet n.
+func (w *waits) removeCopy(n int64) {
 	for k := range w.waitingCopies {
 		if w.waitingCopies[k].n == n {
 			w.waitingCopies = append(w.waitingCopies[:k], w.waitingCopies[k+1:]...)
@@ -151,7 +153,8 @@ func (w *waits) arrived(n int64) {
 	}
 }
 
-// addWaiting notes that packet n, which was taken for lost after the patience, is sent again.
+// addWaiting records that packet n, which was declared lost after the patience, is resent. until is when its first
+// copy cannot be in the network any more.
 func (w *waits) addWaiting(n int64, now, until unit.Time) {
 	k := len(w.waitingCopies)
 	w.waitingCopies = append(w.waitingCopies, waitingCopy{})
@@ -161,34 +164,34 @@ func (w *waits) addWaiting(n int64, now, until unit.Time) {
 	w.waitingCopies[k] = waitingCopy{n: n, resent: now, until: until}
 }
 
-// patience returns the patience of the flow, and when packets are overdue.
-func (r *recovery) patience() (patience, overdue unit.Time) {
-	overdue = r.orders[0].rtt + max(r.window(), 2*r.waits.late)
-	return r.waits.limit(r.shortestRTT(), overdue, r.loss.Limit), overdue
+// findPatience returns the patience of the flow, and the time after which packets are overdue.
+func (r *recovery) findPatience() (patience, overdue unit.Time) {
+	overdue = r.orders[0].rtt + max(r.reorderWindow(), 2*r.waits.late)
+	return r.waits.limitPatience(r.shortestRTT(), overdue, r.loss.Limit), overdue
 }
 
-// measureLateness notes that packet x, of so many bytes, has arrived, sent once.
+// measureLateness records the arrival of packet x of bytes bytes, which was sent once.
 func (r *recovery) measureLateness(now unit.Time, x *sent, bytes int64) {
 	late := unit.Time(0)
-	if o := &r.orders[0]; x.at < o.newest {
-		late = max(now-x.at-o.rtt, 0)
+	if o := &r.orders[0]; x.sentAt < o.newest {
+		late = max(now-x.sentAt-o.rtt, 0)
 	}
-	r.waits.measure(late, bytes, r.shortestRTT())
+	r.waits.recordLateness(late, bytes, r.shortestRTT())
 }
 
-// overdueWaiting is overdue on paths of different rates.
-func (r *recovery) overdueWaiting(now unit.Time) (lost int) {
+// findOverdueWaiting is findOverdue for paths of different rates.
+func (r *recovery) findOverdueWaiting(now unit.Time) (lost int) {
 	o, w := &r.orders[0], r.waits
-	if w.expire(now); w.scan < o.First {
+	if w.confirmExpired(now); w.scan < o.First {
 		w.scan = o.First
 	}
 	o.due = unit.Never
-	patience, overdue := r.patience()
+	patience, overdue := r.findPatience()
 scan:
 	for ; w.scan < o.Last; w.scan++ {
 		e := o.At(w.scan)
 		switch {
-		case !r.isOut(e):
+		case !r.isInFlight(e):
 			w.run++
 		case e.At >= o.newest:
 			break scan
@@ -204,7 +207,7 @@ scan:
 	}
 	for ; o.First < w.scan; o.RemoveOldest() {
 		e := o.At(o.First)
-		if !r.isOut(e) {
+		if !r.isInFlight(e) {
 			continue
 		}
 		wait, why := patience, waited
@@ -218,7 +221,7 @@ scan:
 		if wait >= r.loss.Limit {
 			why = 0
 		}
-		lost += r.overtaken(e, why)
+		lost += r.declareOvertaken(e, why)
 	}
 	if len(w.waitingCopies) > 0 {
 		o.due = min(o.due, w.waitingCopies[0].until)
@@ -226,14 +229,15 @@ scan:
 	return lost
 }
 
-// overtaken takes transmission e for lost if it is out, and returns how many packets are found lost.
-func (r *recovery) overtaken(e *transport.Flight, why uint16) int {
-	if !r.isOut(e) {
+// declareOvertaken declares transmission e lost if it is in flight, with flag why, and returns the number of packets
+// newly lost.
+func (r *recovery) declareOvertaken(e *transport.Flight, why uint16) int {
+	if !r.isInFlight(e) {
 		return 0
 	}
-	x := r.at(e.Packet)
+	x := r.packetState(e.Packet)
 	x.flags &^= resent
-	lost := r.judge(e.Packet)
+	lost := r.declareLost(e.Packet)
 	if lost > 0 && why != 0 {
 		x.flags |= why
 		r.waits.unproven++

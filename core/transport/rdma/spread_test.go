@@ -202,13 +202,13 @@ func TestPatience(t *testing.T) {
 	w := newWaits(limit, rtt, 1000)
 	want := func(name string, want unit.Time) {
 		t.Helper()
-		if got := w.limit(rtt, rtt, limit); got != want {
+		if got := w.limitPatience(rtt, rtt, limit); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	learn := func(times int) {
 		for range experience * times {
-			w.measure(0, 1000, rtt)
+			w.recordLateness(0, 1000, rtt)
 		}
 	}
 	want("at first", firstPatience*rtt)
@@ -216,21 +216,21 @@ func TestPatience(t *testing.T) {
 	want("after three halvings", firstPatience*rtt/8)
 	learn(20)
 	want("at last", minPatience*rtt)
-	w.measure(100*us, 0, rtt)
+	w.recordLateness(100*us, 0, rtt)
 	want("with a packet that was 100 us late", lateness*100*us)
-	w.raise(rtt, limit)
+	w.raisePatience(rtt, limit)
 	if want("raised", 4*lateness*100*us); w.proof != 2*provenRun {
 		t.Errorf("raised to a run of %d", w.proof)
 	}
 	w.addWaiting(1, 0, 30*us)
 	w.addWaiting(2, 0, 20*us)
 	w.addWaiting(3, 0, 40*us)
-	w.expire(20 * us)
-	if w.answered(3) || !w.answered(3) || w.answered(7) {
+	w.confirmExpired(20 * us)
+	if w.recordAnswered(3) || !w.recordAnswered(3) || w.recordAnswered(7) {
 		t.Errorf("answers to waitingCopies: %v", w.waitingCopies)
 	}
-	w.arrived(3)
-	w.arrived(7)
+	w.removeCopy(3)
+	w.removeCopy(7)
 	if w.inNetwork(rtt) != 1 || w.waitingCopies[0].n != 1 {
 		t.Errorf("%v are in the network", w.waitingCopies)
 	}
@@ -244,28 +244,28 @@ func TestConfirmedLosses(t *testing.T) {
 	for _, end := range []string{"experience", "unnecessary"} {
 		w := newWaits(limit, rtt, 1000)
 		for range experience * 20 {
-			w.measure(0, 1000, rtt)
+			w.recordLateness(0, 1000, rtt)
 		}
 		w.addWaiting(1, 40*us, 80*us)
 		w.addWaiting(2, 41*us, 81*us)
-		w.expire(80 * us)
-		w.expire(81 * us)
-		if got := w.limit(rtt, 2*us, limit); got != minPatience*rtt/4 || w.trusts(rtt) {
+		w.confirmExpired(80 * us)
+		w.confirmExpired(81 * us)
+		if got := w.limitPatience(rtt, 2*us, limit); got != minPatience*rtt/4 || w.trustsOrder(rtt) {
 			t.Errorf("after two losses at once: %v", got)
 		}
 		w.addWaiting(3, 90*us, 100*us)
 		w.addWaiting(4, 90*us, 200*us)
-		w.expire(100 * us)
-		if got := w.limit(rtt, 2*us, limit); got != 2*us || !w.trusts(rtt) || w.inNetwork(rtt) != 0 {
+		w.confirmExpired(100 * us)
+		if got := w.limitPatience(rtt, 2*us, limit); got != 2*us || !w.trustsOrder(rtt) || w.inNetwork(rtt) != 0 {
 			t.Errorf("after another loss: %v, %d in the network", got, w.inNetwork(rtt))
 		}
 		if end == "unnecessary" {
-			w.raise(rtt, limit)
+			w.raisePatience(rtt, limit)
 		}
 		for range experience * 20 {
-			w.measure(0, 1000, rtt)
+			w.recordLateness(0, 1000, rtt)
 		}
-		if got := w.limit(rtt, 2*us, limit); got != minPatience*rtt || w.inNetwork(rtt) != 1 {
+		if got := w.limitPatience(rtt, 2*us, limit); got != minPatience*rtt || w.inNetwork(rtt) != 1 {
 			t.Errorf("%s: %v at the end, %d in the network", end, got, w.inNetwork(rtt))
 		}
 	}
@@ -323,7 +323,7 @@ func TestEarlyAnswers(t *testing.T) {
 	w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
 	base, x := w.s.config.BaseRTT, &sent{flags: everSent}
 	w.s.timer.Trip.Measure(30 * base)
-	if w.s.early(base, x) || !w.s.early(base-1, x) {
+	if w.s.isEarly(base, x) || !w.s.isEarly(base-1, x) {
 		t.Errorf("base %v, measured %v", base, 30*base)
 	}
 }
@@ -351,7 +351,7 @@ func TestPathBackoffEnds(t *testing.T) {
 	w, _ := chosen(t, 40_000_000, []unit.Bytes{10_000, 20_000}, []unit.Time{0, 0}, nil)
 	deliver, backoff := w.onData, 0
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
-		if w.s.paths.of(p.SrcPort) == 0 && w.now > 100*us && w.now < 3*unit.Millisecond {
+		if w.s.paths.pathOf(p.SrcPort) == 0 && w.now > 100*us && w.now < 3*unit.Millisecond {
 			backoff = max(backoff, w.s.paths.each[0].backoff)
 			return 0, 0
 		}

@@ -52,7 +52,7 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 	})
 }
 
-// shortestRTO is the shortest retransmission timeout, or wait before a probe.
+// shortestRTO returns the shortest retransmission timeout, or wait before a probe.
 func (c *Config) shortestRTO() unit.Time {
 	if c.RTOMin == 0 {
 		return transport.MinProbeWait
@@ -66,16 +66,16 @@ func (c *Config) newRTO() transport.RTO {
 		Longest: c.RTOMax, Fixed: c.RTO == FixedRTO}
 }
 
-// probes reports whether silence makes the sender probe, and not send data again: the file gives no timeout.
-func (c *Config) probes() bool {
+// probesWhenSilent reports whether the sender probes when no answer arrives, instead of resending data: the file gives
+// no timeout.
+func (c *Config) probesWhenSilent() bool {
 	return c.RTO == MeasuredRTO && c.RTOMin == 0 && c.RTOLow == 0 && c.Recovery != NoRecovery
 }
 
-// minTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never: for any
-// time.
+// minTimeout returns how long an acknowledgement can be missing before data is resent; unit.Never: for any time.
 func (c *Config) minTimeout() unit.Time {
 	switch {
-	case c.Recovery == NoRecovery || c.RTO == NoRTO || c.probes():
+	case c.Recovery == NoRecovery || c.RTO == NoRTO || c.probesWhenSilent():
 		return unit.Never
 	case c.RTOLow > 0:
 		return c.RTOLow
@@ -83,7 +83,7 @@ func (c *Config) minTimeout() unit.Time {
 	return c.shortestRTO()
 }
 
-// replyDelay is by how much ends delay an answer beyond the path's round trip, which has the delay of ACKs.
+// replyDelay returns the time by which ends delay an answer beyond the path's round trip, which has the delay of ACKs.
 func (c *Config) replyDelay() unit.Time {
 	adds := max(c.NIC.Nack-c.NIC.Ack, 0)
 	if c.AckEvery > 1 {
@@ -92,9 +92,9 @@ func (c *Config) replyDelay() unit.Time {
 	return adds
 }
 
-// timer returns the timeout of the file, or the default.
-func (c *Config) timer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Adds: c.replyDelay(), Probes: c.probes(),
+// describeTimer returns the timeout of the file, or the default, on path p.
+func (c *Config) describeTimer(p *cc.Path) transport.Timer {
+	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Adds: c.replyDelay(), Probes: c.probesWhenSilent(),
 		Unproven: p.Reorders && c.Reordering == ReorderNone, Fixed: c.RTO == FixedRTO}
 	switch {
 	case t.Probes && t.Unproven:

@@ -96,17 +96,17 @@ func TestMessages(t *testing.T) {
 		5*per/2 + 1:   {0, 0, 0, 3, 2},
 		1<<24 + per*9: {first, 0, 0, 0, 16},
 	} {
-		flags, length := w.s.place(n)
+		flags, length := w.s.messagePlace(n)
 		if n <= 5*per/2 && (flags != want.flags || int64(length) != want.length) {
 			t.Errorf("packet %d: flags %b, message of %d bytes, want %+v", n, flags, length, want)
 		}
-		if flags, _ := endless.s.place(n); n <= 5*per/2 && flags != want.other {
+		if flags, _ := endless.s.messagePlace(n); n <= 5*per/2 && flags != want.other {
 			t.Errorf("packet %d of a flow without an end: flags %b, want %+v", n, flags, want)
 		}
-		if got := w.r.complete(n); n <= 5*per/2+1 && got != want.complete {
+		if got := w.r.completeMessages(n); n <= 5*per/2+1 && got != want.complete {
 			t.Errorf("before packet %d %d messages are complete, want %+v", n, got, want)
 		}
-		if got := endless.r.complete(n); got != want.theirs {
+		if got := endless.r.completeMessages(n); got != want.theirs {
 			t.Errorf("without an end, before packet %d %d messages are complete, want %+v", n, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestNumbers(t *testing.T) {
 		{100_000_000 & packet.PSNMask, 99_999_990, 100_000_000}, {100_000_001 & packet.PSNMask, 99_999_990, -1},
 	} {
 		t.Run(fmt.Sprintf("%d near %d", x.psn, x.near), func(t *testing.T) {
-			if got := w.s.number(x.psn, x.near); got != x.want {
+			if got := w.s.findPacket(x.psn, x.near); got != x.want {
 				t.Errorf("packet %d, want %d", got, x.want)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// What an ACK was found to do (FLAG_*).
+// Effects of an ACK, as bits (FLAG_*).
 const (
 	advanced       uint16 = 1 << iota // snd_una moved
 	dataAcked                         // data was cumulatively acknowledged
@@ -16,10 +16,10 @@ const (
 	dataSacked                        // new SACK
 	echoed                            // ECN echo
 	dsacked                           // it reports a duplicate
-	dsackedTLP                        // … of a TLP
-	originalSacked                    // something below high_seq that was never retransmitted
+	dsackedTLP                        // it reports a duplicate of a TLP
+	originalSacked                    // data below high_seq that was never retransmitted was SACKed
 	resentAcked                       // a retransmitted segment was acknowledged
-	setTimer                          // the RTO or TLP shall be set anew
+	setTimer                          // the RTO or TLP is to be set again
 	lostResent                        // a retransmission was found lost
 	maybeDelayed                      // the ACK may have been delayed
 )
@@ -29,7 +29,7 @@ const (
 	alert        = dataSacked | echoed | dsacked
 )
 
-// event is what one ACK did (sacktag_state, rate_sample).
+// event collects the effects of one ACK (sacktag_state, rate_sample).
 type event struct {
 	flags     uint16
 	priorUna  int64
@@ -38,21 +38,22 @@ type event struct {
 	anySack   bool
 	reorder   int64 // lowest sequence found to be reordered
 	bytes     int64
-	again     int       // deliveries that DSACK reports
+	again     int       // duplicate deliveries that DSACK reports
 	rtt       unit.Time // for the controller
 	duplicate bool
 	rateSample
 }
 
-// acked is tcp_ack.
-func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, stamped bool) {
+// handleAck handles an acknowledgement (tcp_ack). seq, ack and window are extended and scaled; stamped: p has time
+// stamps.
+func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int64, stamped bool) {
 	t := &p.TCP
 	e := event{priorUna: s.una, reorder: 1<<63 - 1, bytes: 0}
 	s.frto.sendNew = false
 	if ack < s.una {
 		if t.Blocks > 0 { // old, but its SACK may be new
 			s.tagSACK(now, t, ack, &e)
-			s.alert(now, p, &e, s.rate.Delivered)
+			s.handleAlert(now, p, &e, s.rate.Delivered)
 		}
 		return
 	}
@@ -87,7 +88,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	}
 	if s.queue.len() == 0 {
 		if e.flags&dsacked != 0 {
-			s.alert(now, p, &e, delivered)
+			s.handleAlert(now, p, &e, delivered)
 		}
 		s.receiveProbeReply(now)
 		if s.tlp.outstanding() {
@@ -95,7 +96,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 		}
 		return
 	}
-	s.clean(now, t, &e, priorSacked, sackedBefore, stamped)
+	s.cleanQueue(now, t, &e, priorSacked, sackedBefore, stamped)
 	if e.rateSample.has { // else a DSACK stays pending
 		s.rack.updateSteps(e.rateSample.Delivered, s.rate.Delivered)
 	}
@@ -106,23 +107,23 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 		if e.flags&(advanced|notDuplicate|dsacked) == 0 {
 			e.duplicate = true
 		}
-		s.alert(now, p, &e, delivered)
+		s.handleAlert(now, p, &e, delivered)
 	}
 	if e.flags&setTimer != 0 && !s.scheduleProbe(now, true) {
-		s.rearm(now)
+		s.rearmTimer(now)
 	}
-	s.finish(now, p, &e, delivered, lostBefore, priorInFlight)
+	s.concludeAck(now, p, &e, delivered, lostBefore, priorInFlight)
 	if s.una > s.initial+1 {
 		if s.counters.Finished == unit.Never && s.flow.Size > 0 && s.una >= s.initial+1+int64(s.flow.Size) {
 			s.counters.Finished = now
 		}
 		if s.app.finSent && s.una > s.app.end {
-			s.close()
+			s.closeConnection()
 		}
 	}
 }
 
-// receiveProbeReply is tcp_ack_probe: the window may have opened.
+// receiveProbeReply ends the probes of a closed window if the window has opened (tcp_ack_probe).
 func (s *Sender) receiveProbeReply(now unit.Time) {
 	if s.timer.kind == persist && s.una+s.peer.window >= s.next+min(s.mss, s.app.end-s.next) {
 		s.rto.backoff = 0
@@ -130,14 +131,16 @@ func (s *Sender) receiveProbeReply(now unit.Time) {
 	}
 }
 
-// deliver counts a delivery.
-func (s *Sender) deliver(now unit.Time, g *segment, e *event) {
+// recordDelivery counts the delivery of segment g, and takes it for the rate sample if it was sent last.
+func (s *Sender) recordDelivery(now unit.Time, g *segment, e *event) {
 	s.rate.Delivered++
 	e.rateSample.delivered(&s.rate, g)
 }
 
-// clean is tcp_clean_rtx_queue: it drops what is acknowledged and samples the RTT.
-func (s *Sender) clean(now unit.Time, t *packet.Segment, e *event, priorSacked int, sackedBefore int64, stamped bool) {
+// cleanQueue drops acknowledged segments and samples the RTT (tcp_clean_rtx_queue). priorSacked is the number of SACKed
+// segments before the ACK, and sackedBefore the end of the highest of them.
+func (s *Sender) cleanQueue(now unit.Time, t *packet.Segment, e *event, priorSacked int, sackedBefore int64,
+	stamped bool) {
 	c := cleaned{whole: true, reorder: 1<<63 - 1}
 	for s.queue.len() > 0 {
 		g := s.queue.at(s.queue.first)
@@ -153,7 +156,7 @@ func (s *Sender) clean(now unit.Time, t *packet.Segment, e *event, priorSacked i
 	sackRTT := s.sampleRTT(now, t, e, &c, priorSacked, stamped)
 	if c.packets > 0 {
 		e.flags |= setTimer
-		if c.reorder < sackedBefore { // a hole was filled by what was never sent again
+		if c.reorder < sackedBefore { // data that was never resent filled a hole
 			s.rack.sawReordering(c.reorder, s.highestSacked(), s.mss)
 		}
 	} else if s.queue.len() > 0 && sackRTT >= 0 && sackRTT > now-s.queue.at(s.queue.first).sent {
@@ -162,16 +165,16 @@ func (s *Sender) clean(now unit.Time, t *packet.Segment, e *event, priorSacked i
 	}
 }
 
-// cleaned is what clean has found in the segments that it dropped.
+// cleaned is the result of cleanQueue about the dropped segments.
 type cleaned struct {
 	packets     int
-	any         bool // one was neither SACKed nor sent again; then first and last were sent
+	any         bool // one was neither SACKed nor resent; first and last are then set
 	first, last unit.Time
 	whole       bool  // the acknowledgement ends with a segment
-	reorder     int64 // lowest of what was never sent again
+	reorder     int64 // lowest sequence number that was never resent
 }
 
-// cleanSegment drops the first segment, which is acknowledged.
+// cleanSegment drops the first segment, g, which is acknowledged.
 func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *segment, c *cleaned, stamped bool) {
 	if g.flags&everSent != 0 {
 		if g.flags&resent != 0 {
@@ -195,7 +198,7 @@ func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *seg
 		if g.flags&nacked != 0 {
 			s.hold.Refuted()
 		}
-		s.deliver(now, g, e)
+		s.recordDelivery(now, g, e)
 		if !s.spuriouslyResent(g, t, stamped) {
 			s.rack.deliver(now, g.sent, g.end, g.flags&everSent != 0, s.rtt.min.get())
 		}
@@ -214,8 +217,8 @@ func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *seg
 	}
 }
 
-// sampleRTT is tcp_ack_update_rtt. It returns the RTT of the first segment that SACK has
-// delivered; −1: none was.
+// sampleRTT updates the RTT estimates (tcp_ack_update_rtt). It returns the RTT of the first segment that SACK has
+// delivered; −1: SACK delivered no segment.
 func (s *Sender) sampleRTT(now unit.Time, t *packet.Segment, e *event, c *cleaned, priorSacked int,
 	stamped bool) (sackRTT unit.Time) {
 	seqRTT, ccRTT, sackRTT := unit.Time(-1), unit.Time(-1), unit.Time(-1)
@@ -250,15 +253,15 @@ func (s *Sender) sampleRTT(now unit.Time, t *packet.Segment, e *event, c *cleane
 	return sackRTT
 }
 
-// spuriouslyResent is tcp_skb_spurious_retrans: the ACK is for the first transmission
-// (Eifel, RFC 3522).
+// spuriouslyResent reports whether the ACK is for the first transmission of g (tcp_skb_spurious_retrans; Eifel,
+// RFC 3522).
 func (s *Sender) spuriouslyResent(g *segment, t *packet.Segment, stamped bool) bool {
 	return g.flags&everSent != 0 && stamped && t.TSEcho != 0 && int32(t.TSEcho-stampOf(g.sent)) < 0
 }
 
-// finish makes the delivery-rate sample and lets the controller decide
-// (tcp_rate_gen, tcp_cong_control).
-func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64,
+// concludeAck makes the delivery-rate sample and passes the acknowledgement to the controller (tcp_rate_gen,
+// tcp_cong_control).
+func (s *Sender) concludeAck(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64,
 	priorInFlight int) {
 	packets := int(s.rate.Delivered - deliveredBefore)
 	newlyLost := int(s.lostTotal - lostBefore)
@@ -269,8 +272,7 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 		}
 	}
 	s.rate.EndLimit()
-	a := &s.report // kept, so that nothing is allocated
-	// Written in place: to make an Ack and copy it took 0.4 % of the instructions of a run.
+	a := &s.report // kept and written in place, without an allocation or a copy
 	*a = cc.Ack{}
 	a.Packets, a.Bytes, a.Limited = packets, unit.Bytes(e.bytes), s.isLimited()
 	a.Advanced = e.flags&dataAcked != 0 || s.rack.reordering > reordering && e.flags&dataSacked != 0
@@ -284,7 +286,7 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 		if d, ok := s.rate.Sample(now, e.rateSample.sent, &e.Departure, s.rtt.min.get()); ok {
 			d.AppLimited, d.Retransmitted = e.rateSample.appLimited, e.rateSample.resent
 			a.Delivery = d
-			// An application that pauses hides what the path can (tcp_rate_gen).
+			// An application that pauses hides the rate of the path (tcp_rate_gen).
 			if !d.AppLimited || float64(d.Packets)*float64(s.rated.Interval) >= float64(s.rated.Packets)*float64(d.Interval) {
 				s.rated = d
 			}
@@ -296,11 +298,11 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	if s.control.Decision.AppLimited {
 		s.rate.LimitByApplication(int64(s.inFlight()))
 	}
-	if s.known { // duplicates are no clock: who forges NACKs makes as many as there are packets
+	if s.known { // an attacker who forges NACKs makes as many duplicates as packets, so they do not count
 		packets -= e.again
 	}
-	if s.reducing() && !s.own {
-		s.reduce(packets, e.flags&advanced != 0 && newlyLost == 0)
+	if s.isReducing() && !s.ownRecovery {
+		s.updateReduction(packets, e.flags&advanced != 0 && newlyLost == 0)
 	}
 	if packets > 0 {
 		s.hold.Delivered(packets, s.shortTrip())

@@ -13,24 +13,23 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the parameters of a connection: Linux' sysctls, and what the
-// application does.
+// Config are the parameters of a connection: Linux' sysctls, and the behaviour of the application.
 type Config struct {
 	InitialWindow int        // packets (RFC 6928)
-	RTOMin        unit.Time  // least part of the RTO above the smoothed RTT
-	Rate          unit.Rate  // at which the application writes; 0: as fast as the send buffer takes
+	RTOMin        unit.Time  // minimum part of the RTO above the smoothed RTT
+	Rate          unit.Rate  // at which the application writes; 0: as fast as the send buffer accepts
 	Write         unit.Bytes // of one write of the application; 0: as much as a segment holds
-	Connected     bool       // the application begins when the connection is there, not at the flow's start
+	Connected     bool       // the application begins when the connection is established, not at the flow's start
 	ECN           bool       // RFC 3168 negotiated
-	ECNFallback   bool       // a SYN that is sent again does not ask for ECN
-	Bursts        bool       // segments leave in bursts, as Linux makes them for segmentation offload
+	ECNFallback   bool       // a SYN that is resent does not ask for ECN
+	Bursts        bool       // segments are sent in bursts, as Linux makes them for segmentation offload
 	Pacing        bool       // paced also without a controller's rate, as with Linux' fq
 	SendBuffer    unit.Bytes // largest memory of the send buffer (tcp_wmem[2])
 	ReceiveBuffer unit.Bytes // largest memory of the receive buffer (tcp_rmem[2])
-	Autotuning    bool       // of the receive buffer; false: it has its largest size at once
+	Autotuning    bool       // of the receive buffer; false: it has its largest size from the start
 	DelayedACK    unit.Time  // longest delay of an ACK (TCP_DELACK_MIN)
 	Telemetry     transport.TelemetryOptions
-	Nacks         string    // what NACKs of the network do: transport.NacksLoss, …
+	Nacks         string    // response to NACKs of the network: transport.NacksLoss, …
 	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
 	Weir          bool      // in the lab the hosts are Weir's own
 	RTOInitial    unit.Time // RTO before the first sample of the round trip, as of a SYN (TCP_TIMEOUT_INIT)
@@ -40,10 +39,10 @@ type Config struct {
 	InitialSeq, InitialPeerSeq uint32
 }
 
-// Defaults are Linux 6.18's, on an Ethernet without offloads.
+// Defaults returns the parameters of Linux 6.18 on an Ethernet without offloads.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params binds the configuration but for the initial sequence numbers.
+// Params binds the configuration except for the initial sequence numbers.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
 	p.Size(&c.Write, "write", "0 B", "what the application writes at once, with Nagle's algorithm for what does not "+
@@ -85,20 +84,20 @@ func (c *Config) Params(p *scheme.Params) {
 	transport.BindStack(p, &c.Weir)
 }
 
-// Traits returns what the parameters make of the transport. It delays ACKs, since one is of two segments (RFC 9293
-// §3.8.6.3).
+// Traits returns the traits of the transport. It delays ACKs, since one acknowledges two segments (RFC 9293 §3.8.6.3).
 func (c *Config) Traits() transport.Traits {
 	return transport.Traits{AppRate: c.Rate, OwnStack: c.Weir, DelaysAcks: true, Telemetry: &c.Telemetry,
 		WhyUnmarked: c.whyUnmarked, TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
-// windowScale is the scale of the windows that a connection announces (tcp_select_initial_window): its field
-// of 16 bits holds all that a buffer of this size may ever grant. RFC 7323 §2.3 allows 14, a window of 1 GiB.
+// windowScale returns the scale of the windows that a connection announces (tcp_select_initial_window): with it the
+// field of 16 bits can hold the whole receive buffer. RFC 7323 §2.3 allows 14, a window of 1 GiB.
 func (c *Config) windowScale() uint8 {
-	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, leastScale), mostScale))
+	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, minScale), maxScale))
 }
 
-// whyUnmarked: ECN is negotiated if the configuration or the controller wants it; TCP has no CNPs.
+// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": it gets them. ECN is
+// negotiated if the configuration or the controller wants it; TCP has no CNPs.
 func (c *Config) whyUnmarked(wants cc.ECNMode) string {
 	switch {
 	case wants == cc.CNPMode:
@@ -121,8 +120,7 @@ var (
 			"application's rate"}
 )
 
-// evenPath is the part of another path's rate below which what waits in a slow path is taken for lost: with 2/3 of it
-// 5 % of all packets arrived twice, with .8 no queue was so long (CUBIC and Reno, 1 to 100 Gb/s).
+// evenPath is the part of another path's rate below which packets that wait in a slow path are declared lost.
 const evenPath = 0.75
 
 // Check warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
@@ -137,7 +135,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		s = &own
 	}
 	all = s.Below(warnSendBuffer, "send_buffer", c.SendBuffer.String()+" are", float64(c.SendBuffer), 1)
-	share := shareOf(int64(s.MSS), packet.IPv4Header) // IPv6's is the same but for 20 bytes of a page
+	share := shareOf(int64(s.MSS), packet.IPv4Header) // equals IPv6's except for 20 bytes of a page
 	part := "half of it"
 	if share != memoryParts/2 {
 		part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
@@ -154,36 +152,36 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 
 // Other constants of Linux.
 const (
-	initialRTO      = unit.Second            // RFC 6298 §2.1
-	largestRTO      = 120 * unit.Second      // TCP_RTO_MAX
-	probeSlack      = 2 * unit.Millisecond   // TCP_TIMEOUT_MIN: two jiffies of 1 ms
-	minRTTWindow    = 300 * unit.Second      // tcp_min_rtt_wlen
-	tick            = unit.Millisecond       // of the time stamps
-	reordering      = 3                      // tcp_reordering: DupThresh (RFC 6675 §2)
-	mostReordering  = 300                    // tcp_max_reordering
-	mostRetries     = 15                     // tcp_retries2
-	synRetries      = 6                      // tcp_syn_retries
-	initialReceive  = 131072                 // tcp_rmem[1]
-	memoryParts     = 256                    // 1 << TCP_RMEM_TO_WIN_SCALE
-	page            = 4096                   // PAGE_SIZE
-	blockState      = 384                    // in the block that a frame is in: skb_shared_info, and room before it
-	blockHead       = 256                    // beside it: sk_buff
-	pagesState      = 832                    // beside a frame's pages: sk_buff, and a head with skb_shared_info
-	largestOrdinary = 1500                   // IP packet of an 802.3 frame that is not a jumbo one
-	mostQuick       = 16                     // TCP_MAX_QUICKACKS
-	mostCompressed  = 44                     // tcp_comp_sack_nr
-	burstBytes      = 65536                  // sk_gso_max_size
-	burstShift      = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
-	burstRTT        = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve with each of them in the minimum RTT
-	burstShare      = 3                      // tcp_tso_win_divisor
-	leastScale      = 10                     // of the window: for receive buffers up to 32 MiB, tcp_rmem[2]
-	mostScale       = 14                     // RFC 7323 §2.3
-	timestampBytes  = 12                     // in every segment
-	reorderingSteps = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
-	persistRounds   = 16                     // TCP_RACK_RECOVERY_THRESH
+	initialRTO        = unit.Second            // RFC 6298 §2.1
+	largestRTO        = 120 * unit.Second      // TCP_RTO_MAX
+	probeSlack        = 2 * unit.Millisecond   // TCP_TIMEOUT_MIN: two jiffies of 1 ms
+	minRTTWindow      = 300 * unit.Second      // tcp_min_rtt_wlen
+	tick              = unit.Millisecond       // of the time stamps
+	reordering        = 3                      // tcp_reordering: DupThresh (RFC 6675 §2)
+	maxReordering     = 300                    // tcp_max_reordering
+	maxRetries        = 15                     // tcp_retries2
+	synRetries        = 6                      // tcp_syn_retries
+	initialReceive    = 131072                 // tcp_rmem[1]
+	memoryParts       = 256                    // 1 << TCP_RMEM_TO_WIN_SCALE
+	page              = 4096                   // PAGE_SIZE
+	blockState        = 384                    // in the block of a frame: skb_shared_info, and room before it
+	blockHead         = 256                    // in addition to the block: sk_buff
+	pagesState        = 832                    // in addition to a frame's pages: sk_buff, and a head with skb_shared_info
+	largestOrdinary   = 1500                   // IP packet of an 802.3 frame that is not a jumbo one
+	maxQuickAcks      = 16                     // TCP_MAX_QUICKACKS
+	maxCompressedAcks = 44                     // tcp_comp_sack_nr
+	burstBytes        = 65536                  // sk_gso_max_size
+	burstShift        = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
+	burstRTT          = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve for each of these in the minimum RTT
+	burstShare        = 3                      // tcp_tso_win_divisor
+	minScale          = 10                     // of the window: for receive buffers up to 32 MiB, tcp_rmem[2]
+	maxScale          = 14                     // RFC 7323 §2.3
+	timestampBytes    = 12                     // in every segment
+	reorderingSteps   = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
+	persistRounds     = 16                     // TCP_RACK_RECOVERY_THRESH
 )
 
-// Scheme is what an experiment names: transport: tcp.
+// Scheme returns the transport tcp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
@@ -193,7 +191,8 @@ func Scheme() transport.Scheme {
 	}, New)
 }
 
-// New makes the two endpoints of a connection.
+// New makes the two endpoints of a connection. It returns an error for a payload out of range, without a controller, or
+// for options that do not go together.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 88 || f.Payload > 65483 {
 		return nil, nil, fmt.Errorf("transport tcp: payload %d; 88 … 65483 bytes are possible", f.Payload)
@@ -230,7 +229,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	return s, r, nil
 }
 
-// frameOf is the length of a full segment's frame, with telemetry if the flow asks for it.
+// frameOf returns the length of a full segment's frame in bytes, with telemetry if the flow asks for it.
 func frameOf(f *transport.Flow, a transport.TelemetryOptions) int32 {
 	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + packet.TCPHeader + timestampBytes
 	asks := f.CC.Telemetry == telemetry.HopRecords && a.When == transport.AskPacket
@@ -240,7 +239,7 @@ func frameOf(f *transport.Flow, a transport.TelemetryOptions) int32 {
 	return f.Framing.Frame(headers, f.Payload, true)
 }
 
-// header is what both ends put into each of their segments.
+// header is the part of the headers that one end puts into each of its segments.
 type header struct {
 	framing          packet.Framing
 	hash             uint32
@@ -250,6 +249,7 @@ type header struct {
 	scale            uint8 // of the windows that this end announces
 }
 
+// newHeader returns the header of one end of flow f. back: its segments go from the flow's destination to its source.
 func newHeader(f *transport.Flow, c *Config, back bool) header {
 	h := header{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + packet.TCPHeader,
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, scale: c.windowScale()}
@@ -262,9 +262,9 @@ func newHeader(f *transport.Flow, c *Config, back bool) header {
 	return h
 }
 
-// fill writes a segment's headers but for sequence and acknowledgement; the TCP part
-// and extensions are there already.
-func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
+// fillHeaders writes a segment's headers except for sequence and acknowledgement numbers. p has its TCP part and
+// extensions already.
+func (h *header) fillHeaders(p *packet.Packet, payload int32, ecn uint8) {
 	p.Kind = packet.Ack
 	if payload > 0 {
 		p.Kind = packet.Data
@@ -276,14 +276,14 @@ func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoTCP, h.version, h.tos|ecn, 64
 }
 
-// stamp writes the time-stamps option (RFC 7323 §3).
-func stamp(s *packet.Segment, now unit.Time, echo uint32) {
+// writeStamp writes the time-stamps option (RFC 7323 §3).
+func writeStamp(s *packet.Segment, now unit.Time, echo uint32) {
 	s.Has |= packet.HasTimestamps
 	s.TSVal, s.TSEcho = stampOf(now), echo
 }
 
-// stampOf is the time-stamp clock: milliseconds, from 1 on, for an echo of 0 is none.
+// stampOf returns the time-stamp clock at now: milliseconds, from 1 on, since an echo of 0 is no echo.
 func stampOf(now unit.Time) uint32 { return uint32(now/tick) + 1 }
 
-// extend gives a 32-bit sequence number its upper bits: the nearest to near.
-func extend(seq int64, near int64) int64 { return near + int64(int32(uint32(seq)-uint32(near))) }
+// extendSeq returns the extended sequence number nearest to near with the lower 32 bits of seq.
+func extendSeq(seq int64, near int64) int64 { return near + int64(int32(uint32(seq)-uint32(near))) }

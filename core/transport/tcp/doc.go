@@ -1,37 +1,36 @@
-// Package tcp is TCP as Linux 6.18 speaks it: a Sender, which opens the connection and
-// carries the data, and a Receiver, whose application reads at once. Both are pure
-// state machines; names in parentheses in the code (tcp_…) are those of the functions
-// of Linux that do the same.
+// Package tcp is TCP as Linux 6.18 speaks it. A Sender opens the connection and carries the data. A Receiver has an
+// application that reads at once. Both are pure state machines. Names in parentheses in the code (tcp_…) are the
+// functions of Linux that do the same.
 //
 // # Where the RFCs' parts are
 //
-//	RFC 9293 §3.5 handshake, its losses      Sender.open, Receiver.handshake  TestTraces
+//	RFC 9293 §3.5 handshake, its losses      Sender.handleSYNACK, Receiver.handleHandshake  TestTraces
 //	RFC 9293 §3.6 FIN (of the sender)        Sender.sendNew                   TestTraces, TestApplication
 //	RFC 9293 §3.8.6 windows, probes of 0     Receiver.selectWindow            TestReceiveBuffer, TestZeroWindow
-//	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.ack                     TestDelayedACK
-//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestBlindSegments
-//	RFC 2018 §3, §4 SACK, receiving          Receiver.hold                    TestSACKBlocks
+//	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.scheduleAck             TestDelayedACK
+//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.handleAck  TestReset, TestBlindSegments
+//	RFC 2018 §3, §4 SACK, receiving          Receiver.holdSegment             TestSACKBlocks
 //	RFC 2018 §5, RFC 6675 SACK, sending      Sender.tagSACK, scoreboard       TestDupThresh, TestRandomPaths
-//	RFC 2018 §8 reneging                     Sender.reneged                   TestReneging
-//	RFC 2883 DSACK                           Receiver.duplicated              TestSACKBlocks
+//	RFC 2018 §8 reneging                     Sender.checkReneging             TestReneging
+//	RFC 2883 DSACK                           Receiver.recordDuplicate         TestSACKBlocks
 //	RFC 3708, RFC 3522 undo (DSACK, Eifel)   undo                             TestUndo, TestUndoState
 //	RFC 8985 §6 RACK                         rack, scoreboard           TestRACKSteps, TestRACKWindow, TestRACKLosses
-//	RFC 8985 §7 TLP                          tlp, Sender.probe                TestTLP, TestTLPState, TestTraces
+//	RFC 8985 §7 TLP                          tlp, Sender.makeProbeDue         TestTLP, TestTLPState, TestTraces
 //	RFC 9937 PRR                             prr                              TestPRRText, TestPRRConverges, TestPRR
-//	RFC 6298 RTO, backoff                    rttEstimator, rto, Sender.timeout TestRTO, TestRTOBackoff, TestRTOGivesUp
+//	RFC 6298 RTO, backoff                    rto, Sender.handleTimeout        TestRTO, TestRTOBackoff, TestRTOGivesUp
 //	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO
 //	RFC 6928 initial window                  Config.InitialWindow             TestInitialWindow
-//	RFC 7323 §2 window scale                 Config.windowScale, Sender.open  TestWindowScale, TestScaleOfBuffer,
+//	RFC 7323 §2 window scale                 Config.windowScale, Sender.handleSYNACK  TestWindowScale, TestScaleOfBuffer,
 //	                                                                          TestLongFatPath
 //	RFC 7323 §3 to §5 time stamps, PAWS      Sender.Receive, Receiver.Receive TestPAWS, TestInjectedStamps
 //	RFC 3168 §6.1 ECN                        Sender.enterReduced              TestECN, TestEchoAtOnce
 //	RFC 8257 §3.2 DCTCP's receiver           Receiver.markedCE                TestDCTCPReceiver
-//	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validate                  TestWindowValidation
-//	RFC 5681 §3.1 AIMD, with cc/reno         Sender.finish                    TestRenoUnderLoss, TestRenoUnderHeavyLoss
-//	RFC 9438, with cc/cubic                  Sender.finish                    TestFull, TestCubicCurve
+//	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validateUsage             TestWindowValidation
+//	RFC 5681 §3.1 AIMD, with cc/reno         Sender.concludeAck               TestRenoUnderLoss, TestRenoUnderHeavyLoss
+//	RFC 9438, with cc/cubic                  Sender.concludeAck               TestFull, TestCubicCurve
 //	draft-cheng-iccrg-delivery-rate-estimation  rateSample                    TestDeliveryRate, TestBBR
 //
-// NACKs of the network (BS'19 §4.3, §5), of which the reactions are ours:
+// NACKs of the network (BS'19 §4.3, §5). Weir defines the responses:
 //
 //	§4.3 which packet did not arrive         Sender.processNack               TestNackExact, TestNackSpans
 //	§4.3 "quickly reduce", once a round trip Sender.nackLosses                TestNackTable, TestNackOnceARoundTrip
@@ -47,23 +46,20 @@
 //	… damaged notices                        Sender.receiveNack               FuzzNack, TestNackRandomPaths
 //	RFC 6633 no source quench; other phases  Sender.receiveNack               TestNackPhases
 //
-// A stamp has ticks of 1 ms: a transmission within the tick of the one before looks like that
-// to a NACK. A NACK that names several packets names those of one stamp.
+// A stamp has ticks of 1 ms: a NACK cannot distinguish a transmission from an earlier one within the same tick. A NACK
+// that names several packets names those of one stamp.
 //
-// What Linux does beyond them: window updates (tcp_may_update_window) TestInjectedWindows,
-// TestRewrittenWindows, TestInjectedEchoes, TestInjectedAcknowledgements,
-// TestInjectedMalformed; send buffers TestSendBuffer; receive buffers that tune
-// themselves TestReceiveBuffer, TestReceiveBufferOfJumboFrames, TestShareOfBuffer;
-// compressed ACKs TestCompressedACK; bursts and PSH TestBursts.
+// Parts of Linux beyond the RFCs: window updates (tcp_may_update_window) TestInjectedWindows, TestRewrittenWindows,
+// TestInjectedEchoes, TestInjectedAcknowledgements, TestInjectedMalformed; send buffers TestSendBuffer; receive buffers
+// that tune themselves TestReceiveBuffer, TestReceiveBufferOfJumboFrames, TestShareOfBuffer; compressed ACKs
+// TestCompressedACK; bursts and PSH TestBursts.
 //
 // # What differs from Linux
 //
-// Time is exact: timers do not wait for jiffies, but for the two that RACK and TLP add
-// (TCP_TIMEOUT_MIN). Segments that Linux hands to the host's queue stay here until the
-// NIC takes them, and get their stamps then. The receiver's own direction carries no
-// data and stays open after the sender's FIN. There is no connection without SACK,
-// time stamps and window scaling, no Nagle (applications set TCP_NODELAY), no
-// urgent data, no path MTU discovery. How much of a receive buffer is window depends on
-// the memory that frames are received into, which is the driver's: here half of it up to
-// an MTU of 1500, and above what the lab's frames take.
+// Time is exact: timers do not wait for jiffies, except for the two that RACK and TLP add (TCP_TIMEOUT_MIN). Segments
+// that Linux hands to the host's queue stay here until the NIC takes them, and get their stamps then. The receiver's
+// own direction carries no data and stays open after the sender's FIN. There is no connection without SACK, time stamps
+// and window scaling, no Nagle by default (applications set TCP_NODELAY), no urgent data, no path MTU discovery. The
+// part of a receive buffer that is window depends on the memory into which frames are received, which is the driver's:
+// here half of it up to an MTU of 1500, and above what the lab's frames take.
 package tcp

@@ -6,12 +6,12 @@ import (
 	"weir/core/unit"
 )
 
-// Emit sends what was planned.
+// Emit fills p with the planned segment, or a probe for telemetry.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	t := &p.TCP
-	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, as TCP has no other
+	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, since TCP has no other probe
 		s.requester.Probe(now, p)
-		s.acknowledge(now, p)
+		s.fillAck(now, p)
 		return
 	}
 	switch s.plan.action {
@@ -26,36 +26,36 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		if s.config.ECN && !(s.syn.resent && s.config.ECNFallback) { // tcp_ecn_clear_syn
 			t.Flags |= packet.ECE | packet.CWR // RFC 3168 §6.1.1
 		}
-		stamp(t, now, 0)
-		s.fill(p, 0, s.ecnOf(true))
-		s.syn.at, s.next = now, s.initial+1
+		writeStamp(t, now, 0)
+		s.fillHeaders(p, 0, s.ecnOf(true))
+		s.syn.sentAt, s.next = now, s.initial+1
 		s.setTimer(retransmission, now+s.rto.value)
-		s.plan.action, s.plan.at = nothing, unit.Never
+		s.plan.action, s.plan.sendAt = nothing, unit.Never
 		return
 	case sendProbe:
 		s.probeWindow = false
-		s.acknowledge(now, p)
+		s.fillAck(now, p)
 		p.Seq = s.una - 1
 	case sendResent:
-		s.resend(now, p)
+		s.emitResent(now, p)
 	case sendNew:
 		if s.plan.bytes == 0 { // it waited for the application
-			s.schedule(now)
+			s.planNext(now)
 		}
 		switch s.plan.action {
 		case sendNew:
 			s.sendNew(now, p)
 		case sendResent:
-			s.resend(now, p)
+			s.emitResent(now, p)
 		default:
-			s.acknowledge(now, p) // nothing may go any more; an ACK does no harm
+			s.fillAck(now, p) // no segment may be sent any more; an ACK does no harm
 		}
 	}
-	s.schedule(now)
+	s.planNext(now)
 }
 
-// ecnOf is the ECN field of a segment: data that is sent for the first time is ECT
-// (RFC 3168 §6.1.2, §6.1.5); with DCTCP everything is (Linux' tcp_ecn_send).
+// ecnOf returns the ECN field of a segment. Data that is sent for the first time is ECT (RFC 3168 §6.1.2, §6.1.5). With
+// DCTCP every segment is (tcp_ecn_send).
 func (s *Sender) ecnOf(control bool) uint8 {
 	if s.dctcp || s.ecn && !control {
 		return packet.ECT0
@@ -63,17 +63,17 @@ func (s *Sender) ecnOf(control bool) uint8 {
 	return packet.NotECT
 }
 
-// acknowledge fills p with a pure ACK.
-func (s *Sender) acknowledge(now unit.Time, p *packet.Packet) {
+// fillAck fills p with a pure ACK.
+func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = s.next, s.peer.next
 	p.TCP.Flags, p.TCP.Window = packet.ACK, 65535>>s.scale
-	stamp(&p.TCP, now, s.peer.tsRecent)
-	s.fill(p, 0, s.ecnOf(true))
+	writeStamp(&p.TCP, now, s.peer.tsRecent)
+	s.fillHeaders(p, 0, s.ecnOf(true))
 }
 
-// sendNew sends the next segment.
+// sendNew fills p with the next new segment, and records it.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
-	if !s.own && s.queue.len() == 0 && now-s.control.Pacer.Last > s.rto.value { // tcp_slow_start_after_idle_check
+	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.Last > s.rto.value { // tcp_slow_start_after_idle_check
 		window, least := s.cwnd(), min(s.config.InitialWindow, s.cwnd())
 		for gone := now - s.control.Pacer.Last - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
 			window /= 2
@@ -86,7 +86,7 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	if s.queue.len() == 0 {
 		sent.Idle = now - s.control.Pacer.Last
 	}
-	if s.control.Controller.OnSend(now, sent); !s.keeps {
+	if s.control.Controller.OnSend(now, sent); !s.keepsDecision {
 		s.control.Decide()
 	}
 
@@ -115,13 +115,13 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		t.Flags |= packet.CWR
 		s.cwrDue = false
 	}
-	stamp(t, now, s.peer.tsRecent)
+	writeStamp(t, now, s.peer.tsRecent)
 	s.requester.Ask(now, p, s.SRTT())
-	s.fill(p, int32(size), s.ecnOf(size == 0))
+	s.fillHeaders(p, int32(size), s.ecnOf(size == 0))
 	first := s.queue.len() == 1
 	s.next = g.end
 	s.squeeze = false
-	s.transmitted(now, n, g)
+	s.recordTransmission(now, n, g)
 	s.counters.SentBytes += unit.Bytes(size)
 	if size > 0 {
 		s.counters.SentPackets++
@@ -131,25 +131,26 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		s.tlp.sendNew = false
 		s.tlp.sent(s.next, false)
 		s.timer.kind = noTimer
-		s.rearm(now)
+		s.rearmTimer(now)
 		return
 	}
 	if first || s.timer.kind == lossProbe {
-		s.rearm(now)
+		s.rearmTimer(now)
 	}
 	s.scheduleProbe(now, false)
 }
 
 // requestsAck reports whether a segment asks for an acknowledgement at once, by PSH: after a NACK with a window of one
 // segment. If its whole flight was NACKed it arrives in order, and no second segment follows it, so that the receiver
-// would delay the ACK by up to 40 ms. Linux does not if the application has read a segment with PSH (tcp_cleanup_rbuf).
+// would delay the ACK by up to 40 ms. In Linux PSH has no such effect if the application has read a segment with it
+// (tcp_cleanup_rbuf).
 func (s *Sender) requestsAck() bool { return s.counters.NacksTaken > 0 && s.cwnd() == 1 }
 
-// resend sends a segment again.
-func (s *Sender) resend(now unit.Time, p *packet.Packet) {
+// emitResent fills p with the planned segment that was sent before, and records it.
+func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	n := s.plan.segment
 	g := s.queue.at(n)
-	if g.seq < s.una { // a part of it was acknowledged
+	if g.seq < s.una { // its first part was acknowledged
 		g.seq = s.una
 	}
 	size := g.end - g.seq
@@ -166,15 +167,15 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.control.Controller.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
 		AppLimited: s.rate.AppLimited > 0})
 	s.control.Decide()
-	stamp(t, now, s.peer.tsRecent)
+	writeStamp(t, now, s.peer.tsRecent)
 	s.requester.Ask(now, p, s.SRTT())
-	s.fill(p, int32(size), s.ecnOf(true))
+	s.fillHeaders(p, int32(size), s.ecnOf(true))
 	p.Resent = s.resendCause(g)
 	if s.tlp.sendLast {
 		s.tlp.sendLast = false
 		s.tlp.sent(s.next, true)
 		s.timer.kind = noTimer
-		s.rearm(now)
+		s.rearmTimer(now)
 	} else {
 		if s.undo.stamp == 0 {
 			s.undo.stamp = stampOf(now)
@@ -194,12 +195,12 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	}
 	g.flags |= everSent
 	s.totalResent++
-	s.transmitted(now, n, g)
+	s.recordTransmission(now, n, g)
 	s.counters.SentPackets++
 	s.counters.Retransmitted++
 }
 
-// resendCause returns why segment g is sent again.
+// resendCause returns why segment g is resent.
 func (s *Sender) resendCause(g *segment) packet.ResendCause {
 	switch {
 	case s.tlp.sendLast:
@@ -212,8 +213,8 @@ func (s *Sender) resendCause(g *segment) packet.ResendCause {
 	return packet.ResentReceiver
 }
 
-// transmitted notes a transmission for RACK, the delivery rate, PRR and pacing.
-func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
+// recordTransmission records a transmission of segment n, g, for RACK, the delivery rate, PRR and pacing.
+func (s *Sender) recordTransmission(now unit.Time, n uint32, g *segment) {
 	// tcp_rate_skb_sent
 	if s.inFlightSamples() == 0 {
 		s.rate.Begin(now)
@@ -227,18 +228,18 @@ func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 	if g.flags&sacked == 0 {
 		s.queue.append(n)
 	}
-	if s.reducing() {
+	if s.isReducing() {
 		s.prr.sent()
 	}
 	s.control.Pacer.Last = now
 	s.hold.Sent(now, s.header.hash)
-	if rate := s.paced(); rate > 0 {
+	if rate := s.spacingRate(); rate > 0 {
 		s.control.Pacer.Extend(now, unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second)))
 	}
 }
 
-// inFlightSamples is packets_out as tcp_rate_skb_sent sees it: without the segment
-// that is being sent for the first time.
+// inFlightSamples returns packets_out as tcp_rate_skb_sent sees it: 0 if the only segment is being sent for the first
+// time.
 func (s *Sender) inFlightSamples() int {
 	n := s.queue.len()
 	if n == 1 && s.queue.at(s.queue.first).flags&(everSent|rated) == 0 {

@@ -59,7 +59,7 @@ func copies(w *pipe, n int, in unit.Time, change func(p *packet.Packet)) {
 
 const small = 19456 // bytes: 19 units of the window's scale
 
-func shrink(p *packet.Packet) { p.TCP.Window = small >> leastScale }
+func shrink(p *packet.Packet) { p.TCP.Window = small >> minScale }
 
 // Window updates: tcp_may_update_window accepts iff ack > snd_una, or seq > snd_wl1, or
 // seq == snd_wl1 and the window grows or is 0.
@@ -196,7 +196,7 @@ func TestInjectedAcknowledgements(t *testing.T) {
 func TestRewrittenWindows(t *testing.T) {
 	clamp := func(w *pipe, most int) {
 		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-			p.TCP.Window = min(p.TCP.Window, uint16(most>>leastScale))
+			p.TCP.Window = min(p.TCP.Window, uint16(most>>minScale))
 			return true, 0
 		}
 	}

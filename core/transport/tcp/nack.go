@@ -7,19 +7,18 @@ import (
 	"weir/core/unit"
 )
 
-// nacks is what a sender keeps for NACKs of the network (BS'19 §4.3). What it does about
-// them is ours: the paper leaves it to the end points (§5).
+// nacks is the sender's state for NACKs of the network (BS'19 §4.3). The paper leaves the response to the end points
+// (§5); Weir defines it.
 type nacks struct {
-	known bool // a NACK has told of a loss of this recovery: ACKs that echo old stamps undo nothing
+	known bool // a NACK has reported a loss of this recovery: ACKs that echo old stamps undo no reduction
 
 	hold transport.NACKPacer
 }
 
-// receiveNack takes a NACK of the network. It is not the peer's: nothing of it counts but the
-// tuple, the sequence number, the time stamp and the notice. It has to be about this
-// connection while that is established, and about segments that are out, as they were
-// sent last; so it needs more guesses than a forged ACK or reset (BS'19 §5, RFC 5961).
-// ICMP source quenches never come here (RFC 6633).
+// receiveNack handles a NACK of the network, p. It is not the peer's: only the tuple, the sequence number, the time
+// stamp and the notice count. It is refused unless the connection is established and it is about segments in flight, in
+// their last transmission. So a forged one needs more guesses than a forged ACK or reset (BS'19 §5, RFC 5961). ICMP
+// source quenches never arrive here (RFC 6633).
 func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 	if s.config.Nacks == transport.NacksIgnored {
 		return
@@ -31,28 +30,28 @@ func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 		return
 	}
 	s.counters.NacksTaken++
-	s.schedule(now)
+	s.planNext(now)
 }
 
-// ofThisFlow reports whether p is a segment of this connection that was turned round on its way.
+// ofThisFlow reports whether p is a segment of this connection that was returned on its way.
 func (s *Sender) ofThisFlow(p *packet.Packet) bool {
 	return p.Proto == packet.ProtoTCP && p.Payload == 0 && p.Src == s.flow.Dst && p.Dst == s.flow.Src &&
 		p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort &&
 		p.TCP.Has&packet.HasTimestamps != 0 && p.TCP.Flags&(packet.SYN|packet.RST) == 0
 }
 
-// processNack does what a notice says, if it is about segments that are out; false: it is not.
+// processNack responds to notice n. It returns false, without an effect, if the notice is not about segments in flight.
 func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	about, stamp := p.NotifiedAbout()
-	seq := extend(about, s.una)
+	seq := extendSeq(about, s.una)
 	switch n.Cause {
 	case packet.CauseElephant, packet.CauseMarked:
-		g := s.outstanding(seq, stamp)
+		g := s.findOutstanding(seq, stamp)
 		if g == nil || g.flags&notified != 0 || n.Lost > 0 || n.Spans > 0 {
 			return false
 		}
 		g.flags |= notified
-		notice, loss := transport.NackNotice(n, seq, 0), cc.Loss{Kind: cc.Warned, Window: s.offered(n.Supply)}
+		notice, loss := transport.NackNotice(n, seq, 0), cc.Loss{Kind: cc.Warned, Window: s.offeredFrames(n.Supply)}
 		if n.Cause == packet.CauseMarked { // a switch's CNP
 			notice.Kind, loss = cc.CNPNotice, cc.Loss{Kind: cc.ECNEcho}
 		}
@@ -74,9 +73,9 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 	return true
 }
 
-// outstanding is the segment that begins at seq, if it is neither delivered nor cut by an ACK and its
-// last transmission had this stamp; else nil.
-func (s *Sender) outstanding(seq int64, stamp uint32) *segment {
+// findOutstanding returns the segment that begins at seq, if it is neither delivered nor cut by an ACK and its last
+// transmission had this stamp; else nil.
+func (s *Sender) findOutstanding(seq int64, stamp uint32) *segment {
 	n := s.queue.find(seq, s.mss)
 	if n == s.queue.end {
 		return nil
@@ -87,19 +86,19 @@ func (s *Sender) outstanding(seq int64, stamp uint32) *segment {
 	return nil
 }
 
-// nackedLosses is what one NACK has told of losses.
+// nackedLosses collects the losses that one NACK reports.
 type nackedLosses struct {
-	first   int64 // sequence number of the first that was believed
+	first   int64 // sequence number of the first accepted loss
 	packets int
 	bytes   unit.Bytes
-	again   int       // of the packets: those that were NACKed before
+	again   int       // number of the packets that were NACKed before
 	sent    unit.Time // when the last of them was sent
 }
 
-// markNacked marks the segment at seq with this payload lost, if it is out and no NACK has said
-// so of this transmission.
+// markNacked marks the segment at seq with this payload lost, if it is in flight and no NACK has reported this
+// transmission. It adds it to t.
 func (s *Sender) markNacked(seq int64, payload int32, stamp uint32, t *nackedLosses) {
-	g := s.outstanding(seq, stamp)
+	g := s.findOutstanding(seq, stamp)
 	if g == nil || g.flags&nacked != 0 || payload <= 0 {
 		return
 	}
@@ -119,7 +118,7 @@ func (s *Sender) markNacked(seq int64, payload int32, stamp uint32, t *nackedLos
 	if g.flags&lostByNack != 0 {
 		t.again++
 	}
-	if g.flags&(lost|resent) == resent { // as good as delivered, said a duplicate or an undo; it is not
+	if g.flags&(lost|resent) == resent { // a duplicate or an undo counted it as delivered, but it is lost
 		g.flags &^= resent
 		s.resentOut--
 	}
@@ -129,14 +128,13 @@ func (s *Sender) markNacked(seq int64, payload int32, stamp uint32, t *nackedLos
 	g.flags |= nacked | lostByNack
 }
 
-// nackLosses is what the state machine of recovery does about losses that a NACK has told:
-// retransmission at once, in the slots that the lost packets leave, and at most one
-// reduction a round trip, for what was sent after the last one. Where none is due, the
-// state is Recovery all the same, but quiet: without PRR, and the controller is not told.
+// nackLosses is the state machine of recovery for losses that a NACK reports. It retransmits at once, in the slots of
+// the lost packets, and makes at most one reduction a round trip, for data sent after the last one. If no reduction is
+// due, the state is Recovery as well, but quiet: without PRR, and the controller is not notified.
 func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 	s.known = true
 	if s.timer.kind == lossProbe { // no TLP in recovery (RFC 8985 §7.2)
-		s.rearm(now)
+		s.rearmTimer(now)
 	}
 	if s.tlp.sendNew || s.tlp.sendLast {
 		s.tlp.cancel()
@@ -148,18 +146,18 @@ func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 	}
 	if s.state != cc.Timeout || reduce {
 		s.enterNackRecovery(now, reduce)
-		if s.reducing() && !s.own {
+		if s.isReducing() && !s.ownRecovery {
 			s.prr.window = max(s.prr.window, s.inFlight()+t.packets)
 		}
 	}
 }
 
-// mayReduce reports whether a NACK of what was sent then reduces now, and takes note of it.
+// mayReduce reports whether a NACK of data sent at the time sent reduces now. It records the reduction then.
 func (s *Sender) mayReduce(now, sent unit.Time) bool {
 	return s.control.AllowsReduction(now, sent, s.roundTrip())
 }
 
-// roundTrip is the smoothed round-trip time, before the first sample that of the empty path.
+// roundTrip returns the smoothed round-trip time; before the first sample the round trip of the empty path.
 func (s *Sender) roundTrip() unit.Time {
 	if s.rtt.srtt > 0 {
 		return s.SRTT()
@@ -167,20 +165,19 @@ func (s *Sender) roundTrip() unit.Time {
 	return s.flow.Path.BaseRTT
 }
 
-// enterNackRecovery enters Recovery, or begins anew there, with a reduction or quietly; a
-// reduction that goes on does.
+// enterNackRecovery enters Recovery, or restarts it, with a reduction or quietly. A reduction in progress continues.
 func (s *Sender) enterNackRecovery(now unit.Time, reduce bool) {
 	switch {
 	case reduce:
-		if !s.reducing() {
+		if !s.isReducing() {
 			s.armUndo()
 		}
 		s.undo.possible = true
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
-		if !s.own {
+		if !s.ownRecovery {
 			s.prr.window = s.inFlight()
 		}
-	case !s.reducing() && !s.quiet:
+	case !s.isReducing() && !s.quiet:
 		s.undo.possible = false
 		s.armUndo()
 		s.highSeq = s.next
@@ -203,19 +200,19 @@ func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 		s.undo.possible = false
 		s.startReduction(now, l)
 	}
-	if !s.own {
+	if !s.ownRecovery {
 		s.prr.window = max(s.inFlight()+min(s.waiting, 1), 2)
 	}
 }
 
-// offered is how many packets a round trip the switch's supply is, of whole frames; 0: not known.
-func (s *Sender) offered(supply unit.Rate) int {
+// offeredFrames returns the number of whole frames a round trip at the switch's supply; 0: unknown.
+func (s *Sender) offeredFrames(supply unit.Rate) int {
 	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + packet.IPHeader(s.flow.Version) + packet.EthernetHeader
 	return int(float64(supply) * s.roundTrip().Seconds() / 8 / float64(frame))
 }
 
-// holdOff updates the hold-off, and says when it lets the next segment go. Gaps are up to 3/2 of the limit, and below
-// rto_min, so that no timeout comes while a segment waits.
+// holdOff updates the hold-off, and returns when the next segment may be sent. Gaps are up to 3/2 of the limit, and
+// below rto_min, so that no timeout expires while a segment waits.
 func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 	if s.hold.Waits() {
 		s.hold.Update(now, s.shortTrip(), s.config.RTOMin/2, int64(inFlight), s.header.hash)
@@ -223,13 +220,13 @@ func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 	return s.hold.Ready()
 }
 
-// timedOut: the timer has taken over.
-func (s *Sender) timedOut(now unit.Time) {
+// resetHoldOff resets the hold-off after a timeout.
+func (s *Sender) resetHoldOff(now unit.Time) {
 	s.hold = transport.NACKPacer{Bursts: true}
 	s.control.Gate.Note(now)
 }
 
-// onlyNacked reports whether all losses that are known are so by NACKs.
+// onlyNacked reports whether NACKs have reported all known losses, at least one.
 func (s *Sender) onlyNacked() bool {
 	if !s.known {
 		return false
@@ -247,8 +244,8 @@ func (s *Sender) onlyNacked() bool {
 	return s.known && all
 }
 
-// shortTrip is the shortest round trip that was measured, for the hold-off. SRTT has the queues in it, and samples of
-// retransmissions, which take a tick of the time stamps at least: 1 ms, fifty round trips of a rack.
+// shortTrip returns the shortest measured round trip, for the hold-off. SRTT includes queues, and samples of
+// retransmissions, which take at least a tick of the time stamps: 1 ms, fifty round trips of a rack.
 func (s *Sender) shortTrip() unit.Time {
 	if least := s.rtt.min.get(); least > 0 {
 		return least

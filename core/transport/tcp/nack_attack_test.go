@@ -17,7 +17,7 @@ func state(s *Sender) string {
 	c.NacksRefused = 0
 	return fmt.Sprintf("%+v %+v %+v %+v %+v %+v %+v %v %v %v %v %+v", s.scoreboard, s.recovery, s.nacks, s.rtt, s.rto, c,
 		s.control.Controller, s.timer.at,
-		s.plan.action, s.plan.at, s.control.Decision, s.queue.ring)
+		s.plan.action, s.plan.sendAt, s.control.Decision, s.queue.ring)
 }
 
 // Off the path, an attacker has to know the tuple: with any part of it wrong nothing changes.

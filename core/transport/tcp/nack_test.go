@@ -69,7 +69,7 @@ func sentAs(w *pipe, g *segment) *packet.Packet {
 		p.Payload--
 	}
 	p.TCP.Flags = packet.ACK
-	stamp(&p.TCP, g.sent, w.s.peer.tsRecent)
+	writeStamp(&p.TCP, g.sent, w.s.peer.tsRecent)
 	return p
 }
 
@@ -174,10 +174,10 @@ func TestNackSpans(t *testing.T) {
 		t.Errorf("the controller was told %+v", told)
 	}
 	for i := range 3 {
-		if w.s.plan.action != sendResent || (w.s.plan.at > w.now) != (i == 2) {
-			t.Fatalf("retransmission %d is sent at %v, it is %v: two go at once", i, w.s.plan.at, w.now)
+		if w.s.plan.action != sendResent || (w.s.plan.sendAt > w.now) != (i == 2) {
+			t.Fatalf("retransmission %d is sent at %v, it is %v: two go at once", i, w.s.plan.sendAt, w.now)
 		}
-		w.s.Emit(max(w.now, w.s.plan.at), &packet.Packet{})
+		w.s.Emit(max(w.now, w.s.plan.sendAt), &packet.Packet{})
 	}
 	if w.s.plan.action == sendResent || w.s.waiting != 0 {
 		t.Error("there is more to be sent again")
@@ -258,8 +258,8 @@ func TestNackTable(t *testing.T) {
 				if x.later {
 					name += ", a round trip later"
 					w.now += w.s.SRTT() + ms
-					w.s.schedule(w.now)
-					if w.s.plan.at > w.now { // something that is sent since
+					w.s.planNext(w.now)
+					if w.s.plan.sendAt > w.now { // something that is sent since
 						w.s.Receive(w.now, ackOf(w, w.s.una+30*1448))
 					}
 					p := &packet.Packet{}

@@ -1,29 +1,28 @@
 package tcp
 
-// prr is proportional rate reduction (RFC 9937 §6, Linux' tcp_cwnd_reduction): during a
-// reduction it says how many packets may be in flight, so that the window reaches its target
-// within a round trip, and never by a burst or a pause. Counts are packets.
+// prr is proportional rate reduction (RFC 9937 §6, Linux' tcp_cwnd_reduction). During a reduction it limits the packets
+// in flight, so that the window reaches its target within a round trip, without a burst or a pause. Counts are packets.
 type prr struct {
-	window    int // how many may be in flight now
-	prior     int // RecoverFS: what the window was when the reduction began; 0: none goes on
-	delivered int // prr_delivered, since then
+	window    int // packets that may be in flight now
+	prior     int // RecoverFS: the window at the start of the reduction; 0: no reduction
+	delivered int // prr_delivered: delivered since then
 	out       int // prr_out: sent since then
 }
 
-// start begins a reduction of a window of so many packets.
+// start begins a reduction of a window in packets.
 func (p *prr) start(window int) { *p = prr{window: window, prior: window} }
 
-// end ends the reduction: the window is the controller's from here on.
+// end ends the reduction: then the window is the controller's.
 func (p *prr) end() { p.prior = 0 }
 
 // sent counts a transmission.
 func (p *prr) sent() { p.out++ }
 
-// acked is called for an ACK, with what it delivered, what is in flight after it, and the window
-// that the controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While
-// more is in flight than wanted, sending is proportional; below it is bounded by what is
-// delivered (PRR-SSRB); and the fast retransmission always goes.
-func (p *prr) acked(delivered, inFlight, target int, safe bool) {
+// updateOnAck updates the window for an ACK: the packets that it delivered, the packets in flight after it, and the
+// window that the controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While more
+// packets are in flight than wanted, sending is proportional. Below, the delivered packets limit it (PRR-SSRB). The
+// fast retransmission is always allowed.
+func (p *prr) updateOnAck(delivered, inFlight, target int, safe bool) {
 	if delivered <= 0 || p.prior == 0 {
 		return
 	}

@@ -82,7 +82,7 @@ func TestPRRText(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := c.state
-			p.acked(c.delivered, c.flight, 10, c.safe)
+			p.updateOnAck(c.delivered, c.flight, 10, c.safe)
 			if p.window != c.window || p.delivered != c.prrDelivered || p.out != c.sent || p.prior != 20 {
 				t.Errorf("%+v after %d delivered, %d in flight; want window %d, delivered %d", p, c.delivered, c.flight,
 					c.window, c.prrDelivered)
@@ -92,14 +92,14 @@ func TestPRRText(t *testing.T) {
 	t.Run("no delivery is no clock", func(t *testing.T) {
 		p := prr{window: 7, prior: 20, delivered: 3, out: 1}
 		before := p
-		if p.acked(0, 12, 10, true); p != before {
+		if p.updateOnAck(0, 12, 10, true); p != before {
 			t.Errorf("%+v, was %+v", p, before)
 		}
 	})
 	t.Run("after the end nothing moves", func(t *testing.T) {
 		p := prr{window: 7, prior: 20}
 		p.end()
-		if p.acked(3, 5, 10, true); p.window != 7 || p.delivered != 0 {
+		if p.updateOnAck(3, 5, 10, true); p.window != 7 || p.delivered != 0 {
 			t.Errorf("%+v", p)
 		}
 	})
@@ -123,7 +123,7 @@ func TestPRRConverges(t *testing.T) {
 			if good {
 				safe++
 			}
-			p.acked(1, flight, target, good)
+			p.updateOnAck(1, flight, target, good)
 			for flight < p.window {
 				p.sent()
 				flight++

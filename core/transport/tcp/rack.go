@@ -2,26 +2,27 @@ package tcp
 
 import "weir/core/unit"
 
-// rack is the state of RACK (RFC 8985 §5.3, §6; Linux' tcp_recovery.c): a packet is lost if one
-// that was sent long enough after it has been delivered.
+// rack is the state of RACK (RFC 8985 §5.3, §6; Linux' tcp_recovery.c): a packet is lost if one that was sent
+// sufficiently later has been delivered.
 type rack struct {
 	sent     unit.Time // RACK.xmit_ts: when the most recently sent packet of those delivered was sent
 	end      int64     // RACK.end_seq: and its end
 	rtt      unit.Time // RACK.rtt: of the packet delivered last
-	advanced bool      // something was delivered since losses were last looked for
+	advanced bool      // packets were delivered since the latest detection of losses
 
-	reordering  int // DupThresh, in packets, as far as reordering was observed (tp->reordering)
-	reorderSeen int // RACK.reordering_seen: how often
+	reordering  int // DupThresh, in packets: raised when reordering was observed (tp->reordering)
+	reorderSeen int // RACK.reordering_seen: number of observations
 	steps       int // RACK.reo_wnd_mult
 	persist     int // RACK.reo_wnd_persist: recoveries that steps hold for
 	dsack       bool
 	round       int64 // RACK.dsack_round, in packets delivered: a DSACK counts once a round trip
 }
 
+// newRACK returns the state before the first delivery.
 func newRACK() rack { return rack{reordering: reordering, steps: 1, end: -1 << 62} }
 
-// deliver is called for a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance).
-// What looks faster than the path was most likely the ACK of an earlier transmission.
+// deliver records a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance). least is the minimum RTT: a
+// faster one of a retransmission is most likely the ACK of an earlier transmission, and does not count.
 func (r *rack) deliver(now, sent unit.Time, end int64, retransmitted bool, least unit.Time) {
 	rtt := now - sent
 	if rtt < least && retransmitted {
@@ -34,20 +35,20 @@ func (r *rack) deliver(now, sent unit.Time, end int64, retransmitted bool, least
 	}
 }
 
-// sawReordering is step 3 (tcp_check_sack_reordering): what begins at low was delivered,
-// and never sent again, after what ends at high.
+// sawReordering records reordering (step 3, tcp_check_sack_reordering): data that begins at low was delivered, and
+// never resent, after data that ends at high.
 func (r *rack) sawReordering(low, high, mss int64) {
 	if low >= high {
 		return
 	}
 	if metric := high - low; metric > int64(r.reordering)*mss {
-		r.reordering = int(min((metric+mss-1)/mss, mostReordering))
+		r.reordering = int(min((metric+mss-1)/mss, maxReordering))
 	}
 	r.reorderSeen++
 }
 
-// window is how long a packet may be late: step 4 (tcp_rack_reo_wnd). sacked is how many
-// packets SACK has delivered; recovering: fast recovery or a timeout is under way.
+// window returns how long a packet may be late (step 4, tcp_rack_reo_wnd). least is the minimum RTT, sacked the number
+// of packets that SACK has delivered. recovering: a fast recovery or a timeout is in progress.
 func (r *rack) window(least, srtt unit.Time, sacked int, recovering bool) unit.Time {
 	if r.reorderSeen == 0 && (recovering || sacked >= r.reordering) {
 		return 0
@@ -55,12 +56,11 @@ func (r *rack) window(least, srtt unit.Time, sacked int, recovering bool) unit.T
 	return min(least/reorderingSteps*unit.Time(r.steps), srtt)
 }
 
-// updateSteps is the other part of step 4 (tcp_rack_update_reo_wnd): a DSACK widens the
-// window, once a round trip; sampled is what had been delivered when the packet that was
-// delivered now was sent.
+// updateSteps is the other part of step 4 (tcp_rack_update_reo_wnd): a DSACK widens the window, once a round trip.
+// sampled is the number of packets that were delivered when the packet delivered now was sent.
 func (r *rack) updateSteps(sampled, delivered int64) {
 	if sampled < r.round {
-		r.dsack = false // of before the round
+		r.dsack = false // from before the round
 	}
 	if r.dsack {
 		r.steps = min(255, r.steps+1)
@@ -72,7 +72,7 @@ func (r *rack) updateSteps(sampled, delivered int64) {
 	}
 }
 
-// undone is called when a reduction was found wrong: the window stays wide for longer.
+// undone makes the window stay wide for longer: a reduction was wrong.
 func (r *rack) undone() { r.persist = min(persistRounds, r.persist+1) }
 
 // recovered ends a recovery without an undo.
@@ -82,12 +82,11 @@ func (r *rack) recovered() {
 	}
 }
 
-// sentAfter reports whether the packet that RACK goes by was sent after this one: only then it
-// says anything of it (step 5, RACK_sent_after).
+// sentAfter reports whether RACK's reference packet was sent after this one. Only then it is evidence of a loss (step
+// 5, RACK_sent_after).
 func (r *rack) sentAfter(sent unit.Time, end int64) bool {
 	return r.sent > sent || r.sent == sent && r.end > end
 }
 
-// left is how long such a packet, sent then, is still waited for; 0 or less: it is lost
-// (step 5).
+// left returns how much longer such a packet, sent at the time sent, is waited for; 0 or less: it is lost (step 5).
 func (r *rack) left(now, sent, window unit.Time) unit.Time { return r.rtt + window - (now - sent) }

@@ -120,7 +120,7 @@ func TestRACKSteps(t *testing.T) {
 		if r.reorderSeen != 2 || r.reordering != 8 {
 			t.Errorf("by eight: %+v", r)
 		}
-		if r.sawReordering(0, 1<<30, 1000); r.reordering != mostReordering {
+		if r.sawReordering(0, 1<<30, 1000); r.reordering != maxReordering {
 			t.Errorf("bound: %+v", r)
 		}
 	})

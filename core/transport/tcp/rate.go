@@ -5,7 +5,7 @@ import (
 	"weir/core/unit"
 )
 
-// rateSample collects the sample of one ACK (struct rate_sample): of the packet that was sent last.
+// rateSample collects the sample of one ACK (struct rate_sample) from the packet that was sent last.
 type rateSample struct {
 	transport.Departure
 	has        bool
@@ -15,7 +15,7 @@ type rateSample struct {
 	resent     bool
 }
 
-// delivered is tcp_rate_skb_delivered: the packet sent last gives the sample.
+// delivered takes segment g for the sample if it was sent last (tcp_rate_skb_delivered).
 func (r *rateSample) delivered(d *transport.Deliveries, g *segment) {
 	if g.flags&rated == 0 {
 		return

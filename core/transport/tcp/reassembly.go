@@ -5,16 +5,16 @@ import (
 	"weir/core/unit"
 )
 
-// hold keeps a segment that is out of order (tcp_data_queue_ofo); false: it was here.
-func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
+// holdSegment stores a segment that is out of order (tcp_data_queue_ofo); false: all of it had arrived before.
+func (r *Receiver) holdSegment(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	i := 0
 	for i < len(r.ranges) && r.ranges[i].right < seq {
 		i++
 	}
 	if i < len(r.ranges) && r.ranges[i].left <= seq && end <= r.ranges[i].right {
 		r.counters.CountDuplicate(p)
-		r.duplicated(seq, end)
-		r.front(r.ranges[i])
+		r.recordDuplicate(seq, end)
+		r.putFirst(r.ranges[i])
 		return false
 	}
 	merged := span{seq, end}
@@ -22,7 +22,7 @@ func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	for k < len(r.ranges) && r.ranges[k].left <= end {
 		o := r.ranges[k]
 		if left, right := max(o.left, seq), min(o.right, end); left < right {
-			r.duplicated(left, right)
+			r.recordDuplicate(left, right)
 		}
 		merged.left, merged.right = min(merged.left, o.left), max(merged.right, o.right)
 		r.held -= o.right - o.left
@@ -37,7 +37,7 @@ func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
 		r.ranges = append(r.ranges[:i+1], r.ranges[k:]...)
 	}
 	r.ranges[i] = merged
-	r.front(merged)
+	r.putFirst(merged)
 	r.counters.Delay(now - p.Sent)
 	if r.threshold < r.clamp && p.Payload >= 128 {
 		r.threshold = min(r.threshold+2*r.mss, r.clamp)
@@ -45,8 +45,8 @@ func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	return true
 }
 
-// deliver advances RCV.NXT to end and over what was held, and gives it to the application.
-func (r *Receiver) deliver(now unit.Time, p *packet.Packet, end int64) {
+// deliverData advances RCV.NXT to end and over the held ranges, and delivers the data to the application.
+func (r *Receiver) deliverData(now unit.Time, p *packet.Packet, end int64) {
 	before := r.next
 	r.next = end
 	n := 0
@@ -71,11 +71,11 @@ func (r *Receiver) deliver(now unit.Time, p *packet.Packet, end int64) {
 	if r.flow.Size > 0 && r.counters.Finished == unit.Never && r.counters.ReceivedBytes >= r.flow.Size {
 		r.counters.Finished = now
 	}
-	r.adjust(now)
+	r.adjustBuffer(now)
 }
 
-// duplicated notes a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
-func (r *Receiver) duplicated(left, right int64) {
+// recordDuplicate records a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
+func (r *Receiver) recordDuplicate(left, right int64) {
 	if d := &r.duplicate; d.right != 0 && left <= d.right && d.left <= right {
 		d.left, d.right = min(d.left, left), max(d.right, right)
 		return

@@ -9,8 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is the passive end of a connection, whose application reads everything
-// at once.
+// Receiver is the passive end of a connection. Its application reads all data at once.
 type Receiver struct {
 	header
 	config   Config
@@ -18,7 +17,7 @@ type Receiver struct {
 	counters transport.Counters
 	tele     transport.TelemetryResponder
 	firsts   firsts
-	asked    bool // the segment in hand asks for telemetry, or the sender is to be told something
+	asked    bool // the segment in hand asks for telemetry, or feedback for the sender is due
 	dctcp    bool
 	mss      int64
 
@@ -31,7 +30,7 @@ type Receiver struct {
 	rto     rto
 }
 
-// peerState is what the receiver knows of the connection.
+// peerState is the receiver's state of the connection.
 type peerState struct {
 	established, synReceived bool
 	initial                  int64
@@ -45,16 +44,16 @@ type peerState struct {
 	answered                 bool
 }
 
-// outOfOrder is what has arrived out of order.
+// outOfOrder is the data that has arrived out of order.
 type outOfOrder struct {
 	ranges    []span  // sorted, disjoint
 	held      int64   // bytes in them
 	blocks    [4]span // for SACK, the latest first (RFC 2018 §4)
 	blockN    int
-	duplicate span // for DSACK (RFC 2883); right == 0: none
+	duplicate span // for DSACK (RFC 2883); right == 0: no range
 }
 
-// acking is which ACKs wait.
+// acking is the state of ACKs that wait.
 type acking struct {
 	due        bool      // an ACK waits to be emitted
 	delayed    bool      // one is delayed
@@ -69,7 +68,7 @@ type acking struct {
 	segment    int64 // rcv_mss
 }
 
-// announced is what ACKs announce: congestion marks and the window.
+// announced is the state that ACKs announce: congestion marks and the window.
 type announced struct {
 	ecn    bool
 	echo   bool // every ACK has ECE (RFC 3168 §6.1.3)
@@ -77,19 +76,20 @@ type announced struct {
 	ect    bool // ECT was seen
 
 	// window
-	share     uint16 // scaling_ratio: 256ths of the memory that are data; here it fills the word of what is above
+	share     uint16 // scaling_ratio: 256ths of the memory that are data; at this place it needs no padding
 	buffer    int64  // memory
 	clamp     int64  // largest window
 	threshold int64  // rcv_ssthresh
 	window    int64  // rcv_wnd, as last announced
 	windowEnd int64
-	rtt       unit.Time // 8 times
+	rtt       unit.Time // 8 times the round-trip time
 	lastEcho  uint32
 	spaceAt   unit.Time // rcvq_space
 	spaceSeq  int64
 	space     int64
 }
 
+// newReceiver returns the receiver of flow f.
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, &c, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode,
 		mss:       int64(f.Payload),
@@ -101,7 +101,7 @@ func newReceiver(f transport.Flow, c Config) *Receiver {
 	if c.Autotuning {
 		r.buffer = min(r.buffer, initialReceive)
 	}
-	r.share = memoryParts / 2 // until a segment says more (TCP_DEFAULT_SCALING_RATIO)
+	r.share = memoryParts / 2 // until the first large segment is measured (TCP_DEFAULT_SCALING_RATIO)
 	r.clamp = r.windowFrom(r.buffer)
 	r.window = min(r.clamp, 65535) / r.mss * r.mss
 	if r.window == 0 {
@@ -112,11 +112,11 @@ func newReceiver(f transport.Flow, c Config) *Receiver {
 	return r
 }
 
-// Counters returns what was counted: ReceivedBytes is what the application could
-// read; Finished is when it had everything. SYNs and pure ACKs do not count.
+// Counters returns the receiver's counters: ReceivedBytes is the data that the application could read; Finished is when
+// it had all. SYNs and pure ACKs do not count.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// NextSend is at once if an ACK is due that no arriving segment carries away.
+// NextSend returns 0 if an ACK is due for which there is no arriving segment to turn round, or unit.Never.
 func (r *Receiver) NextSend() unit.Time {
 	if r.due {
 		return 0
@@ -124,8 +124,7 @@ func (r *Receiver) NextSend() unit.Time {
 	return unit.Never
 }
 
-// NextTimer is that of a delayed or compressed ACK, of the SYN-ACK, or of the controller's
-// part here.
+// NextTimer returns when the timer of a delayed or compressed ACK, of the SYN-ACK, or of the controller's part expires.
 func (r *Receiver) NextTimer() unit.Time {
 	at := min(r.timerAt, r.compressAt)
 	if r.established && r.counters.Finished == unit.Never {
@@ -134,17 +133,17 @@ func (r *Receiver) NextTimer() unit.Time {
 	return at
 }
 
-// Emit sends an ACK.
+// Emit fills p with an ACK or the SYN-ACK.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.due = false
 	if r.synReceived && !r.established {
 		r.synAck(now, p)
 		return
 	}
-	r.acknowledge(now, p, r.next)
+	r.fillAck(now, p, r.next)
 }
 
-// Advance sends what has waited long enough.
+// Advance makes the ACK or SYN-ACK due that has waited long enough.
 func (r *Receiver) Advance(now unit.Time) {
 	if r.compressAt <= now {
 		r.compressAt = unit.Never
@@ -179,13 +178,14 @@ func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	if r.ecn {
 		t.Flags |= packet.ECE
 	}
-	stamp(t, now, r.tsRecent)
+	writeStamp(t, now, r.tsRecent)
 	r.synSent = now
 	r.tele.Open(p)
-	r.fill(p, 0, r.ecnOf())
+	r.fillHeaders(p, 0, r.ecnOf())
 	r.tele.Seal(p)
 }
 
+// ecnOf returns the ECN field of an ACK: ECT with DCTCP.
 func (r *Receiver) ecnOf() uint8 {
 	if r.dctcp {
 		return packet.ECT0
@@ -193,15 +193,15 @@ func (r *Receiver) ecnOf() uint8 {
 	return packet.NotECT
 }
 
-// acknowledge fills p with an ACK of everything before next.
-func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
+// fillAck fills p with an ACK of all data before next, with SACK blocks and feedback.
+func (r *Receiver) fillAck(now unit.Time, p *packet.Packet, next int64) {
 	t := &p.TCP
 	p.Seq, p.Ack = r.initial+1, next
 	t.Flags, t.Window = packet.ACK, uint16(r.selectWindow()>>r.scale)
 	if r.echo {
 		t.Flags |= packet.ECE
 	}
-	stamp(t, now, r.tsRecent)
+	writeStamp(t, now, r.tsRecent)
 	if r.duplicate.right != 0 {
 		t.SACK[0] = packet.SACKBlock{Left: uint32(r.duplicate.left), Right: uint32(r.duplicate.right)}
 		t.Blocks = 1
@@ -213,7 +213,7 @@ func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 	}
 	r.tele.Give(p)
 	r.tele.Open(p)
-	r.fill(p, 0, r.ecnOf())
+	r.fillHeaders(p, 0, r.ecnOf())
 	r.tele.Seal(p)
 	r.lastAckSent = next
 	r.quick = max(r.quick-1, 0)
@@ -222,30 +222,31 @@ func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 	r.timerAt = unit.Never
 }
 
-// turn makes p an ACK of everything before next.
-func (r *Receiver) turn(now unit.Time, p *packet.Packet, next int64) bool {
-	r.back(p)
-	r.acknowledge(now, p, next)
+// turnIntoAck turns p into an ACK of all data before next. It returns true.
+func (r *Receiver) turnIntoAck(now unit.Time, p *packet.Packet, next int64) bool {
+	r.turnBack(p)
+	r.fillAck(now, p, next)
 	return true
 }
 
-func (r *Receiver) back(p *packet.Packet) {
+// turnBack empties p and sets its addresses for the way back.
+func (r *Receiver) turnBack(p *packet.Packet) {
 	p.Src, p.Dst = r.flow.Dst, r.flow.Src
 	p.Data = nil
 	p.TCP = packet.Segment{}
 }
 
-// Receive takes a segment (tcp_rcv_established, tcp_data_queue).
+// Receive handles a segment (tcp_rcv_established, tcp_data_queue), and reports whether p became an answer.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
-	// what it sends is not NACKed
+	// a receiver's segments are not NACKed
 	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.Notifies() || r.reset {
 		return false
 	}
 	t := &p.TCP
-	if !r.established && !r.handshake(now, p) {
+	if !r.established && !r.handleHandshake(now, p) {
 		return r.synReceived && t.Flags&packet.SYN != 0 && r.answerSYN(now, p)
 	}
-	seq := extend(p.Seq, r.next)
+	seq := extendSeq(p.Seq, r.next)
 	end := seq + int64(p.Payload)
 	fin := t.Flags&packet.FIN != 0
 	if fin {
@@ -256,18 +257,18 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	stamped := t.Has&packet.HasTimestamps != 0
 	if stamped && int32(r.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 { // PAWS
-		return r.refuse(now, p, seq, end)
+		return r.refuseSegment(now, p, seq, end)
 	}
 	if t.Flags&packet.RST != 0 {
 		r.reset = seq == r.next // RFC 5961 §3.2
 		if r.reset {
 			r.timerAt, r.compressAt, r.due = unit.Never, unit.Never, false
 		}
-		return !r.reset && r.refuse(now, p, seq, end)
+		return !r.reset && r.refuseSegment(now, p, seq, end)
 	}
 	if end < r.lastAckSent || end > max(r.next, r.windowEnd)+1 || seq > max(r.next, r.windowEnd) ||
 		t.Flags&packet.SYN != 0 {
-		return r.refuse(now, p, seq, end)
+		return r.refuseSegment(now, p, seq, end)
 	}
 	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
 		r.tsRecent = t.TSVal
@@ -276,24 +277,24 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.asked = p.Extended() && !r.tele.Patient()
 		place := int64(-1)
 		if end > seq {
-			place = r.firsts.place(now, seq, end, r.flow.Path.BaseRTT)
+			place = r.firsts.placeData(now, seq, end, r.flow.Path.BaseRTT)
 		}
 		r.asked = r.tele.Data(now, p, place) || r.asked
 		r.tele.Keep(p)
 		p.ClearExtensions()
 		if r.asked && seq == end {
-			return r.turn(now, p, r.next)
+			return r.turnIntoAck(now, p, r.next)
 		}
 	}
 	if seq == end { // a pure ACK; out of sequence it is a probe of the window
-		return seq < r.next && r.refuse(now, p, seq, end)
+		return seq < r.next && r.refuseSegment(now, p, seq, end)
 	}
-	return r.data(now, p, seq, end, fin, stamped)
+	return r.handleData(now, p, seq, end, fin, stamped)
 }
 
-// handshake takes what comes before the connection is established; true: it is now,
-// and the segment is to be looked at.
-func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
+// handleHandshake handles segments before the connection is established. It returns true if the connection is
+// established now, and the segment is to be handled further.
+func (r *Receiver) handleHandshake(now unit.Time, p *packet.Packet) bool {
 	t := &p.TCP
 	if t.Flags&(packet.SYN|packet.ACK|packet.RST) == packet.SYN {
 		if !r.synReceived {
@@ -326,15 +327,16 @@ func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
+// answerSYN turns p into the SYN-ACK. It returns true.
 func (r *Receiver) answerSYN(now unit.Time, p *packet.Packet) bool {
-	r.back(p)
+	r.turnBack(p)
 	r.synAck(now, p)
 	return true
 }
 
-// refuse answers a segment that is not acceptable (tcp_send_dupack): with DSACK if
-// it was data, else twice a second at most.
-func (r *Receiver) refuse(now unit.Time, p *packet.Packet, seq, end int64) bool {
+// refuseSegment answers a segment that is not acceptable (tcp_send_dupack): with DSACK if it has data, else at most
+// twice a second.
+func (r *Receiver) refuseSegment(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	if p.Payload == 0 {
 		if r.answered && now-r.lastAnswer < unit.Second/2 {
 			return false
@@ -342,26 +344,26 @@ func (r *Receiver) refuse(now unit.Time, p *packet.Packet, seq, end int64) bool 
 		r.answered, r.lastAnswer = true, now
 	}
 	if end > seq && seq < r.next {
-		r.quickly(mostQuick)
-		r.duplicated(seq, min(end, r.next))
+		r.enterQuickAck(maxQuickAcks)
+		r.recordDuplicate(seq, min(end, r.next))
 		r.counters.CountDuplicate(p)
 	}
-	return r.turn(now, p, r.next)
+	return r.turnIntoAck(now, p, r.next)
 }
 
-// quickly enters quick-ACK mode (tcp_enter_quickack_mode).
-func (r *Receiver) quickly(most int) {
+// enterQuickAck enters quick-ACK mode for at most most ACKs (tcp_enter_quickack_mode).
+func (r *Receiver) enterQuickAck(most int) {
 	r.quick = max(r.quick, r.quickFor(most))
 	r.timeout = r.config.DelayedACK
 }
 
-// quickFor is tcp_incr_quickack: half a window of segments.
+// quickFor returns the number of quick ACKs: half a window of segments, at most most (tcp_incr_quickack).
 func (r *Receiver) quickFor(most int) int {
 	return int(min(max(r.window/(2*r.segment), 2), int64(most)))
 }
 
-// data takes a segment with data or FIN.
-func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, stamped bool) bool {
+// handleData handles a segment with data or FIN, and reports whether p became an answer.
+func (r *Receiver) handleData(now unit.Time, p *packet.Packet, seq, end int64, fin, stamped bool) bool {
 	payload := int64(p.Payload)
 	prior, hole := r.next, len(r.ranges) > 0
 	atOnce := false
@@ -369,44 +371,43 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 		r.echo = false
 		atOnce = payload > 0
 	}
-	if end <= r.next { // all of it was here before
+	if end <= r.next { // all of it had arrived before
 		r.counters.CountDuplicate(p)
-		r.duplicated(seq, end)
-		r.quickly(mostQuick)
-		return r.turn(now, p, r.next)
+		r.recordDuplicate(seq, end)
+		r.enterQuickAck(maxQuickAcks)
+		return r.turnIntoAck(now, p, r.next)
 	}
 	if fin {
 		r.finSeq = end - 1
 	}
-	r.measure(now, p, payload, stamped)
+	r.measureSegment(now, p, payload, stamped)
 	if seq <= r.next {
 		if seq < r.next {
-			r.duplicated(seq, r.next)
-			r.quickly(mostQuick)
+			r.recordDuplicate(seq, r.next)
+			r.enterQuickAck(maxQuickAcks)
 		}
-		r.deliver(now, p, end)
+		r.deliverData(now, p, end)
 		atOnce = atOnce || hole && len(r.ranges) == 0 // a gap was filled (RFC 5681 §4.2)
-	} else if !r.hold(now, p, seq, end) {
-		atOnce = true // nothing new in it: DSACK
+	} else if !r.holdSegment(now, p, seq, end) {
+		atOnce = true // it has no new data: DSACK
 	}
 	if r.ecn && r.markedCE(p.TOS&packet.ECN, prior) {
-		// What was delayed is acknowledged as it was marked, then this segment.
+		// Delayed data is acknowledged with its own mark, then this segment.
 		r.echo = !r.marked
-		r.turn(now, p, prior)
+		r.turnIntoAck(now, p, prior)
 		r.echo = r.marked
 		r.due = true
 		return true
 	}
-	return r.ack(now, p, atOnce, payload)
+	return r.scheduleAck(now, p, atOnce, payload)
 }
 
-// markedCE notes a congestion mark. With DCTCP a change of it has what was delayed
-// acknowledged first, in the old state: then it returns true (RFC 8257 §3.2, figure
-// 1).
+// markedCE records a congestion mark. With DCTCP it returns true when the mark changes and an ACK is delayed: the
+// delayed data is acknowledged first, in the old state (RFC 8257 §3.2, figure 1).
 func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	if field == packet.NotECT { // after ECT: a retransmission, most likely
 		if r.ect {
-			r.quickly(2)
+			r.enterQuickAck(2)
 		}
 		return false
 	}
@@ -414,7 +415,7 @@ func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	ce := field == packet.CE
 	if !r.dctcp {
 		if ce && !r.echo { // RFC 3168 §6.1.3
-			r.quickly(2)
+			r.enterQuickAck(2)
 			r.echo = true
 		}
 		return false
@@ -427,8 +428,8 @@ func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	return r.delayed && prior > r.lastAckSent
 }
 
-// front puts a range first in SACK's list; those inside it go.
-func (r *Receiver) front(b span) {
+// putFirst puts a range first in SACK's list, and removes the ranges inside it.
+func (r *Receiver) putFirst(b span) {
 	var list [4]span
 	list[0] = b
 	n := 1
@@ -441,19 +442,18 @@ func (r *Receiver) front(b span) {
 	r.blocks, r.blockN = list, n
 }
 
-// ack is __tcp_ack_snd_check: now, later, or together with others. What asks for
-// telemetry is answered at once: windows may be below two segments, and the clock of
-// acknowledgements is the feedback's (draft-miao §9.3).
-func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
+// scheduleAck acknowledges now, later, or together with others (__tcp_ack_snd_check). A segment that asks for telemetry
+// is answered at once: windows may be below two segments, and acknowledgements clock the feedback (draft-miao §9.3).
+func (r *Receiver) scheduleAck(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
 	switch {
 	case atOnce, r.asked, r.next > r.finSeq, r.config.DelayedACK == 0,
 		r.next-r.lastAckSent > r.segment, // the second full segment (RFC 9293 §3.8.6.3)
 		r.quick > 0,
 		// the end of a burst, and the application has read it (tcp_cleanup_rbuf)
 		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0):
-		return r.turn(now, p, r.next)
+		return r.turnIntoAck(now, p, r.next)
 	case len(r.ranges) > 0:
-		return r.compress(now, p)
+		return r.compressAck(now, p)
 	}
 	if !r.delayed {
 		r.delayed = true
@@ -462,18 +462,18 @@ func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int
 	return false
 }
 
-// compress sends the first ACKs with SACK blocks at once, and later ones together
+// compressAck sends the first ACKs with SACK blocks at once, and later ones together
 // (tcp_comp_sack_delay_ns).
-func (r *Receiver) compress(now unit.Time, p *packet.Packet) bool {
+func (r *Receiver) compressAck(now unit.Time, p *packet.Packet) bool {
 	if r.dupNext != r.next {
 		r.dupNext, r.dupAcks = r.next, 0
 	}
-	if r.config.CompressedACK == 0 || r.compressed >= mostCompressed {
-		return r.turn(now, p, r.next)
+	if r.config.CompressedACK == 0 || r.compressed >= maxCompressedAcks {
+		return r.turnIntoAck(now, p, r.next)
 	}
 	if r.dupAcks < 3 {
 		r.dupAcks++
-		return r.turn(now, p, r.next)
+		return r.turnIntoAck(now, p, r.next)
 	}
 	r.compressed++
 	if r.compressAt == unit.Never {

@@ -202,7 +202,7 @@ func TestReceiveBuffer(t *testing.T) {
 		if p.TCP.Flags&packet.SYN != 0 {
 			return true, 0
 		}
-		e := p.Ack + int64(p.TCP.Window)<<leastScale
+		e := p.Ack + int64(p.TCP.Window)<<minScale
 		if e < edge {
 			t.Fatalf("the window's right edge moves from %d back to %d", edge, e)
 		}

@@ -7,25 +7,24 @@ import (
 	"weir/core/unit"
 )
 
-// selectWindow is tcp_select_window: what is free in the buffer, up to the slow-start
-// threshold of the window; a window that was announced never shrinks (RFC 9293
-// §3.8.6).
+// selectWindow returns the window to announce: the free memory of the buffer, up to the slow-start threshold of the
+// window. An announced window never shrinks (tcp_select_window, RFC 9293 §3.8.6).
 func (r *Receiver) selectWindow() int64 {
 	free := max(min(r.clamp-r.held, r.threshold), 0)
-	r.window = max(r.wholeUnits(free), r.wholeUnits(r.windowEnd-r.next)) // also the part of a unit stays announced
+	r.window = max(r.wholeUnits(free), r.wholeUnits(r.windowEnd-r.next)) // a part of a unit stays announced as well
 	r.windowEnd = max(r.windowEnd, r.next+r.window)
 	return r.window
 }
 
-// wholeUnits rounds a window up to what the header can say.
+// wholeUnits rounds a window up to a multiple of the scale, at most the largest value of the header.
 func (r *Receiver) wholeUnits(window int64) int64 {
 	u := int64(1) << r.scale
 	return min((window+u-1)&^(u-1), 65535<<r.scale)
 }
 
-// measure is tcp_event_data_recv: how often data comes, how large its segments are,
-// and how the window may grow.
-func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
+// measureSegment measures the interval of data, the size of its segments, and the round trip, and grows the window's
+// threshold (tcp_event_data_recv).
+func (r *Receiver) measureSegment(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
 	if payload >= r.segment || payload >= 536 {
 		if payload > r.segment {
 			r.measureShare(payload)
@@ -33,14 +32,14 @@ func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamp
 		r.segment = min(max(payload, 88), r.mss)
 	}
 	if r.timeout == 0 {
-		r.quick = max(r.quick, r.quickFor(mostQuick))
+		r.quick = max(r.quick, r.quickFor(maxQuickAcks))
 		r.timeout = r.config.DelayedACK
 	} else if since := now - r.lastData; since <= r.config.DelayedACK/2 {
 		r.timeout = r.timeout/2 + r.config.DelayedACK/2
 	} else if since < r.timeout {
 		r.timeout = min(r.timeout/2+since, r.config.DelayedACK)
 	} else if since > max(r.rtt/8, 200*unit.Millisecond) { // longer than an RTO: slow start again, most likely
-		r.quick = max(r.quick, r.quickFor(mostQuick))
+		r.quick = max(r.quick, r.quickFor(maxQuickAcks))
 	}
 	r.lastData = now
 	if stamped && p.TCP.TSEcho != 0 && p.TCP.TSEcho != r.lastEcho && payload >= r.segment { // tcp_rcv_rtt_measure_ts
@@ -62,9 +61,9 @@ func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamp
 	}
 }
 
-// adjust is tcp_rcv_space_adjust: once a round trip the buffer grows with what the
-// application has read (dynamic right-sizing).
-func (r *Receiver) adjust(now unit.Time) {
+// adjustBuffer grows the buffer once a round trip with the data that the application has read (dynamic right-sizing,
+// tcp_rcv_space_adjust).
+func (r *Receiver) adjustBuffer(now unit.Time) {
 	if !r.config.Autotuning || r.rtt == 0 || now-r.spaceAt < r.rtt/8 {
 		return
 	}
@@ -82,12 +81,12 @@ func (r *Receiver) adjust(now unit.Time) {
 	r.spaceSeq, r.spaceAt = r.next, now
 }
 
-// windowFrom is tcp_win_from_space: the part of memory that holds data.
+// windowFrom returns the part of memory that holds data (tcp_win_from_space).
 func (r *Receiver) windowFrom(memory int64) int64 { return memory * int64(r.share) / memoryParts }
 
-// measureShare is tcp_measure_rcv_mss of a segment that is larger than those before: what it says is the share of the
-// whole buffer from now on. Without it a window of few large segments would stay as it begins: ten of them, after which
-// autotuning looks, do not fit.
+// measureShare handles a segment that is larger than earlier ones: its share of memory becomes that of the whole buffer
+// (tcp_measure_rcv_mss). Without it a window of few large segments would keep its first size: the ten segments that
+// autotuning waits for do not fit.
 func (r *Receiver) measureShare(payload int64) {
 	share := shareOf(payload, packet.IPHeader(r.flow.Version))
 	if share == int64(r.share) {
@@ -98,8 +97,8 @@ func (r *Receiver) measureShare(payload int64) {
 	r.space = min(r.space, r.clamp)
 }
 
-// shareOf is the part of a segment's memory that is data, in 256ths. Packets that are no longer than 802.3's are taken
-// to need twice what they carry: of half a buffer more than ten fit.
+// shareOf returns the part of a segment's memory that is data, in 256ths. Packets of at most 802.3's length are assumed
+// to need twice their payload: more than ten fit into half a buffer.
 func shareOf(payload int64, ipHeader int32) int64 {
 	ip := payload + packet.TCPHeader + timestampBytes + int64(ipHeader)
 	if ip <= largestOrdinary {
@@ -108,8 +107,8 @@ func shareOf(payload int64, ipHeader int32) int64 {
 	return payload * memoryParts / memoryOf(ip+packet.EthernetHeader)
 }
 
-// memoryOf is what a frame takes of the receive buffer [bytes] (truesize): one block, whose size is a power of two,
-// or if it is larger than a page whole pages.
+// memoryOf returns the bytes that a frame takes of the receive buffer (truesize): one block with a size that is a power
+// of two, or whole pages if it is larger than a page.
 func memoryOf(frame int64) int64 {
 	if frame < page {
 		return 1<<bits.Len64(uint64(frame+blockState-1)) + blockHead

@@ -6,11 +6,11 @@ import (
 	"weir/core/unit"
 )
 
-// recovery is what the sender does about losses.
+// recovery is the sender's state of the recovery from losses.
 type recovery struct {
 	state   cc.RecoveryState
 	quiet   bool // Recovery from the losses that NACKs report, without a reduction
-	cwrDue  bool // CWR has to be sent
+	cwrDue  bool // CWR is to be sent
 	frto    frto
 	highSeq int64 // SND.NXT when the state was entered
 
@@ -23,22 +23,23 @@ type recovery struct {
 	dsackDups   int
 }
 
+// newRecovery returns the state without losses.
 func newRecovery() recovery {
 	return recovery{rack: newRACK(), tlp: tlp{end: -1}, undo: undo{marker: -1, resent: -1}}
 }
 
-// reducing: PRR governs what may be sent (tcp_in_cwnd_reduction).
-func (r *recovery) reducing() bool {
+// isReducing reports whether PRR limits the packets in flight (tcp_in_cwnd_reduction).
+func (r *recovery) isReducing() bool {
 	return r.state == cc.Reduced || r.state == cc.Recovery && !r.quiet
 }
 
-// alert is tcp_fastretrans_alert: the state machine of recovery.
-func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
+// handleAlert is the state machine of recovery (tcp_fastretrans_alert).
+func (s *Sender) handleAlert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
 	t := &p.TCP
 	if e.flags&echoed != 0 {
 		s.undo.possible = false
 	}
-	if s.reneged(now, e) {
+	if s.checkReneging(now, e) {
 		return
 	}
 	// D. states that end when high_seq is acknowledged
@@ -66,8 +67,8 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 			s.tryOpen(now, e)
 		}
 		before := s.lostTotal
-		s.identify(now, e)
-		if s.quiet && s.state == cc.Recovery && s.lostTotal > before { // what no NACK has told
+		s.identifyLosses(now, e)
+		if s.quiet && s.state == cc.Recovery && s.lostTotal > before { // losses that no NACK has reported
 			s.enterRecovery(now, e)
 		}
 		if s.state != cc.Recovery {
@@ -78,7 +79,7 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 		}
 	case cc.Timeout:
 		s.inTimeout(now, t, e)
-		s.identify(now, e)
+		s.identifyLosses(now, e)
 		if s.state != cc.Open && e.flags&lostResent == 0 {
 			return
 		}
@@ -90,11 +91,12 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 		if s.state <= cc.Disorder {
 			s.undoDSACK(now)
 		}
-		s.identify(now, e)
+		s.identifyLosses(now, e)
 		s.toRecover(now, e)
 	}
 }
 
+// toRecover enters Recovery if a segment is lost, or else Open, Disorder or Reduced (tcp_time_to_recover).
 func (s *Sender) toRecover(now unit.Time, e *event) {
 	if s.lostOut == 0 { // tcp_time_to_recover
 		s.tryOpen(now, e)
@@ -103,6 +105,7 @@ func (s *Sender) toRecover(now unit.Time, e *event) {
 	s.enterRecovery(now, e)
 }
 
+// setState changes the state, and notifies the controller of the end of a recovery with a reduction.
 func (s *Sender) setState(now unit.Time, state cc.RecoveryState) {
 	if s.state == state {
 		return
@@ -117,7 +120,7 @@ func (s *Sender) setState(now unit.Time, state cc.RecoveryState) {
 	}
 }
 
-// tryOpen is tcp_try_to_open.
+// tryOpen enters Reduced after an ECN echo, or else Open or Disorder (tcp_try_to_open).
 func (s *Sender) tryOpen(now unit.Time, e *event) {
 	if !s.anyResent() {
 		s.undo.stamp = 0
@@ -130,7 +133,7 @@ func (s *Sender) tryOpen(now unit.Time, e *event) {
 	}
 }
 
-// keepOpen is tcp_try_keep_open.
+// keepOpen enters Open, or Disorder if segments are SACKed, lost or resent (tcp_try_keep_open).
 func (s *Sender) keepOpen(now unit.Time) {
 	state := cc.Open
 	if s.sackedOut+s.lostOut > 0 || s.anyResent() {
@@ -142,7 +145,7 @@ func (s *Sender) keepOpen(now unit.Time) {
 	}
 }
 
-// enterReduced is tcp_enter_cwr, for what kind says.
+// enterReduced enters Reduced with a reduction for l, unless a recovery is in progress (tcp_enter_cwr).
 func (s *Sender) enterReduced(now unit.Time, l cc.Loss) {
 	s.undo.possible = false
 	if s.state < cc.Reduced {
@@ -152,7 +155,7 @@ func (s *Sender) enterReduced(now unit.Time, l cc.Loss) {
 	}
 }
 
-// enterRecovery is tcp_enter_recovery.
+// enterRecovery enters Recovery with a reduction, or by NACKs if they reported all losses (tcp_enter_recovery).
 func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	if s.onlyNacked() {
 		s.enterNackRecovery(now, s.mayReduce(now, now))
@@ -160,7 +163,7 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	}
 	s.undo.possible = false
 	s.armUndo()
-	if !s.reducing() {
+	if !s.isReducing() {
 		s.undo.possible = e.flags&echoed == 0
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 	} else if s.state == cc.Reduced {
@@ -169,7 +172,7 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	s.setState(now, cc.Recovery)
 }
 
-// startReduction is tcp_init_cwnd_reduction.
+// startReduction starts PRR and notifies the controller of l (tcp_init_cwnd_reduction).
 func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	s.highSeq = s.next
 	s.tlp.clear()
@@ -182,20 +185,20 @@ func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	}
 }
 
-// endReduction is tcp_end_cwnd_reduction: the window is then the controller's.
+// endReduction ends PRR: then the window is the controller's (tcp_end_cwnd_reduction).
 func (s *Sender) endReduction() {
 	s.prr.end()
 	s.usage.used = 0
 	s.usage.since = max(s.usage.since, s.control.Pacer.Last)
 }
 
-// reorderingWindow is how long RACK waits for what is late.
+// reorderingWindow returns how long RACK waits for late segments.
 func (s *Sender) reorderingWindow() unit.Time {
 	return s.rack.window(s.rtt.min.get(), s.rtt.smoothed(), s.sackedOut, s.state >= cc.Recovery)
 }
 
-// identify is tcp_identify_packet_loss.
-func (s *Sender) identify(now unit.Time, e *event) {
+// identifyLosses finds losses with RACK after a delivery (tcp_identify_packet_loss).
+func (s *Sender) identifyLosses(now unit.Time, e *event) {
 	if !s.rack.advanced {
 		return
 	}
@@ -210,21 +213,21 @@ func (s *Sender) identify(now unit.Time, e *event) {
 	}
 }
 
-// reorderingTimeout is tcp_rack_reo_timeout.
+// reorderingTimeout finds losses with RACK when its timer expires (tcp_rack_reo_timeout).
 func (s *Sender) reorderingTimeout(now unit.Time) {
 	inFlight := s.inFlight()
 	s.detectLoss(&s.rack, now, s.reorderingWindow())
 	if inFlight != s.inFlight() && (s.state != cc.Recovery || s.quiet) {
 		var e event
 		s.enterRecovery(now, &e)
-		if !s.own {
-			s.reduce(1, false)
+		if !s.ownRecovery {
+			s.updateReduction(1, false)
 		}
 	}
-	s.rearm(now)
+	s.rearmTimer(now)
 }
 
-// reduce lets PRR say what may be in flight after so many deliveries (tcp_cwnd_reduction).
-func (s *Sender) reduce(delivered int, safe bool) {
-	s.prr.acked(delivered, s.inFlight(), max(int(int64(s.control.Decision.Window)/s.mss), 1), safe)
+// updateReduction updates PRR's limit of packets in flight after a number of deliveries (tcp_cwnd_reduction).
+func (s *Sender) updateReduction(delivered int, safe bool) {
+	s.prr.updateOnAck(delivered, s.inFlight(), max(int(int64(s.control.Decision.Window)/s.mss), 1), safe)
 }

@@ -193,7 +193,7 @@ func TestSecondProbe(t *testing.T) {
 	w.s.state = cc.Open
 	w.s.scheduleProbe(w.now, true)
 	now := w.s.timer.at
-	w.s.probe(now)
+	w.s.makeProbeDue(now)
 	if want := w.s.queue.at(w.s.queue.first).sent + w.s.rto.value; w.s.timer.at > max(want, now+1) {
 		t.Errorf("RTO at %v, want %v", w.s.timer.at, want)
 	}

@@ -142,7 +142,7 @@ func TestRTOBackoff(t *testing.T) {
 func TestRTOGivesUp(t *testing.T) {
 	t.Run("RFC 9293 §3.8.3: the connection is given up", func(t *testing.T) {
 		r := newRTO(initialRTO)
-		for range mostRetries {
+		for range maxRetries {
 			if r.exhausted(false) {
 				t.Fatalf("after %d timeouts", r.retries)
 			}

@@ -2,20 +2,19 @@ package tcp
 
 import "weir/core/unit"
 
-// rttEstimator is tcp_rtt_estimator: RFC 6298 §2 with the deviation's largest value of a round
-// trip, so that the variance falls slowly. srtt is 8 times the average, mdev and the others are
-// 4 times the deviation.
+// rttEstimator is RFC 6298 §2 with the maximum deviation of a round trip, so that the variance falls slowly
+// (tcp_rtt_estimator). srtt is 8 times the average, mdev and the others are 4 times the deviation.
 type rttEstimator struct {
 	srtt, mdev, mdevMax, rttvar unit.Time
 	seq                         int64 // end of the round
 	min                         windowedMin
 }
 
-// smoothed is SRTT; 0: there was no sample yet.
+// smoothed returns SRTT; 0: no sample yet.
 func (r *rttEstimator) smoothed() unit.Time { return r.srtt / 8 }
 
-// sample takes an RTT in; least is the least that the deviation adds to the timeout. una and
-// next bound the round trip.
+// sample adds an RTT sample. least is the minimum that the deviation adds to the timeout. una and next delimit the
+// round trip.
 func (r *rttEstimator) sample(rtt unit.Time, una, next int64, least unit.Time) {
 	m := max(rtt, 1)
 	if r.srtt == 0 { // §2.2
@@ -49,19 +48,19 @@ func (r *rttEstimator) sample(rtt unit.Time, una, next int64, least unit.Time) {
 	r.srtt = max(r.srtt, 1)
 }
 
-// timeout is §2.2's and §2.3's SRTT + max(G, 4·RTTVAR), where Linux has 200 ms for G, bounded
-// by §2.5's largest.
+// timeout returns SRTT + max(G, 4·RTTVAR) of RFC 6298 §2.2 and §2.3, up to the limit of §2.5. Linux has 200 ms for G.
 func (r *rttEstimator) timeout() unit.Time { return min(r.srtt/8+r.rttvar, largestRTO) }
 
-// windowedMin is the minimum over a window of time, with three samples (Kathleen
-// Nichols; Linux' lib/win_minmax.c).
+// windowedMin is the minimum over a window of time, with three samples (Kathleen Nichols; Linux' lib/win_minmax.c).
 type windowedMin [3]struct {
 	at    unit.Time
 	value unit.Time
 }
 
+// get returns the minimum; 0: no sample.
 func (m *windowedMin) get() unit.Time { return m[0].value }
 
+// update adds a value at a time, and removes samples older than window.
 func (m *windowedMin) update(window, at, value unit.Time) {
 	s := m[0]
 	s.at, s.value = at, value

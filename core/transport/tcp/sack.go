@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// highestSacked is tcp_highest_sack_seq.
+// highestSacked returns the end of the highest SACKed segment, or snd_una without one (tcp_highest_sack_seq).
 func (s *Sender) highestSacked() int64 {
 	if s.sackedOut == 0 {
 		return s.una
@@ -14,8 +14,8 @@ func (s *Sender) highestSacked() int64 {
 	return s.sackedEnd
 }
 
-// tagSACK is tcp_sacktag_write_queue: it marks what the blocks report (RFC 2018 §5),
-// and finds DSACKs (RFC 2883).
+// tagSACK marks the segments that the blocks report (RFC 2018 §5), and finds DSACKs (RFC 2883)
+// (tcp_sacktag_write_queue).
 func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) {
 	if s.sackedOut == 0 {
 		s.sackedEnd = s.una
@@ -24,15 +24,15 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 	var blocks [4]span
 	n := 0
 	for i := range t.Blocks {
-		b := span{extend(int64(t.SACK[i].Left), s.una), extend(int64(t.SACK[i].Right), s.una)}
+		b := span{extendSeq(int64(t.SACK[i].Left), s.una), extendSeq(int64(t.SACK[i].Right), s.una)}
 		duplicate := false
 		if i == 0 {
 			second := span{-1, -1}
 			if t.Blocks > 1 {
-				second = span{extend(int64(t.SACK[1].Left), s.una), extend(int64(t.SACK[1].Right), s.una)}
+				second = span{extendSeq(int64(t.SACK[1].Left), s.una), extendSeq(int64(t.SACK[1].Right), s.una)}
 			}
 			duplicate = b.left < ack || second.left >= 0 && b.left >= second.left && b.right <= second.right
-			duplicate = duplicate && s.dsack(b, e)
+			duplicate = duplicate && s.countDSACK(b, e)
 		}
 		if b.right <= b.left || b.right > s.next || b.left <= s.una || b.left >= s.next { // tcp_is_sackblock_valid
 			continue
@@ -48,7 +48,7 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 		n++
 	}
 	for i := range n {
-		s.tag(now, blocks[i], e)
+		s.tagBlock(now, blocks[i], e)
 	}
 	copy(s.cache[:], blocks[:n])
 	s.cached = n
@@ -57,9 +57,9 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 	}
 }
 
-// dsack counts a duplicate that the receiver reports (tcp_check_dsack).
-// It returns false for what is not of our retransmissions.
-func (s *Sender) dsack(b span, e *event) bool {
+// countDSACK counts a duplicate that the receiver reports (tcp_check_dsack). It returns false if the duplicate is not
+// of this sender's retransmissions.
+func (s *Sender) countDSACK(b span, e *event) bool {
 	if b.right <= b.left || b.right-b.left > s.peer.maxWindow {
 		return false
 	}
@@ -82,7 +82,7 @@ func (s *Sender) dsack(b span, e *event) bool {
 	return true
 }
 
-// tagDuplicate: the duplicate is of segments that are still in the queue.
+// tagDuplicate handles a duplicate of segments that are still in the queue.
 func (s *Sender) tagDuplicate(b span, e *event) {
 	for n := s.queue.find(b.left, s.mss); n != s.queue.end; n++ {
 		g := s.queue.at(n)
@@ -103,8 +103,8 @@ func (s *Sender) tagDuplicate(b span, e *event) {
 	}
 }
 
-// tag marks the segments of one block, but for those of blocks seen before.
-func (s *Sender) tag(now unit.Time, b span, e *event) {
+// tagBlock marks the segments of one block, except for those of blocks of the last ACK.
+func (s *Sender) tagBlock(now unit.Time, b span, e *event) {
 	n := s.queue.find(b.left, s.mss)
 	for n != s.queue.end {
 		g := s.queue.at(n)
@@ -128,7 +128,7 @@ func (s *Sender) tag(now unit.Time, b span, e *event) {
 	}
 }
 
-// max32 is the later of two numbers of segments, counted from first.
+// max32 returns the later of two numbers of segments, counted from first.
 func max32(a, b, first uint32) uint32 {
 	if a-first > b-first {
 		return a
@@ -136,7 +136,7 @@ func max32(a, b, first uint32) uint32 {
 	return b
 }
 
-// markSacked is tcp_sacktag_one.
+// markSacked marks segment n, g, as delivered by SACK (tcp_sacktag_one).
 func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 	s.rack.deliver(now, g.sent, g.end, g.flags&everSent != 0, s.rtt.min.get())
 	if g.flags&resent != 0 {
@@ -170,7 +170,7 @@ func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 	g.flags = g.flags&^nacked | sacked
 	e.flags |= dataSacked
 	s.sackedOut++
-	s.deliver(now, g, e)
+	s.recordDelivery(now, g, e)
 	e.bytes += g.end - g.seq
 	s.sackedEnd = max(s.sackedEnd, g.end)
 	s.queue.remove(n)

@@ -5,11 +5,11 @@ import "weir/core/unit"
 // span is a range of sequence numbers.
 type span struct{ left, right int64 }
 
-// scoreboard is what is known of the segments that are out (RFC 6675 §3).
+// scoreboard is the state of the segments that are sent and not acknowledged (RFC 6675 §3).
 type scoreboard struct {
 	queue                         segments
 	sackedOut, lostOut, resentOut int
-	waiting                       int     // lost, not sent again
+	waiting                       int     // lost, not resent
 	hint                          uint32  // no segment before it waits
 	sackedEnd                     int64   // end of the highest segment that SACK has delivered
 	cache                         [4]span // blocks of the last ACK
@@ -17,12 +17,13 @@ type scoreboard struct {
 	lostTotal                     int64 // segments found lost since the start
 }
 
+// newScoreboard returns the scoreboard without segments.
 func newScoreboard() scoreboard { return scoreboard{queue: newSegments(), sackedEnd: -1} }
 
-// inFlight is tcp_packets_in_flight.
+// inFlight returns the number of segments in flight (tcp_packets_in_flight).
 func (b *scoreboard) inFlight() int { return b.queue.len() - b.sackedOut - b.lostOut + b.resentOut }
 
-// markLost is tcp_mark_skb_lost.
+// markLost marks segment n, or its retransmission, as lost unless it is SACKed (tcp_mark_skb_lost).
 func (b *scoreboard) markLost(n uint32) {
 	g := b.queue.at(n)
 	if g.flags&sacked != 0 {
@@ -48,7 +49,7 @@ func (b *scoreboard) markLost(n uint32) {
 	}
 }
 
-// nextLost is the first segment that waits to be sent again.
+// nextLost returns the first segment that waits to be resent; false: there is no such segment.
 func (b *scoreboard) nextLost() (uint32, bool) {
 	if int32(b.hint-b.queue.first) < 0 {
 		b.hint = b.queue.first
@@ -61,13 +62,13 @@ func (b *scoreboard) nextLost() (uint32, bool) {
 	return 0, false
 }
 
-// anyResent is tcp_any_retrans_done.
+// anyResent reports whether a retransmission is in flight, or the first segment was ever resent (tcp_any_retrans_done).
 func (b *scoreboard) anyResent() bool {
 	return b.resentOut > 0 || b.queue.len() > 0 && b.queue.at(b.queue.first).flags&everSent != 0
 }
 
-// detectLoss is RFC 8985 §6.2 step 5 (tcp_rack_detect_loss): it marks what RACK takes for lost,
-// and returns how long it takes until the next would be; 0: none is waiting.
+// detectLoss marks segments that RACK declares lost (RFC 8985 §6.2 step 5, tcp_rack_detect_loss). It returns the time
+// until further ones would be lost; 0: no segment is waiting.
 func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time) {
 	for slot := b.queue.head; slot != none; {
 		g := &b.queue.ring[slot]
@@ -89,11 +90,11 @@ func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time)
 	return wait
 }
 
-// unmark takes back all losses but those that NACKs have told (tcp_undo_cwnd_reduction).
-func (b *scoreboard) unmark() {
+// unmarkLosses withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction).
+func (b *scoreboard) unmarkLosses() {
 	for n := b.queue.first; n != b.queue.end; n++ {
 		g := b.queue.at(n)
-		if g.flags&nacked != 0 { // no guess
+		if g.flags&nacked != 0 { // a report, not an estimate
 			continue
 		}
 		if g.flags&lost != 0 {
@@ -103,14 +104,14 @@ func (b *scoreboard) unmark() {
 				b.waiting--
 			}
 		}
-		if g.flags&sacked == 0 && !g.listed { // as good as any other now
+		if g.flags&sacked == 0 && !g.listed { // it counts as in flight again
 			b.queue.insert(n)
 		}
 	}
 }
 
-// unsack forgets what SACK has reported, for the receiver has dropped it (RFC 2018 §8).
-func (b *scoreboard) unsack() {
+// removeSACKs removes all SACK marks, because the receiver has dropped the data (RFC 2018 §8).
+func (b *scoreboard) removeSACKs() {
 	for n := b.queue.first; n != b.queue.end; n++ {
 		if g := b.queue.at(n); g.flags&sacked != 0 {
 			g.flags &^= sacked

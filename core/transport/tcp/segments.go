@@ -7,16 +7,16 @@ import (
 
 // Flags of a segment that was sent.
 const (
-	sacked     uint16 = 1 << iota // delivered, says SACK
+	sacked     uint16 = 1 << iota // SACK has reported its delivery
 	lost                          // found lost
-	resent                        // sent again, and neither acknowledged nor found lost since
-	everSent                      // was ever sent again
+	resent                        // resent, and neither acknowledged nor found lost since
+	everSent                      // was ever resent
 	limited                       // sent while the application limited the flow
 	final                         // carries FIN
 	rated                         // its delivery is in the rate samples
-	nacked                        // a NACK has said that its last transmission is gone
-	lostByNack                    // the loss that was found last is known by a NACK
-	notified                      // a notice about its last transmission said that nothing is lost
+	nacked                        // a NACK has reported its last transmission as lost
+	lostByNack                    // a NACK has reported the loss that was found last
+	notified                      // a notice about its last transmission has reported no loss
 )
 
 // segment is one segment between the cumulative acknowledgement and the highest
@@ -30,31 +30,32 @@ type segment struct {
 	listed        bool
 }
 
-// none is no slot.
+// none is the value for no slot.
 const none int32 = -1
 
-// segments is a ring of segments in the order of sequence, and a list of those that
-// are outstanding in the order of transmission. Segments have running numbers, which
-// may wrap; the list is one of slots of the ring.
+// segments is a ring of segments in the order of sequence, and a list of the outstanding ones in the order of
+// transmission. Segments have running numbers, which may wrap. The list consists of slots of the ring.
 type segments struct {
 	ring       []segment
-	first, end uint32 // numbers of the first, and behind the last
+	first, end uint32 // number of the first, and of the one after the last
 	head, tail int32  // of the list
 }
 
-// newSegments begins with few slots: there may be a million flows of one segment.
+// newSegments returns an empty ring with few slots, since there may be a million flows of one segment.
 func newSegments() segments { return segments{ring: make([]segment, 4), head: none, tail: none} }
 
+// len returns the number of segments.
 func (q *segments) len() int { return int(q.end - q.first) }
 
+// at returns segment n, which must be in the ring.
 func (q *segments) at(n uint32) *segment { return &q.ring[n&uint32(len(q.ring)-1)] }
 
-// number is the number of the segment in a slot.
+// number returns the number of the segment in a slot.
 func (q *segments) number(slot int32) uint32 {
 	return q.first + (uint32(slot)-q.first)&uint32(len(q.ring)-1)
 }
 
-// push adds a segment behind the last.
+// push adds a segment after the last, and returns it with its number.
 func (q *segments) push() (n uint32, s *segment) {
 	if q.len() == len(q.ring) {
 		q.grow()
@@ -66,6 +67,7 @@ func (q *segments) push() (n uint32, s *segment) {
 	return n, s
 }
 
+// grow doubles the ring.
 func (q *segments) grow() {
 	ring := make([]segment, 2*len(q.ring))
 	slot := func(old int32) int32 {
@@ -83,20 +85,19 @@ func (q *segments) grow() {
 	q.ring = ring
 }
 
-// find returns the number of the segment that holds seq; end if it is behind all,
-// first if it is before all.
+// find returns the number of the segment that holds seq; end if seq is after all segments, first if it is before all.
 func (q *segments) find(seq int64, mss int64) uint32 {
 	n := uint32(q.len())
 	if n == 0 || seq <= q.at(q.first).seq {
 		return q.first
 	}
-	// Nearly all segments are full: guess, and look at the neighbours.
+	// Nearly all segments are full: try the place that follows from the size first.
 	if g := uint32(min((seq-q.at(q.first).seq)/mss, int64(n-1))); true {
 		if s := q.at(q.first + g); s.seq <= seq && seq < s.end {
 			return q.first + g
 		}
 	}
-	low, high := uint32(0), n // the first whose end is above seq
+	low, high := uint32(0), n // search the first with an end above seq
 	for low < high {
 		mid := (low + high) / 2
 		if q.at(q.first+mid).end <= seq {
@@ -108,7 +109,7 @@ func (q *segments) find(seq int64, mss int64) uint32 {
 	return q.first + low
 }
 
-// append puts segment n behind the list by time, where it may be in already.
+// append moves segment n to the end of the list by time. It may be in the list already.
 func (q *segments) append(n uint32) {
 	q.remove(n)
 	slot := int32(n & uint32(len(q.ring)-1))
@@ -141,8 +142,7 @@ func (q *segments) remove(n uint32) {
 	}
 }
 
-// insert puts segment n, which is not in the list, where its time of transmission
-// belongs.
+// insert puts segment n, which is not in the list, into its place by time of transmission.
 func (q *segments) insert(n uint32) {
 	slot := int32(n & uint32(len(q.ring)-1))
 	s := &q.ring[slot]

@@ -7,14 +7,14 @@ import (
 	"weir/core/unit"
 )
 
-// phase is the state of the connection as its active end sees it.
+// phase is the state of the connection at its active end.
 type phase uint8
 
 const (
 	idle    phase = iota
 	opening       // SYN-SENT
 	established
-	closed // everything is acknowledged, FIN too, or it was reset or given up
+	closed // all data is acknowledged, with FIN, or the connection was reset or given up
 )
 
 // Sender is the active end of a connection, which sends the data.
@@ -38,15 +38,15 @@ type Sender struct {
 	sending
 }
 
-// controlled is the congestion controller, and how its scheme has the sender use it.
+// controlled is the congestion controller, and the properties of its scheme.
 type controlled struct {
-	control transport.Control // without its state of recovery
-	report  cc.Ack
-	rated   cc.Delivery // the sample that stands (rate_delivered, rate_interval_us)
-	own     bool        // the controller has its own recovery
-	exact   bool        // its window holds also within a burst that has begun (draft-miao §9.3)
-	keeps   bool        // OnSend leaves the decision as it is
-	dctcp   bool
+	control       transport.Control // without its state of recovery
+	report        cc.Ack
+	rated         cc.Delivery // the valid sample (rate_delivered, rate_interval_us)
+	ownRecovery   bool        // the controller has its own recovery
+	limitsBursts  bool        // its window also limits a burst that has begun (draft-miao §9.3)
+	keepsDecision bool        // OnSend does not change the decision
+	dctcp         bool
 }
 
 // connection is the state of the connection and of its two ends.
@@ -58,14 +58,14 @@ type connection struct {
 	app   application
 }
 
-// sequence is what is sent and acknowledged, by sequence numbers with upper bits.
+// sequence has the sequence numbers of the data, with upper bits.
 type sequence struct {
 	mss       int64
 	initial   int64
 	una, next int64
 }
 
-// sending is what will be sent.
+// sending is the plan of the next segments.
 type sending struct {
 	plan        plan
 	burst       burst
@@ -73,13 +73,13 @@ type sending struct {
 	squeeze     bool // less than a full segment may go into a small window
 }
 
-// syn is what is known of the SYN.
+// syn is the state of the SYN.
 type syn struct {
-	at     unit.Time
+	sentAt unit.Time
 	resent bool
 }
 
-// peer is what the peer said.
+// peer is the latest information from the peer.
 type peer struct {
 	next       int64 // its next sequence number (RCV.NXT)
 	window     int64 // snd_wnd
@@ -87,17 +87,19 @@ type peer struct {
 	maxWindow  int64
 	tsRecent   uint32
 	shift      uint8
-	lastAnswer unit.Time // to a segment of it that is not acceptable
+	lastAnswer unit.Time // to an unacceptable segment of the peer
 }
 
+// newSender returns the sender of flow f with a controller.
 func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	if f.Stop == 0 {
 		f.Stop = unit.Never
 	}
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f,
 		controlled: controlled{control: transport.Control{Controller: control, Extends: true,
-			Reduces: c.Nacks == transport.NacksLoss}, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
-			keeps: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
+			Reduces: c.Nacks == transport.NacksLoss}, ownRecovery: f.CC.OwnRecovery,
+			limitsBursts:  f.CC.Telemetry != telemetry.Nothing,
+			keepsDecision: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
 		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
 		scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial), timer: timer{at: unit.Never},
 		nacks: nacks{hold: transport.NACKPacer{Bursts: true}}}
@@ -105,26 +107,25 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	s.control.Decide()
-	s.plan.action, s.plan.at = sendSYN, f.Start
+	s.plan.action, s.plan.sendAt = sendSYN, f.Start
 	if f.Start >= f.Stop {
-		s.plan.action, s.plan.at = nothing, unit.Never
+		s.plan.action, s.plan.sendAt = nothing, unit.Never
 	}
 	return s
 }
 
-// cwnd is the congestion window in packets: the controller's, but for what PRR makes
-// of it on the way down.
+// cwnd returns the congestion window in packets, at least 1: the controller's, or PRR's during a reduction.
 func (s *Sender) cwnd() int {
-	if s.reducing() && !s.own {
+	if s.isReducing() && !s.ownRecovery {
 		return max(s.prr.window, 1)
 	}
 	return max(int(int64(s.control.Decision.Window)/s.mss), 1)
 }
 
-// NextSend is when Emit has something to send.
-func (s *Sender) NextSend() unit.Time { return min(s.plan.at, s.probeAt()) }
+// NextSend returns when Emit has a segment to send.
+func (s *Sender) NextSend() unit.Time { return min(s.plan.sendAt, s.probeAt()) }
 
-// probeAt is when telemetry is asked for by a segment of its own.
+// probeAt returns when a separate segment asks for telemetry; unit.Never: no such segment.
 func (s *Sender) probeAt() unit.Time {
 	if s.phase != established || s.queue.len() == 0 {
 		return unit.Never
@@ -132,17 +133,15 @@ func (s *Sender) probeAt() unit.Time {
 	return s.requester.NextProbe(s.SRTT())
 }
 
-// NextTimer is the retransmission timer's, or that of TLP, RACK, the window's probe
-// or the controller.
+// NextTimer returns when the timer of retransmission, TLP, RACK or the window's probe, or the controller's expires.
 func (s *Sender) NextTimer() unit.Time { return min(s.timer.at, s.control.Decision.NextTimer) }
 
-// Abandoned reports whether the connection has timed out: nothing answered the SYN, or what was sent, often
-// enough (RFC 9293 §3.8.3).
+// Abandoned reports whether the connection has timed out: the SYN or data was sent the maximum number of times without
+// an answer (RFC 9293 §3.8.3).
 func (s *Sender) Abandoned() bool { return s.phase == closed && s.counters.Finished == unit.Never }
 
-// Counters returns what was counted. SentBytes is what was sent for the first time;
-// Finished is when the last byte was acknowledged, Written when the last write
-// returned.
+// Counters returns the sender's counters. SentBytes counts first transmissions. Finished is when the last byte was
+// acknowledged, Written when the last write returned.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // State returns the state of recovery (TCP_INFO: tcpi_ca_state).
@@ -157,10 +156,10 @@ func (s *Sender) InFlight() int { return s.inFlight() }
 // PeerWindow returns the receiver's window in bytes (snd_wnd). ACKs that switches change or make set it, too.
 func (s *Sender) PeerWindow() unit.Bytes { return unit.Bytes(s.peer.window) }
 
-// SRTT returns the smoothed round-trip time (tcpi_rtt); 0: none was measured.
+// SRTT returns the smoothed round-trip time (tcpi_rtt); 0: no sample.
 func (s *Sender) SRTT() unit.Time { return s.rtt.smoothed() }
 
-// Gauge returns the congestion window and what is in flight in bytes of payload, with sk_pacing_rate.
+// Gauge returns the congestion window and the data in flight in bytes of payload, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss),
 		InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
@@ -168,7 +167,7 @@ func (s *Sender) Gauge() transport.Gauge {
 		Delivery: s.deliveryRate()}
 }
 
-// deliveryRate is tcp_compute_delivery_rate.
+// deliveryRate returns the rate of delivery of the valid sample (tcp_compute_delivery_rate); 0: no sample.
 func (s *Sender) deliveryRate() unit.Rate {
 	if s.rated.Interval == 0 {
 		return 0
@@ -179,14 +178,15 @@ func (s *Sender) deliveryRate() unit.Rate {
 // Timeouts returns the number of retransmission timeouts since the start.
 func (s *Sender) Timeouts() int64 { return s.rto.timeouts }
 
-// changeState tells the controller of a change of state.
+// changeState completes l with the sender's counts, and passes it to the controller.
 func (s *Sender) changeState(now unit.Time, l cc.Loss) {
 	l.InFlight, l.Lost, l.Next, l.LostTotal = s.inFlight(), s.lostOut, s.next, s.lostTotal
 	s.control.Lose(now, l)
 }
 
-func (s *Sender) close() {
+// closeConnection ends the connection: no segment is sent any more.
+func (s *Sender) closeConnection() {
 	s.phase = closed
 	s.setTimer(noTimer, unit.Never)
-	s.plan.action, s.plan.at = nothing, unit.Never
+	s.plan.action, s.plan.sendAt = nothing, unit.Never
 }

@@ -284,7 +284,7 @@ func TestWindowValidation(t *testing.T) {
 			w.s.app.rate, w.s.app.start = 1, 0 // it writes nothing more
 			w.run(6 * unit.Second)
 			w.s.app.rate = 0
-			w.s.schedule(w.now)
+			w.s.planNext(w.now)
 			most := 0
 			w.after = func() {
 				if w.now < 6*unit.Second+8*ms {
@@ -438,7 +438,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	w.run(2 * unit.Second)
 	ack := &packet.Packet{}
 	if n := testing.AllocsPerRun(200, func() {
-		w.s.schedule(w.now)
+		w.s.planNext(w.now)
 		for w.s.NextSend() <= w.now {
 			p := ack
 			*p = packet.Packet{Src: 1, Dst: 2, Sent: w.now}

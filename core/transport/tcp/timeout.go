@@ -6,35 +6,36 @@ import (
 	"weir/core/unit"
 )
 
-// frto is the state of F-RTO (RFC 5682 §3.1): it finds timeouts that were not needed.
+// frto is the state of F-RTO (RFC 5682 §3.1), which finds unnecessary timeouts.
 type frto struct {
-	active  bool // a timeout is being looked at
+	active  bool // a timeout is being examined
 	sendNew bool // step 2b: new data is to be sent, and no retransmission
 }
 
-// end gives the decision up: the usual recovery.
+// end ends F-RTO without a result: the usual recovery follows.
 func (f *frto) end() { f.active, f.sendNew = false, false }
 
-// reneged is tcp_check_sack_reneging: the receiver acknowledged up to what SACK had
-// reported and no further, so it must have dropped that.
-func (s *Sender) reneged(now unit.Time, e *event) bool {
+// checkReneging reports whether the receiver has dropped SACKed data: its acknowledgement ends exactly where that
+// begins. The timer is set then (tcp_check_sack_reneging).
+func (s *Sender) checkReneging(now unit.Time, e *event) bool {
 	if e.flags&advanced == 0 || s.queue.len() == 0 || s.queue.at(s.queue.first).flags&sacked == 0 {
 		return false
 	}
-	// Linux waits for half an RTT, 10 ms at least, before it believes that.
+	// Linux waits for half an RTT, at least 10 ms, before it acts on that.
 	s.setTimer(retransmission, now+max(s.rtt.srtt/16, 10*unit.Millisecond))
 	e.flags &^= setTimer
 	return true
 }
 
-// timeout is tcp_retransmit_timer and tcp_enter_loss.
-func (s *Sender) timeout(now unit.Time) {
+// handleTimeout handles the retransmission timeout: it marks segments lost and notifies the controller
+// (tcp_retransmit_timer, tcp_enter_loss).
+func (s *Sender) handleTimeout(now unit.Time) {
 	if s.queue.len() == 0 {
 		s.setTimer(noTimer, unit.Never)
 		return
 	}
 	if s.rto.exhausted(s.peer.window == 0) {
-		s.close()
+		s.closeConnection()
 		return
 	}
 	s.rto.timeouts++
@@ -42,7 +43,7 @@ func (s *Sender) timeout(now unit.Time) {
 	newRecovery := s.state < cc.Recovery
 	reneged := head.flags&sacked != 0
 	if reneged { // the receiver has dropped what it had SACKed (RFC 2018 §8)
-		s.unsack()
+		s.removeSACKs()
 	}
 	for n := s.queue.first; n != s.queue.end; n++ {
 		g := s.queue.at(n)
@@ -57,14 +58,14 @@ func (s *Sender) timeout(now unit.Time) {
 		s.undo.possible = true
 		s.armUndo()
 	}
-	if s.state <= cc.Disorder && s.sackedOut >= reordering { // then it was not reordering
+	if s.state <= cc.Disorder && s.sackedOut >= reordering { // then it was no reordering
 		s.rack.reordering = min(s.rack.reordering, reordering)
 	}
 	s.prr.end()
 	s.usage.used, s.usage.since = 0, now
 	s.state, s.quiet = cc.Timeout, false
 	s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Again: again})
-	s.timedOut(now)
+	s.resetHoldOff(now)
 	s.highSeq = s.next
 	s.tlp.clear()
 	s.tlp.cancel()
@@ -78,15 +79,14 @@ func (s *Sender) timeout(now unit.Time) {
 	s.setTimer(retransmission, now+s.rto.value)
 }
 
-// inTimeout is tcp_process_loss, with F-RTO (RFC 5682 §3.1, the SACK-enhanced
-// version).
+// inTimeout handles an ACK after a timeout, with F-RTO (tcp_process_loss; RFC 5682 §3.1, the SACK-enhanced version).
 func (s *Sender) inTimeout(now unit.Time, t *packet.Segment, e *event) {
 	recovered := s.una >= s.highSeq
 	if e.flags&advanced != 0 && s.undoTimeout(now, t, false) {
 		return
 	}
 	if s.frto.active {
-		// Step 3b: something that was never sent again has arrived.
+		// Step 3b: data that was never resent has arrived.
 		if e.flags&originalSacked != 0 && s.undoTimeout(now, t, true) {
 			return
 		}
@@ -96,7 +96,7 @@ func (s *Sender) inTimeout(now unit.Time, t *packet.Segment, e *event) {
 			}
 		} else if e.flags&advanced != 0 && !recovered {
 			s.highSeq = s.next // step 2b: send new data
-			if end, _ := s.app.written(now, s.next, s.mss); end > s.next && s.una+s.peer.window > s.next {
+			if end, _ := s.app.writtenEnd(now, s.next, s.mss); end > s.next && s.una+s.peer.window > s.next {
 				s.frto.sendNew = true
 				return
 			}

@@ -4,7 +4,7 @@ import (
 	"weir/core/unit"
 )
 
-// timerKind is what the one timer is set for (icsk_pending).
+// timerKind is the purpose for which the one timer is set (icsk_pending).
 type timerKind uint8
 
 const (
@@ -21,11 +21,11 @@ type timer struct {
 	at   unit.Time
 }
 
-// setTimer sets the one timer.
+// setTimer sets the one timer to expire at a time for a purpose.
 func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer.kind, s.timer.at = kind, at }
 
-// rearm is tcp_rearm_rto.
-func (s *Sender) rearm(now unit.Time) {
+// rearmTimer sets the retransmission timer, or stops the timer if no segment is in flight (tcp_rearm_rto).
+func (s *Sender) rearmTimer(now unit.Time) {
 	if s.queue.len() == 0 {
 		s.setTimer(noTimer, unit.Never)
 		return
@@ -37,33 +37,33 @@ func (s *Sender) rearm(now unit.Time) {
 	s.setTimer(retransmission, at)
 }
 
-// Advance is called when the timer's time has come.
+// Advance runs the timers that have expired.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.timer.at > now {
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
 	switch kind := s.timer.kind; {
 	case s.phase == opening:
 		if !s.rto.repeatSYN() {
-			s.close()
+			s.closeConnection()
 			return
 		}
 		s.syn.resent = true
 		s.setTimer(noTimer, unit.Never)
-		s.plan.action, s.plan.at = sendSYN, now
+		s.plan.action, s.plan.sendAt = sendSYN, now
 		return
 	case kind == retransmission:
-		s.timeout(now)
+		s.handleTimeout(now)
 	case kind == lossProbe:
-		s.probe(now)
+		s.makeProbeDue(now)
 	case kind == reorderingTimer:
 		s.reorderingTimeout(now)
 	case kind == persist:
 		if s.queue.len() > 0 {
 			s.setTimer(noTimer, unit.Never)
-			s.rearm(now)
+			s.rearmTimer(now)
 			break
 		}
 		s.windowProbe(now)
@@ -71,13 +71,13 @@ func (s *Sender) Advance(now unit.Time) {
 	default:
 		s.setTimer(noTimer, unit.Never)
 	}
-	s.schedule(now)
+	s.planNext(now)
 }
 
-// windowProbe is tcp_write_wakeup: what fits into a small window goes, into a closed
-// one a segment without data, out of sequence so that it is answered.
+// windowProbe sends into a small window the data that fits. For a closed window it plans a segment without data, out of
+// sequence so that it is answered (tcp_write_wakeup).
 func (s *Sender) windowProbe(now unit.Time) {
-	end, _ := s.app.written(now, s.next, s.mss)
+	end, _ := s.app.writtenEnd(now, s.next, s.mss)
 	left := min(end-s.next, s.mss)
 	if s.squeeze = left > 0 && s.una+s.peer.window > s.next; !s.squeeze {
 		s.probeWindow = true

@@ -5,29 +5,29 @@ import (
 	"weir/core/unit"
 )
 
-// tlp is the state of the tail loss probe (RFC 8985 §7.1): a segment that is sent when ACKs
-// stay away, so that RACK finds losses at the end of a flight without a timeout.
+// tlp is the state of the tail loss probe (RFC 8985 §7.1): a segment that is sent when ACKs are missing, so that RACK
+// finds losses at the end of a flight without a timeout.
 type tlp struct {
-	end      int64 // TLP.end_seq: SND.NXT when the outstanding probe was sent; −1: none is
+	end      int64 // TLP.end_seq: SND.NXT when the outstanding probe was sent; −1: no probe
 	resent   bool  // TLP.is_retrans
-	sendNew  bool  // a probe is due: new data
-	sendLast bool  // a probe is due: the last segment again
+	sendNew  bool  // a probe with new data is due
+	sendLast bool  // a probe with the last segment is due
 }
 
-// outstanding reports whether a probe was sent and not answered yet.
+// outstanding reports whether a probe was sent and is not answered yet.
 func (p *tlp) outstanding() bool { return p.end >= 0 }
 
-// clear forgets the outstanding probe.
+// clear removes the outstanding probe.
 func (p *tlp) clear() { p.end = -1 }
 
-// cancel takes back a probe that is due.
+// cancel withdraws a probe that is due.
 func (p *tlp) cancel() { p.sendNew, p.sendLast = false, false }
 
-// sent notes that a probe was sent, with next as SND.NXT (§7.3).
+// sent records a probe that is sent, with next as SND.NXT (RFC 8985 §7.3).
 func (p *tlp) sent(next int64, resent bool) { p.end, p.resent = next, resent }
 
-// timeout is the PTO of §7.2: two round trips; for a single segment the longest delay of an
-// ACK more, for which Linux takes the least RTO, else two ticks; 1 s before the first sample.
+// timeout returns the PTO of RFC 8985 §7.2. It is two round trips and two ticks. For a single segment the ticks are
+// replaced by the longest delay of an ACK, for which Linux takes the minimum RTO. Before the first sample it is 1 s.
 func (p *tlp) timeout(e *rttEstimator, segments int, least unit.Time) unit.Time {
 	switch {
 	case e.srtt == 0:
@@ -38,9 +38,9 @@ func (p *tlp) timeout(e *rttEstimator, segments int, least unit.Time) unit.Time 
 	return e.srtt/4 + probeSlack
 }
 
-// acked is called for an ACK while a probe is outstanding (§7.4.2, tcp_process_tlp_ack). It
-// returns true if the probe has repaired a loss, which is a reason to reduce.
-func (p *tlp) acked(ack int64, flags uint16) (repaired bool) {
+// handleAck handles an ACK while a probe is outstanding (RFC 8985 §7.4.2, tcp_process_tlp_ack). It returns true if the
+// probe has repaired a loss, so that a reduction is due.
+func (p *tlp) handleAck(ack int64, flags uint16) (repaired bool) {
 	if ack < p.end {
 		return false
 	}
@@ -57,8 +57,8 @@ func (p *tlp) acked(ack int64, flags uint16) (repaired bool) {
 	return false
 }
 
-// scheduleProbe is tcp_schedule_loss_probe: the probe timeout of RFC 8985 §7.2, but not beyond
-// the retransmission timeout.
+// scheduleProbe sets the timer to the probe timeout of RFC 8985 §7.2, but not beyond the retransmission timeout
+// (tcp_schedule_loss_probe). It returns false if no probe is possible.
 func (s *Sender) scheduleProbe(now unit.Time, advancing bool) bool {
 	if s.queue.len() == 0 || s.state != cc.Open && s.state != cc.Reduced {
 		return false
@@ -75,22 +75,21 @@ func (s *Sender) scheduleProbe(now unit.Time, advancing bool) bool {
 	return true
 }
 
-// probe is tcp_send_loss_probe (RFC 8985 §7.3): new data if there is any, else the
-// last segment.
-func (s *Sender) probe(now unit.Time) {
+// makeProbeDue makes a probe due: new data if there is any, else the last segment (tcp_send_loss_probe, RFC 8985 §7.3).
+func (s *Sender) makeProbeDue(now unit.Time) {
 	if !s.tlp.outstanding() && s.queue.len() > 0 {
 		s.setTimer(noTimer, unit.Never)
 		s.tlp.sendNew = true
-		if end, _ := s.app.written(now, s.next, s.mss); min(end, s.una+s.buffered()) <= s.next {
+		if end, _ := s.app.writtenEnd(now, s.next, s.mss); min(end, s.una+s.sendBufferBytes()) <= s.next {
 			s.tlp.sendNew, s.tlp.sendLast = false, true
 		}
 	}
-	s.rearm(now)
+	s.rearmTimer(now)
 }
 
 // tlpAcked reduces if the probe has repaired a loss (RFC 8985 §7.4.2).
 func (s *Sender) tlpAcked(now unit.Time, ack int64, e *event) {
-	if s.tlp.acked(ack, e.flags) && s.state < cc.Reduced {
+	if s.tlp.handleAck(ack, e.flags) && s.state < cc.Reduced {
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 		s.setState(now, cc.Reduced)
 		s.endReduction()

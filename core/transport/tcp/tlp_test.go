@@ -70,7 +70,7 @@ func TestTLPState(t *testing.T) {
 		t.Run("§7.4.2 "+c.name, func(t *testing.T) {
 			p := tlp{end: -1}
 			p.sent(10_000, c.resent)
-			repaired := p.acked(c.ack, c.flags)
+			repaired := p.handleAck(c.ack, c.flags)
 			if repaired != c.repaired || p.outstanding() == c.over {
 				t.Errorf("repaired %v, outstanding %v", repaired, p.outstanding())
 			}

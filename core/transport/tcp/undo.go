@@ -6,22 +6,22 @@ import (
 	"weir/core/unit"
 )
 
-// undo is what a sender keeps to find that it need not have reduced (Eifel, RFC 3522, RFC 4015;
-// DSACK, RFC 3708), and to take the reduction back.
+// undo is the state with which a sender finds that a reduction was unnecessary (Eifel, RFC 3522, RFC 4015; DSACK,
+// RFC 3708), and withdraws it.
 type undo struct {
-	marker   int64  // SND.UNA when the recovery began; −1: there is nothing to undo
-	resent   int    // retransmissions that DSACK has not yet shown to be spurious; −1: none was made
-	possible bool   // the window before it is known (prior_ssthresh)
-	stamp    uint32 // of the first retransmission; 0: none was made
+	marker   int64  // SND.UNA when the recovery began; −1: there is no reduction to undo
+	resent   int    // retransmissions that DSACK has not yet shown to be spurious; −1: no retransmission
+	possible bool   // the earlier window is known (prior_ssthresh)
+	stamp    uint32 // of the first retransmission; 0: no retransmission
 }
 
-// armed reports whether there is something to undo.
+// armed reports whether there is a reduction to undo.
 func (u *undo) armed() bool { return u.marker >= 0 }
 
-// disarm forgets it.
+// disarm makes undo impossible.
 func (u *undo) disarm() { u.marker = -1 }
 
-// arm is tcp_init_undo: so many retransmissions are out, among them an outstanding TLP.
+// arm starts a recovery at una with a number of retransmissions in flight, with an outstanding TLP (tcp_init_undo).
 func (u *undo) arm(una int64, resent int) {
 	if u.marker, u.resent = una, resent; resent == 0 {
 		u.resent = -1
@@ -31,7 +31,7 @@ func (u *undo) arm(una int64, resent int) {
 // retransmitted counts a retransmission.
 func (u *undo) retransmitted() { u.resent = max(u.resent, 0) + 1 }
 
-// duplicated is called when DSACK reports so many duplicates of what ends at end.
+// duplicated records that DSACK reports n duplicates of data that ends at end.
 func (u *undo) duplicated(end int64, n int) {
 	if u.marker >= 0 && u.resent > 0 && end > u.marker {
 		u.resent = max(0, u.resent-n)
@@ -41,16 +41,15 @@ func (u *undo) duplicated(end int64, n int) {
 // allSpurious reports whether DSACK has shown that every retransmission was a duplicate.
 func (u *undo) allSpurious() bool { return u.marker >= 0 && u.resent == 0 }
 
-// precedes reports whether an ACK is for what was sent before the first retransmission
-// (tcp_packet_delayed, Eifel).
+// precedes reports whether an ACK is for data sent before the first retransmission (tcp_packet_delayed, Eifel).
 func (u *undo) precedes(t *packet.Segment) bool {
-	if u.stamp == 0 { // nothing was sent again yet
+	if u.stamp == 0 { // no data was resent yet
 		return true
 	}
 	return t != nil && t.Has&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-u.stamp) < 0
 }
 
-// armUndo is tcp_init_undo.
+// armUndo starts the undo state of a recovery (tcp_init_undo).
 func (s *Sender) armUndo() {
 	resent := s.resentOut
 	if s.tlp.outstanding() && s.tlp.resent {
@@ -59,18 +58,19 @@ func (s *Sender) armUndo() {
 	s.undo.arm(s.una, resent)
 }
 
-// mayUndo is tcp_may_undo.
+// mayUndo reports whether an ACK shows that the reduction was unnecessary (tcp_may_undo).
 func (s *Sender) mayUndo(t *packet.Segment) bool {
 	return s.undo.allSpurious() || s.undo.armed() && s.packetDelayed(t)
 }
 
-// packetDelayed is tcp_packet_delayed. After a NACK, ACKs of what is below it come all the time.
+// packetDelayed reports whether an ACK is for data sent before the first retransmission (tcp_packet_delayed). After a
+// NACK it is false, because ACKs of data below the NACKed one arrive all the time.
 func (s *Sender) packetDelayed(t *packet.Segment) bool { return !s.known && s.undo.precedes(t) }
 
-// undoReduction is tcp_undo_cwnd_reduction; unmark: what was found lost is not, either.
+// undoReduction restores the window (tcp_undo_cwnd_reduction). unmark: losses are withdrawn, too.
 func (s *Sender) undoReduction(now unit.Time, unmark bool) {
 	if unmark {
-		s.unmark()
+		s.unmarkLosses()
 	}
 	if s.undo.possible {
 		s.changeState(now, cc.Loss{Kind: cc.Spurious})
@@ -83,7 +83,8 @@ func (s *Sender) undoReduction(now unit.Time, unmark bool) {
 	s.rack.advanced = true
 }
 
-// undoRecovery is tcp_try_undo_recovery.
+// undoRecovery ends a recovery when its data is acknowledged, with an undo if that is justified
+// (tcp_try_undo_recovery).
 func (s *Sender) undoRecovery(now unit.Time, t *packet.Segment) {
 	if s.mayUndo(t) {
 		s.undoReduction(now, false)
@@ -93,7 +94,8 @@ func (s *Sender) undoRecovery(now unit.Time, t *packet.Segment) {
 	s.setState(now, cc.Open) // a late DSACK may still undo
 }
 
-// undoDSACK is tcp_try_undo_dsack: all retransmissions were duplicates (RFC 3708).
+// undoDSACK undoes a reduction if all retransmissions were duplicates (RFC 3708), and reports whether
+// (tcp_try_undo_dsack).
 func (s *Sender) undoDSACK(now unit.Time) bool {
 	if !s.undo.allSpurious() {
 		return false
@@ -103,7 +105,8 @@ func (s *Sender) undoDSACK(now unit.Time) bool {
 	return true
 }
 
-// undoPartial is tcp_try_undo_partial.
+// undoPartial undoes a recovery after a partial ACK of original data (tcp_try_undo_partial). It returns true if the
+// decision has to wait for retransmissions in flight.
 func (s *Sender) undoPartial(now unit.Time, t *packet.Segment, e *event) bool {
 	if !s.undo.armed() || !s.packetDelayed(t) {
 		return false
@@ -120,7 +123,7 @@ func (s *Sender) undoPartial(now unit.Time, t *packet.Segment, e *event) bool {
 	return false
 }
 
-// undoTimeout is tcp_try_undo_loss.
+// undoTimeout undoes a timeout, and reports whether it did (tcp_try_undo_loss). byFRTO: F-RTO found it unnecessary.
 func (s *Sender) undoTimeout(now unit.Time, t *packet.Segment, byFRTO bool) bool {
 	if !byFRTO && !s.mayUndo(t) {
 		return false

@@ -5,17 +5,18 @@ import (
 	"weir/core/unit"
 )
 
-// usage is how far the window is used (tcp_cwnd_validate; RFC 7661 §4.2, RFC 2861).
+// usage measures how much of the window is used (tcp_cwnd_validate; RFC 7661 §4.2, RFC 2861).
 type usage struct {
 	limited bool  // the window limited the sender since seq
-	maxOut  int   // most packets that were out
+	maxOut  int   // maximum of packets that were in flight
 	seq     int64 // end of the round
-	used    int   // most packets out since, of a window that did not limit
+	used    int   // maximum of packets in flight since the window last limited the sender
 	since   unit.Time
 }
 
-// validate is tcp_cwnd_validate: it notes whether the window limits the sender.
-func (s *Sender) validate(now unit.Time, limited bool) {
+// validateUsage records whether the window limits the sender, and reduces a window that is not used
+// (tcp_cwnd_validate).
+func (s *Sender) validateUsage(now unit.Time, limited bool) {
 	if s.una >= s.usage.seq || limited || !s.usage.limited && s.queue.len() > s.usage.maxOut {
 		s.usage.limited, s.usage.maxOut, s.usage.seq = limited, s.queue.len(), s.next
 	}
@@ -24,7 +25,7 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 		return
 	}
 	s.usage.used = max(s.usage.used, s.queue.len())
-	if now-s.usage.since >= s.rto.value && !s.own { // tcp_cwnd_application_limited
+	if now-s.usage.since >= s.rto.value && !s.ownRecovery { // tcp_cwnd_application_limited
 		if s.state == cc.Open {
 			if used := max(s.usage.used, s.config.InitialWindow); used < s.cwnd() {
 				s.changeState(now, cc.Loss{Kind: cc.Idled, Window: (s.cwnd() + used) / 2})
@@ -35,7 +36,7 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 	}
 }
 
-// isLimited is tcp_is_cwnd_limited.
+// isLimited reports whether the window limits the sender (tcp_is_cwnd_limited).
 func (s *Sender) isLimited() bool {
 	return s.usage.limited || s.control.Decision.IsHalfUsed(int64(s.usage.maxOut), int64(s.cwnd()))
 }

@@ -15,14 +15,14 @@ const (
 	ms = unit.Millisecond
 )
 
-// T is what Contract needs of a test: *testing.T, or a counter of errors.
+// T is the part of *testing.T that Contract needs, which a counter of errors can implement.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// promise is one part of the contract. check returns what the transport does wrong; applies is nil where every
-// transport has to keep it.
+// promise is one part of the contract. check returns the fault of a transport; applies is nil where every transport has
+// to keep the promise.
 type promise struct {
 	name    string
 	applies func(k *Transport) bool
@@ -348,8 +348,8 @@ func repaired(k Transport) error {
 	return nil
 }
 
-// heavy loses half of all packets, probes and replies among them. Flows end within a time that is long against all
-// timers: no answer that is lost makes the waits after it longer for good.
+// heavy loses half of all packets, with probes and replies. Flows must end within a time that is long compared with all
+// timers: no lost answer makes the waits after it longer for good.
 func heavy(k Transport) error {
 	for seed := range uint64(100) {
 		random := unit.NewRandom(seed, "loss")
@@ -398,8 +398,9 @@ func checkCopyGap(k Transport) error {
 	return nil
 }
 
-// holdOff has a switch NACK all data packets for a hundred round trips. A sender that sent a packet for each NACK would
-// send all the time, since NACKs arrive sooner than acknowledgements. It may send two packets a round trip at most.
+// holdOff makes a switch NACK all data packets for a hundred round trips. A sender that sent a packet for each NACK
+// would send all the time, since NACKs arrive sooner than acknowledgements. It may send two packets a round trip at
+// most.
 func holdOff(k Transport) error {
 	const trips = 100
 	path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
@@ -469,8 +470,8 @@ func sizes(k Transport) error {
 // maxFlow is the largest flow that the contract promises.
 const maxFlow = 1_000_000 * Payload
 
-// Large reports what a transport does wrong with a flow of a million packets and a byte, which takes seconds. Where it
-// repairs losses the queue has a limit.
+// Large reports the faults of a transport with a flow of a million packets and a byte, which takes seconds. If the
+// transport repairs losses the queue has a limit.
 func Large(t T, k Transport) {
 	t.Helper()
 	path := datacentre()
@@ -482,7 +483,7 @@ func Large(t T, k Transport) {
 	}
 }
 
-// ofSize runs a flow of a size.
+// ofSize runs a flow of this size on a path, and returns its fault.
 func ofSize(k Transport, path Path, size unit.Bytes) error {
 	w, err := NewPipe(k, path, size)
 	if err != nil {

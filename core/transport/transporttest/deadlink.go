@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// deadLink loses all packets from 30 us on. The number of packets that are sent again is logarithmic in time, also
-// with a window that does not shrink: timeouts double.
+// deadLink loses all packets from 30 us on. The number of packets that are resent is logarithmic in time, also with a
+// window that does not shrink: timeouts double.
 func deadLink(k Transport) error {
 	for _, buffer := range []unit.Bytes{20_000, 100_000, 1_000_000} {
 		if err := deadLinkBehind(k, buffer); err != nil {
@@ -27,8 +27,8 @@ func deadLink(k Transport) error {
 	return nil
 }
 
-// deadLinkBehind is deadLink with a buffer. Up to 32 times the first timeout there are at most six, and each sends at
-// most again what was in flight.
+// deadLinkBehind is deadLink with a buffer. Up to 32 times the first timeout there are at most six, and each resends at
+// most the packets that were in flight.
 func deadLinkBehind(k Transport, buffer unit.Bytes) error {
 	const down, timeouts = 30 * us, 6
 	path, now := datacentre(), unit.Time(0)

@@ -25,8 +25,8 @@ var (
 	windowWaits = []Wait{Exactly(ms), Exactly(ms)}
 )
 
-// uetWait is the timeout of uet's reference: rto_base and six products of line rate and round trip, in whole frames of
-// less than 1 us.
+// uetWait returns the timeout of uet's reference: rto_base and six products of line rate and round trip, in whole
+// frames of less than 1 us.
 func uetWait(rtt unit.Time) (least, longest unit.Time) { return 15*us + 6*rtt, 15*us + 6*(rtt+us) }
 
 // Transports returns all transports of Weir, in the forms that differ in what they send again.

@@ -24,7 +24,7 @@ func Exactly(t unit.Time) Wait {
 // silence is what a sender does when replies stop: the times of its packets, one for each burst.
 type silence struct {
 	at     []unit.Time
-	copies []unit.Time // for each, when the packet was sent before; for a probe, when the first unanswered one was
+	copies []unit.Time // for each, when the packet was last sent before; for a probe, when the first unanswered one was
 }
 
 // measure runs a flow of packets with data lost from number lostFrom on.

@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// CapturedConfig is how a sender of a capture's datagrams sends: nothing of that is left to choose.
+// CapturedConfig is the configuration of a sender of a capture's datagrams. The capture determines the rest.
 type CapturedConfig struct {
 	Weir bool // in the lab the hosts are Weir's own
 }
@@ -21,8 +21,8 @@ func (c *CapturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.We
 // Traits returns which hosts run it in the lab.
 func (c *CapturedConfig) Traits() transport.Traits { return transport.Traits{OwnStack: c.Weir} }
 
-// captured is what carries a capture's datagrams under the name udp.
-func captured() *transport.Scheme {
+// capturedScheme returns the scheme that carries a capture's datagrams under the name udp.
+func capturedScheme() *transport.Scheme {
 	s := transport.Define(transport.Scheme{
 		Scheme:  scheme.Scheme{Name: "udp", Doc: "a capture's datagrams, at its times", Source: "ours"},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
@@ -30,10 +30,11 @@ func captured() *transport.Scheme {
 	return &s
 }
 
-// LeastCaptured is the least payload of a capture's datagram: the lab's kernels know it by as much.
+// LeastCaptured is the minimum payload of a capture's datagram: the lab's kernels use that many bytes to identify it.
 const LeastCaptured = 16
 
-// NewCaptured makes the endpoints of a flow whose datagrams a capture has.
+// NewCaptured makes the endpoints of a flow of a capture. It returns an error without datagrams, for a payload out of
+// range, or for datagrams out of order.
 func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver, error) {
 	if f.Script == nil || len(*f.Script) == 0 {
 		return nil, nil, errors.New("transport udp: a flow of a capture without datagrams")
@@ -56,28 +57,28 @@ func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver
 	return s, r, nil
 }
 
-// ownHeaders are the bytes before a datagram's payload.
+// ownHeaders returns the number of bytes before a datagram's payload.
 func ownHeaders(version uint8) int32 {
 	return packet.EthernetHeader + packet.IPHeader(version) + packet.UDPHeader
 }
 
-// CapturedSender sends the datagrams of a capture when it has them. One that could not go then goes as soon as the NIC
-// is free, and those behind it at their own times.
+// CapturedSender sends the datagrams of a capture at its times. A datagram that has to wait for the NIC is sent as soon
+// as it is free, and later ones at their own times.
 type CapturedSender struct {
 	flow     transport.Flow
 	script   transport.Script
 	headers  int32
 	hash     uint32
-	next     int // of the script
+	next     int // index in script
 	counters transport.Counters
 }
 
-// NextSend is when the next datagram is due.
+// NextSend returns when the next datagram is due.
 func (s *CapturedSender) NextSend() unit.Time {
 	if s.next == len(s.script) {
 		return unit.Never
 	}
-	at := after(s.flow.Start, s.script[s.next].After)
+	at := addTime(s.flow.Start, s.script[s.next].After)
 	if s.flow.Stop > 0 && at >= s.flow.Stop {
 		return unit.Never
 	}
@@ -99,14 +100,14 @@ func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// Receive is never called: nothing answers.
+// Receive is never called: the receiver does not answer.
 func (s *CapturedSender) Receive(unit.Time, *packet.Packet) bool { return false }
 
-// NextTimer is never: the schedule is NextSend's.
+// NextTimer returns unit.Never: NextSend has the schedule.
 func (s *CapturedSender) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.
 func (s *CapturedSender) Advance(unit.Time) {}
 
-// Counters returns what was counted. The flow is finished, as the sender sees it, when its last datagram was sent.
+// Counters returns the sender's counters. Finished is when the last datagram was sent.
 func (s *CapturedSender) Counters() *transport.Counters { return &s.counters }

@@ -12,14 +12,14 @@ import (
 	"weir/core/unit"
 )
 
-// ControlledConfig is how a sender with a congestion controller sends.
+// ControlledConfig is the configuration of a sender with a congestion controller.
 type ControlledConfig struct {
 	Rate        unit.Rate // at which the application has datagrams; 0: always
 	ReportEvery int       // datagrams a report
 	ReportDelay unit.Time // longest wait of a report for more datagrams
-	RTOMin      unit.Time // least time without a report after which what is out is written off
+	RTOMin      unit.Time // minimum time without a report after which datagrams in flight are written off
 	Telemetry   transport.TelemetryOptions
-	Nacks       string // what NACKs of the network do: transport.NacksLoss …
+	Nacks       string // response to NACKs of the network: transport.NacksLoss …
 }
 
 // Params binds the configuration.
@@ -44,15 +44,16 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	c.Telemetry.Params(p)
 }
 
-// Traits returns what the parameters make of the transport. Datagrams are not sent again, so that what is delivered is
-// what reports count, without rates.
+// Traits returns the traits of the transport. Datagrams are not resent, so reports count the deliveries. They have no
+// rates.
 func (c *ControlledConfig) Traits() transport.Traits {
-	return transport.Traits{AppRate: c.Rate, Timer: c.timer, MinTimeout: c.minTimeout(), DelaysAcks: c.ReportEvery > 1,
-		Telemetry: &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
+	return transport.Traits{AppRate: c.Rate, Timer: c.describeTimer, MinTimeout: c.minTimeout(),
+		DelaysAcks: c.ReportEvery > 1,
+		Telemetry:  &c.Telemetry, WhyUnmarked: c.whyUnmarked, WhyUnmeasured: "udp_controlled measures no rates of delivery",
 		TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
-// minTimeout is how long a report can be missing before what is out is written off.
+// minTimeout returns how long a report can be missing before the datagrams in flight are written off.
 func (c *ControlledConfig) minTimeout() unit.Time {
 	if c.RTOMin == 0 {
 		return unit.Never
@@ -60,8 +61,8 @@ func (c *ControlledConfig) minTimeout() unit.Time {
 	return c.RTOMin
 }
 
-// timer returns the timeout of the file, or the default.
-func (c *ControlledConfig) timer(p *cc.Path) transport.Timer {
+// describeTimer returns the timeout of the file, or the default.
+func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
 	if t.Probes && t.Unproven {
 		t.Own = transport.MinProbeWait
@@ -83,7 +84,7 @@ func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
 	return longestWait
 }
 
-// whyUnmarked: reports count marked datagrams where the controller wants ECN; there are no CNPs.
+// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": reports count them.
 func (c *ControlledConfig) whyUnmarked(wants cc.ECNMode) string {
 	switch wants {
 	case cc.DCTCPMode:
@@ -94,19 +95,18 @@ func (c *ControlledConfig) whyUnmarked(wants cc.ECNMode) string {
 	return "udp_controlled uses ECN only where the controller's scheme wants it"
 }
 
-// Report is the packet extension by which a receiver reports (it does not change en
-// route, RFC 8200 §4.2): the number behind the highest datagram received, how many were
-// received, how many of them marked, and when the one that is answered was sent, 8 bytes
-// each. A report is a datagram without payload.
+// Report is the packet extension with a receiver's report, which does not change en route (RFC 8200 §4.2). It has four
+// numbers of 8 bytes: the number after the highest datagram received, the datagrams received, the marked ones among
+// them, and the time at which the answered one was sent. A report is a datagram without payload.
 const Report uint8 = 0x19
 
 const reportBytes = 4 * 8
 
-// probeBytes is the length of Report in a probe that the sender sends when no report arrives: when it was sent, which
-// the receiver's report gives back.
+// probeBytes is the length of Report in a probe that the sender sends when no report arrives. It is the time at which
+// it was sent, which the receiver's report returns.
 const probeBytes = 8
 
-// ControlledScheme is what an experiment names: transport: udp_controlled.
+// ControlledScheme returns the transport udp_controlled.
 func ControlledScheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion " +
@@ -118,7 +118,8 @@ func ControlledScheme() transport.Scheme {
 // longestWait is how long a report waits for more datagrams where no round-trip time is known.
 const longestWait = 20 * unit.Microsecond
 
-// NewControlled makes the endpoints of a flow with a congestion controller.
+// NewControlled makes the endpoints of a flow with a congestion controller. It returns an error for values out of range
+// or without a controller.
 func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *ControlledReceiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65507:
@@ -165,14 +166,14 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.CC.ECN != cc.AsConfigured {
 		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
 	}
-	s.loss = transport.NewLossTimer(&f.Path, coalesced(&c))
+	s.loss = transport.NewLossTimer(&f.Path, reportWait(&c))
 	s.loss.Used = c.RTOMin == 0 && s.loss.FindsLosses()
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.control.Decide()
-	s.schedule(f.Start)
+	s.planNext(f.Start)
 	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
 		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
-	if r.merges = r.outgrows(); r.merges {
+	if r.merges = r.reportOutgrowsData(); r.merges {
 		r.config.ReportEvery = math.MaxInt
 	}
 	r.plain.size, r.plain.highest = f.Size, -1
@@ -180,9 +181,8 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	return s, r, nil
 }
 
-// ControlledSender sends datagrams, numbered from 0, within a window and at a rate. What
-// is reported received, or was overtaken by it, or the network says is gone, is no
-// longer in flight; what is lost stays lost.
+// ControlledSender sends datagrams, numbered from 0, within a window and at a rate. A datagram leaves flight when it is
+// reported received, was overtaken by such a one, or is reported lost by the network. Lost datagrams are not resent.
 type ControlledSender struct {
 	flow      transport.Flow
 	config    ControlledConfig
@@ -201,25 +201,25 @@ type ControlledSender struct {
 	hold transport.NACKPacer
 }
 
-// datagrams is what is known of the datagrams of a flow, which have numbers from 0.
+// datagrams is the state of the datagrams of a flow, which have numbers from 0.
 type datagrams struct {
 	next, done int64 // number of the next datagram; those below done are not in flight
 	total      int64
 	received   int64 // as last reported
 	marked     int64
 	lost       int64
-	writtenOff int64                 // of lost: by timeouts
-	nacked     int64                 // datagrams from done on that are gone
-	noticed    transport.Ring[uint8] // notices of the network about those from done on; without room: there was none
+	writtenOff int64                 // datagrams of lost that timeouts wrote off
+	nacked     int64                 // datagrams from done on that are lost
+	noticed    transport.Ring[uint8] // notices of the network about those from done on; without room: no notice yet
 }
 
-// prober has the probes of a sender without a timeout of its own.
+// prober has the probes of a sender without a retransmission timeout.
 type prober struct {
 	loss        transport.LossTimer
 	probedAt    unit.Time // when its latest probe was sent
-	probeNext   int64     // next then
+	probeNext   int64     // value of next at that time
 	silentFrom  unit.Time // when the first probe since progress was sent; 0: not yet
-	silentBelow int64     // next then
+	silentBelow int64     // value of next at that time
 }
 
 // State returns the state of recovery.
@@ -231,50 +231,49 @@ func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked 
 // Lost returns the number of datagrams that reports or NACKs show to be lost, without those that a timeout wrote off.
 func (s *ControlledSender) Lost() int64 { return s.lost }
 
-// Timeouts counts how often no report came in time.
+// Timeouts returns the number of times that no report arrived in time.
 func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }
 
-// Counters returns what was counted. A flow with a size is finished, as the sender sees
-// it, when nothing is in flight any more.
+// Counters returns the sender's counters. Finished of a flow with a size is when no datagram is in flight any more.
 func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
 
-// Gauge is the controller's window and rate, and what is in flight.
+// Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *ControlledSender) Gauge() transport.Gauge {
 	return s.control.Status(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
 }
 
-// payload is that of datagram n.
-func (s *ControlledSender) payload(n int64) int32 {
+// payloadOf returns the payload of datagram n.
+func (s *ControlledSender) payloadOf(n int64) int32 {
 	if n == s.total-1 {
 		return int32(int64(s.flow.Size) - n*int64(s.flow.Payload))
 	}
 	return s.flow.Payload
 }
 
-// fits reports whether the window has room for datagram n. One always may go.
-func (s *ControlledSender) fits(n int64) bool {
+// fitsWindow reports whether the window has room for datagram n. One datagram may always be sent.
+func (s *ControlledSender) fitsWindow(n int64) bool {
 	out := s.InFlight()
-	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.control.Decision.Window)
+	return out == 0 || out*int64(s.flow.Payload)+int64(s.payloadOf(n)) <= int64(s.control.Decision.Window)
 }
 
-// schedule decides when what is sent next.
-func (s *ControlledSender) schedule(now unit.Time) {
+// planNext plans the next datagram, the next probe and the timer. It is called after every event.
+func (s *ControlledSender) planNext(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
 	if s.hold.Waits() {
 		s.hold.Update(now, s.timer.RTTWithin(s.timer.Timeout()), s.timer.Timeout(), s.InFlight(), s.hash)
 	}
-	if s.next < s.total && s.fits(s.next) {
+	if s.next < s.total && s.fitsWindow(s.next) {
 		at := max(s.flow.Start, s.control.Pacer.Next(), s.hold.Ready())
 		if s.config.Rate > 0 {
-			at = max(at, after(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
+			at = max(at, addTime(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
 		}
 		if max(at, now) < s.flow.Stop {
 			s.planAt = at
 		}
 	}
 	if s.InFlight() > 0 {
-		if s.timerAt = after(s.timer.From, s.timer.Timeout()); s.loss.Used {
-			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silence())
+		if s.timerAt = addTime(s.timer.From, s.timer.Timeout()); s.loss.Used {
+			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silentSince())
 		}
 		if at := s.requester.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
@@ -285,10 +284,10 @@ func (s *ControlledSender) schedule(now unit.Time) {
 	}
 }
 
-// NextSend is when Emit has something to send.
+// NextSend returns when Emit has a packet to send.
 func (s *ControlledSender) NextSend() unit.Time { return min(s.planAt, s.probeAt) }
 
-// NextTimer is when what is out is written off, or the controller's.
+// NextTimer returns when the datagrams in flight are written off, or when the controller's timer expires.
 func (s *ControlledSender) NextTimer() unit.Time {
 	if s.done == s.total {
 		return unit.Never
@@ -296,21 +295,21 @@ func (s *ControlledSender) NextTimer() unit.Time {
 	return min(s.timerAt, s.control.Decision.NextTimer)
 }
 
-// Emit sends a datagram, or a probe: one without payload (draft-miao §9.3).
+// Emit fills p with a datagram, or a probe: a datagram without payload (draft-miao §9.3).
 func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	if s.probeAt <= now {
 		if s.loss.Due {
-			s.probe(now, p)
+			s.fillProbe(now, p)
 		} else {
 			s.requester.Probe(now, p)
 		}
 		p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), 0, false)
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
-	n, payload := s.next, s.payload(s.next)
+	n, payload := s.next, s.payloadOf(s.next)
 	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.InFlight())}
 	if s.InFlight() == 0 {
 		if s.counters.SentPackets > 0 {
@@ -324,18 +323,18 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.requester.Ask(now, p, s.timer.Trip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)
-	s.forget(n)
+	s.clearNotice(n)
 	s.next++
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
 	s.control.Pacer.Record(now, unit.Bytes(payload))
 	s.control.Pacer.SetRate(s.control.Decision.Rate)
 	s.hold.Sent(now, s.hash)
-	s.schedule(now)
+	s.planNext(now)
 }
 
-// Receive takes a report. One that says nothing new, or of what was never sent, changes
-// nothing, but for its telemetry.
+// Receive handles a report or a NACK of a switch. A report without progress, or of datagrams that were never sent, has
+// no effect except for its telemetry.
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
@@ -361,8 +360,8 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
-	told := s.requester.Read(now, p, a)
-	if received <= s.received && upTo <= s.done && !told {
+	hasFeedback := s.requester.Read(now, p, a)
+	if received <= s.received && upTo <= s.done && !hasFeedback {
 		return false
 	}
 	if fresh := received - s.received; fresh > 0 {
@@ -379,7 +378,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.marked = max(s.marked, marked)
 	if upTo > s.done {
 		a.Advanced = true
-		s.pass(upTo)
+		s.removeBelow(upTo)
 	}
 	lost := max(s.done-s.received-s.writtenOff-s.lost+s.nacked, 0)
 	s.lost += lost
@@ -394,29 +393,29 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a.Limited, a.Losses.State = full, s.control.State
 	s.control.Controller.OnAck(now, a)
 	s.control.Decide()
-	s.finish(now)
-	s.schedule(now)
+	s.recordFinish(now)
+	s.planNext(now)
 	return false
 }
 
 // updateState changes the state after a report: one reduction a window, of losses or marks.
 func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.control.State != cc.Open && s.done >= s.control.Recover {
-		s.enter(now, cc.Open, cc.Loss{Kind: cc.Recovered})
+		s.enterState(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 	}
 	if s.control.State != cc.Open {
 		return
 	}
 	switch {
 	case lost > 0:
-		s.enter(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+		s.enterState(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case echoed:
-		s.enter(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
+		s.enterState(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-// enter changes the state of recovery until what is sent so far is not in flight.
-func (s *ControlledSender) enter(now unit.Time, state cc.RecoveryState, l cc.Loss) {
+// enterState changes the state of recovery until the datagrams sent so far are not in flight.
+func (s *ControlledSender) enterState(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	s.control.Enter(now, state, s.next, s.countLoss(l))
 }
 
@@ -426,11 +425,11 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	return l
 }
 
-// Advance writes off what is out when no report comes.
+// Advance writes off the datagrams in flight when no report arrives.
 func (s *ControlledSender) Advance(now unit.Time) {
 	s.control.Advance(now)
 	if s.timerAt > now {
-		s.schedule(now)
+		s.planNext(now)
 		return
 	}
 	if upTo := s.lostBelow(now); upTo <= s.done {
@@ -438,19 +437,20 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.loss.Due = true
 	} else {
 		before := s.InFlight()
-		s.pass(upTo)
+		s.removeBelow(upTo)
 		out := before - s.InFlight()
 		s.writtenOff += out
 		s.timer.Expire(now)
 		s.timer.Timeouts++
 		s.loss.Expire()
-		s.enter(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: s.control.State != cc.Open})
-		s.finish(now)
+		s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out),
+			Again: s.control.State != cc.Open})
+		s.recordFinish(now)
 	}
-	s.schedule(now)
+	s.planNext(now)
 }
 
-// ControlledReceiver counts as a Receiver does, and reports.
+// ControlledReceiver counts datagrams like a Receiver, and reports them.
 type ControlledReceiver struct {
 	plain    Receiver
 	flow     transport.Flow
@@ -460,17 +460,17 @@ type ControlledReceiver struct {
 	hash     uint32
 	received int64 // datagrams, without duplicates
 	marked   int64
-	sent     unit.Time // of the newest datagram
+	sent     unit.Time // when the latest datagram was sent
 	pending  int
 	due      bool
 	reportAt unit.Time
-	merges   bool // a report waits until the NIC is free, and reports what has arrived by then
+	merges   bool // a report waits until the NIC is free, and reports the datagrams that have arrived by then
 }
 
-// Counters returns what was counted.
+// Counters returns the receiver's counters.
 func (r *ControlledReceiver) Counters() *transport.Counters { return &r.plain.counters }
 
-// NextSend is at once when a report is due.
+// NextSend returns 0 if a report is due, or unit.Never.
 func (r *ControlledReceiver) NextSend() unit.Time {
 	if r.due {
 		return 0
@@ -478,8 +478,7 @@ func (r *ControlledReceiver) NextSend() unit.Time {
 	return unit.Never
 }
 
-// NextTimer is when a report has waited long enough, or the controller's part here has
-// something to tell.
+// NextTimer returns when a report has waited long enough, or when the timer of the controller's part expires.
 func (r *ControlledReceiver) NextTimer() unit.Time {
 	if r.plain.counters.Finished != unit.Never {
 		return r.reportAt
@@ -489,13 +488,13 @@ func (r *ControlledReceiver) NextTimer() unit.Time {
 
 // Advance makes a report due.
 func (r *ControlledReceiver) Advance(now unit.Time) {
-	if told := r.tele.Timer(now); told || now >= r.reportAt {
+	if due := r.tele.Timer(now); due || now >= r.reportAt {
 		r.due, r.reportAt = true, unit.Never
 	}
 }
 
-// Emit sends a report.
-func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.write(p, r.sent) }
+// Emit fills p with a report.
+func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.writeReport(p, r.sent) }
 
 // Receive counts a datagram, and turns it into a report in place if one is due.
 func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
@@ -507,7 +506,7 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		sent = unit.Time(binary.BigEndian.Uint64(b))
 	}
 	place := p.Seq      // each datagram is sent once
-	if p.Payload == 0 { // a probe, or trimmed and in a queue of its own
+	if p.Payload == 0 { // a probe, or trimmed and in a separate queue
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
@@ -534,12 +533,12 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, sent)
+	r.writeReport(p, sent)
 	return true
 }
 
-// write makes p a report, of a datagram or probe that was sent at a time.
-func (r *ControlledReceiver) write(p *packet.Packet, sent unit.Time) {
+// writeReport turns p into a report about a datagram or probe that was sent at the time sent.
+func (r *ControlledReceiver) writeReport(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
 	r.tele.Give(p)
 	var b [reportBytes]byte

@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// probe makes p a probe of the LossTimer. It has the class and the ECN field of datagrams, so that it stays behind
+// fillProbe makes p a probe of the LossTimer. It has the class and the ECN field of datagrams, so that it stays behind
 // them.
-func (s *ControlledSender) probe(now unit.Time, p *packet.Packet) {
+func (s *ControlledSender) fillProbe(now unit.Time, p *packet.Packet) {
 	s.loss.Due = false
 	s.loss.Record(now)
 	s.probedAt, s.probeNext = now, s.next
@@ -19,16 +19,17 @@ func (s *ControlledSender) probe(now unit.Time, p *packet.Packet) {
 	p.SetExtension(Report, binary.BigEndian.AppendUint64(nil, uint64(now)))
 }
 
-// silence returns since when no report arrives: since the first probe or, before one was sent, the latest datagram.
-func (s *ControlledSender) silence() unit.Time {
+// silentSince returns since when reports are missing: since the first probe or, before one was sent, the latest
+// datagram.
+func (s *ControlledSender) silentSince() unit.Time {
 	if s.silentFrom > 0 {
 		return s.silentFrom
 	}
 	return s.control.Pacer.Last
 }
 
-// lostBelow returns below which number all datagrams must be lost, since no report arrived in time; 0: no datagram
-// must.
+// lostBelow returns the number below which all datagrams must be lost, since no report arrived in time; 0: no datagram
+// must be lost.
 func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 	switch {
 	case !s.loss.Used || s.loss.Expired(now, s.control.Pacer.Last):
@@ -41,8 +42,8 @@ func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 	return 0
 }
 
-// receiveProbeReply notes that the latest probe was answered by a report about all datagrams below upTo, and returns
-// below which number no datagram is in flight: those that were sent before the probe have arrived, or are lost.
+// receiveProbeReply handles the answer to the latest probe, a report about all datagrams below upTo. It returns the
+// number below which no datagram is in flight: those that were sent before the probe have arrived, or are lost.
 func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	sent := s.loss.Acknowledge()
 	s.timer.Trip.MeasureProbe(max(now-sent, 1))
@@ -51,33 +52,33 @@ func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	}
 	s.timer.Restart(now)
 	s.silentFrom = 0
-	s.schedule(now)
+	s.planNext(now)
 	return max(upTo, s.probeNext)
 }
 
-// coalesced returns how long reports wait for more datagrams.
-func coalesced(c *ControlledConfig) unit.Time {
+// reportWait returns how long reports wait for more datagrams.
+func reportWait(c *ControlledConfig) unit.Time {
 	if c.ReportEvery > 1 {
 		return c.ReportDelay
 	}
 	return 0
 }
 
-// outgrows reports whether each datagram is answered by a report that is longer than itself. At line rate such reports
-// would queue at the receiver's NIC without limit, and reach the sender after its timeout.
-func (r *ControlledReceiver) outgrows() bool {
+// reportOutgrowsData reports whether each datagram is answered by a report that is longer than itself. At line rate
+// such reports would queue at the receiver's NIC without limit, and reach the sender after its timeout.
+func (r *ControlledReceiver) reportOutgrowsData() bool {
 	var p packet.Packet
 	p.SetExtension(Report, make([]byte, reportBytes))
 	report := r.flow.Framing.Frame(r.headers+p.ExtensionBytes(), 0, false)
 	return r.config.ReportEvery == 1 && report > r.flow.Framing.Frame(r.headers, r.flow.Payload, true)
 }
 
-// finish notes the end of the flow, once no datagram is in flight.
-func (s *ControlledSender) finish(now unit.Time) {
+// recordFinish records the end of the flow if no datagram is in flight.
+func (s *ControlledSender) recordFinish(now unit.Time) {
 	if s.done == s.total && s.counters.Finished == unit.Never {
 		s.counters.Finished = now
 	}
 }
 
-// Replies reports whether reports are of several datagrams (transport.Replier).
+// Replies reports whether a report covers several datagrams (transport.Replier).
 func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }

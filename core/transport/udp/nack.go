@@ -7,17 +7,16 @@ import (
 	"weir/core/unit"
 )
 
-// What notices of the network said of a datagram.
+// Notices of the network about a datagram, as bits.
 const (
-	nacked    uint8 = 1 << iota // it is gone
+	nacked    uint8 = 1 << iota // it is lost
 	throttled                   // its flow is an elephant
 	noticed                     // it would have been marked
 )
 
-// receiveNack takes a notice of the network, p, which has ExtNotification (BS'19 §4.3; what
-// follows from it is ours). It is refused, and changes nothing, unless it is about a
-// datagram that is in flight and the first of its kind. Nothing is sent again: nacks:
-// resend leaves everything to the controller.
+// receiveNack handles a notice of the network, p, which has ExtNotification (BS'19 §4.3; Weir defines the response). It
+// is refused, and has no effect, unless it is about a datagram in flight and the first of its kind. Datagrams are not
+// resent: nacks: resend leaves everything to the controller.
 func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 	var n packet.Notification
 	readable := p.Notification(&n)
@@ -29,23 +28,23 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 		s.requester.Genuine(p)
 	switch {
 	case marked:
-		if genuine && s.first(p.Seq, noticed) {
+		if genuine && s.recordNotice(p.Seq, noticed) {
 			s.control.Notify(now, cc.Notice{Kind: cc.CNPNotice, Seq: p.Seq * int64(s.flow.Payload)})
 		}
-	case !genuine || !s.nack(now, p, &n):
+	case !genuine || !s.handleNack(now, p, &n):
 		s.counters.NacksRefused++
 		return
 	default:
 		s.counters.NacksTaken++
 	}
-	s.finish(now)
-	s.schedule(now)
+	s.recordFinish(now)
+	s.planNext(now)
 }
 
-// nack takes a NACK in, unless it is refused. Spans count datagrams, as sequence numbers do.
-func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
+// handleNack handles a NACK and reports whether it is accepted. Spans count datagrams, as sequence numbers do.
+func (s *ControlledSender) handleNack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	if n.Cause == packet.CauseElephant {
-		if n.Lost != 0 || n.Spans != 0 || !s.first(p.Seq, throttled) {
+		if n.Lost != 0 || n.Spans != 0 || !s.recordNotice(p.Seq, throttled) {
 			return false
 		}
 		s.control.Warn(now, s.acceptNack(now, n, p.Seq, 0, 0))
@@ -61,25 +60,24 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 			lost++
 		}
 	}
-	// Nothing is sent again, so a datagram that is gone stands for one that was.
+	// Datagrams are not resent, so a lost datagram counts as one that was resent.
 	s.hold.Nacked(now, s.timer.RTTWithin(s.timer.Timeout()), true, n.Supply, int64(s.flow.Payload))
 	s.control.LoseByNack(now, s.acceptNack(now, n, p.Seq, bytes, lost))
-	s.pass(s.done)
+	s.removeBelow(s.done)
 	return true
 }
 
-// acceptNack returns NACK n of datagram first for the controller. It reports the loss of some datagrams, with so many
-// bytes in all. The sender does not store when a datagram was sent: any NACK counts as one of a datagram that is sent
-// now.
+// acceptNack returns NACK n of datagram first for the controller. It reports the loss of lost datagrams with this total
+// of bytes. The sender does not store when a datagram was sent: any NACK counts as one of a datagram that is sent now.
 func (s *ControlledSender) acceptNack(now unit.Time, n *packet.Notification, first int64, bytes unit.Bytes,
 	lost int) transport.AcceptedNack {
 	return transport.AcceptedNack{Notice: transport.NackNotice(n, first*int64(s.flow.Payload), bytes), Sent: now,
 		RTT: s.timer.RTT(), UpTo: s.next, Loss: s.countLoss(cc.Loss{Lost: lost})}
 }
 
-// markNacked takes datagram n, of so many bytes, out of flight, if it is there.
+// markNacked removes datagram n from flight and reports true, if it is in flight and has this payload in bytes.
 func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
-	if n < s.done || n >= s.next || bytes != s.payload(n) || !s.first(n, nacked) {
+	if n < s.done || n >= s.next || bytes != s.payloadOf(n) || !s.recordNotice(n, nacked) {
 		return false
 	}
 	s.nacked++
@@ -87,9 +85,8 @@ func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
 	return true
 }
 
-// first reports whether datagram n is in flight and has had no notice of this kind, and takes
-// note of it if so.
-func (d *datagrams) first(n int64, kind uint8) bool {
+// recordNotice reports whether datagram n is in flight and has had no notice of this kind. It records the notice then.
+func (d *datagrams) recordNotice(n int64, kind uint8) bool {
 	if n < d.done || n >= d.next {
 		return false
 	}
@@ -102,16 +99,16 @@ func (d *datagrams) first(n int64, kind uint8) bool {
 	return true
 }
 
-// forget prepares the entry of datagram n, the next one, unless there was no notice yet.
-func (d *datagrams) forget(n int64) {
+// clearNotice prepares the entry of datagram n, the next one, unless there was no notice yet.
+func (d *datagrams) clearNotice(n int64) {
 	if d.noticed.Len() > 0 {
 		d.noticed.Reserve(d.done, n)
 		*d.noticed.At(n) = 0
 	}
 }
 
-// pass takes all datagrams below upTo out of flight, and those behind them that are gone.
-func (d *datagrams) pass(upTo int64) {
+// removeBelow removes all datagrams below upTo from flight, and the lost ones that follow them.
+func (d *datagrams) removeBelow(upTo int64) {
 	for ; d.nacked > 0 && (d.done < upTo || *d.noticed.At(d.done)&nacked != 0); d.done++ {
 		if *d.noticed.At(d.done)&nacked != 0 {
 			d.nacked--

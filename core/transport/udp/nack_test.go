@@ -52,7 +52,7 @@ func state(l *line) string {
 // any other changes nothing.
 func TestControlledNackChecks(t *testing.T) {
 	l, out := sent(t, 10_000, 50_000, transport.NacksResend)
-	l.s.first(9, 0) // there is a ring
+	l.s.recordNotice(9, 0) // there is a ring
 	change := func(f func(p *packet.Packet)) *packet.Packet {
 		p := nackOf(out[4], packet.CauseTrimmed)
 		f(p)

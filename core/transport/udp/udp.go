@@ -18,10 +18,10 @@ const (
 	OnOff   = "onoff"   // cbr while on; on and off times exponential
 )
 
-// gapsPerOn bounds how many on times a gap may take: each is drawn.
+// gapsPerOn limits the number of on times in a gap: each is drawn.
 const gapsPerOn = 10_000
 
-// Config is how a sender sends.
+// Config is the configuration of a sender without congestion control.
 type Config struct {
 	Rate      unit.Rate // of payload
 	Pattern   string
@@ -55,7 +55,7 @@ func (c *Config) Traits() transport.Traits {
 var warnPhase = scheme.WarningKind{ID: "udp-phase",
 	Condition: "gap_jitter is 0 with pattern: cbr or onoff, so that senders of one rate keep their phase"}
 
-// Warns reports phase lock.
+// Warns warns of phase lock.
 func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
 		return []scheme.Remark{warnPhase.Remark("gap_jitter", "senders of one rate keep their phase, and at a full "+
@@ -65,16 +65,17 @@ func (c *Config) Warns() []scheme.Remark {
 	return nil
 }
 
-// Scheme is what an experiment names: transport: udp.
+// Scheme returns the transport udp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
 			Source: "P4-ABC §6.2.1", Warnings: []scheme.WarningKind{warnPhase}},
-		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP, Captured: captured(),
+		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP, Captured: capturedScheme(),
 	}, New)
 }
 
-// New makes the endpoints of a flow.
+// New makes the endpoints of a flow. It returns an error for a payload out of range, or on times that are too short
+// compared with a gap.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 1 || f.Payload > 65507 {
 		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
@@ -83,7 +84,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On,
 			gapsPerOn, c.Rate)
 	}
-	s := &Sender{flow: f, config: c, at: f.Start, headers: ownHeaders(f.Version),
+	s := &Sender{flow: f, config: c, dueAt: f.Start, headers: ownHeaders(f.Version),
 		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
 		gap:  unit.NewSerialiser(unit.LinkRate{Bits: c.Rate})}
 	if f.Stop == 0 {
@@ -94,24 +95,23 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	case Burst:
 		s.earnedFrom = f.Start
 	case OnOff:
-		s.onUntil = after(f.Start, s.exponential(c.On))
+		s.onUntil = addTime(f.Start, s.drawExponential(c.On))
 	}
-	if s.at >= s.flow.Stop {
-		s.at = unit.Never
+	if s.dueAt >= s.flow.Stop {
+		s.dueAt = unit.Never
 	}
 	r := &Receiver{size: f.Size, highest: -1}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 	return s, r, nil
 }
 
-// Sender sends datagrams on a schedule. The schedule does not wait for the NIC: a
-// datagram that could not go when it should goes as soon as the NIC is free, and
-// the next gap counts from the time in the schedule, so that the rate is exact in
-// the long run unless the NIC itself is slower.
+// Sender sends datagrams on a schedule. The schedule does not wait for the NIC: a delayed datagram is sent as soon as
+// the NIC is free, and the next gap counts from the time in the schedule. So the rate is exact in the long run unless
+// the NIC itself is slower.
 type Sender struct {
 	flow     transport.Flow
 	config   Config
-	at       unit.Time // when the next datagram is due
+	dueAt    unit.Time // when the next datagram is due
 	gap      unit.Serialiser
 	headers  int32
 	hash     uint32
@@ -123,12 +123,11 @@ type Sender struct {
 	earnedFrom unit.Time // burst: start of the schedule
 }
 
-// Config is how it sends.
+// Config returns the configuration.
 func (s *Sender) Config() Config { return s.config }
 
-// exponential draws a time of at least a picosecond, unit.Never where it is beyond
-// the range of Time.
-func (s *Sender) exponential(mean unit.Time) unit.Time {
+// drawExponential draws an exponential time of at least a picosecond; unit.Never where it is beyond the range of Time.
+func (s *Sender) drawExponential(mean unit.Time) unit.Time {
 	x := math.Round(s.flow.Random.ExpFloat64() * float64(mean))
 	if x >= float64(unit.Never) {
 		return unit.Never
@@ -136,28 +135,28 @@ func (s *Sender) exponential(mean unit.Time) unit.Time {
 	return max(1, unit.Time(x))
 }
 
-// after is t + d, unit.Never where that is beyond the range of Time.
-func after(t, d unit.Time) unit.Time {
+// addTime returns t + d; unit.Never where that is beyond the range of Time.
+func addTime(t, d unit.Time) unit.Time {
 	if d > unit.Never-t {
 		return unit.Never
 	}
 	return t + d
 }
 
-// payload returns the payload of the next datagram, 0 when the flow is complete.
-func (s *Sender) payload() int32 {
+// nextPayload returns the payload of the next datagram, 0 when the flow is complete.
+func (s *Sender) nextPayload() int32 {
 	if s.flow.Size == 0 {
 		return s.flow.Payload
 	}
 	return int32(min(unit.Bytes(s.flow.Payload), s.flow.Size-s.counters.SentBytes))
 }
 
-// NextSend is when the next datagram is due.
-func (s *Sender) NextSend() unit.Time { return s.at }
+// NextSend returns when the next datagram is due.
+func (s *Sender) NextSend() unit.Time { return s.dueAt }
 
-// Emit fills p with the next datagram and moves the schedule on.
+// Emit fills p with the next datagram and advances the schedule.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
-	payload := s.payload()
+	payload := s.nextPayload()
 	p.Kind = packet.Data
 	p.Seq = s.sent
 	p.Payload = payload
@@ -168,79 +167,78 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.sent++
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
-	s.schedule(payload)
-	if s.payload() == 0 {
+	s.scheduleNext(payload)
+	if s.nextPayload() == 0 {
 		s.counters.Finished = now
-		s.at = unit.Never
+		s.dueAt = unit.Never
 	}
-	if s.at >= s.flow.Stop {
-		s.at = unit.Never
+	if s.dueAt >= s.flow.Stop {
+		s.dueAt = unit.Never
 	}
 }
 
-// schedule moves at to the next datagram.
-func (s *Sender) schedule(payload int32) {
+// scheduleNext moves at to the next datagram.
+func (s *Sender) scheduleNext(payload int32) {
 	switch s.config.Pattern {
 	case CBR, OnOff:
 		gap := s.gap.Next(payload, true)
 		if j := s.config.GapJitter; j > 0 {
 			gap += unit.Time(float64(gap) * j * (float64(2*s.flow.Random.Float64()) - 1))
 		}
-		s.at = after(s.at, gap)
+		s.dueAt = addTime(s.dueAt, gap)
 		if s.config.Pattern == OnOff {
-			for s.at > s.onUntil { // what is left of the gap is sent when it is on again
-				off := s.exponential(s.config.Off)
-				s.at = after(s.at, off)
-				s.onUntil = after(after(s.onUntil, off), s.exponential(s.config.On))
+			for s.dueAt > s.onUntil { // the rest of the gap passes in the next on time
+				off := s.drawExponential(s.config.Off)
+				s.dueAt = addTime(s.dueAt, off)
+				s.onUntil = addTime(addTime(s.onUntil, off), s.drawExponential(s.config.On))
 			}
 		}
 	case Poisson:
-		s.at = after(s.at, s.exponential(s.gap.Next(payload, true)))
+		s.dueAt = addTime(s.dueAt, s.drawExponential(s.gap.Next(payload, true)))
 	case Burst:
 		if s.left > 0 {
 			s.left--
 			return
 		}
-		// Sleep until a whole datagram is earned. The first one went at the start,
-		// so with sent datagrams gone it takes the time of so many to earn the next.
-		if s.wake(s.sent); s.at == unit.Never {
+		// Wait until a whole datagram is earned. The first one is sent at the start, so the next one is earned after the time
+		// of sent datagrams.
+		if s.wakeWhenEarned(s.sent); s.dueAt == unit.Never {
 			return
 		}
-		earned := int64(s.config.Rate.BytesIn(s.at-s.earnedFrom)) / int64(s.flow.Payload)
+		earned := int64(s.config.Rate.BytesIn(s.dueAt-s.earnedFrom)) / int64(s.flow.Payload)
 		s.left = earned - s.sent
 	}
 }
 
-// wake moves at to the next multiple of the interval by which n datagrams are
+// wakeWhenEarned moves at to the next multiple of the interval by which n datagrams are
 // earned.
-func (s *Sender) wake(n int64) {
+func (s *Sender) wakeWhenEarned(n int64) {
 	earned := unit.TransmitTime(unit.Bytes(n)*unit.Bytes(s.flow.Payload), s.config.Rate)
-	late := max(0, earned-(s.at-s.earnedFrom)-s.config.Interval) // after the next wake-up
+	late := max(0, earned-(s.dueAt-s.earnedFrom)-s.config.Interval) // after the next wake-up
 	intervals := 1 + late/s.config.Interval
 	if late%s.config.Interval > 0 {
 		intervals++
 	}
-	if intervals > (unit.Never-s.at)/s.config.Interval {
-		s.at = unit.Never
+	if intervals > (unit.Never-s.dueAt)/s.config.Interval {
+		s.dueAt = unit.Never
 		return
 	}
-	s.at += intervals * s.config.Interval
+	s.dueAt += intervals * s.config.Interval
 }
 
-// Receive is never called: nothing answers.
+// Receive is never called: the receiver does not answer.
 func (s *Sender) Receive(unit.Time, *packet.Packet) bool { return false }
 
-// NextTimer is never: the schedule is NextSend's.
+// NextTimer returns unit.Never: NextSend has the schedule.
 func (s *Sender) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.
 func (s *Sender) Advance(unit.Time) {}
 
-// Counters returns what was counted. A flow with a size is finished, as the
-// sender sees it, when its last datagram was sent.
+// Counters returns the sender's counters. Finished of a flow with a size is when the last datagram was sent.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// Receiver counts.
+// Receiver counts datagrams.
 type Receiver struct {
 	transport.Passive
 	size     unit.Bytes
@@ -249,8 +247,8 @@ type Receiver struct {
 	counters transport.Counters
 }
 
-// Receive counts a datagram; one that comes twice within 1024 counts as a
-// duplicate, and so does one that comes more than 1024 late: it cannot be told.
+// Receive counts a datagram. A datagram that arrives twice within 1,024 numbers counts as a duplicate, and so does one
+// that arrives more than 1,024 numbers late, because the two cannot be distinguished.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -277,5 +275,5 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// Counters returns what was counted.
+// Counters returns the receiver's counters.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }

@@ -10,9 +10,9 @@ import (
 	"weir/core/unit"
 )
 
-// answer is what an acknowledgement or a NACK says. On the wire the number of the packet that caused it is the
-// header's sequence number, and the first one that has not come its acknowledgement; the rest of an acknowledgement is
-// in an extension.
+// answer is the content of an acknowledgement or a NACK. On the wire the number of the packet that caused it is the
+// header's sequence number, and the first packet that has not arrived its acknowledgement. The rest of an
+// acknowledgement is in an extension.
 type answer struct {
 	nack     bool
 	ev       uint16
@@ -20,23 +20,23 @@ type answer struct {
 	caused   int64
 	expected int64
 	base     int64  // number of the bitmap's first packet
-	bitmap   uint64 // of packets that have come
-	got      int64  // bytes of frames, in all
-	ahead    int64  // packets that have come out of order
+	bitmap   uint64 // packets that have arrived
+	got      int64  // total bytes of frames
+	ahead    int64  // packets that have arrived out of order
 	penalty  uint8
 }
 
-// answerBytes are those of the extension.
+// answerBytes is the size of the extension.
 const answerBytes = 27
 
 var be = binary.BigEndian
 
-// write fills p with an answer.
-func (a *answer) write(e *ends, p *packet.Packet) {
+// writeTo fills p with the answer, as a packet of end e.
+func (a *answer) writeTo(e *ends, p *packet.Packet) {
 	p.ClearExtensions()
 	p.Seq, p.Ack = a.caused, a.expected
 	if a.nack {
-		e.fill(p, packet.Nack, a.ev, false, 0, a.flags)
+		e.fillHeaders(p, packet.Nack, a.ev, false, 0, a.flags)
 		return
 	}
 	var b [answerBytes]byte
@@ -46,11 +46,11 @@ func (a *answer) write(e *ends, p *packet.Packet) {
 	be.PutUint16(b[24:], uint16(min(a.ahead, 1<<16-1)))
 	b[26] = a.penalty
 	p.SetExtension(packet.ExtUET, b[:])
-	e.fill(p, packet.Ack, a.ev, false, 0, a.flags)
+	e.fillHeaders(p, packet.Ack, a.ev, false, 0, a.flags)
 }
 
-// read takes an answer from p; false: it is none.
-func (a *answer) read(p *packet.Packet) bool {
+// readFrom reads an answer from p, and reports whether p is a valid one.
+func (a *answer) readFrom(p *packet.Packet) bool {
 	*a = answer{nack: p.Kind == packet.Nack, ev: p.DstPort, flags: p.TCP.Flags, caused: p.Seq, expected: p.Ack}
 	if a.nack {
 		return true
@@ -64,11 +64,11 @@ func (a *answer) read(p *packet.Packet) bool {
 	return a.base >= 0 && a.got >= 0
 }
 
-// Receive takes an acknowledgement, a NACK or a PULL. What is of another flow, or about packets that were never sent,
-// changes nothing.
+// Receive handles an acknowledgement, a NACK or a PULL. A packet of another flow, or about packets that were never
+// sent, has no effect.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if !s.may {
+	if !s.maySend {
 		s.turn = now
 	}
 	if p.SrcPort != s.port || p.DstPort&^s.paths != s.first && p.Kind != packet.Notice || p.Proto != packet.ProtoOwn ||
@@ -78,7 +78,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	switch p.Kind {
 	case packet.Ack, packet.Nack:
 		var a answer
-		if !a.read(p) || a.caused >= s.next && a.flags&probing == 0 || a.expected > s.next || a.got-s.got > 1<<40 {
+		if !a.readFrom(p) || a.caused >= s.next && a.flags&probing == 0 || a.expected > s.next || a.got-s.got > 1<<40 {
 			s.counters.NacksRefused++
 			return false
 		}
@@ -88,9 +88,9 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 			s.onAck(now, &a)
 		}
 	case packet.Notice:
-		s.listen()
+		s.endSpeculation()
 		if more := p.Seq - s.pulled; more > 0 && more < 1<<32 {
-			s.credit = min(s.credit+more*int64(s.config.Quantum), s.most)
+			s.credit = min(s.credit+more*int64(s.config.Quantum), s.maxCredit)
 			s.pulled, s.asks = p.Seq, 0
 			if s.pulledAt > 0 {
 				s.every = now - s.pulledAt
@@ -107,7 +107,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// onAck takes an acknowledgement.
+// onAck handles an acknowledgement.
 func (s *Sender) onAck(now unit.Time, a *answer) {
 	newly := max(a.got-s.got, 0)
 	s.got += newly
@@ -116,14 +116,14 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 	if s.law != nil {
 		s.law.Penalise(newly, a.penalty)
 	}
-	rtt := s.sample(now, a)
-	s.advance(a.expected)
+	rtt := s.sampleRTT(now, a)
+	s.advanceUna(a.expected)
 	for b := a.bitmap; b != 0; b &= b - 1 {
 		if n := a.base + int64(bits.TrailingZeros64(b)); n >= s.una && n < s.next {
-			s.arrived(n)
+			s.recordArrival(n)
 		}
 	}
-	for s.una < s.next && s.at(s.una).state == acked {
+	for s.una < s.next && s.recordOf(s.una).state == acked {
 		s.una++
 	}
 	heard := good
@@ -135,16 +135,16 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 		s.law.OnAck(now, nscc.Ack{Bytes: newly, Marked: heard == marked, RTT: rtt, InFlight: s.inFlight})
 	}
 	if s.config.Sleek {
-		s.search(now, a, rtt)
+		s.findLosses(now, a, rtt)
 	}
-	s.listen()
+	s.endSpeculation()
 	if s.last >= 0 && a.expected > s.last {
-		s.finish(now)
+		s.finishFlow(now)
 	}
 }
 
-// finish notes that all is acknowledged.
-func (s *Sender) finish(now unit.Time) {
+// finishFlow ends the flow: all packets are acknowledged. It frees memory beyond the first size.
+func (s *Sender) finishFlow(now unit.Time) {
 	s.done = true
 	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
 	s.counters.Finished = now
@@ -155,9 +155,9 @@ func (s *Sender) finish(now unit.Time) {
 	s.una = s.next
 }
 
-// sample is the round trip of the packet that caused an acknowledgement, if that was sent once, or twice and the
-// acknowledgement is of the second; else 0.
-func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
+// sampleRTT returns the round trip of the packet that caused acknowledgement a. The packet must have been sent once, or
+// twice and the acknowledgement is of the second transmission. Otherwise it returns 0.
+func (s *Sender) sampleRTT(now unit.Time, a *answer) unit.Time {
 	if a.flags&probing != 0 {
 		if a.caused != s.sleek.probes {
 			return 0
@@ -171,11 +171,11 @@ func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 	if a.caused < s.una || a.caused >= s.next {
 		return 0
 	}
-	x := s.at(a.caused)
+	x := s.recordOf(a.caused)
 	if x.state != flying || !x.answeredBy(a) {
 		return 0
 	}
-	rtt := max(now-x.at, 1)
+	rtt := max(now-x.sentAt, 1)
 	if a.flags&requests != 0 && s.law != nil && rtt < s.law.Base() { // small packets are faster
 		return 0
 	}
@@ -186,23 +186,23 @@ func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 	return rtt
 }
 
-// answeredBy reports whether an answer is about the latest transmission of a packet, as far as that can be told: it was
-// sent once, or twice and the answer is about one that was sent again.
+// answeredBy reports whether answer a is about the latest transmission of a packet, as far as the sender can decide:
+// the packet was sent once, or twice and the answer is about a retransmission.
 func (x *record) answeredBy(a *answer) bool {
 	return x.sent == 1 && a.flags&again == 0 || x.sent == 2 && a.flags&again != 0
 }
 
-// advance takes the cumulative acknowledgement.
-func (s *Sender) advance(expected int64) {
+// advanceUna handles the cumulative acknowledgement: packets below expected have arrived.
+func (s *Sender) advanceUna(expected int64) {
 	for ; s.una < expected; s.una++ {
-		s.arrived(s.una)
+		s.recordArrival(s.una)
 	}
 }
 
-// arrived notes that packet n has. The receiver's counter has its bytes: if it was to be sent again they were taken
-// off before.
-func (s *Sender) arrived(n int64) {
-	x := s.at(n)
+// recordArrival records that packet n has arrived. The receiver's counter includes its bytes. If the packet was to be
+// resent they were subtracted before.
+func (s *Sender) recordArrival(n int64) {
+	x := s.recordOf(n)
 	if x.state == waiting {
 		s.waits--
 		s.repaired -= int64(x.size)
@@ -214,26 +214,26 @@ func (s *Sender) arrived(n int64) {
 	}
 }
 
-// onNack takes the notice that a packet was trimmed.
+// onNack handles the notice that a packet was trimmed.
 func (s *Sender) onNack(now unit.Time, a *answer) {
-	if a.caused < s.una || s.at(a.caused).state != flying {
+	if a.caused < s.una || s.recordOf(a.caused).state != flying {
 		s.counters.NacksRefused++
 		return
 	}
 	s.counters.NacksTaken++
-	x := s.at(a.caused)
+	x := s.recordOf(a.caused)
 	size := int64(x.size)
 	lastHop := a.flags&packet.LastHop != 0
 	if s.law != nil {
 		n := nscc.Nack{Bytes: size, InFlight: s.inFlight, LastHop: lastHop}
 		if x.answeredBy(a) {
-			n.RTT = max(now-x.at, 1)
+			n.RTT = max(now-x.sentAt, 1)
 		}
 		s.law.OnNack(now, n)
 	}
 	s.inFlight -= size
-	s.listen()
-	s.repair(a.caused, packet.ResentSwitch)
+	s.endSpeculation()
+	s.queueRepair(a.caused, packet.ResentSwitch)
 	heard := trimmed
 	if lastHop {
 		heard = good

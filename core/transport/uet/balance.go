@@ -5,18 +5,18 @@ import (
 	"weir/core/unit"
 )
 
-// How entropy values are chosen: words of Config.Balance.
+// Ways to choose entropy values: words of Config.Balance.
 const (
-	Mixed       = "mixed"
-	Oblivious   = "oblivious"
-	Bitmap      = "bitmap"
-	REPS        = "reps"
-	RecycleAll  = "reps_legacy"
-	OnePath     = "one"
-	mostPenalty = 15
+	Mixed      = "mixed"
+	Oblivious  = "oblivious"
+	Bitmap     = "bitmap"
+	REPS       = "reps"
+	RecycleAll = "reps_legacy"
+	OnePath    = "one"
+	maxPenalty = 15
 )
 
-// feedback is what a path has done to a packet.
+// feedback is the outcome of a packet on its path.
 type feedback uint8
 
 const (
@@ -26,23 +26,24 @@ const (
 	timeout
 )
 
-// penalties are what feedback adds to that of an entropy value.
-var penalties = [...]uint8{good: 0, marked: 1, trimmed: 4, timeout: mostPenalty}
+// penalties has the amount that feedback adds to the penalty of an entropy value.
+var penalties = [...]uint8{good: 0, marked: 1, trimmed: 4, timeout: maxPenalty}
 
 // balancer chooses the entropy values of a flow's packets. It is a pure state machine.
 type balancer interface {
-	// next is that of the next packet; psn is its number, window how many packets the window holds (recycling alone is
-	// told).
-	next(now unit.Time, psn, window int64) uint16
-	// handleFeedback says what has come of a packet with an entropy value.
+	// nextValue returns the entropy value of the next packet. psn is its number, window the number of packets that the
+	// window holds. Only recycling uses window; for others it is 0.
+	nextValue(now unit.Time, psn, window int64) uint16
+	// handleFeedback records the outcome of a packet with an entropy value.
 	handleFeedback(now unit.Time, ev uint16, f feedback)
 }
 
-// newBalancer makes the balancer of a flow that has paths entropy values, a power of two; upper are the bits above.
+// newBalancer returns the balancer of a flow with a number of paths, a power of two. upper has the bits above those of
+// the entropy values. freeze, explore and memory are parameters of reps.
 func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore, memory int,
 	random unit.Random) balancer {
 	r := round{upper: upper, mask: uint16(paths - 1), random: random}
-	r.begin()
+	r.beginRound()
 	switch kind {
 	case OnePath:
 		return one(upper | uint16(random.IntN(paths)))
@@ -59,67 +60,72 @@ func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore
 	}
 }
 
-// one is one path for the whole flow, as ECMP has it.
+// one uses one path for the whole flow, like ECMP.
 type one uint16
 
-func (o one) next(unit.Time, int64, int64) uint16      { return uint16(o) }
+// nextValue returns the flow's only entropy value.
+func (o one) nextValue(unit.Time, int64, int64) uint16 { return uint16(o) }
 func (one) handleFeedback(unit.Time, uint16, feedback) {}
 
 // round counts indices up, in an order that is drawn for each round: exclusive or with a mask.
 type round struct {
-	upper, mask uint16 // of the flow: bits above the index, bits of it
-	at, xor     uint16
-	random      unit.Random
+	upper, mask   uint16 // of the flow: bits above the index, and mask of the index
+	position, xor uint16
+	random        unit.Random
 }
 
-func (r *round) begin() { r.at, r.xor = 0, uint16(r.random.IntN(int(r.mask)+1)) }
+// beginRound starts a round with another order.
+func (r *round) beginRound() { r.position, r.xor = 0, uint16(r.random.IntN(int(r.mask)+1)) }
 
-// index is the present one.
-func (r *round) index() uint16 { return (r.at ^ r.xor) & r.mask }
+// currentIndex returns the current index.
+func (r *round) currentIndex() uint16 { return (r.position ^ r.xor) & r.mask }
 
-// step goes on to the next one.
-func (r *round) step() {
-	if r.at == r.mask {
-		r.begin()
+// stepIndex moves on to the next index.
+func (r *round) stepIndex() {
+	if r.position == r.mask {
+		r.beginRound()
 		return
 	}
-	r.at++
+	r.position++
 }
 
-// oblivious takes each index once a round, whatever is heard.
+// oblivious takes each index once a round, and ignores feedback.
 type oblivious struct{ round }
 
-func (o *oblivious) next(unit.Time, int64, int64) uint16 {
-	ev := o.upper | o.index()
-	o.step()
+// nextValue returns the value of the current index.
+func (o *oblivious) nextValue(unit.Time, int64, int64) uint16 {
+	ev := o.upper | o.currentIndex()
+	o.stepIndex()
 	return ev
 }
 
 func (*oblivious) handleFeedback(unit.Time, uint16, feedback) {}
 
-// bitmap passes over indices that have done badly. The first one that it passes over for a packet loses a point.
+// bitmap skips indices with a penalty. The first one that it skips for a packet loses a point.
 type bitmap struct {
 	round
-	penalty []uint8 // nil: none has done badly so far
+	penalty []uint8 // nil: there is no penalty so far
 }
 
-func (b *bitmap) next(unit.Time, int64, int64) uint16 {
+// nextValue returns the value of the next index without a penalty, or of any if all have one.
+func (b *bitmap) nextValue(unit.Time, int64, int64) uint16 {
 	if b.penalty == nil {
-		ev := b.upper | b.index()
-		b.step()
+		ev := b.upper | b.currentIndex()
+		b.stepIndex()
 		return ev
 	}
-	for passed := 0; passed <= int(b.mask) && b.penalty[b.index()] > 0; passed++ {
+	for passed := 0; passed <= int(b.mask) && b.penalty[b.currentIndex()] > 0; passed++ {
 		if passed == 0 {
-			b.penalty[b.index()]--
+			b.penalty[b.currentIndex()]--
 		}
-		b.step()
+		b.stepIndex()
 	}
-	ev := b.upper | b.index()
-	b.step()
+	ev := b.upper | b.currentIndex()
+	b.stepIndex()
 	return ev
 }
 
+// handleFeedback adds to the penalty of ev, up to maxPenalty.
 func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if penalties[f] == 0 {
 		return
@@ -128,19 +134,20 @@ func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 		b.penalty = make([]uint8, int(b.mask)+1)
 	}
 	p := &b.penalty[ev&b.mask]
-	*p = min(*p+penalties[f], mostPenalty)
+	*p = min(*p+penalties[f], maxPenalty)
 }
 
-// recycling sends packets where others have done well, each as often as that, in order. The first window counts up.
+// recycling uses each value as often as it had good feedback, in order. In the first window it counts up.
 type recycling struct {
 	round
 	waiting transport.Queue[uint16]
 	counted uint16
 }
 
-func (r *recycling) next(_ unit.Time, psn, window int64) uint16 {
+// nextValue returns the oldest value to recycle, or counts up.
+func (r *recycling) nextValue(_ unit.Time, psn, window int64) uint16 {
 	if psn >= min(window, int64(r.mask)+1) {
-		if ev, ok := r.recycle(); ok {
+		if ev, ok := r.takeRecycled(); ok {
 			return ev
 		}
 	}
@@ -149,8 +156,8 @@ func (r *recycling) next(_ unit.Time, psn, window int64) uint16 {
 	return ev
 }
 
-// recycle takes the oldest value that has done well.
-func (r *recycling) recycle() (ev uint16, ok bool) {
+// takeRecycled removes and returns the oldest value with good feedback; ok is false if there is no such value.
+func (r *recycling) takeRecycled() (ev uint16, ok bool) {
 	if r.waiting.Len() == 0 {
 		return 0, false
 	}
@@ -159,62 +166,67 @@ func (r *recycling) recycle() (ev uint16, ok bool) {
 	return ev, true
 }
 
+// handleFeedback keeps ev after good feedback.
 func (r *recycling) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if f == good {
 		r.waiting.Push(ev)
 	}
 }
 
-// mixed recycles what has done well, and if there is nothing, the bitmap decides.
+// mixed recycles values with good feedback. If there is no such value the bitmap decides.
 type mixed struct {
 	bitmap
 	kept recycling
 }
 
-// again makes it that of another flow.
-func (m *mixed) again(paths int, upper uint16, random unit.Random) {
+// resetFor makes m the balancer of another flow.
+func (m *mixed) resetFor(paths int, upper uint16, random unit.Random) {
 	m.round = round{upper: upper, mask: uint16(paths - 1), random: random}
-	m.begin()
+	m.beginRound()
 	m.penalty = nil
 	m.kept.waiting.Clear(0)
 }
 
-func (m *mixed) next(now unit.Time, psn, window int64) uint16 {
-	if ev, ok := m.kept.recycle(); ok {
+// nextValue returns the oldest value to recycle, or the bitmap's.
+func (m *mixed) nextValue(now unit.Time, psn, window int64) uint16 {
+	if ev, ok := m.kept.takeRecycled(); ok {
 		return ev
 	}
-	return m.bitmap.next(now, psn, window)
+	return m.bitmap.nextValue(now, psn, window)
 }
 
+// handleFeedback passes feedback to both parts.
 func (m *mixed) handleFeedback(now unit.Time, ev uint16, f feedback) {
 	m.bitmap.handleFeedback(now, ev, f)
 	m.kept.handleFeedback(now, ev, f)
 }
 
-// recycled is an entropy value that has done well.
+// recycled is an entropy value with good feedback.
 type recycled struct {
 	ev    uint16
-	fresh bool // it has not been taken since
-	known bool
+	fresh bool // it was not used since
+	known bool // the entry has a value
 }
 
-// reps keeps the latest values that have done well in a ring, takes each once, the oldest first, and else explores at
-// random. After a timeout it freezes: it goes round in the ring, old or not, for a while.
+// reps keeps the latest values with good feedback in a ring, uses each once, the oldest first, and else explores at
+// random. After a timeout it freezes: for a while it cycles through the ring, with used values as well.
 type reps struct {
 	round
 	ring    []recycled
-	at      int // where the next one goes
-	fresh   int
-	cycle   int // where it goes on while it is frozen
+	at      int // place of the next value
+	fresh   int // number of fresh values in the ring
+	cycle   int // place of the next packet's value during a freeze
 	freeze  unit.Time
-	explore int // packets to be explored with after a freeze
-	left    int // of these
+	explore int // number of packets for exploration after a freeze
+	left    int // of these, not sent yet
 	until   unit.Time
 }
 
-func (r *reps) anywhere() uint16 { return r.upper | uint16(r.random.IntN(int(r.mask)+1)) }
+// randomValue returns a random value.
+func (r *reps) randomValue() uint16 { return r.upper | uint16(r.random.IntN(int(r.mask)+1)) }
 
-func (r *reps) next(now unit.Time, _, _ int64) uint16 {
+// nextValue returns the next value of the ring during a freeze, else the oldest fresh one, else a random one.
+func (r *reps) nextValue(now unit.Time, _, _ int64) uint16 {
 	if r.until > 0 && now >= r.until { // the freeze is over
 		r.until, r.left, r.fresh, r.at = 0, r.explore, 0, 0
 		clear(r.ring)
@@ -237,7 +249,7 @@ func (r *reps) next(now unit.Time, _, _ int64) uint16 {
 	case r.left > 0:
 		r.left--
 	case r.fresh > 0:
-		for k := range r.ring { // the oldest is where the next one goes, or behind
+		for k := range r.ring { // the oldest is at the next place, or after it
 			if x := &r.ring[(r.at+k)%len(r.ring)]; x.fresh {
 				x.fresh = false
 				r.fresh--
@@ -245,9 +257,10 @@ func (r *reps) next(now unit.Time, _, _ int64) uint16 {
 			}
 		}
 	}
-	return r.anywhere()
+	return r.randomValue()
 }
 
+// handleFeedback keeps ev after good feedback, and freezes after a timeout.
 func (r *reps) handleFeedback(now unit.Time, ev uint16, f feedback) {
 	switch f {
 	case good:

@@ -19,7 +19,7 @@ func TestOblivious(t *testing.T) {
 		seen := map[uint16]bool{}
 		var order []uint16
 		for range 16 {
-			ev := b.next(0, 0, 0)
+			ev := b.nextValue(0, 0, 0)
 			seen[ev] = true
 			order = append(order, ev&15)
 			if ev&^15 != 0xab00 {
@@ -51,7 +51,7 @@ func TestBitmap(t *testing.T) {
 	met := 0
 	for n := 0; b.penalty[2] > 0; n++ {
 		before := b.penalty[2]
-		if ev := b.next(0, 0, 0); ev == bad {
+		if ev := b.nextValue(0, 0, 0); ev == bad {
 			t.Fatalf("packet %d takes a value with penalty %d", n, before)
 		}
 		if b.penalty[2] < before {
@@ -70,7 +70,7 @@ func TestBitmap(t *testing.T) {
 	for i := range b.penalty {
 		b.penalty[i] = 15
 	}
-	if b.next(0, 0, 0); b.penalty[0]+b.penalty[1]+b.penalty[2]+b.penalty[3] != 59 {
+	if b.nextValue(0, 0, 0); b.penalty[0]+b.penalty[1]+b.penalty[2]+b.penalty[3] != 59 {
 		t.Errorf("penalties %v after a packet that found all bad", b.penalty)
 	}
 }
@@ -84,20 +84,20 @@ func TestREPS(t *testing.T) {
 	}
 	b.handleFeedback(0, 0xab20, marked) // is not kept
 	for i := uint16(2); i < 10; i++ {
-		if ev := b.next(0, 0, 0); ev != 0xab10+i {
+		if ev := b.nextValue(0, 0, 0); ev != 0xab10+i {
 			t.Fatalf("%#x, want %#x", ev, 0xab10+i)
 		}
 	}
 	seen := map[uint16]bool{}
 	for range 200 {
-		seen[b.next(0, 0, 0)] = true
+		seen[b.nextValue(0, 0, 0)] = true
 	}
 	if len(seen) < 80 {
 		t.Errorf("%d values of 256 in 200 packets without any to take", len(seen))
 	}
 	b.handleFeedback(unit.Millisecond, 0xab00, timeout)
 	for i := range uint16(24) {
-		if ev, want := b.next(2*unit.Millisecond, 0, 0), 0xab12+(i%8); ev < 0xab12 || ev > 0xab19 {
+		if ev, want := b.nextValue(2*unit.Millisecond, 0, 0), 0xab12+(i%8); ev < 0xab12 || ev > 0xab19 {
 			t.Fatalf("frozen: %#x, want something like %#x", ev, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestREPS(t *testing.T) {
 	after := map[uint16]bool{}
 	for i := range 16 {
 		b.handleFeedback(12*unit.Millisecond, 0xab77, good)
-		ev := b.next(12*unit.Millisecond, 0, 0)
+		ev := b.nextValue(12*unit.Millisecond, 0, 0)
 		if i > 0 || ev != 0xab77 {
 			after[ev] = true
 		}
@@ -113,7 +113,7 @@ func TestREPS(t *testing.T) {
 	if len(after) < 12 {
 		t.Errorf("%d values while it explores", len(after))
 	}
-	if ev := b.next(12*unit.Millisecond, 0, 0); ev != 0xab77 {
+	if ev := b.nextValue(12*unit.Millisecond, 0, 0); ev != 0xab77 {
 		t.Errorf("%#x after it has explored", ev)
 	}
 }
@@ -125,17 +125,17 @@ func TestREPSLegacy(t *testing.T) {
 	for i := range uint16(100) {
 		b.handleFeedback(0, 0xab30, good)
 		if i < 20 {
-			if ev := b.next(0, int64(i), 20); ev != 0xab00+i {
+			if ev := b.nextValue(0, int64(i), 20); ev != 0xab00+i {
 				t.Fatalf("packet %d: %#x", i, ev)
 			}
 		}
 	}
 	for i := range 100 {
-		if ev := b.next(0, 20, 20); ev != 0xab30 {
+		if ev := b.nextValue(0, 20, 20); ev != 0xab30 {
 			t.Fatalf("%d: %#x", i, ev)
 		}
 	}
-	if ev := b.next(0, 20, 20); ev != 0xab00+20 {
+	if ev := b.nextValue(0, 20, 20); ev != 0xab00+20 {
 		t.Errorf("%#x when nothing is left", ev)
 	}
 }
@@ -146,12 +146,12 @@ func TestMixed(t *testing.T) {
 	b.handleFeedback(0, 0xab02, timeout)
 	b.handleFeedback(0, 0xab01, good)
 	b.handleFeedback(0, 0xab03, good)
-	got := []uint16{b.next(0, 0, 0), b.next(0, 0, 0)}
+	got := []uint16{b.nextValue(0, 0, 0), b.nextValue(0, 0, 0)}
 	if got[0] != 0xab01 || got[1] != 0xab03 {
 		t.Errorf("%#x", got)
 	}
 	for range 6 {
-		if ev := b.next(0, 0, 0); ev == 0xab02 {
+		if ev := b.nextValue(0, 0, 0); ev == 0xab02 {
 			t.Error("a value that has timed out is taken")
 		}
 	}
@@ -160,10 +160,10 @@ func TestMixed(t *testing.T) {
 // One path: the same value for ever, among those of the flow.
 func TestOnePath(t *testing.T) {
 	b := balance(OnePath, 64)
-	ev := b.next(0, 0, 0)
+	ev := b.nextValue(0, 0, 0)
 	for range 50 {
 		b.handleFeedback(0, ev, timeout)
-		if again := b.next(0, 0, 0); again != ev || ev&^63 != 0xab00&^63 {
+		if again := b.nextValue(0, 0, 0); again != ev || ev&^63 != 0xab00&^63 {
 			t.Fatalf("%#x after %#x", again, ev)
 		}
 	}
@@ -175,7 +175,7 @@ func TestOneValue(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			b := balance(kind, 1)
 			for i := range int64(40) {
-				ev := b.next(unit.Time(i)*unit.Millisecond, i, 10)
+				ev := b.nextValue(unit.Time(i)*unit.Millisecond, i, 10)
 				if ev != 0xab00 {
 					t.Fatalf("%#x", ev)
 				}

@@ -13,7 +13,7 @@ import (
 	"weir/core/unit"
 )
 
-// Who controls a flow: words of Config.Control.
+// Controllers of a flow: words of Config.Control.
 const (
 	BySender   = "nscc"
 	ByReceiver = "rccc"
@@ -29,7 +29,7 @@ const (
 // Config are the parameters of a flow.
 type Config struct {
 	Control string
-	Network unit.Time // its longest round trip without queues; 0: that of the flow's path
+	Network unit.Time // longest round trip of the network without queues; 0: the one of the flow's path
 
 	Balance string
 	Paths   int
@@ -69,7 +69,7 @@ type Config struct {
 	Law nscc.Config
 }
 
-// simulator is what the defaults' sources are called.
+// simulator is the prefix of the defaults' sources.
 const simulator = "UEC htsim uec.cpp: "
 
 // Params binds the configuration.
@@ -107,6 +107,7 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
+// bindBalance binds the parameters of the balancer.
 func (c *Config) bindBalance(p *scheme.Params) {
 	p.Text(&c.Balance, "balance", Mixed, "how entropy values are chosen: those that have done well again and else those "+
 		"without a penalty (mixed), all in turn (oblivious), those without a penalty (bitmap), the latest that have done "+
@@ -121,6 +122,7 @@ func (c *Config) bindBalance(p *scheme.Params) {
 	p.Int(&c.Memory, "memory", "8", "entropy values that reps keeps", "UEC htsim uec_mp.cpp: 8").Min("1").Max("65536")
 }
 
+// bindRecovery binds the parameters of timeouts and of losses without trimming.
 func (c *Config) bindRecovery(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", FixedRTO, "retransmission timeout: the same for all (fixed), or SRTT + 4 RTTVAR and "+
 		"at least 5/4 SRTT, doubled up to 64 times (estimated)", simulator+"fixed; ours: 5/4").Words(FixedRTO, EstimatedRTO)
@@ -141,6 +143,7 @@ func (c *Config) bindRecovery(p *scheme.Params) {
 	p.Float(&c.ProbeAgain, "probe_again", "5", "round trips until the next one", simulator+"5").Min("0.1").Max("1000")
 }
 
+// bindCredit binds the parameters of the receiver's credit.
 func (c *Config) bindCredit(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "256 B", "unit of credit", simulator+"256").Min("1 B").Max("64kB")
 	p.Int(&c.PullQuanta, "pull_quanta", "64", "units of credit in a PULL", simulator+"4 × 4096 B").Min("1").
@@ -169,13 +172,13 @@ func (c *Config) bindCredit(p *scheme.Params) {
 	})
 }
 
-// Defaults are the simulator's.
+// Defaults returns the parameters of the simulator.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
 // headerBytes is the transport's own header on the wire (packet.Emit).
 const headerBytes = 16
 
-// Scheme is what an experiment names: transport: uet.
+// Scheme returns the transport uet.
 func Scheme() transport.Scheme {
 	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet's: sprays each packet, NACKs of trimmed packets, a window " +
@@ -186,13 +189,14 @@ func Scheme() transport.Scheme {
 	}, Renew)
 }
 
-// New makes the two endpoints of a flow. Receivers of one host must be given the same
-// f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
+// New makes the two endpoints of a flow. Receivers of one host must get the same f.Host, through which they share the
+// pace of their PULLs; without a host a flow is paced alone. It returns an error for values out of range, and for a
+// path without the rates or the round trip that the configuration needs.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	return Renew(f, c, transport.EndpointPair{})
 }
 
-// Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
+// Renew is New with the memory of the ends of a flow that is over. They must have no other references.
 func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
@@ -226,36 +230,37 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	}
 	s, sent := old.Sender.(*Sender)
 	r, received := old.Receiver.(*Receiver)
-	if !sent || !received || p != nil { // a pacer may have the old one still
+	if !sent || !received || p != nil { // a pacer may still refer to the old one
 		s, r = &Sender{}, &Receiver{}
 	}
-	own := s.config
-	if own == nil {
-		own = &Config{}
+	config := s.config
+	if config == nil {
+		config = &Config{}
 	}
-	*own = c
+	*config = c
 	back := x
 	back.src, back.dst = x.dst, x.src
-	r.begin(&f, own, back, upper, p)
-	s.begin(&f, own, x)
+	r.initReceiver(&f, config, back, upper, p)
+	s.initSender(&f, config, x)
 	return s, r, nil
 }
 
-// ends is what the two ends of a flow have in common. Packets are numbered from 0.
+// ends is the common part of the two ends of a flow. Packets are numbered from 0.
 type ends struct {
 	framing      packet.Framing
 	src, dst     packet.Addr
 	headers      int32  // Ethernet to transport
 	port         uint16 // of the receiver
-	first, paths uint16 // entropy values: so many from the first one; paths is the mask
+	first, paths uint16 // first entropy value, and mask of their number
 	version, tos uint8
-	frame        int64 // of a full packet
-	header       int64 // frame of one without payload
+	frame        int64 // bytes of a full packet's frame
+	header       int64 // bytes of a frame without payload
 	payload      int64 // of a full packet
 	size         int64 // payload of the flow; MaxInt64: no end
 	product      int64 // bytes of line rate and round trip
 }
 
+// newEnds returns the common part for the sender of flow f.
 func newEnds(f *transport.Flow, c *Config) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
 		port: f.DstPort, paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
@@ -269,17 +274,17 @@ func newEnds(f *transport.Flow, c *Config) ends {
 	return e
 }
 
-// Flags of the transport's header beside Trimmable and LastHop.
+// Flags of the transport's header in addition to Trimmable and LastHop.
 const (
 	asks     = packet.ACK // of data: acknowledge at once
-	again    = packet.URG // of data: sent again; of an acknowledgement: the packet was
-	probing  = packet.CWR // of data without payload: a probe; of an acknowledgement: of one
+	again    = packet.URG // of data: resent; of an acknowledgement: the packet was resent
+	probing  = packet.CWR // of data without payload: a probe; of an acknowledgement: an answer to one
 	requests = packet.PSH // of an acknowledgement: of a request to send
 	echoes   = packet.ECE // of an acknowledgement or a NACK: the packet was marked
 )
 
-// fill writes the headers of p, which has no extensions. From is whether it comes from the sender.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
+// fillHeaders writes the headers of p, which has its extensions already. from: p is a packet of the sender.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
 	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
 	if kind == packet.Data && payload == 0 {

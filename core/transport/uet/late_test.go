@@ -46,7 +46,7 @@ func TestWaitsForCredit(t *testing.T) {
 		p := &packet.Packet{Src: 1, Dst: 2, Seq: units}
 		e := s.ends
 		e.src, e.dst = s.dst, s.src
-		e.fill(p, packet.Notice, s.first, false, 0, 0)
+		e.fillHeaders(p, packet.Notice, s.first, false, 0, 0)
 		s.Receive(now, p)
 	}
 	// heard acknowledges all that is out, at once

@@ -1,8 +1,9 @@
 package uet
 
-// numbers gives the smallest of some numbers first: a heap.
+// numbers is a heap with the smallest number first.
 type numbers []int64
 
+// push adds x.
 func (h *numbers) push(x int64) {
 	*h = append(*h, x)
 	a := *h
@@ -16,6 +17,7 @@ func (h *numbers) push(x int64) {
 	}
 }
 
+// pop removes the smallest number; there must be one.
 func (h *numbers) pop() {
 	a := *h
 	n := len(a) - 1

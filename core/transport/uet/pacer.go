@@ -6,35 +6,35 @@ import (
 	"weir/core/unit"
 )
 
-// pacer gives the credit of one host's link: PULLs, in turn to flows that ask for more, and where nobody does to flows
-// that have asked, ahead of what they need. Each takes as long as what it gives takes on the link.
+// pacer gives the credit of one host's link by PULLs, in turn to flows that ask for more. If there is no such flow, it
+// gives credit to flows that have asked, ahead of their need. Each PULL takes the time of its credit on the link.
 type pacer struct {
 	active, idle transport.Queue[*member]
 	transport.PullPacer
-	fraction float64   // of a picosecond, of the gap after the latest PULL
-	slow     *slowdown // nil: it gives all that the link carries
+	fraction float64   // fraction of a picosecond of the gap after the latest PULL
+	slow     *slowdown // nil: it gives the whole rate of the link
 }
 
 // member is a flow's place with a pacer.
 type member struct {
 	flow           packet.FlowID
-	given, target  int64   // units in all: given, and asked for
-	most           int64   // units that are given ahead
+	given, target  int64   // total units given, and asked for
+	maxAhead       int64   // maximum units that are given ahead
 	perQuantum     float64 // time of a unit, in picoseconds
 	turns          int64
 	active, inIdle bool
 	over           bool // the flow is complete
 }
 
-// leave takes a flow out that is complete.
-func (x *pacer) leave(m *member) {
+// removeMember removes flow m, which is complete.
+func (x *pacer) removeMember(m *member) {
 	m.over = true
 	x.NotifyChange()
-	x.head() // forgets those that are over
+	x.nextMember() // removes the members that are over
 }
 
-// head is whose turn it is; nil: nobody's.
-func (x *pacer) head() *member {
+// nextMember returns the flow that has the next turn; nil if there is no such flow.
+func (x *pacer) nextMember() *member {
 	for x.active.Len() > 0 && (*x.active.Head()).over {
 		x.active.Pop()
 	}
@@ -50,12 +50,12 @@ func (x *pacer) head() *member {
 	return nil
 }
 
-// request says that a flow wants more.
-func (x *pacer) request(now unit.Time, m *member) {
+// requestCredit puts flow m, which wants more credit, among the active ones.
+func (x *pacer) requestCredit(now unit.Time, m *member) {
 	if m.active || m.over {
 		return
 	}
-	if x.head() == nil && x.Resume(now) {
+	if x.nextMember() == nil && x.Resume(now) {
 		x.fraction = 0
 	}
 	m.active = true
@@ -64,9 +64,10 @@ func (x *pacer) request(now unit.Time, m *member) {
 	}
 }
 
-// send gives credit to the flow whose turn it is, and returns what that has been given in all.
-func (x *pacer) send(now unit.Time, each, none int64) int64 {
-	m := x.head()
+// sendCredit gives credit to the flow that has the turn, and returns its total units. each limits the units of a PULL.
+// A PULL without credit takes the time of none units.
+func (x *pacer) sendCredit(now unit.Time, each, none int64) int64 {
+	m := x.nextMember()
 	var units int64
 	if x.active.Len() > 0 {
 		x.active.Pop()
@@ -85,7 +86,7 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 		x.idle.Pop()
 		units = each
 		m.given += units
-		if m.inIdle = m.target <= m.given && m.given-m.target < m.most; m.inIdle {
+		if m.inIdle = m.target <= m.given && m.given-m.target < m.maxAhead; m.inIdle {
 			x.idle.Push(m)
 		}
 	}
@@ -95,7 +96,7 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	}
 	took := float64(m.perQuantum * float64(paid))
 	if x.slow != nil {
-		x.slow.pass(now)
+		x.slow.passPeriods(now)
 		took /= x.slow.rate
 	}
 	took += x.fraction

@@ -128,7 +128,7 @@ func describe(p *packet.Packet) string {
 		return fmt.Sprintf("request %d, target %d%s", p.Seq, p.Ack, flags)
 	case p.Kind == packet.Data:
 		return fmt.Sprintf("data %d +%d%s", p.Seq, p.Payload, flags)
-	case p.Kind == packet.Ack && a.read(p):
+	case p.Kind == packet.Ack && a.readFrom(p):
 		return fmt.Sprintf("ack %d for %d, %d + %b, %d B, %d ahead%s", p.Ack, p.Seq, a.base, a.bitmap, a.got, a.ahead, flags)
 	case p.Kind == packet.Nack:
 		return fmt.Sprintf("nack %d%s", p.Seq, flags)
@@ -210,12 +210,12 @@ func (w *pipe) step(until unit.Time) bool {
 func (w *pipe) stir(i int, before *member) {
 	named := false
 	for f, ok := w.r[i].Rescheduled(); ok; f, ok = w.r[i].Rescheduled() {
-		named = named || w.r[f].pacer.head() == &w.r[f].member
+		named = named || w.r[f].pacer.nextMember() == &w.r[f].member
 	}
 	if w.r[i].pacer == nil {
 		return
 	}
-	if h := w.r[i].pacer.head(); h != nil && h != before && h != &w.r[i].member && !named {
+	if h := w.r[i].pacer.nextMember(); h != nil && h != before && h != &w.r[i].member && !named {
 		w.t.Fatalf("%v: flow %d may send PULLs, and the host is not told", w.now, h.flow)
 	}
 }
@@ -224,7 +224,7 @@ func (w *pipe) turn(i int) *member {
 	if w.r[i].pacer == nil {
 		return nil
 	}
-	return w.r[i].pacer.head()
+	return w.r[i].pacer.nextMember()
 }
 
 func (w *pipe) act() {
@@ -291,7 +291,7 @@ func (w *pipe) check() {
 		}
 		waits, bytes := 0, int64(0)
 		for n := s.una; n < s.next; n++ {
-			if x := s.at(n); x.state == waiting {
+			if x := s.recordOf(n); x.state == waiting {
 				waits++
 				bytes += int64(x.size)
 			}

@@ -13,20 +13,20 @@ import (
 type Sender struct {
 	ends
 	config   *Config
-	law      *nscc.Law // nil: the receiver controls alone
+	law      *nscc.Law // nil: only the receiver controls
 	credited bool      // the receiver gives credit
-	counts   bool      // the balancer looks at how many packets the window holds
-	reorder  int64     // packets from una to next at most
+	counts   bool      // the balancer uses the number of packets in the window
+	reorder  int64     // maximum packets from una to next
 	balance  balancer
 	start    unit.Time
 	stop     unit.Time
 	outstanding
 	crediting
 
-	may      bool          // window and credit let the next packet go
-	turn     unit.Time     // since when they do and nothing was sent
-	slow     unit.Time     // a turn that comes later asks for an acknowledgement
-	timer    transport.RTO // it has begun when Backoff grew last: what was sent earlier has the timeout of before
+	maySend  bool          // window and credit permit the next packet
+	turn     unit.Time     // time since when they permit it and no packet was sent
+	slow     unit.Time     // a later turn asks for an acknowledgement
+	timer    transport.RTO // From is when Backoff last grew: packets sent earlier have the previous timeout
 	timerAt  unit.Time
 	sleek    recovery
 	counters transport.Counters
@@ -38,12 +38,12 @@ type outstanding struct {
 	next     int64                  // first number never used
 	una      int64                  // first number not acknowledged
 	last     int64                  // number of the last packet with payload; −1: not sent yet
-	ring     transport.Ring[record] // of numbers from una to next
+	ring     transport.Ring[record] // numbers from una to next
 	flights  transport.Flights      // stale ones among them
-	repairs  numbers                // packets to be sent again; stale ones among them
+	repairs  numbers                // packets to be resent; stale ones among them
 	repaired int64                  // bytes of frames of those that are not stale
-	waits    int                    // how many these are
-	inFlight int64                  // bytes of frames, as the receiver's counter says
+	waits    int                    // number of these
+	inFlight int64                  // bytes of frames, according to the receiver's counter
 	got      int64                  // that counter
 	done     bool
 }
@@ -51,42 +51,42 @@ type outstanding struct {
 // crediting is the credit of a sender, and how it gets more.
 type crediting struct {
 	credit      int64     // bytes; below 0 by up to a packet
-	most        int64     // bytes of credit at most
+	maxCredit   int64     // maximum bytes of credit
 	pulled      int64     // units that PULLs have given
-	speculating bool      // nothing was heard yet
-	quiet       unit.Time // when something was sent or heard last
-	asked       unit.Time // when a request to send went; Never: none has
-	wantsAsk    bool      // one is to go
+	speculating bool      // no answer was received yet
+	quiet       unit.Time // time of the latest packet sent or received
+	asked       unit.Time // when a request to send was sent; Never: not yet
+	wantsAsk    bool      // a request is to be sent
 	asks        int       // requests since the last PULL that gave credit
-	pulledAt    unit.Time // when that came; 0: none has
-	every       unit.Time // how long after the one before
+	pulledAt    unit.Time // when that PULL arrived; 0: not yet
+	every       unit.Time // time between it and the one before
 }
 
 // record is a packet that is not acknowledged.
 type record struct {
-	at    unit.Time // when it was last sent
-	size  int32     // of its frame
-	sent  uint8     // how often, at most 255
-	state uint8
-	cause packet.ResendCause // of state waiting
+	sentAt unit.Time // when it was last sent
+	size   int32     // of its frame
+	sent   uint8     // number of transmissions, at most 255
+	state  uint8
+	cause  packet.ResendCause // of state waiting
 }
 
 // States of a packet.
 const (
 	acked uint8 = iota
 	flying
-	waiting // to be sent again
+	waiting // to be resent
 )
 
-// Room for so many packets is made before any is sent, or for all of a flow that has fewer. What a flow has had that is
-// over is kept for another one up to that.
+// Initial sizes of the ring and of the flights, in packets. A flow with fewer packets has smaller ones. Another flow
+// keeps the memory of one that is over up to firstRing.
 const (
 	firstRing    = 64
 	firstFlights = 16
 )
 
-// begin makes it the sender of a flow, whatever it was.
-func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
+// initSender makes s the sender of flow f, and removes all earlier state.
+func (s *Sender) initSender(f *transport.Flow, c *Config, e ends) {
 	packets := firstRing
 	if e.size < firstRing*e.payload {
 		packets = int((e.size + e.payload - 1) / e.payload)
@@ -99,7 +99,7 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 		outstanding: outstanding{left: e.size, last: -1, ring: ring, flights: flights, repairs: repairs},
 		crediting:   crediting{speculating: true, asked: unit.Never}}
 	if m, is := balance.(*mixed); is {
-		m.again(c.Paths, e.first, f.Random)
+		m.resetFor(c.Paths, e.first, f.Random)
 		s.balance = m
 	} else {
 		s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
@@ -112,8 +112,8 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 		law.Begin(&c.Law, nscc.Conditions{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
 			Credit: s.credited})
 	}
-	s.most = int64(c.Ahead * float64(e.product))
-	s.credit = s.most
+	s.maxCredit = int64(c.Ahead * float64(e.product))
+	s.credit = s.maxCredit
 	queue := (e.product + e.frame - 1) / e.frame * e.frame
 	fixed := c.RTOBase + unit.Time(c.RTOQueues*float64(unit.TransmitTime(unit.Bytes(queue), f.Path.NICRate)))
 	if s.timer = (transport.RTO{Floor: c.RTOMin, First: fixed}); c.RTO == FixedRTO {
@@ -128,14 +128,14 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 }
 
-// Counters returns what was counted. SentBytes is what was sent for the first time;
-// Finished is when the last byte was acknowledged.
+// Counters returns the sender's counters. SentBytes counts first transmissions. Finished is when the last byte was
+// acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// Timeouts is how often a timer had to help.
+// Timeouts returns the number of expiries of timers.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
-// Gauge is the window of NSCC or the credit, and what is in flight.
+// Gauge returns the window of NSCC or the credit, and the bytes in flight.
 func (s *Sender) Gauge() transport.Gauge {
 	g := transport.Gauge{Window: unit.Bytes(max(s.credit, 0)), InFlight: unit.Bytes(max(s.inFlight, 0)),
 		RTT: s.timer.Trip.Smoothed}
@@ -145,29 +145,30 @@ func (s *Sender) Gauge() transport.Gauge {
 	return g
 }
 
-func (o *outstanding) at(n int64) *record { return o.ring.At(n) }
+// recordOf returns the record of packet n, which must have been sent.
+func (o *outstanding) recordOf(n int64) *record { return o.ring.At(n) }
 
 // isLive reports whether transmission f is its packet's latest one, and has no answer.
 func (o *outstanding) isLive(f *transport.Flight) bool {
 	if f.Packet < o.una {
 		return false
 	}
-	x := o.at(f.Packet)
-	return x.state == flying && x.at == f.At
+	x := o.recordOf(f.Packet)
+	return x.state == flying && x.sentAt == f.At
 }
 
-// oldest returns the first transmission without an answer; nil: there is none.
-func (o *outstanding) oldest() *transport.Flight {
+// oldestFlight returns the first transmission without an answer; nil: there is no such transmission.
+func (o *outstanding) oldestFlight() *transport.Flight {
 	return o.flights.OldestLive(func(f *transport.Flight) bool { return o.isLive(f) })
 }
 
-// upcoming is the frame of the packet that would be sent next; 0: there is none.
-func (s *Sender) upcoming() int64 {
+// nextFrame returns the frame size of the packet that would be sent next; 0: there is no packet.
+func (s *Sender) nextFrame() int64 {
 	if s.waits > 0 {
-		for n := s.repairs[0]; n < s.una || s.at(n).state != waiting; n = s.repairs[0] {
+		for n := s.repairs[0]; n < s.una || s.recordOf(n).state != waiting; n = s.repairs[0] {
 			s.repairs.pop()
 		}
-		return int64(s.at(s.repairs[0]).size)
+		return int64(s.recordOf(s.repairs[0]).size)
 	}
 	if s.left == 0 || s.next-s.una >= s.reorder {
 		return 0
@@ -175,12 +176,12 @@ func (s *Sender) upcoming() int64 {
 	return s.header + min(s.left, s.payload)
 }
 
-// permitted reports whether window and credit let the next packet go.
-func (s *Sender) permitted() bool {
+// isPermitted reports whether window and credit permit the next packet.
+func (s *Sender) isPermitted() bool {
 	if s.credited && s.credit <= 0 {
 		return false
 	}
-	size := s.upcoming()
+	size := s.nextFrame()
 	if size == 0 {
 		return false
 	}
@@ -190,25 +191,25 @@ func (s *Sender) permitted() bool {
 	return s.sleek.on && s.waits > 0
 }
 
-// NextSend is when Emit has something to send.
+// NextSend returns when Emit has a packet to send.
 func (s *Sender) NextSend() unit.Time {
-	if s.waits == 0 && !s.wantsAsk && !s.sleek.due { // as permitted has it, of what is new
-		s.may = !s.done && s.left > 0 && s.next-s.una < s.reorder && !(s.credited && s.credit <= 0) &&
+	if s.waits == 0 && !s.wantsAsk && !s.sleek.due { // like isPermitted, for new packets
+		s.maySend = !s.done && s.left > 0 && s.next-s.una < s.reorder && !(s.credited && s.credit <= 0) &&
 			(s.law == nil || s.inFlight+s.header+min(s.left, s.payload) <= s.law.Window())
-		if !s.may {
+		if !s.maySend {
 			return unit.Never
 		}
 		return s.start
 	}
-	s.may = !s.done && s.permitted()
-	if !s.may && (s.done || !s.wantsAsk && !s.sleek.due) {
+	s.maySend = !s.done && s.isPermitted()
+	if !s.maySend && (s.done || !s.wantsAsk && !s.sleek.due) {
 		return unit.Never
 	}
 	return s.start
 }
 
-// setSlow finds the turn that is too late to wait for others: at that pace the receiver gets what it acknowledges
-// unasked in a share of the timeout.
+// setSlow sets the delay of a turn from which the sender asks for acknowledgements. At that pace the receiver gets the
+// bytes after which it acknowledges unasked in a share of the timeout.
 func (s *Sender) setSlow() {
 	s.slow = unit.Never
 	if s.config.AskLate > 0 {
@@ -217,25 +218,26 @@ func (s *Sender) setSlow() {
 	}
 }
 
-// Emit sends what is permitted: what is to be sent again before what is new, and before both what only asks.
+// Emit fills p with the next permitted packet: a probe or a request before retransmissions, and those before new
+// packets.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	switch {
 	case s.sleek.due:
-		s.probe(now, p)
+		s.fillProbe(now, p)
 		return
 	case s.wantsAsk:
 		s.wantsAsk, s.asked = false, now
-		s.note(now, s.next, s.header)
+		s.addRecord(now, s.next, s.header)
 		s.next++
-		s.mark(now, p, s.next-1, 0, 0)
+		s.fillPacket(now, p, s.next-1, 0, 0)
 		return
 	}
 	s.counters.SentPackets++
 	late := now-s.turn > s.slow
 	s.turn = now
 	if s.waits > 0 {
-		s.upcoming() // what is stale is not at the head of repairs
-		s.resend(now, p)
+		s.nextFrame() // removes stale packets from the head of repairs
+		s.emitResent(now, p)
 		return
 	}
 	n, payload := s.next, min(s.left, s.payload)
@@ -245,58 +247,58 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 			s.last = n
 		}
 	}
-	s.note(now, n, size)
+	s.addRecord(now, n, size)
 	s.next++
 	s.inFlight += size
-	s.spend(size)
+	s.spendCredit(size)
 	s.counters.SentBytes += unit.Bytes(payload)
 	flags := packet.Trimmable
 	if late || s.left == 0 || s.credited && s.credit <= 0 || s.law != nil && s.inFlight+size >= s.law.Window() {
 		flags |= asks
 	}
-	s.mark(now, p, n, payload, flags)
+	s.fillPacket(now, p, n, payload, flags)
 }
 
-// resend sends the first of the packets that are to be sent again.
-func (s *Sender) resend(now unit.Time, p *packet.Packet) {
+// emitResent fills p with the first of the packets that are to be resent.
+func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	n := s.repairs[0]
 	s.repairs.pop()
-	x := s.at(n)
+	x := s.recordOf(n)
 	size := int64(x.size)
 	s.waits--
 	s.repaired -= size
 	x.sent = min(x.sent+1, math.MaxUint8)
-	x.at, x.state = now, flying
+	x.sentAt, x.state = now, flying
 	s.flights.Record(n, now)
 	s.inFlight += size
-	s.spend(size)
+	s.spendCredit(size)
 	s.counters.Retransmitted++
 	p.Resent = x.cause
 	if size == s.header { // a request that was lost
-		s.mark(now, p, n, 0, again)
+		s.fillPacket(now, p, n, 0, again)
 		return
 	}
-	s.mark(now, p, n, size-s.header, packet.Trimmable|again|asks)
+	s.fillPacket(now, p, n, size-s.header, packet.Trimmable|again|asks)
 }
 
-// note makes the record of a number that is used for the first time.
-func (s *Sender) note(now unit.Time, n, size int64) {
+// addRecord makes the record of number n, which is used for the first time.
+func (s *Sender) addRecord(now unit.Time, n, size int64) {
 	s.ring.Reserve(s.una, n)
-	*s.at(n) = record{at: now, size: int32(size), sent: 1, state: flying}
+	*s.recordOf(n) = record{sentAt: now, size: int32(size), sent: 1, state: flying}
 	s.flights.Record(n, now)
 }
 
-// mark writes the headers of packet n.
-func (s *Sender) mark(now unit.Time, p *packet.Packet, n, payload int64, flags uint8) {
+// fillPacket writes the headers of packet n, which is sent now.
+func (s *Sender) fillPacket(now unit.Time, p *packet.Packet, n, payload int64, flags uint8) {
 	window := int64(0)
 	if s.counts {
-		if window = s.most; s.law != nil {
+		if window = s.maxCredit; s.law != nil {
 			window = s.law.Window()
 		}
 		window /= s.payload
 	}
-	p.Seq, p.Ack = n, s.target()
-	s.fill(p, packet.Data, s.balance.next(now, n, window), true, payload, flags)
+	p.Seq, p.Ack = n, s.creditTarget()
+	s.fillHeaders(p, packet.Data, s.balance.nextValue(now, n, window), true, payload, flags)
 	if flags&probing == 0 {
 		s.quiet = now
 	}
@@ -307,27 +309,27 @@ func (s *Sender) mark(now unit.Time, p *packet.Packet, n, payload int64, flags u
 	s.setTimer(now)
 }
 
-// spend takes a packet's bytes off the credit.
-func (s *Sender) spend(size int64) {
+// spendCredit subtracts a packet's bytes from the credit.
+func (s *Sender) spendCredit(size int64) {
 	if s.credited {
 		s.credit -= size
 	}
 }
 
-// target is up to how many units of credit the flow asks for, in all: what it has to send and may have, without what
-// it has.
-func (s *Sender) target() int64 {
+// creditTarget returns the total units of credit that the flow asks for: its data to send within its limits, less its
+// unused credit.
+func (s *Sender) creditTarget() int64 {
 	if !s.credited {
 		return 0
 	}
 	want := s.repaired
-	if left := min(s.left, 2*s.most); left > 0 {
+	if left := min(s.left, 2*s.maxCredit); left > 0 {
 		want += left + (left+s.payload-1)/s.payload*s.header
 	}
 	if s.law != nil {
 		want = min(want, s.law.Window()+s.frame)
 	}
-	want = min(want, s.most) - s.credit
+	want = min(want, s.maxCredit) - s.credit
 	if s.speculating && want < s.frame && s.left > 0 {
 		want = s.frame
 	}
@@ -336,7 +338,7 @@ func (s *Sender) target() int64 {
 	return max((want+quantum-1)/quantum, 0)
 }
 
-// setTimer finds the oldest transmission of which nothing was heard, and the next probe.
+// setTimer sets the timer for the oldest transmission without an answer, and the next probe.
 func (s *Sender) setTimer(now unit.Time) {
 	s.timerAt = unit.Never
 	if s.done {
@@ -345,40 +347,40 @@ func (s *Sender) setTimer(now unit.Time) {
 	if now >= s.stop {
 		s.left = 0
 	}
-	if f := s.oldest(); f != nil {
-		s.timerAt = f.At + s.timeout(f.At)
+	if f := s.oldestFlight(); f != nil {
+		s.timerAt = f.At + s.timeoutOf(f.At)
 	} else {
-		s.inFlight = 0 // whatever was doubled or lost on the way
-		if s.credited && s.credit <= 0 && !s.wantsAsk && s.upcoming() > 0 {
-			s.timerAt = s.quiet + s.unpulled()
+		s.inFlight = 0 // corrects bytes that were duplicated or lost on the way
+		if s.credited && s.credit <= 0 && !s.wantsAsk && s.nextFrame() > 0 {
+			s.timerAt = s.quiet + s.creditWait()
 		}
 	}
 	s.timerAt = max(min(s.timerAt, s.sleek.probeAt), now)
 }
 
-// unpulled is how long a flow waits for credit until it asks, since a PULL may be lost: longer than it waited for the
-// latest ones, since its receiver may have many others, and twice as long each time that it has asked.
-func (s *Sender) unpulled() unit.Time {
+// creditWait returns how long a flow waits for credit until it asks, since a PULL may be lost. It is longer than the
+// wait for the latest ones, since the receiver may have many other flows, and doubles for each request.
+func (s *Sender) creditWait() unit.Time {
 	return transport.BackOff64(max(s.timer.Timeout(), 2*s.every), s.asks)
 }
 
-// timeout is for how long a packet may be out that was sent at a time.
-func (s *Sender) timeout(sent unit.Time) unit.Time {
+// timeoutOf returns the timeout of a packet that was sent at the time sent.
+func (s *Sender) timeoutOf(sent unit.Time) unit.Time {
 	if sent < s.timer.From {
 		return s.timer.After(s.timer.Floor, max(s.timer.Backoff-1, 0))
 	}
 	return s.timer.Timeout()
 }
 
-// NextTimer is when a timeout or a probe is due.
+// NextTimer returns when a timeout or a probe is due.
 func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
-// Advance sends the oldest packet again of which nothing was heard for a timeout, or asks to send it.
+// Advance queues the oldest packet without an answer for a timeout to be resent, or asks to send it.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
 	}
-	if !s.may {
+	if !s.maySend {
 		s.turn = now
 	}
 	if s.sleek.probeAt <= now {
@@ -392,15 +394,15 @@ func (s *Sender) Advance(now unit.Time) {
 		s.timer.Timeouts++
 		s.asks++
 		s.quiet, s.wantsAsk = now, true
-		s.listen()
+		s.endSpeculation()
 		s.setTimer(now)
 		return
 	}
 	n := s.flights.Oldest().Packet
-	x := s.at(n)
+	x := s.recordOf(n)
 	s.balance.handleFeedback(now, s.first, timeout)
 	s.timer.Timeouts++
-	if x.at >= s.timer.From { // what is lost of one window doubles it once
+	if x.sentAt >= s.timer.From { // losses of one window double it once
 		s.timer.Expire(now)
 	}
 	s.flights.RemoveOldest()
@@ -410,9 +412,9 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	more := s.waits > 0
 	if more {
-		s.listen()
+		s.endSpeculation()
 	}
-	s.repair(n, packet.ResentTimeout)
+	s.queueRepair(n, packet.ResentTimeout)
 	switch {
 	case more && s.credited,
 		!more && s.law != nil && s.law.Window() < int64(x.size)+s.inFlight,
@@ -422,17 +424,17 @@ func (s *Sender) Advance(now unit.Time) {
 	s.setTimer(now)
 }
 
-// repair notes that packet n, which is out no more, is to be sent again.
-func (s *Sender) repair(n int64, why packet.ResendCause) {
-	x := s.at(n)
+// queueRepair queues packet n, which is no longer in flight, to be resent, because of why.
+func (s *Sender) queueRepair(n int64, why packet.ResendCause) {
+	x := s.recordOf(n)
 	x.state, x.cause = waiting, why
 	s.repairs.push(n)
 	s.waits++
 	s.repaired += int64(x.size)
 }
 
-// listen ends the first window, which needs no credit: what is left of it is not used.
-func (s *Sender) listen() {
+// endSpeculation ends the first window, which needs no credit: the rest of it is not used.
+func (s *Sender) endSpeculation() {
 	if s.speculating {
 		s.speculating = false
 		s.credit = min(s.credit, 0)

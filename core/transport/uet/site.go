@@ -27,8 +27,7 @@ var (
 		Condition: "a fixed timeout is below a path's round trip with the queues that its switches hold before they trim"}
 )
 
-// Check warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
-// too short.
+// Check warns of switches that do not trim or mark, and of windows and timers that the paths make too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	untrimmed := s.Find(func(p *cc.FlowPath) bool { return p.Lossless == "" && !p.Trims })
 	switch {
@@ -57,7 +56,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if !ok {
 		return all
 	}
-	all = append(all, c.impatient(s)...)
+	all = append(all, c.warnShortTimeout(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
 		all = append(all, warnNetworkRTT.Remark("network_rtt", "the longest path takes %v without queues: windows hold "+
 			"less than a round trip", rtt))
@@ -77,9 +76,9 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return all
 }
 
-// impatient says that on some path a fixed timeout is over while packets wait in queues that switches let grow before
-// they trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is what its queues hold.
-func (c *Config) impatient(s *cc.FlowContext) []scheme.Remark {
+// warnShortTimeout warns of a fixed timeout that expires while packets wait in queues that switches allow before they
+// trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is the limit of its queues.
+func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
 	if c.RTO != FixedRTO {
 		return nil
 	}
@@ -113,10 +112,10 @@ func (c *Config) impatient(s *cc.FlowContext) []scheme.Remark {
 }
 
 // Traits returns the timer.
-func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.timer} }
+func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.describeTimer} }
 
-// timer returns the timeout of the reference, or the estimated one's minimum.
-func (c *Config) timer(p *cc.Path) transport.Timer {
+// describeTimer returns the timeout of the reference, or the estimated one's minimum.
+func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	if c.RTO != FixedRTO {
 		return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: c.AckDelay}
 	}
@@ -127,7 +126,7 @@ func (c *Config) timer(p *cc.Path) transport.Timer {
 	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay, Fixed: true}
 }
 
-// fixedTimeout is it on a network with such a round trip.
+// fixedTimeout returns the fixed timeout on a network with this round trip.
 func (c *Config) fixedTimeout(network unit.Time) unit.Time {
 	return c.RTOBase + unit.Time(c.RTOQueues*float64(network))
 }

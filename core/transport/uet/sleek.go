@@ -5,30 +5,31 @@ import (
 	"weir/core/unit"
 )
 
-// recovery is what a sender knows of losses that no switch has told it of: too much has come out of order, or a probe
-// has come back without delay while packets have not.
+// recovery is the state of losses that no switch has reported: too many packets have arrived out of order, or a probe
+// was answered without delay while packets were not.
 type recovery struct {
 	on      bool
 	until   int64 // numbers before it are recovered
-	upTo    int64 // numbers before it have been looked at
-	due     bool  // a probe is to go
+	upTo    int64 // numbers before it were examined
+	due     bool  // a probe is to be sent
 	probes  int64 // number of the latest one
 	probed  unit.Time
 	probeAt unit.Time
 }
 
-// probe sends a probe, to which the receiver answers at once.
-func (s *Sender) probe(now unit.Time, p *packet.Packet) {
+// fillProbe fills p with a probe, which the receiver answers at once.
+func (s *Sender) fillProbe(now unit.Time, p *packet.Packet) {
 	r := &s.sleek
 	r.due = false
 	r.probes++
 	r.probed = now
 	r.probeAt = now + unit.Time(s.config.ProbeAgain*float64(s.law.Base()))
-	s.mark(now, p, r.probes, 0, probing)
+	s.fillPacket(now, p, r.probes, 0, probing)
 }
 
-// search looks for losses after an acknowledgement.
-func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
+// findLosses finds losses after acknowledgement a, and sets the time of the next probe. rtt is its round trip; 0:
+// unknown.
+func (s *Sender) findLosses(now unit.Time, a *answer, rtt unit.Time) {
 	r := &s.sleek
 	r.probeAt = unit.Never
 	switch base := s.law.Base(); {
@@ -55,9 +56,9 @@ func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
 		r.on, r.until = true, s.next
 	}
 	for n := max(a.expected, r.upTo, s.una); n < r.until && n < a.expected+max(window/s.payload, 1); n++ {
-		if x := s.at(n); x.state == flying {
+		if x := s.recordOf(n); x.state == flying {
 			s.inFlight -= int64(x.size)
-			s.repair(n, packet.ResentReceiver)
+			s.queueRepair(n, packet.ResentReceiver)
 			r.upTo = n + 1
 		}
 	}

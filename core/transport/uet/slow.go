@@ -2,70 +2,70 @@ package uet
 
 import "weir/core/unit"
 
-// slowdown has a receiver ask for less than its link carries where the network is oversubscribed: where packets are
-// trimmed elsewhere than before the receiver, or marked. Credit says nothing of that by itself. Its share of the link
-// changes in periods, also of those in which nothing comes.
+// slowdown makes a receiver ask for less than its link carries where the network is oversubscribed: where packets are
+// trimmed before the last hop, or marked. Credit alone does not show that. Its share of the link changes in periods,
+// also in periods without packets.
 type slowdown struct {
-	rate, least float64 // shares of the link's credit
-	every       unit.Time
-	marks, step float64
-	at          unit.Time // when the share changes next
-	random      unit.Random
+	rate, minRate float64 // shares of the link's credit
+	every         unit.Time
+	marks, step   float64
+	nextChange    unit.Time // when the share changes next
+	random        unit.Random
 
-	since  arrivals // since it changed
-	share  float64  // of packets that were marked, smoothed
-	raised int      // times in a row
+	since  arrivals // packets since the share changed
+	share  float64  // smoothed share of marked packets
+	raised int      // increases in a row
 }
 
-// arrivals are counts of packets.
+// arrivals counts packets by their outcome.
 type arrivals struct {
 	all, marked, trimmed float64
-	within               float64 // of those trimmed, elsewhere than before the receiver
+	within               float64 // trimmed before the last hop
 }
 
-// leastShare is the smallest share, whatever the network.
-const leastShare = 0.01
+// minShare is the minimum share, in any network.
+const minShare = 0.01
 
-// lessByMarks is how much of the share of marks beyond the bound is taken off.
+// lessByMarks is the fraction of the share of marks beyond the bound by which the rate falls.
 const lessByMarks = 0.5
 
-// longPause is after how many periods without a packet all is forgotten: marks have halved away, and the share, which
-// doubles its steps, is that of the whole link.
+// longPause is the number of periods without a packet after which the state is reset: marks have halved away, and the
+// share, which doubles its steps, is the whole link.
 const longPause = 64
 
-// newSlowdown begins with all of the link, when the first flow to the receiver does.
+// newSlowdown returns the slowdown of a receiver that starts now, with the whole link.
 func newSlowdown(now unit.Time, c *Config, random unit.Random) *slowdown {
-	x := &slowdown{rate: 1, least: max(leastShare, 0.9/c.Oversubscription), marks: c.SlowMarks, step: c.SlowStep,
+	x := &slowdown{rate: 1, minRate: max(minShare, 0.9/c.Oversubscription), marks: c.SlowMarks, step: c.SlowStep,
 		every: unit.Time(c.SlowEvery * float64(c.Network)), random: random}
-	x.at = now + x.period()
+	x.nextChange = now + x.drawPeriod()
 	return x
 }
 
-// came takes a packet in, with what has become of it on its way.
-func (x *slowdown) came(now unit.Time, p arrivals) {
-	x.pass(now)
+// countArrival counts a packet with its outcome p.
+func (x *slowdown) countArrival(now unit.Time, p arrivals) {
+	x.passPeriods(now)
 	x.since.all++
 	x.since.marked += p.marked
 	x.since.trimmed += p.trimmed
 	x.since.within += p.within
 }
 
-// pass changes the share as often as periods have passed.
-func (x *slowdown) pass(now unit.Time) {
-	if now-x.at > longPause*x.every {
+// passPeriods changes the share once for each period that has passed.
+func (x *slowdown) passPeriods(now unit.Time) {
+	if now-x.nextChange > longPause*x.every {
 		x.rate, x.share, x.raised, x.since = 1, 0, longPause, arrivals{}
-		x.at = now + x.period()
+		x.nextChange = now + x.drawPeriod()
 	}
-	for now >= x.at {
-		x.change()
-		x.at += x.period()
+	for now >= x.nextChange {
+		x.changeShare()
+		x.nextChange += x.drawPeriod()
 	}
 }
 
-// change takes off the share of packets that were trimmed within the network, and half of what is marked beyond the
-// bound, of the packets that came whole. If neither is so it adds a step, twice that of the last time if nothing was
-// marked.
-func (x *slowdown) change() {
+// changeShare reduces the share by the fraction of packets that were trimmed within the network, and by half of the
+// share of marks beyond the bound among the whole packets. Otherwise it adds a step. Without marks the step is twice
+// the last one.
+func (x *slowdown) changeShare() {
 	c, marks := x.since, 0.0
 	if whole := c.all - c.trimmed; whole > 0 {
 		marks = c.marked / whole
@@ -91,12 +91,12 @@ func (x *slowdown) change() {
 		x.rate += more
 		x.raised++
 	}
-	x.rate = min(max(x.rate, x.least), 1)
+	x.rate = min(max(x.rate, x.minRate), 1)
 	x.since = arrivals{}
 }
 
-// period is the time to the next change, a quarter more or less so that receivers do not change together.
-func (x *slowdown) period() unit.Time {
+// drawPeriod returns the time to the next change, a quarter more or less so that receivers do not change together.
+func (x *slowdown) drawPeriod() unit.Time {
 	spread := float64(0.5 * x.random.Float64())
 	return max(unit.Time(float64(x.every)*(0.75+spread)), 1)
 }

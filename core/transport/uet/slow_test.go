@@ -16,8 +16,8 @@ func TestSlowdown(t *testing.T) {
 	c.Control, c.Network, c.Oversubscription = ByReceiver, 10*us, 4
 	x := newSlowdown(5*us, &c, unit.NewRandom(1, "x"))
 	apart := func(from unit.Time) {
-		if d := x.at - from; d < 11250*unit.Nanosecond || d > 18750*unit.Nanosecond {
-			t.Fatalf("the next change is at %v, after %v", x.at, from)
+		if d := x.nextChange - from; d < 11250*unit.Nanosecond || d > 18750*unit.Nanosecond {
+			t.Fatalf("the next change is at %v, after %v", x.nextChange, from)
 		}
 	}
 	apart(5 * us)
@@ -32,10 +32,10 @@ func TestSlowdown(t *testing.T) {
 			case i < marked+within+before:
 				p.trimmed = 1
 			}
-			x.came(x.at-us, p)
+			x.countArrival(x.nextChange-us, p)
 		}
-		at := x.at
-		x.pass(at)
+		at := x.nextChange
+		x.passPeriods(at)
 		apart(at)
 		return x.rate
 	}
@@ -63,20 +63,20 @@ func TestSlowdown(t *testing.T) {
 	// a PULL then takes as much longer
 	p := &pacer{slow: x}
 	m := &member{flow: 1, perQuantum: 1000, target: 64}
-	p.request(0, m)
-	if p.send(0, 64, 4); p.Next() != 284444 {
+	p.requestCredit(0, m)
+	if p.sendCredit(0, 64, 4); p.Next() != 284444 {
 		t.Errorf("the next PULL goes at %v", p.Next())
 	}
 	// when nothing has come for a while it asks for all again, at the first PULL as at the first packet
-	y, at := *x, x.at+20*x.every
+	y, at := *x, x.nextChange+20*x.every
 	p = &pacer{slow: x}
 	p.Record(at, 0)
-	p.request(at, &member{flow: 2, perQuantum: 1000, target: 64})
-	if p.send(at, 64, 4); p.Next() != at+64000 {
+	p.requestCredit(at, &member{flow: 2, perQuantum: 1000, target: 64})
+	if p.sendCredit(at, 64, 4); p.Next() != at+64000 {
 		t.Errorf("after a pause the next PULL goes %v later", p.Next()-at)
 	}
-	at = y.at + 1000*y.every
-	if y.came(at, arrivals{}); y.rate != 1 || y.share != 0 || y.since.all != 1 {
+	at = y.nextChange + 1000*y.every
+	if y.countArrival(at, arrivals{}); y.rate != 1 || y.share != 0 || y.since.all != 1 {
 		t.Errorf("after a long pause: %+v", y)
 	}
 	x = &y

@@ -42,14 +42,14 @@ func sent(s *Sender, now unit.Time) (all []*packet.Packet) {
 // data is packet n of the first flow, as its sender would send it.
 func data(s *Sender, n int64, flags uint8) *packet.Packet {
 	p := &packet.Packet{Src: 2, Dst: 1, Seq: n}
-	s.fill(p, packet.Data, s.first, true, payload, packet.Trimmable|flags)
+	s.fillHeaders(p, packet.Data, s.first, true, payload, packet.Trimmable|flags)
 	return p
 }
 
 // ackOf is what an acknowledgement says; nil: p is none.
 func ackOf(p *packet.Packet) *answer {
 	var a answer
-	if p.Kind != packet.Ack || !a.read(p) {
+	if p.Kind != packet.Ack || !a.readFrom(p) {
 		return nil
 	}
 	return &a
@@ -151,7 +151,7 @@ func deliver(s *Sender, now unit.Time, a answer) {
 	}
 	r := s.ends
 	r.src, r.dst = s.dst, s.src
-	a.write(&r, p)
+	a.writeTo(&r, p)
 	s.Receive(now, p)
 }
 
@@ -271,7 +271,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%d requests in a round trip", len(all))
 	}
 	p := &packet.Packet{Src: 2, Dst: 1, Seq: int64(n), Ack: 100}
-	s.fill(p, packet.Data, s.first, true, 0, 0)
+	s.fillHeaders(p, packet.Data, s.first, true, 0, 0)
 	if !r.Receive(at, p) || ackOf(p) == nil || ackOf(p).flags&requests == 0 || r.NextSend() == unit.Never {
 		t.Errorf("%+v for a request, PULL at %v", ackOf(p), r.NextSend())
 	}
@@ -387,8 +387,8 @@ func TestCredit(t *testing.T) {
 	if n := len(sent(s, us)); n != 0 {
 		t.Errorf("%d packets for old PULLs", n)
 	}
-	if pull(5_000); s.credit != s.most {
-		t.Errorf("credit %d, at most %d", s.credit, s.most)
+	if pull(5_000); s.credit != s.maxCredit {
+		t.Errorf("credit %d, at most %d", s.credit, s.maxCredit)
 	}
 }
 
@@ -396,20 +396,20 @@ func TestCredit(t *testing.T) {
 // their needs while nobody else waits.
 func TestPacer(t *testing.T) {
 	x := &pacer{}
-	member := func(id int) *member { return &member{flow: packet.FlowID(id), perQuantum: 1000, most: 100} }
+	member := func(id int) *member { return &member{flow: packet.FlowID(id), perQuantum: 1000, maxAhead: 100} }
 	a, b := member(1), member(2)
 	a.target, b.target = 100, 64
-	x.request(0, a)
-	x.request(0, b)
+	x.requestCredit(0, a)
+	x.requestCredit(0, b)
 	var got []string
 	now := unit.Time(0)
 	for range 9 {
-		if x.head() == nil {
+		if x.nextMember() == nil {
 			break
 		}
 		now = max(now, x.Next())
-		id := x.head().flow
-		got = append(got, fmt.Sprintf("%d %d@%d", id, x.send(now, 64, 4), now))
+		id := x.nextMember().flow
+		got = append(got, fmt.Sprintf("%d %d@%d", id, x.sendCredit(now, 64, 4), now))
 	}
 	// 64 to each, the 36 that are left, then ahead in turn until 100 are
 	want := "1 64@0 2 64@64000 1 100@128000 2 128@164000 1 164@228000 2 192@292000 1 228@356000"
@@ -418,13 +418,13 @@ func TestPacer(t *testing.T) {
 	}
 	// a PULL that gives nothing takes the time of four units
 	c := member(3)
-	x.request(now, c)
+	x.requestCredit(now, c)
 	x.Record(1_000_000, 0)
-	if x.send(1_000_000, 64, 4); x.Next() != 1_004_000 {
+	if x.sendCredit(1_000_000, 64, 4); x.Next() != 1_004_000 {
 		t.Errorf("%d after a PULL that gives nothing", x.Next())
 	}
 	// one whose flow is over has no turn
-	if x.leave(c); x.head() == c {
+	if x.removeMember(c); x.nextMember() == c {
 		t.Error("a flow that is over has its turn")
 	}
 }
@@ -475,7 +475,7 @@ func TestStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &packet.Packet{}
 			e := s.ends
-			good.write(&e, p)
+			good.writeTo(&e, p)
 			change(p)
 			s.Receive(us, p)
 			if s.inFlight != before.inFlight || s.una != before.una || s.waits != 0 || s.pulled != 0 {

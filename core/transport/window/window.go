@@ -14,7 +14,7 @@ import (
 // acknowledgement (packet.Emit).
 const header = 16
 
-// Config is a flow's window, and when it goes back.
+// Config is a flow's window and its retransmission timeout.
 type Config struct {
 	Window  int       // packets
 	Timeout unit.Time // the first one; it doubles up to 64 times
@@ -33,7 +33,7 @@ func (c *Config) Traits() transport.Traits {
 	}}
 }
 
-// Scheme is what an experiment names: transport: {window: {...}}.
+// Scheme returns the transport window.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "window",
@@ -48,7 +48,7 @@ func Scheme() transport.Scheme {
 	})
 }
 
-// New makes the two endpoints of flow f with a window of so many packets.
+// New makes the two endpoints of flow f with a window in packets and a first timeout.
 func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + header
 	s := &Sender{
@@ -71,19 +71,18 @@ type Sender struct {
 	flow     transport.Flow
 	size     int64
 	window   int64 // bytes
-	next     int64 // first byte not sent since the last going back
+	next     int64 // next byte to send; a loss moves it back to unacked
 	unacked  int64 // first byte not acknowledged
 	highest  int64 // first byte never sent
 	timer    transport.RTO
 	timerAt  unit.Time
 	headers  int32
 	hash     uint32
-	resent   packet.ResendCause // why next fell behind highest last
+	resent   packet.ResendCause // why next last fell behind highest
 	counters transport.Counters
 }
 
-// NextSend is the flow's start until it has begun, then at once while the window
-// is open.
+// NextSend returns the flow's start while the window is open, or unit.Never.
 func (s *Sender) NextSend() unit.Time {
 	if s.next >= s.size || s.next-s.unacked >= s.window {
 		return unit.Never
@@ -115,8 +114,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// Receive takes an acknowledgement or a NACK, whose Ack is the next byte that
-// the receiver expects.
+// Receive handles an acknowledgement or a NACK. Its Ack is the next byte that the receiver expects.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if p.Ack > s.unacked && p.Ack <= s.highest {
@@ -136,10 +134,10 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// NextTimer is the retransmission timeout.
+// NextTimer returns when the retransmission timer expires.
 func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
-// Advance goes back to the first byte that is not acknowledged.
+// Advance goes back to the first unacknowledged byte if the timer has expired.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
@@ -150,24 +148,23 @@ func (s *Sender) Advance(now unit.Time) {
 	s.timerAt = now + s.timer.Timeout()
 }
 
-// Counters returns what was counted. Finished is when the last byte was
-// acknowledged.
+// Counters returns the sender's counters. Finished is when the last byte was acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// Timeouts counts how often it went back because nothing came.
+// Timeouts returns the number of expiries of the retransmission timer.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
-// Gauge shows the window; there is no pacing.
+// Gauge returns the window and the bytes in flight. There is no pacing.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.window), InFlight: unit.Bytes(s.next - s.unacked)}
 }
 
-// Receiver is the receiving half. It takes packets in order only.
+// Receiver is the receiving half. It accepts packets in order only.
 type Receiver struct {
 	transport.Passive
 	expected int64
 	size     int64
-	nacked   int64 // expected when the last NACK was sent: one a gap
+	nacked   int64 // expected when the last NACK was sent: one NACK a gap
 	hash     uint32
 	ackFrame int32
 	version  uint8
@@ -175,8 +172,8 @@ type Receiver struct {
 	counters transport.Counters
 }
 
-// Receive turns a data packet into its acknowledgement; a gap gives one NACK,
-// and packets beyond it are dropped silently.
+// Receive turns a data packet into its acknowledgement. A gap gives one NACK, and packets after it are dropped
+// silently.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -210,5 +207,5 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// Counters returns what was counted. Finished is when the last byte came.
+// Counters returns the receiver's counters. Finished is when the last byte arrived.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }

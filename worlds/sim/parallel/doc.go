@@ -1,4 +1,4 @@
 // Package parallel runs the parts of one simulation on several threads, with a barrier between windows
-// (docs/design.md#contracts). It depends on no network, and the simulator on no thread, so that the simulator stays a
-// pure state machine.
+// (docs/design.md#contracts). It does not depend on a network, and the simulator does not depend on threads, so that
+// the simulator stays a pure state machine.
 package parallel

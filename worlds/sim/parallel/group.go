@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Group carries out the windows of a fabric's parts on threads of their own, and the first part on that of the caller.
-// A window is some hundred microseconds of work, so who is done first mostly waits for less than a wake-up takes: it
-// spins before it parks. Two threads are 1.5 to 1.7 times as fast as one with spins of up to 300 us (128 hosts), and
-// 1.3 with 100 us that are halved each time they are in vain. Whoever waits in vain several times in a row, because
-// somebody has lost its core, spins for half as long each time from then on, but for one try in full now and then:
-// else it would never see that the core is back.
+// Group runs the windows of a fabric's parts on separate threads, and the first part on the caller's. A window is some
+// hundred microseconds of work, so the first thread to finish mostly waits for less than a wake-up takes: it spins
+// before it parks. A thread that spins unnecessarily several times in a row, because another one has lost its core,
+// halves its spins each time, except for one full try from time to time. Otherwise it would never detect that the core
+// is back.
 type Group struct {
 	run     func(part int) // the window's work
 	phase   counter        // windows so far
@@ -28,10 +27,10 @@ type Group struct {
 // member is one of the other threads.
 type member struct {
 	sleeper
-	failed any // what it has panicked with
+	failed any // value of its panic
 }
 
-// counter is a number in a line of its own.
+// counter is a number in a cache line of its own.
 type counter struct {
 	atomic.Uint32
 	_ [60]byte
@@ -41,28 +40,29 @@ type counter struct {
 type sleeper struct {
 	parked atomic.Bool
 	wake   chan struct{}
-	spins  int // how often the counter is read before its reader parks
-	vain   int // times in a row that this was in vain
+	spins  int // reads of the counter before its reader parks
+	vain   int // unnecessary spins in a row
 	_      [32]byte
 }
 
-// mostSpins takes some 300 us; after more than mostVain times in vain it is half as many each time, and all of them
+// maxSpins takes some 300 us. After more than maxVain unnecessary spins it is halved each time, and used in full
 // again every tryAgain times.
 const (
-	mostSpins = 1_000_000
-	mostVain  = 3
-	tryAgain  = 64
+	maxSpins = 1_000_000
+	maxVain  = 3
+	tryAgain = 64
 )
 
+// newSleeper returns a sleeper that reads its counter spins times before it parks.
 func newSleeper(spins int) sleeper {
 	return sleeper{wake: make(chan struct{}, 1), spins: spins}
 }
 
-// New starts the threads for this number of parts. A group that yields does a window with one thread for as long as
-// that is faster, by the events that have been carried out so far.
+// New starts the threads for this number of parts. A group that yields runs a window with one thread for as long as
+// that is faster. events returns the number of events that the run has executed.
 func New(parts int, yields bool, events func() uint64) *Group {
-	spins := mostSpins
-	if runtime.GOMAXPROCS(0) < parts { // who spins keeps others from working
+	spins := maxSpins
+	if runtime.GOMAXPROCS(0) < parts { // a thread that spins keeps others from working
 		spins = 0
 	}
 	c := &Group{leader: newSleeper(spins), events: events}
@@ -72,40 +72,40 @@ func New(parts int, yields bool, events func() uint64) *Group {
 	for k := 1; k < parts; k++ {
 		m := &member{sleeper: newSleeper(spins)}
 		c.members = append(c.members, m)
-		go c.work(m, k)
+		go c.runThread(m, k)
 	}
 	return c
 }
 
 // Window calls run for all parts and returns when all calls have returned. If one of them panics, Window does then.
 func (c *Group) Window(run func(part int)) {
-	if c.pace == nil || c.pace.at == together {
-		c.begin(run)
-		c.hold(run)
+	if c.pace == nil || c.pace.current == together {
+		c.beginWindow(run)
+		c.runOwnPart(run)
 	} else {
 		for k := range 1 + len(c.members) {
 			run(k)
 		}
 	}
 	if c.pace != nil {
-		c.pace.passed(c.events())
+		c.pace.recordEvents(c.events())
 	}
 }
 
-// begin lets the others begin a window.
-func (c *Group) begin(run func(part int)) {
+// beginWindow starts a window in the other threads.
+func (c *Group) beginWindow(run func(part int)) {
 	c.run = run
 	c.left.Store(uint32(len(c.members)))
 	c.phase.Add(1)
 	for _, m := range c.members {
-		m.rouse()
+		m.wakeIfParked()
 	}
 }
 
-// hold carries out the caller's own part and waits for the others, also if it fails.
-func (c *Group) hold(run func(part int)) {
+// runOwnPart runs the caller's own part and waits for the others, also if it panics. It panics if one of them did.
+func (c *Group) runOwnPart(run func(part int)) {
 	defer func() {
-		c.leader.await(&c.left, 0)
+		c.leader.awaitValue(&c.left, 0)
 		for k, m := range c.members {
 			if m.failed != nil {
 				panic(fmt.Sprintf("thread %d: %v", k+1, m.failed))
@@ -115,23 +115,23 @@ func (c *Group) hold(run func(part int)) {
 	run(0)
 }
 
-// End ends the threads. No window is under way.
+// End ends the threads. No window may be running.
 func (c *Group) End() {
 	c.over = true
-	c.begin(nil)
-	c.leader.await(&c.left, 0)
+	c.beginWindow(nil)
+	c.leader.awaitValue(&c.left, 0)
 }
 
-// work is what thread k does.
-func (c *Group) work(m *member, k int) {
+// runThread is the loop of thread k.
+func (c *Group) runThread(m *member, k int) {
 	for window := uint32(1); ; window++ {
-		m.await(&c.phase, window)
+		m.awaitValue(&c.phase, window)
 		over := c.over
 		if !over && m.failed == nil {
 			m.carryOut(c.run, k)
 		}
 		if c.left.Add(^uint32(0)) == 0 {
-			c.leader.rouse()
+			c.leader.wakeIfParked()
 		}
 		if over {
 			return
@@ -139,7 +139,7 @@ func (c *Group) work(m *member, k int) {
 	}
 }
 
-// carryOut runs a part, and notes if that panics.
+// carryOut runs part k, and records a panic.
 func (m *member) carryOut(run func(int), k int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -149,34 +149,34 @@ func (m *member) carryOut(run func(int), k int) {
 	run(k)
 }
 
-// await returns when x has the value that is wanted. It will have no other one before the sleeper has returned.
-func (s *sleeper) await(x *counter, want uint32) {
-	for range s.patience() {
+// awaitValue returns when x has the value want. x must keep it until the sleeper has returned.
+func (s *sleeper) awaitValue(x *counter, want uint32) {
+	for range s.spinLimit() {
 		if x.Load() == want {
 			s.vain = 0
 			return
 		}
 	}
 	s.vain++
-	for x.Load() != want { // again if whoever has set the last value rouses us only now
+	for x.Load() != want { // again if the setter of the last value wakes this thread only now
 		s.parked.Store(true)
 		if x.Load() == want && s.parked.CompareAndSwap(true, false) {
 			return
 		}
-		<-s.wake // whoever has set x has seen that we are parked
+		<-s.wake // the setter of x has seen parked
 	}
 }
 
-// patience is how often the counter is read before its reader parks.
-func (s *sleeper) patience() int {
+// spinLimit returns the number of reads of the counter before its reader parks.
+func (s *sleeper) spinLimit() int {
 	if s.vain%tryAgain == 0 {
 		return s.spins
 	}
-	return s.spins >> max(s.vain-mostVain, 0)
+	return s.spins >> max(s.vain-maxVain, 0)
 }
 
-// rouse wakes who waits, after its counter was set.
-func (s *sleeper) rouse() {
+// wakeIfParked wakes the sleeper if it is parked, after its counter was set.
+func (s *sleeper) wakeIfParked() {
 	if s.parked.Load() && s.parked.CompareAndSwap(true, false) {
 		s.wake <- struct{}{}
 	}

@@ -85,11 +85,11 @@ func TestPace(t *testing.T) {
 		var spent [2]time.Duration
 		for end := now.Add(d); now.Before(end); {
 			ns := aloneNs
-			if p.at == together {
+			if p.current == together {
 				ns = togetherNs
 			}
 			step := time.Duration(ns) * clockEvents
-			spent[p.at] += step
+			spent[p.current] += step
 			now, events = now.Add(step), events+clockEvents
 			p.endStretch(now, events)
 		}
@@ -98,7 +98,7 @@ func TestPace(t *testing.T) {
 	if share := pass(20*time.Second, 100, 60); share < 0.97 {
 		t.Errorf("all threads are faster, and work for %.2f of the time", share)
 	}
-	pass(mostStay+time.Second, 100, 300) // it takes so long at most to see that
+	pass(maxStay+time.Second, 100, 300) // it takes so long at most to see that
 	if share := pass(20*time.Second, 100, 300); share > 0.03 {
 		t.Errorf("one thread is faster, and all work for %.2f of the time", share)
 	}

@@ -13,16 +13,16 @@ func TestRousedTooEarly(t *testing.T) {
 			var x counter
 			s := newSleeper(spins)
 			x.Store(1)
-			s.await(&x, 1) // without sleeping: no thread has roused it
+			s.awaitValue(&x, 1) // without sleeping: no thread has roused it
 			back := make(chan uint32)
 			go func() {
-				s.await(&x, 2)
+				s.awaitValue(&x, 2)
 				back <- x.Load()
 			}()
 			if synctest.Wait(); !s.parked.Load() {
 				t.Fatal("it does not sleep")
 			}
-			s.rouse() // for 1
+			s.wakeIfParked() // for 1
 			synctest.Wait()
 			select {
 			case is := <-back:
@@ -30,7 +30,7 @@ func TestRousedTooEarly(t *testing.T) {
 			default:
 			}
 			x.Store(2)
-			s.rouse()
+			s.wakeIfParked()
 			if is := <-back; is != 2 {
 				t.Errorf("%d spins: it has waited for 2 and comes back at %d", spins, is)
 			}
@@ -41,24 +41,24 @@ func TestRousedTooEarly(t *testing.T) {
 // Who has waited in vain for long spins less and less, and in full again now and then: so it finds out that others have
 // their cores back.
 func TestPatience(t *testing.T) {
-	s := newSleeper(mostSpins)
+	s := newSleeper(maxSpins)
 	full := 0
 	for range 10 * tryAgain {
-		switch n := s.patience(); {
-		case n == mostSpins:
+		switch n := s.spinLimit(); {
+		case n == maxSpins:
 			full++
-		case s.vain > mostVain+20 && n > 0:
+		case s.vain > maxVain+20 && n > 0:
 			t.Fatalf("%d spins after %d times in vain", n, s.vain)
 		}
 		s.vain++
 	}
-	if full < 10 || full > 10+mostVain {
+	if full < 10 || full > 10+maxVain {
 		t.Errorf("%d of %d waits spin in full", full, 10*tryAgain)
 	}
 	var x counter
 	x.Store(1)
 	s.vain = 5 * tryAgain
-	if s.await(&x, 1); s.vain != 0 {
+	if s.awaitValue(&x, 1); s.vain != 0 {
 		t.Errorf("a wait that was not in vain leaves %d", s.vain)
 	}
 }

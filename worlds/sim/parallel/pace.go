@@ -2,24 +2,24 @@ package parallel
 
 import "time"
 
-// pace decides whether a run goes on with all its threads or with one (New). It tries both in turns and stays
-// with what takes less time for an event: where others use the cores a window takes as long as the thread that has
-// lost its own, and where windows are small the barrier takes more than it brings. It looks again from time to time,
-// the more rarely the longer it has decided the same.
+// pace decides whether a run continues with all its threads or with one (New). It tries both in turns and keeps the
+// mode with less time for an event: where others use the cores a window takes as long as the thread without a core, and
+// where windows are small the barrier costs more than it saves. It tries again from time to time, the more rarely the
+// longer the decision was the same.
 type pace struct {
-	at     mode
-	chosen mode
-	trial  int // stretches until it decides; 0: it has
-	length time.Duration
-	stay   time.Duration
-	since  time.Time // the beginning of this stretch
-	before uint64    // events until then
-	seen   uint64    // events when the clock was read last
-	spent  [2]time.Duration
-	events [2]uint64
+	current    mode
+	chosen     mode
+	trial      int // stretches until the decision; 0: no trial
+	length     time.Duration
+	stay       time.Duration
+	since      time.Time // the beginning of this stretch
+	before     uint64    // events until then
+	lastEvents uint64    // events when the clock was read last
+	spent      [2]time.Duration
+	events     [2]uint64
 }
 
-// mode is with how many threads a run goes on.
+// mode is the number of threads: one or all.
 type mode int
 
 const (
@@ -28,31 +28,32 @@ const (
 )
 
 const (
-	stretches   = 4 // of a trial: alone, together, alone, together
+	stretches   = 4 // of a trial: single, together, single, together
 	stretch     = 10 * time.Millisecond
-	leastStay   = 200 * time.Millisecond
-	mostStay    = 3200 * time.Millisecond
-	enough      = 1.05 // all threads must be so many times as fast: they take more from others
+	minStay     = 200 * time.Millisecond
+	maxStay     = 3200 * time.Millisecond
+	enough      = 1.05 // all threads must be faster by this factor: they take more from others
 	clockEvents = 2000 // events between looks at the clock
 )
 
+// newPace returns the pace at the start of the first trial.
 func newPace(now time.Time) *pace {
-	p := &pace{chosen: together, stay: leastStay / 2}
-	p.try(now)
+	p := &pace{chosen: together, stay: minStay / 2}
+	p.beginTrial(now)
 	return p
 }
 
-// try begins a trial.
-func (p *pace) try(now time.Time) {
+// beginTrial begins a trial.
+func (p *pace) beginTrial(now time.Time) {
 	p.spent, p.events = [2]time.Duration{}, [2]uint64{}
 	p.trial, p.since, p.length = stretches, now, stretch
-	p.at = single
+	p.current = single
 }
 
-// passed notes how many events the run has carried out. It is called between windows.
-func (p *pace) passed(events uint64) {
-	if events-p.seen >= clockEvents {
-		p.seen = events
+// recordEvents ends the stretch if it is over. events is the number of events so far. It is called between windows.
+func (p *pace) recordEvents(events uint64) {
+	if events-p.lastEvents >= clockEvents {
+		p.lastEvents = events
 		p.endStretch(time.Now(), events)
 	}
 }
@@ -63,33 +64,33 @@ func (p *pace) endStretch(now time.Time, events uint64) {
 	if took < p.length {
 		return
 	}
-	p.spent[p.at] += took
-	p.events[p.at] += events - p.before
+	p.spent[p.current] += took
+	p.events[p.current] += events - p.before
 	p.since, p.before = now, events
 	if p.trial == 0 {
-		p.try(now)
+		p.beginTrial(now)
 		return
 	}
 	if p.trial--; p.trial > 0 {
-		p.at = 1 - p.at
+		p.current = 1 - p.current
 		return
 	}
-	p.decide()
+	p.endTrial()
 }
 
-// decide ends a trial.
-func (p *pace) decide() {
-	p.at = single
-	if p.cost(together)*enough < p.cost(single) {
-		p.at = together
+// endTrial ends a trial: it selects the mode, and the time until the next trial.
+func (p *pace) endTrial() {
+	p.current = single
+	if p.eventCost(together)*enough < p.eventCost(single) {
+		p.current = together
 	}
-	if p.at == p.chosen {
-		p.stay = min(2*p.stay, mostStay)
+	if p.current == p.chosen {
+		p.stay = min(2*p.stay, maxStay)
 	} else {
-		p.stay = leastStay
+		p.stay = minStay
 	}
-	p.chosen, p.length = p.at, p.stay
+	p.chosen, p.length = p.current, p.stay
 }
 
-// cost is the time that an event takes.
-func (p *pace) cost(m mode) float64 { return float64(p.spent[m]) / float64(max(p.events[m], 1)) }
+// eventCost returns the time of an event in nanoseconds.
+func (p *pace) eventCost(m mode) float64 { return float64(p.spent[m]) / float64(max(p.events[m], 1)) }

@@ -13,8 +13,8 @@ import (
 	"weir/core/unit"
 )
 
-// Root is where state begins, under a name: at a pointer or, of who says its words itself, relative to the moment, with
-// these.
+// Root is a named root of the state: a pointer Value, or a function Words that passes the words itself, relative to the
+// moment.
 type Root struct {
 	Name  string
 	Value any
@@ -24,41 +24,41 @@ type Root struct {
 // Snapshot is the value of all words at one time.
 type Snapshot struct {
 	words []uint64
-	at    unit.Time
+	time  unit.Time
 	known map[reflect.Type][]field // the fields of the types in it; later states of the same run extend it
 }
 
-// Words is how many there are.
+// Words returns the number of words.
 func (s *Snapshot) Words() int { return len(s.words) }
 
-// Take reads the state at a moment. With an earlier one it says which word is the first that is not as it was there;
-// "": none is, so the states are the same.
+// Take reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the states
+// are the same.
 func Take(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
-	w.all(roots)
+	w.walkRoots(roots)
 	if before != nil && w.differs == "" && len(w.words) != len(before.words) {
 		w.differs = fmt.Sprintf("all in all: %d words, %d before", len(w.words), len(before.words))
 	}
 	return &w.Snapshot, w.differs
 }
 
-// Survey is what is known of the types of a state.
+// Survey describes the types of a state.
 type Survey struct {
-	// Faults are what keeps the state from ever recurring, with its path, type and field: each time without a kind, and
-	// all else that cannot be compared. Elements of lists and maps that share a path apart from their places are listed
-	// once, by the first. A fault is a mistake in the type that holds the field, not a property of a run.
+	// Faults prevent the state from ever recurring. Each has a path, type and field: a time without a kind, or another
+	// value that cannot be compared. Elements of lists and maps that share a path apart from their places are listed once,
+	// by the first. A fault is a mistake in the type that holds the field, not a property of a run.
 	Faults []string
-	// Types are the structs in the state. The parts of a list that is empty, or of a pointer that is nil, are among
-	// them, except for what they would have in interfaces.
+	// Types are the structs in the state. They include the types of elements of empty lists and of nil pointers, except
+	// for the contents of interfaces.
 	Types []reflect.Type
 }
 
-// NewSurvey examines the types of a state. Values of the types in passing are left out: when states are compared, they
-// are gone.
+// NewSurvey examines the types of a state. Values of the types in passing are left out: they do not exist when states
+// are compared.
 func NewSurvey(roots []Root, passing ...reflect.Type) Survey {
 	w := newWalk(0, nil)
 	w.survey = &survey{faults: map[string]string{}, passing: passing, visited: map[visit]bool{}}
-	w.all(roots)
+	w.walkRoots(roots)
 	types := slices.Collect(maps.Keys(w.known)) //weir:unordered they are sorted
 	slices.SortFunc(types, func(a, b reflect.Type) int { return strings.Compare(a.String(), b.String()) })
 	return Survey{slices.Sorted(maps.Values(w.survey.faults)), types} //weir:unordered they are sorted
@@ -71,14 +71,15 @@ type survey struct {
 	visited map[visit]bool
 }
 
-// visit is a type whose fields were examined without a value, with the kind of the field that holds it.
+// visit is a type that was examined without a value, with the kind of the field that holds it.
 type visit struct {
-	of   reflect.Type
+	typ  reflect.Type
 	kind state.FieldKind
 }
 
+// newWalk returns a walk at now that compares with before; nil: it compares with no state.
 func newWalk(now unit.Time, before *Snapshot) *walk {
-	w := &walk{Snapshot: Snapshot{at: now}, before: before, seen: map[seen]uint64{}}
+	w := &walk{Snapshot: Snapshot{time: now}, before: before, seen: map[pointerKey]uint64{}}
 	if before == nil {
 		w.known = map[reflect.Type][]field{}
 		return w
@@ -87,19 +88,19 @@ func newWalk(now unit.Time, before *Snapshot) *walk {
 	return w
 }
 
-// all walks through the roots.
-func (w *walk) all(roots []Root) {
+// walkRoots walks through the roots.
+func (w *walk) walkRoots(roots []Root) {
 	for i := range roots {
 		r := &roots[i]
 		w.path = append(w.path[:0], step{name: r.Name})
 		if r.Words != nil {
 			r.Words(func(name string, value int64) {
 				w.path = append(w.path[:1], step{name: name})
-				w.word(state.Plain, uint64(value))
+				w.addWord(state.Plain, uint64(value))
 			})
 			continue
 		}
-		w.value(reflect.ValueOf(r.Value), state.Plain)
+		w.walkValue(reflect.ValueOf(r.Value), state.Plain)
 	}
 }
 
@@ -107,9 +108,9 @@ func (w *walk) all(roots []Root) {
 type walk struct {
 	Snapshot
 	before  *Snapshot
-	seen    map[seen]uint64 // pointers, and in which order they came
+	seen    map[pointerKey]uint64 // pointers, numbered in the order of the walk
 	path    []step
-	owner   reflect.Type // the struct with the field that the path leads to last; nil: there is none
+	owner   reflect.Type // the struct with the last field of the path; nil: no field yet
 	field   string       // its name
 	differs string
 	survey  *survey // nil: Take
@@ -123,7 +124,7 @@ type step struct {
 	keyed bool // the name is the key of a map
 }
 
-// String is the step as one writes it.
+// String returns the step in Go syntax.
 func (s step) String() string {
 	switch {
 	case s.keyed:
@@ -134,32 +135,33 @@ func (s step) String() string {
 	return "." + s.name
 }
 
-type seen struct {
-	at uintptr
-	of reflect.Type
+// pointerKey identifies a pointer: its address and type.
+type pointerKey struct {
+	address uintptr
+	typ     reflect.Type
 }
 
-// fault notes a difference, if it is the first.
-func (w *walk) fault(format string, arguments ...any) {
+// recordDifference records a difference, if it is the first.
+func (w *walk) recordDifference(format string, arguments ...any) {
 	if w.differs == "" {
-		w.differs = w.place() + ": " + fmt.Sprintf(format, arguments...)
+		w.differs = w.formatPath() + ": " + fmt.Sprintf(format, arguments...)
 	}
 }
 
-// fail notes what cannot be compared, by the field that has it.
-func (w *walk) fail(format string, arguments ...any) {
+// recordFault records a value that cannot be compared, with the field that has it.
+func (w *walk) recordFault(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...) + "; " + mistake
 	if w.owner != nil {
 		text = fmt.Sprintf("%v.%s %s", w.owner, w.field, text)
 	}
 	if w.survey == nil {
-		w.fault("%s", text)
+		w.recordDifference("%s", text)
 		return
 	}
 	var b strings.Builder
 	for i, s := range w.path {
 		switch {
-		case i == 0: // the root: a switch's state is the next one's
+		case i == 0: // the root: all switches have the same types
 		case s.keyed || s.name == "":
 			b.WriteString("[]")
 		default:
@@ -167,12 +169,12 @@ func (w *walk) fail(format string, arguments ...any) {
 		}
 	}
 	if _, known := w.survey.faults[b.String()]; !known {
-		w.survey.faults[b.String()] = w.place() + ": " + text
+		w.survey.faults[b.String()] = w.formatPath() + ": " + text
 	}
 }
 
-// place returns the path as one writes it.
-func (w *walk) place() string {
+// formatPath returns the path in Go syntax.
+func (w *walk) formatPath() string {
 	var b strings.Builder
 	for _, s := range w.path {
 		b.WriteString(s.String())
@@ -180,53 +182,53 @@ func (w *walk) place() string {
 	return b.String()[1:]
 }
 
-// word adds one, and compares it with what was there.
-func (w *walk) word(k state.FieldKind, v uint64) {
+// addWord adds a word, and compares it with the earlier state by its kind.
+func (w *walk) addWord(k state.FieldKind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
 	if w.before == nil || w.differs != "" {
 		return
 	}
 	if i >= len(w.before.words) {
-		w.fault("there were fewer words before")
+		w.recordDifference("there were fewer words before")
 		return
 	}
 	was := w.before.words[i]
 	now, then := int64(v), int64(was)
-	period := int64(w.at - w.before.at)
+	period := int64(w.time - w.before.time)
 	switch k {
 	case state.Count:
 	case state.Past:
-		if now <= int64(w.at) && then <= int64(w.before.at) {
+		if now <= int64(w.time) && then <= int64(w.before.time) {
 			return
 		}
 		fallthrough
 	case state.Instant:
 		if now-then != period && (now != then || now > 0 && now != int64(unit.Never)) {
-			w.fault("%v behind the moment, and %v before", unit.Time(now)-w.at, unit.Time(then)-w.before.at)
+			w.recordDifference("%v behind the moment, and %v before", unit.Time(now)-w.time, unit.Time(then)-w.before.time)
 		}
 	default:
 		switch {
 		case v == was:
 		case w.float:
-			w.fault("%v, and %v before", math.Float64frombits(v), math.Float64frombits(was))
+			w.recordDifference("%v, and %v before", math.Float64frombits(v), math.Float64frombits(was))
 		default:
-			w.fault("%d, and %d before", now, then)
+			w.recordDifference("%d, and %d before", now, then)
 		}
 	}
 }
 
 var timeType = reflect.TypeFor[unit.Time]()
 
-// What users of a program read about a field that cannot be compared.
+// Texts for users of a program about a field that cannot be compared.
 const (
 	mistake = "this is a mistake in the program that has the field: please report it"
 	noKind  = "is a time and has no kind that distinguishes an instant from a span (package state)"
 	noFunc  = "is a function, which may have state, and its kind is not state.Ignored"
 )
 
-// value walks through a value, whose field has this kind.
-func (w *walk) value(v reflect.Value, kind state.FieldKind) {
+// walkValue walks through a value of a field with this kind.
+func (w *walk) walkValue(v reflect.Value, kind state.FieldKind) {
 	if w.survey != nil && slices.Contains(w.survey.passing, v.Type()) {
 		return
 	}
@@ -236,47 +238,47 @@ func (w *walk) value(v reflect.Value, kind state.FieldKind) {
 		if v.Bool() {
 			b = 1
 		}
-		w.word(kind, b)
+		w.addWord(kind, b)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		if kind == state.Plain && v.Type() == timeType {
-			w.fail(noKind)
+			w.recordFault(noKind)
 		}
-		w.word(kind, uint64(v.Int()))
+		w.addWord(kind, uint64(v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		w.word(kind, v.Uint())
+		w.addWord(kind, v.Uint())
 	case reflect.Float32, reflect.Float64:
 		w.float = true
-		w.word(kind, math.Float64bits(v.Float()))
+		w.addWord(kind, math.Float64bits(v.Float()))
 		w.float = false
 	case reflect.String:
-		w.word(state.Plain, hash(v.String()))
+		w.addWord(state.Plain, hashString(v.String()))
 	case reflect.Pointer:
-		w.pointer(v, kind)
+		w.walkPointer(v, kind)
 	case reflect.Interface:
 		if v.IsNil() {
-			w.word(state.Plain, 0)
+			w.addWord(state.Plain, 0)
 			return
 		}
-		w.word(state.Plain, hash(v.Elem().Type().String()))
-		w.value(v.Elem(), kind)
+		w.addWord(state.Plain, hashString(v.Elem().Type().String()))
+		w.walkValue(v.Elem(), kind)
 	case reflect.Slice, reflect.Array:
-		w.list(v, kind)
+		w.walkList(v, kind)
 	case reflect.Struct:
-		w.fields(v, kind)
+		w.walkFields(v, kind)
 	case reflect.Map:
-		w.table(v, kind)
+		w.walkMap(v, kind)
 	case reflect.Func:
 		if !v.IsNil() { // its variables cannot be seen
-			w.fail(noFunc)
+			w.recordFault(noFunc)
 		}
-		w.word(state.Plain, uint64(v.Pointer()))
+		w.addWord(state.Plain, uint64(v.Pointer()))
 	default:
-		w.fail("is a %v, which has no state that could be compared", v.Kind())
+		w.recordFault("is a %v, which has no state that could be compared", v.Kind())
 	}
 }
 
-// hash is FNV-1a.
-func hash(s string) uint64 {
+// hashString returns FNV-1a of a string.
+func hashString(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
 		h ^= uint64(s[i])
@@ -285,39 +287,40 @@ func hash(s string) uint64 {
 	return h
 }
 
-// pointer walks through what a pointer leads to, once.
-func (w *walk) pointer(v reflect.Value, kind state.FieldKind) {
+// walkPointer walks through the value of a pointer, once.
+func (w *walk) walkPointer(v reflect.Value, kind state.FieldKind) {
 	if v.IsNil() {
-		w.word(state.Plain, 0)
-		w.elements(v.Type(), kind)
+		w.addWord(state.Plain, 0)
+		w.surveyElements(v.Type(), kind)
 		return
 	}
-	key := seen{v.Pointer(), v.Type()}
+	key := pointerKey{v.Pointer(), v.Type()}
 	if n, is := w.seen[key]; is {
-		w.word(state.Plain, n)
+		w.addWord(state.Plain, n)
 		return
 	}
 	n := uint64(len(w.seen) + 1)
 	w.seen[key] = n
-	w.word(state.Plain, n)
-	w.value(v.Elem(), kind)
+	w.addWord(state.Plain, n)
+	w.walkValue(v.Elem(), kind)
 }
 
-func (w *walk) list(v reflect.Value, kind state.FieldKind) {
+// walkList walks through a slice or an array.
+func (w *walk) walkList(v reflect.Value, kind state.FieldKind) {
 	depth, n := len(w.path), v.Len()
-	w.word(state.Plain, uint64(n))
+	w.addWord(state.Plain, uint64(n))
 	if n == 0 {
-		w.elements(v.Type(), kind)
+		w.surveyElements(v.Type(), kind)
 	}
 	for i := range n {
 		w.path = append(w.path[:depth], step{index: i})
-		w.value(v.Index(i), kind)
+		w.walkValue(v.Index(i), kind)
 	}
 	w.path = w.path[:depth]
 }
 
-// fields walks through those of a struct that are state.
-func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
+// walkFields walks through the fields of a struct that are state.
+func (w *walk) walkFields(v reflect.Value, kind state.FieldKind) {
 	depth, owner, name := len(w.path), w.owner, w.field
 	for _, f := range w.fieldsOf(v.Type()) {
 		own := f.kind
@@ -326,12 +329,12 @@ func (w *walk) fields(v reflect.Value, kind state.FieldKind) {
 		}
 		w.path = append(w.path[:depth], step{name: f.name})
 		w.owner, w.field = v.Type(), f.name
-		w.value(v.Field(f.index), own)
+		w.walkValue(v.Field(f.index), own)
 	}
 	w.path, w.owner, w.field = w.path[:depth], owner, name
 }
 
-// field is one of a struct that is state.
+// field is a field of a struct that is state.
 type field struct {
 	index int
 	name  string
@@ -358,9 +361,8 @@ func (w *walk) fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// elements has a survey examine the elements of a list or map that is empty, or what a nil pointer would lead to, by
-// type.
-func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
+// surveyElements makes a survey examine the element type of an empty list or map, or of a nil pointer.
+func (w *walk) surveyElements(t reflect.Type, kind state.FieldKind) {
 	if w.survey == nil {
 		return
 	}
@@ -368,36 +370,36 @@ func (w *walk) elements(t reflect.Type, kind state.FieldKind) {
 	if t.Kind() != reflect.Pointer {
 		w.path = append(w.path, step{keyed: true})
 	}
-	w.typ(t.Elem(), kind)
+	w.surveyType(t.Elem(), kind)
 	w.path = w.path[:depth]
 }
 
-// typ examines a type of which there is no value.
-func (w *walk) typ(t reflect.Type, kind state.FieldKind) {
+// surveyType examines a type without a value.
+func (w *walk) surveyType(t reflect.Type, kind state.FieldKind) {
 	if slices.Contains(w.survey.passing, t) {
 		return
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		w.elements(t, kind)
+		w.surveyElements(t, kind)
 	case reflect.Struct:
 		if v := (visit{t, kind}); !w.survey.visited[v] {
 			w.survey.visited[v] = true
-			w.fields(reflect.Zero(t), kind)
+			w.walkFields(reflect.Zero(t), kind)
 		}
 	default:
 		if t == timeType && kind == state.Plain {
-			w.fail(noKind)
+			w.recordFault(noKind)
 		}
 	}
 }
 
-// table walks through a map in the order of its keys.
-func (w *walk) table(v reflect.Value, kind state.FieldKind) {
+// walkMap walks through a map in the order of its keys.
+func (w *walk) walkMap(v reflect.Value, kind state.FieldKind) {
 	depth := len(w.path)
-	w.word(state.Plain, uint64(v.Len()))
+	w.addWord(state.Plain, uint64(v.Len()))
 	if v.Len() == 0 {
-		w.elements(v.Type(), kind)
+		w.surveyElements(v.Type(), kind)
 	}
 	keys := v.MapKeys()
 	names := make(map[string]reflect.Value, len(keys))
@@ -405,7 +407,7 @@ func (w *walk) table(v reflect.Value, kind state.FieldKind) {
 	for _, k := range keys {
 		name := fmt.Sprint(k)
 		if _, twice := names[name]; twice {
-			w.fail("has two keys that are written %s", name)
+			w.recordFault("has two keys that are written %s", name)
 		}
 		names[name] = k
 		order = append(order, name)
@@ -413,8 +415,8 @@ func (w *walk) table(v reflect.Value, kind state.FieldKind) {
 	slices.Sort(order)
 	for _, name := range order {
 		w.path = append(w.path[:depth], step{name: name, keyed: true})
-		w.word(state.Plain, hash(name))
-		w.value(v.MapIndex(names[name]), kind)
+		w.addWord(state.Plain, hashString(name))
+		w.walkValue(v.MapIndex(names[name]), kind)
 	}
 	w.path = w.path[:depth]
 }
