@@ -13,7 +13,7 @@ import (
 // plus the memory's content. From then on a NACK makes it send one packet, so a flow that responds has few more NACKs
 // than packets that get through. Each departing packet therefore gives its flow NackBudget NACKs, and one to all flows
 // in turn, so that a flow without any is notified again. The NACKs of a switch are at most 1 + NackBudget times its
-// departing packets, plus a flight for each slot, whatever senders do. Further losses are dropped without NACKs, and
+// departing packets, plus a flight for each slot, for any senders. Further losses are dropped without NACKs, and
 // counted. Notices without a loss count as NACKs, too (TestNoticesSpend).
 //
 // Flows share slots by their hash, so the state is bounded. A user with many flows exhausts the slots of other flows,

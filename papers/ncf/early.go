@@ -52,7 +52,7 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 		"change: at_once, or at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 
-// checkUnresponsive warns if no elephant can be found unresponsive, so that none is trimmed first. For that it must be
+// checkUnresponsive warns if no elephant can be found unresponsive, so none is trimmed first. For that it must be
 // notified in two windows within n, with a whole one between, and its traffic be known in bytes.
 func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	n, d := o.Sketch.Windows, o.Sketch.Duration

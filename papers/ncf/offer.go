@@ -31,7 +31,7 @@ import (
 //   - Bytes count in the present class of their flow: when a flow becomes an elephant, its bytes in the present move
 //     from the mice's to the elephants'.
 //   - The offers to one class together never exceed C, and never fall below a floor: the scheduler's share for that
-//     class, whatever others send. Otherwise a flood of mice would turn responsive elephants into mice.
+//     class, independent of other senders. Otherwise a flood of mice would turn responsive elephants into mice.
 const (
 	beta          = 0.02
 	minFrames     = 16 // of the longest frame, in T
@@ -140,7 +140,7 @@ func queuedBytes(p *tm.Port) (bytes float64) {
 	return bytes
 }
 
-// guaranteedRate returns the rate that the port's scheduler gives elephants whatever others send, in bit/s. With
+// guaranteedRate returns the rate that the port's scheduler guarantees to elephants, in bit/s. With
 // scheduler: ncf that is what mice leave if they take what they need, at least the guarantee, and at most half of
 // whole; in an overload half. With drr it is a third, with strict priority 0.
 func (g *Program) guaranteedRate(now unit.Time, x *port, p *tm.Port, rate, whole float64) float64 {

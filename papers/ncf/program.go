@@ -84,7 +84,7 @@ type Program struct {
 	config   Config
 	detector Detector
 	framing  packet.Framing
-	ports    []port // the last one is for packets whose egress port is unknown
+	ports    []port // the last one is for packets without a known egress port
 	changes  *changes
 	pending  []gathered
 	demands  []float64
@@ -197,8 +197,8 @@ func (g *Program) prepareStandalone(site *dataplane.Site) {
 	g.pendingHeaders = make([]header, len(g.pending))
 }
 
-// heaviest returns the number of elephants that a port tracks. The supply depends on their number even if none is
-// notified during congestion.
+// heaviest returns the number of elephants that a port tracks. The supply depends on their number even without
+// notices during congestion.
 func heaviest(top int) int {
 	if top == 0 {
 		return 20

@@ -13,7 +13,7 @@ import (
 // data, too.
 //
 // A NACK has the addresses of its flow, so the bridge needs none of its own. It departs by the port where the flow
-// arrives: the sender is behind that port, whatever a table has learned of its address. Hosts get only what any TCP
+// arrives: the sender is behind that port, even if a table has learned another one. Hosts get only what any TCP
 // tolerates: segments of the flow, never an extension, and no message to senders of UDP.
 
 // header holds the headers of a frame in a standalone switch, for a message to its sender.

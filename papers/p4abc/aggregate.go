@@ -74,7 +74,7 @@ type counts struct {
 	dropped uint64 // packets dropped for any reason
 }
 
-// newActivityMeter returns a meter with the given reference rate whose measurement starts at time 0.
+// newActivityMeter returns a meter with the given reference rate and a measurement from time 0.
 func (g *aggregates) newActivityMeter(reference unit.Rate) activityMeter {
 	m := activityMeter{Meter: NewMeter(0), reference: reference, flows: newFlowShares(g.flowPlaces)}
 	if g.slots != nil {

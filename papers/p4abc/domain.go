@@ -104,9 +104,9 @@ func (c *Config) checkDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
 // markRange is the range of what edges write: activities within limits, and with some configurations delay classes.
 type markRange struct{ classed bool }
 
-// The range is part of the mark format, so all switches of a domain share it, whatever their links and reference rates.
+// The range is part of the mark format, so all switches of a domain share it, for any links and reference rates.
 // A switch with limits of its own would raise the low marks of an edge with faster links. The minimum is below a user
-// whose meter remembers one short frame, 160 bit/s with the memory of P4-ABC §6.1.3, at a reference rate of 400 Gb/s.
+// with one short frame in the meter, 160 bit/s with the memory of P4-ABC §6.1.3, at a reference rate of 400 Gb/s.
 // The maximum is above a user who fills such a link, at a reference rate of 1 bit/s. Edges write only this range, so
 // a mark outside it was not written by an edge.
 const (

@@ -95,7 +95,7 @@ type IntegerMeter struct {
 // sumPlaces is the number of binary places of S. A frame's bytes are shifted by it, plus 3 for bits.
 const sumPlaces = 8
 
-// NewIntegerMeter returns a meter whose measurement begins at start.
+// NewIntegerMeter returns a meter with a measurement from start.
 func NewIntegerMeter(start unit.Time, s *slots) IntegerMeter {
 	return IntegerMeter{last: s.slotAt(start), start: start}
 }

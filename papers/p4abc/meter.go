@@ -15,7 +15,7 @@ type Meter struct {
 	start unit.Time // t_start: start of the measurement, not the first packet's arrival
 }
 
-// NewMeter returns a meter whose measurement begins at start.
+// NewMeter returns a meter with a measurement from start.
 func NewMeter(start unit.Time) Meter { return Meter{last: start, start: start} }
 
 // Update counts a packet of the given bits that arrives at now.

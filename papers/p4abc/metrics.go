@@ -141,7 +141,7 @@ type User struct {
 	Dropped   uint64  // dropped packets
 }
 
-// MostActive fills users with those of the highest activity, the highest first, and returns their number. Users without
+// MostActive fills users with the most active ones, the highest activity first, and returns their number. Users without
 // a rate are inactive.
 func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {

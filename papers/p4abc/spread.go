@@ -9,8 +9,8 @@ import (
 // spread is the fair activity meter of P4-ABC §2: "packets of a flow are colored with random values from a range
 // instead of with one specific value". The paper does not give the range. Rainbow Fair Queueing, to which it refers,
 // colours a flow's packets evenly with all rates up to the flow's rate. Drops above a rate α then take the same layers
-// from every flow, and each gets min(R_m, α), whatever its rate. Here a packet has the activity of a rate drawn evenly
-// from the upper share of R_m.
+// from every flow, and each gets min(R_m, α), at any rate of its own. Here a packet has the activity of a rate drawn
+// evenly from the upper share of R_m.
 type spread struct {
 	share  float64
 	part   portion // share, for integers

@@ -40,7 +40,7 @@ type ControlConfig struct {
 	Mapping Mapping
 	Latency unit.Time // from the event to the control plane's first write
 	Write   unit.Time // time that one change of a table takes; writes are sequential
-	Queue   int       // events whose writes may wait, 1 or more; further events are lost
+	Queue   int       // events with waiting writes, 1 or more; further events are lost
 }
 
 // ControlPlane is algorithm 4, on the switch's own CPU. It is a pure state machine: Reconfigure takes an event and

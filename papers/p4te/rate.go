@@ -93,7 +93,7 @@ type flowCell struct {
 	lastChange    uint32 // sequence number of the last change
 	nextByte      uint32 // first byte that the host has not yet sent
 	maxPayload    int32  // payload in bytes
-	limit         int64  // limit of the window in bytes, Enforced; 0: none
+	limit         int64  // limit of the window in bytes, Enforced; 0: no limit
 	quietFrom     uint32 // with a limit: last byte at which a fake ACK arrived or the limit rose
 }
 
