@@ -26,9 +26,9 @@
 //
 //	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.TreePosition, topology.Tree
 //	§3.2                  traffic classes                     Class
-//	§4.3                  tables are not written atomically   ControlPlane.write  TestWritesAreNotAtomic,
+//	§4.3                  tables are not written atomically   ControlPlane.appendWrite  TestWritesAreNotAtomic,
 //	                                                          TestControlQueue
-//	§4.6                  packets are made of packets         Program.copy, rater.makeFakeACK
+//	§4.6                  packets are made of packets         Program.cloneHeaders, rater.makeFakeACK
 //	                                                          TestRecirculationExhausted
 //	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestFigure5, TestOneEventForDelta
 //	§6.1.2, alg. 2, 1–10  hop delay                           LinkDelay, Gradient, Header  TestClockOffset,
@@ -53,7 +53,7 @@
 //	                                                          TestWithinALeaf
 //	§6.4.2, §7.2.1        fake ACKs                           rater.makeFakeACK  TestFakeACK, TestWindowChange
 //	§6.5                  failed links                        ControlPlane.Link  TestLink, TestLinkFailure
-//	§6.6                  a leaf's register                   rater.footprint  TestRegisterSize
+//	§6.6                  a leaf's register                   rater.addRegisters  TestRegisterSize
 //	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
 //	                                                          TestPaperMonitoring, TestPaperFlows,
 //	                                                          TestFootprintModes, TestFootprintWrites
@@ -64,9 +64,9 @@
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	beyond the paper      rates lowered where packets wait    DecideQueue  TestDecisionQueue
 //	ours                  marks without fake ACKs             Marks  TestMarksAlone
-//	ours                  values that follow from the network Options.config  TestDerived, TestSuits
-//	ours                  ports without packets               Program.age  TestAge
-//	ours                  failures reported to others         reach  TestReportUnreachable, TestReportsLost
+//	ours                  values that follow from the network Options.configAt  TestDerived, TestSuits
+//	ours                  ports without packets               Program.ageIdlePorts  TestAge
+//	ours                  failures reported to others         reachability  TestReportUnreachable, TestReportsLost
 //	ours                  measures of the control plane       Program.Steering  TestSteering
 //
 // Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode
