@@ -442,7 +442,7 @@ func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 		fmt.Sprintf("%.2g %%", 100*least), unless).At(worst.Narrow.Port, a.eta/least)}
 }
 
-// bindWindow returns the bytes of frames in flight for a window of payload: whole packets, or the rate's equivalent
+// inFlight returns the bytes of frames in flight for a window of payload: whole packets, or the rate's equivalent
 // below a packet.
 func inFlight(p *cc.FlowPath, window, mss float64) float64 {
 	if mss > 0 && window >= mss {
